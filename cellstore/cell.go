@@ -1,0 +1,89 @@
+package cellstore
+
+import "bytes"
+
+// Cell is one version of one column.
+type Cell struct {
+	Family    string
+	Qualifier []byte
+	Timestamp int64
+	Value     []byte
+}
+
+// Row receives the cells of one row, in the order of the package
+// documentation. The zero Row is ready for use, and reusing one across reads
+// makes them free of allocation.
+type Row struct {
+	Key   []byte
+	Cells []Cell
+
+	// arena holds copies of the key, qualifiers and values above. When it
+	// grows, slices into the old array stay valid: the collector keeps it.
+	arena []byte
+}
+
+// Reset empties the row and keeps its memory.
+func (r *Row) Reset() {
+	r.Key = nil
+	r.Cells = r.Cells[:0]
+	r.arena = r.arena[:0]
+}
+
+// SetKey copies key into the row. It is for drivers.
+func (r *Row) SetKey(key []byte) { r.Key = r.hold(key) }
+
+// AppendCell copies a cell into the row. It is for drivers.
+func (r *Row) AppendCell(family string, qualifier []byte, timestamp int64, value []byte) {
+	r.Cells = append(r.Cells, Cell{
+		Family:    family,
+		Qualifier: r.hold(qualifier),
+		Timestamp: timestamp,
+		Value:     r.hold(value),
+	})
+}
+
+func (r *Row) hold(b []byte) []byte {
+	n := len(r.arena)
+	r.arena = append(r.arena, b...)
+	return r.arena[n:len(r.arena):len(r.arena)]
+}
+
+// Empty reports whether the row has no cells, that is, whether the read that
+// filled it found nothing.
+func (r *Row) Empty() bool { return len(r.Cells) == 0 }
+
+// Value returns the newest value of a column in the row, and whether the
+// column is there. An empty value is a value.
+func (r *Row) Value(family string, qualifier []byte) ([]byte, bool) {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Family == family && bytes.Equal(c.Qualifier, qualifier) {
+			return c.Value, true
+		}
+	}
+	return nil, false
+}
+
+// Clone returns a copy that shares no memory with r.
+func (r *Row) Clone() *Row {
+	c := &Row{}
+	c.SetKey(r.Key)
+	for i := range r.Cells {
+		s := &r.Cells[i]
+		c.AppendCell(s.Family, s.Qualifier, s.Timestamp, s.Value)
+	}
+	return c
+}
+
+// PrefixEnd returns the smallest key greater than every key that starts with
+// prefix, or nil, meaning the end of the table, when there is none.
+func PrefixEnd(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xFF {
+			end := append([]byte(nil), prefix[:i+1]...)
+			end[i]++
+			return end
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+// Package cellstore is the data model every Quadrille table is kept in: the
+// sparse, sorted, versioned map of Bigtable and Apache HBase.
+//
+//	table → row → family → qualifier → timestamp → value
+//
+// Rows, qualifiers and values are opaque bytes and come back exactly as they
+// were written; a timestamp is an int64 (milliseconds since 1970 when it is a
+// time at all). A row exists if and only if it has a visible cell. Tables and
+// families are declared in a [Schema]; qualifiers appear by being written.
+//
+// # Order
+//
+// Every read returns cells sorted by row, family name and qualifier ascending
+// and then by timestamp descending. Bytes compare unsigned and a proper prefix
+// sorts first. This order is what the rest of the project is built on: each
+// question is laid out so that its answer is the next row at or after a key.
+//
+// # Families are physical partitions
+//
+// A read names the families it wants, and a driver must not touch the others.
+// [Table.NextEach] goes one step further: the next row of each family on its
+// own, in one call.
+//
+// # Bytes
+//
+// No input slice is kept or changed by any call. Bytes returned in a [Row]
+// belong to that Row: they stay valid until the Row is used for another read
+// or, for rows yielded by an iterator, until the loop body ends. Keep a copy
+// (or [Row.Clone]) to hold them longer. A Row reused for many reads settles
+// at the size of the largest and then allocates nothing.
+//
+// # Concurrency
+//
+// A [Store] and its [Table]s may be used by any number of goroutines. A Row,
+// an iterator and a [BulkLoader] belong to one goroutine at a time. Close
+// waits for running calls; everything after it answers [ErrClosed].
+//
+// # Drivers
+//
+// pebblestore is the embedded driver. Rules that a backend may lack are
+// declared by [Capabilities], never imitated; a call that needs an absent one
+// answers errors.ErrUnsupported.
+package cellstore

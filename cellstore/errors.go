@@ -1,0 +1,90 @@
+package cellstore
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What callers branch on; use errors.Is. An absent capability answers
+// errors.ErrUnsupported, a cancelled call the error of its context.
+var (
+	ErrTableNotFound  = errors.New("table does not exist")
+	ErrTableExists    = errors.New("table exists already")
+	ErrFamilyNotFound = errors.New("family does not exist")
+	ErrBadSchema      = errors.New("schema is not valid")
+
+	ErrEmptyRow     = errors.New("row key is empty")
+	ErrTooLarge     = errors.New("input is over a size limit")
+	ErrBadTimestamp = errors.New("timestamp is out of range")
+	ErrBadRange     = errors.New("range is not valid")
+	ErrBadCondition = errors.New("condition is not valid")
+
+	ErrNotCounter     = errors.New("value is not a counter")
+	ErrUnsorted       = errors.New("bulk cells are out of order")
+	ErrUnknownOutcome = errors.New("outcome is unknown")
+
+	ErrClosed   = errors.New("store is closed")
+	ErrReadOnly = errors.New("store is read-only")
+	ErrLocked   = errors.New("store is in use by another process")
+	ErrCorrupt  = errors.New("stored data is corrupt")
+)
+
+// Error gives the context of a failure. It wraps the cause.
+type Error struct {
+	Op    string // the method, for example "Get"
+	Table string // empty for store-wide operations
+	Row   []byte // nil when no single row is meant
+	Err   error
+}
+
+func (e *Error) Error() string {
+	s := "cellstore " + e.Op
+	if e.Table != "" {
+		s += " " + e.Table
+	}
+	if e.Row != nil {
+		r := e.Row
+		if len(r) > 64 {
+			r = r[:64]
+		}
+		s += fmt.Sprintf(" row %q", r)
+	}
+	return s + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// LimitError says which limit an input exceeds. It matches ErrTooLarge.
+type LimitError struct {
+	What     string // "row", "qualifier", "cell key", "value", "operations"
+	Got, Max int    // bytes, or a count for "operations"
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s of %d is over the limit of %d: write less at once or split it", e.What, e.Got, e.Max)
+}
+
+func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
+
+// BatchError lists the mutations of an Apply that failed, by their index; the
+// others have been applied.
+type BatchError struct{ Errs map[int]error }
+
+func (e *BatchError) Error() string {
+	first := -1
+	for i := range e.Errs {
+		if first < 0 || i < first {
+			first = i
+		}
+	}
+	return fmt.Sprintf("%d mutations failed, the first at index %d: %v", len(e.Errs), first, e.Errs[first])
+}
+
+// Unwrap lets errors.Is match any of the failures.
+func (e *BatchError) Unwrap() []error {
+	errs := make([]error, 0, len(e.Errs))
+	for _, err := range e.Errs {
+		errs = append(errs, err)
+	}
+	return errs
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package quadkey
+
+func init() { slowdown = 10 }

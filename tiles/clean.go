@@ -1,0 +1,236 @@
+package tiles
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/paulmach/orb"
+)
+
+// ErrBadGeometry is matched by the errors about a feature's geometry.
+var ErrBadGeometry = errors.New("geometry cannot be used")
+
+func badGeometry(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrBadGeometry, fmt.Sprintf(format, args...))
+}
+
+// ring is a closed ring in degrees whose longitudes run on without a jump, so
+// that they may leave [−180, 180]. The first point is not repeated.
+type ring []orb.Point
+
+// cleanRings turns a feature's geometry into rings with the interior on the
+// right when y points south: shells clockwise on a screen, holes the other way
+// round, whatever the source's convention.
+func cleanRings(g orb.Geometry) ([]ring, error) {
+	var polys []orb.Polygon
+	switch g := g.(type) {
+	case orb.Polygon:
+		polys = []orb.Polygon{g}
+	case orb.MultiPolygon:
+		polys = g
+	case orb.Collection:
+		var out []ring
+		for _, m := range g {
+			rings, err := cleanRings(m)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, rings...)
+		}
+		return out, nil
+	case nil:
+		return nil, badGeometry("there is none: remove the feature or give it a polygon")
+	default:
+		return nil, badGeometry("it is a %s: regions need polygons", g.GeoJSONType())
+	}
+	var out []ring
+	for _, poly := range polys {
+		for i, r := range poly {
+			clean, err := cleanRing(r)
+			if err != nil {
+				return nil, err
+			}
+			if len(clean) < 3 {
+				continue // encloses nothing
+			}
+			if shell := i == 0; (lonLatArea(clean) > 0) != shell {
+				for a, b := 0, len(clean)-1; a < b; a, b = a+1, b-1 {
+					clean[a], clean[b] = clean[b], clean[a]
+				}
+			}
+			out = append(out, clean)
+		}
+	}
+	return out, nil
+}
+
+// cleanRing checks one ring, unwraps it across the antimeridian and closes it
+// through a pole if it winds one.
+//
+// A step of more than 180° of longitude means that the line crossed the
+// antimeridian, unless both ends are at a pole, where longitude means nothing.
+func cleanRing(src orb.Ring) (ring, error) {
+	out := make(ring, 0, len(src)+2)
+	shift := 0.0
+	for i, p := range src {
+		lon, lat := p[0], p[1]
+		if !(lon >= -540 && lon <= 540 && lat >= -90.000001 && lat <= 90.000001) {
+			return nil, badGeometry("the position %v, %v is outside the world: coordinates must be longitude, latitude in degrees (WGS84)", lon, lat)
+		}
+		lat = max(-90, min(90, lat))
+		if i > 0 {
+			prev := src[i-1]
+			if prev == p {
+				continue
+			}
+			atPole := math.Abs(prev[1]) >= 90 && math.Abs(lat) >= 90
+			if step := lon - prev[0]; !atPole && step > 180 {
+				shift -= 360
+			} else if !atPole && step < -180 {
+				shift += 360
+			}
+		}
+		out = append(out, orb.Point{lon + shift, lat})
+	}
+	if len(out) < 2 {
+		return nil, nil
+	}
+	first, last := out[0], out[len(out)-1]
+	turns := math.Round((last[0] - first[0]) / 360)
+	closes := last[1] == first[1] && math.Abs(last[0]-first[0]-360*turns) < 1e-9
+	if !closes {
+		// An unclosed ring is closed by a straight line, on the short way.
+		turns = math.Round((last[0] - first[0]) / 360)
+		if turns != 0 {
+			out = append(out, orb.Point{first[0] + 360*turns, first[1]})
+		}
+	} else if turns == 0 {
+		out = out[:len(out)-1]
+	}
+	if turns != 0 {
+		// The ring winds a pole: go there, along it and back.
+		pole := 90.0
+		var sum float64
+		for _, p := range out {
+			sum += p[1]
+		}
+		if sum < 0 {
+			pole = -90
+		}
+		last := out[len(out)-1]
+		out = append(out, orb.Point{last[0], pole}, orb.Point{first[0], pole})
+	}
+	return out, nil
+}
+
+// lonLatArea is the signed area in square degrees, positive when the ring runs
+// clockwise on a screen with north up.
+func lonLatArea(r ring) float64 {
+	var s float64
+	for i, p := range r {
+		q := r[(i+1)%len(r)]
+		// Relative to the first point, against cancellation far from 0, 0.
+		px, py := p[0]-r[0][0], p[1]-r[0][1]
+		qx, qy := q[0]-r[0][0], q[1]-r[0][1]
+		s += qx*py - px*qy
+	}
+	return s / 2
+}
+
+// appendChain projects a ring onto the grid and appends its edges. What lies
+// beyond the projection's latitudes is laid onto them, which closes the chain
+// along that line.
+func appendChain(dst []edge, r ring, pr projection) []edge {
+	start := r[0]
+	prev := pr.point(start[0], clampLat(start[1], pr))
+	first := prev
+	for i := range r {
+		p, q := r[i], r[(i+1)%len(r)]
+		dst, prev = appendSegment(dst, prev, p, q, pr)
+	}
+	if prev != first { // cannot be: the last segment ends where the first began
+		dst = append(dst, edge{prev, first})
+	}
+	return dst
+}
+
+func clampLat(lat float64, pr projection) float64 {
+	return max(pr.minLat, min(pr.maxLat, lat))
+}
+
+func (pr projection) point(lon, lat float64) point {
+	return point{roundUnit(gridX(lon)), roundUnit(pr.y(lat))}
+}
+
+// appendSegment appends the image of the straight line p–q in degrees, whose
+// first point has been placed at prev. Intermediate points are computed from
+// the western (or southern) end whatever the direction, so that neighbours
+// walking a border in opposite directions place the same ones.
+func appendSegment(dst []edge, prev point, p, q orb.Point, pr projection) ([]edge, point) {
+	a, b := p, q
+	flip := a[0] > b[0] || a[0] == b[0] && a[1] > b[1]
+	if flip {
+		a, b = b, a
+	}
+	var buf [8]orb.Point
+	mids := buf[:0]
+	// Stops where the line crosses the limits of the projection.
+	for _, lim := range [2]float64{pr.minLat, pr.maxLat} {
+		if (a[1] < lim) != (b[1] < lim) && a[1] != lim && b[1] != lim {
+			t := (lim - a[1]) / (b[1] - a[1])
+			mids = append(mids, orb.Point{a[0] + t*(b[0]-a[0]), lim})
+		}
+	}
+	if len(mids) == 2 && a[1] > b[1] {
+		mids[0], mids[1] = mids[1], mids[0]
+	}
+	if pr.curved {
+		stops := append(append([]orb.Point{a}, mids...), b)
+		mids = mids[:0:0]
+		for i := 1; i < len(stops); i++ {
+			s, e := stops[i-1], stops[i]
+			s[1], e[1] = clampLat(s[1], pr), clampLat(e[1], pr)
+			if i > 1 {
+				mids = append(mids, s)
+			}
+			mids = densify(mids, s, e, pr, 0)
+		}
+	}
+	if flip {
+		for i, j := 0, len(mids)-1; i < j; i, j = i+1, j-1 {
+			mids[i], mids[j] = mids[j], mids[i]
+		}
+	}
+	for _, m := range append(mids, q) {
+		next := pr.point(m[0], clampLat(m[1], pr))
+		if next != prev {
+			dst = append(dst, edge{prev, next})
+		}
+		prev = next
+	}
+	return dst, prev
+}
+
+// densify appends the points between a and b that are needed for the image of
+// their straight line in degrees to stay within half a unit of a polyline. The
+// line is tried at its quarters too, because around the equator its image is
+// an S whose middle lies on the chord.
+func densify(dst []orb.Point, a, b orb.Point, pr projection, depth int) []orb.Point {
+	if a[1] == b[1] || a[0] == b[0] || depth == 24 {
+		return dst
+	}
+	ay, by := pr.y(a[1]), pr.y(b[1])
+	worst := 0.0
+	for _, t := range [3]float64{0.25, 0.5, 0.75} {
+		d := math.Abs(pr.y(a[1]+t*(b[1]-a[1])) - (ay + t*(by-ay)))
+		worst = max(worst, d)
+	}
+	if worst <= 0.5 {
+		return dst
+	}
+	m := orb.Point{(a[0] + b[0]) / 2, (a[1] + b[1]) / 2}
+	dst = densify(dst, a, m, pr, depth+1)
+	dst = append(dst, m)
+	return densify(dst, m, b, pr, depth+1)
+}

@@ -1,0 +1,244 @@
+package mvt
+
+import "encoding/binary"
+
+// Extent is the number of coordinate units across a tile.
+const Extent = 4096
+
+// GeomType is the geometry type of a feature, numbered as on the wire.
+type GeomType uint8
+
+const (
+	Unknown GeomType = iota
+	Point
+	LineString
+	Polygon
+)
+
+// XY is a point in tile coordinates.
+type XY struct{ X, Y int32 }
+
+// Field numbers and wire types of the specification's protobuf schema.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+
+	tileLayers = 3
+
+	layerName     = 1
+	layerFeatures = 2
+	layerKeys     = 3
+	layerValues   = 4
+	layerExtent   = 5
+	layerVersion  = 15
+
+	featureID       = 1
+	featureTags     = 2
+	featureType     = 3
+	featureGeometry = 4
+
+	valueString = 1
+	valueFloat  = 2
+	valueDouble = 3
+	valueInt    = 4
+	valueUint   = 5
+	valueSint   = 6
+	valueBool   = 7
+
+	cmdMoveTo    = 1
+	cmdLineTo    = 2
+	cmdClosePath = 7
+)
+
+// Layer builds one layer. The zero value with a Reset is ready; a Layer may be
+// reset and used again, and then allocates little. It belongs to one goroutine.
+//
+// A feature is written by Begin, any number of Tag calls and geometry calls of
+// its type, and End. A feature that ends without geometry is dropped.
+type Layer struct {
+	name     string
+	extent   uint32
+	keys     []string
+	keyIndex map[string]uint32
+	values   [][]byte // encoded value messages
+	valIndex map[string]uint32
+	features []byte
+	count    int
+
+	id      uint64
+	typ     GeomType
+	tags    []byte
+	geom    []byte
+	x, y    int32 // the cursor
+	scratch []byte
+}
+
+// Reset empties the layer and names it.
+func (l *Layer) Reset(name string) {
+	l.name = name
+	l.extent = Extent
+	l.keys = l.keys[:0]
+	l.values = l.values[:0]
+	clear(l.keyIndex)
+	clear(l.valIndex)
+	l.features = l.features[:0]
+	l.count = 0
+}
+
+// SetExtent changes the layer's extent from the usual 4096.
+func (l *Layer) SetExtent(extent uint32) { l.extent = extent }
+
+// Len returns the number of features written.
+func (l *Layer) Len() int { return l.count }
+
+// Begin starts a feature. An id of 0 is left out.
+func (l *Layer) Begin(id uint64, t GeomType) {
+	l.id, l.typ = id, t
+	l.tags = l.tags[:0]
+	l.geom = l.geom[:0]
+	l.x, l.y = 0, 0
+}
+
+// TagString adds a string attribute to the current feature.
+func (l *Layer) TagString(key, value string) {
+	l.scratch = appendBytesField(l.scratch[:0], valueString, value)
+	l.tag(key)
+}
+
+// TagInt adds an integer attribute to the current feature.
+func (l *Layer) TagInt(key string, value int64) {
+	if value >= 0 {
+		l.scratch = appendVarintField(l.scratch[:0], valueUint, uint64(value))
+	} else {
+		l.scratch = appendVarintField(l.scratch[:0], valueSint, zigzag64(value))
+	}
+	l.tag(key)
+}
+
+// TagValue adds an attribute whose encoded value message was read from
+// another layer by [View.Tag].
+func (l *Layer) TagValue(key string, encoded []byte) {
+	l.scratch = append(l.scratch[:0], encoded...)
+	l.tag(key)
+}
+
+func (l *Layer) tag(key string) {
+	if l.keyIndex == nil {
+		l.keyIndex = make(map[string]uint32)
+		l.valIndex = make(map[string]uint32)
+	}
+	k, ok := l.keyIndex[key]
+	if !ok {
+		k = uint32(len(l.keys))
+		l.keys = append(l.keys, key)
+		l.keyIndex[key] = k
+	}
+	v, ok := l.valIndex[string(l.scratch)]
+	if !ok {
+		v = uint32(len(l.values))
+		// Reuse the slot's memory when the layer has been reset.
+		if len(l.values) < cap(l.values) {
+			l.values = l.values[:v+1]
+			l.values[v] = append(l.values[v][:0], l.scratch...)
+		} else {
+			l.values = append(l.values, append([]byte(nil), l.scratch...))
+		}
+		l.valIndex[string(l.scratch)] = v
+	}
+	l.tags = binary.AppendUvarint(l.tags, uint64(k))
+	l.tags = binary.AppendUvarint(l.tags, uint64(v))
+}
+
+// Point adds one point to the current feature.
+func (l *Layer) Point(p XY) {
+	l.geom = binary.AppendUvarint(l.geom, cmdMoveTo|1<<3)
+	l.delta(p)
+}
+
+// Ring adds a polygon ring of at least three points, the first not repeated
+// at the end. Consecutive equal points must have been removed.
+func (l *Layer) Ring(ring []XY) {
+	if len(ring) < 3 {
+		return
+	}
+	l.path(ring)
+	l.geom = binary.AppendUvarint(l.geom, cmdClosePath|1<<3)
+}
+
+// Line adds a line of at least two points.
+func (l *Layer) Line(line []XY) {
+	if len(line) >= 2 {
+		l.path(line)
+	}
+}
+
+func (l *Layer) path(pts []XY) {
+	l.geom = binary.AppendUvarint(l.geom, cmdMoveTo|1<<3)
+	l.delta(pts[0])
+	l.geom = binary.AppendUvarint(l.geom, uint64(cmdLineTo|(len(pts)-1)<<3))
+	for _, p := range pts[1:] {
+		l.delta(p)
+	}
+}
+
+func (l *Layer) delta(p XY) {
+	l.geom = binary.AppendUvarint(l.geom, uint64(zigzag(p.X-l.x)))
+	l.geom = binary.AppendUvarint(l.geom, uint64(zigzag(p.Y-l.y)))
+	l.x, l.y = p.X, p.Y
+}
+
+// End finishes the current feature.
+func (l *Layer) End() {
+	if len(l.geom) == 0 {
+		return
+	}
+	m := l.scratch[:0]
+	if l.id != 0 {
+		m = appendVarintField(m, featureID, l.id)
+	}
+	if len(l.tags) > 0 {
+		m = appendBytesField(m, featureTags, l.tags)
+	}
+	m = appendVarintField(m, featureType, uint64(l.typ))
+	m = appendBytesField(m, featureGeometry, l.geom)
+	l.scratch = m
+	l.features = appendBytesField(l.features, layerFeatures, m)
+	l.count++
+}
+
+// AppendTo appends the layer, as one record of a tile, to dst. A layer without
+// features appends nothing: the specification has no empty layers.
+func (l *Layer) AppendTo(dst []byte) []byte {
+	if l.count == 0 {
+		return dst
+	}
+	m := l.scratch[:0]
+	m = appendVarintField(m, layerVersion, 2)
+	m = appendBytesField(m, layerName, l.name)
+	m = append(m, l.features...)
+	for _, k := range l.keys {
+		m = appendBytesField(m, layerKeys, k)
+	}
+	for _, v := range l.values {
+		m = appendBytesField(m, layerValues, v)
+	}
+	m = appendVarintField(m, layerExtent, uint64(l.extent))
+	l.scratch = m
+	return appendBytesField(dst, tileLayers, m)
+}
+
+func zigzag(v int32) uint32   { return uint32(v)<<1 ^ uint32(v>>31) }
+func zigzag64(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
+
+func appendVarintField(b []byte, field int, v uint64) []byte {
+	b = binary.AppendUvarint(b, uint64(field<<3|wireVarint))
+	return binary.AppendUvarint(b, v)
+}
+
+func appendBytesField[T string | []byte](b []byte, field int, v T) []byte {
+	b = binary.AppendUvarint(b, uint64(field<<3|wireBytes))
+	b = binary.AppendUvarint(b, uint64(len(v)))
+	return append(b, v...)
+}

@@ -1,0 +1,421 @@
+package tiles
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
+)
+
+var (
+	// ErrUnknownType is matched when a region type is not in the data set.
+	ErrUnknownType = errors.New("unknown region type")
+	// ErrNotFound is matched when there is no region of that id.
+	ErrNotFound = errors.New("region not found")
+	// ErrSchema is matched when a data set's row layout is not this version's.
+	ErrSchema = errors.New("row layout is of another version")
+	// ErrCorrupt is matched when a stored row cannot be understood.
+	ErrCorrupt = errors.New("stored row is damaged")
+)
+
+// Reader answers questions from one data set. It may be used by any number of
+// goroutines, until its store is closed.
+type Reader struct {
+	meta    Meta
+	bounds  cellstore.Table
+	regions cellstore.Table
+	types   map[string]*readerType
+	order   []*readerType
+	scratch sync.Pool // *scratch
+}
+
+type readerType struct {
+	TypeMeta
+	mvt string // family
+}
+
+// scratch is the memory of one call.
+type scratch struct {
+	rows     []cellstore.Row
+	families []string
+	types    []*readerType
+	view     mvt.View
+	layer    layerWriter
+	path     []mvt.XY
+	edges    []edge
+	clip     clipper
+}
+
+// Open binds a reader to the store of a data set with the given description.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
+	if meta.SchemaVersion != SchemaVersion {
+		return nil, fmt.Errorf("%w: %d, this program reads %d: build the boundaries again with this program's ingest, or use the program that built them", ErrSchema, meta.SchemaVersion, SchemaVersion)
+	}
+	r := &Reader{meta: meta, types: make(map[string]*readerType)}
+	r.scratch.New = func() any { return new(scratch) }
+	for _, t := range meta.Types {
+		rt := &readerType{TypeMeta: t, mvt: t.Name + familyMVT}
+		r.types[t.Name] = rt
+		r.order = append(r.order, rt)
+	}
+	var err error
+	if r.bounds, err = store.Table(ctx, TableBounds); err != nil {
+		return nil, err
+	}
+	if r.regions, err = store.Table(ctx, TableRegions); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Types describes the region types, in the order of their bytes.
+func (r *Reader) Types() []TypeMeta { return slices.Clone(r.meta.Types) }
+
+// Selector chooses a tile layer: all regions of a type, or one.
+type Selector struct {
+	Type string
+	ID   string // empty for all
+}
+
+// wanted is what a set of selectors asks of one type.
+func wanted(layers []Selector, typ string) (all bool, ids []string) {
+	for _, l := range layers {
+		if l.Type == typ {
+			if l.ID == "" {
+				return true, nil
+			}
+			ids = append(ids, l.ID)
+		}
+	}
+	return false, ids
+}
+
+// types returns the types the selectors name, each once, in the data set's
+// order.
+func (r *Reader) selected(dst []*readerType, layers []Selector) ([]*readerType, error) {
+	for _, l := range layers {
+		if r.types[l.Type] == nil {
+			return nil, r.unknownType(l.Type)
+		}
+	}
+	for _, t := range r.order {
+		if slices.ContainsFunc(layers, func(l Selector) bool { return l.Type == t.Name }) {
+			dst = append(dst, t)
+		}
+	}
+	return dst, nil
+}
+
+func (r *Reader) unknownType(typ string) error {
+	names := make([]string, len(r.order))
+	for i, t := range r.order {
+		names[i] = t.Name
+	}
+	return fmt.Errorf("%w: %q, this data set has %q", ErrUnknownType, typ, names)
+}
+
+// seek reads the rows that answer tile t, one per type, from the types'
+// GeoJSON or vector families, with one seek each. A type for which the tile is
+// empty has an empty Row. t must be of zoom 13 or less.
+func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType, vector bool) error {
+	s.families = s.families[:0]
+	for _, rt := range types {
+		if vector {
+			s.families = append(s.families, rt.mvt)
+		} else {
+			s.families = append(s.families, rt.Name)
+		}
+	}
+	for len(s.rows) < len(types) {
+		s.rows = append(s.rows, cellstore.Row{})
+	}
+	key := t.Key()
+	if err := r.bounds.NextEach(ctx, key[:], nil, s.families, s.rows[:len(types)]); err != nil {
+		return err
+	}
+	for i := range types {
+		row := &s.rows[i]
+		if row.Empty() {
+			continue
+		}
+		if bytes.Equal(row.Key, key[:]) {
+			continue
+		}
+		// Another row answers only if it is a leaf above the tile.
+		above, ok := rowTile(row.Key)
+		if !ok || !above.Contains(t) || len(row.Cells[0].Value) == 0 || row.Cells[0].Value[0] != markLeaf {
+			row.Reset()
+		}
+	}
+	return nil
+}
+
+func splitMark(value []byte) (mark byte, rest []byte, err error) {
+	if len(value) == 0 {
+		return 0, nil, fmt.Errorf("%w: an empty value in %s", ErrCorrupt, TableBounds)
+	}
+	return value[0], value[1:], nil
+}
+
+// AppendMVT appends the vector layers of a tile, one per type named by the
+// selectors and having something there, in the data set's order; nothing
+// appended means that the tile is empty. Zooms beyond 13 are cut from zoom 13.
+// Errors match ErrUnknownType or come from the store.
+func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
+	s := r.scratch.Get().(*scratch)
+	defer r.scratch.Put(s)
+	var err error
+	if s.types, err = r.selected(s.types[:0], layers); err != nil {
+		return dst, err
+	}
+	base := t.Ancestor(MaxZoom)
+	if err := r.seek(ctx, s, base, s.types, true); err != nil {
+		return dst, err
+	}
+	for i, rt := range s.types {
+		if s.rows[i].Empty() {
+			continue
+		}
+		mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
+		if err != nil {
+			return dst, err
+		}
+		all, ids := wanted(layers, rt.Name)
+		if all && (base == t || mark == markLeaf) {
+			// A leaf's square is the same for every tile in it.
+			dst = append(dst, tile...)
+			continue
+		}
+		if dst, err = r.cutMVT(dst, s, rt, tile, base, t, mark, ids); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// cutMVT copies the chosen regions of a vector layer, cropped from tile base
+// to tile t below it.
+func (r *Reader) cutMVT(dst []byte, s *scratch, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
+	s.layer.Reset(rt.Name)
+	err := s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
+		s.layer.Begin(f.ID, mvt.Polygon)
+		s.layer.TagString(tagID, string(id))
+		if name != nil {
+			s.layer.TagString(tagName, string(name))
+		}
+		if mark == markLeaf {
+			s.layer.Ring(bufferedSquare)
+		} else {
+			polys, err := s.crop(f, base, t, true)
+			if err != nil {
+				return err
+			}
+			s.layer.polygons(polys, point{}, 0)
+		}
+		s.layer.End()
+		return nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	return s.layer.AppendTo(dst), nil
+}
+
+// eachFeature calls fn for the features of a stored layer, all or those named.
+func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
+	_, ok, err := mvt.NextLayer(tile, &s.view)
+	if err != nil || !ok {
+		return fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errNoLayer(ok)))
+	}
+	for i := range s.view.Len() {
+		f, err := s.view.Feature(i)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		id := s.view.StringTag(f, tagID)
+		if ids != nil && !slices.Contains(ids, string(id)) {
+			continue
+		}
+		if err := fn(f, id, s.view.StringTag(f, tagName)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func errNoLayer(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errors.New("no vector layer")
+}
+
+// crop decodes a feature of tile base and returns its polygons in the
+// coordinates of tile t, which is base or below it, cut to t's extent, with
+// the buffer or without. They are valid until the next call.
+func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]polygon, error) {
+	scale := t.Z - base.Z
+	// The origin of t in base's coordinates at t's scale.
+	ox := int32(t.X-base.X<<scale) * mvt.Extent
+	oy := int32(t.Y-base.Y<<scale) * mvt.Extent
+	s.edges = s.edges[:0]
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		pts, closed, ok, err := p.Next(s.path[:0])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if !ok {
+			break
+		}
+		s.path = pts
+		if !closed {
+			continue
+		}
+		prev := pts[len(pts)-1]
+		for _, q := range pts {
+			s.edges = append(s.edges, edge{
+				point{prev.X<<scale - ox, prev.Y<<scale - oy},
+				point{q.X<<scale - ox, q.Y<<scale - oy},
+			})
+			prev = q
+		}
+	}
+	b := box{0, 0, mvt.Extent, mvt.Extent}
+	if buffered {
+		b = box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
+	}
+	w := windingFromNorth(s.edges, point{b.x0, b.y0})
+	return s.clip.rings.polygons(s.clip.clip(s.edges, w, b, 0)), nil
+}
+
+// AppendGeoJSON appends the regions of a tile as GeoJSON Features separated by
+// commas, exact at zoom 13 and deeper and on the zoom's grid above it, cut to
+// the tile. Nothing appended means that the tile is empty.
+// Errors match ErrUnknownType or come from the store.
+func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
+	s := r.scratch.Get().(*scratch)
+	defer r.scratch.Put(s)
+	var err error
+	if s.types, err = r.selected(s.types[:0], layers); err != nil {
+		return dst, err
+	}
+	base := t.Ancestor(MaxZoom)
+	deep := base != t
+	if err := r.seek(ctx, s, base, s.types, deep); err != nil {
+		return dst, err
+	}
+	start := len(dst)
+	for i, rt := range s.types {
+		_, ids := wanted(layers, rt.Name)
+		if all, _ := wanted(layers, rt.Name); all {
+			ids = nil
+		}
+		if deep {
+			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids); err != nil {
+				return dst, err
+			}
+			continue
+		}
+		for c := range s.rows[i].Cells {
+			cell := &s.rows[i].Cells[c]
+			if ids != nil && !slices.Contains(ids, string(cell.Qualifier)) {
+				continue
+			}
+			mark, feature, err := splitMark(cell.Value)
+			if err != nil {
+				return dst, err
+			}
+			dst = separate(dst, start)
+			dst = append(dst, feature...)
+			if mark == markLeaf {
+				dst = append(appendSquare(dst, t), '}')
+			}
+		}
+	}
+	return dst, nil
+}
+
+// separate appends a comma unless nothing has been appended since start.
+func separate(dst []byte, start int) []byte {
+	if len(dst) > start {
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, row *cellstore.Row, base, t quadkey.Tile, ids []string) ([]byte, error) {
+	if row.Empty() {
+		return dst, nil
+	}
+	mark, tile, err := splitMark(row.Cells[0].Value)
+	if err != nil {
+		return dst, err
+	}
+	// A position of t in world units scaled by the zooms below 13.
+	world := worldSize * float64(uint64(1)<<(t.Z-base.Z))
+	ox, oy := float64(t.X)*mvt.Extent, float64(t.Y)*mvt.Extent
+	position := func(dst []byte, p point) []byte {
+		dst = append(dst, '[')
+		dst = appendFixed(dst, (ox+float64(p.x))/world*360-180, 7)
+		dst = append(dst, ',')
+		dst = appendFixed(dst, mercatorLat((oy+float64(p.y))/world*worldSize), 7)
+		return append(dst, ']')
+	}
+	err = s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
+		var polys []polygon
+		if mark != markLeaf {
+			if polys, err = s.crop(f, base, t, false); err != nil || len(polys) == 0 {
+				return err
+			}
+		}
+		head := region{id: string(id), name: string(name)}
+		dst = appendFeatureHead(separate(dst, start), rt.Name, &head)
+		if mark == markLeaf {
+			dst = appendSquare(dst, t)
+		} else {
+			dst = appendMultiPolygon(dst, polys, position)
+		}
+		dst = append(dst, '}')
+		return nil
+	})
+	return dst, err
+}
+
+// Region returns the record of a region as a JSON object, with its whole
+// geometry, a GeoJSON Polygon or MultiPolygon, as member "geometry" if asked.
+// Errors match ErrUnknownType or ErrNotFound, or come from the store.
+func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
+	rt := r.types[typ]
+	if rt == nil {
+		return nil, r.unknownType(typ)
+	}
+	sel := cellstore.Selection{Families: []string{familyRecord}}
+	if geometry {
+		sel.Families = append(sel.Families, familyGeometry)
+	}
+	var row cellstore.Row
+	ok, err := r.regions.Get(ctx, regionKey(rt.Byte, id), &sel, &row)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", ErrNotFound, typ, id)
+	}
+	record, ok := row.Value(familyRecord, nil)
+	if !ok || len(record) < 2 || record[len(record)-1] != '}' {
+		return nil, fmt.Errorf("%w: record of %s %s", ErrCorrupt, typ, id)
+	}
+	if g, ok := row.Value(familyGeometry, nil); ok && geometry {
+		record = append(record[:len(record)-1:len(record)-1], `,"geometry":`...)
+		record = append(append(record, g...), '}')
+	}
+	return record, nil
+}

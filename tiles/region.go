@@ -1,0 +1,273 @@
+package tiles
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+)
+
+// ErrBadLayer is matched by the errors about a layer as a whole.
+var ErrBadLayer = errors.New("layer cannot be used")
+
+// Property is a named value of a region's record: a string, bool, int64 or
+// float64.
+type Property struct {
+	Name  string
+	Value any
+}
+
+// Feature is one polygon feature of a layer.
+type Feature struct {
+	// ID names the region within its type: lower-case letters, digits, '-'
+	// and '_'. Features with equal ids are one region, and the first gives
+	// its name and properties.
+	ID, Name   string
+	Properties []Property
+	// Geometry is a Polygon, a MultiPolygon or a Collection of them, longitude
+	// before latitude, degrees WGS84. Orientation and repeated last points do
+	// not matter; rings may cross the antimeridian and wind a pole.
+	Geometry orb.Geometry
+}
+
+// Layer is a set of regions of one type.
+type Layer struct {
+	// Type names the regions and their layer in tiles: a lower-case letter,
+	// then letters, digits and '_'.
+	Type     string
+	Features []Feature
+}
+
+// GeometryError says which feature of a layer cannot be used. It wraps an
+// error that matches ErrBadGeometry.
+type GeometryError struct {
+	Type, ID, Name string
+	Err            error
+}
+
+func (e *GeometryError) Error() string {
+	return fmt.Sprintf("%s %s (%s): %v", e.Type, e.ID, e.Name, e.Err)
+}
+
+func (e *GeometryError) Unwrap() error { return e.Err }
+
+// region is a region being built.
+type region struct {
+	id, name string
+	props    []Property
+	rings    []ring
+
+	// chain is the exact border: periodic, normalized, on the zoom-13 grid.
+	chain []edge
+	plate []edge // the same in plate carrée, for the caps and the record
+
+	bounds  [4]float64 // west, south, east, north; west > east across ±180°
+	tag     uint64     // vector-tile feature id
+	feature []byte     // the GeoJSON Feature up to its geometry
+}
+
+// newRegions groups a layer's features by id, sorted by it.
+func newRegions(l Layer) ([]*region, error) {
+	if !typeRE.MatchString(l.Type) {
+		return nil, fmt.Errorf("%w: type %q must match %s", ErrBadLayer, l.Type, typeRE)
+	}
+	byID := make(map[string]*region, len(l.Features))
+	var regions []*region
+	for _, f := range l.Features {
+		if !idRE.MatchString(f.ID) {
+			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, idRE)
+		}
+		rings, err := cleanRings(f.Geometry)
+		if err != nil {
+			return nil, &GeometryError{l.Type, f.ID, f.Name, err}
+		}
+		r := byID[f.ID]
+		if r == nil {
+			r = &region{id: f.ID, name: f.Name, props: f.Properties, tag: featureID(l.Type, f.ID)}
+			byID[f.ID] = r
+			regions = append(regions, r)
+		}
+		r.rings = append(r.rings, rings...)
+	}
+	if len(regions) == 0 {
+		return nil, fmt.Errorf("%w: %s has no features: name a file that has some", ErrBadLayer, l.Type)
+	}
+	slices.SortFunc(regions, func(a, b *region) int { return cmp.Compare(a.id, b.id) })
+	tags := make(map[uint64]string, len(regions))
+	for _, r := range regions {
+		if other, ok := tags[r.tag]; ok {
+			return nil, fmt.Errorf("%w: the %s ids %q and %q hash to one feature id: rename one", ErrBadLayer, l.Type, r.id, other)
+		}
+		tags[r.tag] = r.id
+	}
+	return regions, nil
+}
+
+// prepare computes everything about a region that does not depend on a tile.
+func (r *region) prepare(typ string) {
+	for _, ring := range r.rings {
+		r.chain = appendChain(r.chain, ring, mercator)
+		r.plate = appendChain(r.plate, ring, plate)
+	}
+	r.chain = cancel(normalize(r.chain))
+	r.plate = cancel(normalize(r.plate))
+	r.bounds = boundsOf(r.rings)
+	r.rings = nil
+	r.feature = appendFeatureHead(nil, typ, r)
+}
+
+// level is the border at one zoom: snapped to its grid and split at its tile
+// lines, with the copies that reach into the buffer of the whole world.
+func (r *region) level(z int) []edge {
+	edges := snap(make([]edge, 0, len(r.chain)), r.chain, gridShift(z))
+	edges = split(make([]edge, 0, len(edges)*5/4), edges, z)
+	return cancel(normalize(edges))
+}
+
+// appendCopies appends those copies of periodic edges, shifted by whole worlds
+// of the given width, that meet a box.
+func appendCopies(dst, edges []edge, b box) []edge {
+	for _, e := range edges {
+		for _, shift := range [3]int32{-worldSize, 0, worldSize} {
+			c := edge{point{e.a.x + shift, e.a.y}, point{e.b.x + shift, e.b.y}}
+			if meets(c, b) {
+				dst = append(dst, c)
+			}
+		}
+	}
+	return dst
+}
+
+// northWinding is the winding number at the reference of corner c of a
+// periodic chain.
+func northWinding(edges []edge, c point) int32 {
+	var w int32
+	for _, shift := range [3]int32{-worldSize, 0, worldSize} {
+		w += windingFromNorth(edges, point{c.x - shift, c.y})
+	}
+	return w
+}
+
+// boundsOf is the smallest box around the rings on the cylinder: the widest
+// stretch of longitude they leave free is left out.
+func boundsOf(rings []ring) [4]float64 {
+	type span struct{ lo, hi float64 }
+	var spans []span
+	south, north := 90.0, -90.0
+	wide := false
+	for _, r := range rings {
+		s := span{math.Inf(1), math.Inf(-1)}
+		for _, p := range r {
+			s.lo, s.hi = min(s.lo, p[0]), max(s.hi, p[0])
+			south, north = min(south, p[1]), max(north, p[1])
+		}
+		if s.hi-s.lo >= 360 {
+			wide = true
+		}
+		shift := math.Floor((s.lo+180)/360) * 360
+		spans = append(spans, span{s.lo - shift, s.hi - shift})
+	}
+	if len(spans) == 0 {
+		return [4]float64{}
+	}
+	if wide {
+		return [4]float64{-180, south, 180, north}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	// The gap before the first span goes round to the end of the last.
+	reach := spans[0].hi
+	west, gap := spans[0].lo, -1.0
+	for _, s := range spans[1:] {
+		if s.lo-reach > gap {
+			gap, west = s.lo-reach, s.lo
+		}
+		reach = max(reach, s.hi)
+	}
+	if around := spans[0].lo + 360 - reach; around >= gap {
+		gap, west = around, spans[0].lo
+	}
+	if gap <= 0 {
+		return [4]float64{-180, south, 180, north}
+	}
+	east := west - gap
+	if east <= -180 {
+		east += 360
+	}
+	if east > 180 {
+		east -= 360
+	}
+	return [4]float64{west, south, east, north}
+}
+
+// appendFeatureHead appends a GeoJSON Feature up to and including the key of
+// its geometry.
+func appendFeatureHead(dst []byte, typ string, r *region) []byte {
+	dst = append(dst, `{"type":"Feature","id":"`...)
+	dst = append(dst, typ...)
+	dst = append(dst, ':')
+	dst = append(dst, r.id...)
+	dst = append(dst, `","properties":{"type":"`...)
+	dst = append(dst, typ...)
+	dst = append(dst, `","id":"`...)
+	dst = append(dst, r.id...)
+	dst = append(dst, '"')
+	if r.name != "" {
+		dst = append(dst, `,"name":`...)
+		dst = appendJSON(dst, r.name)
+	}
+	return append(dst, `},"geometry":`...)
+}
+
+// record is the region's record as a JSON object.
+func (r *region) record(typ string) ([]byte, error) {
+	dst := append([]byte(`{"type":"`), typ...)
+	dst = append(dst, `","id":"`...)
+	dst = append(dst, r.id...)
+	dst = append(dst, '"')
+	if r.name != "" {
+		dst = append(dst, `,"name":`...)
+		dst = appendJSON(dst, r.name)
+	}
+	dst = append(dst, `,"bbox":[`...)
+	for i, v := range r.bounds {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendFixed(dst, v, 6)
+	}
+	dst = append(dst, ']')
+	for _, p := range r.props {
+		switch p.Name {
+		case "type", "id", "name", "bbox", "geometry":
+			continue // ours
+		}
+		switch v := p.Value.(type) {
+		case string, bool, int64, int:
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				continue
+			}
+		default:
+			return nil, fmt.Errorf("%w: %s %s: property %s is a %T: give a string, bool, int64 or float64", ErrBadLayer, typ, r.id, p.Name, v)
+		}
+		dst = append(dst, ',')
+		dst = appendJSON(dst, p.Name)
+		dst = append(dst, ':')
+		dst = appendJSON(dst, p.Value)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendJSON appends a scalar as JSON.
+func appendJSON(dst []byte, v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		// Only values json cannot express fail, and callers pass scalars.
+		panic(fmt.Sprintf("tiles: cannot encode %T: %v", v, err))
+	}
+	return append(dst, b...)
+}

@@ -1,0 +1,251 @@
+package tiles
+
+import (
+	"cmp"
+	"slices"
+)
+
+// polygon is a shell followed by its holes. Rings do not repeat their first
+// point; shells have a positive area, holes a negative one.
+type polygon [][]point
+
+// assembler turns closed chains into polygons.
+type assembler struct {
+	order []int32 // edges sorted by start
+	used  []bool
+	stack []point
+	seen  map[point]int // places of repeatable vertices on the stack
+	rings [][]point
+	arena []point
+	polys []polygon
+
+	shells []shell
+	holes  [][]point
+}
+
+type shell struct {
+	area int64
+	b    box
+}
+
+// polygons links the edges of a closed chain into simple rings, sorts holes
+// into their shells and returns the polygons, which are valid until the next
+// call. The edges are reordered.
+//
+// Where several edges leave a vertex the walk takes the sharpest turn towards
+// the interior, so that it goes around one face; a ring that comes back to a
+// vertex is cut there. Thus rings touch at vertices but never cross or repeat
+// one.
+func (s *assembler) polygons(edges []edge) []polygon {
+	edges = cancel(edges)
+	if len(edges) == 0 {
+		return nil
+	}
+	slices.SortFunc(edges, compareEdges)
+	s.used = append(s.used[:0], make([]bool, len(edges))...)
+	s.rings = s.rings[:0]
+	s.arena = s.arena[:0]
+	if s.seen == nil {
+		s.seen = make(map[point]int)
+	}
+	for i := range edges {
+		if !s.used[i] {
+			s.walk(edges, i)
+		}
+	}
+	return s.nest()
+}
+
+// leaving returns the range of edges that start at p.
+func leaving(edges []edge, p point) (lo, hi int) {
+	lo, _ = slices.BinarySearchFunc(edges, p, func(e edge, p point) int { return comparePoints(e.a, p) })
+	hi = lo
+	for hi < len(edges) && edges[hi].a == p {
+		hi++
+	}
+	return lo, hi
+}
+
+func (s *assembler) walk(edges []edge, first int) {
+	s.stack = s.stack[:0]
+	clear(s.seen)
+	start := edges[first].a
+	i := first
+	for {
+		s.used[i] = true
+		e := edges[i]
+		s.push(e.a)
+		if lo, hi := leaving(edges, e.a); hi-lo > 1 {
+			s.seen[e.a] = len(s.stack) - 1
+		}
+		v := e.b
+		lo, hi := leaving(edges, v)
+		best := -1
+		for j := lo; j < hi; j++ {
+			if !s.used[j] && (best < 0 || turnsSooner(e, edges[j], edges[best])) {
+				best = j
+			}
+		}
+		// Back at a vertex of the walk: what lies since then is a ring.
+		if at, ok := s.seen[v]; ok {
+			s.emit(at)
+		} else if v == start {
+			s.emit(0)
+		}
+		if best < 0 || len(s.stack) == 0 && v == start {
+			// A closed chain ends only where it began; anything left on the
+			// stack would be an open line, which encloses nothing.
+			return
+		}
+		i = best
+	}
+}
+
+func (s *assembler) push(p point) { s.stack = append(s.stack, p) }
+
+// emit cuts the ring that starts at stack position `at` off the walk.
+func (s *assembler) emit(at int) {
+	ring := s.stack[at:]
+	for _, p := range ring {
+		delete(s.seen, p)
+	}
+	s.stack = s.stack[:at]
+	n := len(s.arena)
+	s.arena = append(s.arena, ring...)
+	out := s.arena[n:len(s.arena):len(s.arena)]
+	if len(out) < 3 || ringArea2(out) == 0 {
+		s.arena = s.arena[:n]
+		return
+	}
+	s.rings = append(s.rings, out)
+}
+
+// turnsSooner reports whether, arriving along e, edge f is met before g when
+// turning from the way back through the interior, which lies on the right.
+func turnsSooner(e, f, g edge) bool {
+	back := point{e.a.x - e.b.x, e.a.y - e.b.y}
+	return turn(back, f) < turn(back, g) ||
+		turn(back, f) == turn(back, g) && crossDir(dir(f), dir(g)) < 0
+}
+
+func dir(e edge) point { return point{e.b.x - e.a.x, e.b.y - e.a.y} }
+
+func crossDir(p, q point) int64 {
+	return int64(p.x)*int64(q.y) - int64(p.y)*int64(q.x)
+}
+
+// turn says in which part of the turn from direction back an edge lies, when
+// turning counterclockwise on a screen: 0 in the first half, 1 straight ahead
+// of back's opposite or in the second half, 2 all the way round.
+func turn(back point, e edge) int {
+	d := dir(e)
+	c := crossDir(back, d)
+	switch {
+	case c < 0:
+		return 0
+	case c > 0:
+		return 2
+	}
+	if int64(back.x)*int64(d.x)+int64(back.y)*int64(d.y) > 0 {
+		return 3
+	}
+	return 1
+}
+
+func ringArea2(r []point) int64 {
+	var s int64
+	for i, p := range r {
+		q := r[(i+1)%len(r)]
+		s += int64(p.x)*int64(q.y) - int64(q.x)*int64(p.y)
+	}
+	return s
+}
+
+// nest sorts the holes into the smallest shells around them. A hole without a
+// shell, the trace of a border that turned over when it was snapped, encloses
+// nothing and is dropped.
+func (s *assembler) nest() []polygon {
+	s.polys = s.polys[:0]
+	shells, holes := s.shells[:0], s.holes[:0]
+	for _, r := range s.rings {
+		if a := ringArea2(r); a > 0 {
+			s.polys = append(s.polys, polygon{r})
+			shells = append(shells, shell{a, ringBox(r)})
+		} else {
+			holes = append(holes, r)
+		}
+	}
+	s.shells, s.holes = shells, holes
+	for _, h := range holes {
+		hb := ringBox(h)
+		best := -1
+		for i, sh := range shells {
+			if hb.x0 < sh.b.x0 || hb.x1 > sh.b.x1 || hb.y0 < sh.b.y0 || hb.y1 > sh.b.y1 ||
+				best >= 0 && sh.area >= shells[best].area {
+				continue
+			}
+			if ringHolds(s.polys[i][0], h) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			s.polys[best] = append(s.polys[best], h)
+		}
+	}
+	// Where a walk begins depends on the order of edges only; sorting makes
+	// the order of polygons a property of the shape.
+	slices.SortFunc(s.polys, func(p, q polygon) int {
+		if c := comparePoints(p[0][0], q[0][0]); c != 0 {
+			return c
+		}
+		return cmp.Compare(len(p[0]), len(q[0]))
+	})
+	return s.polys
+}
+
+func ringBox(r []point) box {
+	b := box{r[0].x, r[0].y, r[0].x, r[0].y}
+	for _, p := range r[1:] {
+		b.x0, b.x1 = min(b.x0, p.x), max(b.x1, p.x)
+		b.y0, b.y1 = min(b.y0, p.y), max(b.y1, p.y)
+	}
+	return b
+}
+
+// ringHolds reports whether hole h lies inside ring r, judged by the first
+// vertex of h that is not on r, or by the middle of an edge if all are.
+func ringHolds(r, h []point) bool {
+	for _, p := range h {
+		switch pointInRing(r, 2*int64(p.x), 2*int64(p.y)) {
+		case 1:
+			return true
+		case -1:
+			return false
+		}
+	}
+	for i, p := range h {
+		q := h[(i+1)%len(h)]
+		if in := pointInRing(r, int64(p.x)+int64(q.x), int64(p.y)+int64(q.y)); in != 0 {
+			return in > 0
+		}
+	}
+	return false
+}
+
+// pointInRing tells whether the point (x2/2, y2/2) is inside (1), outside (−1)
+// or on (0) a ring.
+func pointInRing(r []point, x2, y2 int64) int {
+	in := -1
+	for i, p := range r {
+		q := r[(i+1)%len(r)]
+		px, py, qx, qy := 2*int64(p.x), 2*int64(p.y), 2*int64(q.x), 2*int64(q.y)
+		c := (qx-px)*(y2-py) - (qy-py)*(x2-px)
+		if c == 0 && min(px, qx) <= x2 && x2 <= max(px, qx) && min(py, qy) <= y2 && y2 <= max(py, qy) {
+			return 0
+		}
+		if (py <= y2) != (qy <= y2) && (c > 0) == (qy > py) {
+			in = -in
+		}
+	}
+	return in
+}

@@ -1,0 +1,114 @@
+package tiles
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// Table tile_bounds, one row per tile that shows something:
+//
+//	+----------------------------+-----------+
+//	| zoom-16 cell of the tile's | 255 − zoom|   quadkey.Key, 5 bytes
+//	| last descendant, 4 bytes   |  1 byte   |
+//	+----------------------------+-----------+
+//
+// so that a tile's descendants come before it, and two rows behind all others
+// for the polar caps beyond the square of the tiles:
+//
+//	FF FF FF FF FF 'N'    FF FF FF FF FF 'S'
+//
+// For each region type T two families, each its own ordered partition:
+//
+//	T      qualifier: region id   value: mark, GeoJSON Feature
+//	T.mvt  qualifier: none        value: mark, vector layer T
+//
+// The mark is one byte: 'M' for a mixed row, 'L' for a leaf, 'P' for a polar
+// cap. The Feature of a leaf ends before its geometry, which is the square of
+// the tile asked for; the vector layer of a leaf holds the buffered square,
+// which is the same in the coordinates of every tile. A polar row has the
+// family T.mvt only: a vector layer in plate carrée, whose unit is that of
+// the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
+// limit.
+//
+// Table region_info, one row per region:
+//
+//	+-----------+-----------+
+//	| type byte | region id |
+//	+-----------+-----------+
+//
+//	r  qualifier: none   value: the record, a JSON object
+//	g  qualifier: none   value: the geometry, a GeoJSON MultiPolygon
+const (
+	TableBounds  = "tile_bounds"
+	TableRegions = "region_info"
+
+	familyMVT = ".mvt"
+
+	familyRecord   = "r"
+	familyGeometry = "g"
+
+	markMixed = 'M'
+	markLeaf  = 'L'
+	markPolar = 'P'
+)
+
+var (
+	keyNorth = []byte("\xFF\xFF\xFF\xFF\xFFN")
+	keySouth = []byte("\xFF\xFF\xFF\xFF\xFFS")
+)
+
+// MaxTypes is the most region types a data set may hold.
+const MaxTypes = 16
+
+var (
+	typeRE = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+	idRE   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
+)
+
+// schemas declares the tables for the given types.
+func schemas(types []string) []cellstore.Schema {
+	bounds := cellstore.Schema{Table: TableBounds}
+	for _, t := range types {
+		for _, f := range [2]string{t, t + familyMVT} {
+			// Rows are found by Next, never by their exact key: no filter.
+			bounds.Families = append(bounds.Families, cellstore.Family{
+				Name: f, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd,
+			})
+		}
+	}
+	regions := cellstore.Schema{Table: TableRegions, Families: []cellstore.Family{
+		{Name: familyRecord, Compression: cellstore.CompressionZstd},
+		{Name: familyGeometry, Compression: cellstore.CompressionZstd},
+	}}
+	return []cellstore.Schema{bounds, regions}
+}
+
+func regionKey(typeByte uint8, id string) []byte {
+	return append([]byte{typeByte}, id...)
+}
+
+// featureID is the id of a region's vector-tile feature: 53 bits, so that it
+// is exact in JavaScript, hashed from type and id, so that it is the same in
+// every tile, zoom and build.
+func featureID(typ, id string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%s", typ, id)
+	// FNV's low bits are its best; fold the high ones in.
+	v := h.Sum64()
+	v = (v ^ v>>53) & (1<<53 - 1)
+	return max(v, 1)
+}
+
+// covers reports whether a row found by Next(key of t) is a tile's own row or
+// one of its ancestors', and which.
+func rowTile(key []byte) (quadkey.Tile, bool) {
+	if len(key) != len(quadkey.Key{}) {
+		return quadkey.Tile{}, false // a polar row
+	}
+	t, err := quadkey.ParseKey(key)
+	return t, err == nil
+}
