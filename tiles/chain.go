@@ -29,16 +29,16 @@ func (e edge) upward() bool {
 	return e.a.x < e.b.x || e.a.x == e.b.x && e.a.y < e.b.y
 }
 
-func comparePoints(p, q point) int {
-	if c := cmp.Compare(p.x, q.x); c != 0 {
-		return c
-	}
-	return cmp.Compare(p.y, q.y)
+// key orders points by x, then y, as one number.
+func (p point) key() uint64 {
+	return uint64(uint32(p.x)^1<<31)<<32 | uint64(uint32(p.y)^1<<31)
 }
 
+func comparePoints(p, q point) int { return cmp.Compare(p.key(), q.key()) }
+
 func compareEdges(e, f edge) int {
-	if c := comparePoints(e.a, f.a); c != 0 {
-		return c
+	if e.a != f.a {
+		return comparePoints(e.a, f.a)
 	}
 	return comparePoints(e.b, f.b)
 }

@@ -11,16 +11,15 @@ type polygon [][]point
 
 // assembler turns closed chains into polygons.
 type assembler struct {
-	order []int32 // edges sorted by start
-	used  []bool
-	stack []point
-	seen  map[point]int // places of repeatable vertices on the stack
-	rings [][]point
-	arena []point
-	polys []polygon
-
-	shells []shell
-	holes  [][]point
+	used    []bool
+	leaving []int32 // for each edge, the first edge that starts where it ends
+	stack   []point
+	seen    map[point]int // places of repeatable vertices on the stack
+	rings   [][]point
+	arena   []point
+	polys   []polygon
+	shells  []shell
+	holes   [][]point
 }
 
 type shell struct {
@@ -37,12 +36,7 @@ type shell struct {
 // vertex is cut there. Thus rings touch at vertices but never cross or repeat
 // one.
 func (s *assembler) polygons(edges []edge) []polygon {
-	edges = cancel(edges)
-	if len(edges) == 0 {
-		return nil
-	}
-	slices.SortFunc(edges, compareEdges)
-	s.used = append(s.used[:0], make([]bool, len(edges))...)
+	edges = s.sortAndCancel(edges)
 	s.rings = s.rings[:0]
 	s.arena = s.arena[:0]
 	if s.seen == nil {
@@ -56,14 +50,45 @@ func (s *assembler) polygons(edges []edge) []polygon {
 	return s.nest()
 }
 
-// leaving returns the range of edges that start at p.
-func leaving(edges []edge, p point) (lo, hi int) {
-	lo, _ = slices.BinarySearchFunc(edges, p, func(e edge, p point) int { return comparePoints(e.a, p) })
-	hi = lo
-	for hi < len(edges) && edges[hi].a == p {
-		hi++
+// sortAndCancel sorts edges by their start, drops pairs of opposite ones, and
+// fills used and leaving.
+func (s *assembler) sortAndCancel(edges []edge) []edge {
+	slices.SortFunc(edges, compareEdges)
+	s.used = append(s.used[:0], make([]bool, len(edges))...)
+	n := 0
+	for i, e := range edges {
+		if s.used[i] || e.a == e.b {
+			s.used[i] = true
+			continue
+		}
+		j, found := slices.BinarySearchFunc(edges, e.reversed(), compareEdges)
+		for found && j < len(edges) && s.used[j] {
+			j++
+		}
+		if found && j < len(edges) && edges[j] == e.reversed() {
+			s.used[i], s.used[j] = true, true
+		}
 	}
-	return lo, hi
+	for i, e := range edges {
+		if !s.used[i] {
+			edges[n] = e
+			n++
+		}
+	}
+	edges = edges[:n]
+	s.used = s.used[:n]
+	clear(s.used)
+	s.leaving = s.leaving[:0]
+	for _, e := range edges {
+		lo, _ := slices.BinarySearchFunc(edges, e.b, func(e edge, p point) int { return comparePoints(e.a, p) })
+		s.leaving = append(s.leaving, int32(lo))
+	}
+	return edges
+}
+
+// repeats reports whether several edges leave the start of edge i.
+func repeats(edges []edge, i int) bool {
+	return i > 0 && edges[i-1].a == edges[i].a || i+1 < len(edges) && edges[i+1].a == edges[i].a
 }
 
 func (s *assembler) walk(edges []edge, first int) {
@@ -74,50 +99,50 @@ func (s *assembler) walk(edges []edge, first int) {
 	for {
 		s.used[i] = true
 		e := edges[i]
-		s.push(e.a)
-		if lo, hi := leaving(edges, e.a); hi-lo > 1 {
-			s.seen[e.a] = len(s.stack) - 1
+		if repeats(edges, i) {
+			s.seen[e.a] = len(s.stack)
 		}
+		s.stack = append(s.stack, e.a)
 		v := e.b
-		lo, hi := leaving(edges, v)
 		best := -1
-		for j := lo; j < hi; j++ {
+		for j := int(s.leaving[i]); j < len(edges) && edges[j].a == v; j++ {
 			if !s.used[j] && (best < 0 || turnsSooner(e, edges[j], edges[best])) {
 				best = j
 			}
 		}
 		// Back at a vertex of the walk: what lies since then is a ring.
-		if at, ok := s.seen[v]; ok {
-			s.emit(at)
-		} else if v == start {
+		if v == start {
 			s.emit(0)
+			return
 		}
-		if best < 0 || len(s.stack) == 0 && v == start {
-			// A closed chain ends only where it began; anything left on the
-			// stack would be an open line, which encloses nothing.
+		if len(s.seen) > 0 {
+			if at, ok := s.seen[v]; ok {
+				s.emit(at)
+			}
+		}
+		if best < 0 {
+			// A closed chain ends only where it began.
 			return
 		}
 		i = best
 	}
 }
 
-func (s *assembler) push(p point) { s.stack = append(s.stack, p) }
-
 // emit cuts the ring that starts at stack position `at` off the walk.
 func (s *assembler) emit(at int) {
 	ring := s.stack[at:]
-	for _, p := range ring {
-		delete(s.seen, p)
+	if len(s.seen) > 0 {
+		for _, p := range ring {
+			delete(s.seen, p)
+		}
 	}
 	s.stack = s.stack[:at]
-	n := len(s.arena)
-	s.arena = append(s.arena, ring...)
-	out := s.arena[n:len(s.arena):len(s.arena)]
-	if len(out) < 3 || ringArea2(out) == 0 {
-		s.arena = s.arena[:n]
+	if len(ring) < 3 || ringArea2(ring) == 0 {
 		return
 	}
-	s.rings = append(s.rings, out)
+	n := len(s.arena)
+	s.arena = append(s.arena, ring...)
+	s.rings = append(s.rings, s.arena[n:len(s.arena):len(s.arena)])
 }
 
 // turnsSooner reports whether, arriving along e, edge f is met before g when

@@ -1,0 +1,37 @@
+package tiles
+
+import (
+	"testing"
+
+	"quadrille/tiles/mvt"
+)
+
+// vectorIDs lists the features of a vector tile as type:id and checks that no
+// layer comes twice.
+func vectorIDs(t testing.TB, tile []byte) []string {
+	t.Helper()
+	var out []string
+	seen := map[string]bool{}
+	var v mvt.View
+	for {
+		rest, ok, err := mvt.NextLayer(tile, &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return out
+		}
+		tile = rest
+		if seen[string(v.Name)] {
+			t.Fatalf("layer %s twice", v.Name)
+		}
+		seen[string(v.Name)] = true
+		for i := range v.Len() {
+			f, err := v.Feature(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(v.Name)+":"+string(v.StringTag(f, "id")))
+		}
+	}
+}
