@@ -106,7 +106,8 @@ type piece struct {
 // covers of circles by no more than 2 %, and costs up to 200 times as long.
 func cover(shape func(Tile) verdict, maxRanges int) []Range {
 	enough := 8 * max(8, min(maxRanges, 1<<20))
-	var pieces, next []piece
+	room := min(2*enough, 1024)
+	pieces, next := make([]piece, 0, room), make([]piece, 0, room)
 	pieces = addPiece(pieces, Tile{}, shape)
 	for z := uint8(0); z < CellZoom && len(pieces) < enough; z++ {
 		open := false
@@ -190,8 +191,7 @@ type rect struct {
 	x0, y0, x1, y1 uint32
 }
 
-// rects are up to two rectangles whose union is a shape. An unused one equals
-// the other.
+// rects are two rectangles whose union is a shape; they may be the same.
 type rects [2]rect
 
 // boxShape returns the cells of a valid box.
@@ -200,21 +200,12 @@ func boxShape(b Box) rects {
 	x0, y0 := gridAt(b.West, b.North)
 	x1, y1 := gridAt(b.East, b.South)
 	x0, y0, x1, y1 = x0>>out, y0>>out, x1>>out, y1>>out
-	one := func(x0, x1 uint32) rects {
+	if b.West == 180 || b.West <= b.East && b.East < 180 {
 		r := rect{x0, y0, x1, y1}
 		return rects{r, r}
 	}
-	switch {
-	case b.West == 180 || b.West <= b.East && b.East < 180:
-		// gridAt has put a west edge of 180 at column 0, where it belongs.
-		return one(x0, x1)
-	case b.West > b.East && x1+1 >= x0 || b.West <= b.East && x0 == 0:
-		return one(0, end)
-	default:
-		// Across ±180°; or up to it, so that points at 180, in column 0 as x1
-		// is then, are part of it.
-		return rects{{0, y0, x1, y1}, {x0, y0, end, y1}}
-	}
+	// Across ±180°, or up to it: points at 180 are in column 0, as x1 is then.
+	return rects{{0, y0, x1, y1}, {x0, y0, end, y1}}
 }
 
 func (s rects) classify(t Tile) verdict {

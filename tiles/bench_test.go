@@ -1,8 +1,13 @@
 package tiles
 
 import (
+	"fmt"
+	"math/rand/v2"
+
 	"context"
 	"testing"
+
+	"quadrille/quadkey"
 )
 
 // BenchmarkBuild builds real boundaries from parsed features to committed
@@ -28,5 +33,70 @@ func BenchmarkBuild(b *testing.B) {
 				b.ReportMetric(float64(stats.Bytes)/float64(stats.Mixed+stats.Leaves), "B/row")
 			}
 		})
+	}
+}
+
+// benchReader is a reader on the countries of the world at 1:50 m.
+func benchReader(b *testing.B) *Reader {
+	b.Helper()
+	l := naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")
+	r, _, _ := buildReader(b, l)
+	return r
+}
+
+// BenchmarkRead answers points and tiles out of the cache: points and tiles
+// anywhere, as lookups of a service are spread, and on land borders.
+func BenchmarkRead(b *testing.B) {
+	r := benchReader(b)
+	ctx := context.Background()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	type place struct{ lat, lon float64 }
+	var anywhere, border []place
+	ref := newReference(b, naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"))
+	for range 1 << 12 {
+		anywhere = append(anywhere, place{rnd.Float64()*170 - 85, rnd.Float64()*360 - 180})
+		edges := ref.levels[rnd.IntN(len(ref.regions))][MaxZoom]
+		p := edges[rnd.IntN(len(edges))].a
+		border = append(border, place{max(-85, min(85, mercatorLat(float64(p.y)))), float64(p.x&(worldSize-1))/worldSize*360 - 180})
+	}
+	for _, set := range []struct {
+		name   string
+		places []place
+	}{{"anywhere", anywhere}, {"border", border}} {
+		b.Run("at/"+set.name, func(b *testing.B) {
+			b.ReportAllocs()
+			n := 0
+			for i := 0; b.Loop(); i++ {
+				p := set.places[i%len(set.places)]
+				found, err := r.At(ctx, p.lat, p.lon)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n += len(found)
+			}
+			if n == 0 {
+				b.Fatal("nothing found")
+			}
+		})
+		for _, z := range []uint8{4, 10, 13, 16} {
+			b.Run(fmt.Sprintf("mvt/%s/z%d", set.name, z), func(b *testing.B) {
+				b.ReportAllocs()
+				sel := []Selector{{Type: "country"}}
+				var dst []byte
+				bytes := 0
+				for i := 0; b.Loop(); i++ {
+					p := set.places[i%len(set.places)]
+					t, err := quadkey.TileAt(p.lon, p.lat, z)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if dst, err = r.AppendMVT(ctx, dst[:0], t, sel); err != nil {
+						b.Fatal(err)
+					}
+					bytes += len(dst)
+				}
+				b.ReportMetric(float64(bytes)/float64(b.N), "B/tile")
+			})
+		}
 	}
 }

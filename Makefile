@@ -1,0 +1,108 @@
+# Quadrille. `make help` lists the targets.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+GOLANGCI_VERSION := 2.15.0
+# Tools built from source are kept here; CI shares one folder between runs.
+TOOLS ?= bin/tools
+# Length of `make fuzz` for each target, and which benchmarks `make bench` runs.
+FUZZTIME ?= 20s
+BENCH ?= .
+BENCHCOUNT ?= 1
+
+GO_FILES = find . \( -name node_modules -o -name .git \) -prune -o -name '*.go' -print
+# The race detector needs cgo and a C compiler; without them tests still run.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+NPM := $(shell command -v npm)
+NPM_CI := npm ci --no-audit --no-fund
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+
+PAGE := static/leaflet/dist/index.html
+PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
+PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
+SAMPLE := sample/build/places.txt
+
+.PHONY: help demo build page sample test test-full lint fuzz bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: page sample ## the whole world from sample data, then the server
+	@$(MAKE) --no-print-directory build
+	bin/ingest demo
+	bin/tileserver
+
+build: ## both programs, in bin/
+	go build -o bin/ ./cmd/ingest ./cmd/tileserver
+	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
+
+test: ## all tests that need no server, with the race detector
+	go test $(RACE) ./...
+
+test-full: page test ## also long tests, the page's tests, no cgo and 32 bits
+	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
+	CGO_ENABLED=0 GOARCH=386 go build ./...
+ifneq ($(NPM),)
+	cd static/leaflet && npm test
+endif
+
+lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
+	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \
+	if [ -n "$$unformatted" ]; then printf 'not formatted, run gofmt -s -w on:\n%s\n' "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(GOLANGCI) run
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@go test -list '^Fuzz' ./... \
+	| awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' \
+	| while read -r package target; do \
+	    echo "== $$package $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+	  done
+
+bench: ## measure, and rewrite the figures in BENCHMARKS.md
+	go run ./cmd/internal/benchreport go -- go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
+	go run ./cmd/internal/benchreport http -- go run ./cmd/internal/httpbench
+
+clean: ## remove what was built and installed, but not data/
+	rm -rf bin/ingest bin/tileserver sample/build sample/node_modules static/leaflet/node_modules
+	find static/leaflet/dist -mindepth 1 ! -name README.md -delete
+
+ifneq ($(NPM),)
+page: $(PAGE) ## the map page and its libraries (npm)
+sample: $(SAMPLE) ## the demo's data (npm)
+else
+page:
+	@test -f $(PAGE) || echo "npm is not installed: the map page is left out, the API works without it. For the page install Node.js 20 or newer."
+sample:
+	@test -f $(SAMPLE) || { echo "npm is not installed: it fetches the demo's data. Install Node.js 20 or newer, or ingest your own files: bin/ingest --help"; exit 1; }
+endif
+
+$(PAGE): $(PAGE_MODULES) $(PAGE_SOURCES)
+	cd static/leaflet && npm run build
+	@touch $@
+
+$(PAGE_MODULES): static/leaflet/package-lock.json
+	cd static/leaflet && $(NPM_CI)
+	@touch $@
+
+# The script runs after the installation, unless npm is told to run none.
+$(SAMPLE): sample/package-lock.json sample/places.mjs
+	cd sample && $(NPM_CI) && { test -f build/places.txt || npm run build; }
+	@touch $@
+
+# The version pinned above: the one installed already, or else built here,
+# which takes minutes and happens once.
+$(GOLANGCI):
+	@mkdir -p $(@D)
+	@found=; for bin in "$$(command -v golangci-lint || true)" "$$(go env GOPATH)/bin/golangci-lint"; do \
+	  if [ -x "$$bin" ] && "$$bin" version 2>/dev/null | grep -qF ' $(GOLANGCI_VERSION) '; then found=$$bin; break; fi; \
+	done; \
+	if [ -n "$$found" ]; then ln -sf "$$found" $@; else \
+	  echo "building golangci-lint $(GOLANGCI_VERSION) (once, takes minutes)"; \
+	  GOBIN=$(abspath $(@D)) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION); \
+	  mv $(@D)/golangci-lint $@; \
+	fi

@@ -1,0 +1,290 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+const (
+	buildLockName   = "BUILD.lock"
+	pointerLockName = "CURRENT.lock"
+)
+
+// Build is a generation being built. It belongs to one goroutine, its Store
+// may be used by many.
+type Build struct {
+	c          *Catalog
+	dataset    string
+	generation uint64
+	dir        string
+	store      cellstore.Store
+	lock       *os.File
+	closed     bool // the store
+	done       bool // published or aborted
+}
+
+// Begin starts a build: it takes the build lock of the data set (ErrBuilding
+// when another process or goroutine has it), removes what killed builds left
+// behind, and opens an empty store in a fresh directory. Nobody sees it before
+// Publish. The caller ends it with Publish or Abort; deferring Abort is right,
+// since after Publish it does nothing.
+func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err error) {
+	if err := checkName(dataset); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(c.dir, dataset), 0o755); err != nil {
+		return nil, err
+	}
+	b := &Build{c: c, dataset: dataset}
+	if b.lock, err = c.lockBuild(dataset); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			b.lock.Close()
+		}
+	}()
+	p, err := c.readPointer(dataset)
+	if err != nil {
+		return nil, err // without CURRENT, leftovers and data look alike
+	}
+	if err := c.removeLeftovers(ctx, dataset, p); err != nil {
+		return nil, err
+	}
+	if p != nil {
+		b.generation = p.Last
+	}
+	left, err := c.generationsOnDisk(dataset)
+	if err != nil {
+		return nil, err
+	}
+	if len(left) > 0 {
+		b.generation = max(b.generation, slices.Max(left))
+	}
+	if b.generation++; b.generation > maxGeneration {
+		return nil, fmt.Errorf("data set %s has no number left after %d: move it away and start anew", dataset, maxGeneration)
+	}
+	b.dir = c.generationDir(dataset, b.generation)
+	if err := os.MkdirAll(filepath.Join(b.dir, storeDir), 0o755); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(b.dir)
+		}
+	}()
+	if err := c.step("begun"); err != nil {
+		return nil, err
+	}
+	b.store, err = c.open(filepath.Join(b.dir, storeDir), false)
+	return b, err
+}
+
+// Store is the store being filled. It is closed by Publish and Abort.
+func (b *Build) Store() cellstore.Store { return b.store }
+
+// Dir is the directory of the generation, for files that a domain package
+// keeps beside the store. Readers find them in Generation.Dir.
+func (b *Build) Dir() string { return b.dir }
+
+// Generation is the number the build will be published under.
+func (b *Build) Generation() uint64 { return b.generation }
+
+// Publish closes the store, checks that it opens again, makes all files
+// durable and records their checksums, writes the manifest, and makes this the
+// published generation. It returns the manifest as written.
+//
+// After an error nothing has been published and only Abort is left to call,
+// with one exception: when the very last step, making the replaced CURRENT
+// durable, fails, the error says that the generation is visible.
+func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
+	if b.done || b.closed {
+		return Manifest{}, fmt.Errorf("build of %s: %w: begin another", b.dataset, cellstore.ErrClosed)
+	}
+	m.Version, m.Dataset, m.Generation, m.Files = ManifestVersion, b.dataset, b.generation, nil
+	if m.Built.IsZero() {
+		m.Built = time.Now()
+	}
+	m.Built = m.Built.UTC().Truncate(time.Second)
+	if err := m.check(); err != nil { // before the minutes of work below
+		return Manifest{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Manifest{}, err
+	}
+	b.closed = true
+	if err := b.store.Close(); err != nil {
+		return Manifest{}, fmt.Errorf("close the store of %s: %w", b.dataset, err)
+	}
+	if err := b.c.step("store closed"); err != nil {
+		return Manifest{}, err
+	}
+	if err := b.tryOpen(); err != nil {
+		return Manifest{}, fmt.Errorf("the store built for %s does not open again, it is not published: %w", b.dataset, err)
+	}
+	var err error
+	if m.Files, err = seal(ctx, b.dir); err != nil {
+		return Manifest{}, err
+	}
+	if err := b.c.step("files sealed"); err != nil {
+		return Manifest{}, err
+	}
+	data, err := encodeManifest(&m)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if _, err := replaceFile(filepath.Join(b.dir, manifestName), data, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
+		return Manifest{}, err
+	}
+	for _, dir := range []string{filepath.Join(b.c.dir, b.dataset), b.c.dir} {
+		if err := syncDir(dir); err != nil {
+			return Manifest{}, err
+		}
+	}
+	visible, err := b.c.publish(ctx, b.dataset, entry{b.generation, digestBytes(data)})
+	if visible {
+		b.done = true
+		b.lock.Close()
+	}
+	if err != nil && visible {
+		err = fmt.Errorf("generation %d of %s is published, but may not survive a power failure: check the disk and publish again: %w", b.generation, b.dataset, err)
+	}
+	if err != nil {
+		return Manifest{}, err
+	}
+	written, err := decodeManifest(data)
+	if err != nil {
+		return Manifest{}, err
+	}
+	return *written, nil
+}
+
+func (b *Build) tryOpen() error {
+	s, err := b.c.open(filepath.Join(b.dir, storeDir), true)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// Abort closes the store and removes everything built. After Publish, or a
+// second time, it does nothing.
+func (b *Build) Abort() error {
+	if b.done {
+		return nil
+	}
+	b.done = true
+	var err error
+	if !b.closed {
+		err = b.store.Close()
+	}
+	// The lock is released last: until then the directory is ours.
+	err = errors.Join(err, os.RemoveAll(b.dir))
+	b.lock.Close()
+	return err
+}
+
+// seal makes every file below dir durable and returns the list of them.
+func seal(ctx context.Context, dir string) ([]File, error) {
+	var files []File
+	var dirs []string
+	err := walk(dir, func(rel string, isDir bool) error {
+		if isDir {
+			dirs = append(dirs, filepath.Join(dir, rel))
+			return nil
+		}
+		f, err := os.Open(filepath.Join(dir, rel))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		sum, n, err := digest(ctx, f)
+		if err != nil {
+			return err
+		}
+		files = append(files, File{Path: filepath.ToSlash(rel), Bytes: n, SHA256: sum})
+		return f.Sync()
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range slices.Backward(dirs) {
+		if err := syncDir(d); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+// lockBuild takes the build lock of a data set, whose directory exists.
+func (c *Catalog) lockBuild(dataset string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(c.dir, dataset, buildLockName), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = lockFile(f, true)
+	if errors.Is(err, errLocked) {
+		holder, _ := readAll(f)
+		err = fmt.Errorf("%w: %s in %s (by %s): wait for it to end, or stop it and start again",
+			ErrBuilding, dataset, c.dir, strings.TrimSpace(string(holder)))
+	}
+	if err == nil {
+		// For the message above; the lock is the flock, not the content.
+		if err = f.Truncate(0); err == nil {
+			_, err = fmt.Fprintf(f, "process %d since %s\n", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// removeLeftovers removes the directories of killed builds. The caller holds
+// the build lock, so nobody is filling them.
+func (c *Catalog) removeLeftovers(ctx context.Context, dataset string, p *pointer) error {
+	list, err := c.generationsOnDisk(dataset)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p != nil {
+			if _, ok := p.find(n); ok {
+				continue
+			}
+		} else if _, err := os.Stat(filepath.Join(c.generationDir(dataset, n), manifestName)); err == nil {
+			// Complete, but CURRENT is not there to say whether it was
+			// ever published: keep it until something is.
+			continue
+		}
+		lock, err := c.lockGeneration(dataset, n)
+		if errors.Is(err, ErrInUse) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = os.RemoveAll(c.generationDir(dataset, n))
+		lock.Close()
+		if err != nil {
+			return fmt.Errorf("remove what a killed build of %s left behind: %w", dataset, err)
+		}
+	}
+	return nil
+}

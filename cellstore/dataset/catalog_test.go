@@ -1,0 +1,464 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+func TestPublish(t *testing.T) {
+	c, stats := newCatalog(t)
+	if names, err := c.Datasets(); err != nil || len(names) != 0 {
+		t.Fatalf("a catalogue that does not exist lists %v, %v", names, err)
+	}
+	_, err := c.Current("places")
+	wantErr(t, err, ErrNoGeneration)
+
+	b, err := c.Begin(t.Context(), "places")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Generation() != 1 {
+		t.Errorf("the first generation is %d", b.Generation())
+	}
+	if err := b.Store().(*fileStore).put("one"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Current("places")
+	wantErr(t, err, ErrNoGeneration) // not before Publish
+	m, err := b.Publish(t.Context(), Manifest{
+		Dataset: "ignored", Generation: 77, Files: []File{{Path: "../x"}},
+		Records: map[string]int64{"places": 3}, Meta: []byte(`{ "tiers": 3 }`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Dataset != "places" || m.Generation != 1 || m.Version != ManifestVersion || m.Built.IsZero() ||
+		m.Size() != 3 || len(m.Files) != 1 || m.Files[0].Path != "store/cells" || string(m.Meta) != `{"tiers":3}` {
+		t.Errorf("published %+v", m)
+	}
+	if _, err := b.Publish(t.Context(), Manifest{}); !errors.Is(err, cellstore.ErrClosed) {
+		t.Errorf("published twice: %v", err)
+	}
+	if err := b.Abort(); err != nil {
+		t.Error(err)
+	}
+	wantContent(t, c, "places", "one")
+
+	mustIngest(t, c, "places", "two")
+	mustIngest(t, c, "ip", "other")
+	wantContent(t, c, "places", "two")
+	if got := numbers(t, c, "places"); got != "1 2*" {
+		t.Errorf("generations %q", got)
+	}
+	if names, err := c.Datasets(); err != nil || !slices.Equal(names, []string{"ip", "places"}) {
+		t.Errorf("data sets %v, %v", names, err)
+	}
+	g, err := c.OpenGeneration("places", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := g.Store.(*fileStore).get(); got != "one" || err != nil {
+		t.Errorf("generation 1 holds %q, %v", got, err)
+	}
+	g.Close()
+	g.Close()
+	for _, n := range []uint64{0, 3} {
+		_, err = c.OpenGeneration("places", n)
+		wantErr(t, err, ErrNoGeneration)
+	}
+	if n := stats.open.Load(); n != 0 {
+		t.Errorf("%d stores left open", n)
+	}
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	c, stats := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	b, err := c.Begin(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.Abort(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(b.Dir()); !os.IsNotExist(err) {
+		t.Errorf("the directory is still there: %v", err)
+	}
+	if n := stats.open.Load(); n != 0 {
+		t.Errorf("%d stores left open", n)
+	}
+	// The lock is free, and the number was never published, so it is used.
+	if m := mustIngest(t, c, "ip", "two"); m.Generation != 2 {
+		t.Errorf("generation %d", m.Generation)
+	}
+}
+
+func TestNames(t *testing.T) {
+	c, _ := newCatalog(t)
+	for _, name := range []string{"", ".", "..", "../x", "a/b", "Places", "1st", "a b", "a\x00", strings.Repeat("x", 65)} {
+		_, err := c.Begin(t.Context(), name)
+		wantErr(t, err, ErrBadName)
+		_, err = c.Current(name)
+		wantErr(t, err, ErrBadName)
+		_, err = c.Rollback(t.Context(), name)
+		wantErr(t, err, ErrBadName)
+		_, err = c.OpenCurrent(name)
+		wantErr(t, err, ErrBadName)
+		_, err = c.Prune(t.Context(), 1, name)
+		wantErr(t, err, ErrBadName)
+		wantErr(t, NewLive(c, name, binder(nil)).Poll(t.Context()), ErrBadName)
+	}
+	if _, err := Open("", nil); err == nil {
+		t.Error("a catalogue without directory and opener was accepted")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file, new(fileStats).opener); err == nil {
+		t.Error("a file was accepted as the directory")
+	}
+}
+
+func TestBuildLock(t *testing.T) {
+	c, _ := newCatalog(t)
+	b, err := c.Begin(t.Context(), "places")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(c.Dir(), c.open) // as another program would
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = other.Begin(t.Context(), "places")
+	wantErr(t, err, ErrBuilding)
+	if !strings.Contains(err.Error(), "process ") {
+		t.Errorf("the error does not say who: %v", err)
+	}
+	// Another data set is free, and so is the pointer of this one.
+	mustIngest(t, other, "ip", "x")
+	if err := b.Store().(*fileStore).put("one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(t.Context(), Manifest{}); err != nil {
+		t.Fatal(err)
+	}
+	mustIngest(t, other, "places", "two")
+	b, err = c.Begin(t.Context(), "places")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	if _, err := other.Rollback(t.Context(), "places"); err != nil {
+		t.Errorf("a rollback had to wait for a build: %v", err)
+	}
+	if _, err := other.Prune(t.Context(), 1, "places"); err != nil {
+		t.Errorf("a prune had to wait for a build: %v", err)
+	}
+	if _, err := os.Stat(b.Dir()); err != nil {
+		t.Errorf("prune took a running build for a leftover: %v", err)
+	}
+}
+
+func TestRefusedBuildsAreNotPublished(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		m    Manifest
+		do   func(*testing.T, *Build)
+	}{
+		"manifest":                       {"two", Manifest{Bounds: []float64{1}}, nil},
+		"store that does not open again": {"broken", Manifest{}, nil},
+		"link": {"two", Manifest{}, func(t *testing.T, b *Build) {
+			if err := os.Symlink("/etc/passwd", filepath.Join(b.Dir(), "link")); err != nil {
+				t.Skip(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, stats := newCatalog(t)
+			mustIngest(t, c, "ip", "one")
+			b, err := c.Begin(t.Context(), "ip")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Store().(*fileStore).put(tc.text); err != nil {
+				t.Fatal(err)
+			}
+			if tc.do != nil {
+				tc.do(t, b)
+			}
+			if _, err := b.Publish(t.Context(), tc.m); err == nil {
+				t.Error("it was published")
+			}
+			if err := b.Abort(); err != nil {
+				t.Error(err)
+			}
+			wantContent(t, c, "ip", "one")
+			if n := stats.open.Load(); n != 0 {
+				t.Errorf("%d stores left open", n)
+			}
+			mustIngest(t, c, "ip", "three")
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	c, _ := newCatalog(t)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Begin(gone, "ip")
+	wantErr(t, err, context.Canceled)
+	b, err := c.Begin(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Publish(gone, Manifest{})
+	wantErr(t, err, context.Canceled)
+	if err := b.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	mustIngest(t, c, "ip", "one")
+	mustIngest(t, c, "ip", "two")
+	_, err = c.Rollback(gone, "ip")
+	wantErr(t, err, context.Canceled)
+	wantErr(t, c.Verify(gone, "ip", 0), context.Canceled)
+	wantContent(t, c, "ip", "two")
+
+	// One that waits for the pointer lock stops waiting.
+	lock, err := c.lockPointer(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = c.Rollback(short, "ip")
+	wantErr(t, err, context.DeadlineExceeded)
+	lock.Close()
+}
+
+func TestRollback(t *testing.T) {
+	c, _ := newCatalog(t)
+	_, err := c.Rollback(t.Context(), "ip")
+	wantErr(t, err, ErrNoGeneration)
+	for _, s := range []string{"one", "two", "three"} {
+		mustIngest(t, c, "ip", s)
+	}
+	for _, want := range []uint64{2, 1} {
+		if m, err := c.Rollback(t.Context(), "ip"); err != nil || m.Generation != want {
+			t.Fatalf("rolled back to %d, %v", m.Generation, err)
+		}
+	}
+	wantContent(t, c, "ip", "one")
+	_, err = c.Rollback(t.Context(), "ip")
+	wantErr(t, err, ErrNoGeneration)
+	if m, err := c.Activate(t.Context(), "ip", 3); err != nil || m.Generation != 3 {
+		t.Fatalf("activated %d, %v", m.Generation, err)
+	}
+	_, err = c.Activate(t.Context(), "ip", 9)
+	wantErr(t, err, ErrNoGeneration)
+	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
+		t.Fatal(err)
+	}
+	// A number is never used twice, even after rolling back.
+	if m := mustIngest(t, c, "ip", "four"); m.Generation != 4 {
+		t.Errorf("generation %d after a rollback", m.Generation)
+	}
+	if got := numbers(t, c, "ip"); got != "1 2 3 4*" {
+		t.Errorf("generations %q", got)
+	}
+	// One that does not open is not published.
+	if err := os.Truncate(filepath.Join(c.generationDir("ip", 3), "store", "cells"), 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Rollback(t.Context(), "ip")
+	wantErr(t, err, cellstore.ErrCorrupt)
+	wantContent(t, c, "ip", "four")
+}
+
+func TestPrune(t *testing.T) {
+	c, _ := newCatalog(t)
+	for _, s := range []string{"1", "2", "3", "4", "5"} {
+		mustIngest(t, c, "ip", s)
+	}
+	mustIngest(t, c, "places", "p")
+	_, err := c.Prune(t.Context(), -1)
+	wantErrNot(t, err)
+	if _, err := c.Activate(t.Context(), "ip", 2); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := c.OpenGeneration("ip", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := c.Prune(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Removed) != 2 || done.Removed[0].Generation != 3 || done.Removed[1].Generation != 4 ||
+		len(done.InUse) != 1 || done.InUse[0].Generation != 1 {
+		t.Errorf("pruned %+v", done)
+	}
+	if got := numbers(t, c, "ip"); got != "1 2* 5" {
+		t.Errorf("generations %q", got)
+	}
+	if err := reader.Verify(t.Context()); err != nil {
+		t.Errorf("prune touched a generation in use: %v", err)
+	}
+	reader.Close()
+	if done, err = c.Prune(t.Context(), 0); err != nil || len(done.Removed) != 2 {
+		t.Fatalf("pruned %+v, %v", done, err)
+	}
+	if got := numbers(t, c, "ip") + numbers(t, c, "places"); got != "2*1*" {
+		t.Errorf("generations %q", got)
+	}
+	wantContent(t, c, "ip", "2")
+	if m := mustIngest(t, c, "ip", "6"); m.Generation != 6 {
+		t.Errorf("generation %d was published before as something else", m.Generation)
+	}
+	_, err = c.Prune(t.Context(), 1, "nothing")
+	wantErr(t, err, ErrNoGeneration)
+}
+
+func wantErrNot(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+}
+
+func TestDamage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		do         func(dir string) error // to the generation
+		open, full error                  // what opening and Verify find
+	}{
+		"nothing":       {func(string) error { return nil }, nil, nil},
+		"manifest gone": {func(d string) error { return os.Remove(filepath.Join(d, manifestName)) }, ErrNoGeneration, ErrNoGeneration},
+		"manifest changed": {func(d string) error {
+			path := filepath.Join(d, manifestName)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, append(b, ' '), 0o644)
+		}, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
+		"manifest cut":    {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), 40) }, ErrBadManifest, ErrBadManifest},
+		"manifest huge":   {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), maxManifest+1) }, errAny, errAny},
+		"everything gone": {os.RemoveAll, ErrNoGeneration, ErrNoGeneration},
+		"file gone":       {func(d string) error { return os.Remove(filepath.Join(d, "extra", "index")) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
+		"file cut":        {func(d string) error { return os.Truncate(filepath.Join(d, "store", "cells"), 2) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
+		"file replaced by a directory": {func(d string) error {
+			path := filepath.Join(d, "extra", "index")
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+		}, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
+		"byte changed": {func(d string) error {
+			return os.WriteFile(filepath.Join(d, "extra", "index"), []byte("indeX of one"), 0o644)
+		}, nil, cellstore.ErrCorrupt},
+		"file added": {func(d string) error { return os.WriteFile(filepath.Join(d, "store", "x"), nil, 0o644) }, nil, cellstore.ErrCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, stats := newCatalog(t)
+			mustIngest(t, c, "ip", "one")
+			if err := tc.do(c.generationDir("ip", 1)); err != nil {
+				t.Fatal(err)
+			}
+			g, err := c.OpenCurrent("ip")
+			if err == nil {
+				g.Close()
+			}
+			checkKind(t, "open", err, tc.open)
+			checkKind(t, "verify", c.Verify(t.Context(), "ip", 0), tc.full)
+			if n := stats.open.Load(); n != 0 {
+				t.Errorf("%d stores left open", n)
+			}
+			if tc.open != nil && len(numbers(t, c, "ip")) == 0 {
+				t.Error("the damaged generation is not listed")
+			}
+			mustIngest(t, c, "ip", "two") // damage does not stand in the way
+			wantContent(t, c, "ip", "two")
+		})
+	}
+}
+
+// errAny is wanted where the kind of the error does not matter.
+var errAny = errors.New("any error")
+
+func checkKind(t *testing.T, what string, got, want error) {
+	t.Helper()
+	if ok := errors.Is(got, want) || (errors.Is(want, errAny) && got != nil); !ok {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestLostPointer(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"gone": os.Remove,
+		"cut":  func(path string) error { return os.Truncate(path, 20) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := newCatalog(t)
+			mustIngest(t, c, "ip", "one")
+			mustIngest(t, c, "ip", "two")
+			path := filepath.Join(c.Dir(), "ip", pointerName)
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.OpenCurrent("ip"); err == nil {
+				t.Fatal("opened without a pointer")
+			}
+			if _, err := c.Rollback(t.Context(), "ip"); err == nil {
+				t.Fatal("rolled back without a pointer")
+			}
+			// A build must not take the generations for leftovers.
+			if b, err := c.Begin(t.Context(), "ip"); err == nil {
+				if b.Generation() != 3 {
+					t.Errorf("generation %d", b.Generation())
+				}
+				if err := b.Abort(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := c.Activate(t.Context(), "ip", 1); err != nil {
+				t.Fatal(err)
+			}
+			wantContent(t, c, "ip", "one")
+			if got := numbers(t, c, "ip"); got != "1* 2" {
+				t.Errorf("generations %q", got)
+			}
+		})
+	}
+}
+
+func TestListShowsDamage(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	mustIngest(t, c, "places", "one")
+	mustIngest(t, c, "stations", "one")
+	if err := os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(c.generationDir("places", 1), manifestName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Dir(), "notes"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.List()
+	if err != nil || len(list) != 3 {
+		t.Fatalf("listed %+v, %v", list, err)
+	}
+	wantErr(t, list[0].Err, ErrBadPointer)
+	wantErr(t, list[1].Err, ErrNoGeneration)
+	if list[2].Err != nil || !list[2].Current || list[2].Manifest.Dataset != "stations" {
+		t.Errorf("listed %+v", list[2])
+	}
+}

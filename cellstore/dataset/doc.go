@@ -1,0 +1,48 @@
+// Package dataset keeps data sets as numbered, immutable generations and
+// points readers at one of them.
+//
+// A data set (boundaries, places, ip, …) is built from scratch into a fresh
+// directory beside the one being served, and becomes visible by the atomic
+// replacement of one small file:
+//
+//	DIR/places/
+//	  CURRENT              which generation is published, and which others exist
+//	  CURRENT.lock         held while CURRENT is rewritten
+//	  BUILD.lock           held for as long as a build runs
+//	  g0000000007/         a generation
+//	    manifest.json      what is in it, from what sources: see Manifest
+//	    store/             the cell store, opened by the Catalog's Opener
+//	    …                  files of the domain package, from Build.Dir
+//	  g0000000008/         the next one; unlisted in CURRENT, so not yet there
+//
+// CURRENT alone decides. It names the published generation, lists the others
+// that may be rolled back to with the SHA-256 of each manifest, and remembers
+// the highest number ever published, so that a number never comes to mean
+// other data. The manifest in turn lists every file with size and SHA-256. A
+// directory CURRENT does not list is what a killed build or a killed prune left
+// behind; the next build removes it. So a crash at any step leaves the old or
+// the new generation published, complete, and at worst some waste on the disk.
+//
+// # Writers
+//
+// [Catalog.Begin] takes the build lock of a data set and opens an empty store;
+// [Build.Publish] closes it, checks that it opens again, makes every file
+// durable, writes the manifest and replaces CURRENT. Rolling back
+// ([Catalog.Rollback], [Catalog.Activate]) publishes an earlier number and does
+// not wait for a running build. [Catalog.Prune] deletes old generations, never
+// the published one and never one that a process on this machine has open.
+//
+// # Readers
+//
+// [Live] serves the published generation to any number of goroutines and
+// follows CURRENT: it opens and checks the new generation, swaps it in, and
+// closes the old one after its last reader is done. A generation that does not
+// open leaves the old one serving and is reported.
+//
+// # Timestamps
+//
+// The same sources must give the same bytes, whenever and wherever they are
+// built. Cells of a generation therefore carry the time of their source
+// ([Source.Modified], or a date inside the data such as the release of the
+// file), never the clock's; [Timestamp] gives the one of a list of sources.
+package dataset

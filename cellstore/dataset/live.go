@@ -1,0 +1,317 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// Live serves the published generation of one data set through a value of T,
+// the domain package's reader, and replaces it when another is published. All
+// methods may be called from any number of goroutines.
+//
+//	live := dataset.NewLive(catalog, "places", openFinder)
+//	go live.Run(ctx)
+//	…
+//	h, err := live.Acquire()
+//	if err != nil { … }
+//	defer h.Release()
+//	hits, err := h.Value().Nearby(…)
+//
+// Everything read between one Acquire and its Release comes from one
+// generation.
+type Live[T any] struct {
+	// Notify, when set before the first Poll or Run, is called after every
+	// change of Status, one call at a time. It must not call Poll or Close.
+	Notify func(Status)
+
+	catalog *Catalog
+	dataset string
+	bind    func(*Generation) (T, error)
+
+	cur    atomic.Pointer[Handle[T]]
+	status atomic.Pointer[Status]
+	closed atomic.Bool
+	done   chan struct{} // closed by Close, ends Run
+
+	mu       sync.Mutex // held by Poll and Close
+	failed   entry      // the generation that did not open, and
+	attempts int        // how often it was tried
+	retryAt  time.Time
+	open     sync.WaitGroup // generations not yet closed
+	closeErr error          // guarded by errMu
+	errMu    sync.Mutex
+
+	interval time.Duration // between looks at CURRENT
+}
+
+// Status is what a Live does at one moment.
+type Status struct {
+	Dataset string
+	// Published is the generation CURRENT names; 0 when nothing is
+	// published, or CURRENT cannot be read.
+	Published uint64
+	// Serving is the manifest of the generation in service; nil when none.
+	Serving *Manifest
+	Since   time.Time // when it was taken into service
+	// Err says why Serving is not what is published, as a *LoadError; nil
+	// when all is well.
+	Err error
+}
+
+// NewLive returns a Live that serves nothing until the first Poll or Run.
+//
+// bind makes the value of a generation. It may fail, and must leave nothing
+// open when it does; a panic counts as failure. When the value is an io.Closer
+// it is closed before the generation's store.
+func NewLive[T any](c *Catalog, dataset string, bind func(*Generation) (T, error)) *Live[T] {
+	l := &Live[T]{catalog: c, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
+	l.status.Store(&Status{Dataset: dataset})
+	return l
+}
+
+// Handle is one generation in service. Value and Manifest may be used until
+// Release.
+type Handle[T any] struct {
+	value T
+	gen   *Generation
+	live  *Live[T]
+	// refs counts the Live itself, while this is the current generation, and
+	// every Acquire. Whoever brings it to 0 may set it to dead, and then
+	// closes. Between the two an Acquire can still revive it.
+	refs atomic.Int64
+}
+
+// dead is far enough below 0 that no number of failed Acquires reaches 0.
+const dead = math.MinInt64 / 2
+
+// Acquire returns the generation in service. Every success needs exactly one
+// Release. ErrNoGeneration when nothing is, with the reason if there is one;
+// cellstore.ErrClosed after Close. It neither waits nor, on success,
+// allocates.
+func (l *Live[T]) Acquire() (*Handle[T], error) {
+	for {
+		h := l.cur.Load()
+		if h == nil {
+			return nil, l.unavailable()
+		}
+		if h.refs.Add(1) > 0 {
+			return h, nil
+		}
+		// It was replaced and closed since the Load: take the next one.
+		h.refs.Add(-1)
+	}
+}
+
+func (l *Live[T]) unavailable() error {
+	if l.closed.Load() {
+		return fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
+	}
+	if err := l.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoGeneration, err)
+	}
+	return fmt.Errorf("%w: nothing is published of data set %s: ingest it first", ErrNoGeneration, l.dataset)
+}
+
+// Value is the value bind made of the generation.
+func (h *Handle[T]) Value() T { return h.value }
+
+// Manifest describes the generation. It is shared: do not change it.
+func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
+
+// Release ends the use of the generation. The last release of a replaced one
+// has it closed, in another goroutine, so that no request waits for that.
+func (h *Handle[T]) Release() {
+	switch n := h.refs.Add(-1); {
+	case n == 0:
+		if h.refs.CompareAndSwap(0, dead) {
+			go h.live.closeHandle(h)
+		}
+	case n < 0:
+		panic("dataset: Release without Acquire")
+	}
+}
+
+func (l *Live[T]) closeHandle(h *Handle[T]) {
+	defer l.open.Done()
+	err := closeValue(h.value)
+	err = errors.Join(err, h.gen.Close())
+	l.errMu.Lock()
+	l.closeErr = errors.Join(l.closeErr, err)
+	l.errMu.Unlock()
+}
+
+func closeValue(v any) error {
+	if c, ok := v.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Status returns the state after the last look at CURRENT.
+func (l *Live[T]) Status() Status { return *l.status.Load() }
+
+// Err is Status().Err.
+func (l *Live[T]) Err() error { return l.status.Load().Err }
+
+// Poll looks at CURRENT now and, when it names another generation than the one
+// in service, opens that and swaps it in. On failure the old one stays in
+// service, and the error, a *LoadError, is that of Err too. That nothing has
+// been published yet is no failure.
+func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
+
+// poll does so; without force, a generation that failed is left alone until
+// its time has come.
+func (l *Live[T]) poll(ctx context.Context, force bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed.Load() {
+		return fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		want, err := l.published()
+		cur := l.cur.Load()
+		switch {
+		case err != nil:
+			return l.fail(entry{}, err)
+		case cur != nil && cur.gen.entry == want, cur == nil && want == entry{}:
+			l.failed, l.attempts = entry{}, 0
+			l.report(want.Generation, nil)
+			return nil
+		case !force && want == l.failed && l.attempts > 0 && time.Now().Before(l.retryAt):
+			return l.Err()
+		}
+		h, err := l.load(want)
+		if err != nil {
+			// Published and pruned again while it was being opened: that
+			// is not its fault.
+			if again, perr := l.published(); perr == nil && again != want {
+				continue
+			}
+			return l.fail(want, err)
+		}
+		l.open.Add(1)
+		old := l.cur.Swap(h)
+		l.failed, l.attempts = entry{}, 0
+		l.report(want.Generation, nil)
+		if old != nil {
+			old.Release()
+		}
+		return nil
+	}
+}
+
+// published is what CURRENT names, or the zero entry.
+func (l *Live[T]) published() (entry, error) {
+	if err := checkName(l.dataset); err != nil {
+		return entry{}, err
+	}
+	p, err := l.catalog.readPointer(l.dataset)
+	if err != nil {
+		return entry{}, err
+	}
+	if p == nil {
+		if l.cur.Load() != nil {
+			_, err = l.catalog.requirePointer(l.dataset)
+		}
+		return entry{}, err
+	}
+	e, _ := p.find(p.Current)
+	return e, nil
+}
+
+func (l *Live[T]) load(e entry) (_ *Handle[T], err error) {
+	// Bytes that no check has caught must not take the process down with the
+	// good generation it is serving.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	g, err := l.catalog.openEntry(l.dataset, e)
+	if err != nil {
+		return nil, err
+	}
+	bound := false
+	defer func() {
+		if !bound {
+			_ = g.Close() // the reason to give up is the one to tell
+		}
+	}()
+	v, err := l.bind(g)
+	if err != nil {
+		return nil, err
+	}
+	bound = true
+	h := &Handle[T]{value: v, gen: g, live: l}
+	h.refs.Store(1)
+	return h, nil
+}
+
+// fail records that e is published but does not open. The time until the next
+// try doubles from the interval to a minute: opening may be expensive, and a
+// generation does not mend itself, but a full file table or a slow disk does.
+func (l *Live[T]) fail(e entry, err error) error {
+	if e != l.failed {
+		l.failed, l.attempts = e, 0
+	}
+	wait := min(l.interval<<min(l.attempts, 10), time.Minute)
+	l.attempts++
+	l.retryAt = time.Now().Add(wait)
+	le := &LoadError{Dataset: l.dataset, Generation: e.Generation, Err: err}
+	if h := l.cur.Load(); h != nil {
+		le.Serving = h.gen.Manifest.Generation
+	}
+	l.report(e.Generation, le)
+	return le
+}
+
+// report publishes the status and tells Notify when it is news.
+func (l *Live[T]) report(published uint64, err error) {
+	old := l.status.Load()
+	s := &Status{Dataset: l.dataset, Published: published, Err: err}
+	if h := l.cur.Load(); h != nil {
+		s.Serving, s.Since = &h.gen.Manifest, old.Since
+		if old.Serving != s.Serving {
+			s.Since = time.Now()
+		}
+	}
+	l.status.Store(s)
+	same := old.Published == s.Published && old.Serving == s.Serving &&
+		(old.Err == nil) == (err == nil) && (err == nil || old.Err.Error() == err.Error())
+	if !same && l.Notify != nil {
+		l.Notify(*s)
+	}
+}
+
+// Close takes the generation out of service, waits until every handle has been
+// released and its store is closed, and returns what went wrong in closing this
+// or earlier generations. A second Close does nothing.
+func (l *Live[T]) Close() error {
+	l.mu.Lock()
+	if l.closed.CompareAndSwap(false, true) {
+		close(l.done)
+		if h := l.cur.Swap(nil); h != nil {
+			h.Release()
+		}
+		l.status.Store(&Status{Dataset: l.dataset})
+	}
+	l.mu.Unlock()
+	l.open.Wait()
+	l.errMu.Lock()
+	defer l.errMu.Unlock()
+	err := l.closeErr
+	l.closeErr = nil
+	return err
+}

@@ -1,0 +1,495 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+func newLive(t testing.TB, c *Catalog) (l *Live[*text], closed *atomic.Int64) {
+	t.Helper()
+	closed = new(atomic.Int64)
+	l = NewLive(c, "ip", binder(closed))
+	l.interval = 10 * time.Millisecond
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, closed
+}
+
+func serving(t testing.TB, l *Live[*text]) string {
+	t.Helper()
+	h, err := l.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	if err := h.Value().check(); err != nil {
+		t.Fatal(err)
+	}
+	if st := l.Status(); st.Serving != h.Manifest() {
+		t.Errorf("status shows %+v, served is %+v", st.Serving, h.Manifest())
+	}
+	return h.Value().want
+}
+
+func TestLive(t *testing.T) {
+	c, stats := newCatalog(t)
+	l, closed := newLive(t, c)
+	var events []string
+	l.Notify = func(s Status) {
+		served := uint64(0)
+		if s.Serving != nil {
+			served = s.Serving.Generation
+		}
+		events = append(events, fmt.Sprint(s.Published, served, s.Err != nil))
+	}
+	poll := func() {
+		t.Helper()
+		if err := l.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poll() // nothing published is no failure
+	_, err := l.Acquire()
+	wantErr(t, err, ErrNoGeneration)
+	if st := l.Status(); st.Dataset != "ip" || st.Published != 0 || st.Serving != nil || st.Err != nil {
+		t.Errorf("status %+v", st)
+	}
+
+	mustIngest(t, c, "ip", "one")
+	_, err = l.Acquire()
+	wantErr(t, err, ErrNoGeneration) // not before a poll
+	poll()
+	poll()
+	if got := serving(t, l); got != "one" {
+		t.Errorf("serving %q", got)
+	}
+
+	// A reader keeps its generation across a swap, the next one gets the new.
+	old, err := l.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustIngest(t, c, "ip", "two")
+	poll()
+	if got := serving(t, l); got != "two" {
+		t.Errorf("serving %q", got)
+	}
+	if err := old.Value().check(); err != nil {
+		t.Errorf("a reader lost its generation: %v", err)
+	}
+	if done, err := c.Prune(t.Context(), 0, "ip"); err != nil || len(done.InUse) != 1 {
+		t.Errorf("pruned %+v, %v", done, err)
+	}
+	if closed.Load() != 0 || stats.open.Load() != 2 {
+		t.Errorf("%d closed, %d open while both are in use", closed.Load(), stats.open.Load())
+	}
+	old.Release()
+	eventually(t, "the old generation closes", func() bool { return closed.Load() == 1 && stats.open.Load() == 1 })
+
+	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
+		t.Fatal(err)
+	}
+	poll()
+	if got := serving(t, l); got != "one" {
+		t.Errorf("serving %q after a rollback", got)
+	}
+	if got, want := strings.Join(events, ","), "1 1 false,2 2 false,1 1 false"; got != want {
+		t.Errorf("notified of %q, want %q", got, want)
+	}
+
+	h, err := l.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shut := make(chan error)
+	go func() { shut <- l.Close() }()
+	eventually(t, "acquire is refused", func() bool { h, err := l.Acquire(); release(h, err); return err != nil })
+	if err := h.Value().check(); err != nil {
+		t.Errorf("closed under a reader: %v", err)
+	}
+	h.Release()
+	if err := <-shut; err != nil {
+		t.Error(err)
+	}
+	if stats.open.Load() != 0 || closed.Load() != 3 {
+		t.Errorf("%d stores open, %d values closed", stats.open.Load(), closed.Load())
+	}
+	_, err = l.Acquire()
+	wantErr(t, err, cellstore.ErrClosed)
+	wantErr(t, l.Poll(t.Context()), cellstore.ErrClosed)
+	if err := l.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func release(h *Handle[*text], err error) {
+	if err == nil {
+		h.Release()
+	}
+}
+
+func TestReleaseTooMuch(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	l := NewLive(c, "ip", binder(new(atomic.Int64)))
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := l.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Release()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a release without acquire went unnoticed")
+		}
+	}()
+	h.Release()
+}
+
+// TestBadGeneration: whatever is wrong with what is published, the old
+// generation stays, the reason is told, and mending it is enough.
+func TestBadGeneration(t *testing.T) {
+	rewrite := func(c *Catalog, from, to string) error { // the manifest of generation 2, and its pin
+		path := filepath.Join(c.generationDir("ip", 2), manifestName)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		b = []byte(strings.Replace(string(b), from, to, 1))
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			return err
+		}
+		p, err := c.readPointer("ip")
+		if err != nil {
+			return err
+		}
+		p.Generations[1].Manifest = digestBytes(b)
+		_, err = c.writePointer("ip", p)
+		return err
+	}
+	for name, tc := range map[string]struct {
+		text  string
+		spoil func(*Catalog, *fileStats) error
+		want  error
+	}{
+		"pointer cut": {"two", func(c *Catalog, _ *fileStats) error {
+			return os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte(`{"version":1`), 0o644)
+		}, ErrBadPointer},
+		"pointer gone": {"two", func(c *Catalog, _ *fileStats) error {
+			return os.Remove(filepath.Join(c.Dir(), "ip", pointerName))
+		}, ErrNoGeneration},
+		"data set gone": {"two", func(c *Catalog, _ *fileStats) error {
+			return os.RemoveAll(filepath.Join(c.Dir(), "ip"))
+		}, ErrNoGeneration},
+		"manifest unreadable": {"two", func(c *Catalog, _ *fileStats) error { return rewrite(c, `"files"`, `files`) }, ErrBadManifest},
+		"manifest newer":      {"two", func(c *Catalog, _ *fileStats) error { return rewrite(c, `"version": 1`, `"version": 2`) }, ErrNewer},
+		"rows newer": {"two", func(c *Catalog, _ *fileStats) error {
+			return rewrite(c, `"schema_version": 1`, `"schema_version": 2`)
+		}, ErrNewer},
+		"file cut": {"two", func(c *Catalog, _ *fileStats) error {
+			return os.Truncate(filepath.Join(c.generationDir("ip", 2), "store", "cells"), 1)
+		}, cellstore.ErrCorrupt},
+		"store does not open": {"two", func(_ *Catalog, s *fileStats) error { s.fail(errInjected); return nil }, errInjected},
+		"bind fails":          {"refuse two", func(*Catalog, *fileStats) error { return nil }, errAny},
+		"bind panics":         {"panic two", func(*Catalog, *fileStats) error { return nil }, errAny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, stats := newCatalog(t)
+			l, closed := newLive(t, c)
+			mustIngest(t, c, "ip", "one")
+			if err := l.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			mustIngest(t, c, "ip", tc.text)
+			if err := tc.spoil(c, stats); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 { // again and again, without leaving anything open
+				err := l.Poll(t.Context())
+				checkKind(t, "poll", err, tc.want)
+				var le *LoadError
+				if !errors.As(err, &le) || le.Serving != 1 || !errors.Is(l.Err(), err) {
+					t.Fatalf("poll returned %v, Err is %v", err, l.Err())
+				}
+				if !strings.Contains(err.Error(), "generation 1 stays in service") {
+					t.Errorf("the error does not tell what is served: %v", err)
+				}
+			}
+			stats.fail(nil)
+			if got := serving(t, l); got != "one" {
+				t.Errorf("serving %q", got)
+			}
+			if stats.open.Load() != 1 || closed.Load() != 0 {
+				t.Errorf("%d stores open, %d values closed", stats.open.Load(), closed.Load())
+			}
+			if strings.HasPrefix(name, "pointer ") {
+				_, err := c.Activate(t.Context(), "ip", 2)
+				wantErr(t, err, nil)
+			} else {
+				mustIngest(t, c, "ip", "three")
+			}
+			if err := l.Poll(t.Context()); err != nil || l.Err() != nil {
+				t.Errorf("after mending: %v, %v", err, l.Err())
+			}
+			if got := serving(t, l); got == "one" {
+				t.Errorf("still serving %q", got)
+			}
+		})
+	}
+}
+
+// TestFirstGenerationBad: with nothing to fall back on the reason reaches the
+// readers.
+func TestFirstGenerationBad(t *testing.T) {
+	c, stats := newCatalog(t)
+	l, _ := newLive(t, c)
+	mustIngest(t, c, "ip", "one")
+	stats.fail(errInjected)
+	wantErr(t, l.Poll(t.Context()), errInjected)
+	_, err := l.Acquire()
+	wantErr(t, err, ErrNoGeneration)
+	wantErr(t, err, errInjected)
+	if st := l.Status(); st.Published != 1 || st.Serving != nil {
+		t.Errorf("status %+v", st)
+	}
+	stats.fail(nil)
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRetriesWaitLonger: an unforced poll leaves a generation that failed
+// alone for a while, but not one that is new.
+func TestRetriesWaitLonger(t *testing.T) {
+	c, stats := newCatalog(t)
+	var tries int
+	l := NewLive(c, "ip", func(*Generation) (int, error) { tries++; return 0, errInjected })
+	defer l.Close()
+	l.interval = time.Hour
+	poll := func(force bool, want int) {
+		t.Helper()
+		wantErr(t, l.poll(t.Context(), force), errInjected)
+		if tries != want {
+			t.Fatalf("bound %d times, want %d", tries, want)
+		}
+	}
+	mustIngest(t, c, "ip", "one")
+	poll(false, 1)
+	poll(false, 1)
+	poll(true, 2)
+	mustIngest(t, c, "ip", "two")
+	poll(false, 3)
+	poll(false, 3)
+	l.retryAt = time.Time{}
+	poll(false, 4)
+	if n := stats.open.Load(); n != 0 {
+		t.Errorf("%d stores left open", n)
+	}
+}
+
+// TestPrunedWhileOpening: between reading CURRENT and opening what it names,
+// another generation is published and the first one pruned.
+func TestPrunedWhileOpening(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	raced := false
+	open := c.open
+	c.open = func(dir string, readOnly bool) (cellstore.Store, error) {
+		if readOnly && !raced {
+			raced = true
+			mustIngest(t, c, "ip", "two")
+			return nil, os.ErrNotExist // as after a prune
+		}
+		return open(dir, readOnly)
+	}
+	l, _ := newLive(t, c)
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := serving(t, l); got != "two" {
+		t.Errorf("serving %q", got)
+	}
+}
+
+// TestSwapsUnderLoad publishes, rolls back and prunes while readers hold on to
+// their generations: no request fails, none sees two generations.
+func TestSwapsUnderLoad(t *testing.T) {
+	c, stats := newCatalog(t)
+	l, closed := newLive(t, c)
+	mustIngest(t, c, "ip", "text 0")
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var requests atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for !stop.Load() {
+				h, err := l.Acquire()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				inner, err := l.Acquire() // nested, as two parts of one request
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, h := range []*Handle[*text]{h, inner, h} {
+					if err := h.Value().check(); err != nil {
+						t.Error(err)
+					}
+				}
+				inner.Release()
+				h.Release()
+				requests.Add(1)
+			}
+		})
+	}
+	const swaps = 30
+	for i := 1; i <= swaps; i++ {
+		switch i % 3 {
+		case 0:
+			if _, err := c.Rollback(t.Context(), "ip"); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			mustIngest(t, c, "ip", fmt.Sprint("text ", i))
+		}
+		if err := l.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Prune(t.Context(), 2, "ip"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	if requests.Load() == 0 {
+		t.Error("no request was made")
+	}
+	eventually(t, "all but one generation close", func() bool { return stats.open.Load() == 1 && closed.Load() == swaps })
+}
+
+func TestRunFollows(t *testing.T) {
+	c, stats := newCatalog(t)
+	for _, how := range []string{"by notification", "by polling"} {
+		t.Run(how, func(t *testing.T) {
+			c.dir = filepath.Join(filepath.Dir(c.dir), how) // does not exist yet
+			l, _ := newLive(t, c)
+			switch how {
+			case "by notification":
+				// The fallback never comes; but events need the directory.
+				l.interval = time.Hour
+				if err := os.MkdirAll(c.dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			case "by polling":
+				l.interval = time.Millisecond
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			looked := make(chan struct{}, 1)
+			l.Notify = func(Status) {
+				select {
+				case looked <- struct{}{}:
+				default:
+				}
+			}
+			go func() { ended <- l.Run(ctx) }()
+			is := func(want string) func() bool {
+				return func() bool {
+					h, err := l.Acquire()
+					if err != nil {
+						return false
+					}
+					defer h.Release()
+					return h.Value().want == want
+				}
+			}
+			for i := range 5 {
+				want := fmt.Sprint(how, i)
+				mustIngest(t, c, "ip", want)
+				eventually(t, "serving "+want, is(want))
+			}
+			if _, err := c.Rollback(t.Context(), "ip"); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the rollback", is(how+"3"))
+			<-looked
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if got := serving(t, l); got != how+"3" {
+				t.Errorf("serving %q after Run", got)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			if n := stats.open.Load(); n != 0 {
+				t.Errorf("%d stores left open", n)
+			}
+		})
+	}
+}
+
+// TestRunSurvivesReplacedDirectory: the watched directory is moved away and
+// another put in its place, as restoring a backup does.
+func TestRunSurvivesReplacedDirectory(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	l, _ := newLive(t, c)
+	go l.Run(t.Context())
+	eventually(t, "the first", func() bool { return l.Status().Serving != nil })
+	if err := os.Rename(c.Dir(), c.Dir()+".old"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the loss is reported", func() bool { return errors.Is(l.Err(), ErrNoGeneration) })
+	if got := serving(t, l); got != "one" {
+		t.Errorf("serving %q", got)
+	}
+	// Generation 1 once more, but other data.
+	mustIngest(t, c, "ip", "restored")
+	eventually(t, "the new one", func() bool { return l.Err() == nil && serving(t, l) == "restored" })
+}
+
+func TestAcquireAllocatesNothing(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	l, _ := newLive(t, c)
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(1000, func() {
+		h, err := l.Acquire()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Value() == nil || h.Manifest().Generation != 1 {
+			t.Error("wrong generation")
+		}
+		h.Release()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,259 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// ManifestVersion is the newest version of manifest.json this package reads,
+// and the one it writes.
+const ManifestVersion = 1
+
+// maxManifest bounds manifest.json and CURRENT, in bytes. It is checked when
+// they are written too, so nothing is published that would then be refused.
+const maxManifest = 16 << 20
+
+// Source is one file a generation was built from.
+type Source struct {
+	Name        string    `json:"name"`                  // "Natural Earth 1:10m countries"
+	File        string    `json:"file,omitempty"`        // base name of the file read
+	SHA256      string    `json:"sha256,omitempty"`      // of that file's bytes, hexadecimal
+	Bytes       int64     `json:"bytes,omitempty"`       // its size
+	Modified    time.Time `json:"modified,omitzero"`     // modification or release date
+	Version     string    `json:"version,omitempty"`     // as the publisher counts
+	License     string    `json:"license,omitempty"`     // SPDX identifier where there is one
+	Attribution string    `json:"attribution,omitempty"` // what must be shown with the data
+}
+
+// File is one file of a generation.
+type File struct {
+	Path   string `json:"path"` // slash-separated, relative to the generation
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // hexadecimal
+}
+
+// Manifest describes a generation. [Build.Publish] fills in Version, Dataset,
+// Generation, Files and, when zero, Built; the rest is the builder's. A
+// manifest handed out by this package is shared: treat it as read-only.
+type Manifest struct {
+	Version    int    `json:"version"` // of this format: ManifestVersion
+	Dataset    string `json:"dataset"`
+	Generation uint64 `json:"generation"`
+	// SchemaVersion is the version of the domain package's row layout; see
+	// CheckSchema.
+	SchemaVersion int       `json:"schema_version"`
+	Built         time.Time `json:"built"`
+	// Records counts what was stored, by kind; Bad what was refused, by
+	// reason.
+	Records map[string]int64 `json:"records,omitempty"`
+	Bad     map[string]int64 `json:"bad,omitempty"`
+	Sources []Source         `json:"sources,omitempty"`
+	// Bounds is west, south, east, north in degrees, or empty. West > east
+	// means the extent crosses ±180°.
+	Bounds []float64 `json:"bounds,omitempty"`
+	// Meta belongs to the domain package. Readers get it in compact form.
+	Meta  json.RawMessage `json:"meta,omitempty"`
+	Files []File          `json:"files"`
+}
+
+// Size is the size of the generation's files in bytes.
+func (m *Manifest) Size() (n int64) {
+	for _, f := range m.Files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// CheckSchema returns an error that matches ErrNewer when the rows are of a
+// newer layout than the newest the caller can read.
+func (m *Manifest) CheckSchema(newest int) error {
+	if m.SchemaVersion > newest {
+		return fmt.Errorf("%w: generation %d of %s has row layout %d, this program reads up to %d: update it, or roll the data set back",
+			ErrNewer, m.Generation, m.Dataset, m.SchemaVersion, newest)
+	}
+	return nil
+}
+
+// Timestamp is the cell timestamp of data built from these sources: the
+// modification date of the newest, in Unix milliseconds. It is 0 when no
+// source has a date after 1970, since cell timestamps are never negative.
+func Timestamp(sources []Source) int64 {
+	var newest int64
+	for _, s := range sources {
+		if !s.Modified.IsZero() {
+			newest = max(newest, s.Modified.UnixMilli())
+		}
+	}
+	return newest
+}
+
+// FileSource describes a file: its base name, size, SHA-256 and modification
+// time. The caller adds what only it knows, and replaces Modified where the
+// publisher gives a better date.
+func FileSource(ctx context.Context, path string) (Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Source{}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return Source{}, err
+	}
+	if !st.Mode().IsRegular() {
+		return Source{}, fmt.Errorf("%s is not a regular file: name a file", path)
+	}
+	sum, n, err := digest(ctx, f)
+	if err != nil {
+		return Source{}, err
+	}
+	name := filepath.Base(path)
+	return Source{Name: name, File: name, SHA256: sum, Bytes: n, Modified: st.ModTime().UTC()}, nil
+}
+
+// digest reads r to its end and returns its SHA-256 and length.
+func digest(ctx context.Context, r io.Reader) (string, int64, error) {
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, ctxReader{ctx, r}, make([]byte, 256<<10))
+	if err != nil {
+		return "", n, err
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, nil
+}
+
+func digestBytes(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r ctxReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+func encodeManifest(m *Manifest) ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // attributions are read by people
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+	}
+	if b.Len() > maxManifest {
+		return nil, fmt.Errorf("%w: %d bytes is over the limit of %d: keep less in Meta", ErrBadManifest, b.Len(), maxManifest)
+	}
+	return b.Bytes(), nil
+}
+
+func decodeManifest(b []byte) (*Manifest, error) {
+	var v struct{ Version int }
+	if err := json.Unmarshal(b, &v); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+	}
+	// Before the rest: a newer format may not even have the same shapes.
+	if v.Version > ManifestVersion {
+		return nil, fmt.Errorf("%w: manifest of version %d, this program reads up to %d: update it, or roll the data set back",
+			ErrNewer, v.Version, ManifestVersion)
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	if len(m.Meta) > 0 {
+		var meta bytes.Buffer
+		if err := json.Compact(&meta, m.Meta); err != nil {
+			return nil, fmt.Errorf("%w: meta: %w", ErrBadManifest, err)
+		}
+		m.Meta = meta.Bytes()
+	}
+	return m, nil
+}
+
+var sha256RE = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (m *Manifest) check() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrBadManifest, fmt.Sprintf(format, args...))
+	}
+	if m.Version < 1 {
+		return bad("version %d", m.Version)
+	}
+	if err := checkName(m.Dataset); err != nil {
+		return bad("%v", err)
+	}
+	if m.Generation == 0 {
+		return bad("generation 0")
+	}
+	if m.SchemaVersion < 0 {
+		return bad("schema_version %d", m.SchemaVersion)
+	}
+	for _, counts := range []map[string]int64{m.Records, m.Bad} {
+		for what, n := range counts {
+			if n < 0 {
+				return bad("%d %s", n, what)
+			}
+		}
+	}
+	for _, s := range m.Sources {
+		if s.Bytes < 0 || (s.SHA256 != "" && !sha256RE.MatchString(s.SHA256)) {
+			return bad("source %q has size %d and checksum %q", s.Name, s.Bytes, s.SHA256)
+		}
+	}
+	if n := len(m.Bounds); n != 0 && (n != 4 || !validBounds([4]float64(m.Bounds))) {
+		return bad("bounds %v are not west, south, east, north in degrees", m.Bounds)
+	}
+	seen := make(map[string]bool, len(m.Files))
+	for _, f := range m.Files {
+		switch {
+		case !filepath.IsLocal(filepath.FromSlash(f.Path)) || filepath.ToSlash(filepath.Clean(filepath.FromSlash(f.Path))) != f.Path:
+			return bad("file path %q must stay inside the generation", f.Path)
+		case seen[f.Path]:
+			return bad("file %q is listed twice", f.Path)
+		case f.Bytes < 0 || !sha256RE.MatchString(f.SHA256):
+			return bad("file %q has size %d and checksum %q", f.Path, f.Bytes, f.SHA256)
+		}
+		seen[f.Path] = true
+	}
+	return nil
+}
+
+func validBounds(b [4]float64) bool {
+	if slices.ContainsFunc(b[:], math.IsNaN) {
+		return false
+	}
+	west, south, east, north := b[0], b[1], b[2], b[3]
+	return math.Abs(west) <= 180 && math.Abs(east) <= 180 && south <= north && south >= -90 && north <= 90
+}
+
+var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+func checkName(dataset string) error {
+	if !nameRE.MatchString(dataset) {
+		return fmt.Errorf("%w: %q must match %s", ErrBadName, dataset, nameRE)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package pebblestore
+
+import (
+	"bytes"
+	"fmt"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// cursor reads the rows of one family.
+type cursor struct {
+	it   *pebble.Iterator
+	fam  *family
+	view *view
+	sel  *selected
+
+	exact bool // placed by SeekPrefixGE: sees the cells of one row only
+
+	// Where the iterator stands: its key and the length of the key's prefix,
+	// which is 0 when it stands nowhere.
+	at []byte
+	n  int
+
+	row    []byte // the key of the row being read
+	col    []byte // the qualifier of the column being read
+	colBuf []byte
+	key    []byte // of seeks
+}
+
+// nearby is how many steps are tried before a seek: a step costs about a
+// tenth of one.
+const nearby = 6
+
+// moved takes note of where a move of the iterator led.
+func (c *cursor) moved(ok bool) error {
+	if !ok {
+		c.n = 0
+		return c.it.Error()
+	}
+	c.at = c.it.Key()
+	if c.n = splitKey(c.at); c.n < 2 {
+		return fmt.Errorf("%w: key %x is not a cell's", cellstore.ErrCorrupt, c.at)
+	}
+	return nil
+}
+
+func (c *cursor) ok() bool { return c.n > 0 }
+
+// rowKey is the row the iterator stands on.
+func (c *cursor) rowKey() []byte { return c.at[1 : c.n-1] }
+
+// inRow reports whether the iterator stands in the row being read.
+func (c *cursor) inRow() bool {
+	return c.n > 0 && (c.exact || bytes.Equal(c.rowKey(), c.row))
+}
+
+// qualifier is the column the iterator stands on.
+func (c *cursor) qualifier() []byte {
+	q, _ := splitSuffix(c.at[c.n:])
+	return q
+}
+
+// seekTo moves forward to a version of a column of the row being read.
+func (c *cursor) seekTo(qualifier []byte, inverted uint64) error {
+	c.key = appendPrefix(c.key[:0], c.fam.byte, c.row)
+	c.key = appendSuffix(c.key, qualifier, inverted)
+	return c.seekKey()
+}
+
+func (c *cursor) seekKey() error {
+	if c.exact {
+		return c.moved(c.it.SeekPrefixGE(c.key))
+	}
+	return c.moved(c.it.SeekGE(c.key))
+}
+
+// get reads the row with this key.
+func (c *cursor) get(key []byte, row *cellstore.Row) error {
+	c.exact, c.row = true, key
+	var err error
+	if c.sel.plain {
+		c.key = appendPrefix(c.key[:0], c.fam.byte, key)
+		err = c.seekKey()
+	} else {
+		err = c.seekTo(c.sel.start(c.view, c.fam))
+	}
+	if err != nil || !c.ok() {
+		return err
+	}
+	return c.read(row)
+}
+
+// read appends the selected visible cells of the row the iterator stands in
+// and moves past the row, or anywhere within it when the cursor is exact. It
+// gives the row its key whether or not there are such cells.
+func (c *cursor) read(row *cellstore.Row) error {
+	if row.Key == nil {
+		row.SetKey(c.rowKey())
+	}
+	c.row = row.Key
+	s := c.sel
+	s.begin()
+	expired := c.view.expired(c.fam)
+	started := false // on a column
+	var seen, taken int
+	for {
+		q, inverted := splitSuffix(c.at[c.n:])
+		ts := int64(^inverted)
+		if !started || !bytes.Equal(q, c.col) {
+			started = true
+			seen, taken = 0, 0
+			c.col = q // until the next move
+			if !s.plain {
+				want, target, more := s.want(c.view, q)
+				if !more {
+					return c.leaveRow()
+				}
+				if !want {
+					started = false
+					if in, err := c.approach(target); !in {
+						return err
+					}
+					continue
+				}
+			}
+		}
+		seen++
+		var in bool // the row still
+		var err error
+		switch {
+		case seen > c.fam.maxVersions, ts < expired && seen > c.fam.minVersions, ts < c.view.min:
+			// Nothing older of this column is visible or in the range.
+			in, err = c.skipColumn()
+		case ts >= c.view.max:
+			in, err = c.skipNewer(seen)
+		case taken == 0 && !s.plain && !s.admit(c.view):
+			in, err = c.skipColumn()
+		default:
+			var v []byte
+			if v, err = c.it.ValueAndErr(); err != nil {
+				return err
+			}
+			row.AppendCell(c.fam.name, q, ts, v)
+			c.col = row.Cells[len(row.Cells)-1].Qualifier // lasts
+			if taken++; taken < c.view.versions {
+				in, err = c.step()
+			} else if !s.plain && s.complete(c.view) {
+				return c.leaveRow()
+			} else {
+				in, err = c.pastColumn()
+			}
+		}
+		if !in {
+			return err
+		}
+	}
+}
+
+// step moves to the next cell and reports whether it is in the row.
+func (c *cursor) step() (in bool, err error) {
+	err = c.moved(c.it.Next())
+	return err == nil && c.inRow(), err
+}
+
+// keepColumn makes c.col outlast the moves to come.
+func (c *cursor) keepColumn() {
+	c.colBuf = append(c.colBuf[:0], c.col...)
+	c.col = c.colBuf
+}
+
+// skipColumn moves to the next column, or out of the row.
+func (c *cursor) skipColumn() (in bool, err error) {
+	c.keepColumn()
+	return c.pastColumn()
+}
+
+// pastColumn is skipColumn for when c.col lasts.
+func (c *cursor) pastColumn() (in bool, err error) {
+	for range nearby {
+		if in, err := c.step(); !in || !bytes.Equal(c.qualifier(), c.col) {
+			return in, err
+		}
+	}
+	// The next qualifier after q is q+0x00.
+	c.key = appendPrefix(c.key[:0], c.fam.byte, c.row)
+	c.key = append(append(c.key, c.col...), 0)
+	c.key = appendTail(c.key, len(c.col)+1, newestFirst)
+	err = c.seekKey()
+	return err == nil && c.inRow(), err
+}
+
+// skipNewer moves to the next older version after one above the time range.
+// Where versions are not counted it may go straight to the range.
+func (c *cursor) skipNewer(seen int) (in bool, err error) {
+	c.keepColumn()
+	if seen > nearby && c.fam.uncounted() {
+		err = c.seekTo(c.col, invert(c.view.max-1))
+		return err == nil && c.inRow(), err
+	}
+	return c.step()
+}
+
+// approach moves to the first column at or after target.
+func (c *cursor) approach(target []byte) (in bool, err error) {
+	for range nearby {
+		if in, err := c.step(); !in || bytes.Compare(c.qualifier(), target) >= 0 {
+			return in, err
+		}
+	}
+	err = c.seekTo(clipTo(target, cellstore.DefaultLimits.Qualifier), newestFirst)
+	return err == nil && c.inRow(), err
+}
+
+// leaveRow moves to the next row.
+func (c *cursor) leaveRow() error {
+	if c.exact {
+		return nil
+	}
+	return c.moved(c.it.NextPrefix())
+}
+
+// readBack reads the row whose last cell the iterator stands on and moves to
+// the last cell of the row before.
+func (c *cursor) readBack(row *cellstore.Row) error {
+	c.key = append(c.key[:0], c.at[:c.n]...)
+	if err := c.seekKey(); err != nil {
+		return err
+	}
+	if err := c.read(row); err != nil {
+		return err
+	}
+	c.key = appendPrefix(c.key[:0], c.fam.byte, c.row)
+	return c.moved(c.it.SeekLT(c.key))
+}

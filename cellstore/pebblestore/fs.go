@@ -1,0 +1,86 @@
+package pebblestore
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// readOnlyFS refuses every change. Its Lock succeeds without doing anything:
+// files that nobody writes may have any number of readers, and a lock file
+// would be a change.
+type readOnlyFS struct{ vfs.FS }
+
+type noLock struct{}
+
+func (noLock) Close() error { return nil }
+
+func denied(op, name string) error {
+	return &fs.PathError{Op: op, Path: name, Err: fs.ErrPermission}
+}
+
+func (readOnlyFS) Lock(string) (io.Closer, error) { return noLock{}, nil }
+
+func (readOnlyFS) Create(name string, _ vfs.DiskWriteCategory) (vfs.File, error) {
+	return nil, denied("create", name)
+}
+
+func (readOnlyFS) Link(_, name string) error { return denied("link", name) }
+
+func (readOnlyFS) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
+	return nil, denied("open", name)
+}
+
+func (readOnlyFS) Remove(name string) error { return denied("remove", name) }
+
+func (readOnlyFS) RemoveAll(name string) error { return denied("remove", name) }
+
+func (readOnlyFS) Rename(_, name string) error { return denied("rename", name) }
+
+func (readOnlyFS) ReuseForWrite(_, name string, _ vfs.DiskWriteCategory) (vfs.File, error) {
+	return nil, denied("open", name)
+}
+
+func (readOnlyFS) MkdirAll(name string, _ os.FileMode) error { return denied("mkdir", name) }
+
+func (f readOnlyFS) Unwrap() vfs.FS { return f.FS }
+
+func syncDir(fsys vfs.FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func readFile(fsys vfs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// writeFile replaces a file in one step that survives a crash.
+func writeFile(fsys vfs.FS, name string, data []byte) error {
+	tmp := name + ".tmp"
+	f, err := fsys.Create(tmp, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := fsys.Rename(tmp, name); err != nil {
+		return err
+	}
+	return syncDir(fsys, fsys.PathDir(name))
+}

@@ -1,0 +1,85 @@
+package pebblestore
+
+import "encoding/binary"
+
+const (
+	// A suffix of up to maxShort bytes has a length field of one byte, a
+	// longer one has two bytes and the mark longMark.
+	maxShort = 254
+	longMark = 255
+
+	timestampLen = 8
+	shortTail    = timestampLen + 1
+	longTail     = timestampLen + 3
+)
+
+// newestFirst is the inverted timestamp that sorts before every stored one.
+const newestFirst = 0
+
+func invert(timestamp int64) uint64 { return ^uint64(timestamp) }
+
+// appendPrefix appends the prefix of a row: the key that sorts before all of
+// its cells and after everything before them.
+func appendPrefix(dst []byte, family byte, row []byte) []byte {
+	dst = append(dst, family)
+	dst = append(dst, row...)
+	return append(dst, 0)
+}
+
+// appendSuffix appends a column and an inverted timestamp.
+func appendSuffix(dst, qualifier []byte, inverted uint64) []byte {
+	return appendTail(append(dst, qualifier...), len(qualifier), inverted)
+}
+
+// appendTail appends what follows a qualifier of n bytes.
+func appendTail(dst []byte, n int, inverted uint64) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, inverted)
+	if n += shortTail; n <= maxShort {
+		return append(dst, byte(n))
+	}
+	n += longTail - shortTail
+	return append(dst, byte(n>>8), byte(n), longMark)
+}
+
+// keyLen is the length of an encoded cell key.
+func keyLen(row, qualifier int) int {
+	n := 2 + row + qualifier + shortTail
+	if qualifier+shortTail > maxShort {
+		n += longTail - shortTail
+	}
+	return n
+}
+
+// splitKey returns the length of the prefix of a key. A key whose length
+// field makes no sense, which only a damaged file can hold, counts as a bare
+// prefix.
+func splitKey(k []byte) int {
+	if len(k) == 0 {
+		return 0
+	}
+	n := int(k[len(k)-1])
+	if n == longMark {
+		if len(k) < 3 {
+			return len(k)
+		}
+		n = int(k[len(k)-3])<<8 | int(k[len(k)-2])
+	}
+	if n > len(k) {
+		return len(k)
+	}
+	return len(k) - n
+}
+
+// splitSuffix returns the qualifier and the inverted timestamp of a suffix. A
+// suffix too short to hold a timestamp reads as all qualifier.
+func splitSuffix(s []byte) (qualifier []byte, inverted uint64) {
+	tail := shortTail
+	if len(s) > 0 && s[len(s)-1] == longMark {
+		tail = longTail
+	}
+	n := len(s) - tail
+	if n < 0 {
+		return s, newestFirst
+	}
+	return s[:n], binary.BigEndian.Uint64(s[n:])
+}

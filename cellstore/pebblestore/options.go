@@ -1,0 +1,110 @@
+package pebblestore
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	defaultCacheBytes = 64 << 20
+	defaultFileBytes  = 128 << 20
+	openFiles         = 512 // per Cache
+)
+
+// Options of a store. A nil *Options and every zero field mean the default.
+type Options struct {
+	// ReadOnly opens a store nobody writes to any more. It takes no lock,
+	// changes nothing in the directory, and refuses writes with ErrReadOnly.
+	ReadOnly bool
+	// Cache is shared with other stores and outlives this one. Nil gives the
+	// store its own of CacheBytes.
+	Cache *Cache
+	// CacheBytes is the size of the store's own block cache; 0 means 64 MiB.
+	CacheBytes int64
+	// FileBytes is the size at which a bulk load begins another sorted file
+	// for a family; 0 means 128 MiB. Rows are not split between files.
+	FileBytes int64
+	// FS is the file system; nil means the operating system's.
+	FS vfs.FS
+	// Clock tells the time in milliseconds since 1970, for TTL; nil means the
+	// system clock. It must be safe for concurrent use.
+	Clock func() int64
+	// Logger receives what the storage engine reports about its background
+	// work; nil discards it.
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() Options {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	if v.CacheBytes <= 0 {
+		v.CacheBytes = defaultCacheBytes
+	}
+	if v.FileBytes <= 0 {
+		v.FileBytes = defaultFileBytes
+	}
+	if v.FS == nil {
+		v.FS = vfs.Default
+	}
+	if v.Clock == nil {
+		v.Clock = func() int64 { return time.Now().UnixMilli() }
+	}
+	return v
+}
+
+// Cache holds blocks and open files for several stores. It may be shared by
+// any number of stores, open one after the other or at once.
+type Cache struct {
+	blocks *pebble.Cache
+	files  *pebble.FileCache
+}
+
+// NewCache returns a cache that holds up to so many bytes of blocks.
+func NewCache(bytes int64) *Cache {
+	return &Cache{
+		blocks: pebble.NewCache(bytes),
+		files:  pebble.NewFileCache(runtime.GOMAXPROCS(0), openFiles),
+	}
+}
+
+// Close gives up the caller's hold on the cache. Stores that use it keep it
+// until they are closed. Close it once, and open no store with it afterwards.
+func (c *Cache) Close() {
+	c.files.Unref()
+	c.blocks.Unref()
+}
+
+func (c *Cache) ref() *Cache {
+	c.blocks.Ref()
+	c.files.Ref()
+	return c
+}
+
+// engineLog passes the engine's log on. The engine does not expect Fatalf to
+// return: it is called when memory and disk disagree, where going on would
+// lose data.
+type engineLog struct{ log *slog.Logger }
+
+func (l engineLog) Infof(format string, args ...any) {
+	if l.log != nil {
+		l.log.Debug(fmt.Sprintf(format, args...))
+	}
+}
+
+func (l engineLog) Errorf(format string, args ...any) {
+	if l.log != nil {
+		l.log.Error(fmt.Sprintf(format, args...))
+	}
+}
+
+func (l engineLog) Fatalf(format string, args ...any) {
+	l.Errorf(format, args...)
+	panic("pebblestore: " + fmt.Sprintf(format, args...))
+}

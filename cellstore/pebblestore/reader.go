@@ -1,0 +1,342 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// reader is what one call needs: iterators, one per family and made when
+// first used, and working memory. Idle readers are kept with their iterators
+// open, because opening one costs more than a seek.
+//
+// mu is held by the call that uses the reader, which makes it the count of
+// running calls too: Close, Stats and the release of stale iterators lock it
+// to come between calls.
+type reader struct {
+	t  *table
+	mu sync.Mutex
+
+	// Guarded by mu.
+	free    bool // no call or scan has it
+	dead    bool // its iterators are closed for good
+	commits uint64
+	its     []*pebble.Iterator // by index of table.fams
+	timed   bool               // the iterators skip blocks by view's time range
+
+	view view
+	cur  []cursor // one per selected family, in the order of names
+	key  []byte
+}
+
+// maxReaders is how many readers a table keeps idle; more are made while more
+// calls run at once, and given up as they end.
+var maxReaders = int64(max(16, 4*runtime.GOMAXPROCS(0)))
+
+// acquire returns a reader, locked.
+func (t *table) acquire() (*reader, error) {
+	for {
+		r, _ := t.idle.Get().(*reader)
+		if r == nil {
+			return t.acquireSlow()
+		}
+		r.mu.Lock()
+		if r.free {
+			r.take()
+			return r, nil
+		}
+		// It was found in the list meanwhile, or it is dead.
+		r.mu.Unlock()
+	}
+}
+
+// acquireSlow finds a reader the pool has lost, or makes one.
+func (t *table) acquireSlow() (*reader, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, cellstore.ErrClosed
+	}
+	for _, r := range t.readers {
+		if !r.mu.TryLock() {
+			continue
+		}
+		if r.free {
+			r.take()
+			return r, nil
+		}
+		r.mu.Unlock()
+	}
+	return t.newReader(), nil
+}
+
+// newReader registers a reader, locked. The caller holds t.mu.
+func (t *table) newReader() *reader {
+	r := &reader{t: t, its: make([]*pebble.Iterator, len(t.fams)), cur: make([]cursor, 0, len(t.fams))}
+	r.mu.Lock()
+	t.readers = append(t.readers, r)
+	t.count.Add(1)
+	return r
+}
+
+func (r *reader) take() {
+	r.free = false
+	if r.commits != r.t.commits.Load() {
+		r.closeIterators()
+	}
+}
+
+// release ends the use of a reader.
+func (r *reader) release() {
+	r.view.forget()
+	t := r.t
+	switch {
+	case r.dead:
+		r.mu.Unlock()
+	case r.timed, t.count.Load() > maxReaders:
+		r.discard()
+	default:
+		r.free = true
+		r.mu.Unlock()
+		t.idle.Put(r)
+	}
+}
+
+// discard closes a reader that will not be used again.
+func (r *reader) discard() {
+	t := r.t
+	r.closeIterators()
+	r.dead = true
+	r.mu.Unlock()
+	t.mu.Lock()
+	if i := slices.Index(t.readers, r); i >= 0 {
+		t.readers = slices.Delete(t.readers, i, i+1)
+		t.count.Add(-1)
+	}
+	t.mu.Unlock()
+}
+
+// broken drops the iterators after an error of theirs, so that the next call
+// does not build on their state.
+func (r *reader) broken(err error) {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		r.closeIterators()
+	}
+}
+
+// closeIterators keeps the counts of what it closes. Errors of an iterator
+// have been returned by the call that met them.
+func (r *reader) closeIterators() {
+	var sum cellstore.IOStats
+	for i, it := range r.its {
+		if it != nil {
+			sum = addStats(sum, iteratorStats(it))
+			_ = it.Close()
+			r.its[i] = nil
+		}
+	}
+	if sum != (cellstore.IOStats{}) {
+		r.t.retired.add(sum)
+	}
+}
+
+// iterator returns the reader's iterator of a family. All iterators of a
+// reader show the same state of the database: the first fixes it and the
+// others are cloned from it.
+func (r *reader) iterator(f int) (*pebble.Iterator, error) {
+	if it := r.its[f]; it != nil {
+		return it, nil
+	}
+	fam := &r.t.fams[f]
+	o := &pebble.IterOptions{LowerBound: fam.lower, UpperBound: fam.upper, UseL6Filters: true}
+	if r.timed {
+		o.PointKeyFilters = r.view.blockFilters(fam)
+	}
+	var it *pebble.Iterator
+	var err error
+	if i := slices.IndexFunc(r.its, func(it *pebble.Iterator) bool { return it != nil }); i >= 0 {
+		it, err = r.its[i].Clone(pebble.CloneOptions{IterOptions: o})
+	} else {
+		r.commits = r.t.commits.Load() // before: rather too old than too new
+		it, err = r.t.db.NewIter(o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.its[f] = it
+	return it, nil
+}
+
+// open makes a cursor for each selected family.
+func (r *reader) open() error {
+	if r.view.empty() {
+		r.cur = r.cur[:0]
+		return nil
+	}
+	r.cur = r.cur[:len(r.view.fams)]
+	for i := range r.view.fams {
+		sel := &r.view.fams[i]
+		it, err := r.iterator(sel.index)
+		if err != nil {
+			return err
+		}
+		c := &r.cur[i]
+		c.it, c.fam, c.sel, c.view = it, &r.t.fams[sel.index], sel, &r.view
+	}
+	return nil
+}
+
+// get reads one row.
+func (r *reader) get(key []byte, row *cellstore.Row) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	for i := range r.cur {
+		if err := r.cur[i].get(key, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seek stands every cursor on the first row at or after from.
+func (r *reader) seek(from []byte) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	from = clip(from)
+	for i := range r.cur {
+		c := &r.cur[i]
+		c.exact = false
+		r.key = appendPrefix(r.key[:0], c.fam.byte, from)
+		if err := c.moved(c.it.SeekGE(r.key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next reads the first row before to, from where the cursors stand on, that
+// has a selected visible cell, and moves the cursors past it. It leaves the
+// row without cells when there is none.
+func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error {
+	for {
+		first := r.first()
+		if first < 0 || !before(r.cur[first].rowKey(), to) {
+			return nil
+		}
+		if err := r.cur[first].read(row); err != nil {
+			return err
+		}
+		for i := first + 1; i < len(r.cur); i++ {
+			if c := &r.cur[i]; c.ok() && bytes.Equal(c.rowKey(), row.Key) {
+				if err := c.read(row); err != nil {
+					return err
+				}
+			}
+		}
+		if len(row.Cells) > 0 {
+			return nil
+		}
+		row.Reset()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// first returns the cursor on the smallest row, the first of several, or -1.
+func (r *reader) first() int {
+	if len(r.cur) == 1 {
+		if r.cur[0].ok() {
+			return 0
+		}
+		return -1
+	}
+	best := -1
+	for i := range r.cur {
+		if c := &r.cur[i]; c.ok() && (best < 0 || bytes.Compare(c.rowKey(), r.cur[best].rowKey()) < 0) {
+			best = i
+		}
+	}
+	return best
+}
+
+// seekBack stands every cursor on the last cell of the last row at or before
+// from.
+func (r *reader) seekBack(from []byte) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	for i := range r.cur {
+		c := &r.cur[i]
+		c.exact = false
+		var ok bool
+		if len(from) == 0 {
+			ok = c.it.Last()
+		} else {
+			// The prefix of the row that follows from directly.
+			r.key = appendPrefix(r.key[:0], c.fam.byte, clip(from))
+			r.key = append(r.key, 0)
+			ok = c.it.SeekLT(r.key)
+		}
+		if err := c.moved(ok); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prev is next towards the start of the table, down to a row that is left out
+// unless inclusive.
+func (r *reader) prev(ctx context.Context, downTo []byte, inclusive bool, row *cellstore.Row) error {
+	for {
+		last := -1
+		for i := range r.cur {
+			if c := &r.cur[i]; c.ok() && (last < 0 || bytes.Compare(c.rowKey(), r.cur[last].rowKey()) > 0) {
+				last = i
+			}
+		}
+		if last < 0 {
+			return nil
+		}
+		if len(downTo) > 0 {
+			if d := bytes.Compare(r.cur[last].rowKey(), downTo); d < 0 || d == 0 && !inclusive {
+				return nil
+			}
+		}
+		r.key = append(r.key[:0], r.cur[last].rowKey()...)
+		for i := last; i < len(r.cur); i++ {
+			if c := &r.cur[i]; c.ok() && bytes.Equal(c.rowKey(), r.key) {
+				if err := c.readBack(row); err != nil {
+					return err
+				}
+			}
+		}
+		if len(row.Cells) > 0 {
+			return nil
+		}
+		row.Reset()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+func clip(end []byte) []byte { return clipTo(end, cellstore.DefaultLimits.Row) }
+
+// clipTo shortens an end of range to one byte more than what is stored can
+// have. Nothing stored lies between the two, and hostile ends cost no memory.
+func clipTo(end []byte, limit int) []byte {
+	if len(end) > limit+1 {
+		return end[:limit+1]
+	}
+	return end
+}

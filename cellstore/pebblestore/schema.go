@@ -1,0 +1,204 @@
+package pebblestore
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// schemaFormat is the newest layout of a table this code reads: of
+// schema.json, the cell key and the Pebble database.
+const schemaFormat = 1
+
+// schemaFile is schema.json. The checksum covers the bytes of Table.
+type schemaFile struct {
+	Format   int             `json:"format"`
+	Checksum string          `json:"crc32c"`
+	Table    json.RawMessage `json:"table"`
+}
+
+type storedTable struct {
+	Name string `json:"name"`
+	// Families are in the order of their creation. Their bytes are never
+	// reused, so that data of a dropped family cannot come back.
+	Families []storedFamily `json:"families"`
+	NextByte byte           `json:"next_byte"`
+}
+
+type storedFamily struct {
+	Byte        byte                  `json:"byte"`
+	Name        string                `json:"name"`
+	MaxVersions int                   `json:"max_versions"`
+	MinVersions int                   `json:"min_versions,omitempty"`
+	TTLMillis   int64                 `json:"ttl_ms,omitempty"`
+	Bloom       cellstore.Bloom       `json:"bloom"`
+	Compression cellstore.Compression `json:"compression"`
+	BlockSize   int                   `json:"block_size"`
+}
+
+// family is what a read needs to know of one.
+type family struct {
+	name        string
+	byte        byte
+	maxVersions int // math.MaxInt when unlimited
+	minVersions int
+	ttl         int64 // ms; 0 means none
+	lower       []byte
+	upper       []byte
+}
+
+// crcTable is the Castagnoli polynomial, as in the engine's own checksums.
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+func newStoredTable(s cellstore.Schema) storedTable {
+	t := storedTable{Name: s.Table, NextByte: 1}
+	for _, f := range s.Families {
+		t.Families = append(t.Families, storedFamily{
+			Byte:        t.NextByte,
+			Name:        f.Name,
+			MaxVersions: f.MaxVersions,
+			MinVersions: f.MinVersions,
+			TTLMillis:   f.TTL.Milliseconds(),
+			Bloom:       f.Bloom,
+			Compression: f.Compression,
+			BlockSize:   f.BlockSize,
+		})
+		t.NextByte++
+	}
+	return t
+}
+
+func writeSchema(fsys vfs.FS, name string, t storedTable) error {
+	table, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(schemaFile{
+		Format:   schemaFormat,
+		Checksum: fmt.Sprintf("%08x", crc32.Checksum(table, crcTable)),
+		Table:    table,
+	})
+	if err != nil {
+		return err
+	}
+	return writeFile(fsys, name, append(data, '\n'))
+}
+
+func readSchema(fsys vfs.FS, name string) (storedTable, error) {
+	data, err := readFile(fsys, name)
+	if err != nil {
+		return storedTable{}, err
+	}
+	var file schemaFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return storedTable{}, fmt.Errorf("%w: %s: %w", cellstore.ErrCorrupt, name, err)
+	}
+	if file.Format > schemaFormat {
+		return storedTable{}, fmt.Errorf("%s has format %d, this program reads up to %d: use a newer program", name, file.Format, schemaFormat)
+	}
+	if sum := fmt.Sprintf("%08x", crc32.Checksum(file.Table, crcTable)); sum != file.Checksum {
+		return storedTable{}, fmt.Errorf("%w: %s has checksum %s, its contents give %s", cellstore.ErrCorrupt, name, file.Checksum, sum)
+	}
+	var t storedTable
+	if err := json.Unmarshal(file.Table, &t); err != nil {
+		return storedTable{}, fmt.Errorf("%w: %s: %w", cellstore.ErrCorrupt, name, err)
+	}
+	return t, nil
+}
+
+// inForce is the schema as Table.Schema reports it, families in the order
+// they were declared.
+func (t storedTable) inForce() cellstore.Schema {
+	bloom, compression, block := t.hints()
+	s := cellstore.Schema{Table: t.Name}
+	for _, f := range t.Families {
+		s.Families = append(s.Families, cellstore.Family{
+			Name:        f.Name,
+			MaxVersions: f.MaxVersions,
+			MinVersions: f.MinVersions,
+			TTL:         time.Duration(f.TTLMillis) * time.Millisecond,
+			Bloom:       bloom,
+			Compression: compression,
+			BlockSize:   block,
+		})
+	}
+	return s
+}
+
+// hints unites the wishes of the families, which share a database.
+func (t storedTable) hints() (bloom cellstore.Bloom, compression cellstore.Compression, block int) {
+	bloom, compression = cellstore.BloomNone, cellstore.CompressionNone
+	strength := func(c cellstore.Compression) int {
+		return slices.Index([]cellstore.Compression{
+			cellstore.CompressionNone, cellstore.CompressionSnappy, cellstore.CompressionZstd,
+		}, c)
+	}
+	for _, f := range t.Families {
+		if f.Bloom != cellstore.BloomNone {
+			bloom = cellstore.BloomRow
+		}
+		if strength(f.Compression) > strength(compression) {
+			compression = f.Compression
+		}
+		block = max(block, f.BlockSize)
+	}
+	return bloom, compression, block
+}
+
+// families returns what reads need, in the order of names.
+func (t storedTable) families() []family {
+	fams := make([]family, len(t.Families))
+	for i, f := range t.Families {
+		fams[i] = family{
+			name:        f.Name,
+			byte:        f.Byte,
+			maxVersions: f.MaxVersions,
+			minVersions: f.MinVersions,
+			ttl:         f.TTLMillis,
+			lower:       appendPrefix(nil, f.Byte, nil),
+			upper:       appendPrefix(nil, f.Byte+1, nil),
+		}
+		if f.MaxVersions == cellstore.Unlimited {
+			fams[i].maxVersions = allVersions
+		}
+	}
+	slices.SortFunc(fams, func(a, b family) int { return strings.Compare(a.name, b.name) })
+	return fams
+}
+
+// setLevels applies the hints to every level of the database.
+func (t storedTable) setLevels(o *pebble.Options) {
+	wantBloom, compression, block := t.hints()
+	profile := map[cellstore.Compression]*sstable.CompressionProfile{
+		cellstore.CompressionNone:   sstable.NoCompression,
+		cellstore.CompressionSnappy: sstable.SnappyCompression,
+		cellstore.CompressionZstd:   sstable.ZstdCompression,
+	}[compression]
+	for i := range o.Levels {
+		l := &o.Levels[i]
+		l.BlockSize = block
+		l.IndexBlockSize = max(block, indexBlockBytes)
+		l.Compression = func() *sstable.CompressionProfile { return profile }
+		if wantBloom == cellstore.BloomRow {
+			l.FilterPolicy = bloom.FilterPolicy(bloomBitsPerRow)
+			l.FilterType = pebble.TableFilter
+		}
+	}
+}
+
+const (
+	// indexBlockBytes lets a sorted file of the default size keep a single
+	// index block, which saves a step per seek.
+	indexBlockBytes = 256 << 10
+	bloomBitsPerRow = 10 // about 1 % false positives
+)

@@ -1,0 +1,251 @@
+package pebblestore
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	"quadrille/cellstore"
+)
+
+// allVersions stands for Unlimited.
+const allVersions = math.MaxInt
+
+// view is a Selection in the form reads use. It refers to the caller's slices
+// until forget.
+type view struct {
+	fams     []selected // in the order of names
+	filter   cellstore.ColumnFilter
+	min, max int64 // timestamps in [min, max)
+	versions int
+	now      int64
+}
+
+// empty reports whether no timestamp is in the range.
+func (v *view) empty() bool { return v.max <= max(v.min, 0) }
+
+// selected says what a read wants of one family.
+type selected struct {
+	index int // in table.fams
+	whole bool
+	plain bool     // every column, unfiltered
+	cols  [][]byte // wanted by name, sorted
+
+	// State within one row.
+	next     int  // the first of cols not passed
+	admitted int  // columns that passed the filter and had a cell
+	named    bool // the column at hand is one of cols
+	passes   bool // the column at hand passes the filter
+}
+
+// compile checks a selection and fills the view from it, without allocating
+// once its slices have grown.
+func (v *view) compile(t *table, sel *cellstore.Selection) error {
+	v.min, v.max, v.versions, v.now = 0, math.MaxInt64, 1, noTTL
+	v.filter = cellstore.ColumnFilter{}
+	if cap(v.fams) < len(t.fams) {
+		v.fams = make([]selected, 0, len(t.fams))
+	}
+	for i := range t.fams {
+		if t.fams[i].ttl > 0 {
+			v.now = t.store.opts.Clock()
+			break
+		}
+	}
+	if sel == nil {
+		v.all(t)
+		return nil
+	}
+	if min, max, ok := sel.Time.Bounds(); ok {
+		if min > max {
+			return fmt.Errorf("%w: time range from %d to %d", cellstore.ErrBadRange, min, max)
+		}
+		v.min, v.max = min, max
+	}
+	switch {
+	case sel.Versions > 0:
+		v.versions = sel.Versions
+	case sel.Versions == cellstore.Unlimited:
+		v.versions = allVersions
+	case sel.Versions < 0:
+		return fmt.Errorf("%w: %d versions", cellstore.ErrBadRange, sel.Versions)
+	}
+	if sel.Filter.Limit < 0 || sel.Filter.Offset < 0 {
+		return fmt.Errorf("%w: column limit %d, offset %d", cellstore.ErrBadRange, sel.Filter.Limit, sel.Filter.Offset)
+	}
+	v.filter = sel.Filter
+	if len(sel.Families) == 0 && len(sel.Columns) == 0 {
+		v.all(t)
+		return nil
+	}
+	return v.some(t, sel)
+}
+
+func (v *view) all(t *table) {
+	v.fams = v.fams[:len(t.fams)]
+	for i := range v.fams {
+		v.fams[i].set(i, true, v.filter.IsZero())
+	}
+}
+
+// only selects one whole family.
+func (v *view) only(f int) {
+	v.fams = v.fams[:1]
+	v.fams[0].set(f, true, true)
+}
+
+func (s *selected) set(index int, whole, plain bool) {
+	s.index, s.whole, s.plain, s.cols = index, whole, plain, s.cols[:0]
+}
+
+// some selects the families and columns named. It lays them out by the index
+// of the family first, which is the order of names, and closes up the gaps.
+func (v *view) some(t *table, sel *cellstore.Selection) error {
+	fams := v.fams[:len(t.fams)]
+	for i := range fams {
+		fams[i].set(-1, false, false)
+	}
+	for _, name := range sel.Families {
+		i, err := t.family(name)
+		if err != nil {
+			return err
+		}
+		fams[i].index, fams[i].whole, fams[i].plain = i, true, v.filter.IsZero()
+	}
+	for i := range sel.Columns {
+		col := &sel.Columns[i]
+		f, err := t.family(col.Family)
+		if err != nil {
+			return err
+		}
+		if err := checkSize("qualifier", len(col.Qualifier), cellstore.DefaultLimits.Qualifier); err != nil {
+			return err
+		}
+		s := &fams[f]
+		s.index = f
+		if !s.plain { // else it is wanted already
+			s.cols = append(s.cols, col.Qualifier)
+		}
+	}
+	n := 0
+	for i := range fams {
+		if fams[i].index < 0 {
+			continue
+		}
+		if s := &fams[i]; len(s.cols) > 1 {
+			slices.SortFunc(s.cols, bytes.Compare)
+			s.cols = slices.CompactFunc(s.cols, bytes.Equal)
+		}
+		// Swapped, not copied: each keeps its own memory of cols.
+		fams[n], fams[i] = fams[i], fams[n]
+		n++
+	}
+	v.fams = fams[:n]
+	return nil
+}
+
+// forget lets go of the caller's slices.
+func (v *view) forget() {
+	v.filter = cellstore.ColumnFilter{}
+	for i := range v.fams {
+		clear(v.fams[i].cols)
+	}
+}
+
+const noTTL = math.MinInt64
+
+// uncounted reports whether a version is visible whatever newer ones there
+// are.
+func (f *family) uncounted() bool {
+	return f.maxVersions == allVersions && (f.minVersions == 0 || f.ttl == 0)
+}
+
+// expired returns the timestamp below which cells of a family have expired.
+func (v *view) expired(f *family) int64 {
+	if f.ttl == 0 {
+		return noTTL
+	}
+	return v.now - f.ttl
+}
+
+// lowest is the smallest qualifier the filter may let pass.
+func (v *view) lowest() []byte {
+	if bytes.Compare(v.filter.From, v.filter.Prefix) > 0 {
+		return v.filter.From
+	}
+	return v.filter.Prefix
+}
+
+// start returns where in a row the reading of a family may begin.
+func (s *selected) start(v *view, f *family) (qualifier []byte, inverted uint64) {
+	if !s.whole {
+		if f.uncounted() && v.max < math.MaxInt64 {
+			return s.cols[0], invert(v.max - 1)
+		}
+		return s.cols[0], newestFirst
+	}
+	q := v.lowest()
+	if len(s.cols) > 0 && bytes.Compare(s.cols[0], q) < 0 {
+		q = s.cols[0]
+	}
+	return clipTo(q, cellstore.DefaultLimits.Qualifier), newestFirst
+}
+
+// begin starts a row.
+func (s *selected) begin() { s.next, s.admitted, s.named, s.passes = 0, 0, false, false }
+
+// want decides on a new column. When it is not wanted, target is the smallest
+// qualifier that may be; more is false when none can be any more.
+func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool) {
+	for s.next < len(s.cols) && bytes.Compare(s.cols[s.next], q) < 0 {
+		s.next++
+	}
+	s.named = s.next < len(s.cols) && bytes.Equal(s.cols[s.next], q)
+	s.passes = false
+	open := s.whole && !v.full(s.admitted)
+	if open {
+		low := v.lowest()
+		switch {
+		case bytes.Compare(q, low) < 0:
+			target = low
+		case !bytes.HasPrefix(q, v.filter.Prefix), !before(q, v.filter.To):
+			open = false // all that follow fail too
+		default:
+			s.passes = true
+		}
+	}
+	if s.named || s.passes {
+		return true, nil, true
+	}
+	if s.next < len(s.cols) && (!open || bytes.Compare(s.cols[s.next], target) < 0) {
+		return false, s.cols[s.next], true
+	}
+	return false, target, open
+}
+
+// full reports whether so many columns are all the filter admits.
+func (v *view) full(admitted int) bool {
+	return v.filter.Limit > 0 && admitted-v.filter.Offset >= v.filter.Limit
+}
+
+// admit counts the column at hand, which has a cell to show, and reports
+// whether it is shown.
+func (s *selected) admit(v *view) bool {
+	if s.passes {
+		s.admitted++
+		if s.admitted > v.filter.Offset {
+			return true
+		}
+	}
+	return s.named
+}
+
+// complete reports whether no column after the one at hand can be wanted.
+func (s *selected) complete(v *view) bool {
+	next := s.next
+	if s.named {
+		next++
+	}
+	return next == len(s.cols) && (!s.whole || v.full(s.admitted))
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+)
+
+const description = `Turn public data sets into data that tileserver serves.
+
+Every command that reads files builds a new generation of one data set beside the published one, and publishes it in one step at the very end. Whatever goes wrong before, be it a bad file, a full disk or kill -9, the published generation stays as it was, and running the command again starts afresh. A running tileserver takes up what is published by itself.
+
+  bin/ingest demo                 # the whole world, from the sample packages
+  bin/ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz
+  bin/ingest places cities15000.zip
+  bin/ingest ip country-ipv4.csv country-ipv6.csv
+  bin/ingest list                 # what is there, and what is published
+  bin/ingest rollback places      # publish the generation before
+
+Flags may also be set by the environment variable shown with each, or in a JSON file named by --config; the command line wins over the environment, and that over the file.`
+
+// cli is the command line.
+type cli struct {
+	Data    string           `default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
+	Config  string           `type:"path" placeholder:"FILE" help:"JSON file of flags, such as {\"data\":\"/srv/quadrille\",\"boundaries\":{\"layer\":[\"country=a.geojson\"]}}."`
+	MaxBad  share            `default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
+	JSON    bool             `name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
+	Quiet   bool             `short:"q" help:"Say nothing but errors, and what was asked for."`
+	Version kong.VersionFlag `env:"-" help:"Print the version and exit."`
+
+	Boundaries boundariesCmd `cmd:"" help:"Publish region borders from GeoJSON or TopoJSON files."`
+	Places     placesCmd     `cmd:"" help:"Publish places from GeoNames files."`
+	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP address ranges from CSV files."`
+	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places and ip from the sample packages."`
+	List       listCmd       `cmd:"" help:"List data sets and their generations."`
+	Rollback   rollbackCmd   `cmd:"" help:"Publish an earlier generation of a data set again."`
+	Prune      pruneCmd      `cmd:"" help:"Delete generations that are not needed any more."`
+}
+
+// session is what a command works with.
+type session struct {
+	ctx      context.Context
+	catalog  *dataset.Catalog
+	reporter *reporter
+	stdout   io.Writer
+	options  job.Options
+	json     bool
+	quiet    bool
+}
+
+// share is a part of a whole, as a number from 0 to 1 or a percentage.
+type share float64
+
+var _ encoding.TextUnmarshaler = (*share)(nil)
+
+func (s *share) UnmarshalText(text []byte) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		f /= 100
+	}
+	if err != nil || !(0 <= f && f <= 1) {
+		return fmt.Errorf("%q is not a share; give one like 0.5%% or 0.005", text)
+	}
+	*s = share(f)
+	return nil
+}
+
+type boundariesCmd struct {
+	Layer       []layerFlag `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
+	License     string      `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
+	Attribution string      `placeholder:"TEXT" help:"What a map must show for using the files."`
+}
+
+func (boundariesCmd) Help() string {
+	return `The layers named become the published ones; those published before and not named again are gone.
+
+  ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz --layer state=ne_10m_admin_1_states_provinces.geojson.gz
+  ingest boundaries --layer county=node_modules/us-atlas/counties-10m.json
+  ingest boundaries --layer ward=wards.geojson:WARD_NO
+
+FILE is GeoJSON or TopoJSON in longitude and latitude, plain or compressed by gzip. Of a topology the object is taken that is called like the type (county, counties), or the only one. Polygons of a type may overlap.
+
+TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban and timezone know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids, or from their names. Features with one id are one region.`
+}
+
+// layerFlag is TYPE=FILE[:ID_PROPERTY].
+type layerFlag struct{ typ, file, id string }
+
+var _ encoding.TextUnmarshaler = (*layerFlag)(nil)
+
+func (l *layerFlag) UnmarshalText(text []byte) error {
+	typ, file, ok := strings.Cut(string(text), "=")
+	if !ok || file == "" {
+		return fmt.Errorf("%q is not a layer; give one as TYPE=FILE or TYPE=FILE:ID_PROPERTY, such as country=countries.geojson", text)
+	}
+	if err := job.CheckType(typ); err != nil {
+		return err
+	}
+	l.typ, l.file = typ, file
+	// A colon may belong to the file's name.
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	if i := strings.LastIndexByte(file, ':'); i > 0 && i < len(file)-1 && !strings.ContainsAny(file[i:], `/\`) {
+		l.file, l.id = file[:i], file[i+1:]
+	}
+	return nil
+}
+
+func (c *boundariesCmd) Run(s *session) error {
+	inputs := make([]job.LayerInput, len(c.Layer))
+	for i, l := range c.Layer {
+		credit := job.KnownCredit(l.file)
+		if c.License != "" {
+			credit.License = c.License
+		}
+		if c.Attribution != "" {
+			credit.Attribution = c.Attribution
+		}
+		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id}
+	}
+	_, err := job.Boundaries(s.ctx, s.catalog, inputs, s.options)
+	return err
+}
+
+type placesCmd struct {
+	Files []string `arg:"" name:"file" help:"GeoNames files: allCountries.zip, cities15000.zip, NL.txt, ….gz."`
+}
+
+func (placesCmd) Help() string {
+	return `FILE is in GeoNames' own layout of 19 columns separated by tabs, as downloaded (.zip), unpacked (.txt) or compressed by gzip. Of a place found in several files the row with the latest modification date is taken.
+
+  ingest places allCountries.zip
+  ingest places cities15000.zip NL.zip no-country.zip`
+}
+
+func (c *placesCmd) Run(s *session) error {
+	_, err := job.Places(s.ctx, s.catalog, inputs(c.Files, job.GeoNames), s.options)
+	return err
+}
+
+type ipCmd struct {
+	Files []string `arg:"" name:"file" help:"CSV or TSV files of address ranges, IPv4 and IPv6."`
+}
+
+func (ipCmd) Help() string {
+	return `FILE has one range per row: its first and last address, or a network such as 192.0.2.0/24, and then a country code. Addresses may be written as usual or as decimal numbers. Of ranges that overlap the narrowest one answers.
+
+  ingest ip geo-whois-asn-country-ipv4.csv geo-whois-asn-country-ipv6.csv`
+}
+
+func (c *ipCmd) Run(s *session) error {
+	_, err := job.IP(s.ctx, s.catalog, inputs(c.Files, job.Credit{}), s.options)
+	return err
+}
+
+func inputs(files []string, credit job.Credit) []job.Input {
+	in := make([]job.Input, len(files))
+	for i, f := range files {
+		in[i] = job.Input{Path: f, Credit: credit}
+	}
+	return in
+}
+
+type demoCmd struct {
+	Sample string `default:"./sample" type:"path" placeholder:"DIR" help:"Directory of the sample packages, where npm ci has been run."`
+}
+
+func (demoCmd) Help() string {
+	return `Builds the whole world from four public packages that npm installs: countries, United States states and counties, 138,000 places, and the countries of all IP addresses.
+
+  cd sample && npm ci && cd ..
+  ingest demo`
+}
+
+func (c *demoCmd) Run(s *session) error { return job.Demo(s.ctx, s.catalog, c.Sample, s.options) }

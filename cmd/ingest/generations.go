@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"quadrille/cellstore/dataset"
+)
+
+// generation is one in JSON, in the words of the server's /status.
+type generation struct {
+	Dataset    string           `json:"dataset"`
+	Generation uint64           `json:"generation"`
+	Built      time.Time        `json:"built,omitzero"`
+	Records    map[string]int64 `json:"records,omitempty"`
+	Bad        map[string]int64 `json:"bad,omitempty"`
+	Bytes      int64            `json:"bytes"`
+	Sources    []dataset.Source `json:"sources,omitempty"`
+}
+
+func describe(m dataset.Manifest) generation {
+	return generation{m.Dataset, m.Generation, m.Built, m.Records, m.Bad, m.Size(), m.Sources}
+}
+
+type listCmd struct{}
+
+func (listCmd) Help() string {
+	return `The published generation of each data set is marked with an asterisk. Those before it can be published again with ingest rollback.`
+}
+
+func (listCmd) Run(s *session) error {
+	infos, err := s.catalog.List()
+	if err != nil {
+		return err
+	}
+	if s.json {
+		for _, in := range infos {
+			event := struct {
+				Event string `json:"event"`
+				generation
+				Current bool   `json:"current"`
+				Error   string `json:"error,omitempty"`
+			}{Event: "generation", generation: describe(in.Manifest), Current: in.Current}
+			event.Dataset, event.Generation = in.Dataset, in.Generation
+			if in.Err != nil {
+				event.Error = in.Err.Error()
+			}
+			s.reporter.event(event)
+		}
+		return nil
+	}
+	if len(infos) == 0 {
+		fmt.Fprintf(s.stdout, "nothing in %s yet; ingest demo fills it\n", s.catalog.Dir())
+		return nil
+	}
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "DATASET\tGENERATION\tBUILT\tSIZE\tRECORDS\tSOURCES")
+	for _, in := range infos {
+		mark := " "
+		if in.Current {
+			mark = "*"
+		}
+		if in.Err != nil {
+			fmt.Fprintf(w, "%s\t%d%s\tdamaged: %v\n", in.Dataset, in.Generation, mark, in.Err)
+			continue
+		}
+		m := in.Manifest
+		fmt.Fprintf(w, "%s\t%d%s\t%s\t%s\t%s\t%s\n", in.Dataset, in.Generation, mark,
+			m.Built.Local().Format("2006-01-02 15:04"), byteCount(m.Size()), recordCounts(m.Records), sourceNames(m.Sources))
+	}
+	return w.Flush()
+}
+
+func sourceNames(sources []dataset.Source) string {
+	var names []string
+	seen := map[string]bool{}
+	for _, s := range sources {
+		if !seen[s.Name] {
+			seen[s.Name] = true
+			names = append(names, s.Name)
+		}
+	}
+	const most = 4
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+type rollbackCmd struct {
+	Dataset string `arg:"" help:"The data set: boundaries, places, ip."`
+	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one before the published one when not given. It may be a later one."`
+}
+
+func (rollbackCmd) Help() string {
+	return `A running tileserver follows. The generation rolled back from stays, and ingest rollback --to publishes it again.
+
+  ingest rollback boundaries
+  ingest rollback boundaries --to 7`
+}
+
+func (c *rollbackCmd) Run(s *session) error {
+	var m dataset.Manifest
+	var err error
+	if c.To != 0 {
+		m, err = s.catalog.Activate(s.ctx, c.Dataset, c.To)
+	} else {
+		m, err = s.catalog.Rollback(s.ctx, c.Dataset)
+	}
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return fmt.Errorf("%w; ingest list shows what there is", err)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.json:
+		s.reporter.event(struct {
+			Event string `json:"event"`
+			generation
+		}{"rolled back", describe(m)})
+	case !s.quiet:
+		fmt.Fprintf(s.stdout, "published %s generation %d again, built %s\n", m.Dataset, m.Generation, m.Built.Local().Format("2006-01-02 15:04"))
+	}
+	return nil
+}
+
+type pruneCmd struct {
+	Datasets []string `arg:"" optional:"" name:"dataset" help:"The data sets to prune; all when none is named."`
+	Keep     int      `default:"2" placeholder:"N" help:"How many of the newest generations of each data set to keep."`
+}
+
+func (pruneCmd) Help() string {
+	return `The published generation is never deleted, nor one that a tileserver on this machine still serves. What killed builds left behind goes as well.
+
+  ingest prune
+  ingest prune --keep 1 places`
+}
+
+func (c *pruneCmd) Run(s *session) error {
+	if c.Keep < 1 {
+		return &usageError{fmt.Errorf("--keep must be at least 1, not %d", c.Keep)}
+	}
+	pruned, err := s.catalog.Prune(s.ctx, c.Keep, c.Datasets...)
+	tell := func(event, text string, infos []dataset.Info) {
+		for _, in := range infos {
+			switch {
+			case s.json:
+				s.reporter.event(struct {
+					Event      string `json:"event"`
+					Dataset    string `json:"dataset"`
+					Generation uint64 `json:"generation"`
+				}{event, in.Dataset, in.Generation})
+			case !s.quiet:
+				fmt.Fprintf(s.stdout, "%s %s generation %d\n", text, in.Dataset, in.Generation)
+			}
+		}
+	}
+	tell("removed", "removed", pruned.Removed)
+	tell("in use", "kept, still in use:", pruned.InUse)
+	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse) == 0 {
+		fmt.Fprintln(s.stdout, "nothing to remove")
+	}
+	return err
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ingest": main})
+}
+
+// The scripts run the program itself on small files made by hand.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			for _, v := range os.Environ() {
+				if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "QUADRILLE_") {
+					env.Setenv(name, "")
+				}
+			}
+			return nil
+		},
+	})
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		code int
+	}{
+		{nil, 0},
+		{[]string{"--help"}, 0},
+		{[]string{"boundaries", "--help"}, 0},
+		{[]string{"--version"}, 0},
+		{[]string{"list"}, 0},
+		{[]string{"nonsense"}, 2},
+		{[]string{"boundaries"}, 2},
+		{[]string{"boundaries", "--layer", "x"}, 2},
+		{[]string{"boundaries", "--layer", "all=x.json"}, 2},
+		{[]string{"list", "--max-bad", "2"}, 2},
+		{[]string{"prune", "--keep", "0"}, 2},
+		{[]string{"boundaries", "--layer", "x=none.json"}, 1},
+		{[]string{"rollback", "places"}, 1},
+	} {
+		err := run(context.Background(), append(tc.args, flagsFor(t, tc.args)...), io.Discard, io.Discard)
+		if code := exitCode(err); code != tc.code {
+			t.Errorf("%v: exit code %d (%v), want %d", tc.args, code, err, tc.code)
+		}
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := run(cancelled, []string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson", "--data", t.TempDir()}, io.Discard, io.Discard)
+	if exitCode(err) != 130 {
+		t.Error(err)
+	}
+}
+
+func flagsFor(t *testing.T, args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	return []string{"--data", t.TempDir()}
+}
+
+func TestShare(t *testing.T) {
+	for text, want := range map[string]share{"0": 0, "1": 1, "0.005": 0.005, "0.5%": 0.005, " 100 % ": 1, "1e-3": 0.001} {
+		var s share
+		if err := s.UnmarshalText([]byte(text)); err != nil || s != want {
+			t.Errorf("%q: %v, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "%", "x", "-1", "1.1", "101%", "NaN", "Inf"} {
+		var s share
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: %v", text, s)
+		}
+	}
+}
+
+func TestLayerFlag(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("odd:name.json", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]layerFlag{
+		"a=b.json":            {"a", "b.json", ""},
+		"a=b.json:CODE":       {"a", "b.json", "CODE"},
+		"a=dir:x/b.json":      {"a", "dir:x/b.json", ""},
+		"a=dir:x/b.json:CODE": {"a", "dir:x/b.json", "CODE"},
+		`a=C:\b.json`:         {"a", `C:\b.json`, ""},
+		"a=b.json:":           {"a", "b.json:", ""},
+		"a=odd:name.json":     {"a", "odd:name.json", ""},
+		"a=x=y.json":          {"a", "x=y.json", ""},
+	} {
+		var l layerFlag
+		if err := l.UnmarshalText([]byte(text)); err != nil || l != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, l, err, want)
+		}
+	}
+	for _, text := range []string{"", "a", "a=", "=b", "A=b", "a-b=c", "places=x", "all=x", "a_line=x"} {
+		var l layerFlag
+		if err := l.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: %+v", text, l)
+		}
+	}
+}
+
+func TestNumbersInWords(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 202e6: "202 MB", 5e12: "5 TB"} {
+		if got := byteCount(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+	for _, tc := range []struct {
+		p    job.Progress
+		want string
+	}{
+		{job.Progress{Done: 5e6, Total: 20e6, Unit: "bytes"}, "25%, 500 kB/s, 30s left"},
+		{job.Progress{Done: 1000, Unit: "places"}, "1,000 places, 100 places/s"},
+		{job.Progress{Done: 50, Total: 100}, "50%, 10s left"},
+		{job.Progress{Done: 100, Total: 100}, "100%"},
+		{job.Progress{Total: 100}, "0%"},
+	} {
+		if got := progressLine(tc.p, 10*time.Second); got != tc.want {
+			t.Errorf("%+v: %s", tc.p, got)
+		}
+	}
+}
+
+// Every line a machine reads is an object that says what it is.
+func TestJSONEvents(t *testing.T) {
+	var out, stderr bytes.Buffer
+	r := newReporter(&cli{JSON: true}, &out, &stderr)
+	r.Progress(job.Progress{Stage: "reading", Done: 1, Total: 2, Unit: "bytes"})
+	r.Bad("odd\n", 2, []*source.BadRecord{{Source: "f", Line: 3, Reason: "odd\n", Detail: "\x00"}})
+	r.Note("note")
+	r.Published(dataset.Manifest{Dataset: "places", Generation: 4, Records: map[string]int64{"places": 5}})
+	r.failed(errors.New("boom"))
+	r.close()
+	var events []string
+	for line := range strings.Lines(out.String()) {
+		var e struct{ Event string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		events = append(events, e.Event)
+	}
+	if got := strings.Join(events, " "); got != "progress bad note published error" || stderr.Len() > 0 {
+		t.Errorf("%s; %q", got, stderr.String())
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	var out, stderr bytes.Buffer
+	r := newReporter(&cli{Quiet: true}, &out, &stderr)
+	r.Progress(job.Progress{Stage: "reading"})
+	r.Bad("odd", 2, nil)
+	r.Note("note")
+	r.Published(dataset.Manifest{Dataset: "places"})
+	r.close()
+	if out.Len()+stderr.Len() > 0 {
+		t.Errorf("%q %q", out.String(), stderr.String())
+	}
+}
+
+// On a terminal stages are bars, and what else is said does not run into them.
+func TestBars(t *testing.T) {
+	var out, stderr bytes.Buffer
+	r := newReporter(&cli{}, &out, &stderr)
+	r.terminal = true
+	for i := range int64(5) {
+		r.Progress(job.Progress{Stage: "reading", Done: i * 1e6, Total: 4e6, Unit: "bytes"})
+	}
+	r.Note("a note")
+	r.Progress(job.Progress{Stage: "counting", Done: 7, Unit: "places"})
+	r.Progress(job.Progress{Stage: "publishing"})
+	r.Published(dataset.Manifest{Dataset: "places", Generation: 4, Records: map[string]int64{"places": 5000}})
+	r.close()
+	for _, want := range []string{"reading", "a note\n", "counting", "publishing"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("no %q in %q", want, stderr.String())
+		}
+	}
+	if !strings.HasPrefix(out.String(), "published places generation 4: 5,000 places, ") {
+		t.Error(out.String())
+	}
+}

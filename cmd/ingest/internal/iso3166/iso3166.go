@@ -1,0 +1,143 @@
+// Package iso3166 knows the countries of ISO 3166-1: their English names, the
+// continent each is usually counted to, and whether European Union law treats
+// it as part of the Union. Sources of IP ranges give a code and nothing more.
+package iso3166
+
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+// Country is what is known about a code.
+type Country struct {
+	Code string // two capital letters
+	Name string // in English, as CLDR gives it; "" when it has none
+	// Continent is AF, AN, AS, EU, NA, OC or SA; "" when unknown.
+	Continent string
+	// EU is whether the place belongs to the European Union.
+	EU bool
+}
+
+// Lookup returns what is known about a code, in either case of letters, and
+// whether the code is one. Two letters that stand for no country are a code
+// without a name, except those that stand for "unknown", which are none: ZZ
+// and XX. Three codes are in use in IP data without being countries:
+//
+//   - EU, for an address that is somewhere in Europe, has a continent;
+//   - AP, for one somewhere in Asia or the Pacific, has not, for it may be in
+//     Asia or Oceania;
+//   - UK is taken as GB.
+//
+// EU and AP are kept as given: the source knows no better, and a client that
+// shows or counts codes is better served by them than by nothing.
+func Lookup(code string) (Country, bool) {
+	if len(code) != 2 {
+		return Country{}, false
+	}
+	b := [2]byte{code[0] &^ 0x20, code[1] &^ 0x20}
+	if !isLetter(code[0]) || !isLetter(code[1]) {
+		return Country{}, false
+	}
+	code = string(b[:])
+	switch code {
+	case "ZZ", "XX":
+		return Country{}, false
+	case "UK":
+		code = "GB"
+	}
+	return Country{Code: code, Name: name(code), Continent: continents[code], EU: in(union, code)}, true
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// ContinentName returns the English name of a continent, or "".
+func ContinentName(code string) string {
+	switch code {
+	case "AF":
+		return "Africa"
+	case "AN":
+		return "Antarctica"
+	case "AS":
+		return "Asia"
+	case "EU":
+		return "Europe"
+	case "NA":
+		return "North America"
+	case "OC":
+		return "Oceania"
+	case "SA":
+		return "South America"
+	}
+	return ""
+}
+
+// name is CLDR's, but for names that have changed since the edition at hand,
+// and for the few it qualifies where everyday use does not ("Hong Kong SAR
+// China").
+func name(code string) string {
+	switch code {
+	case "AN":
+		return "Netherlands Antilles"
+	case "AP":
+		return "Asia/Pacific Region"
+	case "CD":
+		return "DR Congo"
+	case "CG":
+		return "Congo Republic"
+	case "EU":
+		return "Europe"
+	case "HK":
+		return "Hong Kong"
+	case "MK":
+		return "North Macedonia"
+	case "MM":
+		return "Myanmar"
+	case "MO":
+		return "Macao"
+	case "PS":
+		return "Palestine"
+	case "SZ":
+		return "Eswatini"
+	case "TR":
+		return "Türkiye"
+	}
+	region, err := language.ParseRegion(code)
+	if err != nil || !region.IsCountry() {
+		return ""
+	}
+	return display.English.Regions().Name(region)
+}
+
+func in(list, code string) bool {
+	i := strings.Index(list, code)
+	return i >= 0 && i%3 == 0
+}
+
+// union lists the member states of the European Union and the parts of them
+// with codes of their own to which its treaties apply: Åland, and the
+// outermost regions of France (TFEU, Article 349).
+const union = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK " +
+	"AX GF GP MF MQ RE YT"
+
+// continents gives the continent by code. Where there is a choice it is that
+// of GeoNames and GeoIP2: Russia and Cyprus in Europe, Türkiye, the Caucasus
+// and Kazakhstan in Asia.
+var continents = func() map[string]string {
+	m := make(map[string]string)
+	for continent, codes := range map[string]string{
+		"AF": "AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG EH ER ET GA GH GM GN GQ GW KE KM LR LS LY MA MG ML MR MU MW MZ NA NE NG RE RW SC SD SH SL SN SO SS ST SZ TD TG TN TZ UG YT ZA ZM ZW",
+		"AN": "AQ BV GS HM TF",
+		"AS": "AE AF AM AZ BD BH BN BT CC CN CX GE HK ID IL IN IO IQ IR JO JP KG KH KP KR KW KZ LA LB LK MM MN MO MV MY NP OM PH PK PS QA SA SG SY TH TJ TM TR TW UZ VN YE",
+		"EU": "AD AL AT AX BA BE BG BY CH CY CZ DE DK EE ES EU FI FO FR GB GG GI GR HR HU IE IM IS IT JE LI LT LU LV MC MD ME MK MT NL NO PL PT RO RS RU SE SI SJ SK SM UA VA XK",
+		"NA": "AG AI AN AW BB BL BM BQ BS BZ CA CR CU CW DM DO GD GL GP GT HN HT JM KN KY LC MF MQ MS MX NI PA PM PR SV SX TC TT US VC VG VI",
+		"OC": "AS AU CK FJ FM GU KI MH MP NC NF NR NU NZ PF PG PN PW SB TK TL TO TV UM VU WF WS",
+		"SA": "AR BO BR CL CO EC FK GF GY PE PY SR UY VE",
+	} {
+		for code := range strings.FieldsSeq(codes) {
+			m[code] = continent
+		}
+	}
+	return m
+}()

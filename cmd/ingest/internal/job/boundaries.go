@@ -1,0 +1,274 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/topojson"
+	"quadrille/tiles"
+)
+
+// BoundariesDataset is the name of the data set Boundaries publishes.
+const BoundariesDataset = "boundaries"
+
+// maxLayerVertices bounds the vertices of all layers of a job, which are held
+// in memory together: a gigabyte of coordinates.
+const maxLayerVertices = 64 << 20
+
+// LayerInput is a file of polygons and the type of region they are. Several
+// inputs of one type make one layer.
+type LayerInput struct {
+	Type string
+	Input
+	// IDProperty names the property that holds the region's id, in any case
+	// of letters; empty: what the type's preset knows, or the feature's own.
+	IDProperty string
+}
+
+// typeName is what package tiles takes.
+var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+
+// CheckType says whether a region type can be named so.
+func CheckType(typ string) error {
+	switch {
+	case !typeName.MatchString(typ):
+		return fmt.Errorf("%q cannot name a region type: use a lower-case letter, then up to 31 of a-z, 0-9 and _", typ)
+	case typ == "all" || typ == "places":
+		return fmt.Errorf("%q cannot name a region type, it means something else in a tile's address; choose another", typ)
+	case strings.HasSuffix(typ, "_line") || strings.HasSuffix(typ, "_label"):
+		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of another; choose another", typ)
+	}
+	return nil
+}
+
+// Boundaries reads the layers and publishes a generation of exactly them.
+// Everything is read and checked before anything is written.
+func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o Options) (dataset.Manifest, error) {
+	rep := o.reporter()
+	tally := NewTally(o.MaxBad)
+	var layers []*layer
+	var sources []dataset.Source
+	vertices := 0
+	for _, in := range inputs {
+		if err := CheckType(in.Type); err != nil {
+			return dataset.Manifest{}, err
+		}
+	}
+	if len(inputs) == 0 {
+		return dataset.Manifest{}, errors.New("no layers; name at least one as --layer TYPE=FILE")
+	}
+	for _, in := range inputs {
+		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
+		if i < 0 {
+			if i = len(layers); i == tiles.MaxTypes {
+				return dataset.Manifest{}, fmt.Errorf("more than %d region types; publish fewer", tiles.MaxTypes)
+			}
+			layers = append(layers, &layer{typ: in.Type})
+		}
+		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
+		if err != nil {
+			tally.Report(rep)
+			return dataset.Manifest{}, err
+		}
+		sources = append(sources, src)
+	}
+	tally.Report(rep)
+	if err := tally.Err(); err != nil {
+		return dataset.Manifest{}, err
+	}
+	var built []tiles.Layer
+	for i, l := range layers {
+		built = append(built, l.finish())
+		layers[i] = nil
+	}
+	return publish(ctx, c, BoundariesDataset, rep, func(store cellstore.Store) (dataset.Manifest, error) {
+		meta, _, err := tiles.Build(ctx, store, built, tiles.BuildOptions{
+			Timestamp: dataset.Timestamp(sources),
+			Progress: func(done, total int64) {
+				rep.Progress(Progress{Stage: "building tiles", Done: done, Total: total})
+			},
+		})
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		m := dataset.Manifest{
+			SchemaVersion: meta.SchemaVersion, Sources: sources, Bad: tally.Counts(),
+			Records: map[string]int64{}, Bounds: bounds(meta.Types),
+		}
+		for _, t := range meta.Types {
+			m.Records[t.Name] = int64(t.Regions)
+		}
+		m.Meta, err = json.Marshal(meta)
+		return m, err
+	})
+}
+
+// bounds is the box around all types.
+func bounds(types []tiles.TypeMeta) []float64 {
+	b := types[0].Bounds
+	for _, t := range types[1:] {
+		if b[0] > b[2] || t.Bounds[0] > t.Bounds[2] {
+			b[0], b[2] = -180, 180 // one crosses ±180°, and the others lie somewhere
+		} else {
+			b[0], b[2] = min(b[0], t.Bounds[0]), max(b[2], t.Bounds[2])
+		}
+		b[1], b[3] = min(b[1], t.Bounds[1]), max(b[3], t.Bounds[3])
+	}
+	return b[:]
+}
+
+// layer is a region type while its files are read.
+type layer struct {
+	typ      string
+	claims   []claim
+	features []tiles.Feature // without ids as yet
+}
+
+func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices *int, rep Reporter) (src dataset.Source, err error) {
+	before := len(l.features)
+	p := presetFor(l.typ)
+	var sawIDProperty bool
+	var names []string // of the first feature's properties, for an error
+	var repaired []string
+	src, err = readPolygons(ctx, in.Input, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+		if err != nil {
+			return tally.Bad(err)
+		}
+		tally.Good()
+		if *vertices += countVertices(f.Geometry); *vertices > maxLayerVertices {
+			return fmt.Errorf("%s: more than %d vertices in all layers; simplify them, or publish fewer", in.Path, maxLayerVertices)
+		}
+		c := newColumns(&f)
+		d := p.describe(c)
+		if in.IDProperty != "" {
+			d = withIDProperty(d, c, in.IDProperty)
+			if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
+				sawIDProperty = true
+			}
+			if names == nil {
+				for _, name := range c.names {
+					names = append(names, name)
+				}
+				slices.Sort(names)
+			}
+		}
+		if f.Repair != "" {
+			repaired = append(repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
+		}
+		if d.fallback == "" {
+			d.fallback = d.name
+		}
+		l.claims = append(l.claims, d.claim)
+		l.features = append(l.features, tiles.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry})
+		return nil
+	})
+	const most = 5
+	for i, text := range repaired {
+		if i == most {
+			rep.Note(fmt.Sprintf("%s: and %d more repaired", in.Path, len(repaired)-most))
+			break
+		}
+		rep.Note(text)
+	}
+	switch {
+	case err != nil:
+		return src, err
+	case len(l.features) == before:
+		err = fmt.Errorf("%s: no polygon in it can be used as a %s", in.Path, l.typ)
+		if tally.Err() != nil { // says why
+			err = fmt.Errorf("%w: %w", err, tally.Err())
+		}
+		return src, err
+	case in.IDProperty != "" && !sawIDProperty:
+		return src, fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, names)
+	}
+	return src, nil
+}
+
+// readPolygons reads a GeoJSON or TopoJSON file, whichever it is.
+func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter, stage string, each func(source.Feature, error) error) (dataset.Source, error) {
+	read := func(reader func(io.Reader, string) iter.Seq2[source.Feature, error]) (dataset.Source, error) {
+		f, err := source.Open(in.Path)
+		if err != nil {
+			return dataset.Source{}, err
+		}
+		defer f.Close()
+		rep.Progress(Progress{Stage: stage, Total: f.Size, Unit: "bytes"})
+		for feature, err := range reader(f, in.Path) {
+			if err := ctx.Err(); err != nil {
+				return dataset.Source{}, err
+			}
+			if err := each(feature, err); err != nil {
+				return dataset.Source{}, err
+			}
+			rep.Progress(Progress{Stage: stage, Done: f.Progress(), Total: f.Size, Unit: "bytes"})
+		}
+		return in.describe(f)
+	}
+	src, err := read(geojson.Read)
+	if errors.Is(err, geojson.ErrTopology) {
+		return read(func(r io.Reader, name string) iter.Seq2[source.Feature, error] {
+			return topojson.Read(r, name, objects...)
+		})
+	}
+	return src, err
+}
+
+// finish gives the features their ids. Of several that are one region the
+// largest comes first, since the first gives the region its name: Ashmore and
+// Cartier Islands have Australia's code in world-atlas.
+func (l *layer) finish() tiles.Layer {
+	ids := assignIDs(l.typ, l.claims)
+	count := map[string]int{}
+	for i, id := range ids {
+		l.features[i].ID = id
+		count[id]++
+	}
+	area := func(f *tiles.Feature) float64 {
+		if count[f.ID] == 1 {
+			return 0
+		}
+		return math.Abs(planar.Area(f.Geometry))
+	}
+	areas := make([]float64, len(l.features))
+	order := make([]int, len(l.features))
+	for i := range l.features {
+		order[i], areas[i] = i, area(&l.features[i])
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(areas[b], areas[a]) })
+	out := tiles.Layer{Type: l.typ, Features: make([]tiles.Feature, len(order))}
+	for to, from := range order {
+		out.Features[to] = l.features[from]
+	}
+	l.features, l.claims = nil, nil
+	return out
+}
+
+func countVertices(g orb.Geometry) (n int) {
+	polygons, _ := g.(orb.MultiPolygon)
+	if p, ok := g.(orb.Polygon); ok {
+		polygons = orb.MultiPolygon{p}
+	}
+	for _, p := range polygons {
+		for _, r := range p {
+			n += len(r)
+		}
+	}
+	return n
+}

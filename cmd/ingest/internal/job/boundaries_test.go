@@ -1,0 +1,331 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/tiles"
+)
+
+func newCatalog(t *testing.T) *dataset.Catalog {
+	t.Helper()
+	c, err := dataset.Open(t.TempDir(), func(dir string, readOnly bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// recorder keeps what a job reports.
+type recorder struct {
+	Silent
+	stages    []string
+	bad       map[string]int64
+	notes     []string
+	published []dataset.Manifest
+}
+
+func (r *recorder) Progress(p Progress) {
+	if n := len(r.stages); n == 0 || r.stages[n-1] != p.Stage {
+		r.stages = append(r.stages, p.Stage)
+	}
+}
+
+func (r *recorder) Bad(reason string, count int64, _ []*source.BadRecord) {
+	if r.bad == nil {
+		r.bad = map[string]int64{}
+	}
+	r.bad[reason] = count
+}
+func (r *recorder) Note(text string)             { r.notes = append(r.notes, text) }
+func (r *recorder) Published(m dataset.Manifest) { r.published = append(r.published, m) }
+
+func layerInput(typ, file, id string) LayerInput {
+	return LayerInput{Type: typ, Input: Input{Path: file, Credit: Credit{Name: "By hand", License: "CC0-1.0"}}, IDProperty: id}
+}
+
+func TestBoundaries(t *testing.T) {
+	ctx := context.Background()
+	c := newCatalog(t)
+	rep := &recorder{}
+	m, err := Boundaries(ctx, c, []LayerInput{
+		layerInput("ward", "testdata/squares.geojson", "code"),
+		layerInput("county", "testdata/topology.json", ""),
+	}, Options{Reporter: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"reading ward", "reading county", "building tiles", "publishing boundaries"}, rep.stages); d != "" {
+		t.Error(d)
+	}
+	if len(rep.published) != 1 || len(rep.notes) > 0 || rep.bad != nil {
+		t.Errorf("%+v", rep)
+	}
+	if m.Dataset != BoundariesDataset || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
+		!cmp.Equal(m.Records, map[string]int64{"ward": 3, "county": 2}) || m.Bad != nil || !cmp.Equal(m.Bounds, []float64{0, 0, 12, 21}) {
+		t.Errorf("%+v", m)
+	}
+	if len(m.Sources) != 2 || m.Sources[0].File != "squares.geojson" || m.Sources[0].Name != "By hand" || m.Sources[0].License != "CC0-1.0" || len(m.Sources[0].SHA256) != 64 || m.Sources[0].Modified.IsZero() {
+		t.Errorf("%+v", m.Sources)
+	}
+
+	g, err := c.OpenCurrent(BoundariesDataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var meta tiles.Meta
+	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
+		t.Fatal(err)
+	}
+	r, err := tiles.Open(ctx, g.Store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		lat, lon float64
+		want     []tiles.Region
+	}{
+		{0.5, 0.5, []tiles.Region{{Type: "ward", ID: "w-1", Name: "West ward"}}},
+		{0.5, 1.5, []tiles.Region{{Type: "ward", ID: "e", Name: "East ward"}}},
+		{5.05, 5.05, []tiles.Region{{Type: "ward", ID: "e", Name: "East ward"}}},
+		{1.5, 0.5, []tiles.Region{{Type: "ward", ID: "nord-ward", Name: "Nörd — wård"}}},
+		{20.5, 10.5, []tiles.Region{{Type: "county", ID: "20173", Name: "Sedgwick"}}},
+		{20.5, 11.5, []tiles.Region{{Type: "county", ID: "01001"}}},
+		{40, 40, nil},
+	} {
+		got, err := r.At(ctx, tc.lat, tc.lon)
+		if err != nil || !cmp.Equal(got, tc.want) {
+			t.Errorf("at %v, %v: %+v, %v; want %+v", tc.lat, tc.lon, got, err, tc.want)
+		}
+	}
+	for _, tc := range []struct{ typ, id, want string }{
+		{"ward", "w-1", `{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`},
+		{"ward", "e", `{"type":"ward","id":"e","name":"East ward","bbox":[1,0,5.1,5.1],"CODE":"E"}`},
+		{"county", "20173", `{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`},
+		{"county", "01001", `{"type":"county","id":"01001","bbox":[11,20,12,21],"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`},
+	} {
+		got, err := r.Region(ctx, tc.typ, tc.id, false)
+		if err != nil || string(got) != tc.want {
+			t.Errorf("%s %s: %s, %v; want %s", tc.typ, tc.id, got, err, tc.want)
+		}
+	}
+}
+
+// The same input gives the same bytes.
+func TestBoundariesAreReproducible(t *testing.T) {
+	var files [2][]dataset.File
+	for i := range files {
+		m, err := Boundaries(context.Background(), newCatalog(t), []LayerInput{layerInput("ward", "testdata/squares.geojson", "CODE")}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range m.Files {
+			if strings.HasSuffix(f.Path, ".sst") {
+				f.Path = ""
+				files[i] = append(files[i], f)
+			}
+		}
+	}
+	if d := cmp.Diff(files[0], files[1]); d != "" || len(files[0]) == 0 {
+		t.Errorf("%d tables: %s", len(files[0]), d)
+	}
+}
+
+func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
+	c := newCatalog(t)
+	m, err := Boundaries(context.Background(), c, []LayerInput{
+		layerInput("zone", "testdata/squares.geojson", "CODE"),
+		layerInput("zone", "testdata/topology.json", ""),
+	}, Options{})
+	if err == nil {
+		t.Fatalf("%+v: a topology of several objects, none of them called zone, was taken", m)
+	}
+	if !strings.Contains(err.Error(), `["counties" "nation"]`) {
+		t.Error(err)
+	}
+	other := write(t, "more.geojson", `{"type":"Feature","properties":{"CODE":"X"},"geometry":{"type":"Polygon","coordinates":[[[50,0],[51,0],[51,1],[50,0]]]}}`)
+	if m, err = Boundaries(context.Background(), c, []LayerInput{
+		layerInput("zone", "testdata/squares.geojson", "CODE"),
+		layerInput("zone", other, "CODE"),
+	}, Options{}); err != nil || m.Records["zone"] != 4 || len(m.Sources) != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Whatever is wrong, the published generation stays, and nothing else does.
+func TestFailureLeavesThePublishedGeneration(t *testing.T) {
+	ctx := context.Background()
+	c := newCatalog(t)
+	good := layerInput("ward", "testdata/squares.geojson", "CODE")
+	if _, err := Boundaries(ctx, c, []LayerInput{good}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	square := `{"type":"Feature","properties":{"a":1},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
+	collection := func(features ...string) string {
+		return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",\n") + `]}`
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	many := make([]LayerInput, tiles.MaxTypes+1)
+	for i := range many {
+		many[i] = layerInput("t"+string(rune('a'+i)), "testdata/squares.geojson", "")
+	}
+	for name, tc := range map[string]struct {
+		ctx    context.Context
+		inputs []LayerInput
+		maxBad float64
+		want   string
+	}{
+		"no layers":        {ctx, nil, 0, "name at least one"},
+		"no file":          {ctx, []LayerInput{good, layerInput("x", "none.geojson", "")}, 0, "none.geojson"},
+		"bad type":         {ctx, []LayerInput{layerInput("X y", "testdata/squares.geojson", "")}, 0, "cannot name a region type"},
+		"reserved type":    {ctx, []LayerInput{layerInput("places", "testdata/squares.geojson", "")}, 0, "means something else"},
+		"too many types":   {ctx, many, 0, "more than 16"},
+		"not JSON":         {ctx, []LayerInput{good, layerInput("x", write(t, "a.json", "<html>"), "")}, 0, "not GeoJSON"},
+		"truncated":        {ctx, []LayerInput{good, layerInput("x", write(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
+		"no features":      {ctx, []LayerInput{layerInput("x", write(t, "a.json", collection()), "")}, 1, "no polygon in it"},
+		"only bad":         {ctx, []LayerInput{layerInput("x", write(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
+		"one bad":          {ctx, []LayerInput{good, layerInput("x", write(t, "a.json", collection(square, "null")), "")}, 0.1, "1 of 6 records are bad (16.7%; --max-bad tolerates 10%), such as"},
+		"bad id property":  {ctx, []LayerInput{layerInput("x", write(t, "a.json", collection(square)), "code")}, 0, `no feature has the id property "code"; the first has ["a"]`},
+		"asked to stop":    {cancelled, []LayerInput{good}, 0, "context canceled"},
+		"other projection": {ctx, []LayerInput{layerInput("x", write(t, "a.json", `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}`), "")}, 0, "EPSG:4326"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Boundaries(tc.ctx, c, tc.inputs, Options{MaxBad: tc.maxBad})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("error %v; want %q", err, tc.want)
+			}
+			infos, err := c.List()
+			if err != nil || len(infos) != 1 || infos[0].Generation != 1 || !infos[0].Current || infos[0].Err != nil {
+				t.Fatalf("%+v, %v", infos, err)
+			}
+			if err := c.Verify(ctx, BoundariesDataset, 1); err != nil {
+				t.Error(err)
+			}
+			left, _ := filepath.Glob(filepath.Join(c.Dir(), BoundariesDataset, "g*"))
+			if len(left) != 1 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+	// What was tolerated is counted in the manifest.
+	rep := &recorder{}
+	m, err := Boundaries(ctx, c, []LayerInput{layerInput("x", write(t, "a.json", collection(square, "null")), "")}, Options{MaxBad: 0.5, Reporter: rep})
+	want := map[string]int64{source.NotAFeature: 1}
+	if err != nil || m.Generation < 2 || !cmp.Equal(m.Bad, want) || !cmp.Equal(rep.bad, want) {
+		t.Errorf("%+v, %v, %+v", m, err, rep)
+	}
+}
+
+// A region that the file's precision has flattened is kept, and said to be.
+func TestCollapsedRegion(t *testing.T) {
+	rep := &recorder{}
+	file := write(t, "a.json", `{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
+{"type":"Polygon","id":"336","properties":{"name":"Vatican"},"arcs":[[0]]}]}},"arcs":[[[0,0],[0,1],[0,-1]]]}`)
+	m, err := Boundaries(context.Background(), newCatalog(t), []LayerInput{layerInput("country", file, "")}, Options{Reporter: rep})
+	if err != nil || m.Records["country"] != 1 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if len(rep.notes) != 1 || !strings.HasSuffix(rep.notes[0], "a.json:1 Vatican: "+source.Collapsed) {
+		t.Errorf("%q", rep.notes)
+	}
+}
+
+func TestTally(t *testing.T) {
+	tally := NewTally(0.5)
+	if tally.Err() != nil || tally.Counts() != nil {
+		t.Error("an empty tally is bad")
+	}
+	boom := errors.New("boom")
+	if err := tally.Bad(boom); err != boom {
+		t.Error(err)
+	}
+	bad := func(reason string) error { return &source.BadRecord{Source: "f", Line: 1, Reason: reason} }
+	tally.Good()
+	if err := tally.Bad(bad("a")); err != nil || tally.Err() != nil {
+		t.Error(err, tally.Err())
+	}
+	tally.Bad(bad("b"))
+	tally.Bad(bad("b"))
+	var much *TooManyBadError
+	if !errors.As(tally.Err(), &much) || much.Bad != 3 || much.Records != 4 || much.Example.Reason != "b" {
+		t.Errorf("%+v", much)
+	}
+	if d := cmp.Diff(map[string]int64{"a": 1, "b": 2}, tally.Counts()); d != "" {
+		t.Error(d)
+	}
+	// Reasons from a hostile file do not add up without end.
+	for i := range 1000 {
+		tally.Bad(bad(strings.Repeat("x", i+1)))
+	}
+	if n := len(tally.Counts()); n > maxReasons+1 {
+		t.Errorf("%d reasons", n)
+	}
+	// Nor is a file read to its end that is clearly the wrong one.
+	tally = NewTally(0.01)
+	var err error
+	n := 0
+	for ; err == nil; n++ {
+		err = tally.Bad(bad("a"))
+	}
+	if !errors.As(err, &much) || n != earlyCheck {
+		t.Error(n, err)
+	}
+}
+
+func TestKnownCredit(t *testing.T) {
+	for path, want := range map[string]string{
+		"x/ne_10m_lakes.geojson.gz":      "Natural Earth",
+		"x/NE_50m_lakes.geojson":         "Natural Earth",
+		"x/cb_2018_us_county_20m.json":   "US Census Bureau",
+		"x/world-atlas/countries.json":   "Natural Earth",
+		"x/other.geojson":                "",
+		"testdata/squares.geojson":       "",
+		"us-atlas/counties-10m.json":     "US Census Bureau",
+		"cabinet/network.geojson":        "",
+		"geo-whois-asn-country/ipv4.csv": "ip-location-db",
+	} {
+		if got := KnownCredit(path); got.Name != want || want != "" && got.License == "" {
+			t.Errorf("%s: %+v, want %q", path, got, want)
+		}
+	}
+	path := write(t, "package.json", `{"name":"a","version":"1.2.3"}`)
+	if got := via(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDemoWithoutPackages(t *testing.T) {
+	dir := t.TempDir()
+	c := newCatalog(t)
+	err := Demo(context.Background(), c, dir, Options{})
+	if err == nil || !strings.Contains(err.Error(), "npm ci") || !strings.Contains(err.Error(), dir) {
+		t.Error(err)
+	}
+	if infos, err := c.List(); err != nil || len(infos) > 0 {
+		t.Error(infos, err)
+	}
+}

@@ -1,0 +1,38 @@
+package job
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Credits of well-known sources.
+var (
+	NaturalEarth = Credit{Name: "Natural Earth", License: "public domain", Attribution: "Made with Natural Earth"}
+	USCensus     = Credit{Name: "US Census Bureau", License: "public domain", Attribution: "US Census Bureau"}
+	GeoNames     = Credit{Name: "GeoNames", License: "CC-BY-4.0", Attribution: "GeoNames"}
+	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0"}
+)
+
+var censusFile = regexp.MustCompile(`^(cb|tl)_[0-9]{4}_`)
+
+// KnownCredit recognises a file by the name its publisher gives it; of others
+// nothing is known.
+func KnownCredit(path string) Credit {
+	base := strings.ToLower(filepath.Base(path))
+	switch {
+	case strings.HasPrefix(base, "ne_"):
+		return NaturalEarth
+	case censusFile.MatchString(base):
+		return USCensus
+	}
+	switch filepath.Base(filepath.Dir(path)) {
+	case "world-atlas":
+		return via(NaturalEarth, path)
+	case "us-atlas":
+		return via(USCensus, path)
+	case "geo-whois-asn-country":
+		return via(IPLocationDB, path)
+	}
+	return Credit{}
+}

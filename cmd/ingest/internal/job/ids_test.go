@@ -1,0 +1,125 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quadrille/tiles"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const (
+	naturalEarth = "../../../../../shared/data/natural-earth"
+	packages     = "../../../../sample/node_modules"
+)
+
+// ordinary are the ids that need no eye on them: the codes everybody knows.
+var ordinary = map[string]*regexp.Regexp{
+	"country": regexp.MustCompile(`^[a-z]{2}$`),
+	"state":   regexp.MustCompile(`^[a-z]{2}-[a-z0-9]{1,3}$|^[a-z]{3}-[0-9]{1,5}$`),
+	"county":  regexp.MustCompile(`^[0-9]{5}$`),
+}
+
+// The golden files list the ids of real layers that are not ordinary, and how
+// many are.
+func TestIDsOfRealLayers(t *testing.T) {
+	for _, tc := range []struct{ typ, file, missing string }{
+		{"country", naturalEarth + "/110m/ne_110m_admin_0_countries.geojson.gz", naturalEarth},
+		{"country", naturalEarth + "/50m/ne_50m_admin_0_countries.geojson.gz", naturalEarth},
+		{"country", naturalEarth + "/10m/ne_10m_admin_0_countries.geojson.gz", naturalEarth},
+		{"state", naturalEarth + "/110m/ne_110m_admin_1_states_provinces.geojson.gz", naturalEarth},
+		{"state", naturalEarth + "/50m/ne_50m_admin_1_states_provinces.geojson.gz", naturalEarth},
+		{"state", naturalEarth + "/10m/ne_10m_admin_1_states_provinces.geojson.gz", naturalEarth},
+		{"county", naturalEarth + "/10m/ne_10m_admin_2_counties.geojson.gz", naturalEarth},
+		{"lake", naturalEarth + "/110m/ne_110m_lakes.geojson.gz", naturalEarth},
+		{"timezone", naturalEarth + "/10m/ne_10m_time_zones.geojson.gz", naturalEarth},
+		{"urban", naturalEarth + "/50m/ne_50m_urban_areas.geojson.gz", naturalEarth},
+		{"country", packages + "/world-atlas/countries-10m.json", packages},
+		{"country", packages + "/world-atlas/countries-50m.json", packages},
+		{"country", packages + "/world-atlas/countries-110m.json", packages},
+		{"state", packages + "/us-atlas/states-10m.json", packages},
+		{"state", packages + "/us-atlas/counties-10m.json", packages},
+		{"county", packages + "/us-atlas/counties-10m.json", packages},
+	} {
+		base, _, _ := strings.Cut(filepath.Base(tc.file), ".")
+		t.Run(tc.typ+"/"+base, func(t *testing.T) {
+			if _, err := os.Stat(tc.missing); err != nil {
+				t.Skip("no real data: ", err)
+			}
+			if info, err := os.Stat(tc.file); err == nil && raceDetector && info.Size() > 2<<20 {
+				t.Skip("large, and there is nothing concurrent in it")
+			}
+			features := readLayer(t, tc.typ, tc.file)
+			var b bytes.Buffer
+			regions := map[string]bool{}
+			for _, f := range features {
+				regions[f.ID] = true
+			}
+			known := 0
+			var odd []string
+			for _, f := range features {
+				if re := ordinary[tc.typ]; re != nil && re.MatchString(f.ID) {
+					known++
+					continue
+				}
+				odd = append(odd, fmt.Sprintf("%s = %s", f.ID, f.Name))
+			}
+			slices.Sort(odd)
+			fmt.Fprintf(&b, "%d features, %d regions, %d ids of the usual form\n", len(features), len(regions), known)
+			if len(odd) > 60 {
+				odd = append(odd[:60], fmt.Sprintf("and %d more", len(odd)-60))
+			}
+			for _, line := range odd {
+				fmt.Fprintln(&b, line)
+			}
+			golden(t, filepath.Join("testdata", "ids", tc.typ+"-"+base+".golden"), b.Bytes())
+		})
+	}
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; run the test with -update to make it", err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s: %s", path, d)
+	}
+}
+
+func readLayer(t *testing.T, typ, file string) []tiles.Feature {
+	t.Helper()
+	l := &layer{typ: typ}
+	vertices := 0
+	tally := NewTally(0)
+	if _, err := l.read(context.Background(), LayerInput{Type: typ, Input: Input{Path: file}}, tally, &vertices, Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	if tally.Counts() != nil {
+		for _, b := range tally.reasons {
+			t.Error(b.examples)
+		}
+	}
+	return l.finish().Features
+}

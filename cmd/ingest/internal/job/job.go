@@ -1,0 +1,233 @@
+// Package job turns sources into published generations: it opens the files,
+// lets a reader of package source take them apart, feeds the records to a
+// builder of a domain package and publishes what that wrote. Nothing is
+// published unless every file was read to its end and few enough of its
+// records were bad.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Progress is how far a stage of a job has come.
+type Progress struct {
+	Stage       string // "reading country", "tiles"
+	Done, Total int64  // Total 0: not known
+	Unit        string // "bytes", "records", "tiles"
+}
+
+// Reporter is told what a job does. Its methods may be called from several
+// goroutines. A stage begins with its first Progress and ends when another
+// begins or the job does.
+type Reporter interface {
+	Progress(Progress)
+	// Bad says how many records of a job were left out for one reason, with
+	// the first few of them.
+	Bad(reason string, count int64, examples []*source.BadRecord)
+	// Note is a sentence for the user that is neither progress nor a failure.
+	Note(text string)
+	// Published ends a job that succeeded.
+	Published(dataset.Manifest)
+}
+
+// Silent is a Reporter that says nothing.
+type Silent struct{}
+
+func (Silent) Progress(Progress)                      {}
+func (Silent) Bad(string, int64, []*source.BadRecord) {}
+func (Silent) Note(string)                            {}
+func (Silent) Published(dataset.Manifest)             {}
+
+// Options are common to all jobs.
+type Options struct {
+	Reporter Reporter // nil: Silent
+	// MaxBad is the share of records, 0 to 1, that may be bad before the job
+	// fails. 0 tolerates none.
+	MaxBad float64
+}
+
+func (o Options) reporter() Reporter {
+	if o.Reporter == nil {
+		return Silent{}
+	}
+	return o.Reporter
+}
+
+// Credit says whose data a file holds, for the manifest and whatever shows it.
+type Credit struct {
+	Name        string // "Natural Earth"; empty: the file's name
+	License     string // "public domain", "CC BY 4.0"
+	Attribution string // what a map must show; empty when nothing
+	Version     string
+}
+
+// Input is a file with its credit.
+type Input struct {
+	Path string
+	Credit
+}
+
+// describe closes the account of a file that has been read: what the manifest
+// keeps of it.
+func (in Input) describe(f *source.File) (dataset.Source, error) {
+	sum, err := f.SHA256()
+	if err != nil {
+		return dataset.Source{}, err
+	}
+	base := filepath.Base(in.Path)
+	name := in.Name
+	if name == "" {
+		name = base
+	}
+	return dataset.Source{
+		Name: name, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified,
+		License: in.License, Attribution: in.Attribution, Version: in.Version,
+	}, nil
+}
+
+// publish builds a generation of a data set and makes it the current one. When
+// build fails, or the context ends, the published generation stays as it was.
+func publish(ctx context.Context, c *dataset.Catalog, name string, rep Reporter,
+	build func(cellstore.Store) (dataset.Manifest, error)) (_ dataset.Manifest, err error) {
+	b, err := c.Begin(ctx, name)
+	if err != nil {
+		return dataset.Manifest{}, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", name, err), b.Abort())
+		}
+	}()
+	m, err := build(b.Store())
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return dataset.Manifest{}, err
+	}
+	rep.Progress(Progress{Stage: "publishing " + name})
+	m.Dataset = name
+	if m, err = b.Publish(ctx, m); err != nil {
+		return dataset.Manifest{}, err
+	}
+	rep.Published(m)
+	return m, nil
+}
+
+const (
+	maxReasons  = 50 // distinct reasons counted by name
+	maxExamples = 3  // records kept per reason
+	// After earlyCheck records a job whose records are mostly bad stops: it is
+	// reading the wrong file.
+	earlyCheck = 10000
+)
+
+// Tally counts the records of a job, good and bad. It is used by one goroutine.
+type Tally struct {
+	good, bad int64
+	max       float64
+	reasons   map[string]*badReason
+}
+
+type badReason struct {
+	count    int64
+	examples []*source.BadRecord
+}
+
+// NewTally begins a count that fails above maxBad, a share from 0 to 1.
+func NewTally(maxBad float64) *Tally {
+	return &Tally{max: maxBad, reasons: map[string]*badReason{}}
+}
+
+// Good counts a record that was taken.
+func (t *Tally) Good() { t.good++ }
+
+// Bad takes the error of a reader. It counts a *source.BadRecord and returns
+// nil, so that the job goes on, unless most of the file is bad; any other
+// error it returns.
+func (t *Tally) Bad(err error) error {
+	var r *source.BadRecord
+	if !errors.As(err, &r) {
+		return err
+	}
+	t.bad++
+	b := t.reasons[r.Reason]
+	if b == nil {
+		reason := r.Reason
+		if len(t.reasons) >= maxReasons {
+			reason = "other"
+		}
+		if b = t.reasons[reason]; b == nil {
+			b = &badReason{}
+			t.reasons[reason] = b
+		}
+	}
+	if b.count++; len(b.examples) < maxExamples {
+		b.examples = append(b.examples, r)
+	}
+	if t.good+t.bad >= earlyCheck && t.bad > t.good {
+		return t.Err()
+	}
+	return nil
+}
+
+// Counts is how many records were bad, by reason; nil when none was.
+func (t *Tally) Counts() map[string]int64 {
+	if len(t.reasons) == 0 {
+		return nil
+	}
+	counts := make(map[string]int64, len(t.reasons))
+	for reason, b := range t.reasons {
+		counts[reason] = b.count
+	}
+	return counts
+}
+
+// Report tells rep of every reason, the most frequent first.
+func (t *Tally) Report(rep Reporter) {
+	for _, reason := range t.byCount() {
+		rep.Bad(reason, t.reasons[reason].count, t.reasons[reason].examples)
+	}
+}
+
+func (t *Tally) byCount() []string {
+	return slices.SortedFunc(maps.Keys(t.reasons), func(a, b string) int {
+		if d := t.reasons[b].count - t.reasons[a].count; d != 0 {
+			return int(min(max(d, -1), 1))
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// Err is nil while the share of bad records is within the bound, and
+// otherwise a *TooManyBadError.
+func (t *Tally) Err() error {
+	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) {
+		return nil
+	}
+	first := t.byCount()[0]
+	return &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max, Example: t.reasons[first].examples[0]}
+}
+
+// TooManyBadError says that a job stopped because more of its records were bad
+// than it was told to tolerate.
+type TooManyBadError struct {
+	Bad, Records int64
+	Max          float64           // share tolerated
+	Example      *source.BadRecord // of the most frequent reason
+}
+
+func (e *TooManyBadError) Error() string {
+	return fmt.Sprintf("%d of %d records are bad (%.3g%%; --max-bad tolerates %.3g%%), such as %v; correct the file, or raise --max-bad to leave them out",
+		e.Bad, e.Records, 100*float64(e.Bad)/float64(e.Records), 100*e.Max, e.Example)
+}

@@ -1,0 +1,270 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/places"
+	"quadrille/quadkey"
+)
+
+const (
+	rowBern = "2661552\tBern\tBern\tBerna,Berne\t46.94809\t7.44744\tP\tPPLC\tCH\t\tBE\t246\t351\t\t121631\t\t549\tEurope/Zurich\t2019-09-05"
+	rowThun = "2658377\tThun\tThun\t\t46.75118\t7.62166\tP\tPPL\tCH\t\tBE\t\t\t\t42136\t\t-9999\tEurope/Zurich\t2020-01-02"
+	rowSuva = "2198148\tSuva \"FJ\"\tSuva\t\t-18.14161\t178.44149\tP\tPPLC\tFJ\t\tC\t\t\t\t77366\t\t7\tPacific/Fiji\t2018-01-01"
+)
+
+// openPlaces opens what is published.
+func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
+	t.Helper()
+	g, err := c.OpenCurrent(PlacesDataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	if err := g.Manifest.CheckSchema(places.SchemaVersion); err != nil {
+		t.Fatal(err)
+	}
+	var meta places.Meta
+	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
+		t.Fatal(err)
+	}
+	f, err := places.Open(t.Context(), g.Store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, g.Manifest
+}
+
+func TestPlaces(t *testing.T) {
+	older := strings.Replace(strings.Replace(rowBern, "Bern\t", "Old Bern\t", 1), "2019-09-05", "2001-01-01", 1)
+	text1 := rowBern + "\nnot a row\n" + rowThun + "\n" + strings.Replace(rowThun, "46.75118", "NaN", 1) + "\n"
+	first, second := write(t, "first.txt", text1), write(t, "second.txt", older+"\n"+rowSuva+"\n")
+	c := newCatalog(t)
+	rep := &recorder{}
+	returned, err := Places(t.Context(), c, []Input{{Path: second, Credit: GeoNames}, {Path: first}}, Options{Reporter: rep, MaxBad: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, m := openPlaces(t, c)
+	if m.Generation != returned.Generation || m.Dataset != "places" || m.SchemaVersion != places.SchemaVersion {
+		t.Errorf("%+v", m)
+	}
+	sum := sha256.Sum256([]byte(text1))
+	wantSources := []dataset.Source{
+		{Name: "GeoNames", File: "second.txt", License: "CC-BY-4.0", Attribution: GeoNames.Attribution,
+			SHA256: m.Sources[0].SHA256, Bytes: m.Sources[0].Bytes, Modified: time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{Name: "first.txt", File: "first.txt", SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(text1)),
+			Modified: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)},
+	}
+	if diff := gocmp.Diff(wantSources, m.Sources); diff != "" {
+		t.Error(diff)
+	}
+	if diff := gocmp.Diff(map[string]int64{"places": 3}, m.Records); diff != "" {
+		t.Error(diff)
+	}
+	if diff := gocmp.Diff(map[string]int64{"not 19 columns": 1, "latitude is not within ±90 degrees": 1}, m.Bad); diff != "" {
+		t.Error(diff)
+	}
+	if diff := gocmp.Diff([]float64{7.44744, -18.14161, 178.44149, 46.94809}, m.Bounds); diff != "" {
+		t.Error(diff)
+	}
+	if len(rep.published) != 1 || len(rep.notes) != 1 {
+		t.Errorf("published %v, notes %q", rep.published, rep.notes)
+	}
+	record, err := f.Place(t.Context(), 2661552)
+	if err != nil || !strings.Contains(string(record), `"name":"Bern"`) || !strings.Contains(string(record), `"modified":"2019-09-05"`) {
+		t.Errorf("%s, %v", record, err)
+	}
+	if record, err = f.Place(t.Context(), 2198148); err != nil || !strings.Contains(string(record), `"name":"Suva \"FJ\""`) {
+		t.Errorf("%s, %v", record, err)
+	}
+}
+
+func TestPlacesFailures(t *testing.T) {
+	good := write(t, "good.txt", rowBern+"\n")
+	c := newCatalog(t)
+	if _, err := Places(t.Context(), c, []Input{{Path: good}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name  string
+		files []string
+		check func(error) bool
+	}{
+		{"missing", []string{good, filepath.Join(t.TempDir(), "missing.txt")}, func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
+		{"too many bad", []string{good, write(t, "bad.txt", rowBern+"\nx\n")}, func(err error) bool {
+			var bad *TooManyBadError
+			return errors.As(err, &bad) && bad.Bad == 1
+		}},
+		{"empty", []string{write(t, "empty.txt", "\n")}, func(err error) bool { return err != nil }},
+	} {
+		rep := &recorder{}
+		var inputs []Input
+		for _, path := range tc.files {
+			inputs = append(inputs, Input{Path: path})
+		}
+		_, err := Places(t.Context(), c, inputs, Options{Reporter: rep})
+		if !tc.check(err) || len(rep.published) != 0 {
+			t.Errorf("%s: %v, published %v", tc.name, err, rep.published)
+		}
+	}
+	if _, err := Places(t.Context(), c, nil, Options{}); err == nil {
+		t.Error("no files: no error")
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Places(cancelled, c, []Input{{Path: good}}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, m := openPlaces(t, c); m.Generation != 1 {
+		t.Errorf("generation %d is published", m.Generation)
+	}
+	left, err := filepath.Glob(filepath.Join(c.Dir(), PlacesDataset, "*.tmp"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Real files, overlapping and of different years, against measuring every
+// place of them.
+func TestPlacesRealFiles(t *testing.T) {
+	const dir = "../../../../../shared/data/geonames/"
+	files := []string{"countries/NL.zip", "countries/SG.zip", "countries/no-country.zip", "countries/LV.zip", "cities15000.zip"}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("the real GeoNames files are not there:", err)
+	}
+	var inputs []Input
+	newest := map[uint32]geonames.Record{}
+	for _, name := range files {
+		inputs = append(inputs, Input{Path: dir + name, Credit: GeoNames})
+		f, err := source.OpenMember(dir+name, geonames.Member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range geonames.Read(f, name) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if old, ok := newest[rec.ID]; !ok || rec.Modified.After(old.Modified) {
+				newest[rec.ID] = rec
+			}
+		}
+		f.Close()
+	}
+	c := newCatalog(t)
+	if _, err := Places(t.Context(), c, inputs, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	f, m := openPlaces(t, c)
+	if m.Records["places"] != int64(len(newest)) || len(m.Bad) != 0 || len(m.Sources) != len(files) {
+		t.Fatalf("%d places in the files; manifest: %v %v", len(newest), m.Records, m.Bad)
+	}
+
+	all := make([]geonames.Record, 0, len(newest))
+	for _, rec := range newest {
+		all = append(all, rec)
+	}
+	slices.SortFunc(all, func(a, b geonames.Record) int { return cmp.Compare(a.ID, b.ID) })
+	type near struct {
+		id       uint32
+		distance float64
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var hits []places.Hit
+	for i := range 24 {
+		q := places.NearbyQuery{Lat: rng.Float64()*180 - 90, Lon: rng.Float64()*360 - 180, Limit: 20}
+		if i%2 == 0 {
+			rec := all[rng.IntN(len(all))]
+			q.Lat, q.Lon = rec.Lat, rec.Lon
+		}
+		switch i % 4 {
+		case 1:
+			q.Country = "NL"
+		case 2:
+			q.Class, q.MinPopulation = "P", 20000
+		}
+		var want []near
+		for j := range all {
+			r := &all[j]
+			if (q.Country == "" || r.Country == q.Country) && (q.Class == "" || r.Class == q.Class) && r.Population >= q.MinPopulation {
+				round := func(v float64) float64 { return math.Round(v*1e7) / 1e7 }
+				want = append(want, near{r.ID, quadkey.Distance(q.Lon, q.Lat, round(r.Lon), round(r.Lat))})
+			}
+		}
+		slices.SortFunc(want, func(a, b near) int { return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.id, b.id)) })
+		var err error
+		if hits, _, err = f.Nearby(t.Context(), q, hits); err != nil {
+			t.Fatal(err)
+		}
+		for j, h := range hits {
+			if h.ID != want[j].id || h.DistanceM != want[j].distance {
+				t.Fatalf("%+v: place %d is %d in %v m, want %+v", q, j, h.ID, h.DistanceM, want[j])
+			}
+		}
+		if len(hits) != min(20, len(want)) {
+			t.Fatalf("%+v: %d places", q, len(hits))
+		}
+	}
+
+	for range 500 {
+		rec := all[rng.IntN(len(all))]
+		record, err := f.Place(t.Context(), rec.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Name, Country, TimeZone, Modified string
+			Population                        int64
+		}
+		if err := json.Unmarshal(record, &got); err != nil {
+			t.Fatalf("%v in %s", err, record)
+		}
+		if got.Name != rec.Name || got.Country != rec.Country || got.TimeZone != rec.TimeZone || got.Population != rec.Population ||
+			got.Modified != rec.Modified.Format(time.DateOnly) {
+			t.Fatalf("%+v is %s", rec, record)
+		}
+	}
+	counted := int64(0)
+	if err := f.Counts(t.Context(), quadkey.Tile{}, func(_ string, n int64) { counted += n }); err != nil || counted != int64(len(all)) {
+		t.Errorf("%d places counted in the world, %v", counted, err)
+	}
+}
+
+func TestPlacesAreReproducible(t *testing.T) {
+	var built []dataset.Manifest
+	for i := range 2 {
+		c := newCatalog(t)
+		path := write(t, "some.txt", rowBern+"\n"+rowThun+"\n"+rowSuva+"\n")
+		at := time.Now().Add(-time.Duration(i) * time.Hour)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Places(t.Context(), c, []Input{{Path: path}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Built, m.Files = time.Time{}, nil
+		built = append(built, m)
+	}
+	if diff := gocmp.Diff(built[0], built[1]); diff != "" {
+		t.Error(diff)
+	}
+}

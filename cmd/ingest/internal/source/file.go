@@ -1,0 +1,204 @@
+package source
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds on decompression. Text of the kinds read here packs 3:1 to 25:1; a
+// file far beyond that was made to fill a disk.
+const (
+	maxRatio      = 200
+	ratioFloor    = 16 << 20
+	maxZipMembers = 10000
+)
+
+// ErrTooLarge is matched by the error for a file that unpacks to more than a
+// real source of its size could.
+var ErrTooLarge = errors.New("unpacks to too many bytes")
+
+// File is an opened source. Reading it gives the unpacked text, without a
+// UTF-8 byte order mark. One goroutine reads; Progress may be called from
+// others.
+type File struct {
+	Path     string
+	Size     int64     // bytes on disk
+	Modified time.Time // of the file, UTC
+
+	raw  *os.File
+	done atomic.Int64 // bytes of the file on disk read so far
+	sum  hash.Hash    // of those; nil for an archive, which is not read in order
+	text *bufio.Reader
+	left int64 // bytes that may still be unpacked
+	zip  io.Closer
+}
+
+// Open opens a plain or gzip-compressed file; which one it is shows in its
+// first bytes, not in its name.
+func Open(path string) (*File, error) { return OpenMember(path, nil) }
+
+// OpenMember is Open that also takes a zip archive and reads its one member
+// for which match, given the member's name, is true. With a nil match an
+// archive is refused.
+func OpenMember(path string, match func(name string) bool) (_ *File, err error) {
+	raw, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Path: path, raw: raw, sum: sha256.New()}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := raw.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file; name the file itself", path)
+	}
+	f.Size, f.Modified = info.Size(), info.ModTime().UTC()
+	f.left = max(ratioFloor, f.Size*maxRatio)
+
+	counted := bufio.NewReaderSize((*rawReader)(f), 256<<10)
+	magic, err := counted.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	text := io.Reader(counted)
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		if text, err = gzip.NewReader(counted); err != nil {
+			return nil, fmt.Errorf("%s: gzip: %w", path, err)
+		}
+	case bytes.Equal(magic, []byte("PK\x03\x04")):
+		if text, err = f.openZip(match); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	default:
+		f.left = f.Size + 1
+	}
+	f.text = bufio.NewReaderSize(&boundedReader{f: f, r: text}, 256<<10)
+	if bom, _ := f.text.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
+		f.text.Discard(3)
+	}
+	return f, nil
+}
+
+func (f *File) openZip(match func(string) bool) (io.Reader, error) {
+	if match == nil {
+		return nil, errors.New("is a zip archive; unpack it and name the file inside")
+	}
+	f.sum = nil
+	f.done.Store(0)
+	z, err := zip.NewReader((*rawReader)(f), f.Size)
+	if err != nil {
+		return nil, err
+	}
+	if len(z.File) > maxZipMembers {
+		return nil, fmt.Errorf("zip archive of %d members; name a file inside", len(z.File))
+	}
+	var found *zip.File
+	for _, m := range z.File {
+		if m.FileInfo().IsDir() || !match(m.Name) {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("zip archive holds both %s and %s; unpack it and name one", Excerpt(found.Name), Excerpt(m.Name))
+		}
+		found = m
+	}
+	if found == nil {
+		return nil, errors.New("zip archive holds no member of the format expected here")
+	}
+	r, err := found.Open()
+	if err != nil {
+		return nil, err
+	}
+	f.zip = r
+	packed := int64(min(found.CompressedSize64, uint64(f.Size)))
+	f.left = max(ratioFloor, packed*maxRatio)
+	return r, nil
+}
+
+// Read implements io.Reader.
+func (f *File) Read(p []byte) (int, error) { return f.text.Read(p) }
+
+// Reader is the file's own buffered reader, for formats that peek and read by
+// delimiters. Using it and Read in turn is fine: they share one position.
+func (f *File) Reader() *bufio.Reader { return f.text }
+
+// Progress is how many bytes of the Size on disk have been read.
+func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }
+
+// SHA256 reads what is left of the file on disk and returns the checksum of
+// all of it, in hexadecimal. Nothing can be read afterwards.
+func (f *File) SHA256() (string, error) {
+	sum := f.sum
+	if sum == nil {
+		sum = sha256.New()
+		if _, err := io.Copy(sum, io.NewSectionReader(f.raw, 0, f.Size)); err != nil {
+			return "", fmt.Errorf("%s: %w", f.Path, err)
+		}
+	} else if _, err := io.Copy(io.Discard, (*rawReader)(f)); err != nil {
+		return "", fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	if f.zip != nil {
+		f.zip.Close()
+	}
+	return f.raw.Close()
+}
+
+// rawReader reads the file on disk, counting and summing as it goes.
+type rawReader File
+
+func (r *rawReader) Read(p []byte) (int, error) {
+	n, err := r.raw.Read(p)
+	r.done.Add(int64(n))
+	if r.sum != nil {
+		r.sum.Write(p[:n])
+	}
+	return n, err
+}
+
+// ReadAt serves the zip reader.
+func (r *rawReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.raw.ReadAt(p, off)
+	r.done.Add(int64(n))
+	return n, err
+}
+
+// boundedReader refuses to unpack more than the file's size allows.
+type boundedReader struct {
+	f *File
+	r io.Reader
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.f.left -= int64(n); b.f.left < 0 {
+		return 0, fmt.Errorf("%s: %w: more than %d times its %d bytes; check that it is the file you mean",
+			b.f.Path, ErrTooLarge, maxRatio, b.f.Size)
+	}
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%s: %w; it may be truncated: fetch it again", b.f.Path, err)
+	}
+	return n, err
+}

@@ -1,0 +1,106 @@
+package source
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/paulmach/orb"
+)
+
+// MaxVertices is the most vertices one feature may have. The largest feature
+// of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
+const MaxVertices = 16 << 20
+
+// Reasons for which a feature is refused, shared by the readers of polygons.
+const (
+	NotAFeature    = "not a feature"
+	NoGeometry     = "no geometry"
+	NotAPolygon    = "geometry is not a polygon"
+	NoArea         = "rings of fewer than four points"
+	NotANumber     = "coordinate is not a number"
+	OutsideWorld   = "coordinate outside the world; degrees expected, longitude first"
+	WrongNesting   = "coordinates nested wrongly for the geometry's type"
+	TooManyPoints  = "too many vertices"
+	BadTopologyArc = "arc reference that does not fit"
+)
+
+// rounding is how far, in degrees, a coordinate may leave the world by the
+// arithmetic of whatever wrote it: time zones of Natural Earth reach 90.0002.
+const rounding = 0.01
+
+// Place checks a coordinate pair in degrees and settles it within ±180° and
+// ±90°: what lies outside by rounding goes to the edge, and a longitude up to
+// 360° either way, as written for shapes unwrapped across the antimeridian, is
+// turned back. A pair it cannot settle is refused with a reason and detail for
+// a BadRecord.
+func Place(lon, lat float64) (p orb.Point, reason, detail string) {
+	switch {
+	case -180 <= lon && lon <= 180 && -90 <= lat && lat <= 90:
+		return orb.Point{lon, lat}, "", ""
+	case math.IsNaN(lon) || math.IsNaN(lat) || math.IsInf(lon, 0) || math.IsInf(lat, 0):
+		return p, NotANumber, pair(lon, lat)
+	case math.Abs(lon) > 360 || math.Abs(lat) > 90+rounding:
+		return p, OutsideWorld, pair(lon, lat)
+	}
+	switch {
+	case math.Abs(lon) <= 180:
+	case math.Abs(lon) <= 180+rounding:
+		lon = math.Copysign(180, lon)
+	default:
+		lon -= math.Copysign(360, lon)
+	}
+	return orb.Point{lon, max(-90, min(90, lat))}, "", ""
+}
+
+// pair shows a position as a file would write it.
+func pair(x, y float64) string {
+	show := func(f float64) string {
+		if math.Abs(f) < 1e15 {
+			return strconv.FormatFloat(f, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return "[" + show(x) + ", " + show(y) + "]"
+}
+
+// CloseRing closes a ring left open. One that has no area whatever its shape,
+// being of fewer than four points, gives nil: quantised sources hold islands
+// that have shrunk to such.
+func CloseRing(r orb.Ring) orb.Ring {
+	if n := len(r); n > 0 && r[0] != r[n-1] {
+		r = append(r, r[0])
+	}
+	if len(r) < 4 {
+		return nil
+	}
+	return r
+}
+
+// AddPolygon closes the rings and appends them as a polygon, without those
+// that have no area; without its outer ring there is no polygon.
+func AddPolygon(polygons []orb.Polygon, rings []orb.Ring) []orb.Polygon {
+	kept := make(orb.Polygon, 0, len(rings))
+	for i, r := range rings {
+		switch r = CloseRing(r); {
+		case r != nil:
+			kept = append(kept, r)
+		case i == 0:
+			return polygons
+		}
+	}
+	if len(kept) == 0 {
+		return polygons
+	}
+	return append(polygons, kept)
+}
+
+// Join is the polygons as one geometry, nil when there are none.
+func Join(polygons []orb.Polygon) orb.Geometry {
+	switch len(polygons) {
+	case 0:
+		return nil
+	case 1:
+		return polygons[0]
+	}
+	return orb.MultiPolygon(polygons)
+}

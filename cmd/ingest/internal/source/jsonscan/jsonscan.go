@@ -1,0 +1,367 @@
+// Package jsonscan reads JSON front to back in constant memory. The GeoJSON
+// and TopoJSON readers are built on it: a single line of a boundary file can
+// be larger than the memory one wants to give it, coordinates should become
+// floats without a token or an interface value for each, and a file nobody
+// trusts must not choose how deep the stack or how long a string gets.
+//
+// It accepts RFC 8259 and, because writers produce them where a coordinate is
+// unknown, the literals NaN, Infinity and -Infinity as numbers. Strings are
+// not required to be valid UTF-8; what is not becomes U+FFFD.
+package jsonscan
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+const (
+	// MaxDepth is the deepest nesting of arrays and objects taken. GeoJSON
+	// needs about ten.
+	MaxDepth  = 200
+	maxDigits = 512 // bytes of one number
+)
+
+// Kind is what a value is, told by its first byte.
+type Kind byte
+
+// The kinds of values; End is the end of the input.
+const (
+	End    Kind = 0
+	Object Kind = '{'
+	Array  Kind = '['
+	String Kind = '"'
+	Number Kind = '0'
+	True   Kind = 't'
+	False  Kind = 'f'
+	Null   Kind = 'n'
+)
+
+func (k Kind) String() string {
+	switch k {
+	case End:
+		return "end of file"
+	case Object:
+		return "object"
+	case Array:
+		return "array"
+	case String:
+		return "string"
+	case Number:
+		return "number"
+	case True, False:
+		return "boolean"
+	}
+	return "null"
+}
+
+// SyntaxError says where the input stops being JSON, or stops altogether.
+type SyntaxError struct {
+	Line   int   // 1-based
+	Offset int64 // bytes from the start of the text
+	Msg    string
+	// Truncated means the input ended inside a value.
+	Truncated bool
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, byte %d: %s", e.Line, e.Offset, e.Msg)
+}
+
+// Scanner reads values one after another. After the first error, which is a
+// *SyntaxError or the error of the reader, every call returns it again.
+//
+// Each call of Object, Array, Float, Text, Bool, Null and Skip consumes one
+// value, which must be of that kind. A Scanner is used by one goroutine.
+type Scanner struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int
+	base     int64 // offset of buf[0]
+	line     int
+	depth    int
+	text     []byte // of the last Text or name
+	number   []byte // literal of the last Float
+	err      error
+	readErr  error
+}
+
+// New returns a Scanner at the start of r. It reads ahead.
+func New(r io.Reader) *Scanner {
+	return &Scanner{r: r, buf: make([]byte, 64<<10), line: 1}
+}
+
+// Line is the 1-based line the scanner has come to.
+func (s *Scanner) Line() int { return s.line }
+
+// Offset is how many bytes have been consumed.
+func (s *Scanner) Offset() int64 { return s.base + int64(s.pos) }
+
+// Err is the error that ended the scan, if any.
+func (s *Scanner) Err() error { return s.err }
+
+func (s *Scanner) fail(format string, args ...any) error {
+	if s.err == nil {
+		s.err = &SyntaxError{Line: s.line, Offset: s.Offset(), Msg: fmt.Sprintf(format, args...)}
+	}
+	return s.err
+}
+
+// fill reads more input; false means there is none.
+func (s *Scanner) fill() bool {
+	if s.readErr != nil {
+		return false
+	}
+	s.base += int64(s.end)
+	s.pos, s.end = 0, 0
+	for range 100 {
+		n, err := s.r.Read(s.buf)
+		s.end, s.readErr = n, err
+		if n > 0 {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+	s.readErr = io.ErrNoProgress
+	return false
+}
+
+// cut is the error for input that ends inside a value.
+func (s *Scanner) cut() error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.readErr != nil && !errors.Is(s.readErr, io.EOF) {
+		s.err = s.readErr
+		return s.err
+	}
+	s.err = &SyntaxError{Line: s.line, Offset: s.Offset(), Msg: "the file ends in the middle of a value", Truncated: true}
+	return s.err
+}
+
+// peek returns the next byte without consuming it.
+func (s *Scanner) peek() (byte, bool) {
+	if s.pos == s.end && !s.fill() {
+		return 0, false
+	}
+	return s.buf[s.pos], true
+}
+
+// space skips white space and returns the byte after it, not consumed.
+func (s *Scanner) space() (byte, bool) {
+	for {
+		c, ok := s.peek()
+		if !ok {
+			return 0, false
+		}
+		switch c {
+		case '\n':
+			s.line++
+		case ' ', '\t', '\r':
+		default:
+			return c, true
+		}
+		s.pos++
+	}
+}
+
+// Kind looks at the next value. At the end of the input it is End.
+func (s *Scanner) Kind() (Kind, error) {
+	if s.err != nil {
+		return End, s.err
+	}
+	c, ok := s.space()
+	if !ok {
+		if s.readErr != nil && !errors.Is(s.readErr, io.EOF) {
+			s.err = s.readErr
+		}
+		return End, s.err
+	}
+	switch c {
+	case '{', '[', '"', 't', 'f', 'n':
+		return Kind(c), nil
+	case '-', 'N', 'I':
+		return Number, nil
+	}
+	if '0' <= c && c <= '9' {
+		return Number, nil
+	}
+	return End, s.fail("%s where a value should begin", show(c))
+}
+
+func show(c byte) string {
+	if c == 0xfe || c == 0xff || c == 0 {
+		return fmt.Sprintf("byte %#02x (UTF-16 or binary; convert the file to UTF-8)", c)
+	}
+	return strconv.QuoteRuneToASCII(rune(c))
+}
+
+func (s *Scanner) want(k Kind) error {
+	got, err := s.Kind()
+	switch {
+	case err != nil:
+		return err
+	case got == End:
+		return s.cut()
+	case got != k:
+		return s.fail("%s where %s should be", got, k)
+	}
+	return nil
+}
+
+func (s *Scanner) open(k Kind) error {
+	if err := s.want(k); err != nil {
+		return err
+	}
+	if s.depth++; s.depth > MaxDepth {
+		return s.fail("values nested deeper than %d", MaxDepth)
+	}
+	s.pos++
+	return nil
+}
+
+// more reads what stands between elements: true means that another follows.
+func (s *Scanner) more(first bool, closing byte) (bool, error) {
+	c, ok := s.space()
+	switch {
+	case !ok:
+		return false, s.cut()
+	case c == closing:
+		s.pos++
+		s.depth--
+		return false, nil
+	case first:
+		return true, nil
+	case c != ',':
+		return false, s.fail("%s where ',' or '%c' should be", show(c), closing)
+	}
+	s.pos++
+	if c, ok := s.space(); ok && c == closing {
+		return false, s.fail("'%c' after a comma", closing)
+	}
+	return true, nil
+}
+
+// Array reads an array, calling element for each of its values with the index.
+// element must consume the value; an error from it ends the scan.
+func (s *Scanner) Array(element func(i int) error) error {
+	if err := s.open(Array); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		more, err := s.more(i == 0, ']')
+		if err != nil || !more {
+			return err
+		}
+		if err := element(i); err != nil {
+			return s.stop(err)
+		}
+	}
+}
+
+// Object reads an object, calling member for each of its members with the
+// name, which is valid until member reads on. member must consume the value;
+// an error from it ends the scan. Names over 1 KiB are cut there.
+func (s *Scanner) Object(member func(name []byte) error) error {
+	if err := s.open(Object); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := s.more(first, '}')
+		if err != nil || !more {
+			return err
+		}
+		name, _, err := s.Text(1 << 10)
+		if err != nil {
+			return err
+		}
+		c, ok := s.space()
+		switch {
+		case !ok:
+			return s.cut()
+		case c != ':':
+			return s.fail("%s where ':' should be", show(c))
+		}
+		s.pos++
+		if err := member(name); err != nil {
+			return s.stop(err)
+		}
+	}
+}
+
+// stop makes an error of a callback the scanner's own, so that no caller reads
+// on from the middle of a value.
+func (s *Scanner) stop(err error) error {
+	if s.err == nil {
+		s.err = err
+	}
+	return err
+}
+
+// Bool reads true or false.
+func (s *Scanner) Bool() (bool, error) {
+	k, err := s.Kind()
+	if err != nil {
+		return false, err
+	}
+	if k == True {
+		return true, s.literal("true")
+	}
+	if err := s.want(False); err != nil {
+		return false, err
+	}
+	return false, s.literal("false")
+}
+
+// Null reads null.
+func (s *Scanner) Null() error {
+	if err := s.want(Null); err != nil {
+		return err
+	}
+	return s.literal("null")
+}
+
+func (s *Scanner) literal(word string) error {
+	for i := range len(word) {
+		c, ok := s.peek()
+		if !ok {
+			return s.cut()
+		}
+		if c != word[i] {
+			return s.fail("%s where %q should be", show(c), word)
+		}
+		s.pos++
+	}
+	if c, ok := s.peek(); ok && numeric(c) {
+		return s.fail("%s after %q", show(c), word)
+	}
+	return nil
+}
+
+// Skip reads a value of any kind and forgets it.
+func (s *Scanner) Skip() error {
+	k, err := s.Kind()
+	if err != nil {
+		return err
+	}
+	switch k {
+	case End:
+		return s.cut()
+	case Object:
+		return s.Object(func([]byte) error { return s.Skip() })
+	case Array:
+		return s.Array(func(int) error { return s.Skip() })
+	case String:
+		_, _, err = s.Text(0)
+	case Number:
+		_, err = s.Float()
+	case Null:
+		err = s.Null()
+	default:
+		_, err = s.Bool()
+	}
+	return err
+}

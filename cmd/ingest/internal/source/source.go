@@ -1,0 +1,66 @@
+// Package source holds what every reader of foreign data shares: the records
+// they yield or refuse, and files opened so that a hostile one can neither
+// fill the memory nor pass unnoticed.
+//
+// Each format has its own package below this one. A reader turns bytes into an
+// iterator of (record, error) pairs and knows nothing of our tables. It yields
+// a *BadRecord for a record that can be left out, after which it goes on, and
+// any other error for a file that cannot be read further, after which it
+// stops.
+package source
+
+import (
+	"fmt"
+
+	"github.com/paulmach/orb"
+)
+
+// Feature is one polygon feature of a boundary file.
+type Feature struct {
+	// ID is the feature's own id as text, or "" when the file gives none.
+	ID string
+	// Properties are the scalar properties, string, int64, float64 or bool,
+	// under the names the file uses. Nulls, lists and objects are left out.
+	Properties map[string]any
+	// Geometry is an orb.Polygon or orb.MultiPolygon, longitude and latitude in
+	// degrees, every one finite and within ±180° and ±90°, rings closed and of
+	// four points or more. Nothing else is repaired: rings may cross themselves
+	// and wind either way, and one that crosses the antimeridian does so by a
+	// step of more than 180°.
+	Geometry orb.Geometry
+	// Line is the 1-based line of the file where the feature starts, or its
+	// 1-based number among the features where the format has no lines.
+	Line int
+	// Repair says what the reader had to make up, "" when nothing.
+	Repair string
+}
+
+// Collapsed is the Repair of a feature that had shrunk to a point or a line at
+// the precision of its file and is now the box around that.
+const Collapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
+
+// BadRecord is one record that was refused, and why. Readers yield it as
+// *BadRecord; callers find it with errors.As, count it by Reason and go on.
+type BadRecord struct {
+	Source string // path of the file
+	Line   int    // 1-based line, or number of the record where there are no lines
+	Reason string // what is wrong, from a small fixed set: "latitude out of range"
+	Detail string // this record's own case: "91.2"; may be empty
+}
+
+func (b *BadRecord) Error() string {
+	if b.Detail == "" {
+		return fmt.Sprintf("%s:%d: %s", b.Source, b.Line, b.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", b.Source, b.Line, b.Reason, b.Detail)
+}
+
+// Excerpt shortens foreign text for a BadRecord's Detail: at most 80 bytes,
+// quoted, so that control characters and bad UTF-8 show as escapes.
+func Excerpt[T ~string | ~[]byte](s T) string {
+	const most = 80
+	if len(s) > most {
+		return fmt.Sprintf("%q…", s[:most])
+	}
+	return fmt.Sprintf("%q", s)
+}

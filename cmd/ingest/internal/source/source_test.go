@@ -1,0 +1,207 @@
+package source_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+func gzipped(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write([]byte(text))
+	w.Close()
+	return b.Bytes()
+}
+
+func zipped(members ...string) []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range members {
+		m, _ := w.Create(name)
+		io.WriteString(m, "text of "+name)
+	}
+	w.Close()
+	return b.Bytes()
+}
+
+func write(t *testing.T, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func isText(name string) bool { return strings.HasSuffix(name, ".txt") && name != "readme.txt" }
+
+func TestOpen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		content []byte
+		want    string
+		err     string
+	}{
+		"empty":               {nil, "", ""},
+		"plain":               {[]byte("hello"), "hello", ""},
+		"byte order mark":     {[]byte("\xef\xbb\xbfhello"), "hello", ""},
+		"only that":           {[]byte("\xef\xbb\xbf"), "", ""},
+		"gzip":                {gzipped("hello"), "hello", ""},
+		"gzip with mark":      {gzipped("\xef\xbb\xbfhello"), "hello", ""},
+		"two gzip members":    {append(gzipped("hello "), gzipped("world")...), "hello world", ""},
+		"truncated gzip":      {gzipped(strings.Repeat("hello", 1000))[:30], "", "truncated"},
+		"not quite gzip":      {[]byte("\x1f\x8bxx"), "", "gzip"},
+		"zip":                 {zipped("readme.txt", "cities.txt", "notes.md"), "text of cities.txt", ""},
+		"zip without":         {zipped("readme.txt"), "", "no member of the format"},
+		"zip with two":        {zipped("a.txt", "b.txt"), "", `both "a.txt" and "b.txt"`},
+		"zip without its end": {zipped("a.txt")[:40], "", "zip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, tc.content)
+			f, err := source.OpenMember(path, isText)
+			var got []byte
+			if err == nil {
+				defer f.Close()
+				got, err = io.ReadAll(f)
+			}
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), path) {
+					t.Fatalf("error %v, want %q", err, tc.err)
+				}
+				return
+			}
+			if err != nil || string(got) != tc.want {
+				t.Fatalf("%q, %v", got, err)
+			}
+			sum, err := f.SHA256()
+			want := sha256.Sum256(tc.content)
+			if err != nil || sum != hex.EncodeToString(want[:]) {
+				t.Errorf("checksum %s, %v", sum, err)
+			}
+			if f.Size != int64(len(tc.content)) || f.Progress() > f.Size {
+				t.Errorf("size %d, progress %d", f.Size, f.Progress())
+			}
+		})
+	}
+}
+
+// The checksum is of the whole file even when only its beginning was read.
+func TestChecksumOfUnreadFile(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 1<<20)
+	f, err := source.Open(write(t, content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	io.ReadFull(f, make([]byte, 10))
+	sum, err := f.SHA256()
+	want := sha256.Sum256(content)
+	if err != nil || sum != hex.EncodeToString(want[:]) {
+		t.Error(sum, err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := source.Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := source.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Error(err)
+	}
+	if _, err := source.Open(write(t, zipped("a.txt"))); err == nil || !strings.Contains(err.Error(), "unpack it") {
+		t.Error(err)
+	}
+}
+
+func TestDecompressionIsBounded(t *testing.T) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	zeros := make([]byte, 1<<20)
+	for range 24 {
+		w.Write(zeros)
+	}
+	w.Close()
+	f, err := source.Open(write(t, b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if n, err := io.Copy(io.Discard, f); !errors.Is(err, source.ErrTooLarge) || n > 20<<20 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+func TestBadRecord(t *testing.T) {
+	b := &source.BadRecord{Source: "x.csv", Line: 7, Reason: "odd"}
+	if got := b.Error(); got != "x.csv:7: odd" {
+		t.Error(got)
+	}
+	b.Detail = source.Excerpt("a\r\x00" + strings.Repeat("x", 100))
+	if got := b.Error(); got != `x.csv:7: odd: "a\r\x00`+strings.Repeat("x", 77)+`"…` {
+		t.Error(got)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	inf := math.Inf(1)
+	for _, tc := range []struct {
+		lon, lat float64
+		want     orb.Point
+		reason   string
+	}{
+		{0, 0, orb.Point{0, 0}, ""},
+		{180, 90, orb.Point{180, 90}, ""},
+		{-180, -90, orb.Point{-180, -90}, ""},
+		{180.0000003, 90.0002, orb.Point{180, 90}, ""},
+		{-180.01, -90.01, orb.Point{-180, -90}, ""},
+		{190, 10, orb.Point{-170, 10}, ""},
+		{-190, 10, orb.Point{170, 10}, ""},
+		{360, 0, orb.Point{0, 0}, ""},
+		{361, 0, orb.Point{}, source.OutsideWorld},
+		{0, 90.02, orb.Point{}, source.OutsideWorld},
+		{0, -91, orb.Point{}, source.OutsideWorld},
+		{math.NaN(), 0, orb.Point{}, source.NotANumber},
+		{0, math.NaN(), orb.Point{}, source.NotANumber},
+		{inf, 0, orb.Point{}, source.NotANumber},
+		{0, -inf, orb.Point{}, source.NotANumber},
+	} {
+		if p, reason, _ := source.Place(tc.lon, tc.lat); p != tc.want || reason != tc.reason {
+			t.Errorf("%v %v: %v %q", tc.lon, tc.lat, p, reason)
+		}
+	}
+}
+
+func TestAddPolygon(t *testing.T) {
+	full := orb.Ring{{0, 0}, {1, 0}, {1, 1}, {0, 0}}
+	open := orb.Ring{{0, 0}, {1, 0}, {1, 1}}
+	flat := orb.Ring{{0, 0}, {1, 0}, {0, 0}}
+	for name, tc := range map[string]struct {
+		rings []orb.Ring
+		want  []orb.Polygon
+	}{
+		"nothing":    {nil, nil},
+		"full":       {[]orb.Ring{full, full}, []orb.Polygon{{full, full}}},
+		"open":       {[]orb.Ring{open}, []orb.Polygon{{full}}},
+		"flat hole":  {[]orb.Ring{full, flat, full}, []orb.Polygon{{full, full}}},
+		"flat outer": {[]orb.Ring{flat, full}, nil},
+		"empty":      {[]orb.Ring{{}}, nil},
+	} {
+		if got := source.AddPolygon(nil, tc.rings); !cmp.Equal(got, tc.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

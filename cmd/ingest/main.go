@@ -1,0 +1,146 @@
+// Command ingest turns public data sets into generations that tileserver
+// serves. See its --help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/ingest/internal/job"
+)
+
+// envPrefix begins the names of the environment variables that set flags.
+const envPrefix = "QUADRILLE"
+
+// memoryLimit is the heap size at which the garbage collector begins to work
+// harder, so that a build peaks below two gigabytes where it can: left alone,
+// the heap grows to twice what is in use. GOMEMLIMIT in the environment wins.
+const memoryLimit = 1500 << 20
+
+func main() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+	// An empty variable, as compose files produce them, is meant as none.
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
+			os.Unsetenv(name)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal stops the job cleanly; a second one, after this, kills.
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ingest:", err)
+	}
+	os.Exit(exitCode(err))
+}
+
+// exitCode: 0 done, 1 failed, 2 asked wrongly, 130 interrupted.
+func exitCode(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return 2
+	case errors.Is(err, context.Canceled):
+		return 130
+	}
+	return 1
+}
+
+// usageError is a command line, environment or configuration file that cannot
+// be followed.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string {
+	return e.err.Error() + "; run ingest --help, or ingest COMMAND --help"
+}
+func (e *usageError) Unwrap() error { return e.err }
+
+// exited carries an exit the parser wants, after --help, up to run.
+type exited int
+
+// run is the program. What it found or did goes to stdout, how it is getting on
+// to stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(exited); !ok {
+				panic(p)
+			}
+			err = nil
+		}
+	}()
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("ingest"),
+		kong.Description(description),
+		kong.DefaultEnvars(envPrefix),
+		kong.Resolvers(&settings{}),
+		kong.Vars{"version": version()},
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+	)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		return &usageError{err}
+	}
+	rep := newReporter(&c, stdout, stderr)
+	defer rep.close()
+	catalog, err := dataset.Open(c.Data, func(dir string, readOnly bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
+	})
+	if err != nil {
+		return err
+	}
+	s := &session{
+		ctx: ctx, catalog: catalog, reporter: rep, stdout: stdout,
+		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad)},
+		json:    c.JSON, quiet: c.Quiet,
+	}
+	if err := command.Run(s); err != nil {
+		rep.failed(err)
+		return err
+	}
+	return nil
+}
+
+// version is that of the module, or the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return "development"
+}

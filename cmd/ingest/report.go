@@ -1,0 +1,306 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// reporter tells the user what a job does: bars on a terminal, a line now and
+// then elsewhere, JSON lines on request, nothing when quiet. It may be used by
+// any number of goroutines.
+type reporter struct {
+	out, err io.Writer
+	json     bool
+	quiet    bool
+	terminal bool
+
+	mu      sync.Mutex
+	stage   string
+	bar     *progressbar.ProgressBar
+	began   time.Time // of the stage
+	printed time.Time // last line or event of the stage
+	job     time.Time // begin of what Published ends
+}
+
+var _ job.Reporter = (*reporter)(nil)
+
+// How often progress is told of: on a terminal, to a log, to a machine.
+const (
+	barEvery  = 100 * time.Millisecond
+	lineEvery = 10 * time.Second
+	jsonEvery = time.Second
+)
+
+func newReporter(c *cli, stdout, stderr io.Writer) *reporter {
+	r := &reporter{out: stdout, err: stderr, json: c.JSON, quiet: c.Quiet, job: time.Now()}
+	if f, ok := stderr.(*os.File); ok {
+		r.terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+	}
+	return r
+}
+
+// event writes a JSON line; fields are as for json.Marshal of a struct.
+func (r *reporter) event(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		b = []byte(`{"event":"error","message":"an event cannot be written as JSON"}`)
+	}
+	r.out.Write(append(b, '\n'))
+}
+
+// Progress implements job.Reporter.
+func (r *reporter) Progress(p job.Progress) {
+	if r.quiet {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	begin := p.Stage != r.stage
+	if begin {
+		r.endStage()
+		r.stage, r.began, r.printed = p.Stage, now, now
+	}
+	switch {
+	case r.json:
+		if begin || now.Sub(r.printed) >= jsonEvery {
+			r.printed = now
+			r.event(struct {
+				Event string `json:"event"`
+				Stage string `json:"stage"`
+				Done  int64  `json:"done"`
+				Total int64  `json:"total,omitempty"`
+				Unit  string `json:"unit,omitempty"`
+			}{"progress", p.Stage, p.Done, p.Total, p.Unit})
+		}
+	case r.terminal:
+		if begin {
+			r.bar = newBar(r.err, p)
+			r.bar.RenderBlank()
+		}
+		if p.Total > 0 {
+			r.bar.ChangeMax64(p.Total)
+		}
+		r.bar.Set64(p.Done)
+	case begin:
+		fmt.Fprintln(r.err, p.Stage)
+	case now.Sub(r.printed) >= lineEvery:
+		r.printed = now
+		fmt.Fprintln(r.err, "  "+progressLine(p, now.Sub(r.began)))
+	}
+}
+
+func newBar(w io.Writer, p job.Progress) *progressbar.ProgressBar {
+	total := p.Total
+	if total == 0 {
+		total = -1
+	}
+	options := []progressbar.Option{
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetDescription(p.Stage),
+		progressbar.OptionThrottle(barEvery),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionClearOnFinish(),
+	}
+	switch p.Unit {
+	case "bytes":
+		options = append(options, progressbar.OptionShowBytes(true))
+	case "":
+	default:
+		options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.Unit))
+	}
+	return progressbar.NewOptions64(total, options...)
+}
+
+// progressLine is progress in words: "61%, 3.2 MB/s, 12s left".
+func progressLine(p job.Progress, took time.Duration) string {
+	var parts []string
+	if p.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%d%%", 100*min(p.Done, p.Total)/p.Total))
+	} else {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", grouped(p.Done), p.Unit)))
+	}
+	if s := took.Seconds(); s > 0 && p.Done > 0 {
+		rate := float64(p.Done) / s
+		switch p.Unit {
+		case "bytes":
+			parts = append(parts, byteCount(int64(rate))+"/s")
+		case "":
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s/s", grouped(int64(rate)), p.Unit))
+		}
+		if p.Total > p.Done {
+			left := time.Duration(float64(p.Total-p.Done) / rate * float64(time.Second))
+			parts = append(parts, left.Round(time.Second).String()+" left")
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// endStage is called with the lock held.
+func (r *reporter) endStage() {
+	if r.bar != nil {
+		r.bar.Finish()
+		r.bar = nil
+	}
+	r.stage = ""
+}
+
+// say writes a line past the bar.
+func (r *reporter) say(format string, args ...any) {
+	if r.bar != nil {
+		r.bar.Clear()
+	}
+	fmt.Fprintf(r.err, format+"\n", args...)
+}
+
+// Bad implements job.Reporter.
+func (r *reporter) Bad(reason string, count int64, examples []*source.BadRecord) {
+	if r.quiet {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.json {
+		type example struct {
+			File   string `json:"file"`
+			Line   int    `json:"line"`
+			Detail string `json:"detail,omitempty"`
+		}
+		list := make([]example, len(examples))
+		for i, e := range examples {
+			list[i] = example{e.Source, e.Line, e.Detail}
+		}
+		r.event(struct {
+			Event    string    `json:"event"`
+			Reason   string    `json:"reason"`
+			Count    int64     `json:"count"`
+			Examples []example `json:"examples"`
+		}{"bad", reason, count, list})
+		return
+	}
+	r.say("%s bad: %s", records(count), reason)
+	for _, e := range examples {
+		detail := ""
+		if e.Detail != "" {
+			detail = ": " + e.Detail
+		}
+		r.say("  %s:%d%s", e.Source, e.Line, detail)
+	}
+}
+
+func records(n int64) string {
+	if n == 1 {
+		return "1 record"
+	}
+	return grouped(n) + " records"
+}
+
+// Note implements job.Reporter.
+func (r *reporter) Note(text string) {
+	if r.quiet {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.json {
+		r.event(struct {
+			Event string `json:"event"`
+			Text  string `json:"text"`
+		}{"note", text})
+		return
+	}
+	r.say("%s", text)
+}
+
+// Published implements job.Reporter.
+func (r *reporter) Published(m dataset.Manifest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endStage()
+	took := time.Since(r.job)
+	r.job = time.Now()
+	switch {
+	case r.json:
+		r.event(publishedEvent(m, took))
+	case !r.quiet:
+		fmt.Fprintf(r.out, "published %s generation %d: %s, %s, in %s\n", m.Dataset, m.Generation,
+			recordCounts(m.Records), byteCount(m.Size()), took.Round(100*time.Millisecond))
+	}
+}
+
+func publishedEvent(m dataset.Manifest, took time.Duration) any {
+	return struct {
+		Event string `json:"event"`
+		generation
+		Seconds float64 `json:"seconds"`
+	}{"published", describe(m), took.Seconds()}
+}
+
+// failed tells a machine what the message on standard error tells a person.
+func (r *reporter) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endStage()
+	if r.json {
+		r.event(struct {
+			Event   string `json:"event"`
+			Message string `json:"message"`
+		}{"error", err.Error()})
+	}
+}
+
+func (r *reporter) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endStage()
+}
+
+// recordCounts is "254 country, 56 state".
+func recordCounts(counts map[string]int64) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, grouped(counts[kind])+" "+kind)
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// grouped writes thousands apart: 1,234,567.
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// byteCount is a size in the unit that suits it, of powers of a thousand.
+func byteCount(n int64) string {
+	f, unit := float64(n), 0
+	for f >= 1000 && unit < 4 {
+		f /= 1000
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.3g %cB", f, "kMGT"[unit-1])
+}

@@ -1,0 +1,227 @@
+// Package archtest holds no code: its tests keep the shape of the repository,
+// which packages may import which, and why.
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "quadrille"
+
+// A rule limits what some of our packages import. Tests may import anything:
+// they judge a package with readers, drivers and references it must not know.
+type rule struct {
+	// of are the packages the rule is about, relative to the module; "x/..."
+	// means x and everything beneath it.
+	of []string
+	// ours, when not nil, is all of our own packages that they may import
+	// directly. What lies in the same entry of of is always allowed.
+	ours []string
+	// never are packages they must not import, be it through others.
+	never []string
+	// neverDirectly are packages they must not name themselves.
+	neverDirectly []string
+	why           string
+}
+
+var none = []string{}
+
+var rules = []rule{
+	{
+		of:   []string{"quadkey"},
+		ours: none,
+		why:  "cells and tiles are plain arithmetic that everything stands on, and that others can use without the rest",
+	},
+	{
+		of:   []string{"cellstore"},
+		ours: none,
+		why:  "the data model knows neither its drivers nor what is kept in it",
+	},
+	{
+		of:   []string{"cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/storetest/..."},
+		ours: []string{"cellstore"},
+		why:  "drivers, generations and the conformance suite meet in the interfaces of cellstore, so that each can be replaced alone",
+	},
+	{
+		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
+		ours: []string{"cellstore", "quadkey"},
+		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
+	},
+	{
+		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/..."},
+		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/..."},
+		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",
+	},
+	{
+		of: []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/..."},
+		never: []string{
+			"archive/...", "encoding/csv", "encoding/xml", "database/sql",
+			"github.com/oschwald/maxminddb-golang/...", "github.com/maxmind/...",
+			"github.com/twpayne/go-shapefile", "modernc.org/sqlite/...",
+		},
+		why: "a file format is known to its reader in cmd/ingest alone; storage and lookups see records",
+	},
+	{
+		of: []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/..."},
+		never: []string{
+			"github.com/alecthomas/kong", "github.com/schollz/progressbar/...", "flag",
+		},
+		why: "flags and progress bars belong to programs; a library that registers flags puts them into everybody's --help",
+	},
+	{
+		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/storetest/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "cmd/..."},
+		neverDirectly: []string{"github.com/cockroachdb/pebble/..."},
+		why:           "nothing above cellstore assumes Pebble: the same tables run on another driver",
+	},
+	{
+		of:   []string{"static/..."},
+		ours: none,
+		why:  "it only embeds the map page",
+	},
+	{
+		of:            []string{"cmd/tileserver/internal/..."},
+		neverDirectly: []string{module + "/cellstore/pebblestore/..."},
+		why:           "handlers read through the domain packages; main alone chooses the driver",
+	},
+	{
+		of:   []string{"cmd/ingest/internal/source/..."},
+		ours: none,
+		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
+	},
+}
+
+func TestImports(t *testing.T) {
+	pkgs := load(t)
+	for _, v := range violations(pkgs, rules) {
+		t.Error(v)
+	}
+	// A rule about a package that was renamed away would hold forever.
+	for _, r := range rules {
+		for _, of := range r.of {
+			if !slices.ContainsFunc(pkgs, func(p pkg) bool { return matches(of, p.path) }) {
+				t.Errorf("a rule is about %s, which does not exist: rename or remove it", of)
+			}
+		}
+	}
+}
+
+// TestEveryPackageHasItsRule: only programs may import all.
+func TestEveryPackageHasItsRule(t *testing.T) {
+	for _, p := range load(t) {
+		ruled := matches("cmd/...", p.path) || slices.ContainsFunc(rules, func(r rule) bool { return r.ours != nil && matchesAny(r.of, p.path) })
+		if !ruled {
+			t.Errorf("no rule says which of our packages %s may import: add one, with its reason", p.path)
+		}
+	}
+}
+
+// TestNames: a package named for what it is rather than for what it does
+// collects everything.
+func TestNames(t *testing.T) {
+	shapeless := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "base", "types"}
+	for _, p := range load(t) {
+		for part := range strings.SplitSeq(p.path, "/") {
+			if slices.Contains(shapeless, part) || slices.Contains(shapeless, p.name) {
+				t.Errorf("package %s: name it for what it provides, not %q", p.path, part)
+			}
+		}
+	}
+}
+
+func TestOnePackageComment(t *testing.T) {
+	for _, p := range load(t) {
+		files, err := packageComments(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch len(files) {
+		case 0:
+			t.Errorf("package %s has no package comment: say what it is for", p.path)
+		case 1:
+		default:
+			t.Errorf("package %s has its package comment in %s: keep one, the others are not read", p.path, strings.Join(files, " and "))
+		}
+	}
+}
+
+// violations describes every import that breaks a rule, with the reason.
+func violations(pkgs []pkg, rules []rule) (list []string) {
+	for _, r := range rules {
+		for _, p := range pkgs {
+			for _, of := range r.of {
+				if matches(of, p.path) {
+					list = append(list, r.check(of, p)...)
+				}
+			}
+		}
+	}
+	return list
+}
+
+func (r rule) check(of string, p pkg) (list []string) {
+	say := func(format string, args ...any) {
+		list = append(list, fmt.Sprintf("%s %s: %s", p.path, fmt.Sprintf(format, args...), r.why))
+	}
+	for _, imp := range p.imports {
+		own, isOurs := strings.CutPrefix(imp, module+"/")
+		if isOurs && r.ours != nil && !matches(of, own) && !matchesAny(r.ours, own) {
+			say("imports %s", own)
+		}
+		if matchesAny(r.neverDirectly, imp) {
+			say("imports %s", imp)
+		}
+	}
+	for _, dep := range p.deps {
+		if matchesAny(r.never, dep) {
+			say("depends on %s", dep)
+		}
+	}
+	return list
+}
+
+// matches reports whether a package is the pattern or, if that ends in /...,
+// lies beneath it.
+func matches(pattern, path string) bool {
+	tree, ok := strings.CutSuffix(pattern, "/...")
+	return path == tree || (ok && strings.HasPrefix(path, tree+"/"))
+}
+
+func matchesAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, path) })
+}
+
+// TestRulesCanFail: a rule that cannot be broken protects nothing.
+func TestRulesCanFail(t *testing.T) {
+	for _, tc := range []struct {
+		pkg  pkg
+		want string // part of the only violation; empty: none
+	}{
+		{pkg{path: "quadkey", imports: []string{"math", "github.com/paulmach/orb"}}, ""},
+		{pkg{path: "quadkey", imports: []string{"quadrille/cellstore"}}, "quadkey imports cellstore: cells and tiles"},
+		{pkg{path: "cellstore", imports: []string{"quadrille/cellstore/dataset"}}, "cellstore imports cellstore/dataset"},
+		{pkg{path: "cellstore/dataset", imports: []string{"quadrille/cellstore"}}, ""},
+		{pkg{path: "cellstore/dataset", imports: []string{"quadrille/cellstore/pebblestore"}}, "imports cellstore/pebblestore"},
+		{pkg{path: "cellstore/pebblestore", imports: []string{"github.com/cockroachdb/pebble/v2"}, deps: []string{"net/http"}}, ""},
+		{pkg{path: "tiles", imports: []string{"quadrille/tiles/mvt", "quadrille/quadkey"}}, ""},
+		{pkg{path: "tiles/mvt", imports: []string{"quadrille/places"}}, "tiles/mvt imports places"},
+		{pkg{path: "tiles", imports: []string{"quadrille/cellstore/pebblestore"}}, "tiles imports cellstore/pebblestore"},
+		{pkg{path: "places", deps: []string{"net/http"}}, "places depends on net/http"},
+		{pkg{path: "places", deps: []string{"net/http/httptest"}}, "depends on net/http/httptest"},
+		{pkg{path: "places", deps: []string{"net/httpx"}}, ""},
+		{pkg{path: "ipgeo", deps: []string{"encoding/csv"}}, "ipgeo depends on encoding/csv"},
+		{pkg{path: "ipgeo", deps: []string{"github.com/oschwald/maxminddb-golang/v2"}}, "a file format"},
+		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "nothing above cellstore assumes Pebble"},
+		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"quadrille/cellstore/pebblestore"}}, "main alone chooses"},
+		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/cmd/ingest/internal/source"}}, ""},
+		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/tiles"}}, "never our rows"},
+		{pkg{path: "cmd/ingest/internal/job", imports: []string{"quadrille/tiles", "quadrille/cellstore/dataset"}}, ""},
+	} {
+		got := violations([]pkg{tc.pkg}, rules)
+		if ok := len(got) == 0; tc.want == "" != ok || (!ok && (len(got) != 1 || !strings.Contains(got[0], tc.want))) {
+			t.Errorf("%s importing %v, depending on %v: %q, want %q", tc.pkg.path, tc.pkg.imports, tc.pkg.deps, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// pkg is one of our packages, without its tests.
+type pkg struct {
+	path    string // relative to the module
+	name    string
+	imports []string // full paths, direct
+	deps    []string // full paths, direct and indirect
+	files   []string // Go files, whatever the platform; of a package of tests only, those
+}
+
+// load asks the go command for the packages of the module, once.
+func load(t *testing.T) []pkg {
+	t.Helper()
+	pkgs, err := loadOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkgs
+}
+
+var loadOnce = sync.OnceValues(func() ([]pkg, error) {
+	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
+	if err != nil {
+		return nil, err
+	}
+	out, err := goCommand("list", "-C", strings.TrimSpace(string(root)),
+		"-json=ImportPath,Name,Dir,Imports,Deps,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	if err != nil {
+		return nil, err
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Name, Dir                                        string
+			Imports, Deps                                                []string
+			GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if strings.Contains(p.ImportPath, "/node_modules/") {
+			continue // what npm installed
+		}
+		files := slices.Concat(p.GoFiles, p.CgoFiles)
+		if len(files) == 0 {
+			files = slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+		} else {
+			files = append(files, p.IgnoredGoFiles...)
+		}
+		for i, f := range files {
+			files[i] = filepath.Join(p.Dir, f)
+		}
+		pkgs = append(pkgs, pkg{
+			path: strings.TrimPrefix(p.ImportPath, module+"/"), name: p.Name,
+			imports: p.Imports, deps: p.Deps, files: files,
+		})
+	}
+	if len(pkgs) == 0 {
+		return nil, errors.New("the module has no packages")
+	}
+	return pkgs, nil
+})
+
+func goCommand(args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
+	}
+	return out, err
+}
+
+// packageComments lists the files of a package that have a package comment.
+func packageComments(p pkg) (with []string, err error) {
+	fset := token.NewFileSet()
+	for _, path := range p.files {
+		f, err := parser.ParseFile(fset, path, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSuffix(f.Name.Name, "_test") != p.name {
+			continue // a script kept beside the package
+		}
+		if f.Doc != nil && strings.TrimSpace(f.Doc.Text()) != "" {
+			with = append(with, filepath.Base(path))
+		}
+	}
+	return with, nil
+}

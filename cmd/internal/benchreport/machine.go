@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// header says what was run, where and when.
+func header(ctx context.Context, command []string, cpu string, now time.Time) string {
+	if cpu == "" {
+		cpu = firstMatch("/proc/cpuinfo", `(?m)^model name\s*: (.+)$`)
+	}
+	if cpu == "" {
+		cpu = "unknown processor"
+	}
+	machine := []string{fmt.Sprintf("%s, %d cores", cpu, runtime.NumCPU())}
+	if kb, err := strconv.Atoi(firstMatch("/proc/meminfo", `(?m)^MemTotal:\s+(\d+) kB$`)); err == nil {
+		machine = append(machine, fmt.Sprintf("%.1f GiB", float64(kb)/(1<<20)))
+	}
+	machine = append(machine, runtime.GOOS+"/"+runtime.GOARCH, strings.Replace(runtime.Version(), "go", "Go ", 1))
+	date := now.UTC().Format("2006-01-02")
+	if rev, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output(); err == nil {
+		date += ", at " + strings.TrimSpace(string(rev))
+	}
+	return fmt.Sprintf("```sh\n%s\n```\n\n%s; %s.\n\n", quote(command), strings.Join(machine, ", "), date)
+}
+
+func firstMatch(path, pattern string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "" // not this system; the figures stand without it
+	}
+	m := regexp.MustCompile(pattern).FindSubmatch(b)
+	if m == nil {
+		return ""
+	}
+	return strings.TrimSpace(string(m[1]))
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// pinned is a command that runs on one core with one processor of Go's, where
+// the machine can do that.
+func pinned(ctx context.Context, core int, name string, args ...string) *exec.Cmd {
+	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > core {
+		args = append([]string{"-c", fmt.Sprint(core), name}, args...)
+		name = taskset
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// running is a server process.
+type running struct {
+	url string
+	cmd *exec.Cmd
+}
+
+// startServer starts a server on the servers' core and waits for the line in
+// which it says where it serves.
+func startServer(ctx context.Context, stdin []byte, name string, args ...string) (*running, error) {
+	cmd := pinned(ctx, 0, name, args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, url, ok := strings.Cut(strings.TrimSpace(line), " serves ")
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%s did not say where it serves, but %q", name, line), err, cmd.Cancel(), cmd.Wait())
+	}
+	return &running{url, cmd}, nil
+}
+
+// stop ends the process. How it ends says nothing about the measurement.
+func (r *running) stop() {
+	_ = r.cmd.Cancel()
+	_ = r.cmd.Wait()
+}
+
+// cpuTime is the processor time the process has used so far, 0 where the
+// system has no /proc to tell. taskset becomes the program it starts, so the
+// process is the server itself.
+func (r *running) cpuTime() time.Duration {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", r.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	var sum time.Duration
+	for _, t := range threads {
+		b, err := os.ReadFile(t)
+		if err != nil {
+			continue
+		}
+		var ns int64
+		if _, err := fmt.Sscan(string(b), &ns); err == nil {
+			sum += time.Duration(ns)
+		}
+	}
+	return sum
+}

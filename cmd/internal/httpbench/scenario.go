@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/quadkey"
+)
+
+// answer is a request and what the tile server says to it. The bare server
+// says the same.
+type answer struct {
+	Path     string
+	Gzip     bool // ask for gzip
+	Type     string
+	Encoding string
+	Body     []byte
+}
+
+type scenario struct {
+	Name    string
+	Answers []answer
+}
+
+func answersOf(scenarios []scenario) (all [][]answer) {
+	for _, s := range scenarios {
+		all = append(all, s.Answers)
+	}
+	return all
+}
+
+// points are where tiles are asked for: in the made-up world, in France and in
+// Kansas. Those that show nothing are left out.
+var points = []struct{ lon, lat float64 }{{toyworld.Middle + 0.1, 48.5}, {2.3522, 48.8566}, {-98.3, 38.5}}
+
+// scenarios asks a tile server for the answers to measure with.
+func scenarios(ctx context.Context, url string) ([]scenario, error) {
+	types, err := regionTypes(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	two := strings.Join(types[:min(len(types), 2)], ",")
+	var all []scenario
+	for _, s := range []struct {
+		name, layers, ext string
+		from, to          uint8
+		gzip              bool
+	}{
+		{"tile, MVT, z 4–7, 1 layer", types[0], "mvt", 4, 7, false},
+		{"tile, MVT, z 10–13, 2 layers", two, "mvt", 10, 13, false},
+		{"tile, GeoJSON, z 10–13, 2 layers", two, "geojson", 10, 13, false},
+		{"tile, GeoJSON, z 4–7, gzip", types[0], "geojson", 4, 7, true},
+	} {
+		var paths []string
+		for _, p := range points {
+			for z := s.from; z <= s.to; z++ {
+				t, err := quadkey.TileAt(p.lon, p.lat, z)
+				if err != nil {
+					return nil, err
+				}
+				paths = append(paths, "/tiles/"+s.layers+"/"+t.String()+"."+s.ext)
+			}
+		}
+		if all, err = add(ctx, all, url, s.name, paths, s.gzip, 1); err != nil {
+			return nil, err
+		}
+	}
+	var paths []string
+	for i := range 4000 {
+		paths = append(paths, "/ip/"+toyworld.Address(i*7).String())
+		// Addresses all over IPv4, for data sets of the real Internet.
+		n := uint32(i) * 1_073_807
+		paths = append(paths, "/ip/"+netip.AddrFrom4([4]byte{byte(1 + n%223), byte(n >> 16), byte(n >> 8), byte(n)}).String())
+	}
+	return add(ctx, all, url, "IP address", paths, false, 100)
+}
+
+// add appends a scenario of those paths that have content.
+func add(ctx context.Context, all []scenario, url, name string, paths []string, gzip bool, least int) ([]scenario, error) {
+	s := scenario{Name: name}
+	for _, p := range paths {
+		a, err := fetch(ctx, url, p, gzip)
+		if err != nil {
+			return nil, err
+		}
+		if len(a.Body) > 0 {
+			s.Answers = append(s.Answers, a)
+		}
+	}
+	if len(s.Answers) < least {
+		return nil, fmt.Errorf("%s: only %d of %d requests have content: publish more data, or leave --data out", name, len(s.Answers), len(paths))
+	}
+	return append(all, s), nil
+}
+
+func regionTypes(ctx context.Context, url string) ([]string, error) {
+	a, err := fetch(ctx, url, "/status", false)
+	if err != nil {
+		return nil, err
+	}
+	var status struct {
+		Datasets []struct {
+			Types []struct{ Name string } `json:"types"`
+		} `json:"datasets"`
+	}
+	if err := json.Unmarshal(a.Body, &status); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, d := range status.Datasets {
+		for _, t := range d.Types {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no boundaries are published: publish some, or leave --data out")
+	}
+	return names, nil
+}
+
+// fetch asks for a path. An answer without content has no body.
+func fetch(ctx context.Context, url, path string, gzip bool) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+path, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	// Setting the header keeps the client from decoding by itself.
+	req.Header.Set("Accept-Encoding", "identity")
+	if gzip {
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{Path: path, Gzip: gzip, Type: res.Header.Get("Content-Type"), Encoding: res.Header.Get("Content-Encoding")}
+	switch {
+	case res.StatusCode == http.StatusOK:
+		a.Body = body
+	case res.StatusCode >= 500:
+		return answer{}, fmt.Errorf("%s: %s: %s", path, res.Status, body)
+	}
+	return a, nil
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// The map page in a real browser, over data that the real ingest command made
+// of files, served by the whole program.
+func TestMapPage(t *testing.T) {
+	browser := startBrowser(t)
+	dir := t.TempDir()
+	ingest := buildIngest(t)
+	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
+		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us <i>& "friends"</i>, https://example.org/credits`)
+	ingest("--data", dir, "places", "testdata/browser/places.tsv")
+	ingest("--data", dir, "ip", "testdata/browser/ip.csv")
+	site, _, _ := start(t, "--data", dir)
+
+	// What the fixtures' hostile names must look like on the page.
+	const eastland, sons = `Eastland <b>& "Co"</b>`, "<img src=x onerror=alert(1)> & Sons"
+
+	t.Run("here", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/12", screen{width: 1280, height: 800, density: 1})
+		w.drawn(4)
+		picture := w.picture("desktop-light")
+		sea := w.at(picture, 47, 24)
+		for what, point := range map[string][2]float64{"Westland": {44, 8}, "Eastland": {47, 17}} {
+			if c := w.at(picture, point[0], point[1]); c == sea {
+				t.Errorf("%s has the sea's colour %v", what, c)
+			}
+		}
+		if names := w.texts(".place .name"); !slices.Contains(names, sons) {
+			t.Errorf("names on the map: %q, want one of them to be %q", names, sons)
+		}
+		if credits := w.texts(".credits li"); !slices.Contains(credits, `Us <i>& "friends"</i>, example.org`) {
+			t.Errorf("credits: %q", credits)
+		}
+		if got, want := w.texts(".layers label span"), []string{"Countries", "States", "Places"}; !slices.Equal(got, want) {
+			t.Errorf("layers: %q, want %q", got, want)
+		}
+
+		w.click(46.5, 16)
+		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(eastland))
+		if got := w.texts("#card dl div"); !slices.Equal(got, []string{"Country" + eastland + "qe"}) {
+			t.Errorf("regions on the card: %q", got)
+		}
+		if got := w.texts("#card .places li"); len(got) != 5 || !strings.HasPrefix(got[0], sons) || !strings.Contains(got[0], " km") {
+			t.Errorf("places on the card: %q", got)
+		}
+		w.waitFor(`document.querySelectorAll('#map .pin').length === 1`)
+		if after := w.at(w.picture("desktop-light-here"), 47, 17); after == w.at(picture, 47, 17) {
+			t.Error("the country that was clicked is not highlighted")
+		}
+
+		before := w.hash()
+		evaluate[chromedp.Void](w, `document.querySelector('#card .places button').click()`)
+		w.waitFor(`location.hash !== ` + quote(before) + ` && document.querySelector('#map').ariaBusy === 'false'`)
+
+		w.press("#card .close")
+		w.waitFor(`document.querySelector('#card').hidden && document.querySelectorAll('#map .pin').length === 0`)
+	})
+
+	t.Run("address", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/12", screen{width: 390, height: 844, density: 2, dark: true, touch: true})
+		w.drawn(1)
+		w.picture("phone-dark")
+		w.lookUp("12.0.7.9")
+		w.waitFor(`document.querySelector('#card dl')?.textContent.includes('12.0.0.0/16')`)
+		// Farland lies across ±180°: the map must have flown there, and not around the world to see both halves.
+		w.waitFor(`Math.abs(Math.abs(Number(location.hash.split('/')[2])) - 180) < 3 && Number(location.hash.slice(1).split('/')[0]) >= 4`)
+		w.drawn(1)
+		w.picture("phone-dark-address")
+
+		// The same page says in words what is wrong, without moving. The browser itself logs the status.
+		w.expect("404", "400")
+		at := w.hash()
+		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "nonsense": "IP address, such as"} {
+			w.lookUp(address)
+			w.waitFor(`document.querySelector('#card .problem')?.textContent.includes(` + quote(want) + `)`)
+		}
+		if w.hash() != at {
+			t.Errorf("an address that is nowhere moved the map from %s to %s", at, w.hash())
+		}
+		if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+			t.Errorf("the page is %d pixels wider than the phone", n)
+		}
+	})
+
+	// The layers of one picture come from different tiles: nothing may show where they meet, at any pixel density.
+	for _, density := range []float64{1, 1.25, 1.5} {
+		t.Run(fmt.Sprintf("seams@%v", density), func(t *testing.T) {
+			w := open(t, browser, site+"/#6/45/15", screen{width: 1000, height: 800, density: density})
+			w.drawn(1)
+			w.press(".layers input[value=places]")
+			w.waitFor(`document.querySelectorAll('.place').length === 0`)
+			w.uniform(w.picture(""), "Eastland", 40.7, 11.5, 49.3, 18)
+
+			w.visit(site + "/#6/0/180") // Farland, whose two halves meet at ±180°
+			w.drawn(0)
+			w.uniform(w.picture(""), "Farland", -4.5, 175.5, 4.5, 184.5)
+		})
+	}
+
+	t.Run("layers", func(t *testing.T) {
+		w := open(t, browser, site+"/#6/45/6", screen{width: 1000, height: 700, density: 1})
+		w.drawn(1)
+		both := w.picture("")
+		if w.at(both, 48, 8) == w.at(both, 42, 8) {
+			t.Error("two states have one colour")
+		}
+		w.press(".layers input[value=state]")
+		w.press(".layers input[value=country]")
+		w.settled()
+		if none := w.picture(""); w.at(none, 48, 8) != w.at(none, 45, 11.5) || w.at(none, 48, 8) == w.at(both, 48, 8) {
+			t.Error("layers that are switched off are still drawn")
+		}
+	})
+
+	t.Run("keyboard", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/15", screen{width: 1000, height: 700, density: 1})
+		w.drawn(1)
+		evaluate[chromedp.Void](w, `document.querySelector('#map').focus()`)
+		w.key("\r")
+		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(eastland))
+		w.key("\x1b")
+		w.waitFor(`document.querySelector('#card').hidden`)
+	})
+}
+
+// The page over real countries, places and addresses.
+func TestMapPageOfRealData(t *testing.T) {
+	browser := startBrowser(t)
+	const shared = "../../../shared/data"
+	if _, err := os.Stat(shared); err != nil {
+		t.Skipf("no real data: %v", err)
+	}
+	dir := t.TempDir()
+	ingest := buildIngest(t)
+	countries := someCountries(t, shared+"/natural-earth/110m/ne_110m_admin_0_countries.geojson.gz", "CH", "DE", "FR", "IT", "AT")
+	ingest("--data", dir, "boundaries", "--layer", "country="+countries)
+	ingest("--data", dir, "places", shared+"/geonames/cities15000.zip")
+	ingest("--data", dir, "ip", shared+"/ip/geo-asn-country-ipv4-20231223.csv.gz")
+	site, _, _ := start(t, "--data", dir)
+
+	w := open(t, browser, site+"/#5/47/9", screen{width: 1280, height: 800, density: 1, dark: true})
+	w.drawn(20)
+	w.picture("real-desktop-dark")
+	w.lookUp("193.5.216.1")
+	w.waitFor(`document.querySelector('#card .subtitle')?.textContent === 'Switzerland' && Number(location.hash.slice(1).split('/')[0]) >= 6`)
+	w.drawn(5)
+	w.picture("real-desktop-dark-address")
+	w.click(47.05, 8.3)
+	w.waitFor(`document.querySelector('#card h2')?.textContent === 'Switzerland'`)
+	if near := w.texts("#card .places .place-name"); len(near) != 5 || !slices.Contains(near, "Luzern") {
+		t.Errorf("near Lucerne: %q", near)
+	}
+}
+
+// buildIngest builds the ingest command and returns a function that runs it.
+func buildIngest(t *testing.T) func(args ...string) {
+	t.Helper()
+	command := filepath.Join(t.TempDir(), "ingest")
+	run := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+	}
+	run("go", "build", "-o", command, "quadrille/cmd/ingest")
+	return func(args ...string) {
+		t.Helper()
+		run(command, args...)
+	}
+}
+
+// someCountries writes a file with some of the countries of another, which has
+// one feature per line.
+func someCountries(t *testing.T, file string, codes ...string) string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(unpacked)
+	var features []string
+	for err == nil {
+		var line string
+		line, err = lines.ReadString('\n')
+		for _, code := range codes {
+			if strings.Contains(strings.ReplaceAll(line, `": "`, `":"`), `"ISO_A2_EH":"`+code+`"`) {
+				features = append(features, strings.TrimRight(line, ",\r\n"))
+			}
+		}
+	}
+	if err != io.EOF || len(features) != len(codes) {
+		t.Fatalf("%s: found %d of %d countries: %v", file, len(features), len(codes), err)
+	}
+	out := filepath.Join(t.TempDir(), "ne_110m_admin_0_countries.geojson")
+	if err := os.WriteFile(out, []byte(`{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+"]}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

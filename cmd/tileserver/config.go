@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+const description = `Serve map tiles, regions, places and IP locations from a data directory that
+the ingest command has filled.
+
+Newly published data is taken into service while the server runs, without a
+failed request. Stop it with Ctrl-C or SIGTERM: it finishes what it is doing.
+
+  bin/ingest demo                       # fill ./data once
+  bin/tileserver                        # the map is at http://127.0.0.1:8080
+  curl 'http://127.0.0.1:8080/regions/at?lat=38.5&lon=-98.3'
+  curl 'http://127.0.0.1:8080/places/nearby?lat=48.8566&lon=2.3522'
+  curl http://127.0.0.1:8080/ip/8.8.8.8
+  curl http://127.0.0.1:8080/status     # what is being served
+
+Every flag can also be given as the environment variable shown with it; the
+command line wins.`
+
+// config is the command line.
+type config struct {
+	Data   string `default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
+	Listen string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port."`
+
+	PublicURL    *url.URL `name:"public-url" placeholder:"URL" help:"Address clients reach the server under, such as https://maps.example.org, for the absolute addresses in TileJSON. Without it, each request's Host is used."`
+	TrustedProxy []prefix `placeholder:"CIDR" help:"Proxies whose X-Forwarded-For, -Proto and -Host are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
+	CacheControl string   `default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
+	CORSOrigin   string   `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
+
+	Cache         byteSize `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, half for finished tiles."`
+	MaxConcurrent int      `default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
+
+	RequestTimeout time.Duration `default:"10s" help:"Longest time to spend reading the data for one answer."`
+	ReadTimeout    time.Duration `default:"10s" help:"Longest time a client may take to send a request."`
+	WriteTimeout   time.Duration `default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
+	IdleTimeout    time.Duration `default:"120s" help:"How long an unused connection is kept open."`
+	DrainTimeout   time.Duration `default:"15s" help:"How long to let running requests finish when stopping."`
+
+	AccessLog bool             `help:"Log every request, with the address of its client."`
+	LogFormat string           `enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
+	Version   kong.VersionFlag `env:"-" help:"Print the version and exit."`
+}
+
+// maxHeader bounds the header of a request in bytes, its first line included.
+const maxHeader = 16 << 10
+
+// errDone means that the command line asked for something that has been done,
+// such as its own help.
+var errDone = errors.New("done")
+
+type exit int
+
+// parse reads the command line and the environment.
+func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
+	cfg = &config{}
+	parser, err := kong.New(cfg,
+		kong.Name("tileserver"),
+		kong.Description(description),
+		kong.DefaultEnvars("QUADRILLE"),
+		kong.Vars{"version": version()},
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{NoAppDescFormat: true, WrapUpperBound: 100}),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(exit); !ok {
+				panic(p)
+			}
+			cfg, err = nil, errDone
+		}
+	}()
+	if _, err := parser.Parse(args); err != nil {
+		return nil, fmt.Errorf("%w; run tileserver --help for the flags", err)
+	}
+	return cfg, nil
+}
+
+// Validate is called by the parser.
+func (c *config) Validate() error {
+	switch {
+	case c.MaxConcurrent < 1:
+		return errors.New("--max-concurrent must be at least 1")
+	case c.Cache < 1<<20:
+		return errors.New("--cache must be at least 1MiB")
+	case strings.ContainsAny(c.CacheControl+c.CORSOrigin, "\r\n\x00"):
+		return errors.New("--cache-control and --cors-origin must be one line each")
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"request", c.RequestTimeout}, {"read", c.ReadTimeout}, {"write", c.WriteTimeout}, {"idle", c.IdleTimeout}, {"drain", c.DrainTimeout}} {
+		if d.value <= 0 {
+			return fmt.Errorf("--%s-timeout must be positive, such as 10s", d.name)
+		}
+	}
+	if u := c.PublicURL; u != nil {
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			return errors.New("--public-url must be an absolute http or https address without a query, such as https://maps.example.org")
+		}
+	}
+	return nil
+}
+
+// responseBytes is the share of the cache that finished tiles get.
+func (c *config) responseBytes() int64 { return int64(c.Cache) / 2 }
+
+func (c *config) publicURL() string {
+	if c.PublicURL == nil {
+		return ""
+	}
+	return c.PublicURL.String()
+}
+
+func (c *config) trusted() []netip.Prefix {
+	list := make([]netip.Prefix, len(c.TrustedProxy))
+	for i, p := range c.TrustedProxy {
+		list[i] = netip.Prefix(p)
+	}
+	return list
+}
+
+func (c *config) handler(w io.Writer) slog.Handler {
+	if c.LogFormat == "json" {
+		return slog.NewJSONHandler(w, nil)
+	}
+	return slog.NewTextHandler(w, nil)
+}
+
+// url is where a browser on this machine finds a listener, or what the
+// operator says the world does.
+func (c *config) url(addr net.Addr) string {
+	if c.PublicURL != nil {
+		return c.PublicURL.String()
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// prefix is a network, or one address.
+type prefix netip.Prefix
+
+var _ encoding.TextUnmarshaler = (*prefix)(nil)
+
+func (p *prefix) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		*p = prefix(netip.PrefixFrom(a, a.BitLen()))
+		return nil
+	}
+	n, err := netip.ParsePrefix(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a network; give one like 10.0.0.0/8 or 2001:db8::/32", s)
+	}
+	if n.Addr().Is4In6() {
+		// Client addresses are compared in their IPv4 form.
+		if n.Bits() < 96 {
+			return fmt.Errorf("%q holds more than IPv4 addresses; write it as an IPv4 network", s)
+		}
+		n = netip.PrefixFrom(n.Addr().Unmap(), n.Bits()-96)
+	}
+	*p = prefix(n.Masked())
+	return nil
+}
+
+// byteSize is a number of bytes, with an optional unit.
+type byteSize int64
+
+var _ encoding.TextUnmarshaler = (*byteSize)(nil)
+
+var units = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1 << 10, "kib": 1 << 10, "kb": 1e3,
+	"m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
+	"g": 1 << 30, "gib": 1 << 30, "gb": 1e9,
+	"t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
+}
+
+func (b *byteSize) UnmarshalText(text []byte) error {
+	s := strings.ToLower(strings.TrimSpace(string(text)))
+	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
+	unit, ok := units[strings.TrimSpace(s[len(number):])]
+	v, err := strconv.ParseFloat(number, 64)
+	if v *= unit; !ok || err != nil || !(v >= 0 && v < math.MaxInt64) {
+		return fmt.Errorf("%q is not a size; give one like 256MiB, 2GB or a number of bytes", text)
+	}
+	*b = byteSize(v)
+	return nil
+}
+
+// version names the build: the module's version where it has one, else the
+// revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, dirty := "devel", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && s.Value != "":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	return revision + dirty
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// lazyListener hands out connections whose deadlines are kept lazily.
+//
+// net/http moves a connection's deadlines half a dozen times per request, and
+// each move costs a timer operation: together some 5 % of a small answer. But
+// a deadline nearly always moves later, and then the timer that is already
+// running will do: should it fire, the wanted time is looked at, and either it
+// has come or the timer is started again for what is left. The timeouts are
+// the same.
+type lazyListener struct{ net.Listener }
+
+func (l lazyListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	lc := &lazyConn{Conn: c}
+	lc.read.set, lc.write.set = c.SetReadDeadline, c.SetWriteDeadline
+	return lc, nil
+}
+
+// lazyConn is a connection with lazy deadlines. Its methods may be called
+// concurrently, as net.Conn demands.
+type lazyConn struct {
+	net.Conn
+	read, write lazyDeadline
+}
+
+func (c *lazyConn) Read(p []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(p)
+		if n > 0 || err == nil || !c.read.early(err) {
+			return n, err
+		}
+	}
+}
+
+func (c *lazyConn) Write(p []byte) (written int, err error) {
+	for {
+		n, err := c.Conn.Write(p[written:])
+		if written += n; err == nil || !c.write.early(err) {
+			return written, err
+		}
+	}
+}
+
+func (c *lazyConn) SetReadDeadline(t time.Time) error  { return c.read.want(t) }
+func (c *lazyConn) SetWriteDeadline(t time.Time) error { return c.write.want(t) }
+func (c *lazyConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.read.want(t), c.write.want(t))
+}
+
+// CloseWrite lets net/http end a connection in an orderly way.
+func (c *lazyConn) CloseWrite() error {
+	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return cw.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// lazyDeadline is one direction's deadline.
+type lazyDeadline struct {
+	set func(time.Time) error // of the connection
+
+	mu     sync.Mutex
+	wanted time.Time // as the user of the connection sees it; zero for none
+	timer  time.Time // what the connection has: never later than wanted
+}
+
+// stride is the longest time a timer is set for. A deadline moved nearer by
+// less than that, as from the wait for a request to its header, then finds a
+// timer early enough; and an idle connection wakes up no more often.
+const stride = 10 * time.Second
+
+// want changes the deadline.
+func (d *lazyDeadline) want(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wanted = t
+	switch {
+	case t.IsZero():
+		return nil // the timer, if there is one, fires in vain
+	case t.Before(distantPast):
+		d.timer = t // ends a running call at once
+		return d.set(t)
+	case d.timer.After(distantPast) && !t.Before(d.timer):
+		return nil
+	}
+	return d.start()
+}
+
+// start sets the timer for the wanted time. The lock is held.
+func (d *lazyDeadline) start() error {
+	d.timer = d.wanted
+	if !d.wanted.IsZero() {
+		if soon := time.Now().Add(stride); soon.Before(d.wanted) {
+			d.timer = soon
+		}
+	}
+	return d.set(d.timer)
+}
+
+// distantPast is later than any time that means "at once", and earlier than
+// any other.
+var distantPast = time.Unix(1_000_000, 0)
+
+// early reports whether err is a timeout before the wanted time, and if so has
+// started the timer again.
+func (d *lazyDeadline) early(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.wanted.IsZero() && !time.Now().Before(d.wanted) {
+		return false
+	}
+	return d.start() == nil
+}

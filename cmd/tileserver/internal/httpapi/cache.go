@@ -1,0 +1,252 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// tileKey identifies one finished response. Everything the bytes depend on is
+// in it, so an entry can never be wrong, only unused: a new generation has a
+// new identity and simply stops asking for the old entries.
+type tileKey struct {
+	layers     string // canonical
+	boundaries uint64 // identity of the generation; 0 when it plays no part
+	places     uint64
+	tile       uint64 // packed with its zoom
+	form       form
+	coding     coding
+}
+
+func (k tileKey) spread() uint64 {
+	return k.tile ^ k.boundaries ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16
+}
+
+func (k tileKey) extra() int { return len(k.layers) }
+
+// addressKey identifies the answer for an IP address.
+type addressKey struct {
+	addr       [16]byte
+	generation uint64
+	coding     coding
+}
+
+func (k addressKey) spread() uint64 {
+	return binary.LittleEndian.Uint64(k.addr[:8]) ^ bits.ReverseBytes64(binary.LittleEndian.Uint64(k.addr[8:])) ^ uint64(k.coding)
+}
+
+func (k addressKey) extra() int { return 0 }
+
+// cacheKey is what a responseCache needs of its keys.
+type cacheKey interface {
+	comparable
+	// spread is a number that differs for most keys.
+	spread() uint64
+	// extra is how many bytes the key refers to.
+	extra() int
+}
+
+// finished is a response ready to be written: the body in its final coding
+// and the header values that go with it, as slices that can be put into a
+// header map without being copied. It is shared and never changed.
+type finished struct {
+	body     []byte // nil for an empty tile
+	form     form
+	large    bool     // enough to be compressed for those who take that
+	encoding []string // Content-Encoding, nil for identity
+	length   []string // Content-Length
+	etag     []string // nil for none
+}
+
+const (
+	shardBits  = 4
+	shardCount = 1 << shardBits
+	// entryOverhead is what an entry costs besides its body: keys, header
+	// values, list and map links.
+	entryOverhead = 512
+)
+
+// responseCache keeps finished responses within a number of bytes, and makes
+// sure that each is made only once however many requests want it at the same
+// time. Eviction is SIEVE: an entry is kept if it was used since the hand last
+// passed it. A hit then only sets a flag, under a lock shared with other hits.
+type responseCache[K cacheKey] struct {
+	shards [shardCount]cacheShard[K]
+}
+
+type cacheShard[K cacheKey] struct {
+	mu         sync.RWMutex
+	entries    map[K]*cacheEntry[K]
+	head, tail *cacheEntry[K] // newest, oldest
+	hand       *cacheEntry[K]
+	bytes, max int64
+	flights    map[K]*flight
+	_          [24]byte // keeps neighbouring locks off one cache line
+}
+
+type cacheEntry[K cacheKey] struct {
+	key          K
+	res          *finished
+	size         int64
+	visited      atomic.Bool
+	newer, older *cacheEntry[K]
+}
+
+// flight is a response being made. done is closed once res and err are set.
+type flight struct {
+	done chan struct{}
+	res  *finished
+	err  error
+}
+
+// newResponseCache returns a cache of about the given number of bytes. With 0
+// nothing is kept, but concurrent requests still share their work.
+func newResponseCache[K cacheKey](bytes int64) *responseCache[K] {
+	c := &responseCache[K]{}
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.entries = make(map[K]*cacheEntry[K])
+		s.flights = make(map[K]*flight)
+		s.max = bytes / shardCount
+	}
+	return c
+}
+
+func (c *responseCache[K]) shard(key K) *cacheShard[K] {
+	return &c.shards[key.spread()*0x9E3779B97F4A7C15>>(64-shardBits)]
+}
+
+// get returns the finished response of a key, or nil.
+func (c *responseCache[K]) get(key K) *finished {
+	s := c.shard(key)
+	s.mu.RLock()
+	e := s.entries[key]
+	s.mu.RUnlock()
+	if e == nil {
+		return nil
+	}
+	if !e.visited.Load() {
+		e.visited.Store(true)
+	}
+	return e.res
+}
+
+// errAbandoned answers the requests that waited for one whose handler
+// panicked.
+var errAbandoned = errors.New("the request that was making this response failed")
+
+// do returns the finished response of a key, making it if it is not there.
+// Requests for the same key share one call of build; each stops waiting when
+// its own context ends. Failures are not kept.
+func (c *responseCache[K]) do(ctx context.Context, key K, build func() (*finished, error)) (*finished, error) {
+	s := c.shard(key)
+	s.mu.Lock()
+	if e := s.entries[key]; e != nil {
+		s.mu.Unlock()
+		return e.res, nil
+	}
+	if f := s.flights[key]; f != nil {
+		s.mu.Unlock()
+		select {
+		case <-f.done:
+			return f.res, f.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	f := &flight{done: make(chan struct{}), err: errAbandoned}
+	s.flights[key] = f
+	s.mu.Unlock()
+
+	// The waiters are answered whatever happens, a panic included.
+	defer func() {
+		s.mu.Lock()
+		delete(s.flights, key)
+		if f.err == nil {
+			s.add(key, f.res)
+		}
+		s.mu.Unlock()
+		close(f.done)
+	}()
+	f.res, f.err = build()
+	return f.res, f.err
+}
+
+// put keeps a response that was made without do.
+func (c *responseCache[K]) put(key K, res *finished) {
+	s := c.shard(key)
+	s.mu.Lock()
+	s.add(key, res)
+	s.mu.Unlock()
+}
+
+// add inserts a response and evicts until it fits. The lock is held.
+func (s *cacheShard[K]) add(key K, res *finished) {
+	size := int64(len(res.body)+key.extra()) + entryOverhead
+	if size > s.max || s.entries[key] != nil {
+		return
+	}
+	for s.bytes+size > s.max {
+		s.evict()
+	}
+	e := &cacheEntry[K]{key: key, res: res, size: size, older: s.head}
+	if s.head != nil {
+		s.head.newer = e
+	} else {
+		s.tail = e
+	}
+	s.head = e
+	s.entries[key] = e
+	s.bytes += size
+}
+
+// evict removes one entry. The hand walks from the oldest towards the newest,
+// sparing and unmarking what was used since it last passed.
+func (s *cacheShard[K]) evict() {
+	e := s.hand
+	if e == nil {
+		e = s.tail
+	}
+	for e.visited.Load() {
+		e.visited.Store(false)
+		if e = e.newer; e == nil {
+			e = s.tail
+		}
+	}
+	s.hand = e.newer
+	if e.newer != nil {
+		e.newer.older = e.older
+	} else {
+		s.head = e.older
+	}
+	if e.older != nil {
+		e.older.newer = e.newer
+	} else {
+		s.tail = e.newer
+	}
+	delete(s.entries, e.key)
+	s.bytes -= e.size
+}
+
+// doorkeeper tells what is asked for a second time from what is asked for
+// once: only the former is worth a place in a cache of small, cheap answers.
+// It forgets now and then, which costs no more than a lookup. Its zero value
+// is ready.
+type doorkeeper struct {
+	seen [1 << 14]atomic.Uint32
+}
+
+// admit reports whether the key was seen lately, and remembers it.
+func (d *doorkeeper) admit(spread uint64) bool {
+	h := spread * 0x9E3779B97F4A7C15
+	slot := &d.seen[h>>(64-14)]
+	mark := uint32(h) | 1
+	if slot.Load() == mark {
+		return true
+	}
+	slot.Store(mark)
+	return false
+}

@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"net/http"
+	"strings"
+	"time"
+
+	"quadrille/cellstore/dataset"
+)
+
+// form is the representation of an answer.
+type form uint8
+
+const (
+	formJSON form = iota
+	formGeoJSON
+	formMVT
+	formCount
+)
+
+// contentTypes are ready to be put into a header map.
+var contentTypes = [formCount][]string{
+	formJSON:    {"application/json"},
+	formGeoJSON: {"application/geo+json"},
+	formMVT:     {"application/vnd.mapbox-vector-tile"},
+}
+
+// coding is the content coding agreed with the client.
+type coding uint8
+
+const (
+	identity coding = iota
+	gzipped
+)
+
+var gzipEncoding = []string{"gzip"}
+
+// compressFrom is the size in bytes from which bodies are compressed. Below
+// it the coding's own overhead and the client's work outweigh the saving.
+const compressFrom = 1 << 10
+
+var (
+	varyEncoding       = []string{"Accept-Encoding"}
+	varyAccept         = []string{"Accept"}
+	varyAcceptEncoding = []string{"Accept, Accept-Encoding"}
+)
+
+// accepted is the coding to use for a request: gzip when the client takes it
+// with any weight but zero.
+func accepted(r *http.Request) coding {
+	values := r.Header["Accept-Encoding"]
+	if len(values) == 1 && (values[0] == "gzip" || values[0] == "gzip, deflate, br" || values[0] == "gzip, deflate, br, zstd") {
+		return gzipped // what clients and browsers really send
+	}
+	star := identity
+	for _, v := range values {
+		for len(v) > 0 {
+			var item string
+			item, v, _ = strings.Cut(v, ",")
+			name, params, _ := strings.Cut(item, ";")
+			name = strings.TrimSpace(name)
+			c := gzipped
+			if weight(params) <= 0 {
+				c = identity
+			}
+			switch {
+			case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
+				return c
+			case name == "*":
+				star = c
+			}
+		}
+	}
+	return star
+}
+
+// weight is the value of q among the parameters of an Accept item, 1 when it
+// has none or one that is no number.
+func weight(params string) float64 {
+	for len(params) > 0 {
+		var p string
+		p, params, _ = strings.Cut(params, ";")
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			if q, ok := decimal(strings.TrimSpace(value)); ok {
+				return q
+			}
+		}
+	}
+	return 1
+}
+
+// hash is an FNV-1a hash over everything an answer depends on. Its value must
+// be the same in every process, since clients and caches keep the tags made
+// from it.
+type hash uint64
+
+const hashStart hash = 14695981039346656037
+
+func (h hash) bytes(s string) hash {
+	for i := 0; i < len(s); i++ {
+		h = (h ^ hash(s[i])) * 1099511628211
+	}
+	return (h ^ 0xFF) * 1099511628211 // so that "ab","c" differs from "a","bc"
+}
+
+// number mixes in eight bytes at once, by the finaliser of splitmix64.
+func (h hash) number(v uint64) hash {
+	x := uint64(h) ^ v
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return hash(x^x>>31)*1099511628211 + 1
+}
+
+// tag is an entity tag, quotes included.
+type tag [18]byte
+
+func (h hash) tag() (t tag) {
+	const digits = "0123456789abcdef"
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(h))
+	t[0], t[17] = '"', '"'
+	for i, c := range b {
+		t[1+2*i], t[2+2*i] = digits[c>>4], digits[c&15]
+	}
+	return t
+}
+
+// matches reports whether the request already has the representation with
+// this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
+// between us and the client may have weakened the tag. "*" stands for any
+// representation there is, so it matches only when exists is true: the caller
+// knows, without a read, that there is one.
+func matches(r *http.Request, t *tag, exists bool) bool {
+	for _, v := range r.Header["If-None-Match"] {
+		for len(v) > 0 {
+			var item string
+			item, v, _ = strings.Cut(v, ",")
+			item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
+			if item == string(t[:]) || exists && item == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// identityOf is a number that is equal for equal generations and different
+// for different ones, even when a data directory was made anew and counts
+// from one again. It is never 0.
+func identityOf(m *dataset.Manifest) uint64 {
+	if m == nil {
+		return 0
+	}
+	return generationID(m.Generation, m.Built)
+}
+
+func generationID(generation uint64, built time.Time) uint64 {
+	return uint64(hashStart.number(generation).number(uint64(built.UnixNano()))) | 1
+}

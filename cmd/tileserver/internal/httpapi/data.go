@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Boundaries is what the handlers ask of a generation of boundaries.
+// *tiles.Reader answers it.
+type Boundaries interface {
+	Types() []tiles.TypeMeta
+	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
+	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
+}
+
+// Places is what the handlers ask of a generation of places. *places.Finder
+// answers it.
+type Places interface {
+	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Place(ctx context.Context, id uint32) ([]byte, error)
+	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
+	TilePlaces(ctx context.Context, t quadkey.Tile, fn places.PlaceFunc) error
+}
+
+// Addresses is what the handlers ask of a generation of IP ranges.
+// *ipgeo.Reader answers it.
+type Addresses interface {
+	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
+}
+
+// Names of the data sets, as ingest publishes them.
+const (
+	BoundariesDataset = "boundaries"
+	PlacesDataset     = "places"
+	AddressesDataset  = "ip"
+)
+
+// OpenBoundaries makes the reader of a generation of boundaries; the two below
+// do the same for theirs. They are for dataset.NewLive.
+func OpenBoundaries(g *dataset.Generation) (Boundaries, error) {
+	meta, err := metaOf[tiles.Meta](g, tiles.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return tiles.Open(context.Background(), g.Store, meta)
+}
+
+// OpenPlaces makes the reader of a generation of places.
+func OpenPlaces(g *dataset.Generation) (Places, error) {
+	meta, err := metaOf[places.Meta](g, places.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return places.Open(context.Background(), g.Store, meta)
+}
+
+// OpenAddresses makes the reader of a generation of IP ranges.
+func OpenAddresses(g *dataset.Generation) (Addresses, error) {
+	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
+	if err != nil {
+		return nil, err
+	}
+	return ipgeo.Open(context.Background(), g.Store, meta)
+}
+
+// metaOf takes what a domain package wants back out of a manifest.
+func metaOf[M any](g *dataset.Generation, newest int) (meta M, err error) {
+	if err := g.Manifest.CheckSchema(newest); err != nil {
+		return meta, err
+	}
+	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
+		return meta, fmt.Errorf("the manifest's meta cannot be read, ingest the data again: %w", err)
+	}
+	return meta, nil
+}

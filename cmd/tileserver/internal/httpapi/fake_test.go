@@ -1,0 +1,320 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// The fakes below answer from what a test puts into them. Their catalogue is
+// real, so that generations come and go as they do in service.
+
+// stubStore stands for the store of a generation, which no fake reads.
+type stubStore struct{ cellstore.Store }
+
+func (stubStore) Close() error { return nil }
+
+// fixture is a service over fakes.
+type fixture struct {
+	t       testing.TB
+	catalog *dataset.Catalog
+	cfg     Config
+	handler http.Handler
+
+	bounds fakeBoundaries
+	places fakePlaces
+	ips    fakeAddresses
+}
+
+// built is the date of every generation of a test.
+var built = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// newFixture serves the data sets named; change adapts the configuration.
+func newFixture(t testing.TB, change func(*Config), published ...string) *fixture {
+	t.Helper()
+	f := &fixture{t: t}
+	var err error
+	f.catalog, err = dataset.Open(t.TempDir(), func(string, bool) (cellstore.Store, error) { return stubStore{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.bounds.types = []tiles.TypeMeta{
+		{Name: "country", Byte: 1, Regions: 3, Bounds: [4]float64{-180, -90, 180, 83.6}, MaxZoom: 13, Fields: map[string]string{"id": "String", "name": "String"}},
+		{Name: "state", Byte: 2, Regions: 2, Bounds: [4]float64{-125, 24, -66, 50}, MinZoom: 1, MaxZoom: 13, Fields: map[string]string{"id": "String"}},
+	}
+	f.cfg = Config{
+		Boundaries: dataset.NewLive(f.catalog, BoundariesDataset, func(g *dataset.Generation) (Boundaries, error) {
+			return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
+		}),
+		Places: dataset.NewLive(f.catalog, PlacesDataset, func(g *dataset.Generation) (Places, error) {
+			return &boundPlaces{&f.places, g.Manifest.Generation}, nil
+		}),
+		Addresses: dataset.NewLive(f.catalog, AddressesDataset, func(g *dataset.Generation) (Addresses, error) { return &f.ips, nil }),
+		Version:   "v1.2.3-test", ResponseCacheBytes: 1 << 20,
+	}
+	if change != nil {
+		change(&f.cfg)
+	}
+	t.Cleanup(func() {
+		for _, err := range []error{f.cfg.Boundaries.Close(), f.cfg.Places.Close(), f.cfg.Addresses.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, name := range published {
+		f.publish(name)
+	}
+	f.poll()
+	f.handler = New(f.cfg)
+	return f
+}
+
+// all names every data set.
+var all = []string{BoundariesDataset, PlacesDataset, AddressesDataset}
+
+// publish makes a new generation current; poll takes it into service.
+func (f *fixture) publish(name string) {
+	f.t.Helper()
+	b, err := f.catalog.Begin(context.Background(), name)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	m := dataset.Manifest{
+		SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 7}, Meta: json.RawMessage(`{}`),
+		Sources: []dataset.Source{{Name: name + " source", License: "CC0-1.0", Attribution: "© <" + name + "> people"}},
+	}
+	if name == PlacesDataset {
+		m.Bounds = []float64{-10, 35, 30, 60}
+	}
+	if _, err := b.Publish(context.Background(), m); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) poll() {
+	f.t.Helper()
+	for _, err := range []error{
+		f.cfg.Boundaries.Poll(context.Background()), f.cfg.Places.Poll(context.Background()), f.cfg.Addresses.Poll(context.Background()),
+	} {
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// get sends a GET with headers given as name, value, ….
+func (f *fixture) get(path string, headers ...string) *http.Response {
+	return f.do(http.MethodGet, path, headers...)
+}
+
+func (f *fixture) do(method, path string, headers ...string) *http.Response {
+	f.t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	r.RemoteAddr = "198.51.100.7:4000"
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t testing.TB, res *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// wantProblem checks that a response is a problem of the given kind and
+// returns it.
+func wantProblem(t testing.TB, res *http.Response, status int, typ string) problem {
+	t.Helper()
+	text := body(t, res)
+	if res.StatusCode != status {
+		t.Fatalf("status %d, want %d: %s", res.StatusCode, status, text)
+	}
+	if ct := res.Header.Get("Content-Type"); ct != problemType {
+		t.Fatalf("content type %q, want %q: %s", ct, problemType, text)
+	}
+	var p problem
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if p.Type != typ || p.Status != status || p.Title == "" || !strings.HasSuffix(p.Detail, ".") {
+		t.Fatalf("problem %+v, want type %s, status %d, a title and a sentence", p, typ, status)
+	}
+	return p
+}
+
+type fakeBoundaries struct {
+	types []tiles.TypeMeta
+	// tile makes the body of a tile; nil makes one of the tile's address.
+	tile  func(ctx context.Context, generation uint64, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	at    []tiles.Region
+	err   error
+	reads atomic.Int64
+}
+
+// boundBoundaries is the fake as one generation sees it.
+type boundBoundaries struct {
+	*fakeBoundaries
+	generation uint64
+}
+
+func (f *boundBoundaries) Types() []tiles.TypeMeta { return f.types }
+
+func (f *boundBoundaries) append(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector, format string) ([]byte, error) {
+	f.reads.Add(1)
+	if f.err != nil {
+		return dst, f.err
+	}
+	if f.tile != nil {
+		b, err := f.tile(ctx, f.generation, t, layers)
+		return append(dst, b...), err
+	}
+	return append(dst, format...), nil
+}
+
+func (f *boundBoundaries) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error) {
+	return f.append(ctx, dst, t, layers, fmt.Sprintf("mvt %s %v", t, layers))
+}
+
+func (f *boundBoundaries) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error) {
+	return f.append(ctx, dst, t, layers, fmt.Sprintf(`{"type":"Feature","id":"%s %v","geometry":null,"properties":{}}`, t, layers))
+}
+
+func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...string) ([]tiles.Region, error) {
+	f.reads.Add(1)
+	if f.err != nil {
+		return nil, f.err
+	}
+	var found []tiles.Region
+	for _, r := range f.at {
+		if len(types) == 0 || slices.Contains(types, r.Type) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry bool) ([]byte, error) {
+	f.reads.Add(1)
+	if f.err != nil {
+		return nil, f.err
+	}
+	if !slices.ContainsFunc(f.types, func(t tiles.TypeMeta) bool { return t.Name == typ }) {
+		return nil, fmt.Errorf("secret path: %w", tiles.ErrUnknownType)
+	}
+	if len(id) != 2 {
+		return nil, fmt.Errorf("secret path: %w", tiles.ErrNotFound)
+	}
+	g := ""
+	if geometry {
+		g = `,"geometry":{"type":"Point","coordinates":[1,2]}`
+	}
+	return fmt.Appendf(nil, `{"type":%q,"id":%q%s}`, typ, id, g), nil
+}
+
+type fakePlaces struct {
+	hits  []places.Hit
+	next  string
+	query places.NearbyQuery // the last
+	tile  []fakePlace
+	err   error
+	reads atomic.Int64
+}
+
+type fakePlace struct {
+	id         uint32
+	lon, lat   float64
+	name, code string
+	population int64
+}
+
+type boundPlaces struct {
+	*fakePlaces
+	generation uint64
+}
+
+func (f *boundPlaces) Nearby(_ context.Context, q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
+	f.reads.Add(1)
+	f.query = q
+	return append(dst, f.hits...), f.next, f.err
+}
+
+func (f *boundPlaces) Place(_ context.Context, id uint32) ([]byte, error) {
+	f.reads.Add(1)
+	if f.err != nil {
+		return nil, f.err
+	}
+	if id != 2988507 {
+		return nil, places.ErrNotFound
+	}
+	return []byte(`{"id":2988507,"name":"Paris"}`), nil
+}
+
+func (f *boundPlaces) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
+	f.reads.Add(1)
+	for i, p := range f.tile {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = fmt.Appendf(dst, `{"type":"Feature","id":%d,"geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{}}`, p.id, p.lon, p.lat)
+	}
+	return dst, f.err
+}
+
+func (f *boundPlaces) TilePlaces(_ context.Context, _ quadkey.Tile, fn places.PlaceFunc) error {
+	f.reads.Add(1)
+	for _, p := range f.tile {
+		if err := fn(p.id, p.lon, p.lat, p.name, p.code, p.population); err != nil {
+			return err
+		}
+	}
+	return f.err
+}
+
+type fakeAddresses struct {
+	err   error
+	reads atomic.Int64
+}
+
+func (f *fakeAddresses) Lookup(_ context.Context, addr netip.Addr, res *ipgeo.Result) error {
+	f.reads.Add(1)
+	res.Addr = addr.Unmap()
+	switch {
+	case f.err != nil:
+		return f.err
+	case addr.Is6() && !addr.Is4In6():
+		return ipgeo.ErrNotFound
+	}
+	if b, ok := ipgeo.Special(addr.Unmap()); ok && !b.Global && b.Name != "Documentation (TEST-NET-2)" {
+		return &ipgeo.ReservedError{Block: b}
+	}
+	res.JSON = []byte(`"country":{"iso_code":"NL"},"traits":{"network":"1.2.0.0/16"}`)
+	return nil
+}

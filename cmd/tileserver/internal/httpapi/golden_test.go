@@ -1,0 +1,181 @@
+package httpapi
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/places"
+	"quadrille/tiles"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// TestGolden pins whole answers, headers included: clients rely on them. One
+// file of testdata per family of endpoints.
+func TestGolden(t *testing.T) {
+	for _, family := range []struct {
+		name     string
+		requests []string // path and headers, separated by " | "
+	}{
+		{"tile", []string{
+			"/tiles/country/3/4/2.mvt",
+			"/tiles/country/3/4/2.pbf",
+			"/tiles/state,country:us,country:fr,country:us/3/4/2.geojson",
+			"/tiles/state%2Ccountry%3Aus/3/4/2.geojson",
+			"/tiles/places/0/0/0.geojson",
+			"/tiles/all/22/4194303/4194303.geojson",
+			"HEAD /tiles/country/3/4/2.mvt",
+		}},
+		{"tilejson", []string{
+			"/tiles/all.json",
+			"/tiles/places.json | X-Forwarded-Host: evil.example",
+			"/tiles/country:us,state.json | Host: [2001:db8::1]:8080",
+		}},
+		{"region", []string{
+			"/regions/at?lat=38.5&lon=-98.3",
+			"/regions/at?lat=38.5&lon=-98.3&types=state",
+			"/regions/at?lat=-90&lon=180&types=country",
+			"/regions/country/us",
+			"/regions/country/us?geometry=true",
+			"HEAD /regions/country/us",
+		}},
+		{"place", []string{
+			"/places/nearby?lat=48.8566&lon=2.3522",
+			"/places/nearby?lat=48.8566&lon=2.3522&format=geojson",
+			"/places/nearby?lat=48.8566&lon=2.3522 | Accept: application/geo+json",
+			"/places/2988507",
+		}},
+		{"ip", []string{
+			"/ip/1.2.3.4",
+			"/ip/::ffff:1.2.3.4",
+			"/ip/me",
+			"/ip/me | X-Forwarded-For: 10.0.0.1",
+		}},
+		{"ops", []string{
+			"/healthz",
+			"/readyz",
+			"/status",
+			"OPTIONS /tiles/country/3/4/2.mvt | Origin: https://a.example | Access-Control-Request-Method: GET",
+			"OPTIONS /nowhere",
+			"/",
+			"/favicon.ico",
+		}},
+		{"problem", []string{
+			"/nowhere",
+			"POST /ip/me",
+			"DELETE /",
+			"/tiles/country/23/0/0.mvt",
+			"/tiles/country/3/8/0.mvt",
+			"/tiles/country/3/0/-1.mvt",
+			"/tiles/country/3/x/0.mvt",
+			"/tiles/country/3/0/0.png",
+			"/tiles/county/3/0/0.mvt",
+			"/tiles/country:zzz/3/0/0.mvt",
+			"/tiles/county.json",
+			"/tiles/country.xml",
+			"/tiles/all.json | Host: a\"b",
+			"/regions/at?lat=38.5",
+			"/regions/at?lat=NaN&lon=1",
+			"/regions/at?lat=1&lon=1&types=planet",
+			"/regions/at?lat=1&lon=1&types=",
+			"/regions/country/zzz",
+			"/regions/planet/us",
+			"/regions/country/us?geometry=maybe",
+			"/places/nearby?lat=1&lon=1&limit=0",
+			"/places/1",
+			"/places/x",
+			"/ip/1.2.3",
+			"/ip/2606:4700::1111",
+			"/ip/10.1.2.3",
+		}},
+	} {
+		t.Run(family.name, func(t *testing.T) {
+			f := newFixture(t, nil, all...)
+			f.bounds.at = []tiles.Region{
+				{Type: "country", ID: "us", Name: `The "States" <b>&`},
+				{Type: "state", ID: "us-ks", Name: "Kansas"},
+				{Type: "state", ID: "nameless"},
+			}
+			f.places.hits = []places.Hit{
+				{ID: 2988507, Lat: 48.85341, Lon: 2.3488, DistanceM: 432.06, JSON: []byte(`"id":2988507,"name":"Paris","lat":48.85341,"lon":2.3488`)},
+				{ID: 3, Lat: -1, Lon: 1e-7, DistanceM: 0, JSON: []byte(`"id":3,"name":"Ω"`)},
+			}
+			f.places.next = "QUJD"
+			f.places.tile = []fakePlace{{id: 7, lon: 2.35, lat: 48.85, name: "P", code: "PPL", population: 5}}
+			var out bytes.Buffer
+			for _, line := range family.requests {
+				parts := strings.Split(line, " | ")
+				method, path := http.MethodGet, parts[0]
+				if m, p, ok := strings.Cut(path, " "); ok {
+					method, path = m, p
+				}
+				var headers []string
+				for _, h := range parts[1:] {
+					name, value, _ := strings.Cut(h, ": ")
+					headers = append(headers, name, value)
+				}
+				dump(&out, line, f.do(method, path, headers...))
+			}
+			golden(t, family.name, out.Bytes())
+		})
+	}
+}
+
+var since = regexp.MustCompile(`"since":"[^"]*"`)
+
+// dump writes a response as text that is easy to compare.
+func dump(out *bytes.Buffer, request string, res *http.Response) {
+	fmt.Fprintf(out, "> %s\n%d\n", request, res.StatusCode)
+	var names []string
+	for name := range res.Header {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		value := strings.Join(res.Header[name], " + ")
+		if name == "Etag" && len(value) == len(tag{}) {
+			value = "(a tag)"
+		}
+		fmt.Fprintf(out, "%s: %s\n", name, value)
+	}
+	var b bytes.Buffer
+	_, _ = b.ReadFrom(res.Body)
+	text := since.ReplaceAllString(strings.TrimRight(b.String(), "\n"), `"since":"…"`)
+	fmt.Fprintf(out, "\n%s\n\n", text)
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: run go test with -update to write it", err)
+	}
+	if bytes.Equal(got, want) {
+		return
+	}
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			t.Fatalf("%s:%d\n got %s\nwant %s", path, i+1, g[i], w[i])
+		}
+	}
+	t.Fatalf("%s has %d lines, want %d", path, len(g), len(w))
+}

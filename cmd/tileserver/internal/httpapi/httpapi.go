@@ -1,0 +1,253 @@
+// Package httpapi is the HTTP face of the tile server: it turns requests into
+// calls of the domain packages and their answers into responses.
+//
+// There is one file per family of endpoints. What they share: view.go pins the
+// generations a request reads, params.go reads parameters strictly, status.go
+// is the only table from errors to statuses, condition.go decides on
+// representation and revalidation, cache.go keeps finished tiles, and reply.go
+// writes.
+//
+// A request pins the live generation of each data set it reads for as long as
+// it runs, so an answer never mixes two. Its entity tag is made of the
+// identities of those generations and of the request itself, which is why 304
+// costs no read.
+package httpapi
+
+import (
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+)
+
+// Config says what a handler serves and how. A data set left nil answers as
+// one that is not published; other zero fields mean the defaults named.
+type Config struct {
+	Boundaries *dataset.Live[Boundaries]
+	Places     *dataset.Live[Places]
+	Addresses  *dataset.Live[Addresses]
+
+	// Version is reported by /status and is part of every entity tag, since
+	// another version may write other bytes.
+	Version string
+
+	// Page holds the built map page with index.html at its root; nil serves a
+	// page that says how to build it.
+	Page fs.FS
+
+	// PublicURL is the absolute URL the server is reached under, without a
+	// final slash. Empty means what each request says.
+	PublicURL string
+	// TrustedProxies are the peers whose forwarding headers are believed.
+	TrustedProxies []netip.Prefix
+
+	// CacheControl is the header of everything that depends only on the
+	// address and the published data. "public, max-age=300".
+	CacheControl string
+	// CORSOrigin is the web origin whose pages may read the answers, "none"
+	// for no such header. "*", every origin.
+	CORSOrigin string
+	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth
+	// of it, of answers for addresses. 0 keeps none.
+	ResponseCacheBytes int64
+
+	// MaxConcurrent is how many requests may run at once; more are answered
+	// 503 with Retry-After. 512.
+	MaxConcurrent int
+	// RequestTimeout bounds the reads of one request. 10 s.
+	RequestTimeout time.Duration
+
+	// Log receives failures. Nothing is logged when it is nil.
+	Log *slog.Logger
+	// AccessLog receives a record per request. Nil logs none.
+	AccessLog *slog.Logger
+}
+
+// maxRequestBody is the largest body a request may announce, in bytes. No
+// endpoint reads one.
+const maxRequestBody = 64 << 10
+
+// server is the state shared by all handlers. Everything in it may be used by
+// any number of requests at once.
+type server struct {
+	boundaries *dataset.Live[Boundaries]
+	places     *dataset.Live[Places]
+	addresses  *dataset.Live[Addresses]
+
+	version      string
+	tagStart     hash // version, mixed into every tag
+	publicURL    string
+	trusted      []netip.Prefix
+	cacheControl []string
+	origin       []string // Access-Control-Allow-Origin, nil for none
+
+	responses *responseCache[tileKey]
+	answers   *responseCache[addressKey]
+	repeated  doorkeeper // addresses asked for more than once
+	layerSets layerCache
+	page      *page
+	ipSources atomic.Pointer[sources]
+
+	running    atomic.Int64
+	maxRunning int64
+	timeout    time.Duration
+
+	log, access *slog.Logger
+}
+
+// New returns the handler of the whole service. It does not close the data
+// sets of the configuration.
+func New(cfg Config) http.Handler {
+	s := &server{
+		boundaries:   cfg.Boundaries,
+		places:       cfg.Places,
+		addresses:    cfg.Addresses,
+		version:      cfg.Version,
+		tagStart:     hashStart.bytes(cfg.Version),
+		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
+		trusted:      cfg.TrustedProxies,
+		cacheControl: []string{"public, max-age=300"},
+		origin:       []string{"*"},
+		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - cfg.ResponseCacheBytes/8),
+		answers:      newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
+		page:         newPage(cfg.Page),
+		maxRunning:   512,
+		timeout:      10 * time.Second,
+		log:          cfg.Log,
+		access:       cfg.AccessLog,
+	}
+	if cfg.CacheControl != "" {
+		s.cacheControl = []string{cfg.CacheControl}
+	}
+	switch cfg.CORSOrigin {
+	case "":
+	case "none":
+		s.origin = nil
+	default:
+		s.origin = []string{cfg.CORSOrigin}
+	}
+	if cfg.MaxConcurrent > 0 {
+		s.maxRunning = int64(cfg.MaxConcurrent)
+	}
+	if cfg.RequestTimeout > 0 {
+		s.timeout = cfg.RequestTimeout
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
+	// The framework's default believes any client's X-Forwarded-For. Handlers
+	// use clientAddr; this keeps RealIP from ever disagreeing with it.
+	e.IPExtractor = func(r *http.Request) string { return s.clientAddr(r).String() }
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		s.fail(err, c)
+		s.logAccess(c, time.Time{})
+	}
+	s.routes(e)
+	return e
+}
+
+// routes is the table of endpoints.
+func (s *server) routes(e *echo.Echo) {
+	get := func(path string, h echo.HandlerFunc) {
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+	get("/tiles/:layers/:z/:x/:file", s.guard(s.getTile))
+	get("/tiles/:file", s.guard(s.getTileJSON))
+	get("/regions/at", s.guard(s.getRegionsAt))
+	get("/regions/:type/:id", s.guard(s.getRegion))
+	get("/places/nearby", s.guard(s.getNearby))
+	get("/places/:id", s.guard(s.getPlace))
+	get("/ip/me", s.guard(s.getOwnAddress))
+	get("/ip/:addr", s.guard(s.getAddress))
+	// Operations stay reachable when the service is at its limit: that is
+	// when they are needed.
+	get("/healthz", s.unlimited(s.getHealth))
+	get("/readyz", s.unlimited(s.getReady))
+	get("/status", s.unlimited(s.getStatus))
+	get("/*", s.guard(s.getPage))
+	e.OPTIONS("/*", s.unlimited(s.preflight))
+}
+
+// guard bounds the number of requests that run at once, and does what
+// unlimited does.
+func (s *server) guard(h echo.HandlerFunc) echo.HandlerFunc {
+	return s.unlimited(func(c echo.Context) error {
+		if s.running.Add(1) > s.maxRunning {
+			s.running.Add(-1)
+			return errBusy
+		}
+		defer s.running.Add(-1)
+		return h(c)
+	})
+}
+
+// unlimited turns errors and panics of a handler into problem responses and
+// writes the access log.
+func (s *server) unlimited(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		var start time.Time
+		if s.access != nil {
+			start = time.Now()
+		}
+		s.run(h, c)
+		if s.access != nil {
+			s.logAccess(c, start)
+		}
+		return nil
+	}
+}
+
+func (s *server) run(h echo.HandlerFunc, c echo.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		s.log.Error("handler panicked", "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
+		if c.Response().Committed {
+			// Part of the answer is out. Cutting the connection is the only
+			// way left to say that it is not whole.
+			panic(http.ErrAbortHandler)
+		}
+		s.fail(errPanic, c)
+	}()
+	if c.Request().ContentLength > maxRequestBody {
+		s.fail(errBodyTooLarge, c)
+		return
+	}
+	if err := h(c); err != nil {
+		s.fail(err, c)
+	}
+}
+
+// preflight answers the question browsers ask before a cross-origin request
+// with headers of its own. Everything here is public and read-only.
+func (s *server) preflight(c echo.Context) error {
+	h := c.Response().Header()
+	if s.origin != nil {
+		h["Access-Control-Allow-Origin"] = s.origin
+		h["Access-Control-Allow-Methods"] = []string{"GET, HEAD, OPTIONS"}
+		h["Access-Control-Allow-Headers"] = []string{"*"}
+		h["Access-Control-Max-Age"] = []string{"86400"}
+	}
+	h["Allow"] = []string{"GET, HEAD, OPTIONS"}
+	c.Response().WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,185 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"quadrille/tiles"
+)
+
+// allLayers and placesLayer are the layer names that are not region types.
+const (
+	allLayers   = "all"
+	placesLayer = "places"
+)
+
+// layerSet is a list of layers that has been checked against the generations
+// it is for.
+type layerSet struct {
+	// canonical is the same for every spelling of the same set: types in
+	// their published order, regions of a type by id, places last.
+	canonical string
+	hash      hash // of canonical
+	selectors []tiles.Selector
+	types     []string // the region types in selectors, each once
+	places    bool
+}
+
+// Limits of a list of layers: bytes of its spelling, and entries in it.
+const (
+	maxLayersText = 1024
+	maxLayers     = 64
+)
+
+// resolveLayers returns the set that a list of layers names, from memory when
+// it has been asked for before.
+func (s *server) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+	key := layerKey{list: list, boundaries: v.boundaries.id, places: v.places.id & 1}
+	if set := s.layerSets.get(key); set != nil {
+		return set, nil
+	}
+	set, err := s.parseLayers(ctx, v, list)
+	if err != nil {
+		return nil, err
+	}
+	key.list = strings.Clone(list) // a part of the request's path otherwise
+	s.layerSets.put(key, set)
+	return set, nil
+}
+
+func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+	if len(list) > maxLayersText {
+		return nil, refuse(errParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
+	}
+	names := strings.Split(list, ",")
+	if len(names) > maxLayers {
+		return nil, refuse(errParameter, "layers", "Ask for at most 64 layers at once.")
+	}
+	set := &layerSet{}
+	whole := map[string]bool{}
+	regions := map[string][]string{}
+	for _, name := range names {
+		switch name {
+		case placesLayer:
+			if _, err := v.places.get(); err != nil {
+				return nil, err
+			}
+			set.places = true
+		case allLayers:
+			// A data set that is not published is left out; one that cannot
+			// be read must not be passed over in silence.
+			b, berr := v.boundaries.get()
+			_, perr := v.places.get()
+			for _, err := range []error{berr, perr} {
+				if err != nil && !errors.Is(err, errDatasetMissing) {
+					return nil, err
+				}
+			}
+			if berr != nil && perr != nil {
+				return nil, berr
+			}
+			if berr == nil {
+				for _, t := range b.Types() {
+					whole[t.Name] = true
+				}
+			}
+			set.places = set.places || perr == nil
+		default:
+			b, err := v.boundaries.get()
+			if err != nil {
+				return nil, err
+			}
+			typ, id, one := strings.Cut(name, ":")
+			if !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ }) {
+				return nil, unknownLayer(b)
+			}
+			if !one {
+				whole[typ] = true
+				continue
+			}
+			if _, err := b.Region(ctx, typ, id, false); err != nil {
+				return nil, err
+			}
+			regions[typ] = append(regions[typ], id)
+		}
+	}
+
+	var canonical []string
+	if len(whole)+len(regions) > 0 {
+		b, err := v.boundaries.get()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range b.Types() {
+			if whole[t.Name] {
+				set.types = append(set.types, t.Name)
+				set.selectors = append(set.selectors, tiles.Selector{Type: t.Name})
+				canonical = append(canonical, t.Name)
+				continue
+			}
+			ids := regions[t.Name]
+			if len(ids) == 0 {
+				continue
+			}
+			set.types = append(set.types, t.Name)
+			slices.Sort(ids)
+			for _, id := range slices.Compact(ids) {
+				set.selectors = append(set.selectors, tiles.Selector{Type: t.Name, ID: strings.Clone(id)})
+				canonical = append(canonical, t.Name+":"+id)
+			}
+		}
+	}
+	if set.places {
+		canonical = append(canonical, placesLayer)
+	}
+	set.canonical = strings.Join(canonical, ",")
+	set.hash = hashStart.bytes(set.canonical)
+	return set, nil
+}
+
+// unknownLayer says which layers there are.
+func unknownLayer(b Boundaries) error {
+	names := make([]string, 0, len(b.Types())+2)
+	for _, t := range b.Types() {
+		names = append(names, t.Name)
+	}
+	names = append(names, placesLayer, allLayers)
+	return refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
+		"; add :id to a type for a single region.")
+}
+
+// layerKey is what the meaning of a list of layers depends on.
+type layerKey struct {
+	list       string
+	boundaries uint64
+	places     uint64 // whether places are published, which "all" depends on
+}
+
+// layerCache remembers resolved lists. Its zero value is ready.
+type layerCache struct {
+	mu   sync.RWMutex
+	sets map[layerKey]*layerSet
+}
+
+// maxLayerSets bounds the cache; starting over when it is full is cheap,
+// for a set is quickly resolved again.
+const maxLayerSets = 4096
+
+func (c *layerCache) get(k layerKey) *layerSet {
+	c.mu.RLock()
+	set := c.sets[k]
+	c.mu.RUnlock()
+	return set
+}
+
+func (c *layerCache) put(k layerKey, set *layerSet) {
+	c.mu.Lock()
+	if c.sets == nil || len(c.sets) >= maxLayerSets {
+		c.sets = make(map[layerKey]*layerSet)
+	}
+	c.sets[k] = set
+	c.mu.Unlock()
+}

@@ -1,0 +1,273 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore"
+	"quadrille/places"
+)
+
+// Every parameter that cannot be used is refused by name.
+func TestBadParameters(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	const point = "/places/nearby?lat=1&lon=2"
+	for _, tt := range []struct{ path, parameter string }{
+		{"/regions/at", "lat"},
+		{"/regions/at?lon=1", "lat"},
+		{"/regions/at?lat=1", "lon"},
+		{"/regions/at?lat=&lon=1", "lat"},
+		{"/regions/at?lat=NaN&lon=1", "lat"},
+		{"/regions/at?lat=nan&lon=1", "lat"},
+		{"/regions/at?lat=Inf&lon=1", "lat"},
+		{"/regions/at?lat=-Infinity&lon=1", "lat"},
+		{"/regions/at?lat=1e999&lon=1", "lat"},
+		{"/regions/at?lat=90.0000001&lon=1", "lat"},
+		{"/regions/at?lat=-91&lon=1", "lat"},
+		{"/regions/at?lat=0x1p3&lon=1", "lat"},
+		{"/regions/at?lat=1_0&lon=1", "lat"},
+		{"/regions/at?lat=1,5&lon=1", "lat"},
+		{"/regions/at?lat=48°N&lon=1", "lat"},
+		{"/regions/at?lat=%2048&lon=1", "lat"},
+		{"/regions/at?lat=%00&lon=1", "lat"},
+		{"/regions/at?lat=1&lat=2&lon=1", "lat"},
+		{"/regions/at?lat=" + strings.Repeat("1", 100) + "&lon=1", "lat"},
+		{"/regions/at?lat=1&lon=180.1", "lon"},
+		{"/regions/at?lat=1&lon=-180.1", "lon"},
+		{"/regions/at?lat=1&lon=NaN", "lon"},
+		{"/regions/at?lat=1&lon=1&lon=1", "lon"},
+		{"/regions/at?lat=1&lon=1&types=a&types=b", "types"},
+		{"/regions/at?lat=1&lon=1&types=", "types"},
+		{"/regions/at?lat=1&lon=1&types=" + strings.Repeat("a,", 100), "types"},
+		{"/regions/at?lat=%zz&lon=1", ""},
+		{"/regions/at?lat=1;lon=1", ""},
+		{"/regions/country/us?geometry=1", "geometry"},
+		{"/regions/country/us?geometry=true&geometry=true", "geometry"},
+		{"/places/nearby?lat=91&lon=1", "lat"},
+		{point + "&radius=-1", "radius"},
+		{point + "&radius=0", "radius"},
+		{point + "&radius=NaN", "radius"},
+		{point + "&radius=1e9", "radius"},
+		{point + "&radius=5km", "radius"},
+		{point + "&limit=0", "limit"},
+		{point + "&limit=-5", "limit"},
+		{point + "&limit=1001", "limit"},
+		{point + "&limit=1.5", "limit"},
+		{point + "&limit=99999999999999999999", "limit"},
+		{point + "&class=PP", "class"},
+		{point + "&class=1", "class"},
+		{point + "&class=", "class"},
+		{point + "&code=P-L", "code"},
+		{point + "&code=ABCDEFGHIJK", "code"},
+		{point + "&country=FRA", "country"},
+		{point + "&country=F1", "country"},
+		{point + "&country=%C3%A9", "country"},
+		{point + "&min_population=-1", "min_population"},
+		{point + "&min_population=many", "min_population"},
+		{point + "&format=xml", "format"},
+		{point + "&cursor=" + strings.Repeat("a", 600), "cursor"},
+		{point + "&cursor=a%0Ab", "cursor"},
+		{"/places/-1", "id"},
+		{"/places/4294967296", "id"},
+		{"/places/2988507x", "id"},
+		{"/ip/1.2.3", ""},
+		{"/ip/1.2.3.4.5", ""},
+		{"/ip/01.2.3.4", ""},
+		{"/ip/999.1.1.1", ""},
+		{"/ip/::g", ""},
+		{"/ip/1.2.3.4/24", ""},
+		{"/ip/localhost", ""},
+		{"/ip/" + strings.Repeat("1", 500), ""},
+	} {
+		t.Run(shorten(tt.path), func(t *testing.T) {
+			if p := wantProblem(t, f.get(tt.path), 400, "bad-parameter"); p.Parameter != tt.parameter {
+				t.Errorf("parameter %q, want %q", p.Parameter, tt.parameter)
+			}
+		})
+	}
+	if n := f.bounds.reads.Load() + f.places.reads.Load() + f.ips.reads.Load(); n != 0 {
+		t.Errorf("bad parameters cost %d reads", n)
+	}
+}
+
+func TestEdgesOfTheWorld(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	for _, lat := range []string{"90", "-90", "+12.5", "-0", "0.0000000001", "1e1"} {
+		for _, lon := range []string{"180", "-180", "-179.9999999"} {
+			for _, path := range []string{"/regions/at", "/places/nearby"} {
+				url := path + "?lat=" + strings.ReplaceAll(lat, "+", "%2B") + "&lon=" + lon
+				res := f.get(url)
+				if b := body(t, res); res.StatusCode != 200 || !json.Valid([]byte(b)) {
+					t.Errorf("%s: %d %s", url, res.StatusCode, b)
+				}
+			}
+		}
+	}
+}
+
+func TestNearbyQuery(t *testing.T) {
+	f := newFixture(t, nil, PlacesDataset)
+	for _, tt := range []struct {
+		query string
+		want  places.NearbyQuery
+	}{
+		{"", places.NearbyQuery{Limit: 10}},
+		{"&radius=2500.5&limit=1000&class=p&code=ppLc&country=fr&min_population=5000&cursor=abc-_",
+			places.NearbyQuery{RadiusM: 2500.5, Limit: 1000, Class: "P", Code: "PPLC", Country: "FR", MinPopulation: 5000, Cursor: "abc-_"}},
+		{"&unknown=parameter&limit=1", places.NearbyQuery{Limit: 1}},
+	} {
+		tt.want.Lat, tt.want.Lon = 48.8566, 2.3522
+		if res := f.get("/places/nearby?lat=48.8566&lon=2.3522" + tt.query); res.StatusCode != 200 {
+			t.Errorf("%s: %s", tt.query, body(t, res))
+		}
+		if d := cmp.Diff(tt.want, f.places.query); d != "" {
+			t.Errorf("%s: query differs:\n%s", tt.query, d)
+		}
+	}
+}
+
+func TestNearbyNothing(t *testing.T) {
+	f := newFixture(t, nil, PlacesDataset)
+	const path = "/places/nearby?lat=1&lon=1"
+	if got := body(t, f.get(path)); got != `{"places":[]}` {
+		t.Error(got)
+	}
+	if got := body(t, f.get(path+"&format=geojson")); got != `{"type":"FeatureCollection","features":[]}` {
+		t.Error(got)
+	}
+}
+
+func TestNearbyFailures(t *testing.T) {
+	f := newFixture(t, nil, PlacesDataset)
+	for _, tt := range []struct {
+		err    error
+		status int
+		typ    string
+	}{
+		{places.ErrCursor, 400, "bad-parameter"},
+		{places.ErrQuery, 400, "bad-parameter"},
+		{places.ErrCursorExpired, 410, "cursor-expired"},
+		{places.ErrTooMuchWork, 422, "search-too-wide"},
+		{cellstore.ErrCorrupt, 500, "data-corrupt"},
+		{errors.New("secret"), 500, "internal"},
+	} {
+		f.places.err = fmt.Errorf("secret: %w", tt.err)
+		p := wantProblem(t, f.get("/places/nearby?lat=1&lon=1"), tt.status, tt.typ)
+		if strings.Contains(p.Detail, "secret") {
+			t.Errorf("internals shown: %+v", p)
+		}
+	}
+}
+
+func TestNearbyFormat(t *testing.T) {
+	f := newFixture(t, nil, PlacesDataset)
+	for _, tt := range []struct {
+		accept, format string
+		geo            bool
+	}{
+		{"", "", false},
+		{"*/*", "", false},
+		{"application/json", "", false},
+		{"application/json, application/problem+json;q=0.5", "", false},
+		{"application/geo+json", "", true},
+		{"Application/Geo+JSON;charset=utf-8", "", true},
+		{"application/geo+json, application/json;q=0.9", "", true},
+		{"application/geo+json;q=0.5, application/json", "", false},
+		{"application/geo+json;q=0", "", false},
+		{"text/html, application/geo+json;q=0.1, */*", "", true},
+		{"application/geo+json", "json", false},
+		{"application/json", "geojson", true},
+	} {
+		path := "/places/nearby?lat=1&lon=1"
+		if tt.format != "" {
+			path += "&format=" + tt.format
+		}
+		res := f.get(path, "Accept", tt.accept)
+		want := "application/json"
+		if tt.geo {
+			want = "application/geo+json"
+		}
+		if got := res.Header.Get("Content-Type"); got != want || res.Header.Get("Vary") != "Accept" {
+			t.Errorf("Accept %q, format %q: %v, want %s", tt.accept, tt.format, res.Header, want)
+		}
+	}
+}
+
+// Answers that depend only on the address and the published data have tags,
+// which answer without a read; "*" needs one.
+func TestLookupRevalidation(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	reads := func() int64 { return f.bounds.reads.Load() + f.places.reads.Load() + f.ips.reads.Load() }
+	for _, path := range []string{"/regions/at?lat=1&lon=1", "/regions/country/us", "/places/nearby?lat=1&lon=1", "/places/2988507", "/tiles/all.json"} {
+		etag := f.get(path).Header.Get("Etag")
+		before := reads()
+		if res := f.get(path, "If-None-Match", etag); res.StatusCode != http.StatusNotModified || reads() != before {
+			t.Errorf("%s: %d with the tag %s, %d reads", path, res.StatusCode, etag, reads()-before)
+		}
+		if res := f.get(path, "If-None-Match", "*"); res.StatusCode != http.StatusNotModified {
+			t.Errorf("%s: %d with *", path, res.StatusCode)
+		}
+		if other := f.get(path, "Accept-Encoding", "gzip").Header.Get("Etag"); other == etag {
+			t.Errorf("%s: the coding is not in the tag", path)
+		}
+	}
+	for _, path := range []string{"/regions/country/nowhere", "/places/1", "/ip/2606:4700::1111"} {
+		if res := f.get(path, "If-None-Match", "*"); res.StatusCode != 404 {
+			t.Errorf("%s: %d with *, want 404", path, res.StatusCode)
+		}
+	}
+	etags := map[string]bool{}
+	for _, path := range []string{"/places/2988507", "/tiles/all.json", "/regions/at?lat=1&lon=1", "/regions/at?lat=1&lon=1&types=state", "/regions/country/us?geometry=true"} {
+		etags[f.get(path).Header.Get("Etag")] = true
+	}
+	if len(etags) != 5 {
+		t.Errorf("%d tags for 5 answers", len(etags))
+	}
+}
+
+func TestIPMe(t *testing.T) {
+	f := newFixture(t, nil, AddressesDataset)
+	res := f.get("/ip/me", "X-Forwarded-For", "1.2.3.4")
+	if b := body(t, res); !strings.Contains(b, `"ip":"198.51.100.7"`) || res.Header.Get("Cache-Control") != "private, no-store" || res.Header.Get("Etag") != "" {
+		t.Errorf("%v %s", res.Header, b)
+	}
+}
+
+func TestMissingDatasets(t *testing.T) {
+	f := newFixture(t, nil)
+	for _, path := range []string{"/tiles/country/0/0/0.mvt", "/tiles/all/0/0/0.geojson", "/tiles/places/0/0/0.mvt", "/tiles/all.json", "/tiles/places.json",
+		"/regions/at?lat=1&lon=1", "/regions/country/us", "/places/nearby?lat=1&lon=1", "/places/1", "/ip/1.2.3.4", "/ip/me"} {
+		t.Run(path, func(t *testing.T) { wantProblem(t, f.get(path), 404, "dataset-missing") })
+	}
+	if res := f.get("/readyz"); res.StatusCode != 200 {
+		t.Errorf("readyz with nothing published: %d, want 200", res.StatusCode)
+	}
+	f.publish(PlacesDataset)
+	f.poll()
+	if res := f.get("/tiles/all/0/0/0.mvt"); res.StatusCode != 204 {
+		t.Errorf("all, with places only: %d", res.StatusCode)
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	for _, s := range []string{"", "plain", `"\`, "\x00\x1f\x7f\n", "Zürich 北京 😀", "</script><!--&", "\u2028\u2029", "bad \xff\xc3 utf-8", "\ufffd"} {
+		b := appendString(nil, s)
+		var got string
+		if err := json.Unmarshal(b, &got); err != nil {
+			t.Errorf("%q: %v", b, err)
+			continue
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); got != want && s != "bad \xff\xc3 utf-8" {
+			t.Errorf("%q became %q", want, got)
+		}
+		if strings.ContainsAny(string(b), "<>&\u2028\u2029\x00\n\x7f") {
+			t.Errorf("%q is not escaped", b)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+)
+
+// getHealth answers GET /healthz: the process runs and takes requests.
+func (s *server) getHealth(c echo.Context) error {
+	return s.sendText(c, `{"status":"ok"}`)
+}
+
+// getReady answers GET /readyz: every published data set is open. One that
+// keeps serving an older generation because the newest does not open is; that
+// trouble shows in /status and in the log.
+func (s *server) getReady(c echo.Context) error {
+	var waiting []string
+	for _, st := range s.datasets() {
+		if st.Serving == nil && (st.Published != 0 || st.Err != nil) {
+			waiting = append(waiting, st.Dataset)
+		}
+	}
+	if len(waiting) > 0 {
+		return refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
+	}
+	return s.sendText(c, `{"status":"ready"}`)
+}
+
+// datasets is the state of every data set that is configured.
+func (s *server) datasets() []dataset.Status {
+	var all []dataset.Status
+	if s.boundaries != nil {
+		all = append(all, s.boundaries.Status())
+	}
+	if s.places != nil {
+		all = append(all, s.places.Status())
+	}
+	if s.addresses != nil {
+		all = append(all, s.addresses.Status())
+	}
+	return all
+}
+
+type statusDoc struct {
+	Version  string          `json:"version"`
+	Datasets []datasetStatus `json:"datasets"`
+}
+
+type datasetStatus struct {
+	Name       string           `json:"name"`
+	State      string           `json:"state"`
+	Generation uint64           `json:"generation,omitempty"`
+	Built      time.Time        `json:"built,omitzero"`
+	Since      time.Time        `json:"since,omitzero"`
+	Records    map[string]int64 `json:"records,omitempty"`
+	Bad        map[string]int64 `json:"bad_records,omitempty"`
+	Bounds     []float64        `json:"bounds,omitempty"`
+	Sources    []dataset.Source `json:"sources"`
+	Types      []typeStatus     `json:"types,omitempty"`
+}
+
+type typeStatus struct {
+	Name    string `json:"name"`
+	Regions int    `json:"regions"`
+}
+
+// States of a data set in /status.
+const (
+	stateServing = "serving" // the published generation
+	stateStale   = "stale"   // an older one, because the published one does not open
+	stateFailed  = "failed"  // nothing, although one is published
+	stateMissing = "missing" // nothing is published
+)
+
+// getStatus answers GET /status. Why a generation does not open is in the log:
+// it may name files, which are nobody else's business.
+func (s *server) getStatus(c echo.Context) error {
+	doc := statusDoc{Version: s.version, Datasets: []datasetStatus{}}
+	for _, st := range s.datasets() {
+		d := datasetStatus{Name: st.Dataset, State: stateServing, Sources: []dataset.Source{}}
+		switch {
+		case st.Serving == nil && st.Err == nil && st.Published == 0:
+			d.State = stateMissing
+		case st.Serving == nil:
+			d.State = stateFailed
+		case st.Err != nil:
+			d.State = stateStale
+		}
+		if m := st.Serving; m != nil {
+			d.Generation, d.Built, d.Since = m.Generation, m.Built, st.Since.UTC().Truncate(time.Second)
+			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
+			if m.Sources != nil {
+				d.Sources = m.Sources
+			}
+			if st.Dataset == BoundariesDataset {
+				d.Types = s.regionTypes()
+			}
+		}
+		doc.Datasets = append(doc.Datasets, d)
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	b := getScratch()
+	defer b.release()
+	b.body = append(b.body, body...)
+	return s.send(c, answer{form: formJSON, cache: noStore, coding: accepted(c.Request())}, b)
+}
+
+func (s *server) regionTypes() []typeStatus {
+	p := pin(s.boundaries)
+	defer p.release()
+	b, err := p.get()
+	if err != nil {
+		return nil
+	}
+	var types []typeStatus
+	for _, t := range b.Types() {
+		types = append(types, typeStatus{Name: t.Name, Regions: t.Regions})
+	}
+	return types
+}
+
+func (s *server) sendText(c echo.Context, text string) error {
+	b := getScratch()
+	defer b.release()
+	b.body = append(b.body, text...)
+	return s.send(c, answer{form: formJSON, cache: noStore}, b)
+}

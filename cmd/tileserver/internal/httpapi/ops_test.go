@@ -1,0 +1,314 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// A generation that does not open leaves the old one serving; a data set of
+// which nothing opens makes the server not ready, and its endpoints fail
+// rather than say that it is missing.
+func TestReadiness(t *testing.T) {
+	var broken error
+	f := newFixture(t, nil, PlacesDataset)
+	bounds := dataset.NewLive(f.catalog, BoundariesDataset, func(*dataset.Generation) (Boundaries, error) {
+		if broken != nil {
+			return nil, broken
+		}
+		return &boundBoundaries{&f.bounds, 1}, nil
+	})
+	defer bounds.Close()
+	f.cfg.Boundaries.Close()
+	f.cfg.Boundaries = bounds
+	f.handler = New(f.cfg)
+
+	state := func() string {
+		var doc statusDoc
+		if err := json.Unmarshal([]byte(body(t, f.get("/status"))), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.Datasets[0].State
+	}
+	check := func(when, wantState string, ready bool) {
+		t.Helper()
+		if got := state(); got != wantState {
+			t.Errorf("%s: state %s, want %s", when, got, wantState)
+		}
+		res := f.get("/readyz")
+		if ready && res.StatusCode != 200 {
+			t.Errorf("%s: not ready: %s", when, body(t, res))
+		}
+		if !ready {
+			if p := wantProblem(t, res, 503, "not-ready"); !strings.Contains(p.Detail, "boundaries") {
+				t.Errorf("%s: %+v", when, p)
+			}
+		}
+	}
+	check("nothing published", stateMissing, true)
+
+	broken = errors.New("secret path of a damaged file")
+	f.publish(BoundariesDataset)
+	if bounds.Poll(context.Background()) == nil {
+		t.Fatal("a broken generation was taken into service")
+	}
+	check("first is broken", stateFailed, false)
+	for _, path := range []string{"/tiles/country/0/0/0.mvt", "/tiles/all/0/0/0.mvt", "/regions/at?lat=1&lon=1"} {
+		if p := wantProblem(t, f.get(path), 503, "dataset-unavailable"); strings.Contains(p.Detail, "secret") {
+			t.Errorf("internals shown: %+v", p)
+		}
+	}
+	if b := body(t, f.get("/status")); strings.Contains(b, "secret") {
+		t.Errorf("internals shown: %s", b)
+	}
+
+	broken = nil
+	if err := bounds.Poll(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	check("mended", stateServing, true)
+
+	broken = errors.New("again")
+	f.publish(BoundariesDataset)
+	_ = bounds.Poll(context.Background())
+	check("second is broken", stateStale, true)
+	if res := f.get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {
+		t.Errorf("the old generation does not serve: %d", res.StatusCode)
+	}
+
+	bounds.Close()
+	wantProblem(t, f.get("/tiles/country/0/0/0.mvt"), 503, "dataset-unavailable")
+}
+
+func TestBusy(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, BoundariesDataset)
+	enter, leave := make(chan struct{}), make(chan struct{})
+	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
+		enter <- struct{}{}
+		<-leave
+		return nil, nil
+	}
+	done := make(chan int)
+	for i := range 2 {
+		go func() {
+			w := httptest.NewRecorder()
+			f.handler.ServeHTTP(w, httptest.NewRequest("GET", fmt.Sprintf("/tiles/country/4/%d/0.mvt", i), nil))
+			done <- w.Code
+		}()
+		<-enter
+	}
+	res := f.get("/regions/at?lat=1&lon=1")
+	wantProblem(t, res, 503, "too-busy")
+	if res.Header.Get("Retry-After") != "1" {
+		t.Errorf("no Retry-After: %v", res.Header)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/status"} {
+		if res := f.get(path); res.StatusCode != 200 {
+			t.Errorf("%s: %d at the limit", path, res.StatusCode)
+		}
+	}
+	close(leave)
+	for range 2 {
+		if code := <-done; code != 204 {
+			t.Errorf("%d", code)
+		}
+	}
+	if res := f.get("/regions/at?lat=1&lon=1"); res.StatusCode != 200 {
+		t.Errorf("still busy: %d", res.StatusCode)
+	}
+}
+
+func TestPanic(t *testing.T) {
+	var log bytes.Buffer
+	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, BoundariesDataset)
+	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { panic("secret") }
+	for range 3 { // the place among the running ones is given back
+		if p := wantProblem(t, f.get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {
+			t.Errorf("internals shown: %+v", p)
+		}
+	}
+	if !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "ops_test.go") {
+		t.Errorf("the panic and where it happened are not logged: %s", log.String())
+	}
+}
+
+func TestLimitsAndMethods(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	r := httptest.NewRequest("GET", "/healthz", nil)
+	r.ContentLength = maxRequestBody + 1
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	wantProblem(t, w.Result(), 413, "body-too-large")
+
+	for _, path := range []string{"/", "/tiles/country/0/0/0.mvt", "/regions/at", "/ip/me", "/status"} {
+		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW"} {
+			res := f.do(method, path)
+			wantProblem(t, res, 405, "method-not-allowed")
+			if allow := res.Header.Get("Allow"); !strings.Contains(allow, "GET") || !strings.Contains(allow, "HEAD") {
+				t.Errorf("%s %s: Allow %q", method, path, allow)
+			}
+		}
+		if res := f.do("OPTIONS", path); res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("OPTIONS %s: %d %v", path, res.StatusCode, res.Header)
+		}
+	}
+}
+
+func TestCORSOrigin(t *testing.T) {
+	for _, tt := range []struct{ cfg, want string }{{"", "*"}, {"*", "*"}, {"none", ""}, {"https://a.example", "https://a.example"}} {
+		f := newFixture(t, func(c *Config) { c.CORSOrigin = tt.cfg }, all...)
+		for _, path := range []string{"/tiles/country/0/0/0.mvt", "/ip/1.2.3.4", "/ip/x", "/status"} {
+			if got := f.get(path).Header.Get("Access-Control-Allow-Origin"); got != tt.want {
+				t.Errorf("%q %s: %q, want %q", tt.cfg, path, got, tt.want)
+			}
+		}
+		if got := f.do("OPTIONS", "/").Header.Get("Access-Control-Allow-Origin"); got != tt.want {
+			t.Errorf("%q preflight: %q, want %q", tt.cfg, got, tt.want)
+		}
+	}
+}
+
+func TestLogs(t *testing.T) {
+	var access, failures bytes.Buffer
+	f := newFixture(t, func(c *Config) {
+		c.AccessLog = slog.New(slog.NewJSONHandler(&access, nil))
+		c.Log = slog.New(slog.NewJSONHandler(&failures, nil))
+		c.TrustedProxies = append(c.TrustedProxies, mustPrefix("198.51.100.0/24"))
+	}, all...)
+	f.get("/tiles/country/1/0/0.mvt?a=b%0Ac", "X-Forwarded-For", "1.2.3.4")
+	f.get("/nowhere\"x")
+	f.do("POST", "/")
+	var got []string
+	for line := range strings.Lines(access.String()) {
+		var e struct {
+			Client, Method, Path, Query string
+			Status, Bytes               int
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%+v", e))
+	}
+	want := []string{
+		`{Client:1.2.3.4 Method:GET Path:/tiles/country/1/0/0.mvt Query:a=b%0Ac Status:200 Bytes:22}`,
+		`{Client:198.51.100.7 Method:GET Path:/nowhere"x Query: Status:404 Bytes:136}`,
+		`{Client:198.51.100.7 Method:POST Path:/ Query: Status:405 Bytes:141}`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("access log\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if failures.Len() != 0 {
+		t.Errorf("refusals are logged as failures: %s", failures.String())
+	}
+	f.bounds.err = errors.New("disk on fire")
+	f.get("/regions/at?lat=1&lon=1")
+	if !strings.Contains(failures.String(), "disk on fire") {
+		t.Errorf("the cause is not logged: %s", failures.String())
+	}
+}
+
+func TestPage(t *testing.T) {
+	script := strings.Repeat("alert(1);", 500)
+	page := fstest.MapFS{
+		"index.html":                   {Data: []byte("<!doctype html><script type=module src=assets/map-ABCD2345.js></script>")},
+		"assets/map-ABCD2345.js":       {Data: []byte(script)},
+		"assets/map-ABCD2345.css":      {Data: []byte("a{}")},
+		"assets/main-component.js":     {Data: []byte("1")},
+		"assets/icon-ZZZZ2345.svg":     {Data: []byte("<svg/>")},
+		"licenses.txt":                 {Data: []byte("MIT")},
+		"README.md":                    {Data: []byte("not for visitors")},
+		"secret":                       {Data: []byte("no type")},
+		"assets/nested/deep/x-23.wasm": {Data: []byte("no type")},
+	}
+	f := newFixture(t, func(c *Config) { c.Page = page })
+	for _, tt := range []struct{ path, contentType, cache, body string }{
+		{"/", "text/html; charset=utf-8", "no-cache", string(page["index.html"].Data)},
+		{"/index.html", "text/html; charset=utf-8", "no-cache", string(page["index.html"].Data)},
+		{"/assets/map-ABCD2345.js", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", script},
+		{"/assets/map-ABCD2345.css", "text/css; charset=utf-8", "public, max-age=31536000, immutable", "a{}"},
+		{"/assets/icon-ZZZZ2345.svg", "image/svg+xml", "public, max-age=31536000, immutable", "<svg/>"},
+		{"/assets/main-component.js", "text/javascript; charset=utf-8", "no-cache", "1"},
+		{"/licenses.txt", "text/plain; charset=utf-8", "no-cache", "MIT"},
+	} {
+		res := f.get(tt.path)
+		h := res.Header
+		if b := body(t, res); res.StatusCode != 200 || b != tt.body || h.Get("Content-Type") != tt.contentType || h.Get("Cache-Control") != tt.cache {
+			t.Errorf("%s: %d %v %q", tt.path, res.StatusCode, h, b)
+		}
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: policy %q", tt.path, csp)
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" {
+			t.Errorf("%s: %v", tt.path, h)
+		}
+		if res := f.get(tt.path, "If-None-Match", h.Get("Etag")); res.StatusCode != 304 || body(t, res) != "" {
+			t.Errorf("%s: %d with its tag", tt.path, res.StatusCode)
+		}
+		if res := f.do("HEAD", tt.path); res.StatusCode != 200 || body(t, res) != "" || res.Header.Get("Content-Length") != fmt.Sprint(len(tt.body)) {
+			t.Errorf("HEAD %s: %d %v", tt.path, res.StatusCode, res.Header)
+		}
+	}
+	res := f.get("/assets/map-ABCD2345.js", "Accept-Encoding", "gzip")
+	if b := body(t, res); res.Header.Get("Content-Encoding") != "gzip" || len(b) >= len(script) || res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
+		t.Errorf("script is not compressed: %v", res.Header)
+	}
+	for _, path := range []string{"/README.md", "/secret", "/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
+		"/assets/../index.html", "/..%2findex.html", "/%2e%2e/index.html", "/assets%2Fmap-ABCD2345.css%00", "/index.html/", "/assets/..%5cindex.html"} {
+		if res := f.get(path); res.StatusCode != 404 {
+			t.Errorf("%s: %d, want 404", path, res.StatusCode)
+		}
+	}
+}
+
+// A page whose files cannot be read must not keep the service down.
+type brokenFS struct{}
+
+func (brokenFS) Open(string) (fs.File, error) { return nil, fs.ErrPermission }
+
+func TestPageAbsent(t *testing.T) {
+	for _, fsys := range []fs.FS{nil, fstest.MapFS{}, brokenFS{}} {
+		f := newFixture(t, func(c *Config) { c.Page = fsys })
+		res := f.get("/")
+		if b := body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make build") || res.Header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%T: %d %s", fsys, res.StatusCode, b)
+		}
+	}
+}
+
+// Each type stands for one status, and each row explains itself.
+func TestKinds(t *testing.T) {
+	status := map[string]int{}
+	for _, k := range append(kinds[:len(kinds):len(kinds)], internal) {
+		if was, ok := status[k.typ]; ok && was != k.status {
+			t.Errorf("%s is both %d and %d", k.typ, was, k.status)
+		}
+		status[k.typ] = k.status
+		if k.title == "" || !strings.HasSuffix(k.detail, ".") || strings.HasSuffix(k.title, ".") {
+			t.Errorf("%s: title %q, detail %q", k.typ, k.title, k.detail)
+		}
+		if k.retry && k.status != http.StatusServiceUnavailable {
+			t.Errorf("%s: retry with %d", k.typ, k.status)
+		}
+		if k.err != nil {
+			if got, _ := classify(fmt.Errorf("x: %w", k.err)); got.typ != k.typ {
+				t.Errorf("%v answers as %s, want %s", k.err, got.typ, k.typ)
+			}
+		}
+	}
+}
+
+func mustPrefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }

@@ -1,0 +1,163 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"io/fs"
+	"net/http"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// page is the built map page, held in memory: it is small, and serving from a
+// fixed table leaves no path to play tricks with.
+type page struct {
+	assets map[string]*asset // by URL path
+}
+
+type asset struct {
+	contentType []string
+	cache       []string
+	etag        [2]tag // by coding
+	body        [2][]byte
+	length      [2][]string
+	html        bool
+}
+
+// hashed matches the names the bundler gives to files whose content can never
+// change: a hash of eight capitals and digits before the extension.
+var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
+
+var assetTypes = map[string]string{
+	".html":        "text/html; charset=utf-8",
+	".js":          "text/javascript; charset=utf-8",
+	".mjs":         "text/javascript; charset=utf-8",
+	".css":         "text/css; charset=utf-8",
+	".json":        "application/json",
+	".map":         "application/json",
+	".webmanifest": "application/manifest+json",
+	".svg":         "image/svg+xml",
+	".png":         "image/png",
+	".jpg":         "image/jpeg",
+	".gif":         "image/gif",
+	".ico":         "image/x-icon",
+	".woff2":       "font/woff2",
+	".txt":         "text/plain; charset=utf-8",
+}
+
+var (
+	immutable = []string{"public, max-age=31536000, immutable"}
+	noCache   = []string{"no-cache"}
+)
+
+// pageHeaders go with every file of the page. The policy forbids everything
+// but what the map does: its own scripts and styles, tiles and lookups from
+// this server, and images it draws itself.
+var pageHeaders = http.Header{
+	"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+		"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+	"X-Content-Type-Options":     noSniff,
+	"Referrer-Policy":            {"strict-origin-when-cross-origin"},
+	"Cross-Origin-Opener-Policy": {"same-origin"},
+	"Vary":                       varyEncoding,
+}
+
+const unbuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Quadrille</title>
+<h1>Quadrille is running</h1>
+<p>This program was built without its map page. Run <code>make build</code> in the source tree, which needs
+Node.js, and start the new <code>bin/tileserver</code>.</p>
+<p>Everything else works: see <a href="/status">/status</a>.</p>
+</html>
+`
+
+// newPage reads the built page; fsys may be nil. Files that cannot be read are
+// left out.
+func newPage(fsys fs.FS) *page {
+	p := &page{assets: map[string]*asset{}}
+	if fsys != nil {
+		_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil // what can be read is served
+			}
+			typ, ok := assetTypes[path.Ext(name)]
+			if !ok {
+				return nil
+			}
+			if body, err := fs.ReadFile(fsys, name); err == nil {
+				p.assets["/"+name] = newAsset(name, typ, body)
+			}
+			return nil
+		})
+	}
+	if index := p.assets["/index.html"]; index != nil {
+		p.assets["/"] = index
+	} else {
+		p.assets["/"] = newAsset("index.html", assetTypes[".html"], []byte(unbuilt))
+	}
+	return p
+}
+
+func newAsset(name, contentType string, body []byte) *asset {
+	a := &asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
+	if hashed.MatchString(name) && !a.html {
+		a.cache = immutable
+	}
+	a.body = [2][]byte{identity: body, gzipped: body}
+	if len(body) >= compressFrom {
+		var packed bytes.Buffer
+		compress(&packed, body, levelKept)
+		if packed.Len() < len(body) {
+			a.body[gzipped] = packed.Bytes()
+		}
+	}
+	sum := sha256.Sum256(body)
+	h := hash(binary.BigEndian.Uint64(sum[:]))
+	for c := range a.body {
+		a.etag[c] = h.number(uint64(c)).tag()
+		a.length[c] = []string{strconv.Itoa(len(a.body[c]))}
+	}
+	return a
+}
+
+// getPage answers GET / and the files of the map page.
+func (s *server) getPage(c echo.Context) error {
+	r := c.Request()
+	a := s.page.assets[r.URL.Path]
+	if a == nil {
+		if r.URL.Path == "/favicon.ico" {
+			// Browsers ask for it whether the page has one or not.
+			c.Response().WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return errNoRoute
+	}
+	res := c.Response()
+	h := res.Header()
+	for name, values := range pageHeaders {
+		h[name] = values
+	}
+	cd := accepted(r)
+	h["Cache-Control"] = a.cache
+	h["Etag"] = []string{string(a.etag[cd][:])}
+	if matches(r, &a.etag[cd], true) {
+		res.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h["Content-Type"] = a.contentType
+	h["Content-Length"] = a.length[cd]
+	if cd == gzipped && len(a.body[gzipped]) != len(a.body[identity]) {
+		h["Content-Encoding"] = gzipEncoding
+	}
+	res.WriteHeader(http.StatusOK)
+	return write(c, a.body[cd])
+}

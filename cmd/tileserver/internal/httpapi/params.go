@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// params reads query parameters strictly: a value that cannot be used is
+// refused by name instead of being replaced by a default, and so is a
+// parameter given twice, because nobody can know which of the two was meant.
+// The first refusal sticks and is reported by err.
+type params struct {
+	values url.Values
+	err    error
+}
+
+func queryParams(r *http.Request) params {
+	if r.URL.RawQuery == "" {
+		return params{}
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return params{err: refuse(errParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")}
+	}
+	return params{values: values}
+}
+
+func (p *params) refuse(name, detail string) {
+	if p.err == nil {
+		p.err = refuse(errParameter, name, detail)
+	}
+}
+
+// text returns a parameter of at most max bytes, or "" when it is absent.
+func (p *params) text(name string, max int) string {
+	v := p.values[name]
+	switch {
+	case len(v) == 0:
+		return ""
+	case len(v) > 1:
+		p.refuse(name, "Give "+name+" once.")
+		return ""
+	case len(v[0]) > max:
+		p.refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" bytes.")
+		return ""
+	}
+	for i := 0; i < len(v[0]); i++ {
+		if v[0][i] < 0x20 || v[0][i] == 0x7f {
+			p.refuse(name, "Remove the control characters from "+name+".")
+			return ""
+		}
+	}
+	return v[0]
+}
+
+// has reports whether the parameter was given, if only as an empty value.
+func (p *params) has(name string) bool { return len(p.values[name]) > 0 }
+
+// number returns a required decimal number in [min, max].
+func (p *params) number(name, unit string, min, max float64) float64 {
+	if !p.has(name) {
+		p.refuse(name, "Add "+name+", a number of "+unit+" from "+bound(min)+" to "+bound(max)+".")
+		return 0
+	}
+	v, ok := decimal(p.text(name, 64))
+	// Written so that NaN fails it too.
+	if !ok || !(v >= min && v <= max) {
+		p.refuse(name, "Set "+name+" to a number of "+unit+" from "+bound(min)+" to "+bound(max)+".")
+		return 0
+	}
+	return v
+}
+
+// optional is number with a value for when the parameter is absent.
+func (p *params) optional(name, unit string, min, max, absent float64) float64 {
+	if !p.has(name) {
+		return absent
+	}
+	return p.number(name, unit, min, max)
+}
+
+// integer returns a whole number in [min, max], or absent.
+func (p *params) integer(name string, min, max, absent int64) int64 {
+	if !p.has(name) {
+		return absent
+	}
+	v, err := strconv.ParseInt(p.text(name, 64), 10, 64)
+	if err != nil || v < min || v > max {
+		p.refuse(name, "Set "+name+" to a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10)+".")
+		return absent
+	}
+	return v
+}
+
+// oneOf returns a parameter restricted to a few words, or "" when absent.
+func (p *params) oneOf(name string, words ...string) string {
+	if !p.has(name) {
+		return ""
+	}
+	v := p.text(name, 64)
+	for _, w := range words {
+		if v == w {
+			return v
+		}
+	}
+	p.refuse(name, "Set "+name+" to one of: "+strings.Join(words, ", ")+".")
+	return ""
+}
+
+// code returns a parameter of min to max ASCII letters, and digits where those
+// are allowed, in upper case; or "" when it is absent.
+func (p *params) code(name, what string, min, max int, digits bool) string {
+	if !p.has(name) {
+		return ""
+	}
+	v := strings.ToUpper(p.text(name, 64))
+	ok := len(v) >= min && len(v) <= max
+	for i := 0; i < len(v); i++ {
+		ok = ok && (v[i] >= 'A' && v[i] <= 'Z' || digits && v[i] >= '0' && v[i] <= '9')
+	}
+	if !ok {
+		p.refuse(name, "Set "+name+" to "+what+".")
+		return ""
+	}
+	return v
+}
+
+// list returns the entries of a comma-separated parameter, nil when it is
+// absent.
+func (p *params) list(name string, max int) []string {
+	if !p.has(name) {
+		return nil
+	}
+	text := p.text(name, maxLayersText)
+	if text == "" {
+		p.refuse(name, "List at least one entry in "+name+", or leave it out.")
+		return nil
+	}
+	entries := strings.Split(text, ",")
+	if len(entries) > max {
+		p.refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" entries.")
+		return nil
+	}
+	return entries
+}
+
+// position reads lat and lon.
+func (p *params) position() (lat, lon float64) {
+	lat = p.number("lat", "degrees", -90, 90)
+	lon = p.number("lon", "degrees", -180, 180)
+	return lat, lon
+}
+
+func bound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// decimal reads a number in decimal notation. ParseFloat alone would also take
+// hexadecimal, "nan" and "infinity".
+func decimal(s string) (float64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
+// pathParams returns the path parameters with their percent-encoding removed.
+// The router matches the path as it was sent when that differs from the usual
+// encoding, and the decoded one otherwise; decoding twice would be wrong.
+func pathParams(c echo.Context) ([]string, error) {
+	values := c.ParamValues()
+	if c.Request().URL.RawPath == "" {
+		return values, nil
+	}
+	decoded := make([]string, len(values))
+	for i, v := range values {
+		var err error
+		if decoded[i], err = url.PathUnescape(v); err != nil {
+			return nil, refuse(errParameter, "", "Correct the percent-encoding of the path.")
+		}
+	}
+	return decoded, nil
+}

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+)
+
+// problem is the body of every refusal, in the form of RFC 9457.
+type problem struct {
+	// Type is stable: clients may branch on it. Title goes with the type.
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	// Status repeats the HTTP status.
+	Status int `json:"status"`
+	// Detail says what to change. It never carries internals.
+	Detail string `json:"detail"`
+	// Parameter names the query or path parameter at fault.
+	Parameter string `json:"parameter,omitempty"`
+}
+
+const problemType = "application/problem+json"
+
+// retryAfter is what a client told to come back is told to wait, in seconds.
+const retryAfter = "1"
+
+// fail answers a request with the problem an error maps to. It is the
+// router's error handler too, so that unknown paths and methods answer in the
+// same form.
+func (s *server) fail(err error, c echo.Context) {
+	k, p := classify(err)
+	if k.status >= http.StatusInternalServerError && !k.expected {
+		s.logFailure(c, err)
+	}
+	res := c.Response()
+	if res.Committed {
+		return
+	}
+	body, merr := json.Marshal(p)
+	if merr != nil {
+		// Every field is a string or a number, so this cannot happen; answer
+		// with the status alone if it ever does.
+		body = nil
+	}
+	h := res.Header()
+	for name := range h {
+		if name != "Allow" {
+			delete(h, name)
+		}
+	}
+	if s.origin != nil {
+		h["Access-Control-Allow-Origin"] = s.origin
+	}
+	h["Cache-Control"] = noStore
+	h["Content-Type"] = problemTypes
+	h["X-Content-Type-Options"] = noSniff
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if k.retry {
+		h["Retry-After"] = []string{retryAfter}
+	}
+	res.WriteHeader(k.status)
+	if c.Request().Method != http.MethodHead {
+		_, _ = res.Write(body) // the client is gone if this fails
+	}
+}
+
+var (
+	problemTypes = []string{problemType}
+	noStore      = []string{"no-store"}
+	noSniff      = []string{"nosniff"}
+)

@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/labstack/echo/v4"
+)
+
+// answer describes a response that is not kept in the cache.
+type answer struct {
+	form  form
+	tag   *tag     // nil for answers that must not be revalidated
+	cache []string // Cache-Control
+	// byAccept says that the Accept header chose the form.
+	byAccept bool
+	// coding is what the client takes; small bodies stay uncompressed, and
+	// then do not vary with it.
+	coding coding
+}
+
+// scratch is memory reused from request to request.
+type scratch struct {
+	body   []byte
+	packed bytes.Buffer
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxScratch is the largest buffer worth keeping between requests.
+const maxScratch = 1 << 20
+
+func getScratch() *scratch { return scratches.Get().(*scratch) }
+
+func (b *scratch) release() {
+	if cap(b.body) > maxScratch || b.packed.Cap() > maxScratch {
+		return
+	}
+	b.body = b.body[:0]
+	b.packed.Reset()
+	scratches.Put(b)
+}
+
+// Two levels: what is kept is worth more effort than what is sent once.
+const (
+	levelOnce = 2
+	levelKept = 7
+)
+
+var compressors = [...]*sync.Pool{levelOnce: compressorPool(levelOnce), levelKept: compressorPool(levelKept)}
+
+func compressorPool(level int) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		w, err := gzip.NewWriterLevel(nil, level)
+		if err != nil {
+			panic(err) // the levels above are in range
+		}
+		return w
+	}}
+}
+
+// compress appends the gzip form of src to dst. Writing to a buffer does not
+// fail.
+func compress(dst *bytes.Buffer, src []byte, level int) {
+	w := compressors[level].Get().(*gzip.Writer)
+	w.Reset(dst)
+	_, _ = w.Write(src)
+	_ = w.Close()
+	compressors[level].Put(w)
+}
+
+// send writes an answer whose body is in b.
+func (s *server) send(c echo.Context, a answer, b *scratch) error {
+	if a.tag != nil && matches(c.Request(), a.tag, true) {
+		return s.notModified(c, a) // "*": by now it is known to exist
+	}
+	body := b.body
+	res := c.Response()
+	h := res.Header()
+	if a.coding == gzipped && len(body) >= compressFrom {
+		b.packed.Reset()
+		compress(&b.packed, body, levelOnce)
+		body = b.packed.Bytes()
+		h["Content-Encoding"] = gzipEncoding
+	}
+	h["Content-Type"] = contentTypes[a.form]
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	s.commonHeaders(h, a, len(b.body) >= compressFrom)
+	res.WriteHeader(http.StatusOK)
+	return write(c, body)
+}
+
+// notModified answers 304, with the headers RFC 9110 wants repeated. Whether
+// the body would have been large is not known without reading it.
+func (s *server) notModified(c echo.Context, a answer) error {
+	s.commonHeaders(c.Response().Header(), a, true)
+	c.Response().WriteHeader(http.StatusNotModified)
+	return nil
+}
+
+// commonHeaders sets what every answer has; large says whether its body is, or
+// may be, large enough to be compressed.
+func (s *server) commonHeaders(h http.Header, a answer, large bool) {
+	if s.origin != nil {
+		h["Access-Control-Allow-Origin"] = s.origin
+	}
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = a.cache
+	switch {
+	case a.byAccept && large:
+		h["Vary"] = varyAcceptEncoding
+	case a.byAccept:
+		h["Vary"] = varyAccept
+	case large:
+		h["Vary"] = varyEncoding
+	}
+	if a.tag != nil {
+		h["Etag"] = []string{string(a.tag[:])}
+	}
+}
+
+// finish makes a response that can be kept: the body compressed once if that
+// pays, and copied to its own memory.
+func finish(body []byte, f form, cd coding, t *tag) *finished {
+	res := &finished{form: f, large: len(body) >= compressFrom}
+	if t != nil {
+		res.etag = []string{string(t[:])}
+	}
+	if len(body) == 0 {
+		return res
+	}
+	if cd == gzipped && res.large {
+		b := getScratch()
+		defer b.release()
+		compress(&b.packed, body, levelKept)
+		body = b.packed.Bytes()
+		res.encoding = gzipEncoding
+	}
+	res.body = append(make([]byte, 0, len(body)), body...)
+	res.length = []string{strconv.Itoa(len(body))}
+	return res
+}
+
+// sendFinished writes a kept response: header values that exist already, and
+// one Write.
+func (s *server) sendFinished(c echo.Context, f *finished) error {
+	res := c.Response()
+	h := res.Header()
+	if s.origin != nil {
+		h["Access-Control-Allow-Origin"] = s.origin
+	}
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = s.cacheControl
+	if f.large {
+		h["Vary"] = varyEncoding
+	}
+	if f.etag != nil {
+		h["Etag"] = f.etag
+	}
+	if f.body == nil {
+		res.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	h["Content-Type"] = contentTypes[f.form]
+	h["Content-Length"] = f.length
+	if f.encoding != nil {
+		h["Content-Encoding"] = f.encoding
+	}
+	res.WriteHeader(http.StatusOK)
+	return write(c, f.body)
+}
+
+// write sends a body unless only the header was asked for. Its error means
+// that the client is gone, which nothing can be done about.
+func write(c echo.Context, body []byte) error {
+	if c.Request().Method != http.MethodHead {
+		_, _ = c.Response().Write(body)
+	}
+	return nil
+}

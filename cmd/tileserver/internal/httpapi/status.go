@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/tiles"
+)
+
+// What the handlers refuse on their own account. Errors of the domain packages
+// keep their own sentinels; the table below gives both their answer.
+var (
+	errNoRoute        = errors.New("no such resource")
+	errMethod         = errors.New("method not offered here")
+	errParameter      = errors.New("parameter is not valid")
+	errHost           = errors.New("host is not valid")
+	errTileOutside    = errors.New("tile is outside the grid")
+	errFormat         = errors.New("format is not offered")
+	errBodyTooLarge   = errors.New("request body is too large")
+	errDatasetMissing = errors.New("data set is not published")
+	errDatasetFailed  = errors.New("data set cannot be read")
+	errBusy           = errors.New("too many requests at once")
+	errNotReady       = errors.New("not every published data set is open")
+)
+
+// statusClientClosed is the customary status, never sent, of a request whose
+// client left before the answer.
+const statusClientClosed = 499
+
+// kind is what one sort of error looks like from outside.
+type kind struct {
+	err    error
+	status int
+	typ    string // stable: clients branch on it
+	title  string
+	detail string // used when the error brings none of its own
+	retry  bool   // the same request may succeed a little later
+	// expected failures are part of normal operation and not logged as errors.
+	expected bool
+}
+
+// kinds is the only place where an error becomes a status. The first match
+// wins. "Nothing there", "outside the grid" and "could not be read" are
+// different answers: a failure is never reported as something not found.
+var kinds = []kind{
+	{err: errDatasetFailed, status: http.StatusServiceUnavailable, typ: "dataset-unavailable", title: "The data set cannot be read right now",
+		detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", retry: true},
+	{err: errDatasetMissing, status: http.StatusNotFound, typ: "dataset-missing", title: "The data set is not published on this server",
+		detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
+	{err: errParameter, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameter and send the request again."},
+	{err: errHost, status: http.StatusBadRequest, typ: "bad-host", title: "The Host header is not valid",
+		detail: "Send a Host header holding a host name or address with an optional port."},
+	{err: errTileOutside, status: http.StatusNotFound, typ: "tile-outside", title: "There is no such tile",
+		detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
+	{err: errFormat, status: http.StatusNotFound, typ: "unknown-format", title: "The format is not offered",
+		detail: "End the address in .geojson, .mvt or .pbf."},
+	{err: tiles.ErrUnknownType, status: http.StatusNotFound, typ: "unknown-layer", title: "There is no such layer",
+		detail: "Use a layer that /tiles/all.json lists."},
+	{err: tiles.ErrNotFound, status: http.StatusNotFound, typ: "region-not-found", title: "There is no such region",
+		detail: "Check the region's id; ids are lower case, such as country/fr."},
+	{err: places.ErrNotFound, status: http.StatusNotFound, typ: "place-not-found", title: "There is no such place",
+		detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
+	{err: places.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameters of the search and send the request again."},
+	{err: places.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+	{err: places.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
+		detail: "The places have been published anew since the page before. Begin again without a cursor."},
+	{err: places.ErrTooMuchWork, status: http.StatusUnprocessableEntity, typ: "search-too-wide", title: "The search is too wide",
+		detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
+	{err: ipgeo.ErrBadAddress, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
+	{err: ipgeo.ErrReserved, status: http.StatusNotFound, typ: "address-reserved", title: "The address is reserved",
+		detail: "Ask for a public address: reserved and private ones are nowhere in particular."},
+	{err: ipgeo.ErrNotFound, status: http.StatusNotFound, typ: "address-not-found", title: "Nothing is known about the address",
+		detail: "No source this server was built from covers the address."},
+	{err: errNoRoute, status: http.StatusNotFound, typ: "not-found", title: "There is nothing at this address",
+		detail: "Check the path; the README lists every endpoint."},
+	{err: errMethod, status: http.StatusMethodNotAllowed, typ: "method-not-allowed", title: "The method is not offered here",
+		detail: "Use one of the methods the Allow header lists."},
+	{err: errBodyTooLarge, status: http.StatusRequestEntityTooLarge, typ: "body-too-large", title: "The request body is too large",
+		detail: "Send the request without a body."},
+	{err: errBusy, status: http.StatusServiceUnavailable, typ: "too-busy", title: "The server is at its limit of concurrent requests",
+		detail: "Wait for the time that Retry-After gives and send the request again.", retry: true, expected: true},
+	{err: errNotReady, status: http.StatusServiceUnavailable, typ: "not-ready", title: "The server is not ready",
+		detail: "A published data set is not open yet; /status says which.", retry: true, expected: true},
+	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, typ: "timeout", title: "The answer took too long",
+		detail: "Ask for less, or try again in a moment.", retry: true},
+	{err: context.Canceled, status: statusClientClosed, typ: "client-closed", title: "The client closed the request",
+		detail: "Keep the connection open until the answer arrives."},
+	{err: cellstore.ErrClosed, status: http.StatusServiceUnavailable, typ: "dataset-unavailable", title: "The data set cannot be read right now",
+		detail: "Try again in a moment.", retry: true},
+	{err: tiles.ErrCorrupt, status: http.StatusInternalServerError, typ: "data-corrupt", title: "Stored data is damaged",
+		detail: "Tell the operator: the ingest command's verify finds the damage, and rollback serves the generation before it."},
+	{err: cellstore.ErrCorrupt, status: http.StatusInternalServerError, typ: "data-corrupt", title: "Stored data is damaged",
+		detail: "Tell the operator: the ingest command's verify finds the damage, and rollback serves the generation before it."},
+}
+
+// internal is every error the table does not know.
+var internal = kind{status: http.StatusInternalServerError, typ: "internal", title: "The server failed",
+	detail: "Tell the operator; the reason is in the server's log under the time of this request."}
+
+// refusal is an error with words of its own for the client.
+type refusal struct {
+	cause     error // one of the errors in kinds
+	parameter string
+	detail    string
+}
+
+// refuse makes an error that answers as cause does, with its own detail.
+// parameter may be empty.
+func refuse(cause error, parameter, detail string) error {
+	return &refusal{cause: cause, parameter: parameter, detail: detail}
+}
+
+func (r *refusal) Error() string { return r.cause.Error() + ": " + r.detail }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// classify finds what an error looks like from outside.
+func classify(err error) (*kind, problem) {
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		// The router's own errors are these two.
+		switch he.Code {
+		case http.StatusNotFound:
+			err = errNoRoute
+		case http.StatusMethodNotAllowed:
+			err = errMethod
+		}
+	}
+	k := &internal
+	for i := range kinds {
+		if errors.Is(err, kinds[i].err) {
+			k = &kinds[i]
+			break
+		}
+	}
+	p := problem{Type: k.typ, Title: k.title, Status: k.status, Detail: k.detail}
+	var own *refusal
+	if errors.As(err, &own) {
+		p.Detail, p.Parameter = own.detail, own.parameter
+	}
+	return k, p
+}

@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"context"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
+)
+
+// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf}.
+//
+// An empty tile is 204 as a vector tile and an empty FeatureCollection as
+// GeoJSON. A tile outside the grid is 404, and so is a layer that does not
+// exist; z, x or y that are not numbers are 400.
+func (s *server) getTile(c echo.Context) error {
+	r := c.Request()
+	values, err := pathParams(c)
+	if err != nil {
+		return err
+	}
+	t, f, err := parseTile(values[1], values[2], values[3])
+	if err != nil {
+		return err
+	}
+
+	v := s.pinTiles()
+	defer v.release()
+	set, err := s.resolveLayers(r.Context(), &v, values[0])
+	if err != nil {
+		return err
+	}
+	key := tileKey{
+		layers: set.canonical,
+		tile:   uint64(t.Z)<<58 | t.Packed(),
+		form:   f,
+		coding: accepted(r),
+	}
+	if len(set.selectors) > 0 {
+		key.boundaries = v.boundaries.id
+	}
+	if set.places {
+		key.places = v.places.id
+	}
+	etag := s.tagStart.number(uint64(set.hash)).number(key.boundaries).number(key.places).
+		number(key.tile).number(uint64(f)<<8 | uint64(key.coding)).tag()
+	if matches(r, &etag, true) {
+		return s.notModified(c, answer{form: f, tag: &etag, cache: s.cacheControl})
+	}
+	res := s.responses.get(key)
+	if res == nil {
+		if res, err = s.makeTile(r.Context(), &v, set, t, key, etag); err != nil {
+			return err
+		}
+	}
+	return s.sendFinished(c, res)
+}
+
+// parseTile reads the part of a tile's address after the layers.
+func parseTile(z, x, file string) (quadkey.Tile, form, error) {
+	dot := strings.LastIndexByte(file, '.')
+	if dot < 0 {
+		return quadkey.Tile{}, 0, errFormat
+	}
+	var f form
+	switch file[dot+1:] {
+	case "mvt", "pbf":
+		f = formMVT
+	case "geojson":
+		f = formGeoJSON
+	default:
+		return quadkey.Tile{}, 0, errFormat
+	}
+	zn, ok := whole(z)
+	if !ok {
+		return quadkey.Tile{}, 0, notWhole("z")
+	}
+	xn, ok := whole(x)
+	if !ok {
+		return quadkey.Tile{}, 0, notWhole("x")
+	}
+	yn, ok := whole(file[:dot])
+	if !ok {
+		return quadkey.Tile{}, 0, notWhole("y")
+	}
+	t, err := quadkey.NewTile(zn, xn, yn)
+	if err != nil {
+		return quadkey.Tile{}, 0, errTileOutside
+	}
+	return t, f, nil
+}
+
+func notWhole(name string) error {
+	return refuse(errParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
+}
+
+// whole reads a decimal whole number. One too large for any tile comes back
+// as a number outside every grid.
+func whole(s string) (int, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" {
+		return 0, false
+	}
+	n := 0
+	for i := 0; i < len(digits); i++ {
+		d := digits[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = min(n*10+int(d), 1<<24)
+	}
+	if len(digits) != len(s) && n != 0 {
+		n = -n
+	}
+	return n, true
+}
+
+// makeTile reads a tile and keeps the finished response. Requests for the same
+// tile share one reading, so it goes on when the client that caused it leaves.
+func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, key tileKey, etag tag) (*finished, error) {
+	wait, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return s.responses.do(wait, key, func() (*finished, error) {
+		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+		defer cancel()
+		b := getScratch()
+		defer b.release()
+		var err error
+		if key.form == formMVT {
+			b.body, err = appendMVT(read, b.body, v, set, t)
+		} else {
+			b.body, err = appendGeoJSON(read, b.body, v, set, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return finish(b.body, key.form, key.coding, &etag), nil
+	})
+}
+
+// appendMVT appends the layers of a vector tile, which are joined by being
+// written one after another.
+func appendMVT(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = b.AppendMVT(ctx, dst, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	if set.places {
+		p, err := v.places.get()
+		if err != nil {
+			return dst, err
+		}
+		return appendPlacesLayer(ctx, dst, p, t)
+	}
+	return dst, nil
+}
+
+var placeLayers = sync.Pool{New: func() any { return new(mvt.Layer) }}
+
+// placeFields describes the attributes of the places layer, for TileJSON.
+var placeFields = map[string]string{
+	"id":         "Number",
+	"name":       "String",
+	"code":       "String",
+	"population": "Number",
+}
+
+// appendPlacesLayer appends the vector layer of the places in a tile.
+func appendPlacesLayer(ctx context.Context, dst []byte, p Places, t quadkey.Tile) ([]byte, error) {
+	l := placeLayers.Get().(*mvt.Layer)
+	defer placeLayers.Put(l)
+	l.Reset(placesLayer)
+	n := float64(uint64(1) << t.Z)
+	err := p.TilePlaces(ctx, t, func(id uint32, lon, lat float64, name, code string, population int64) error {
+		x, y := quadkey.Project(lon, lat)
+		l.Begin(uint64(id), mvt.Point)
+		l.TagInt("id", int64(id))
+		l.TagString("name", name)
+		if code != "" {
+			l.TagString("code", code)
+		}
+		if population > 0 {
+			l.TagInt("population", population)
+		}
+		l.Point(mvt.XY{X: unit(x*n - float64(t.X)), Y: unit(y*n - float64(t.Y))})
+		l.End()
+		return nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	return l.AppendTo(dst), nil
+}
+
+// unit turns a fraction of a tile into its integer coordinate. Points belong
+// to one tile only, so the coordinate never reaches the far edge, not even for
+// those beyond the edge of the grid, which live in its last row.
+func unit(f float64) int32 {
+	return int32(min(max(math.Floor(f*mvt.Extent), 0), mvt.Extent-1))
+}
+
+const (
+	collectionHead = `{"type":"FeatureCollection","features":[`
+	collectionTail = `]}`
+)
+
+// appendGeoJSON appends a FeatureCollection: the fragments as they are stored.
+func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	dst = append(dst, collectionHead...)
+	start := len(dst)
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = b.AppendGeoJSON(ctx, dst, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	if set.places {
+		p, err := v.places.get()
+		if err != nil {
+			return dst, err
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		comma := len(dst)
+		if dst, err = p.AppendTileGeoJSON(ctx, dst, t); err != nil {
+			return dst, err
+		}
+		if len(dst) == comma && comma > start {
+			dst = dst[:comma-1]
+		}
+	}
+	return append(dst, collectionTail...), nil
+}

@@ -1,0 +1,427 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+	orbmvt "github.com/paulmach/orb/encoding/mvt"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+func TestTileEmpty(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
+	for _, layers := range []string{"country", "places", "all"} {
+		res := f.get("/tiles/" + layers + "/5/1/1.mvt")
+		if b := body(t, res); res.StatusCode != http.StatusNoContent || b != "" || res.Header.Get("Content-Length") != "" {
+			t.Errorf("%s: empty vector tile: %d, %q, %v; want 204 alone", layers, res.StatusCode, b, res.Header)
+		}
+		if res.Header.Get("Etag") == "" {
+			t.Errorf("%s: empty tile without a tag", layers)
+		}
+		res = f.get("/tiles/" + layers + "/5/1/1.geojson")
+		if b := body(t, res); res.StatusCode != http.StatusOK || b != `{"type":"FeatureCollection","features":[]}` {
+			t.Errorf("%s: empty GeoJSON tile: %d %s", layers, res.StatusCode, b)
+		}
+	}
+	// One of two empty leaves no stray comma.
+	f.places.tile = []fakePlace{{id: 1}}
+	if b := body(t, f.get("/tiles/all/6/1/1.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, "[,") {
+		t.Errorf("places only: %s", b)
+	}
+	f.places.tile = nil
+	f.bounds.tile = nil
+	if b := body(t, f.get("/tiles/all/7/1/1.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, ",]") {
+		t.Errorf("regions only: %s", b)
+	}
+}
+
+// Places are a vector layer of points within the tile, attributes included.
+func TestTilePlacesLayer(t *testing.T) {
+	f := newFixture(t, nil, PlacesDataset)
+	f.places.tile = []fakePlace{
+		{id: 11, lon: 0, lat: 0, name: `Null "Island"`, code: "ISL", population: 0},
+		{id: 12, lon: 90, lat: -45, name: "Zürich", code: "", population: 400_000},
+		{id: 13, lon: 179.9999999, lat: -90, name: "Pole", code: "X"},
+		{id: 4_294_967_295, lon: -180, lat: 90, name: "Other pole", population: 9_000_000_000},
+	}
+	res := f.get("/tiles/places/0/0/0.mvt")
+	if ct := res.Header.Get("Content-Type"); ct != "application/vnd.mapbox-vector-tile" {
+		t.Errorf("content type %s", ct)
+	}
+	layers, err := orbmvt.Unmarshal([]byte(body(t, res)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(layers) != 1 || layers[0].Name != "places" || layers[0].Version != 2 || layers[0].Extent != 4096 || len(layers[0].Features) != 4 {
+		t.Fatalf("layers %+v", layers)
+	}
+	for i, want := range []struct {
+		x, y  float64
+		props string
+	}{
+		{2048, 2048, `{"code":"ISL","id":11,"name":"Null \"Island\""}`},
+		{3072, 2622, `{"id":12,"name":"Zürich","population":400000}`},
+		{4095, 4095, `{"code":"X","id":13,"name":"Pole"}`},
+		{0, 0, `{"id":4294967295,"name":"Other pole","population":9000000000}`},
+	} {
+		got := layers[0].Features[i]
+		if p := got.Geometry.(orb.Point); p[0] != want.x || p[1] != want.y {
+			t.Errorf("feature %d at %v, want %v, %v", i, p, want.x, want.y)
+		}
+		props := map[string]any{}
+		for k, v := range got.Properties {
+			if n, ok := v.(float64); ok {
+				v = json.Number(fmt.Sprintf("%.0f", n))
+			}
+			props[k] = v
+		}
+		b, err := json.Marshal(props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(b) != want.props {
+			t.Errorf("feature %d has %s, want %s", i, b, want.props)
+		}
+		if fmt.Sprint(got.ID) != fmt.Sprint(float64(f.places.tile[i].id)) && fmt.Sprint(got.ID) != fmt.Sprint(f.places.tile[i].id) {
+			t.Errorf("feature %d has id %v, want %d", i, got.ID, f.places.tile[i].id)
+		}
+	}
+}
+
+func TestTileAddresses(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	for _, tt := range []struct {
+		path   string
+		status int
+		typ    string
+	}{
+		{"/tiles/country/0/0/0.mvt", 200, ""},
+		{"/tiles/country/22/4194303/4194303.mvt", 200, ""},
+		{"/tiles/country/22/4194304/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/22/0/4194304.mvt", 404, "tile-outside"},
+		{"/tiles/country/23/0/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/-1/0/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/3/-1/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/3/0/8.geojson", 404, "tile-outside"},
+		{"/tiles/country/3/0/99999999999999999999999999.mvt", 404, "tile-outside"},
+		{"/tiles/country/99999999999999999999999/0/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/a/0/0.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/1.5/0.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/0/1.5.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/0/.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/0/-.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/NaN/0.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/+1/0.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/0x1/0.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/0/1@2x.mvt", 400, "bad-parameter"},
+		{"/tiles/country/3/%31/0.mvt", 200, ""},
+		{"/tiles/country/3/0/0", 404, "unknown-format"},
+		{"/tiles/country/3/0/0.png", 404, "unknown-format"},
+		{"/tiles/country/3/0/0.MVT", 404, "unknown-format"},
+		{"/tiles/country/3/0/0.mvt/", 404, "unknown-format"},
+		{"/tiles/country/3/0.mvt", 404, "not-found"},
+		{"/tiles//3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/county/3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/country,/3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/country,county/3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/Country/3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/places:7/3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/country:/3/0/0.mvt", 404, "region-not-found"},
+		{"/tiles/country:nowhere/3/0/0.mvt", 404, "region-not-found"},
+		{"/tiles/country:..%2F/3/0/0.mvt", 404, "region-not-found"},
+		{"/tiles/country%2541/3/0/0.mvt", 404, "unknown-layer"},
+		{"/tiles/" + strings.Repeat("x", 2000) + "/3/0/0.mvt", 400, "bad-parameter"},
+		{"/tiles/" + strings.Repeat("state,", 70) + "state/3/0/0.mvt", 400, "bad-parameter"},
+	} {
+		res := f.get(tt.path)
+		if tt.status == http.StatusOK {
+			if b := body(t, res); res.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %s", tt.path, res.StatusCode, b)
+			}
+			continue
+		}
+		t.Run(shorten(tt.path), func(t *testing.T) { wantProblem(t, res, tt.status, tt.typ) })
+	}
+}
+
+// An empty tile, a tile outside the grid, a missing data set and a failed
+// store are four different answers.
+func TestTileFailures(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	wantProblem(t, f.get("/tiles/places/3/0/0.mvt"), 404, "dataset-missing")
+	wantProblem(t, f.get("/tiles/country,places/3/0/0.mvt"), 404, "dataset-missing")
+	for _, tt := range []struct {
+		err    error
+		status int
+		typ    string
+	}{
+		{&cellstore.Error{Op: "NextEach", Table: "secret", Err: cellstore.ErrCorrupt}, 500, "data-corrupt"},
+		{fmt.Errorf("secret: %w", tiles.ErrCorrupt), 500, "data-corrupt"},
+		{fmt.Errorf("secret: %w", cellstore.ErrClosed), 503, "dataset-unavailable"},
+		{errors.New("secret: disk on fire"), 500, "internal"},
+		{fmt.Errorf("secret: %w", context.DeadlineExceeded), 503, "timeout"},
+	} {
+		f.bounds.err = tt.err
+		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/tiles/all/3/0/0.geojson", "/tiles/country:us/3/0/0.mvt",
+			"/regions/at?lat=1&lon=1", "/regions/country/us"} {
+			res := f.get(path)
+			p := wantProblem(t, res, tt.status, tt.typ)
+			if strings.Contains(p.Detail+p.Title, "secret") {
+				t.Errorf("%s: internals shown: %+v", path, p)
+			}
+			if retry := res.Header.Get("Retry-After"); (retry != "") != (tt.status == 503) {
+				t.Errorf("%s: Retry-After %q with %d", path, retry, tt.status)
+			}
+		}
+	}
+	f.bounds.err = nil
+	if res := f.get("/tiles/country/3/0/0.mvt"); res.StatusCode != 200 {
+		t.Errorf("a failure was kept: %d", res.StatusCode)
+	}
+}
+
+// A tag answers 304 without a read, and covers generation, layers, tile,
+// format and coding.
+func TestTileRevalidation(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	const path = "/tiles/country,places/3/4/2.mvt"
+	etag := f.get(path).Header.Get("Etag")
+	seen := map[string]string{etag: path}
+	for _, other := range []string{
+		"/tiles/country/3/4/2.mvt", "/tiles/places/3/4/2.mvt", "/tiles/country,places/3/4/3.mvt",
+		"/tiles/country,places/4/4/2.mvt", "/tiles/country,places/3/4/2.geojson", path + " gzip",
+	} {
+		p, gz, _ := strings.Cut(other, " ")
+		tag := f.get(p, "Accept-Encoding", gz).Header.Get("Etag")
+		if was, ok := seen[tag]; ok || len(tag) != 18 || tag[0] != '"' {
+			t.Errorf("tag %s of %s is that of %s", tag, other, was)
+		}
+		seen[tag] = other
+	}
+	if got := f.get("/tiles/places,country/3/4/2.pbf").Header.Get("Etag"); got != etag {
+		t.Errorf("the same tile in other words has tag %s, want %s", got, etag)
+	}
+
+	// A new process with the same data gives the same tags.
+	f.cfg.ResponseCacheBytes = 0
+	f.handler = New(f.cfg)
+	f.get(path) // resolves the layers
+	reads := f.bounds.reads.Load() + f.places.reads.Load()
+	for _, inm := range []string{etag, "W/" + etag, `"x", ` + etag, "*"} {
+		res := f.get(path, "If-None-Match", inm)
+		if b := body(t, res); res.StatusCode != http.StatusNotModified || b != "" || res.Header.Get("Etag") != etag ||
+			res.Header.Get("Cache-Control") == "" || res.Header.Get("Vary") == "" || res.Header.Get("Content-Type") != "" {
+			t.Errorf("If-None-Match %s: %d %v %q", inm, res.StatusCode, res.Header, b)
+		}
+	}
+	if got := f.bounds.reads.Load() + f.places.reads.Load(); got != reads {
+		t.Errorf("304 cost %d reads", got-reads)
+	}
+	for _, inm := range []string{`"x"`, strings.Trim(etag, `"`), ""} {
+		if res := f.get(path, "If-None-Match", inm); res.StatusCode != http.StatusOK {
+			t.Errorf("If-None-Match %s: %d, want 200", inm, res.StatusCode)
+		}
+	}
+
+	f.publish(PlacesDataset)
+	f.poll()
+	if res := f.get(path, "If-None-Match", etag); res.StatusCode != http.StatusOK {
+		t.Errorf("old tag after new places: %d, want 200", res.StatusCode)
+	}
+	country := f.get("/tiles/country/3/4/2.mvt").Header.Get("Etag")
+	if seen[country] != "/tiles/country/3/4/2.mvt" {
+		t.Error("new places changed the tag of a tile without them")
+	}
+	f.publish(BoundariesDataset)
+	f.poll()
+	if got := f.get("/tiles/country/3/4/2.mvt").Header.Get("Etag"); got == country {
+		t.Error("new boundaries did not change the tag")
+	}
+}
+
+func TestTileCompression(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	large := bytes.Repeat([]byte("border "), 4000)
+	f.bounds.tile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		if tile.Z == 0 {
+			return large[:compressFrom-1], nil
+		}
+		return large, nil
+	}
+	for _, tt := range []struct {
+		accept string
+		gzip   bool
+	}{
+		{"", false}, {"gzip", true}, {"gzip, deflate, br", true}, {"br;q=1, GZIP;q=0.5", true}, {"gzip;q=0", false},
+		{"gzip; q=0.000", false}, {"*", true}, {"*;q=0", false}, {"identity", false}, {"*, gzip;q=0", false}, {"deflate, br", false},
+		{"x-gzip", true}, {"gzip;q=nonsense", true},
+	} {
+		for _, cached := range []bool{false, true} {
+			res := f.get("/tiles/country/1/0/0.mvt", "Accept-Encoding", tt.accept)
+			b := body(t, res)
+			if res.Header.Get("Content-Length") != fmt.Sprint(len(b)) || res.Header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%q: headers %v of %d bytes", tt.accept, res.Header, len(b))
+			}
+			if got := res.Header.Get("Content-Encoding"); (got == "gzip") != tt.gzip {
+				t.Errorf("%q (cached: %v): content encoding %q", tt.accept, cached, got)
+			}
+			if tt.gzip {
+				z, err := gzip.NewReader(strings.NewReader(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				plain, err := io.ReadAll(z)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b = string(plain)
+			}
+			if b != string(large) {
+				t.Errorf("%q: other bytes", tt.accept)
+			}
+		}
+	}
+	if got := f.bounds.reads.Load(); got != 2 {
+		t.Errorf("%d reads of one tile in two codings, want 2", got)
+	}
+	if res := f.get("/tiles/country/0/0/0.mvt", "Accept-Encoding", "gzip"); res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
+		t.Errorf("small body: %v", res.Header)
+	}
+	// HEAD has the headers of GET.
+	get, head := f.get("/tiles/country/1/0/0.mvt", "Accept-Encoding", "gzip"), f.do("HEAD", "/tiles/country/1/0/0.mvt", "Accept-Encoding", "gzip")
+	if b := body(t, head); b != "" || fmt.Sprint(get.Header) != fmt.Sprint(head.Header) {
+		t.Errorf("HEAD: %v %q, GET: %v", head.Header, b, get.Header)
+	}
+}
+
+// Many requests for one tile make it once; a client that leaves takes nobody
+// with it.
+func TestTileShared(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	var running atomic.Int64
+	enter, leave := make(chan struct{}), make(chan struct{})
+	f.bounds.tile = func(ctx context.Context, _ uint64, _ quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		if running.Add(1) == 1 {
+			close(enter)
+		}
+		<-leave
+		return []byte("tile"), ctx.Err()
+	}
+	first, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	ask := func(ctx context.Context, check bool) {
+		defer wg.Done()
+		r, err := http.NewRequestWithContext(ctx, "GET", "/tiles/country/3/0/0.mvt", nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		w := &recorder{header: http.Header{}}
+		f.handler.ServeHTTP(w, r)
+		if check && (w.status != 200 || w.body.String() != "tile") {
+			t.Errorf("%d %s", w.status, w.body.String())
+		}
+	}
+	wg.Add(1)
+	go ask(first, false)
+	<-enter
+	wg.Add(8)
+	for range 8 {
+		go ask(context.Background(), true)
+	}
+	cancel()
+	time.Sleep(10 * time.Millisecond) // lets the others queue up; the result does not depend on it
+	close(leave)
+	wg.Wait()
+	if got := running.Load(); got != 1 {
+		t.Errorf("the tile was made %d times", got)
+	}
+}
+
+// recorder is a ResponseWriter that costs little.
+type recorder struct {
+	header http.Header
+	body   bytes.Buffer
+	status int
+}
+
+func (w *recorder) Header() http.Header { return w.header }
+func (w *recorder) WriteHeader(s int)   { w.status = s }
+func (w *recorder) Write(b []byte) (int, error) {
+	return w.body.Write(b)
+}
+
+// Twenty swaps under load: no failed request, and no body that mixes two
+// generations or that a tag of another generation goes with.
+func TestSwapUnderLoad(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.ResponseCacheBytes = 64 << 10 }, all...)
+	f.bounds.tile = func(_ context.Context, g uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		return fmt.Appendf(nil, `{"type":"Feature","geometry":null,"properties":{"generation":%d,"z":%d}}`, g, tile.Z), nil
+	}
+	var mu sync.Mutex
+	bodies := map[string]string{} // by path and tag
+	stop := make(chan struct{})
+	var requests atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := worker; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				path := fmt.Sprintf("/tiles/all/%d/0/0.geojson", i%12)
+				if i%7 == 0 {
+					path = "/places/2988507"
+				}
+				r, err := http.NewRequest("GET", path, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				w := &recorder{header: http.Header{}}
+				f.handler.ServeHTTP(w, r)
+				if w.status != 200 {
+					t.Errorf("%s: %d %s", path, w.status, w.body.String())
+					return
+				}
+				requests.Add(1)
+				key := path + w.header.Get("Etag")
+				mu.Lock()
+				if was, ok := bodies[key]; ok && was != w.body.String() {
+					t.Errorf("one tag, two bodies: %s: %s and %s", key, was, w.body.String())
+				}
+				bodies[key] = w.body.String()
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range 20 {
+		f.publish([]string{BoundariesDataset, PlacesDataset}[i%2])
+		f.poll()
+	}
+	close(stop)
+	wg.Wait()
+	want := `"generation":11`
+	if b := body(t, f.get("/tiles/all/1/0/0.geojson")); !strings.Contains(b, want) {
+		t.Errorf("after ten publications: %s, want %s", b, want)
+	}
+	t.Logf("%d requests", requests.Load())
+}

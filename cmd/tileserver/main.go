@@ -1,0 +1,167 @@
+// Command tileserver serves published data sets over HTTP: map tiles, what is
+// at a point, nearby places and IP geolocation.
+//
+// It holds no state of its own. It opens the generations that ingest has
+// published below its data directory, takes newer ones into service as they
+// appear, and may run any number of times over one directory.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/static"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal drains; a second one, after this, kills.
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tileserver:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program. It returns when ctx ends, after draining, or when it
+// cannot go on.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	cfg, err := parse(args, stdout, stderr)
+	if errors.Is(err, errDone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log := slog.New(cfg.handler(stderr))
+	tuneMemory(int64(cfg.Cache))
+
+	cache := pebblestore.NewCache(int64(cfg.Cache) - cfg.responseBytes())
+	defer cache.Close()
+	catalog, err := dataset.Open(cfg.Data, func(dir string, readOnly bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, Cache: cache, Logger: log})
+	})
+	if err != nil {
+		return err
+	}
+	boundaries := dataset.NewLive(catalog, httpapi.BoundariesDataset, httpapi.OpenBoundaries)
+	finder := dataset.NewLive(catalog, httpapi.PlacesDataset, httpapi.OpenPlaces)
+	addresses := dataset.NewLive(catalog, httpapi.AddressesDataset, httpapi.OpenAddresses)
+
+	defer func() { err = errors.Join(err, boundaries.Close(), finder.Close(), addresses.Close()) }()
+	serving := follow(ctx, boundaries, log) + follow(ctx, finder, log) + follow(ctx, addresses, log)
+	if serving == 0 {
+		log.Warn("nothing is published yet: run ingest with the same --data, and its data will be served as soon as it is there", "data", catalog.Dir())
+	}
+
+	api := httpapi.Config{
+		Boundaries:         boundaries,
+		Places:             finder,
+		Addresses:          addresses,
+		Version:            version(),
+		PublicURL:          cfg.publicURL(),
+		TrustedProxies:     cfg.trusted(),
+		CacheControl:       cfg.CacheControl,
+		CORSOrigin:         cfg.CORSOrigin,
+		ResponseCacheBytes: cfg.responseBytes(),
+		MaxConcurrent:      cfg.MaxConcurrent,
+		RequestTimeout:     cfg.RequestTimeout,
+		Log:                log,
+	}
+	if cfg.AccessLog {
+		api.AccessLog = log
+	}
+	if page, built := static.FS(); built {
+		api.Page = page
+	}
+	return serve(ctx, cfg, httpapi.New(api), log, stdout)
+}
+
+// serve answers requests until ctx ends, and then those that are running.
+func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, stdout io.Writer) error {
+	listener, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen, choose another --listen: %w", err)
+	}
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: cfg.ReadTimeout,
+		ReadTimeout:       cfg.ReadTimeout,
+		WriteTimeout:      cfg.WriteTimeout,
+		IdleTimeout:       cfg.IdleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(lazyListener{listener}) }()
+	if _, err := fmt.Fprintf(stdout, "Quadrille serves %s\n", cfg.url(listener.Addr())); err != nil {
+		log.Debug("standard output is closed", "error", err)
+	}
+
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("draining", "timeout", cfg.DrainTimeout)
+	drain, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
+	defer cancel()
+	if err := server.Shutdown(drain); err != nil {
+		// What is still running is cut off, so that the stores can be closed.
+		err = fmt.Errorf("requests were still running after --drain-timeout: %w", err)
+		return errors.Join(err, server.Close())
+	}
+	return nil
+}
+
+// tuneMemory trades memory that is free anyway for fewer garbage collections:
+// with a small heap they would run hundreds of times a second under load. Above
+// the caches and workingMemory the collector becomes as eager as it has to be.
+// What the environment says wins.
+func tuneMemory(cache int64) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cache + workingMemory)
+	}
+}
+
+// workingMemory is what the server may use in bytes apart from its caches
+// before memory gets more important than speed.
+const workingMemory = 96 << 20
+
+// follow takes the published generation of a data set into service, and then
+// every one published while ctx lasts. It returns how many it serves now, 0
+// or 1: a data set that is missing or broken does not keep the others back.
+func follow[T any](ctx context.Context, l *dataset.Live[T], log *slog.Logger) int {
+	l.Notify = func(st dataset.Status) {
+		switch {
+		case st.Err != nil:
+			log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
+		case st.Serving != nil:
+			log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
+		}
+	}
+	_ = l.Poll(ctx) // Notify has said why
+	go l.Run(ctx)
+	if l.Status().Serving == nil {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"quadrille/quadkey"
+	"quadrille/static"
+)
+
+// screen is what a window is shown on.
+type screen struct {
+	width, height int64 // CSS pixels
+	density       float64
+	dark, touch   bool
+}
+
+// window is a page in a browser. Whatever the browser complains about fails
+// the test when it ends, unless it was expected.
+type window struct {
+	t    *testing.T
+	ctx  context.Context
+	site string
+	screen
+
+	mu         sync.Mutex
+	complaints []string
+	expected   []string
+}
+
+// startBrowser starts a browser and returns its context.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	path := findChromium(t)
+	profile, err := os.MkdirTemp("", "quadrille-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(profile) })
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+		chromedp.UserDataDir(profile),
+	}
+	for _, flag := range []string{"disable-gpu", "disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	browser, stop := chromedp.NewContext(allocator)
+	t.Cleanup(stop)
+	if err := chromedp.Do(browser); err != nil {
+		t.Fatalf("%s does not start: %v", path, err)
+	}
+	return browser
+}
+
+// open opens a page in a tab of its own.
+func open(t *testing.T, browser context.Context, url string, s screen) *window {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(browser)
+	t.Cleanup(stop)
+	site, _, _ := strings.Cut(url, "/#")
+	w := &window{t: t, ctx: ctx, site: site, screen: s}
+	if err := chromedp.Listen(ctx, w.hear); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, c := range w.complaints {
+			if !slices.ContainsFunc(w.expected, func(e string) bool { return strings.Contains(c, e) }) {
+				t.Errorf("the browser complains: %s", c)
+			}
+		}
+	})
+
+	scheme := "light"
+	if s.dark {
+		scheme = "dark"
+	}
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := []chromedp.EmulateViewportOption{chromedp.EmulateScale(s.density)}
+	if s.touch {
+		view = append(view, chromedp.EmulateMobile, chromedp.EmulateTouch)
+	}
+	w.do(chromedp.EmulateViewport(s.width, s.height, view...), chromedp.Navigate(url))
+	return w
+}
+
+// hear notes what is wrong with an event.
+func (w *window) hear(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		w.complain("exception: %s", cmp.Or(describe(e.ExceptionDetails), e.ExceptionDetails.Text))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+			for _, arg := range e.Args {
+				w.complain("console.%s: %s%s", e.Type, arg.Value, arg.Description)
+			}
+		}
+	case *log.EventEntryAdded: // broken policies among them
+		if e.Entry.Level == "error" || e.Entry.Level == "warning" {
+			w.complain("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; u != w.site && !strings.HasPrefix(u, w.site+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
+			w.complain("it asks another server: %s", u)
+		}
+	case *network.EventResponseReceived:
+		if e.Response.Status >= 400 {
+			w.complain("%d for %s", e.Response.Status, e.Response.URL)
+		}
+	case *network.EventLoadingFailed:
+		if !e.Canceled { // the page gives up tiles that have left the view
+			w.complain("request failed: %s %s %s", e.Type, e.ErrorText, e.BlockedReason)
+		}
+	}
+}
+
+func describe(e *runtime.ExceptionDetails) string {
+	if e.Exception == nil {
+		return ""
+	}
+	return e.Exception.Description
+}
+
+func (w *window) complain(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
+}
+
+// expect names parts of complaints that are no mistake.
+func (w *window) expect(parts ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expected = append(w.expected, parts...)
+}
+
+func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
+	w.t.Helper()
+	if err := chromedp.Do(w.ctx, steps...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func evaluate[T any](w *window, script string) T {
+	w.t.Helper()
+	v, err := chromedp.Run(w.ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		w.t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// patience is far longer than anything takes, even on a busy machine.
+const patience = 60 * time.Second
+
+func (w *window) waitFor(condition string) {
+	w.t.Helper()
+	poll := chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond))
+	if err := chromedp.Do(w.ctx, poll); err != nil {
+		w.t.Fatalf("waiting for %s: %v; the page says %q at %s", condition, err, evaluate[string](w, `document.body.innerText`), w.hash())
+	}
+}
+
+// settled waits until the tiles in view are on the screen. Two frames pass
+// first, so that what was just done has begun.
+func (w *window) settled() {
+	w.t.Helper()
+	evaluate[chromedp.Void](w, `{ window.frames2 = 0; requestAnimationFrame(() => requestAnimationFrame(() => { window.frames2 = 2 })) }`)
+	w.waitFor(`window.frames2 === 2 && document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#notice').hidden`)
+}
+
+// drawn waits until the tiles in view and at least so many names are drawn.
+func (w *window) drawn(names int) {
+	w.t.Helper()
+	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && document.querySelectorAll('.place').length >= %d`, names))
+	w.settled()
+}
+
+func (w *window) texts(selector string) []string {
+	w.t.Helper()
+	return evaluate[[]string](w, `[...document.querySelectorAll(`+quote(selector)+`)].map(e => e.textContent)`)
+}
+
+func (w *window) hash() string { return evaluate[string](w, `location.hash`) }
+
+func (w *window) press(selector string) {
+	w.t.Helper()
+	w.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+func (w *window) key(keys string) {
+	w.t.Helper()
+	w.do(chromedp.KeyEvent(keys))
+}
+
+func (w *window) lookUp(address string) {
+	w.t.Helper()
+	evaluate[chromedp.Void](w, `{ document.querySelector('#ip').value = '' }`)
+	w.do(chromedp.SendKeys(chromedp.CSS("#ip"), address+"\r"))
+}
+
+// visit changes the view through the permalink, as following a link does.
+func (w *window) visit(url string) {
+	w.t.Helper()
+	_, hash, _ := strings.Cut(url, "#")
+	evaluate[chromedp.Void](w, `{ location.hash = `+quote(hash)+` }`)
+	w.settled()
+}
+
+// click clicks the map at a point.
+func (w *window) click(lat, lon float64) {
+	w.t.Helper()
+	x, y := w.pixel(lat, lon)
+	w.do(chromedp.MouseClickXY(x, y))
+}
+
+// pixel is where a point is on the screen, in CSS pixels, by the permalink. A
+// longitude beyond ±180 is in a neighbouring copy of the world.
+func (w *window) pixel(lat, lon float64) (x, y float64) {
+	w.t.Helper()
+	var zoom, cLat, cLon float64
+	if _, err := fmt.Sscanf(w.hash(), "#%f/%f/%f", &zoom, &cLat, &cLon); err != nil {
+		w.t.Fatalf("permalink %q: %v", w.hash(), err)
+	}
+	size := 256 * math.Exp2(zoom)
+	_, cy := quadkey.Project(0, cLat)
+	_, py := quadkey.Project(0, lat)
+	turns := math.Round((cLon - lon) / 360)
+	return float64(w.width)/2 + (lon+360*turns-cLon)/360*size, float64(w.height)/2 + (py-cy)*size
+}
+
+// picture takes a screenshot, and keeps it under a name, if it has one, in the
+// directory named by QUADRILLE_SCREENSHOTS.
+func (w *window) picture(name string) image.Image {
+	w.t.Helper()
+	shot, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if dir := os.Getenv("QUADRILLE_SCREENSHOTS"); dir != "" && name != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	picture, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return picture
+}
+
+// at is the colour of a picture at a point of the map.
+func (w *window) at(picture image.Image, lat, lon float64) color.RGBA {
+	x, y := w.pixel(lat, lon)
+	return color.RGBAModel.Convert(picture.At(int(x*w.density), int(y*w.density))).(color.RGBA)
+}
+
+// uniform checks that a box inside a region has one colour all over: no edge
+// of a tile shows.
+func (w *window) uniform(picture image.Image, what string, south, west, north, east float64) {
+	w.t.Helper()
+	x0, y0 := w.pixel(north, west)
+	x1, y1 := w.pixel(south, east)
+	want := w.at(picture, (south+north)/2, (west+east)/2)
+	different, first := 0, image.Point{}
+	box := image.Rect(int(x0*w.density), int(y0*w.density), int(x1*w.density), int(y1*w.density)).Intersect(picture.Bounds())
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			if color.RGBAModel.Convert(picture.At(x, y)) != color.Color(want) {
+				if different++; different == 1 {
+					first = image.Pt(x, y)
+				}
+			}
+		}
+	}
+	if different > 0 || box.Dx() < 50 || box.Dy() < 50 {
+		w.t.Errorf("%s: %d of %v pixels differ from %v, the first at %v: %v", what, different, box.Size(), want, first, picture.At(first.X, first.Y))
+	}
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// findChromium finds the browser, or skips.
+func findChromium(t *testing.T) string {
+	t.Helper()
+	if _, built := static.FS(); !built {
+		t.Skip("the map page is not built: run npm ci and npm run build in static/leaflet")
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no chromium: install Debian's package of that name")
+	return ""
+}

@@ -1,0 +1,121 @@
+package ipgeo
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"net/netip"
+)
+
+// ErrBadAddress is matched by the error for what is not an IP address.
+var ErrBadAddress = errors.New("not an IP address")
+
+// ParseAddr reads an IP address as people and programs write it: dotted IPv4,
+// or IPv6 in any of its spellings. A zone ("fe80::1%eth0") is dropped. IPv4
+// parts with leading zeros are refused, for some programs read them as octal.
+// The error matches [ErrBadAddress].
+func ParseAddr(s string) (netip.Addr, error) {
+	const longest = 128 // an address, and a zone no machine would use
+	if s == "" || len(s) > longest {
+		return netip.Addr{}, fmt.Errorf("%w: it has %d characters; give one like 1.2.3.4 or 2001:db8::1", ErrBadAddress, len(s))
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("%w: %q; give one like 1.2.3.4 or 2001:db8::1", ErrBadAddress, s)
+	}
+	return a.WithZone(""), nil
+}
+
+// resolve returns the address whose place is asked for when somebody asks for
+// a: the IPv4 address inside an IPv6 one that only carries it, else a itself.
+func resolve(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return a
+	}
+	if a.Is4In6() {
+		return a.Unmap()
+	}
+	b := a.As16()
+	switch {
+	case b[0] == 0x20 && b[1] == 0x02: // 6to4, RFC 3056: 2002:V4ADDR::/48
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	case b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0:
+		// Teredo, RFC 4380 §4: the client's address is the last 32 bits with
+		// every bit inverted, so that no translator on the way rewrites it.
+		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
+	}
+	return a.WithZone("")
+}
+
+// u128 is an address as a number. An IPv4 address uses the low 32 bits.
+type u128 struct{ hi, lo uint64 }
+
+var maxU128 = u128{^uint64(0), ^uint64(0)}
+
+func (a u128) compare(b u128) int {
+	if a.hi != b.hi {
+		return cmp.Compare(a.hi, b.hi)
+	}
+	return cmp.Compare(a.lo, b.lo)
+}
+
+func (a u128) less(b u128) bool { return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo }
+
+func (a u128) inc() u128 {
+	lo, carry := bits.Add64(a.lo, 1, 0)
+	return u128{a.hi + carry, lo}
+}
+
+func (a u128) dec() u128 {
+	lo, borrow := bits.Sub64(a.lo, 1, 0)
+	return u128{a.hi - borrow, lo}
+}
+
+func (a u128) sub(b u128) u128 {
+	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
+	hi, _ := bits.Sub64(a.hi, b.hi, borrow)
+	return u128{hi, lo}
+}
+
+func (a u128) xor(b u128) u128 { return u128{a.hi ^ b.hi, a.lo ^ b.lo} }
+
+func (a u128) not() u128 { return u128{^a.hi, ^a.lo} }
+
+func (a u128) bitLen() int {
+	if a.hi != 0 {
+		return 64 + bits.Len64(a.hi)
+	}
+	return bits.Len64(a.lo)
+}
+
+func (a u128) trailingZeros() int {
+	if a.lo == 0 {
+		return 64 + bits.TrailingZeros64(a.hi)
+	}
+	return bits.TrailingZeros64(a.lo)
+}
+
+// networkBits returns the length of the largest CIDR network that holds a and
+// lies inside [first, last], all of them addresses of width bits (32 or 128).
+//
+// Clearing the k low bits of a must not go below first. With d the highest bit
+// in which the two differ (there a has a one and first a zero), every k ≤ d
+// will do: bit d stays set. A larger k clears bit d too, which is no less than
+// first only if first ends in k zeros itself. So the largest k is d or the
+// number of zeros first ends in, whichever is more; and likewise, with ones,
+// for last.
+func networkBits(a, first, last u128, width int) int {
+	below := max(a.xor(first).bitLen()-1, first.trailingZeros())
+	above := max(a.xor(last).bitLen()-1, last.not().trailingZeros())
+	return width - min(below, above, width)
+}
+
+func network(v4 bool, a, first, last u128) netip.Prefix {
+	width := 128
+	if v4 {
+		width = 32
+	}
+	p, _ := addrOf(v4, a).Prefix(networkBits(a, first, last, width)) // 0 ≤ bits ≤ width
+	return p
+}

@@ -1,0 +1,301 @@
+package ipgeo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+
+	"quadrille/cellstore"
+)
+
+// Range is a closed range of addresses and what is known about it.
+type Range struct {
+	// First and Last are both included. They are of one version; a range of
+	// IPv4-mapped IPv6 addresses is one of IPv4 addresses.
+	First, Last netip.Addr
+	// Source is the rank of the source the range is from: where ranges of
+	// several sources overlap, the lowest wins. Within one source the
+	// narrowest range wins, and of equally wide ones the first named.
+	Source uint16
+	Record Record
+}
+
+// BadRangeError says why Build refuses a range.
+type BadRangeError struct {
+	First, Last netip.Addr
+	// Reason is one of the Reason constants.
+	Reason string
+	Err    error // for ReasonRecord, what is wrong with it; else nil
+}
+
+// The reasons of a BadRangeError.
+const (
+	ReasonAddress  = "invalid address"
+	ReasonZone     = "address with a zone"
+	ReasonFamily   = "mixed IPv4 and IPv6"
+	ReasonReversed = "last address before first"
+	ReasonRecord   = "invalid record"
+)
+
+func (e *BadRangeError) Error() string {
+	s := fmt.Sprintf("range %s to %s: %s", e.First, e.Last, e.Reason)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s + "; correct it at its source or leave it out"
+}
+
+func (e *BadRangeError) Unwrap() error { return e.Err }
+
+// Check returns the *BadRangeError with which Build would refuse the range's
+// addresses, or nil. Callers that know where a range comes from can so report
+// it with that place.
+func (r *Range) Check() error {
+	if _, _, _, bad := r.bounds(); bad != nil {
+		return bad
+	}
+	return nil
+}
+
+func (r *Range) bounds() (v4 bool, first, last u128, bad *BadRangeError) {
+	refuse := func(reason string) (bool, u128, u128, *BadRangeError) {
+		return false, u128{}, u128{}, &BadRangeError{First: r.First, Last: r.Last, Reason: reason}
+	}
+	f, l := r.First, r.Last
+	if !f.IsValid() || !l.IsValid() {
+		return refuse(ReasonAddress)
+	}
+	if f.Zone() != "" || l.Zone() != "" {
+		return refuse(ReasonZone)
+	}
+	if f.Is4In6() && l.Is4In6() {
+		f, l = f.Unmap(), l.Unmap()
+	}
+	if f.Is4() != l.Is4() {
+		return refuse(ReasonFamily)
+	}
+	if l.Less(f) {
+		return refuse(ReasonReversed)
+	}
+	return f.Is4(), numberOf(f), numberOf(l), nil
+}
+
+// ErrMemory is matched by the error of a build that would exceed MaxBytes.
+var ErrMemory = errors.New("ranges exceed the memory allowed")
+
+// BuildOptions are the options of Build. The zero value works.
+type BuildOptions struct {
+	// Timestamp of all cells, in milliseconds since 1970: the release or
+	// modification date of the source, so that equal input gives equal bytes.
+	Timestamp int64
+	// MaxBytes bounds the memory that holds ranges and records; 0 means 1 GiB,
+	// which is room for about 15 million ranges.
+	MaxBytes int64
+	// Bad is told of each range that is refused; the range is left out. An
+	// error from it ends the build. Nil makes the first bad range fatal.
+	Bad func(*BadRangeError) error
+	// Progress, if set, is called now and then with the ranges done so far,
+	// and of how many: 0 while that is unknown. What is "read" or "write".
+	Progress func(done, total int64, what string)
+}
+
+// Stats says what a build met.
+type Stats struct {
+	Ranges   int64 // accepted
+	Bad      int64 // refused
+	Overlaps int64 // accepted, and beginning inside a range that begins earlier or equals it
+	Reserved int64 // accepted, and touching addresses that are never looked up; those were cut off
+	Joined   int64 // pieces joined with the one before: adjacent, and the same record
+}
+
+// Build reads ranges in any order and writes the table "ip" into the store:
+// disjoint rows, adjacent ones with equal records joined. An error of seq ends
+// the build with that error. On any error the table is left without rows.
+//
+// Addresses that are never looked up, because they are reserved or resolve to
+// an IPv4 address, are cut out of the ranges, so that a row and its networks
+// cover exactly the addresses that answer with it.
+func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions) (Meta, Stats, error) {
+	b := builder{opts: opts, ids: make(map[string]uint32), left: opts.MaxBytes}
+	if b.left == 0 {
+		b.left = 1 << 30
+	}
+	if err := b.read(ctx, seq); err != nil {
+		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+	}
+	if err := store.CreateTable(ctx, schema()); err != nil {
+		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+	}
+	table, err := store.Table(ctx, tableName)
+	if err != nil {
+		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+	}
+	meta, err := b.write(ctx, table)
+	if err != nil {
+		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+	}
+	return meta, b.stats, nil
+}
+
+// every is how many ranges go by between looks at the context and reports.
+const every = 1 << 14
+
+type builder struct {
+	opts  BuildOptions
+	stats Stats
+	left  int64 // bytes of memory not yet used
+
+	spans4, spans6 spans
+	enc            encoder
+	ids            map[string]uint32 // encoded record to its index in records
+	records        []string
+}
+
+func (b *builder) read(ctx context.Context, seq iter.Seq2[Range, error]) error {
+	for r, err := range seq {
+		if err != nil {
+			return err
+		}
+		if b.stats.Ranges%every == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if b.opts.Progress != nil {
+				b.opts.Progress(b.stats.Ranges, 0, "read")
+			}
+		}
+		if bad, err := b.add(&r); bad != nil {
+			b.stats.Bad++
+			if b.opts.Bad == nil {
+				return bad
+			}
+			if err := b.opts.Bad(bad); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (b *builder) add(r *Range) (*BadRangeError, error) {
+	v4, first, last, bad := r.bounds()
+	if bad != nil {
+		return bad, nil
+	}
+	encoded, err := b.enc.encode(&r.Record)
+	if err != nil {
+		return &BadRangeError{First: r.First, Last: r.Last, Reason: ReasonRecord, Err: err}, nil
+	}
+	id, ok := b.ids[string(encoded)]
+	if !ok {
+		const overhead = 64 // of a map entry, a string and its header
+		b.left -= int64(len(encoded)) + overhead
+		id = uint32(len(b.records))
+		s := string(encoded)
+		b.ids[s] = id
+		b.records = append(b.records, s)
+	}
+	of := &b.spans6
+	if v4 {
+		of = &b.spans4
+	}
+	if of.add(span{first: first, last: last, record: id, order: uint32(b.stats.Ranges), rank: uint32(r.Source) + 1}) {
+		b.left -= chunkBytes
+	}
+	if b.left < 0 || b.stats.Ranges == 1<<32-1 {
+		return nil, fmt.Errorf("%w after %d ranges and %d records; allow more, or build from fewer sources", ErrMemory, b.stats.Ranges, len(b.records))
+	}
+	b.stats.Ranges++
+	return nil, nil
+}
+
+func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err error) {
+	load, err := table.Bulk(ctx)
+	if err != nil {
+		return Meta{}, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, load.Abort())
+		}
+	}()
+	meta := Meta{Layout: Layout, Records: int64(len(b.records))}
+	var done int64
+	for _, f := range []struct {
+		v4    bool
+		spans *spans
+		rows  *int64
+	}{{true, &b.spans4, &meta.Rows4}, {false, &b.spans6, &meta.Rows6}} {
+		w := rowWriter{load: load, v4: f.v4, records: b.records, timestamp: b.opts.Timestamp}
+		s := newSweep(f.spans, unreachable(f.v4))
+		for s.next() {
+			if s.piece.record == noRecord {
+				err = w.flush()
+			} else {
+				err = w.add(s.piece)
+			}
+			if err != nil {
+				return Meta{}, err
+			}
+			if s.begun-done >= every {
+				done = s.begun
+				if err := ctx.Err(); err != nil {
+					return Meta{}, err
+				}
+				if b.opts.Progress != nil {
+					b.opts.Progress(done, b.stats.Ranges, "write")
+				}
+			}
+		}
+		if err := w.flush(); err != nil {
+			return Meta{}, err
+		}
+		*f.rows = w.rows
+		b.stats.Overlaps += s.overlaps
+		b.stats.Reserved += s.reserved
+		b.stats.Joined += w.joined
+	}
+	return meta, load.Commit(ctx)
+}
+
+// rowWriter joins adjacent pieces of equal record and loads the rows.
+type rowWriter struct {
+	load      cellstore.BulkLoader
+	v4        bool
+	records   []string
+	timestamp int64
+
+	pending      piece
+	some         bool // pending holds a piece
+	rows, joined int64
+	key, value   []byte
+}
+
+func (w *rowWriter) add(p piece) error {
+	if w.some && w.pending.record == p.record && w.pending.last.inc() == p.first {
+		w.pending.last = p.last
+		w.joined++
+		return nil
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.pending, w.some = p, true
+	return nil
+}
+
+func (w *rowWriter) flush() error {
+	if !w.some {
+		return nil
+	}
+	w.some = false
+	w.rows++
+	w.key = appendKey(w.key[:0], w.v4, w.pending.last)
+	w.value = appendAddr(w.value[:0], w.v4, w.pending.first)
+	w.value = append(w.value, w.records[w.pending.record]...)
+	return w.load.Add(w.key, cellstore.Cell{Family: familyName, Timestamp: w.timestamp, Value: w.value})
+}

@@ -1,0 +1,261 @@
+package ipgeo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"quadrille/cellstore"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// rng reads "1.0.0.0-1.0.0.9 AA".
+func rng(s string) Range {
+	var r Range
+	bounds, code, _ := strings.Cut(s, " ")
+	first, last, _ := strings.Cut(bounds, "-")
+	r.First, r.Last, r.Record = netip.MustParseAddr(first), netip.MustParseAddr(last), country(code)
+	return r
+}
+
+func rngs(lines ...string) (out []Range) {
+	for _, l := range lines {
+		out = append(out, rng(l))
+	}
+	return out
+}
+
+// rows writes what a build stored as rng reads it.
+func rows(t testing.TB, f *fakeStore) (out []string) {
+	t.Helper()
+	for i, k := range f.keys {
+		v4 := k[0] == prefix4
+		r, err := decodeRow(k, f.values[i], v4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprintf("%s-%s %s", addrOf(v4, r.first), addrOf(v4, r.last), r.code))
+	}
+	return out
+}
+
+func TestBuild(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		in    []Range
+		want  []string
+		stats Stats
+	}{
+		{"nothing", nil, nil, Stats{}},
+		{"sorted, IPv4 before IPv6", rngs("2400::-2400::f CC", "9.0.0.0-9.0.0.9 BB", "8.0.0.0-8.0.0.9 AA"),
+			[]string{"8.0.0.0-8.0.0.9 AA", "9.0.0.0-9.0.0.9 BB", "2400::-2400::f CC"}, Stats{Ranges: 3}},
+		{"adjacent equal are joined", rngs("8.0.0.0-8.0.0.9 AA", "8.0.0.10-8.0.0.19 AA", "8.0.0.20-8.0.0.29 BB", "8.0.0.31-8.0.0.39 BB"),
+			[]string{"8.0.0.0-8.0.0.19 AA", "8.0.0.20-8.0.0.29 BB", "8.0.0.31-8.0.0.39 BB"}, Stats{Ranges: 4, Joined: 1}},
+		{"narrowest wins", rngs("8.0.0.0-8.0.0.99 AA", "8.0.0.20-8.0.0.29 BB"),
+			[]string{"8.0.0.0-8.0.0.19 AA", "8.0.0.20-8.0.0.29 BB", "8.0.0.30-8.0.0.99 AA"}, Stats{Ranges: 2, Overlaps: 1}},
+		{"named later changes nothing", rngs("8.0.0.20-8.0.0.29 BB", "8.0.0.0-8.0.0.99 AA"),
+			[]string{"8.0.0.0-8.0.0.19 AA", "8.0.0.20-8.0.0.29 BB", "8.0.0.30-8.0.0.99 AA"}, Stats{Ranges: 2, Overlaps: 1}},
+		{"crossing", rngs("8.0.0.0-8.0.0.20 AA", "8.0.0.10-8.0.0.25 BB"),
+			[]string{"8.0.0.0-8.0.0.9 AA", "8.0.0.10-8.0.0.25 BB"}, Stats{Ranges: 2, Overlaps: 1}},
+		{"crossing, equally wide: the first named", rngs("8.0.0.10-8.0.0.29 BB", "8.0.0.0-8.0.0.19 AA"),
+			[]string{"8.0.0.0-8.0.0.9 AA", "8.0.0.10-8.0.0.29 BB"}, Stats{Ranges: 2, Overlaps: 1}},
+		{"equal: the first named", rngs("8.0.0.0-8.0.0.9 BB", "8.0.0.0-8.0.0.9 AA"),
+			[]string{"8.0.0.0-8.0.0.9 BB"}, Stats{Ranges: 2, Overlaps: 1}},
+		{"three deep", rngs("8.0.0.0-8.0.0.255 AA", "8.0.0.16-8.0.0.31 BB", "8.0.0.20-8.0.0.20 CC"),
+			[]string{"8.0.0.0-8.0.0.15 AA", "8.0.0.16-8.0.0.19 BB", "8.0.0.20-8.0.0.20 CC", "8.0.0.21-8.0.0.31 BB", "8.0.0.32-8.0.0.255 AA"}, Stats{Ranges: 3, Overlaps: 2}},
+		{"a hole of the same record closes", rngs("8.0.0.0-8.0.0.255 AA", "8.0.0.16-8.0.0.31 AA"),
+			[]string{"8.0.0.0-8.0.0.255 AA"}, Stats{Ranges: 2, Overlaps: 1, Joined: 2}},
+		{"to the last address", rngs("255.0.0.0-255.255.255.255 AA", "ff00::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB", "f000::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB"),
+			[]string{"f000::-fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB", "fe00::-fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff BB"}, Stats{Ranges: 3, Overlaps: 1, Reserved: 3}},
+		{"reserved is cut out", rngs("192.0.0.0-192.0.3.255 AA"),
+			[]string{"192.0.0.9-192.0.0.10 AA", "192.0.1.0-192.0.1.255 AA", "192.0.3.0-192.0.3.255 AA"}, Stats{Ranges: 1, Reserved: 1}},
+		{"mapped is IPv4", []Range{rng("::ffff:8.0.0.0-::ffff:8.0.0.9 AA")}, []string{"8.0.0.0-8.0.0.9 AA"}, Stats{Ranges: 1}},
+		{"an earlier source wins though wider", []Range{
+			{First: netip.MustParseAddr("8.0.0.4"), Last: netip.MustParseAddr("8.0.0.4"), Source: 1, Record: country("BB")},
+			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.7"), Record: country("AA")},
+			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Source: 1, Record: country("CC")},
+		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{Ranges: 3, Overlaps: 2, Joined: 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f, _, _, stats := built(t, tc.in, BuildOptions{Timestamp: 7})
+			if d := cmp.Diff(tc.want, rows(t, f)); d != "" {
+				t.Error(d)
+			}
+			if stats != tc.stats {
+				t.Errorf("stats %+v, want %+v", stats, tc.stats)
+			}
+			for _, ts := range f.timestamps {
+				if ts != 7 {
+					t.Errorf("timestamp %d", ts)
+				}
+			}
+		})
+	}
+}
+
+func TestBuildBadRanges(t *testing.T) {
+	addr := netip.MustParseAddr
+	bad := []struct {
+		r      Range
+		reason string
+	}{
+		{Range{}, ReasonAddress},
+		{Range{First: addr("1.0.0.0")}, ReasonAddress},
+		{Range{First: addr("fe80::1%a"), Last: addr("fe80::2%a")}, ReasonZone},
+		{Range{First: addr("1.0.0.0"), Last: addr("2400::")}, ReasonFamily},
+		{Range{First: addr("1.0.0.0"), Last: addr("::ffff:1.0.0.1")}, ReasonFamily},
+		{Range{First: addr("1.0.0.1"), Last: addr("1.0.0.0")}, ReasonReversed},
+		{Range{First: addr("1.0.0.0"), Last: addr("1.0.0.1")}, ReasonRecord},
+		{Range{First: addr("1.0.0.0"), Last: addr("1.0.0.1"), Record: country("x")}, ReasonRecord},
+	}
+	var in []Range
+	for _, b := range bad {
+		if (b.r.Check() != nil) != (b.reason != ReasonRecord) {
+			t.Errorf("Check(%v) = %v", b.r, b.r.Check())
+		}
+		if b.reason != ReasonRecord {
+			b.r.Record = country("AA")
+		}
+		in = append(in, b.r)
+	}
+	in = append(in, rng("8.0.0.0-8.0.0.9 AA"))
+
+	var reasons []string
+	f, _, meta, stats := built(t, in, BuildOptions{Bad: func(b *BadRangeError) error {
+		reasons = append(reasons, b.Reason)
+		return nil
+	}})
+	for i, b := range bad {
+		if reasons[i] != b.reason {
+			t.Errorf("%v: %s, want %s", b.r, reasons[i], b.reason)
+		}
+	}
+	if stats.Bad != int64(len(bad)) || stats.Ranges != 1 || len(f.keys) != 1 || meta.Rows4 != 1 {
+		t.Errorf("%+v, %d rows", stats, len(f.keys))
+	}
+
+	_, _, err := Build(t.Context(), &fakeStore{}, seqOf(in), BuildOptions{})
+	var b *BadRangeError
+	if !errors.As(err, &b) || b.Reason != ReasonAddress {
+		t.Errorf("without Bad: %v", err)
+	}
+	stop := errors.New("enough")
+	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf(in), BuildOptions{Bad: func(*BadRangeError) error { return stop }}); !errors.Is(err, stop) {
+		t.Errorf("Bad's error: %v", err)
+	}
+	wrapped := &BadRangeError{First: addr("1.0.0.0"), Last: addr("1.0.0.1"), Reason: ReasonRecord, Err: errCode}
+	if !errors.Is(wrapped, errCode) || wrapped.Error() != "range 1.0.0.0 to 1.0.0.1: invalid record: a country or continent code is not two capital letters; correct it at its source or leave it out" {
+		t.Error(wrapped)
+	}
+}
+
+func TestBuildFails(t *testing.T) {
+	broken := errors.New("broken")
+	good := rngs("8.0.0.0-8.0.0.9 AA", "9.0.0.0-9.0.0.9 AA")
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	exists := &fakeStore{}
+	built := func(ctx context.Context, f *fakeStore, seq iter.Seq2[Range, error], opts BuildOptions) error {
+		_, _, err := Build(ctx, f, seq, opts)
+		if len(f.keys) != 0 {
+			t.Errorf("%d rows after %v", len(f.keys), err)
+		}
+		return err
+	}
+	if err := built(t.Context(), &fakeStore{}, func(yield func(Range, error) bool) { yield(Range{}, broken) }, BuildOptions{}); !errors.Is(err, broken) {
+		t.Errorf("seq: %v", err)
+	}
+	if err := built(t.Context(), &fakeStore{fail: broken}, seqOf(good), BuildOptions{}); !errors.Is(err, broken) {
+		t.Errorf("store: %v", err)
+	}
+	if err := built(cancelled, &fakeStore{}, seqOf(good), BuildOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := exists.CreateTable(t.Context(), schema()); err != nil {
+		t.Fatal(err)
+	}
+	if err := built(t.Context(), exists, seqOf(good), BuildOptions{}); !errors.Is(err, cellstore.ErrTableExists) {
+		t.Errorf("table exists: %v", err)
+	}
+	if err := built(t.Context(), &fakeStore{}, seqOf(good), BuildOptions{MaxBytes: 1}); !errors.Is(err, ErrMemory) {
+		t.Errorf("memory: %v", err)
+	}
+}
+
+// Many ranges, shuffled, go through many chunks and come out the same.
+func TestBuildChunks(t *testing.T) {
+	if unsafe.Sizeof(span{})*chunkSpans != chunkBytes {
+		t.Errorf("a span has %d bytes", unsafe.Sizeof(span{}))
+	}
+	var in []Range
+	at := numberOf(netip.MustParseAddr("11.0.0.0"))
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 3*chunkSpans + 100 {
+		first := at
+		at = addSaturated(true, at, 1+r.Int64N(40))
+		in = append(in, Range{First: addrOf(true, first), Last: addrOf(true, at.dec()), Record: country(codes[i%26*2 : i%26*2+2])})
+	}
+	sorted, _, _, _ := built(t, in, BuildOptions{})
+	r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+	var steps []string
+	shuffled, _, _, stats := built(t, in, BuildOptions{Progress: func(done, total int64, what string) {
+		steps = append(steps, what)
+		if done > int64(len(in)) || total != 0 && total != int64(len(in)) {
+			t.Errorf("%s %d of %d", what, done, total)
+		}
+	}})
+	if stats.Overlaps != 0 || len(sorted.keys) != len(in) {
+		t.Errorf("%+v, %d rows of %d ranges", stats, len(sorted.keys), len(in))
+	}
+	if !slices.EqualFunc(sorted.keys, shuffled.keys, bytes.Equal) || !slices.EqualFunc(sorted.values, shuffled.values, bytes.Equal) {
+		t.Error("rows differ")
+	}
+	if steps = slices.Compact(steps); !slices.Equal(steps, []string{"read", "write"}) {
+		t.Errorf("progress %v", steps)
+	}
+}
+
+// The bytes of rows are a promise to generations already built.
+func TestRowsGolden(t *testing.T) {
+	f, _, _, _ := built(t, []Range{
+		{First: netip.MustParseAddr("1.0.0.0"), Last: netip.MustParseAddr("1.0.0.255"), Record: Record{
+			Continent: Continent{Code: "OC", Names: Names{"en": "Oceania"}},
+			Country:   Country{ISOCode: "AU", Names: Names{"en": "Australia"}},
+		}},
+		{First: netip.MustParseAddr("2001:200::"), Last: netip.MustParseAddr("2001:200:ffff:ffff:ffff:ffff:ffff:ffff"), Record: Record{Country: Country{ISOCode: "JP"}}},
+	}, BuildOptions{Timestamp: 1700000000000})
+	var b strings.Builder
+	for i := range f.keys {
+		fmt.Fprintf(&b, "%x @%d\n  %q\n", f.keys[i], f.timestamps[i], f.values[i])
+	}
+	golden := filepath.Join("testdata", "rows.golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("the layout changed: raise Layout, or undo it\n%s", d)
+	}
+}

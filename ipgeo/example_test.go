@@ -1,0 +1,107 @@
+package ipgeo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+
+	"quadrille/cellstore/pebblestore"
+	"quadrille/ipgeo"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Ranges go in, in any order; addresses are then one seek away.
+func Example() {
+	ctx := context.Background()
+	store, err := pebblestore.Open("ip", &pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+
+	var ranges iter.Seq2[ipgeo.Range, error] = func(yield func(ipgeo.Range, error) bool) {
+		for _, r := range []struct{ first, last, code, name string }{
+			{"9.9.0.0", "9.9.255.255", "CH", "Switzerland"},
+			{"9.9.9.0", "9.9.9.255", "FR", "France"}, // inside the one above: the narrowest wins
+		} {
+			if !yield(ipgeo.Range{
+				First:  netip.MustParseAddr(r.first),
+				Last:   netip.MustParseAddr(r.last),
+				Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: r.code, Names: ipgeo.Names{"en": r.name}}},
+			}, nil) {
+				return
+			}
+		}
+	}
+	meta, _, err := ipgeo.Build(ctx, store, ranges, ipgeo.BuildOptions{})
+	if err != nil {
+		panic(err)
+	}
+
+	reader, err := ipgeo.Open(ctx, store, meta)
+	if err != nil {
+		panic(err)
+	}
+	var res ipgeo.Result // reused: lookups allocate nothing
+	for _, s := range []string{"9.9.9.9", "9.9.200.1", "::ffff:9.9.9.9", "8.8.8.8", "192.168.1.1"} {
+		addr, err := ipgeo.ParseAddr(s)
+		if err != nil {
+			panic(err)
+		}
+		switch err := reader.Lookup(ctx, addr, &res); {
+		case errors.Is(err, ipgeo.ErrNotFound), errors.Is(err, ipgeo.ErrReserved):
+			fmt.Println(s, "–", err)
+		case err != nil:
+			panic(err)
+		default:
+			fmt.Println(s, res.Country, res.Network)
+		}
+	}
+	// Output:
+	// 9.9.9.9 FR 9.9.9.0/24
+	// 9.9.200.1 CH 9.9.128.0/17
+	// ::ffff:9.9.9.9 FR 9.9.9.0/24
+	// 8.8.8.8 – no range covers the address
+	// 192.168.1.1 – address is in 192.168.0.0/16, Private-Use (RFC 1918), which has no place on the map; ask about a public address
+}
+
+func ExampleResult_Record() {
+	ctx := context.Background()
+	store, err := pebblestore.Open("ip", &pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	meta, _, err := ipgeo.Build(ctx, store, func(yield func(ipgeo.Range, error) bool) {
+		yield(ipgeo.Range{
+			First: netip.MustParseAddr("2001:200::"), Last: netip.MustParseAddr("2001:200:ffff:ffff:ffff:ffff:ffff:ffff"),
+			Record: ipgeo.Record{
+				Continent: ipgeo.Continent{Code: "AS", Names: ipgeo.Names{"en": "Asia"}},
+				Country:   ipgeo.Country{ISOCode: "JP", Names: ipgeo.Names{"en": "Japan"}},
+			},
+		}, nil)
+	}, ipgeo.BuildOptions{})
+	if err != nil {
+		panic(err)
+	}
+	reader, err := ipgeo.Open(ctx, store, meta)
+	if err != nil {
+		panic(err)
+	}
+	var res ipgeo.Result
+	if err := reader.Lookup(ctx, netip.MustParseAddr("2001:200::8"), &res); err != nil {
+		panic(err)
+	}
+	fmt.Printf("{%s}\n", res.JSON)
+	rec, err := res.Record()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(rec.Country.Names["en"])
+	// Output:
+	// {"continent":{"code":"AS","names":{"en":"Asia"}},"country":{"iso_code":"JP","names":{"en":"Japan"}},"traits":{"network":"2001:200::/32"}}
+	// Japan
+}

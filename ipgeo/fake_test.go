@@ -1,0 +1,127 @@
+package ipgeo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sort"
+	"testing"
+
+	"quadrille/cellstore"
+)
+
+// fakeStore is a store of one table in a sorted slice: enough for Build and
+// Lookup, quick to make by the thousand, and open to damage.
+type fakeStore struct {
+	cellstore.Store // the methods not used here
+	schema          cellstore.Schema
+	keys, values    [][]byte
+	timestamps      []int64
+	nexts           int
+	fail            error // of every call that touches rows
+}
+
+func (f *fakeStore) CreateTable(_ context.Context, s cellstore.Schema) error {
+	if f.schema.Table != "" {
+		return cellstore.ErrTableExists
+	}
+	s, err := s.Normalize()
+	f.schema = s
+	return err
+}
+
+func (f *fakeStore) Table(_ context.Context, name string) (cellstore.Table, error) {
+	if name != f.schema.Table {
+		return nil, cellstore.ErrTableNotFound
+	}
+	return &fakeTable{f: f}, nil
+}
+
+type fakeTable struct {
+	cellstore.Table
+	f *fakeStore
+}
+
+func (t *fakeTable) Next(_ context.Context, from, to []byte, _ *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	row.Reset()
+	t.f.nexts++
+	if t.f.fail != nil {
+		return false, t.f.fail
+	}
+	i := sort.Search(len(t.f.keys), func(i int) bool { return bytes.Compare(t.f.keys[i], from) >= 0 })
+	if i == len(t.f.keys) || bytes.Compare(t.f.keys[i], to) >= 0 {
+		return false, nil
+	}
+	row.SetKey(t.f.keys[i])
+	row.AppendCell(t.f.schema.Families[0].Name, nil, t.f.timestamps[i], t.f.values[i])
+	return true, nil
+}
+
+func (t *fakeTable) Bulk(context.Context) (cellstore.BulkLoader, error) {
+	return &fakeLoad{f: t.f}, nil
+}
+
+type fakeLoad struct {
+	f            *fakeStore
+	keys, values [][]byte
+	timestamps   []int64
+	done         bool
+}
+
+func (l *fakeLoad) Add(key []byte, c cellstore.Cell) error {
+	if l.f.fail != nil {
+		return l.f.fail
+	}
+	if n := len(l.keys); n > 0 && bytes.Compare(l.keys[n-1], key) >= 0 {
+		return cellstore.ErrUnsorted
+	}
+	if c.Family != l.f.schema.Families[0].Name || len(c.Qualifier) != 0 {
+		return cellstore.ErrFamilyNotFound
+	}
+	l.keys = append(l.keys, slices.Clone(key))
+	l.values = append(l.values, slices.Clone(c.Value))
+	l.timestamps = append(l.timestamps, c.Timestamp)
+	return nil
+}
+
+func (l *fakeLoad) Commit(context.Context) error {
+	if l.done {
+		return errors.New("load is over")
+	}
+	l.done = true
+	l.f.keys, l.f.values, l.f.timestamps = l.keys, l.values, l.timestamps
+	return nil
+}
+
+func (l *fakeLoad) Abort() error { l.done = true; return nil }
+
+// seqOf yields ranges without an error.
+func seqOf(ranges []Range) iter.Seq2[Range, error] {
+	return func(yield func(Range, error) bool) {
+		for _, r := range ranges {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// built builds ranges in a fakeStore and opens them.
+func built(t testing.TB, ranges []Range, opts BuildOptions) (*fakeStore, *Reader, Meta, Stats) {
+	t.Helper()
+	f := &fakeStore{}
+	meta, stats, err := Build(t.Context(), f, seqOf(ranges), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(t.Context(), f, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := meta.Rows4 + meta.Rows6; got != int64(len(f.keys)) {
+		t.Fatalf("meta says %d rows, there are %d", got, len(f.keys))
+	}
+	return f, r, meta, stats
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ipgeo
+
+const raceEnabled = false

@@ -1,0 +1,260 @@
+package ipgeo
+
+import (
+	"container/heap"
+	"net/netip"
+	"slices"
+)
+
+// span is an accepted range in the form the builder keeps by the million.
+type span struct {
+	first, last u128
+	record      uint32
+	order       uint32 // in which the ranges were named
+	rank        uint32 // of the source, from 1; 0 is above every source
+}
+
+// noRecord marks the spans of addresses that are never looked up.
+const noRecord = ^uint32(0)
+
+// wins orders overlapping spans: the one that answers comes first.
+func (s *span) wins(t *span) bool {
+	if s.rank != t.rank {
+		return s.rank < t.rank
+	}
+	if c := s.last.sub(s.first).compare(t.last.sub(t.first)); c != 0 {
+		return c < 0
+	}
+	return s.order < t.order
+}
+
+const (
+	chunkSpans = 1 << 14
+	chunkBytes = chunkSpans * 48 // the size of a span
+)
+
+// spans holds spans in chunks, so that growing never copies and sorting never
+// needs memory; reading in order merges the chunks.
+type spans struct{ chunks [][]span }
+
+// add appends s and reports whether that took a new chunk.
+func (c *spans) add(s span) (grew bool) {
+	n := len(c.chunks)
+	if n == 0 || len(c.chunks[n-1]) == chunkSpans {
+		var chunk []span
+		if n > 0 { // the first grows, so that small builds stay small
+			chunk = make([]span, 0, chunkSpans)
+		}
+		c.chunks = append(c.chunks, chunk)
+		n, grew = n+1, true
+	}
+	c.chunks[n-1] = append(c.chunks[n-1], s)
+	return grew
+}
+
+// merge yields the spans of several sorted chunks in the order of their first
+// addresses.
+type merge [][]span
+
+func newMerge(chunks [][]span) *merge {
+	m := make(merge, 0, len(chunks))
+	for _, c := range chunks {
+		byFirst := func(a, b span) int { return a.first.compare(b.first) }
+		if !slices.IsSortedFunc(c, byFirst) { // sources mostly are sorted
+			slices.SortFunc(c, byFirst)
+		}
+		if len(c) > 0 {
+			m = append(m, c)
+		}
+	}
+	heap.Init(&m)
+	return &m
+}
+
+func (m merge) Len() int           { return len(m) }
+func (m merge) Less(i, j int) bool { return m[i][0].first.less(m[j][0].first) }
+func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *merge) Push(any)          {} // chunks are never added
+func (m *merge) Pop() any          { *m = (*m)[:len(*m)-1]; return nil }
+
+// peek returns the span next to come, or nil.
+func (m merge) peek() *span {
+	if len(m) == 0 {
+		return nil
+	}
+	return &m[0][0]
+}
+
+func (m *merge) advance() {
+	(*m)[0] = (*m)[0][1:]
+	if len((*m)[0]) > 0 {
+		heap.Fix(m, 0)
+	} else {
+		heap.Pop(m)
+	}
+}
+
+// active is a heap of the spans that have begun, the winner on top. A span
+// that has ended stays until it comes to the top.
+type active []*span
+
+func (a active) Len() int           { return len(a) }
+func (a active) Less(i, j int) bool { return a[i].wins(a[j]) }
+func (a active) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+func (a *active) Push(s any)        { *a = append(*a, s.(*span)) }
+func (a *active) Pop() any {
+	n := len(*a) - 1
+	s := (*a)[n]
+	*a = (*a)[:n]
+	return s
+}
+
+// piece is a part of a span in which no other span wins.
+type piece struct {
+	first, last u128
+	record      uint32
+}
+
+// sweep goes over the addresses once, from the lowest, and cuts overlapping
+// spans into disjoint pieces, sorted. It takes O(n log n).
+type sweep struct {
+	piece piece // the current one, after next
+
+	begun    int64 // spans of the builder met so far
+	overlaps int64
+	reserved int64
+
+	left   *merge
+	active active
+	at     u128 // the first address not yet decided
+	end    bool
+	seen   u128 // the last address of any span met so far
+	any    bool // seen is set
+
+	cuts []span // the unreachable, sorted and disjoint
+}
+
+func newSweep(c *spans, cuts []span) *sweep {
+	chunks := c.chunks
+	if len(cuts) > 0 {
+		chunks = append(slices.Clip(chunks), slices.Clone(cuts))
+	}
+	return &sweep{left: newMerge(chunks), cuts: cuts}
+}
+
+// next finds the next piece, or reports that there is none.
+func (s *sweep) next() bool {
+	if s.end {
+		return false
+	}
+	for len(s.active) > 0 && s.active[0].last.less(s.at) {
+		heap.Pop(&s.active)
+	}
+	for n := s.left.peek(); n != nil; n = s.left.peek() {
+		if len(s.active) == 0 {
+			s.at = n.first
+		} else if s.at.less(n.first) {
+			break
+		}
+		s.begin(n)
+		s.left.advance()
+	}
+	if len(s.active) == 0 {
+		s.end = true
+		return false
+	}
+	top := s.active[0]
+	last := top.last
+	if n := s.left.peek(); n != nil && n.first.compare(last) <= 0 {
+		last = n.first.dec() // n.first > at, for all others have begun
+	}
+	s.piece = piece{s.at, last, top.record}
+	if last == maxU128 {
+		s.end = true // nothing is left: a span yet to come would have cut this one
+	}
+	s.at = last.inc()
+	return true
+}
+
+func (s *sweep) begin(n *span) {
+	heap.Push(&s.active, n)
+	if n.record == noRecord {
+		return
+	}
+	s.begun++
+	if s.any && n.first.compare(s.seen) <= 0 {
+		s.overlaps++
+	}
+	if !s.any || s.seen.less(n.last) {
+		s.seen, s.any = n.last, true
+	}
+	// The cuts are disjoint: if any meets n, the first that ends inside or
+	// after n does.
+	i, _ := slices.BinarySearchFunc(s.cuts, n.first, func(c span, a u128) int { return c.last.compare(a) })
+	if i < len(s.cuts) && s.cuts[i].first.compare(n.last) <= 0 {
+		s.reserved++
+	}
+}
+
+// unreachable returns the addresses that Lookup never asks the table about,
+// sorted and disjoint: reserved ones, and those that resolve to others.
+func unreachable(v4 bool) []span {
+	var edges []u128 // where special blocks begin, and the address after each
+	add := func(p netip.Prefix) {
+		if p.Addr().Is4() != v4 {
+			return
+		}
+		first, last := prefixBounds(p)
+		edges = append(edges, first)
+		if last != maxU128 {
+			edges = append(edges, last.inc())
+		}
+	}
+	for _, r := range registry {
+		add(netip.MustParsePrefix(r.prefix))
+	}
+	for _, p := range []string{"::ffff:0:0/96", "2001::/32", "2002::/16"} {
+		add(netip.MustParsePrefix(p))
+	}
+	slices.SortFunc(edges, u128.compare)
+	edges = slices.Compact(edges)
+
+	// Between two edges all addresses are of the same kind.
+	var out []span
+	for i, first := range edges {
+		last := maxU128
+		if v4 {
+			last = u128{lo: 1<<32 - 1}
+		}
+		if i+1 < len(edges) {
+			last = edges[i+1].dec()
+		}
+		if last.less(first) {
+			break // the edge after 255.255.255.255
+		}
+		a := addrOf(v4, first)
+		sp := special(a)
+		if resolve(a) == a && (sp == nil || sp.Block.Global) {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].last.inc() == first {
+			out[n-1].last = last
+			continue
+		}
+		out = append(out, span{first: first, last: last, record: noRecord})
+	}
+	return out
+}
+
+// prefixBounds returns the first and the last address of p, which is masked.
+func prefixBounds(p netip.Prefix) (first, last u128) {
+	first = numberOf(p.Addr())
+	host := p.Addr().BitLen() - p.Bits()
+	switch {
+	case host >= 128:
+		return first, maxU128
+	case host >= 64:
+		return first, u128{first.hi | (1<<(host-64) - 1), ^uint64(0)}
+	}
+	return first, u128{first.hi, first.lo | (1<<host - 1)}
+}

@@ -1,0 +1,135 @@
+package places
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quadrille/quadkey"
+)
+
+// city is a place as real ones are: most without a filter's luck, populated.
+func cities(n int) []Place {
+	list := scatter(42, n, clustered)
+	for i := range list {
+		list[i].Name = "Sankt Florian am Inn"
+		list[i].Class, list[i].Code, list[i].Country = "P", "PPL", "AT"
+		list[i].Admin1, list[i].TimeZone = "04", "Europe/Vienna"
+	}
+	return list
+}
+
+func BenchmarkNearby(b *testing.B) {
+	list := cities(100_000)
+	f := build(b, list)
+	queries := make([]NearbyQuery, 1024)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range queries {
+		queries[i].Lon, queries[i].Lat = clustered(rng)
+	}
+	run := func(b *testing.B, change func(*NearbyQuery)) {
+		b.ReportAllocs()
+		var dst []Hit
+		var sum float64
+		for i := 0; b.Loop(); i++ {
+			q := queries[i%len(queries)]
+			change(&q)
+			var err error
+			if dst, _, err = f.Nearby(context.Background(), q, dst); err != nil {
+				b.Fatal(err)
+			}
+			sum += dst[0].DistanceM
+		}
+		if sum == 0 {
+			b.Fatal("no distance")
+		}
+	}
+	b.Run("k=10", func(b *testing.B) { run(b, func(q *NearbyQuery) {}) })
+	b.Run("k=1", func(b *testing.B) { run(b, func(q *NearbyQuery) { q.Limit = 1 }) })
+	b.Run("k=100", func(b *testing.B) { run(b, func(q *NearbyQuery) { q.Limit = 100 }) })
+	b.Run("k=10,population", func(b *testing.B) { run(b, func(q *NearbyQuery) { q.MinPopulation = 100_000 }) })
+	b.Run("k=10,brute force", func(b *testing.B) {
+		b.ReportAllocs()
+		sum := 0.0
+		for i := 0; b.Loop(); i++ {
+			sum += bruteNearby(list, queries[i%len(queries)])[0].DistanceM
+		}
+		if sum == 0 {
+			b.Fatal("no distance")
+		}
+	})
+}
+
+func BenchmarkTile(b *testing.B) {
+	list := cities(100_000)
+	f := build(b, list)
+	for _, z := range []uint8{4, 10, 11, 14} {
+		b.Run(quadkey.Tile{Z: z}.String()[:2], func(b *testing.B) {
+			tiles := make([]quadkey.Tile, 1024)
+			for i := range tiles {
+				t, err := quadkey.TileAt(list[i].Lon, list[i].Lat, z)
+				if err != nil {
+					b.Fatal(err)
+				}
+				tiles[i] = t
+			}
+			b.ReportAllocs()
+			var dst []byte
+			total := 0
+			for i := 0; b.Loop(); i++ {
+				var err error
+				if dst, err = f.AppendTileGeoJSON(context.Background(), dst[:0], tiles[i%len(tiles)]); err != nil {
+					b.Fatal(err)
+				}
+				total += len(dst)
+			}
+			b.ReportMetric(float64(total)/float64(b.N), "B/tile")
+		})
+	}
+}
+
+func BenchmarkPlace(b *testing.B) {
+	f := build(b, cities(100_000))
+	b.ReportAllocs()
+	total := 0
+	for i := 0; b.Loop(); i++ {
+		record, err := f.Place(context.Background(), uint32(i*7919%100_000+1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		total += len(record)
+	}
+	if total == 0 {
+		b.Fatal("nothing read")
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	list := cities(100_000)
+	for i := range list {
+		list[i].AlternateNames = "Florian,St. Florian am Inn,Szent Flórián,Сан Флориан,圣弗洛里安"
+	}
+	rows := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		_, stats, err := Build(context.Background(), newStore(b), sequence(list), BuildOptions{TempDir: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows += int(stats.Stored)
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func BenchmarkImportance(b *testing.B) {
+	qualifiers := [][]byte{[]byte("P.PPL"), []byte("P.PPLA2"), []byte("S.HTL"), []byte("A.ADM3")}
+	var all []uint64
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		all = append(all[:0], importance(qualifiers[i%len(qualifiers)], uint64(i)))
+	}
+	if slices.Max(all) == 0 {
+		b.Fatal("no importance")
+	}
+}

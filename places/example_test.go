@@ -1,0 +1,81 @@
+package places_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log"
+	"maps"
+	"os"
+	"slices"
+
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places"
+	"quadrille/quadkey"
+)
+
+// withoutErrors is a list as the sequence Build takes.
+func withoutErrors(list []places.Place) iter.Seq2[places.Place, error] {
+	return func(yield func(places.Place, error) bool) {
+		for _, p := range list {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+func Example() {
+	dir, err := os.MkdirTemp("", "places")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	store, err := pebblestore.Open(dir, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+
+	ctx := context.Background()
+	meta, _, err := places.Build(ctx, store, withoutErrors([]places.Place{
+		{ID: 2198148, Name: "Suva", Lat: -18.14161, Lon: 178.44149, Class: "P", Code: "PPLC", Country: "FJ", Population: 77366},
+		{ID: 4035413, Name: "Apia", Lat: -13.83333, Lon: -171.76666, Class: "P", Code: "PPLC", Country: "WS", Population: 40407},
+		{ID: 2193733, Name: "Auckland", Lat: -36.84853, Lon: 174.76349, Class: "P", Code: "PPLA", Country: "NZ", Population: 417910},
+		{ID: 2179537, Name: "Wellington", Lat: -41.28664, Lon: 174.77557, Class: "P", Code: "PPLC", Country: "NZ", Population: 381900},
+	}), places.BuildOptions{TempDir: dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	finder, err := places.Open(ctx, store, meta)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// The nearest capitals to a ship just east of the antimeridian.
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: -17, Lon: -179.5, Code: "PPLC", Limit: 2}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range hits {
+		fmt.Printf("%.0f km {%s}\n", h.DistanceM/1000, h.JSON)
+	}
+
+	tile, err := quadkey.TileAt(174.8, -41.3, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	names := map[string]bool{}
+	err = finder.TilePlaces(ctx, tile, func(_ uint32, _, _ float64, name, _ string, _ int64) error {
+		names[name] = true
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(tile, slices.Sorted(maps.Keys(names)))
+	// Output:
+	// 252 km {"id":2198148,"name":"Suva","country":"FJ","class":"P","code":"PPLC","population":77366,"lat":-18.14161,"lon":178.44149}
+	// 900 km {"id":4035413,"name":"Apia","country":"WS","class":"P","code":"PPLC","population":40407,"lat":-13.83333,"lon":-171.76666}
+	// 2/3/2 [Auckland Suva Wellington]
+}

@@ -1,0 +1,84 @@
+package places
+
+// The families of tile_places, most important first.
+const (
+	high = iota
+	medium
+	low
+	tiers
+)
+
+var tierNames = [tiers]string{"high", "medium", "low"}
+
+// Populations from which a place is of the high or medium tier whatever it is.
+const (
+	highPopulation   = 100_000
+	mediumPopulation = 5_000
+)
+
+// weights says how much a place counts for a map: base + population × percent /
+// 100. Codes that are not listed count as their class does, under "H." and so
+// on. medium lifts a place that few people live in over the low tier.
+var weights = map[string]struct {
+	base, percent uint64
+	medium        bool
+}{
+	"P.PPLC":  {100_000, 400, true}, // a capital is of the high tier
+	"P.PPLG":  {50_000, 300, true},
+	"P.PPLA":  {20_000, 200, true},
+	"P.PPLA2": {5_000, 130, true},
+	"P.PPLA3": {500, 110, false},
+	"P.PPLA4": {200, 105, false},
+	"P.PPLX":  {0, 40, false}, // part of a town that is listed itself
+	"P.PPLL":  {0, 80, false},
+	"P.PPLQ":  {0, 10, false},
+	"P.PPLH":  {0, 10, false},
+	"P.PPLW":  {0, 10, false},
+	"P.PPLCH": {0, 10, false},
+	"P.":      {100, 100, false},
+
+	"L.CONT": {1_000_000, 0, true},
+	"H.OCN":  {1_000_000, 0, true},
+	"H.SEA":  {200_000, 0, true},
+	"S.AIRP": {3_000, 0, true},
+	"T.VLC":  {500, 0, false},
+	"T.ISL":  {300, 100, false},
+	"T.MT":   {200, 0, false},
+	"H.LK":   {200, 0, false},
+}
+
+// tierOf returns the index in tierNames of the family a place is in.
+func tierOf(qualifier []byte, population uint64) int {
+	switch {
+	case population >= highPopulation || string(qualifier) == "P.PPLC":
+		return high
+	case population >= mediumPopulation || weights[string(qualifier)].medium:
+		return medium
+	}
+	return low
+}
+
+const (
+	weightBits = 48
+	maxWeight  = 1<<weightBits - 1
+	// notArea is set in the importance of everything but administrative areas.
+	notArea = 1 << 63
+)
+
+// importance orders places for display; greater is more important. Among
+// places that are not of class A, those of a higher tier are always greater.
+func importance(qualifier []byte, population uint64) uint64 {
+	w, ok := weights[string(qualifier)]
+	if !ok && len(qualifier) >= 2 {
+		w, ok = weights[string(qualifier[:2])]
+	}
+	if !ok {
+		w.base, w.percent = 10, 10
+	}
+	population = min(population, maxWeight/1000)
+	n := uint64(tiers-tierOf(qualifier, population))<<weightBits | min(w.base+population*w.percent/100, maxWeight)
+	if len(qualifier) > 0 && qualifier[0] == 'A' {
+		return n
+	}
+	return n | notArea
+}

@@ -1,0 +1,251 @@
+package places
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"quadrille/quadkey"
+)
+
+// appendValue appends the tile_places value of a valid place.
+func appendValue(dst []byte, p *Place) []byte {
+	at := len(dst)
+	lat, lon := toUnits(p.Lat), toUnits(p.Lon)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(lat))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(lon))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Population))
+	var c country
+	copy(c[:], p.Country)
+	dst = append(dst, c[0], c[1], 0, 0)
+
+	dst = append(dst, `"id":`...)
+	dst = strconv.AppendUint(dst, uint64(p.ID), 10)
+	dst = appendText(dst, "name", p.Name)
+	dst = appendText(dst, "country", p.Country)
+	dst = appendText(dst, "class", p.Class)
+	dst = appendText(dst, "code", p.Code)
+	if p.Population > 0 {
+		dst = append(dst, `,"population":`...)
+		dst = strconv.AppendInt(dst, p.Population, 10)
+	}
+	dst = appendText(dst, "admin1", p.Admin1)
+	dst = appendText(dst, "timezone", p.TimeZone)
+	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-at-atMembers))
+
+	dst = append(dst, `,"lat":`...)
+	dst = appendUnits(dst, lat)
+	dst = append(dst, `,"lon":`...)
+	return appendUnits(dst, lon)
+}
+
+// appendDetails appends the members a place's record has beyond those of its
+// tile_places value, each with a comma before it.
+func appendDetails(dst []byte, p *Place) []byte {
+	dst = appendText(dst, "ascii_name", p.ASCIIName)
+	dst = appendList(dst, "alternate_names", p.AlternateNames)
+	dst = appendList(dst, "cc2", p.CC2)
+	dst = appendText(dst, "admin2", p.Admin2)
+	dst = appendText(dst, "admin3", p.Admin3)
+	dst = appendText(dst, "admin4", p.Admin4)
+	dst = appendInt(dst, "elevation_m", p.Elevation)
+	dst = appendInt(dst, "dem_m", p.DEM)
+	if !p.Modified.IsZero() {
+		dst = append(dst, `,"modified":"`...)
+		dst = p.Modified.UTC().AppendFormat(dst, "2006-01-02")
+		dst = append(dst, '"')
+	}
+	return dst
+}
+
+func appendText(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return appendString(appendName(dst, name), value)
+}
+
+func appendInt(dst []byte, name string, value *int) []byte {
+	if value == nil {
+		return dst
+	}
+	return strconv.AppendInt(appendName(dst, name), int64(*value), 10)
+}
+
+// appendList appends a comma-separated text as a list of its elements that
+// are not empty.
+func appendList(dst []byte, name, value string) []byte {
+	open := byte('[')
+	for value != "" {
+		var element string
+		element, value, _ = strings.Cut(value, ",")
+		if element = strings.TrimSpace(element); element == "" {
+			continue
+		}
+		if open == '[' {
+			dst = appendName(dst, name)
+		}
+		dst = appendString(append(dst, open), element)
+		open = ','
+	}
+	if open == '[' {
+		return dst
+	}
+	return append(dst, ']')
+}
+
+func appendName(dst []byte, name string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	return append(dst, '"', ':')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends valid UTF-8 as a JSON string.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		if c == '"' || c == '\\' {
+			dst = append(dst, '\\', c)
+		} else {
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		from = i + 1
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+// appendUnits appends a coordinate in degrees, as short as it can be.
+func appendUnits(dst []byte, units int32) []byte {
+	v := int64(units)
+	if v < 0 {
+		dst = append(dst, '-')
+		v = -v
+	}
+	dst = strconv.AppendInt(dst, v/unitsPerDegree, 10)
+	rest := v % unitsPerDegree
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for place := int64(unitsPerDegree) / 10; rest > 0; place /= 10 {
+		dst = append(dst, byte('0'+rest/place))
+		rest %= place
+	}
+	return dst
+}
+
+// appendFeature appends a place as a GeoJSON feature.
+func appendFeature(dst []byte, p *place) []byte {
+	dst = append(dst, `{"type":"Feature","id":`...)
+	dst = strconv.AppendUint(dst, uint64(p.id), 10)
+	dst = append(dst, `,"geometry":{"type":"Point","coordinates":[`...)
+	dst = appendUnits(dst, p.lon)
+	dst = append(dst, ',')
+	dst = appendUnits(dst, p.lat)
+	dst = append(dst, `]},"properties":{`...)
+	// The id is the feature's; the name is after it.
+	dst = append(dst, p.properties[bytes.IndexByte(p.properties, ',')+1:]...)
+	return append(dst, "}}"...)
+}
+
+// nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
+func nameOf(properties []byte) (string, error) {
+	const tag = `,"name":`
+	at := bytes.Index(properties, []byte(tag))
+	if at < 0 {
+		return "", quoteError(properties)
+	}
+	quoted := properties[at+len(tag):]
+	for i := 1; i < len(quoted); i++ {
+		switch quoted[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = quoted[:i+1]
+			if bytes.IndexByte(quoted, '\\') < 0 {
+				return string(quoted[1:i]), nil
+			}
+			var name string
+			if err := json.Unmarshal(quoted, &name); err != nil {
+				return "", quoteError(properties)
+			}
+			return name, nil
+		}
+	}
+	return "", quoteError(properties)
+}
+
+func quoteError(properties []byte) error {
+	return corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+}
+
+// appendPoint appends a place as place_rollup's points family has it.
+func appendPoint(dst []byte, p *place, name string) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, p.id)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(p.lat))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(p.lon))
+	dst = binary.BigEndian.AppendUint64(dst, p.population)
+	code := codeOf(p.qualifier)
+	dst = append(append(dst, byte(len(code))), code...)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(name)))
+	return append(dst, name...)
+}
+
+// eachPoint reads what appendPoint wrote.
+func eachPoint(points []byte, t quadkey.Tile, fn PlaceFunc) error {
+	const fixed = 20
+	cut := func() error {
+		key := t.Key()
+		return corrupt(tableRollup, key[:], "is cut short")
+	}
+	for len(points) > 0 {
+		if len(points) <= fixed {
+			return cut()
+		}
+		head := points
+		points = points[fixed:]
+		n := int(points[0])
+		if len(points) < 1+n+2 {
+			return cut()
+		}
+		code := points[1 : 1+n]
+		points = points[1+n:]
+		n = int(binary.BigEndian.Uint16(points))
+		if len(points) < 2+n {
+			return cut()
+		}
+		name := points[2 : 2+n]
+		points = points[2+n:]
+		err := fn(
+			binary.BigEndian.Uint32(head),
+			toDegrees(int32(binary.BigEndian.Uint32(head[8:]))),
+			toDegrees(int32(binary.BigEndian.Uint32(head[4:]))),
+			string(name), string(code),
+			int64(binary.BigEndian.Uint64(head[12:])))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// codeOf returns the feature code in a qualifier.
+func codeOf(qualifier []byte) []byte {
+	_, code, _ := bytes.Cut(qualifier, []byte{'.'})
+	return code
+}
+
+// appendQualifier appends class.code; either may be empty.
+func appendQualifier(dst []byte, class, code string) []byte {
+	return append(append(append(dst, class...), '.'), code...)
+}

@@ -1,0 +1,283 @@
+package places
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+
+	"pgregory.net/rapid"
+)
+
+// queryNear makes a query near the data, at the world's edges, or anywhere.
+func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, float64)) NearbyQuery {
+	q := NearbyQuery{Limit: []int{1, 10, 100, MaxLimit}[rng.IntN(4)]}
+	switch rng.IntN(6) {
+	case 0:
+		q.Lon, q.Lat = shapes["uniform"](rng)
+	case 1:
+		q.Lon = []float64{-180, 180, 0, 179.9999, -179.9999}[rng.IntN(5)]
+		q.Lat = []float64{-90, 90, 0, 85.0511287798066, -85.06, 89.99}[rng.IntN(6)]
+	case 2:
+		p := list[rng.IntN(len(list))]
+		q.Lon, q.Lat = p.Lon, p.Lat
+	default:
+		q.Lon, q.Lat = shape(rng)
+	}
+	if rng.IntN(3) == 0 {
+		q.RadiusM = math.Exp(rng.Float64() * 17)
+	}
+	if rng.IntN(2) == 0 {
+		q.Class = []string{"", "P", "A", "x", "t"}[rng.IntN(5)]
+		q.Code = []string{"", "", "PPL", "pplc", "LK"}[rng.IntN(5)]
+		q.Country = []string{"", "", "CH", "na", "XX"}[rng.IntN(5)]
+		q.MinPopulation = []int64{0, 0, 1000, 50_000, 2_000_000}[rng.IntN(5)]
+	}
+	return q
+}
+
+// Yardstick 7: every answer equals measuring every place, and its pages put
+// together equal it too.
+func TestNearbyAgainstBruteForce(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := scatter(11, 500, shape)
+			f := build(t, list)
+			rng := rand.New(rand.NewPCG(3, 9))
+			var dst, page []Hit
+			for range 40 {
+				q := queryNear(rng, list, shape)
+				want := bruteNearby(list, q)
+				var next string
+				var err error
+				dst, next, err = f.Nearby(context.Background(), q, dst)
+				if err != nil {
+					t.Fatalf("%+v: %v", q, err)
+				}
+				sameHits(t, dst, want[:min(q.Limit, len(want))])
+				if more := len(want) > q.Limit; more != (next != "") {
+					t.Fatalf("%+v: next is %q, %d match", q, next, len(want))
+				}
+
+				var all []Hit
+				for q.Limit = 1 + rng.IntN(60); ; {
+					if page, q.Cursor, err = f.Nearby(context.Background(), q, page); err != nil {
+						t.Fatalf("%+v: %v", q, err)
+					}
+					for _, h := range page {
+						h.JSON = append([]byte(nil), h.JSON...)
+						all = append(all, h)
+					}
+					if q.Cursor == "" || len(all) > 120 {
+						break
+					}
+				}
+				sameHits(t, all, want[:min(len(all), len(want))])
+				if q.Cursor == "" && len(all) != len(want) {
+					t.Fatalf("%+v: pages end after %d of %d", q, len(all), len(want))
+				}
+			}
+		})
+	}
+}
+
+// All places, page by page, with pages of one.
+func TestPagesToTheEnd(t *testing.T) {
+	list := scatter(5, 150, shapes["duplicate points"])
+	f := build(t, list)
+	q := NearbyQuery{Lat: 90, Lon: 12, Limit: 1}
+	var all []Hit
+	for {
+		page, next, err := f.Nearby(context.Background(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page...)
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	sameHits(t, all, bruteNearby(list, NearbyQuery{Lat: 90, Lon: 12}))
+}
+
+// The two places nearest to a point on the antimeridian lie on either side of
+// it, at equal distances.
+func TestNearbyAcrossTheAntimeridian(t *testing.T) {
+	f := build(t, []Place{
+		{ID: 1, Name: "west of it", Lon: 179.75, Lat: -17},
+		{ID: 2, Name: "east of it", Lon: -179.75, Lat: -17},
+		{ID: 3, Name: "far", Lon: 178, Lat: -17},
+		{ID: 4, Name: "on it", Lon: 180, Lat: -17.5},
+		{ID: 5, Name: "on it too", Lon: -180, Lat: -17.5},
+	})
+	for _, lon := range []float64{180, -180} {
+		hits, _, err := f.Nearby(context.Background(), NearbyQuery{Lat: -17, Lon: lon}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(hitIDs(hits)); got != "[1 2 4 5 3]" || hits[0].DistanceM != hits[1].DistanceM {
+			t.Errorf("from %v: %s, %v m and %v m", lon, got, hits[0].DistanceM, hits[1].DistanceM)
+		}
+	}
+}
+
+func TestNearbyRefuses(t *testing.T) {
+	f := build(t, []Place{{ID: 1, Name: "one"}})
+	for _, q := range []NearbyQuery{
+		{Lat: 90.1}, {Lat: math.NaN()}, {Lon: -180.5}, {Lon: math.Inf(1)}, {RadiusM: -1}, {RadiusM: math.NaN()},
+		{RadiusM: math.Inf(1)}, {Limit: -1}, {Limit: MaxLimit + 1}, {MinPopulation: -1}, {Class: "PP"}, {Class: "é"},
+		{Code: "P.PPL"}, {Code: strings.Repeat("A", 11)}, {Country: "CHE"}, {Country: "1"}, {Country: "\x00\x00"},
+	} {
+		hits, next, err := f.Nearby(context.Background(), q, nil)
+		if !errors.Is(err, ErrQuery) || len(hits) != 0 || next != "" {
+			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
+		}
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := f.Nearby(cancelled, NearbyQuery{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestCursorIsBound(t *testing.T) {
+	list := scatter(1, 60, shapes["uniform"])
+	f := build(t, list)
+	q := NearbyQuery{Lat: 10, Lon: 20, Limit: 5, Class: "P"}
+	first, next, err := f.Nearby(context.Background(), q, nil)
+	if err != nil || next == "" {
+		t.Fatal(next, err)
+	}
+	q.Cursor, q.Limit, q.Class = next, 7, "p" // neither the limit nor case matter
+	second, _, err := f.Nearby(context.Background(), q, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bruteNearby(list, NearbyQuery{Lat: 10, Lon: 20, Class: "P"})
+	sameHits(t, append(first, second...), want[:12])
+
+	for name, change := range map[string]func(*NearbyQuery){
+		"latitude":   func(q *NearbyQuery) { q.Lat = 11 },
+		"longitude":  func(q *NearbyQuery) { q.Lon = 21 },
+		"radius":     func(q *NearbyQuery) { q.RadiusM = 1e6 },
+		"class":      func(q *NearbyQuery) { q.Class = "" },
+		"code":       func(q *NearbyQuery) { q.Code = "PPL" },
+		"country":    func(q *NearbyQuery) { q.Country = "CH" },
+		"population": func(q *NearbyQuery) { q.MinPopulation = 1 },
+	} {
+		changed := q
+		change(&changed)
+		if _, _, err := f.Nearby(context.Background(), changed, nil); !errors.Is(err, ErrCursor) || errors.Is(err, ErrCursorExpired) {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+	list[0].Name = "another name"
+	if _, _, err := build(t, list).Nearby(context.Background(), q, nil); !errors.Is(err, ErrCursorExpired) {
+		t.Errorf("other data: %v", err)
+	}
+	for i := range next {
+		b := []byte(next)
+		b[i] ^= 1
+		q.Cursor = string(b)
+		if _, _, err := f.Nearby(context.Background(), q, nil); !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
+			t.Fatalf("cursor damaged at %d: %v", i, err)
+		}
+	}
+}
+
+func TestCursorRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := cursor{rapid.Float64Range(0, 3e7).Draw(rt, "distance"), rapid.Uint32().Draw(rt, "id")}
+		data, query := [4]byte{1, 2}, [4]byte{3, 4}
+		got, err := decodeCursor(c.encode(data, query), data, query)
+		if err != nil || got != c {
+			rt.Fatalf("%v becomes %v, %v", c, got, err)
+		}
+	})
+}
+
+func FuzzDecodeCursor(f *testing.F) {
+	data, query := [4]byte{1, 2}, [4]byte{3, 4}
+	f.Add(cursor{1234.5, 6}.encode(data, query))
+	f.Add(cursor{math.NaN(), 6}.encode(data, query))
+	f.Add(cursor{math.Inf(1), 6}.encode(data, query))
+	f.Add(cursor{1, 2}.encode(query, data))
+	f.Add("")
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := decodeCursor(text, data, query)
+		if err != nil {
+			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if !(c.distance >= 0) || math.IsInf(c.distance, 0) {
+			t.Fatalf("%q gives %v", text, c)
+		}
+		if again := c.encode(data, query); again != text {
+			t.Fatalf("%q is %q", text, again)
+		}
+	})
+}
+
+// A search reads little: the places read for the ten nearest of clustered data
+// grow neither with their number nor with how dense the clusters are.
+func TestNearbyReadsLittle(t *testing.T) {
+	list := scatter(2, 6000, clustered)
+	f := build(t, list)
+	rng := rand.New(rand.NewPCG(1, 1))
+	s := &search{f: f}
+	total := 0
+	const queries = 200
+	for range queries {
+		lon, lat := clustered(rng)
+		s.lon, s.lat, s.want, s.after, s.reach = lon, lat, 11, start, math.Inf(1)
+		if err := s.run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		total += s.examined
+	}
+	if mean := total / queries; mean > 400 {
+		t.Errorf("%d places read per query", mean)
+	}
+	// A filter that nothing passes reads nothing.
+	s.filter = filter{country: country{'X', 'Y'}}
+	if err := s.run(context.Background()); err != nil || s.examined != 0 {
+		t.Errorf("%d places read, %v", s.examined, err)
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	f := build(t, nil)
+	hits, next, err := f.Nearby(context.Background(), NearbyQuery{}, nil)
+	if len(hits) != 0 || next != "" || err != nil {
+		t.Error(hits, next, err)
+	}
+}
+
+// A store that fails is not a store without places.
+func TestNearbyReportsFailure(t *testing.T) {
+	store := newStore(t)
+	meta, _, err := Build(context.Background(), store, sequence(scatter(1, 50, shapes["uniform"])), BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(context.Background(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+	if _, _, err := f.Nearby(context.Background(), NearbyQuery{}, nil); !errors.Is(err, cellstore.ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := f.Place(context.Background(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+}

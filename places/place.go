@@ -1,0 +1,123 @@
+package places
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// What callers branch on; use errors.Is.
+var (
+	// ErrNotFound: no place has this id.
+	ErrNotFound = errors.New("no such place")
+	// ErrInvalidPlace: a Place that cannot be stored.
+	ErrInvalidPlace = errors.New("place is not valid")
+	// ErrQuery: a query that cannot be answered as it stands.
+	ErrQuery = errors.New("query is not valid")
+	// ErrCursor: a cursor that is damaged or belongs to another query.
+	ErrCursor = errors.New("cursor is not valid")
+	// ErrCursorExpired: a cursor of data that has been replaced.
+	ErrCursorExpired = errors.New("cursor has expired")
+	// ErrTooMuchWork: a search that looked at MaxExamined places in vain.
+	ErrTooMuchWork = errors.New("search is too wide")
+	// ErrNewer: tables written by a newer version of this package.
+	ErrNewer = errors.New("places were written by a newer version")
+)
+
+// Place is a named point, with the columns GeoNames has for it. Unknown values
+// are empty, zero or nil.
+type Place struct {
+	ID             uint32 // never 0
+	Name           string // required
+	ASCIIName      string
+	AlternateNames string  // comma-separated
+	Lat, Lon       float64 // degrees WGS84
+	Class          string  // feature class, one upper-case letter: "P"
+	Code           string  // feature code: "PPLC"
+	Country        string  // ISO 3166-1 alpha-2
+	CC2            string  // further countries, comma-separated
+	Admin1         string  // codes of the administrative divisions it is in
+	Admin2         string
+	Admin3         string
+	Admin4         string
+	Population     int64 // 0: unknown
+	Elevation      *int  // metres
+	DEM            *int  // metres, from a digital elevation model
+	TimeZone       string
+	Modified       time.Time
+}
+
+// Lengths in bytes that bound a stored place.
+const (
+	maxName       = 1000
+	maxAlternates = 1 << 20
+	maxCode       = 10
+	maxText       = 1000
+)
+
+// Validate returns an error that matches ErrInvalidPlace and says what is
+// wrong, or nil for a place that Build takes.
+func (p *Place) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: place %d: %s", ErrInvalidPlace, p.ID, fmt.Sprintf(format, args...))
+	}
+	if p.ID == 0 {
+		return bad("ids start at 1")
+	}
+	// Written so that NaN fails.
+	if !(math.Abs(p.Lat) <= 90) || !(math.Abs(p.Lon) <= 180) {
+		return bad("latitude %v, longitude %v: they must be within ±90 and ±180 degrees", p.Lat, p.Lon)
+	}
+	if p.Name == "" {
+		return bad("it has no name")
+	}
+	if p.Population < 0 {
+		return bad("population %d is negative", p.Population)
+	}
+	if !validClass(p.Class) {
+		return bad("feature class %q must be one letter A to Z, or empty", p.Class)
+	}
+	if !validCode(p.Code) {
+		return bad("feature code %q must be up to %d of A to Z and 0 to 9, or empty", p.Code, maxCode)
+	}
+	if !validCountry(p.Country) {
+		return bad("country %q must be two letters A to Z, or empty", p.Country)
+	}
+	for _, f := range [...]struct {
+		what, text string
+		most       int
+	}{
+		{"name", p.Name, maxName}, {"ASCII name", p.ASCIIName, maxName},
+		{"alternate names", p.AlternateNames, maxAlternates}, {"cc2", p.CC2, maxText},
+		{"admin1", p.Admin1, maxText}, {"admin2", p.Admin2, maxText},
+		{"admin3", p.Admin3, maxText}, {"admin4", p.Admin4, maxText},
+		{"time zone", p.TimeZone, maxText},
+	} {
+		if len(f.text) > f.most {
+			return bad("%s of %d bytes is over the limit of %d", f.what, len(f.text), f.most)
+		}
+		if !utf8.ValidString(f.text) {
+			return bad("%s is not UTF-8", f.what)
+		}
+	}
+	return nil
+}
+
+func validClass(s string) bool { return s == "" || len(s) == 1 && isUpper(s[0]) }
+
+func validCode(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isUpper(c) && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(s) <= maxCode
+}
+
+func validCountry(s string) bool {
+	return s == "" || len(s) == 2 && isUpper(s[0]) && isUpper(s[1])
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }

@@ -1,0 +1,265 @@
+package places
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/quadkey"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// The slow and obvious side of the comparisons, and what all tests share.
+
+func newStore(t testing.TB) cellstore.Store {
+	t.Helper()
+	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func sequence(list []Place) iter.Seq2[Place, error] {
+	return func(yield func(Place, error) bool) {
+		for _, p := range list {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+func build(t testing.TB, list []Place) *Finder {
+	t.Helper()
+	store := newStore(t)
+	meta, stats, err := Build(context.Background(), store, sequence(list), BuildOptions{TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats.Read != int64(len(list)) || stats.Stored != meta.Places || stats.Stored+stats.Duplicates != stats.Read {
+		t.Fatalf("%d places given: %+v, %+v", len(list), stats, meta)
+	}
+	f, err := Open(context.Background(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// settled is the place as it is kept: coordinates of 1e-7 degrees.
+func settled(p Place) Place {
+	p.Lat, p.Lon = math.Round(p.Lat*1e7)/1e7, math.Round(p.Lon*1e7)/1e7
+	return p
+}
+
+// bruteNearby measures every place.
+func bruteNearby(list []Place, q NearbyQuery) []Hit {
+	var hits []Hit
+	for _, p := range list {
+		p = settled(p)
+		if q.Class != "" && p.Class != strings.ToUpper(q.Class) || q.Code != "" && p.Code != strings.ToUpper(q.Code) ||
+			q.Country != "" && p.Country != strings.ToUpper(q.Country) || p.Population < q.MinPopulation {
+			continue
+		}
+		d := quadkey.Distance(q.Lon, q.Lat, p.Lon, p.Lat)
+		if q.RadiusM == 0 || d <= q.RadiusM {
+			hits = append(hits, Hit{ID: p.ID, Lat: p.Lat, Lon: p.Lon, DistanceM: d})
+		}
+	}
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(a.DistanceM, b.DistanceM), cmp.Compare(a.ID, b.ID))
+	})
+	return hits
+}
+
+// object parses the members of a place into fields.
+func object(t testing.TB, members []byte) map[string]any {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal(append(append([]byte{'{'}, members...), '}'), &fields); err != nil {
+		t.Fatalf("%v in %s", err, members)
+	}
+	return fields
+}
+
+// features parses what AppendTileGeoJSON appends.
+func features(t testing.TB, b []byte) []feature {
+	t.Helper()
+	var list []feature
+	if err := json.Unmarshal(slices.Concat([]byte{'['}, b, []byte{']'}), &list); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return list
+}
+
+type feature struct {
+	Type     string
+	ID       uint32
+	Geometry struct {
+		Type        string
+		Coordinates [2]float64
+	}
+	Properties map[string]any
+}
+
+var testCodes = [][2]string{{"P", "PPL"}, {"P", "PPL"}, {"P", "PPLA"}, {"P", "PPLC"}, {"P", "PPLX"}, {"P", ""},
+	{"A", "ADM1"}, {"T", "MT"}, {"S", "AIRP"}, {"H", "LK"}, {"", ""}, {"R", "RD"}}
+
+var testCountries = []string{"", "CH", "NA", "FJ", "NZ", "US"}
+
+// decorate gives a point what filters and importance look at.
+func decorate(rng *rand.Rand, id uint32, lon, lat float64) Place {
+	code := testCodes[rng.IntN(len(testCodes))]
+	p := Place{
+		ID: id, Name: fmt.Sprintf("Ort %d", id), Lat: lat, Lon: lon, Class: code[0], Code: code[1],
+		Country:  testCountries[rng.IntN(len(testCountries))],
+		Modified: time.Date(2000+rng.IntN(25), 1, 1+rng.IntN(28), 0, 0, 0, 0, time.UTC),
+	}
+	if rng.IntN(3) > 0 {
+		p.Population = int64(math.Exp(rng.Float64() * 16))
+	}
+	return p
+}
+
+// The shapes of data that yardsticks ask for.
+var shapes = map[string]func(rng *rand.Rand) (lon, lat float64){
+	"uniform": func(rng *rand.Rand) (float64, float64) {
+		return rng.Float64()*360 - 180, math.Asin(rng.Float64()*2-1) * 180 / math.Pi
+	},
+	"clustered": clustered,
+	"duplicate points": func(rng *rand.Rand) (float64, float64) {
+		n := float64(rng.IntN(12))
+		return n*30 - 180, n*10 - 60
+	},
+	"around 180": func(rng *rand.Rand) (float64, float64) {
+		lon := 180 - rng.Float64()*0.5
+		switch rng.IntN(8) {
+		case 0:
+			lon = 180
+		case 1:
+			lon = -180
+		case 2, 3, 4:
+			lon = -lon
+		}
+		return lon, rng.Float64()*4 - 18
+	},
+	"north pole": func(rng *rand.Rand) (float64, float64) {
+		return rng.Float64()*360 - 180, 90 - rng.Float64()*rng.Float64()*8
+	},
+	"south pole": func(rng *rand.Rand) (float64, float64) {
+		if rng.IntN(50) == 0 {
+			return rng.Float64()*360 - 180, -90
+		}
+		return rng.Float64()*360 - 180, -90 + rng.Float64()*rng.Float64()*8
+	},
+	"edge of the map": func(rng *rand.Rand) (float64, float64) {
+		return rng.Float64()*360 - 180, math.Copysign(quadkey.MaxLatitude+rng.NormFloat64()*0.01, rng.Float64()-0.5)
+	},
+}
+
+// clustered scatters points about city-like centres of very different sizes.
+func clustered(rng *rand.Rand) (float64, float64) {
+	centre := rand.New(rand.NewPCG(7, uint64(math.Floor(math.Pow(rng.Float64(), 3)*300))))
+	lon, lat := centre.Float64()*340-170, centre.Float64()*130-60
+	spread := math.Exp(-centre.Float64() * 5)
+	return lon + rng.NormFloat64()*spread, max(-90, min(90, lat+rng.NormFloat64()*spread))
+}
+
+func scatter(seed uint64, n int, shape func(*rand.Rand) (float64, float64)) []Place {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	list := make([]Place, n)
+	for i := range list {
+		lon, lat := shape(rng)
+		list[i] = decorate(rng, uint32(i+1), lon, lat)
+	}
+	rng.Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// bruteTile says which places a tile shows, by the rule of the documentation:
+// per part the most important, or all of them.
+func bruteTile(list []Place, t quadkey.Tile) []uint32 {
+	type candidate struct {
+		importance uint64
+		id         uint32
+	}
+	better := func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
+	}
+	byPart := map[quadkey.Tile][]candidate{}
+	for _, p := range list {
+		p = settled(p)
+		in, err := quadkey.TileAt(p.Lon, p.Lat, t.Z)
+		if err != nil {
+			panic(err)
+		}
+		if in != t {
+			continue
+		}
+		part := t
+		if t.Z < allZoom {
+			if part, err = quadkey.TileAt(p.Lon, p.Lat, t.Z+2); err != nil {
+				panic(err)
+			}
+		}
+		byPart[part] = append(byPart[part], candidate{importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population)), p.ID})
+	}
+	var shown []candidate
+	for _, c := range byPart {
+		slices.SortFunc(c, better)
+		if t.Z < allZoom {
+			c = c[:1]
+		}
+		shown = append(shown, c...)
+	}
+	slices.SortFunc(shown, better)
+	ids := []uint32{}
+	for _, c := range shown[:min(len(shown), maxShown)] {
+		ids = append(ids, c.id)
+	}
+	return ids
+}
+
+func hitIDs(hits []Hit) []uint32 {
+	ids := make([]uint32, len(hits))
+	for i := range hits {
+		ids[i] = hits[i].ID
+	}
+	return ids
+}
+
+// sameHits compares all but JSON, whose fields it checks against the place.
+func sameHits(t testing.TB, got, want []Hit) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d hits, want %d: %v, want %v", len(got), len(want), hitIDs(got), hitIDs(want))
+	}
+	for i := range want {
+		g, w := got[i], want[i]
+		if g.ID != w.ID || g.DistanceM != w.DistanceM || g.Lat != w.Lat || g.Lon != w.Lon {
+			t.Fatalf("hit %d is %d at %v,%v in %v m, want %d at %v,%v in %v m",
+				i, g.ID, g.Lat, g.Lon, g.DistanceM, w.ID, w.Lat, w.Lon, w.DistanceM)
+		}
+		if !bytes.HasPrefix(g.JSON, fmt.Appendf(nil, `"id":%d,"name":`, w.ID)) {
+			t.Fatalf("hit %d has JSON %s", w.ID, g.JSON)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package places
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+const (
+	// rollupZoom is the deepest zoom with a row in place_rollup.
+	rollupZoom = 10
+	// partZooms is how many zooms below a tile its parts lie: a tile shows one
+	// place of each of its 4×4 parts.
+	partZooms = 2
+	parts     = 1 << (2 * partZooms)
+)
+
+// shown is a place picked to be shown, with copies of what is stored of it.
+type shown struct {
+	importance uint64
+	id         uint32
+	feature    []byte
+	point      []byte
+}
+
+// before orders places most important first.
+func (a *shown) before(importance uint64, id uint32) bool {
+	return a.importance > importance || a.importance == importance && a.id < id
+}
+
+func (a *shown) set(b *shown) {
+	a.importance, a.id = b.importance, b.id
+	a.feature = append(a.feature[:0], b.feature...)
+	a.point = append(a.point[:0], b.point...)
+}
+
+// rollup makes the rows of place_rollup in one pass over the places in the
+// order of their cells. It keeps, for each zoom, what it knows so far of the
+// one tile the pass is in. When the pass leaves a tile, the tile's best place
+// becomes a candidate of its parent and is shown by its ancestor partZooms up,
+// its counts are added to the parent's, and its row is written: descendants
+// before ancestors, which is the order of tile keys.
+type rollup struct {
+	emit func(key []byte, c cellstore.Cell) error
+	ts   int64
+
+	started bool
+	cell    quadkey.Cell
+	best    [rollupZoom + partZooms + 1]shown
+	filled  [rollupZoom + partZooms + 1]bool
+	tiles   [rollupZoom + 1]rollupTile
+
+	key     [5]byte
+	counter [8]byte
+	out     []byte
+}
+
+type rollupTile struct {
+	counts [27]uint64 // by class: 0 unknown, 1 A, …
+	shown  [parts]shown
+	n      int
+}
+
+func (r *rollup) add(c quadkey.Cell, p *place) error {
+	if r.started && c != r.cell {
+		if err := r.leave(c); err != nil {
+			return err
+		}
+	}
+	r.started, r.cell = true, c
+	class := 0
+	if p.qualifier[0] != '.' {
+		class = int(p.qualifier[0]-'A') + 1
+	}
+	r.tiles[rollupZoom].counts[class]++
+
+	const deepest = rollupZoom + partZooms
+	b, imp := &r.best[deepest], importance(p.qualifier, p.population)
+	if r.filled[deepest] && b.before(imp, p.id) {
+		return nil
+	}
+	name, err := nameOf(p.properties)
+	if err != nil {
+		return err
+	}
+	r.filled[deepest] = true
+	b.importance, b.id = imp, p.id
+	b.feature = appendFeature(b.feature[:0], p)
+	b.point = appendPoint(b.point[:0], p, name)
+	return nil
+}
+
+// finish writes what is left.
+func (r *rollup) finish() error {
+	if !r.started {
+		return nil
+	}
+	return r.close(0)
+}
+
+// leave closes the tiles that c is not in.
+func (r *rollup) leave(c quadkey.Cell) error {
+	changed := r.cell ^ c
+	for z := 1; z <= rollupZoom+partZooms; z++ {
+		if changed>>(2*(quadkey.CellZoom-z)) != 0 {
+			return r.close(z)
+		}
+	}
+	return nil
+}
+
+// close closes the current tiles of zoom from and deeper, deepest first.
+func (r *rollup) close(from int) error {
+	for z := rollupZoom + partZooms; z >= from; z-- {
+		if r.filled[z] {
+			b := &r.best[z]
+			r.filled[z] = false
+			if z >= partZooms {
+				t := &r.tiles[z-partZooms]
+				t.shown[t.n].set(b)
+				t.n++
+			}
+			if z > 0 && (!r.filled[z-1] || b.before(r.best[z-1].importance, r.best[z-1].id)) {
+				r.filled[z-1] = true
+				r.best[z-1].set(b)
+			}
+		}
+		if z > rollupZoom {
+			continue
+		}
+		t := &r.tiles[z]
+		if err := r.write(z, t); err != nil {
+			return err
+		}
+		if z > 0 {
+			for class, n := range t.counts {
+				r.tiles[z-1].counts[class] += n
+			}
+		}
+		t.counts, t.n = [27]uint64{}, 0
+	}
+	return nil
+}
+
+func (r *rollup) write(z int, t *rollupTile) error {
+	r.key = r.cell.Tile().Ancestor(uint8(z)).Key()
+	for class, n := range t.counts {
+		if n == 0 {
+			continue
+		}
+		binary.BigEndian.PutUint64(r.counter[:], n)
+		c := cellstore.Cell{Family: famCounts, Timestamp: r.ts, Value: r.counter[:]}
+		if class > 0 {
+			c.Qualifier = []byte{'A' + byte(class-1)}
+		}
+		if err := r.emit(r.key[:], c); err != nil {
+			return err
+		}
+	}
+	list := t.shown[:t.n]
+	slices.SortFunc(list, func(a, b shown) int {
+		if a.before(b.importance, b.id) {
+			return -1
+		}
+		return 1
+	})
+	r.out = r.out[:0]
+	for i := range list {
+		if i > 0 {
+			r.out = append(r.out, ',')
+		}
+		r.out = append(r.out, list[i].feature...)
+	}
+	if err := r.emit(r.key[:], cellstore.Cell{Family: famGeoJSON, Timestamp: r.ts, Value: r.out}); err != nil {
+		return err
+	}
+	r.out = r.out[:0]
+	for i := range list {
+		r.out = append(r.out, list[i].point...)
+	}
+	return r.emit(r.key[:], cellstore.Cell{Family: famPoints, Timestamp: r.ts, Value: r.out})
+}

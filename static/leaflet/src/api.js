@@ -1,0 +1,103 @@
+// Calls to the service, and its errors in words. Addresses are relative to the page, so that it also works below a path.
+import { displayText } from './format.js'
+
+/** A failed request. The message is a sentence for the reader; status is 0 when there was no answer at all. */
+export class ApiError extends Error {
+  constructor(message, { status = 0, type = '', retryAfter = 0, cause } = {}) {
+    super(message, { cause })
+    this.name = 'ApiError'
+    this.status = status
+    this.type = type
+    this.retryAfter = retryAfter
+  }
+}
+
+const byStatus = {
+  401: 'This server wants an API key.',
+  403: 'This server does not allow that.',
+  404: 'The server has nothing there.',
+  429: 'Too many questions in a short time. Wait a moment and ask again.',
+  503: 'The server is busy. Wait a moment and ask again.',
+}
+
+/** The sentence for an answer that is an error: the problem document's own words, else the status in ours. */
+export function problemMessage(status, problem) {
+  const detail = displayText(problem?.detail, 400) || displayText(problem?.title, 400)
+  return detail || byStatus[status] || (status >= 500
+    ? 'The server could not answer. Its log tells why.'
+    : `The server refused the question (status ${status}).`)
+}
+
+/** Seconds a Retry-After header asks for, bounded to what a reader would wait; 0 when it asks for nothing. */
+export function retrySeconds(header) {
+  const seconds = /^\d+$/.test(header ?? '') ? Number(header) : 0
+  return Math.min(seconds, 10)
+}
+
+async function request(path, { signal, accept }) {
+  let response
+  try {
+    response = await fetch(new URL(path, document.baseURI), { signal, headers: { accept } })
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw new ApiError('The server cannot be reached. Check the connection and try again.', { cause })
+  }
+  if (response.ok) return response
+  const problem = await response.json().catch(() => null) // not every proxy's error page is a problem document
+  throw new ApiError(problemMessage(response.status, problem), {
+    status: response.status,
+    type: displayText(problem?.type),
+    retryAfter: retrySeconds(response.headers.get('retry-after')),
+  })
+}
+
+// Reads a body to its end, the empty one of a 204 too (a browser reports a body left unread as a failed request).
+async function parse(response, signal) {
+  try {
+    const text = await response.text()
+    return text === '' ? null : JSON.parse(text)
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw new ApiError('The server sent an answer that the page cannot read. Reload the page.', { status: response.status, cause })
+  }
+}
+
+async function json(path, { signal } = {}) {
+  return parse(await request(path, { signal, accept: 'application/json, application/problem+json;q=0.5' }), signal)
+}
+
+// A colon may stand in a path as it is, and an IPv6 address is easier to read in a log with its colons.
+const segment = text => encodeURIComponent(text).replaceAll('%3A', ':')
+
+export const tileJSON = options => json('tiles/all.json', options)
+export const status = options => json('status', options)
+export const regionsAt = (lat, lon, options) => json(`regions/at?lat=${lat}&lon=${lon}`, options)
+export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, options)
+export const placesNearby = (lat, lon, limit, options) => json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}`, options)
+export const address = (ip, options) => json(`ip/${segment(ip)}`, options)
+
+/** The places of a tile as GeoJSON features; none for an empty tile. */
+export async function placeTile({ z, x, y }, signal) {
+  const ask = () => request(`tiles/places/${z}/${x}/${y}.geojson`, { signal, accept: 'application/geo+json, application/json;q=0.9' })
+  const collection = await parse(await withRetry(ask, signal), signal)
+  return Array.isArray(collection?.features) ? collection.features : []
+}
+
+/** The bytes of a vector tile of the given region types; empty for an empty tile. */
+export async function vectorTile(types, { z, x, y }, signal) {
+  const path = `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
+  const ask = () => request(path, { signal, accept: 'application/vnd.mapbox-vector-tile' })
+  return (await withRetry(ask, signal)).arrayBuffer()
+}
+
+// A busy server says so with 503 and Retry-After; a map asks for many tiles at once, so it waits and asks once more.
+async function withRetry(ask, signal) {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error.status !== 503 || signal?.aborted) throw error
+    await new Promise(resolve => setTimeout(resolve, 1000 * (error.retryAfter || 1)))
+    signal?.throwIfAborted()
+    return ask()
+  }
+}

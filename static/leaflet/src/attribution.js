@@ -1,0 +1,15 @@
+// Who the data come from, as /status tells it.
+import { displayText } from './format.js'
+
+/** The attributions of every published source, each once, in the order of /status. */
+export function attributions(status) {
+  const sources = (Array.isArray(status?.datasets) ? status.datasets : []).flatMap(({ sources } = {}) => sources ?? [])
+  const texts = sources.map(source => displayText(source?.attribution) || displayText(source?.name)).filter(Boolean)
+  return [...new Set(texts)]
+}
+
+/** Text cut at its web addresses: [{ text, href }], href absent for plain text. */
+export function splitLinks(text) {
+  return text.split(/(https:\/\/[^\s,;<>"()]*[^\s,;<>"().])/).filter(Boolean)
+    .map(piece => piece.startsWith('https://') && URL.canParse(piece) ? { text: new URL(piece).hostname, href: piece } : { text: piece })
+}

@@ -1,0 +1,30 @@
+// Who the data come from: a Leaflet control filled from /status.
+import { Control, DomEvent } from 'leaflet'
+import { splitLinks } from './attribution.js'
+import { el } from './dom.js'
+
+/** Always open where roomy, a media query list, matches; folded behind a button elsewhere. */
+export const Credits = Control.extend({
+  options: { position: 'bottomright' },
+
+  initialize(texts, { roomy }) {
+    this._texts = texts
+    this._roomy = roomy
+  },
+
+  onAdd() {
+    const pieces = this._texts.map(text => el('li', {}, ...splitLinks(text).map(({ text, href }) => href ? link(href, text) : text)))
+    const list = el('ul', {}, ...pieces,
+      el('li', {}, 'Map by ', link('https://leafletjs.com', 'Leaflet')),
+      el('li', {}, link('licenses.txt', 'Licences')))
+    const details = el('details', { class: 'credits', open: this._roomy.matches }, el('summary', { 'aria-label': 'Credits' }, 'ⓘ'), list)
+    this._roomy.addEventListener('change', () => { details.open = this._roomy.matches })
+    DomEvent.disableClickPropagation(details)
+    DomEvent.disableScrollPropagation(details)
+    return details
+  },
+})
+
+function link(href, text) {
+  return el('a', { href, target: '_blank', rel: 'noopener' }, text)
+}

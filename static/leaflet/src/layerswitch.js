@@ -1,0 +1,26 @@
+// The list of layers: one checkbox for each region type the server has, and one for places.
+import { el } from './dom.js'
+
+/**
+ * Fills the fieldset with the types and keeps each type's `on` in step with its box. changed(type) is called after a
+ * change; the returned function tells the list the map's zoom, to mark what only shows closer in.
+ */
+export function createLayerSwitch(fieldset, types, changed) {
+  const rows = types.map(type => {
+    const box = el('input', { type: 'checkbox', checked: type.on, value: type.type })
+    const note = el('small', {})
+    box.addEventListener('change', () => {
+      type.on = box.checked
+      changed(type)
+    })
+    return { type, note, row: el('label', {}, box, el('span', {}, type.label), note) }
+  })
+  fieldset.append(...rows.map(({ row }) => row))
+  return zoom => {
+    for (const { type, note, row } of rows) {
+      const hidden = zoom < type.from
+      note.textContent = hidden ? 'zoom in' : ''
+      row.classList.toggle('too-far', hidden)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// Wires the page: what the server has, the map, the questions a reader can ask.
+import { control } from 'leaflet'
+import { createAddressLookup } from './address.js'
+import { status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
+import { attributions } from './attribution.js'
+import { createCard } from './card.js'
+import { Credits } from './credits.js'
+import { createHere } from './here.js'
+import { createLayerSwitch } from './layerswitch.js'
+import { createNotice } from './notice.js'
+import { PlacesLayer } from './placeslayer.js'
+import { PLACES, regionTypes } from './regiontypes.js'
+import { onDensityChange, onThemeChange, readTheme, roomy } from './theme.js'
+import { VectorLayer } from './vectorlayer.js'
+import { createView, MAX_ZOOM } from './view.js'
+
+const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
+
+const element = id => document.getElementById(id)
+const bar = document.querySelector('.bar')
+
+const notice = createNotice(element('notice'))
+let selectRegion = () => {}
+const card = createCard(element('card'), focused => {
+  if (focused) map.getContainer().focus()
+  latest.abort()
+  view.pin(null)
+  selectRegion(null)
+  layOut()
+})
+const view = createView(element('map'), { card: card.root, bar })
+const { map } = view
+
+// One question at a time: a new one ends the one before.
+let latest = new AbortController()
+function signal() {
+  latest.abort()
+  latest = new AbortController()
+  return latest.signal
+}
+
+// On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
+function layOut() {
+  const sheet = card.root.hidden || roomy.matches ? 0 : card.root.offsetHeight
+  document.documentElement.style.setProperty('--sheet', `${sheet}px`)
+}
+new ResizeObserver(layOut).observe(card.root)
+addEventListener('resize', layOut)
+
+// The map takes focus from a click too; only for the keyboard does it show so, with the point that Enter asks about.
+addEventListener('keydown', () => document.documentElement.classList.add('keyboard'), true)
+addEventListener('pointerdown', () => document.documentElement.classList.remove('keyboard'), true)
+
+start()
+
+async function start() {
+  const [tileJSON, status] = await Promise.allSettled([fetchTileJSON(), fetchStatus()])
+  new Credits(attributions(status.value), { roomy }).addTo(map)
+  control.zoom({ position: 'bottomright' }).addTo(map)
+  control.scale({ position: 'bottomleft', maxWidth: 120, imperial: roomy.matches }).addTo(map)
+
+  view.startAt(tileJSON.value?.center)
+  const types = regionTypes(tileJSON.value)
+  const regions = addRegions(tileJSON.value, types)
+  const places = addPlaces(tileJSON.value, status.value)
+  const switches = [...types, ...(places ? [places.type] : [])]
+  const tellZoom = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
+    if (type !== PLACES) regions.refresh()
+    else if (type.on) places.layer.addTo(map)
+    else places.layer.remove()
+  })
+  element('layers').hidden = switches.length === 0
+  element('layers').open = roomy.matches && innerHeight >= 560
+  tellZoom(map.getZoom())
+  map.on('zoomend', () => tellZoom(map.getZoom()))
+
+  ask(types)
+  if (!regions) element('map').setAttribute('aria-busy', 'false')
+  if (tileJSON.status === 'rejected') notice.show('server', tileJSON.reason.message, () => location.reload())
+}
+
+function addRegions(tileJSON, types) {
+  if (types.length === 0) return null
+  const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
+  const layer = new VectorLayer({ types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+  layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))
+  layer.on('load', () => {
+    element('map').setAttribute('aria-busy', 'false')
+    if (!layer.incomplete()) notice.settle('regions')
+  })
+  layer.on('tilefailed', ({ error }) => notice.show('regions', `Part of the map is missing. ${error.message}`, () => layer.retry()))
+  onThemeChange(() => layer.setTheme(readTheme()))
+  onDensityChange(() => layer.repaint())
+  selectRegion = selection => layer.select(selection)
+  return layer.addTo(map)
+}
+
+function addPlaces(tileJSON, status) {
+  const there = tileJSON
+    ? tileJSON.vector_layers?.some(layer => layer?.id === PLACES.type)
+    : status?.datasets?.some(dataset => dataset?.name === PLACES.type)
+  if (!there) return null
+  const layer = new PlacesLayer()
+  layer.on('placesfailed', ({ error }) => notice.show('places', `Some place names are missing. ${error.message}`, () => layer.retry()))
+  layer.on('placesshown', () => notice.settle('places'))
+  if (PLACES.on) layer.addTo(map)
+  return { type: PLACES, layer }
+}
+
+function ask(types) {
+  const select = selection => selectRegion(selection)
+  const here = createHere({ card, types, pin: view.pin, select, goTo: place => view.flyToPoint(place, 5), signal })
+  const lookup = createAddressLookup({ card, pin: view.pin, select, flyToPoint: view.flyToPoint, flyToBox: view.flyToBox, signal })
+
+  async function askAt({ lat, lng }) {
+    const answered = here({ lat, lon: lng, zoom: map.getZoom() })
+    view.reveal({ lat, lon: lng })
+    await answered
+    view.reveal({ lat, lon: lng }) // the answer may be higher than the place kept for it
+  }
+  // The first half of a double click, which zooms, is no question.
+  let pending = 0
+  map.on('click', event => {
+    clearTimeout(pending)
+    pending = setTimeout(askAt, DOUBLE_CLICK, event.latlng)
+  })
+  map.on('dblclick', () => clearTimeout(pending))
+  map.getContainer().addEventListener('keydown', event => {
+    if (event.target !== map.getContainer()) return
+    if (event.key === 'Enter') askAt(map.getCenter())
+    if (event.key === 'Escape') card.close()
+  })
+  element('ip-form').addEventListener('submit', event => {
+    event.preventDefault()
+    element('ip').blur() // folds a phone's keyboard away
+    lookup(element('ip').value)
+  })
+}

@@ -1,0 +1,84 @@
+// One tile's picture on a canvas.
+import { regionColour } from './colour.js'
+import { borderWidth } from './regiontypes.js'
+import { TILE_SIZE } from './tilegrid.js'
+
+/**
+ * CSS pixels that a picture reaches over its tile on every side. Neighbours draw the same there, so where screens scale
+ * pixels unevenly, or an animation does, no gap opens between tiles. A tile's own buffer is wider than this.
+ */
+export const BLEED = 1
+
+/**
+ * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX, offsetY, worldEdge: { west, east } } from
+ * tilegrid's dataTile; types are the visible region types, coarse first; selection is { type, id } or null.
+ */
+export function paint(canvas, decoded, { view, types, theme, density, selection }) {
+  const size = Math.round((TILE_SIZE + 2 * BLEED) * density)
+  if (canvas.width !== size) canvas.width = canvas.height = size
+  const pixel = size / (TILE_SIZE + 2 * BLEED) // device pixels in a CSS pixel, after rounding
+  const context = canvas.getContext('2d', { alpha: false })
+  context.setTransform(1, 0, 0, 1, 0, 0)
+  context.fillStyle = decoded ? theme.water : theme.missing
+  context.fillRect(0, 0, size, size)
+  if (!decoded) return
+  context.lineJoin = context.lineCap = 'round'
+
+  // Tile units to device pixels; inner is CSS pixels in a tile unit.
+  const draw = ({ extent }, work) => {
+    const inner = TILE_SIZE * view.scale / extent
+    context.setTransform(pixel * inner, 0, 0, pixel * inner,
+      pixel * (BLEED - TILE_SIZE * view.offsetX), pixel * (BLEED - TILE_SIZE * view.offsetY))
+    work(inner)
+  }
+  const [land, finer] = types.filter(type => type.role === 'land')
+  const strength = type => type.role === 'overlay' ? 0.4 : type.role !== 'land' || type === land ? 1 : type === finer ? theme.tint : 0
+  for (const type of types) {
+    const layer = decoded.get(type.type)
+    if (layer) draw(layer, () => fill(context, layer, type.role, strength(type), theme))
+  }
+  for (const type of types.toReversed()) { // coarse borders over fine ones
+    const layer = decoded.get(type.type)
+    if (layer && type.role !== 'built') {
+      draw(layer, inner => {
+        context.lineWidth = borderWidth(type.type, view.zoom) / inner
+        context.strokeStyle = type.role === 'water' ? theme.borders.water : theme.borders[type.type] ?? theme.borders.other
+        context.stroke(layer.borders)
+      })
+    }
+  }
+  const chosen = selection && decoded.get(selection.type)
+  if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
+  continueWorld(context, canvas, size, Math.ceil(BLEED * pixel), view.worldEdge)
+}
+
+// Water over land, land's parts as a tint of the land: only the two coarsest land types, or counties make a patchwork.
+function fill(context, { regions }, role, strength, theme) {
+  if (strength === 0) return
+  context.globalAlpha = strength
+  for (const { id, path } of regions) {
+    context.fillStyle = role === 'water' ? theme.water : role === 'built' ? theme.built : regionColour(id, theme.land)
+    context.fill(path, 'evenodd')
+  }
+  context.globalAlpha = 1
+}
+
+// Close up the region fills the view, and the outline alone tells enough.
+function highlight(context, { regions }, id, { theme, zoom, inner }) {
+  context.fillStyle = context.strokeStyle = theme.accent
+  context.lineWidth = 2 / inner
+  for (const region of regions) {
+    if (region.id !== id) continue
+    context.globalAlpha = Math.min(0.28, Math.max(0.06, 0.28 - 0.055 * (zoom - 5)))
+    context.fill(region.path, 'evenodd')
+    context.globalAlpha = 1
+    context.stroke(region.outline())
+  }
+}
+
+// At ±180° the data end and the next copy of the world begins, so the bleed there repeats the last column.
+function continueWorld(context, canvas, size, bleed, { west, east }) {
+  context.setTransform(1, 0, 0, 1, 0, 0)
+  if (west) context.drawImage(canvas, bleed, 0, 1, size, 0, 0, bleed, size)
+  if (east) context.drawImage(canvas, size - bleed - 1, 0, 1, size, size - bleed, 0, bleed, size)
+}

@@ -1,0 +1,70 @@
+// Arithmetic of the tile grid: z/x/y, y down, 256 CSS pixels a tile.
+
+export const TILE_SIZE = 256
+
+/**
+ * Where the picture of a tile comes from when data end at maxZoom: the data tile, and the square of it to show, as
+ * scale (how much larger than at its own zoom) and offset (in tiles of the asked zoom, from the data tile's corner).
+ */
+export function dataTile({ z, x, y }, maxZoom) {
+  const up = Math.max(0, z - maxZoom)
+  const scale = 2 ** up
+  return {
+    tile: { z: z - up, x: Math.floor(x / scale), y: Math.floor(y / scale) },
+    scale,
+    offsetX: x % scale,
+    offsetY: y % scale,
+  }
+}
+
+/** The column brought into the grid, for maps that show the world more than once. */
+export function wrapColumn(x, z) {
+  const width = 2 ** z
+  return ((x % width) + width) % width
+}
+
+/**
+ * The tiles of zoom z that cover a box of world pixels of that zoom, rows outside the world left out. Columns are not
+ * wrapped: world counts how many worlds to the east (or, negative, west) the column lies.
+ */
+export function coveringTiles({ minX, minY, maxX, maxY }, z) {
+  const width = 2 ** z
+  const tiles = []
+  const first = Math.max(0, Math.floor(minY / TILE_SIZE))
+  const last = Math.min(width - 1, Math.ceil(maxY / TILE_SIZE) - 1)
+  for (let y = first; y <= last; y++) {
+    for (let column = Math.floor(minX / TILE_SIZE); column < Math.ceil(maxX / TILE_SIZE); column++) {
+      tiles.push({ z, x: wrapColumn(column, z), y, world: Math.floor(column / width) })
+    }
+  }
+  return tiles
+}
+
+/** The box [west, south, east, north] unrolled so that east is not less than west, in the world copy nearest to a longitude. */
+export function unrollBox([west, south, east, north], nearLon = 0) {
+  const end = east < west ? east + 360 : east
+  const turn = 360 * Math.round((nearLon - (west + end) / 2) / 360)
+  return { south, west: west + turn, north, east: end + turn }
+}
+
+/** A longitude moved by whole turns to be as near as possible to another. */
+export function nearestLongitude(lon, nearLon) {
+  return lon + 360 * Math.round((nearLon - lon) / 360)
+}
+
+/** Whether a value is a box of four finite numbers in range, as region records carry it. */
+export function isBox(box) {
+  return Array.isArray(box) && box.length === 4 && box.every(Number.isFinite) && box[1] <= box[3] &&
+    Math.abs(box[0]) <= 180 && Math.abs(box[2]) <= 180 && box[1] >= -90 && box[3] <= 90
+}
+
+/** The zoom that shows a circle of the given radius comfortably; the default when the radius is unknown. */
+export function zoomForRadius(km, { least = 4, most = 12, unknown = 10 } = {}) {
+  if (!Number.isFinite(km) || km <= 0) return unknown
+  return Math.min(most, Math.max(least, Math.floor(Math.log2(40075 / 2 / km) - 0.5)))
+}
+
+/** The smallest whole zoom at which the world is about as high as the window. */
+export function leastZoom(height) {
+  return Math.max(1, Math.round(Math.log2(height / TILE_SIZE)))
+}

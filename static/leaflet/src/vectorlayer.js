@@ -1,0 +1,107 @@
+// The region layer: a Leaflet grid whose tiles are canvases painted from the service's vector tiles.
+import { GridLayer } from 'leaflet'
+import { vectorTile } from './api.js'
+import { decode } from './decode.js'
+import { el } from './dom.js'
+import { paint } from './paint.js'
+import { visibleTypes } from './regiontypes.js'
+import { TileCache } from './tilecache.js'
+import { dataTile } from './tilegrid.js'
+
+/**
+ * Options: types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked of the
+ * server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme. Besides Leaflet's own
+ * events it fires tilefailed with an error whose message is fit for the reader.
+ */
+export const VectorLayer = GridLayer.extend({
+  options: { types: [], maxDataZoom: 13, theme: null, className: 'regions' },
+
+  initialize(options) {
+    GridLayer.prototype.initialize.call(this, options)
+    this._drawn = new Map() // tile element → what is painted on it
+    this._selection = null
+    this._cache = new TileCache(async (key, signal) => {
+      const [types, z, x, y] = key.split('/')
+      const tile = { z: Number(z), x: Number(x), y: Number(y) }
+      return decode(await vectorTile(types.split(','), tile, signal), tile)
+    })
+    this.on('tileunload', ({ tile }) => {
+      this._drawn.get(tile)?.release()
+      this._drawn.delete(tile)
+    })
+  },
+
+  createTile(coords, done) {
+    const canvas = el('canvas')
+    const tile = el('div', {}, canvas)
+    const drawing = { coords: { x: coords.x, y: coords.y, z: coords.z }, canvas, release: () => {} }
+    this._drawn.set(tile, drawing)
+    this._load(drawing).then(() => done(null, tile))
+    return tile
+  },
+
+  /** Asks again for what is on the map, after a layer was switched on or off; the old picture stays until then. */
+  refresh() {
+    for (const drawing of this._drawn.values()) this._load(drawing)
+  },
+
+  /** Loads the tiles that failed once more. */
+  retry() {
+    for (const drawing of this._drawn.values()) {
+      if (drawing.failed) this._load(drawing)
+    }
+  },
+
+  /** Whether a tile on the map could not be had. */
+  incomplete() {
+    return [...this._drawn.values()].some(drawing => drawing.failed)
+  },
+
+  /** Highlights one region, { type, id }, or none. */
+  select(selection) {
+    if (this._selection?.type === selection?.type && this._selection?.id === selection?.id) return
+    this._selection = selection
+    this.repaint()
+  },
+
+  setTheme(theme) {
+    this.options.theme = theme
+    this.repaint()
+  },
+
+  /** Paints every tile again from what is loaded. */
+  repaint() {
+    for (const drawing of this._drawn.values()) this._paint(drawing)
+  },
+
+  // Never rejects: a tile that cannot be had is painted as missing and reported.
+  async _load(drawing) {
+    const { x, y, z } = drawing.coords
+    const source = dataTile(drawing.coords, this.options.maxDataZoom)
+    const view = { ...source, zoom: z, worldEdge: { west: x === 0, east: x === 2 ** z - 1 } }
+    const types = visibleTypes(this.options.types, z)
+    const request = types.length === 0
+      ? { promise: Promise.resolve(new Map()), release: () => {} }
+      : this._cache.acquire([types.map(type => type.type), source.tile.z, source.tile.x, source.tile.y].join('/'))
+    const release = drawing.release
+    drawing.release = request.release
+    release()
+    let decoded = null
+    let failure = null
+    try {
+      decoded = await request.promise
+    } catch (error) {
+      failure = error
+    }
+    if (drawing.release !== request.release) return // asked for something else meanwhile
+    Object.assign(drawing, { decoded, view, types, failed: failure !== null })
+    this._paint(drawing)
+    if (failure && failure.name !== 'AbortError') this.fire('tilefailed', { error: failure })
+  },
+
+  _paint({ canvas, decoded, view, types }) {
+    if (!view) return // still loading
+    const { theme } = this.options
+    paint(canvas, decoded, { view, types, theme, density: devicePixelRatio, selection: this._selection })
+  },
+})

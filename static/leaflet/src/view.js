@@ -1,0 +1,95 @@
+// The map itself: its limits, its permalink, and moving it so that what matters is not behind the card.
+import { divIcon, latLngBounds, map as createLeafletMap, marker } from 'leaflet'
+import { el } from './dom.js'
+import { formatHash, MAX_LATITUDE, parseHash } from './hash.js'
+import { prefersStill, roomy } from './theme.js'
+import { leastZoom, nearestLongitude, unrollBox, zoomForRadius } from './tilegrid.js'
+
+export const MAX_ZOOM = 18
+const START = { lat: 24, lon: 12 }
+const EDGE = 24 // CSS pixels kept free around what a flight ends on
+
+/** The map on an element, and what the rest of the page does with it. card and bar are what lies over it. */
+export function createView(root, { card, bar }) {
+  const map = createLeafletMap(root, {
+    zoomControl: false,
+    attributionControl: false,
+    minZoom: leastZoom(root.clientHeight),
+    maxZoom: MAX_ZOOM,
+    maxBounds: [[-MAX_LATITUDE, -1e6], [MAX_LATITUDE, 1e6]],
+    maxBoundsViscosity: 1,
+    worldCopyJump: true,
+    zoomAnimation: !prefersStill(),
+    fadeAnimation: !prefersStill(),
+    inertia: !prefersStill(),
+  })
+  map.createPane('places').setAttribute('aria-hidden', 'true')
+  const limits = { minZoom: map.getMinZoom(), maxZoom: MAX_ZOOM }
+  const linked = parseHash(location.hash, limits)
+  const start = linked ?? { ...START, zoom: limits.minZoom }
+  map.setView([start.lat, start.lon], start.zoom)
+
+  map.on('resize', () => map.setMinZoom(leastZoom(root.clientHeight)))
+  map.on('moveend', () => {
+    const { lat, lng } = map.getCenter()
+    history.replaceState(history.state, '', formatHash({ zoom: map.getZoom(), lat, lon: lng }))
+  })
+  addEventListener('hashchange', () => {
+    const view = parseHash(location.hash, limits)
+    if (view) map.setView([view.lat, nearestLongitude(view.lon, map.getCenter().lng)], view.zoom)
+  })
+
+  // What the card and the bar leave of the map, as Leaflet's padding.
+  function padding() {
+    const { bottom } = bar.getBoundingClientRect()
+    const box = card.hidden ? null : card.getBoundingClientRect()
+    return roomy.matches
+      ? { paddingTopLeft: [(box?.right ?? 0) + EDGE, EDGE], paddingBottomRight: [EDGE, EDGE] }
+      : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + EDGE] }
+  }
+
+  function fly(bounds, options) {
+    const animate = !prefersStill()
+    map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })
+  }
+
+  let pinned = null
+  return {
+    map,
+
+    /** Goes to where the data are, [longitude, latitude, zoom] as TileJSON's center, unless a permalink said where or they fill the world. */
+    startAt(center) {
+      if (linked || !Array.isArray(center) || !center.every(Number.isFinite)) return
+      const [lon, lat, zoom] = center
+      if (zoom > limits.minZoom) map.setView([lat, lon], Math.min(Math.round(zoom), MAX_ZOOM), { animate: false })
+    },
+
+    /** Puts the pin on a point, or takes it off. */
+    pin(point) {
+      pinned?.remove()
+      pinned = null
+      if (!point) return
+      const icon = divIcon({ className: 'pin', iconSize: [0, 0], html: el('span') })
+      const at = [point.lat, nearestLongitude(point.lon, map.getCenter().lng)]
+      pinned = marker(at, { icon, interactive: false, keyboard: false }).addTo(map)
+    },
+
+    /** Moves the map just so far that a point is not hidden. */
+    reveal({ lat, lon }) {
+      map.panInside([lat, lon], { ...padding(), animate: !prefersStill() })
+    },
+
+    /** Flies to a point known to within a radius in kilometres. */
+    flyToPoint({ lat, lon }, radiusKm) {
+      const at = [lat, nearestLongitude(lon, map.getCenter().lng)]
+      fly(latLngBounds(at, at), { maxZoom: zoomForRadius(radiusKm) })
+    },
+
+    /** Flies to a box [west, south, east, north], which may cross ±180° (west > east). */
+    flyToBox(box) {
+      const { south, west, north, east } = unrollBox(box, map.getCenter().lng)
+      const clamp = lat => Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat))
+      fly(latLngBounds([clamp(south), west], [clamp(north), east]), { maxZoom: 12 })
+    },
+  }
+}

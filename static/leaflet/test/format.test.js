@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { coordinates, displayText, distance, placeKind, population, title } from '../src/format.js'
+
+test('distances', () => {
+  for (const [metres, want] of [
+    [0, 'here'], [0.9, 'here'], [1, '1 m'], [49.6, '50 m'], [99.4, '99 m'], [104, '100 m'], [994, '990 m'], [995, '1 km'],
+    [1234, '1.2 km'], [9_940, '9.9 km'], [12_345, '12 km'], [1_234_567, '1,235 km'], [-1, ''], [NaN, ''], [undefined, ''],
+  ]) assert.equal(distance(metres), want, String(metres))
+})
+
+test('coordinates name their hemisphere, the equator as north and the meridian as east', () => {
+  assert.equal(coordinates(47.37689, 8.54169), '47.3769° N, 8.5417° E')
+  assert.equal(coordinates(-33.9, -70.25, 2), '33.90° S, 70.25° W')
+  assert.equal(coordinates(-0.00001, -0.00001, 2), '0.00° N, 0.00° E')
+})
+
+test('populations and kinds', () => {
+  assert.equal(population(434335), '434,335')
+  assert.deepEqual([0, undefined, NaN].map(population), ['', '', ''])
+  assert.equal(placeKind('P', 'PPLC'), 'capital')
+  assert.equal(placeKind('P', 'PPL', 2_000_000), 'city')
+  assert.equal(placeKind('P', 'PPL', 5_000), 'town')
+  assert.equal(placeKind('P', 'PPL', 10), 'village')
+  assert.equal(placeKind('H', 'BAY'), 'water')
+  assert.equal(placeKind(undefined, 'constructor'), 'place')
+  assert.equal(placeKind('toString', undefined), 'place')
+})
+
+test('titles', () => {
+  assert.deepEqual(['country', 'sales_territory', 'voting-district', ''].map(title), ['Country', 'Sales territory', 'Voting district', ''])
+})
+
+test('text from outside is one bounded line without control or reordering characters', () => {
+  assert.equal(displayText('Lake\rBaikal\n'), 'Lake Baikal')
+  assert.equal(displayText('a\u202Egnp.exe\u2066b\u0000c\u200Bd'), 'a gnp.exe b c d')
+  assert.equal(displayText('<b>&amp;</b>'), '<b>&amp;</b>', 'markup is text like any other')
+  assert.equal(displayText('می\u200Cخواهم'), 'می\u200Cخواهم', 'joiners are spelling')
+  assert.equal(displayText('𝒳'.repeat(300), 10), `${'𝒳'.repeat(9)}…`)
+  assert.equal(displayText('x'.repeat(1e6), 5), 'xxxx…')
+  for (const value of [undefined, null, {}, [], true]) assert.equal(displayText(value), '')
+  assert.equal(displayText(42), '42')
+})
