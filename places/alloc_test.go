@@ -3,7 +3,6 @@
 package places
 
 import (
-	"context"
 	"testing"
 )
 
@@ -14,7 +13,7 @@ func TestNearbyAllocatesLittle(t *testing.T) {
 	var dst []Hit
 	var err error
 	run := func() {
-		if dst, _, err = f.Nearby(context.Background(), q, dst); err != nil {
+		if dst, _, err = f.Nearby(t.Context(), q, dst); err != nil {
 			t.Fatal(err)
 		}
 	}

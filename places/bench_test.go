@@ -1,7 +1,6 @@
 package places
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -36,7 +35,7 @@ func BenchmarkNearby(b *testing.B) {
 			q := queries[i%len(queries)]
 			change(&q)
 			var err error
-			if dst, _, err = f.Nearby(context.Background(), q, dst); err != nil {
+			if dst, _, err = f.Nearby(b.Context(), q, dst); err != nil {
 				b.Fatal(err)
 			}
 			sum += dst[0].DistanceM
@@ -79,7 +78,7 @@ func BenchmarkTile(b *testing.B) {
 			total := 0
 			for i := 0; b.Loop(); i++ {
 				var err error
-				if dst, err = f.AppendTileGeoJSON(context.Background(), dst[:0], tiles[i%len(tiles)]); err != nil {
+				if dst, err = f.AppendTileGeoJSON(b.Context(), dst[:0], tiles[i%len(tiles)]); err != nil {
 					b.Fatal(err)
 				}
 				total += len(dst)
@@ -94,7 +93,7 @@ func BenchmarkPlace(b *testing.B) {
 	b.ReportAllocs()
 	total := 0
 	for i := 0; b.Loop(); i++ {
-		record, err := f.Place(context.Background(), uint32(i*7919%100_000+1))
+		record, err := f.Place(b.Context(), uint32(i*7919%100_000+1))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -113,7 +112,7 @@ func BenchmarkBuild(b *testing.B) {
 	rows := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		_, stats, err := Build(context.Background(), newStore(b), sequence(list), BuildOptions{TempDir: b.TempDir()})
+		_, stats, err := Build(b.Context(), newStore(b), sequence(list), BuildOptions{TempDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

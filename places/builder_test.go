@@ -41,7 +41,7 @@ var bern = Place{
 
 func TestPlaceRecord(t *testing.T) {
 	f := build(t, []Place{bern, {ID: 1, Name: "bare"}})
-	got, err := f.Place(context.Background(), bern.ID)
+	got, err := f.Place(t.Context(), bern.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +52,10 @@ func TestPlaceRecord(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, err = f.Place(context.Background(), 1); err != nil || string(got) != `{"id":1,"name":"bare","lat":0,"lon":0}` {
+	if got, err = f.Place(t.Context(), 1); err != nil || string(got) != `{"id":1,"name":"bare","lat":0,"lon":0}` {
 		t.Errorf("%s, %v", got, err)
 	}
-	if _, err = f.Place(context.Background(), 2); !errors.Is(err, ErrNotFound) {
+	if _, err = f.Place(t.Context(), 2); !errors.Is(err, ErrNotFound) {
 		t.Errorf("id 2: %v", err)
 	}
 }
@@ -148,7 +148,7 @@ func TestDuplicates(t *testing.T) {
 		at(4, "undated4", ""), at(4, "dated", "1970-01-02"),
 	})
 	for id, want := range map[uint32]string{1: "newest", 2: "first given", 3: "undated", 4: "dated"} {
-		record, err := f.Place(context.Background(), id)
+		record, err := f.Place(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestDuplicates(t *testing.T) {
 			t.Errorf("place %d is %v, want %s", id, got, want)
 		}
 	}
-	hits, _, err := f.Nearby(context.Background(), NearbyQuery{Limit: 100}, nil)
+	hits, _, err := f.Nearby(t.Context(), NearbyQuery{Limit: 100}, nil)
 	if err != nil || len(hits) != 4 {
 		t.Errorf("%d places, %v: a duplicate is found", len(hits), err)
 	}
@@ -185,7 +185,7 @@ func TestInvalidPlacesAreRefused(t *testing.T) {
 		if err := p.Validate(); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := Build(context.Background(), newStore(t), sequence([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+		if _, _, err := Build(t.Context(), newStore(t), sequence([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: Build: %v", name, err)
 		}
 	}
@@ -196,17 +196,17 @@ func TestBuildFails(t *testing.T) {
 	failing := iter.Seq2[Place, error](func(yield func(Place, error) bool) {
 		_ = yield(bern, nil) && yield(Place{}, broken)
 	})
-	if _, _, err := Build(context.Background(), newStore(t), failing, BuildOptions{}); !errors.Is(err, broken) {
+	if _, _, err := Build(t.Context(), newStore(t), failing, BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("error of the sequence: %v", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := Build(ctx, newStore(t), sequence([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	store := newStore(t)
 	build := func() error {
-		_, _, err := Build(context.Background(), store, sequence([]Place{bern}), BuildOptions{})
+		_, _, err := Build(t.Context(), store, sequence([]Place{bern}), BuildOptions{})
 		return err
 	}
 	if err := build(); err != nil {
@@ -222,28 +222,28 @@ func TestTooManyCodes(t *testing.T) {
 	for i := range list {
 		list[i] = Place{ID: uint32(i + 1), Name: "x", Code: fmt.Sprint(i)}
 	}
-	if _, _, err := Build(context.Background(), newStore(t), sequence(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+	if _, _, err := Build(t.Context(), newStore(t), sequence(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 		t.Error(err)
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
 	store := newStore(t)
-	if _, err := Open(context.Background(), store, Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Errorf("empty store: %v", err)
 	}
-	meta, _, err := Build(context.Background(), store, sequence([]Place{bern}), BuildOptions{})
+	meta, _, err := Build(t.Context(), store, sequence([]Place{bern}), BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	newer := meta
 	newer.SchemaVersion++
-	if _, err := Open(context.Background(), store, newer); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), store, newer); !errors.Is(err, ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
 	other := meta
 	other.Places++
-	if _, err := Open(context.Background(), store, other); !errors.Is(err, cellstore.ErrCorrupt) {
+	if _, err := Open(t.Context(), store, other); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("counts that differ: %v", err)
 	}
 }
@@ -252,16 +252,16 @@ func TestOpenRefuses(t *testing.T) {
 func dump(t testing.TB, store cellstore.Store) string {
 	t.Helper()
 	sum := sha256.New()
-	names, err := store.Tables(context.Background())
+	names, err := store.Tables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		table, err := store.Table(context.Background(), name)
+		table, err := store.Table(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for row, err := range table.Scan(context.Background(), cellstore.Scan{}) {
+		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +283,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	build := func(list []Place, spills bool) (string, Meta) {
 		dir := t.TempDir()
 		store := newStore(t)
-		meta, stats, err := Build(context.Background(), store, sequence(list), BuildOptions{TempDir: dir, Memory: 1})
+		meta, stats, err := Build(t.Context(), store, sequence(list), BuildOptions{TempDir: dir, Memory: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestMeta(t *testing.T) {
 	list := scatter(4, 500, shapes["uniform"])
 	store := newStore(t)
 	var stages []string
-	meta, stats, err := Build(context.Background(), store, sequence(append(list, list[:20]...)), BuildOptions{
+	meta, stats, err := Build(t.Context(), store, sequence(append(list, list[:20]...)), BuildOptions{
 		Progress: func(stage string, done, total int64) { stages = append(stages, fmt.Sprint(stage, done, total)) },
 	})
 	if err != nil {
@@ -354,7 +354,7 @@ func TestMeta(t *testing.T) {
 func TestTilePlacesRows(t *testing.T) {
 	f := build(t, []Place{bern})
 	n := 0
-	for row, err := range f.tiles.Scan(context.Background(), cellstore.Scan{}) {
+	for row, err := range f.tiles.Scan(t.Context(), cellstore.Scan{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

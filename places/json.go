@@ -137,9 +137,9 @@ func appendUnits(dst []byte, units int32) []byte {
 		return dst
 	}
 	dst = append(dst, '.')
-	for place := int64(unitsPerDegree) / 10; rest > 0; place /= 10 {
-		dst = append(dst, byte('0'+rest/place))
-		rest %= place
+	for unit := int64(unitsPerDegree) / 10; rest > 0; unit /= 10 {
+		dst = append(dst, byte('0'+rest/unit))
+		rest %= unit
 	}
 	return dst
 }

@@ -56,7 +56,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 				want := bruteNearby(list, q)
 				var next string
 				var err error
-				dst, next, err = f.Nearby(context.Background(), q, dst)
+				dst, next, err = f.Nearby(t.Context(), q, dst)
 				if err != nil {
 					t.Fatalf("%+v: %v", q, err)
 				}
@@ -67,7 +67,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 
 				var all []Hit
 				for q.Limit = 1 + rng.IntN(60); ; {
-					if page, q.Cursor, err = f.Nearby(context.Background(), q, page); err != nil {
+					if page, q.Cursor, err = f.Nearby(t.Context(), q, page); err != nil {
 						t.Fatalf("%+v: %v", q, err)
 					}
 					for _, h := range page {
@@ -94,7 +94,7 @@ func TestPagesToTheEnd(t *testing.T) {
 	q := NearbyQuery{Lat: 90, Lon: 12, Limit: 1}
 	var all []Hit
 	for {
-		page, next, err := f.Nearby(context.Background(), q, nil)
+		page, next, err := f.Nearby(t.Context(), q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestNearbyAcrossTheAntimeridian(t *testing.T) {
 		{ID: 5, Name: "on it too", Lon: -180, Lat: -17.5},
 	})
 	for _, lon := range []float64{180, -180} {
-		hits, _, err := f.Nearby(context.Background(), NearbyQuery{Lat: -17, Lon: lon}, nil)
+		hits, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: -17, Lon: lon}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,12 +134,12 @@ func TestNearbyRefuses(t *testing.T) {
 		{RadiusM: math.Inf(1)}, {Limit: -1}, {Limit: MaxLimit + 1}, {MinPopulation: -1}, {Class: "PP"}, {Class: "é"},
 		{Code: "P.PPL"}, {Code: strings.Repeat("A", 11)}, {Country: "CHE"}, {Country: "1"}, {Country: "\x00\x00"},
 	} {
-		hits, next, err := f.Nearby(context.Background(), q, nil)
+		hits, next, err := f.Nearby(t.Context(), q, nil)
 		if !errors.Is(err, ErrQuery) || len(hits) != 0 || next != "" {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
 		}
 	}
-	cancelled, cancel := context.WithCancel(context.Background())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := f.Nearby(cancelled, NearbyQuery{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -150,12 +150,12 @@ func TestCursorIsBound(t *testing.T) {
 	list := scatter(1, 60, shapes["uniform"])
 	f := build(t, list)
 	q := NearbyQuery{Lat: 10, Lon: 20, Limit: 5, Class: "P"}
-	first, next, err := f.Nearby(context.Background(), q, nil)
+	first, next, err := f.Nearby(t.Context(), q, nil)
 	if err != nil || next == "" {
 		t.Fatal(next, err)
 	}
 	q.Cursor, q.Limit, q.Class = next, 7, "p" // neither the limit nor case matter
-	second, _, err := f.Nearby(context.Background(), q, nil)
+	second, _, err := f.Nearby(t.Context(), q, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,19 +173,19 @@ func TestCursorIsBound(t *testing.T) {
 	} {
 		changed := q
 		change(&changed)
-		if _, _, err := f.Nearby(context.Background(), changed, nil); !errors.Is(err, ErrCursor) || errors.Is(err, ErrCursorExpired) {
+		if _, _, err := f.Nearby(t.Context(), changed, nil); !errors.Is(err, ErrCursor) || errors.Is(err, ErrCursorExpired) {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}
 	list[0].Name = "another name"
-	if _, _, err := build(t, list).Nearby(context.Background(), q, nil); !errors.Is(err, ErrCursorExpired) {
+	if _, _, err := build(t, list).Nearby(t.Context(), q, nil); !errors.Is(err, ErrCursorExpired) {
 		t.Errorf("other data: %v", err)
 	}
 	for i := range next {
 		b := []byte(next)
 		b[i] ^= 1
 		q.Cursor = string(b)
-		if _, _, err := f.Nearby(context.Background(), q, nil); !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
+		if _, _, err := f.Nearby(t.Context(), q, nil); !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
 			t.Fatalf("cursor damaged at %d: %v", i, err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestNearbyReadsLittle(t *testing.T) {
 	for range queries {
 		lon, lat := clustered(rng)
 		s.lon, s.lat, s.want, s.after, s.reach = lon, lat, 11, start, math.Inf(1)
-		if err := s.run(context.Background()); err != nil {
+		if err := s.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		total += s.examined
@@ -249,14 +249,14 @@ func TestNearbyReadsLittle(t *testing.T) {
 	}
 	// A filter that nothing passes reads nothing.
 	s.filter = filter{country: country{'X', 'Y'}}
-	if err := s.run(context.Background()); err != nil || s.examined != 0 {
+	if err := s.run(t.Context()); err != nil || s.examined != 0 {
 		t.Errorf("%d places read, %v", s.examined, err)
 	}
 }
 
 func TestEmpty(t *testing.T) {
 	f := build(t, nil)
-	hits, next, err := f.Nearby(context.Background(), NearbyQuery{}, nil)
+	hits, next, err := f.Nearby(t.Context(), NearbyQuery{}, nil)
 	if len(hits) != 0 || next != "" || err != nil {
 		t.Error(hits, next, err)
 	}
@@ -265,19 +265,19 @@ func TestEmpty(t *testing.T) {
 // A store that fails is not a store without places.
 func TestNearbyReportsFailure(t *testing.T) {
 	store := newStore(t)
-	meta, _, err := Build(context.Background(), store, sequence(scatter(1, 50, shapes["uniform"])), BuildOptions{})
+	meta, _, err := Build(t.Context(), store, sequence(scatter(1, 50, shapes["uniform"])), BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(context.Background(), store, meta)
+	f, err := Open(t.Context(), store, meta)
 	if err != nil {
 		t.Fatal(err)
 	}
 	store.Close()
-	if _, _, err := f.Nearby(context.Background(), NearbyQuery{}, nil); !errors.Is(err, cellstore.ErrClosed) {
+	if _, _, err := f.Nearby(t.Context(), NearbyQuery{}, nil); !errors.Is(err, cellstore.ErrClosed) {
 		t.Error(err)
 	}
-	if _, err := f.Place(context.Background(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
+	if _, err := f.Place(t.Context(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -3,7 +3,6 @@ package places
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -50,14 +49,14 @@ func sequence(list []Place) iter.Seq2[Place, error] {
 func build(t testing.TB, list []Place) *Finder {
 	t.Helper()
 	store := newStore(t)
-	meta, stats, err := Build(context.Background(), store, sequence(list), BuildOptions{TempDir: t.TempDir()})
+	meta, stats, err := Build(t.Context(), store, sequence(list), BuildOptions{TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if stats.Read != int64(len(list)) || stats.Stored != meta.Places || stats.Stored+stats.Duplicates != stats.Read {
 		t.Fatalf("%d places given: %+v, %+v", len(list), stats, meta)
 	}
-	f, err := Open(context.Background(), store, meta)
+	f, err := Open(t.Context(), store, meta)
 	if err != nil {
 		t.Fatal(err)
 	}

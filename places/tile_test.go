@@ -1,7 +1,6 @@
 package places
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,14 +18,14 @@ import (
 func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile) []uint32 {
 	t.Helper()
 	prefix := []byte("kept")
-	b, err := f.AppendTileGeoJSON(context.Background(), slices.Clone(prefix), tile)
+	b, err := f.AppendTileGeoJSON(t.Context(), slices.Clone(prefix), tile)
 	if err != nil || string(b[:4]) != "kept" {
 		t.Fatal(tile, err)
 	}
 	list := features(t, b[4:])
 	ids := make([]uint32, 0, len(list))
 	at := 0
-	err = f.TilePlaces(context.Background(), tile, func(id uint32, lon, lat float64, name, code string, population int64) error {
+	err = f.TilePlaces(t.Context(), tile, func(id uint32, lon, lat float64, name, code string, population int64) error {
 		if at == len(list) {
 			return fmt.Errorf("more places than the %d features", at)
 		}
@@ -138,7 +137,7 @@ func TestCountsAgainstBruteForce(t *testing.T) {
 		for tile, counts := range want {
 			got := map[string]int64{}
 			var order []string
-			err := f.Counts(context.Background(), tile, func(class string, n int64) {
+			err := f.Counts(t.Context(), tile, func(class string, n int64) {
 				got[class] = n
 				order = append(order, class)
 			})
@@ -171,7 +170,7 @@ func TestCrowdedTile(t *testing.T) {
 
 func TestTilesRefuse(t *testing.T) {
 	f := build(t, []Place{bern})
-	ctx := context.Background()
+	ctx := t.Context()
 	none := func(uint32, float64, float64, string, string, int64) error { return nil }
 	for _, tile := range []quadkey.Tile{{Z: 23}, {Z: 3, X: 8}, {Z: 12, Y: 4096}} {
 		_, err := f.AppendTileGeoJSON(ctx, nil, tile)

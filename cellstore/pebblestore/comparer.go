@@ -63,10 +63,7 @@ func abbreviatedKey(k []byte) uint64 {
 // separator appends a short bare prefix k with a ≤ k < b, or a itself.
 func separator(dst, a, b []byte) []byte {
 	ap, bp := a[:splitKey(a)], b[:splitKey(b)]
-	i := 0
-	for i < len(ap) && i < len(bp) && ap[i] == bp[i] {
-		i++
-	}
+	i := commonPrefix(ap, bp)
 	if i == len(ap) || i == len(bp) || ap[i] >= bp[i] {
 		return append(dst, a...)
 	}

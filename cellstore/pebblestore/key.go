@@ -1,6 +1,9 @@
 package pebblestore
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 const (
 	// A suffix of up to maxShort bytes has a length field of one byte, a
@@ -82,4 +85,19 @@ func splitSuffix(s []byte) (qualifier []byte, inverted uint64) {
 		return s, newestFirst
 	}
 	return s[:n], binary.BigEndian.Uint64(s[n:])
+}
+
+// commonPrefix returns how many bytes a and b begin with alike.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if d := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); d != 0 {
+			return i + bits.TrailingZeros64(d)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
 }

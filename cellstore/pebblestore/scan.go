@@ -35,7 +35,7 @@ func (t *table) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.R
 	locked := true
 	defer func() {
 		if !locked {
-
+			r.mu.Lock()
 		}
 		r.release()
 	}()
@@ -59,12 +59,12 @@ func (t *table) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.R
 			if len(row.Cells) == 0 {
 				break
 			}
-
+			r.mu.Unlock()
 			locked = false
 			if !yield(row, nil) {
 				return nil
 			}
-
+			r.mu.Lock()
 			locked = true
 			if r.dead {
 				return cellstore.ErrClosed

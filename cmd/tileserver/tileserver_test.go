@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -153,6 +155,61 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatalf("%s did not come", what)
+}
+
+// Requests that run when the server is told to stop are finished, and those
+// that do not end in time are cut off.
+func TestDrain(t *testing.T) {
+	for _, patient := range []bool{true, false} {
+		cfg, err := parse([]string{"--listen=127.0.0.1:0", "--drain-timeout=20s"}, io.Discard, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !patient {
+			cfg.DrainTimeout = time.Millisecond
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		running, finish := make(chan struct{}), make(chan struct{})
+		out, in := io.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			served <- serve(ctx, cfg, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				close(running)
+				<-finish
+				_, _ = io.WriteString(w, "finished")
+			}), slog.New(slog.DiscardHandler), in)
+		}()
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan string, 1)
+		go func() {
+			res, err := http.Get(strings.TrimSpace(strings.TrimPrefix(line, "Quadrille serves ")))
+			if err != nil {
+				answer <- "cut off"
+				return
+			}
+			b, _ := io.ReadAll(res.Body)
+			answer <- string(b)
+		}()
+		<-running
+		cancel()
+		if patient {
+			close(finish)
+			if got, err := <-answer, <-served; got != "finished" || err != nil {
+				t.Errorf("answer %q, %v", got, err)
+			}
+			continue
+		}
+		if err := <-served; err == nil || !strings.Contains(err.Error(), "--drain-timeout") {
+			t.Errorf("%v, want one that names the flag", err)
+		}
+		close(finish)
+		if got := <-answer; got != "cut off" {
+			t.Errorf("answer %q", got)
+		}
+	}
 }
 
 // Connections that send oversized or malformed requests are answered, and

@@ -46,12 +46,16 @@ func bare(answers []answer) http.Handler {
 	}
 	blobs := make(map[string]blob, len(answers))
 	for _, a := range answers {
-		blobs[a.Path] = blob{a.Type, a.Encoding, strconv.Itoa(len(a.Body)), a.Body}
+		blobs[a.Path+a.Forwarded] = blob{a.Type, a.Encoding, strconv.Itoa(len(a.Body)), a.Body}
 	}
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	h := func(c echo.Context) error {
-		b, ok := blobs[c.Request().URL.Path]
+		key := c.Request().URL.Path
+		if f := c.Request().Header["X-Forwarded-For"]; len(f) > 0 {
+			key += f[0]
+		}
+		b, ok := blobs[key]
 		if !ok {
 			return echo.ErrNotFound
 		}

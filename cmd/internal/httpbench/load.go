@@ -46,11 +46,14 @@ func (l *loadCmd) measure(answers []answer) (rate float64, total int64, err erro
 	addr := strings.TrimPrefix(l.URL, "http://")
 	requests := make([][]byte, len(answers))
 	for i, a := range answers {
-		coding := ""
+		headers := ""
 		if a.Gzip {
-			coding = "Accept-Encoding: gzip\r\n"
+			headers = "Accept-Encoding: gzip\r\n"
 		}
-		requests[i] = fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", a.Path, addr, coding)
+		if a.Forwarded != "" {
+			headers += "X-Forwarded-For: " + a.Forwarded + "\r\n"
+		}
+		requests[i] = fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", a.Path, addr, headers)
 	}
 	var done atomic.Int64
 	var stop atomic.Bool

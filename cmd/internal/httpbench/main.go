@@ -102,7 +102,7 @@ func (r *runCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 
-	ours, err := startServer(ctx, nil, program, "--data", data, "--listen", "127.0.0.1:0")
+	ours, err := startServer(ctx, nil, program, "--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1")
 	if err != nil {
 		return err
 	}

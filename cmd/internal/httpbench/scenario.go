@@ -17,11 +17,12 @@ import (
 // answer is a request and what the tile server says to it. The bare server
 // says the same.
 type answer struct {
-	Path     string
-	Gzip     bool // ask for gzip
-	Type     string
-	Encoding string
-	Body     []byte
+	Path      string
+	Gzip      bool   // ask for gzip
+	Forwarded string // X-Forwarded-For, "" for none
+	Type      string
+	Encoding  string
+	Body      []byte
 }
 
 type scenario struct {
@@ -58,36 +59,45 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 		{"tile, GeoJSON, z 10–13, 2 layers", two, "geojson", 10, 13, false},
 		{"tile, GeoJSON, z 4–7, gzip", types[0], "geojson", 4, 7, true},
 	} {
-		var paths []string
+		var requests []answer
 		for _, p := range points {
 			for z := s.from; z <= s.to; z++ {
 				t, err := quadkey.TileAt(p.lon, p.lat, z)
 				if err != nil {
 					return nil, err
 				}
-				paths = append(paths, "/tiles/"+s.layers+"/"+t.String()+"."+s.ext)
+				requests = append(requests, answer{Path: "/tiles/" + s.layers + "/" + t.String() + "." + s.ext, Gzip: s.gzip})
 			}
 		}
-		if all, err = add(ctx, all, url, s.name, paths, s.gzip, 1); err != nil {
+		if all, err = add(ctx, all, url, s.name, requests, 1); err != nil {
 			return nil, err
 		}
 	}
-	var paths []string
+	// The answers for addresses asked for again and again are kept; those for
+	// callers' own addresses are read from the store every time.
+	var asked, own []answer
 	for i := range 4000 {
-		paths = append(paths, "/ip/"+toyworld.Address(i*7).String())
 		// Addresses all over IPv4, for data sets of the real Internet.
 		n := uint32(i) * 1_073_807
-		paths = append(paths, "/ip/"+netip.AddrFrom4([4]byte{byte(1 + n%223), byte(n >> 16), byte(n >> 8), byte(n)}).String())
+		for _, a := range []string{
+			toyworld.Address(i * 7).String(),
+			netip.AddrFrom4([4]byte{byte(1 + n%223), byte(n >> 16), byte(n >> 8), byte(n)}).String(),
+		} {
+			asked = append(asked, answer{Path: "/ip/" + a})
+			own = append(own, answer{Path: "/ip/me", Forwarded: a})
+		}
 	}
-	return add(ctx, all, url, "IP address", paths, false, 100)
+	if all, err = add(ctx, all, url, "IP address, kept", asked, 100); err != nil {
+		return nil, err
+	}
+	return add(ctx, all, url, "IP address of the caller, read", own, 100)
 }
 
-// add appends a scenario of those paths that have content.
-func add(ctx context.Context, all []scenario, url, name string, paths []string, gzip bool, least int) ([]scenario, error) {
+// add appends a scenario of those requests whose answers have content.
+func add(ctx context.Context, all []scenario, url, name string, requests []answer, least int) ([]scenario, error) {
 	s := scenario{Name: name}
-	for _, p := range paths {
-		a, err := fetch(ctx, url, p, gzip)
-		if err != nil {
+	for _, a := range requests {
+		if err := a.fetch(ctx, url); err != nil {
 			return nil, err
 		}
 		if len(a.Body) > 0 {
@@ -95,14 +105,14 @@ func add(ctx context.Context, all []scenario, url, name string, paths []string, 
 		}
 	}
 	if len(s.Answers) < least {
-		return nil, fmt.Errorf("%s: only %d of %d requests have content: publish more data, or leave --data out", name, len(s.Answers), len(paths))
+		return nil, fmt.Errorf("%s: only %d of %d requests have content: publish more data, or leave --data out", name, len(s.Answers), len(requests))
 	}
 	return append(all, s), nil
 }
 
 func regionTypes(ctx context.Context, url string) ([]string, error) {
-	a, err := fetch(ctx, url, "/status", false)
-	if err != nil {
+	a := answer{Path: "/status"}
+	if err := a.fetch(ctx, url); err != nil {
 		return nil, err
 	}
 	var status struct {
@@ -125,32 +135,36 @@ func regionTypes(ctx context.Context, url string) ([]string, error) {
 	return names, nil
 }
 
-// fetch asks for a path. An answer without content has no body.
-func fetch(ctx context.Context, url, path string, gzip bool) (answer, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+path, nil)
+// fetch sends the request and fills in the answer. One without content has no
+// body.
+func (a *answer) fetch(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+a.Path, nil)
 	if err != nil {
-		return answer{}, err
+		return err
 	}
 	// Setting the header keeps the client from decoding by itself.
 	req.Header.Set("Accept-Encoding", "identity")
-	if gzip {
+	if a.Gzip {
 		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	if a.Forwarded != "" {
+		req.Header.Set("X-Forwarded-For", a.Forwarded)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return answer{}, err
+		return err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		return answer{}, err
+		return err
 	}
-	a := answer{Path: path, Gzip: gzip, Type: res.Header.Get("Content-Type"), Encoding: res.Header.Get("Content-Encoding")}
+	a.Type, a.Encoding = res.Header.Get("Content-Type"), res.Header.Get("Content-Encoding")
 	switch {
 	case res.StatusCode == http.StatusOK:
 		a.Body = body
 	case res.StatusCode >= 500:
-		return answer{}, fmt.Errorf("%s: %s: %s", path, res.Status, body)
+		return fmt.Errorf("%s: %s: %s", a.Path, res.Status, body)
 	}
-	return a, nil
+	return nil
 }

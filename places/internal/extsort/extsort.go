@@ -151,8 +151,12 @@ func (s *Sorter) write(r *run) error {
 	for _, e := range r.entries {
 		binary.LittleEndian.PutUint64(head[:], e.key)
 		binary.LittleEndian.PutUint32(head[8:], e.n)
-		w.Write(head[:])
-		w.Write(r.data[e.off : e.off+e.n])
+		if _, err := w.Write(head[:]); err != nil {
+			return err
+		}
+		if _, err := w.Write(r.data[e.off : e.off+e.n]); err != nil {
+			return err
+		}
 		size += headSize + int64(e.n)
 	}
 	if err := w.Flush(); err != nil {
@@ -212,7 +216,7 @@ func (s *Sorter) merge(fn func(uint64, []byte) error) error {
 		if err := fn(c.key, c.value); err != nil {
 			return err
 		}
-		if err := c.next(); err == io.EOF {
+		if err := c.next(); errors.Is(err, io.EOF) {
 			last := len(heap) - 1
 			heap[0] = heap[last]
 			heap = heap[:last]
@@ -263,7 +267,7 @@ func (c *cursor) next() error {
 		c.held = 0
 	}
 	head, err := c.r.Peek(headSize)
-	if err == io.EOF && len(head) == 0 {
+	if errors.Is(err, io.EOF) && len(head) == 0 {
 		return io.EOF
 	}
 	if err != nil {
@@ -294,7 +298,7 @@ func (c *cursor) next() error {
 }
 
 func damaged(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("extsort: reading back what was spilled: %w", err)
@@ -303,17 +307,14 @@ func damaged(err error) error {
 // Close waits for the background and removes the temporary file. A second
 // Close does nothing.
 func (s *Sorter) Close() error {
-	if s.pending != nil {
-		<-s.pending // its error no longer matters
-		s.pending = nil
-	}
+	err := s.wait()
 	s.filling, s.idle = nil, nil
 	if s.file == nil {
-		return nil
+		return err
 	}
 	f := s.file
 	s.file = nil
-	err := f.Close()
+	err = errors.Join(err, f.Close())
 	if rm := os.Remove(f.Name()); rm != nil && !errors.Is(rm, os.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}

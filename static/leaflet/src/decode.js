@@ -1,76 +1,42 @@
-// Vector tiles decoded into what a canvas draws: one path per region and one per type's borders, in tile units.
+// Vector tiles decoded into what a canvas draws: one path per region and one of all borders of a type, in tile units.
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 
+const LINE = 2
+const POLYGON = 3
+
 /**
- * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, path, outline() }], borders }. Paths are
- * Path2D; an outline is made when one is asked for, since only a highlighted region needs its own.
- * tile is the tile's address: along the edges of the world, where polygons are cut, no border is drawn.
+ * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, path }], borders }, paths being Path2D.
+ * Borders are the type's border lines where the tile has them, else the outlines of its regions. Outlines also run where
+ * regions are cut to the tile, but that is in the tile's buffer, beyond what is drawn.
  */
-export function decode(bytes, tile) {
+export function decode(bytes) {
   const types = new Map()
   if (bytes.byteLength === 0) return types
   const { layers } = new VectorTile(new PbfReader(bytes))
   for (const [name, layer] of Object.entries(layers)) {
-    if (name.endsWith('_label') || (name.endsWith('_line') && Object.hasOwn(layers, name.slice(0, -'_line'.length)))) continue
-    const onEdge = edgeOfWorld(tile, layer.extent)
-    const regions = []
-    const borders = new Path2D()
+    const companion = name.match(/^(.+)_(?:line|label)$/)
+    if (companion && Object.hasOwn(layers, companion[1])) continue
+    const regions = features(layer, POLYGON).map(({ id, properties, lines }) => ({ id: String(properties.id ?? id), path: pathOf(lines, true) }))
     const lines = layers[`${name}_line`]
-    for (let i = 0; i < layer.length; i++) {
-      const feature = layer.feature(i)
-      if (feature.type !== POLYGON) continue
-      const rings = feature.loadGeometry()
-      regions.push({
-        id: String(feature.properties.id ?? feature.id ?? i),
-        path: fillPath(rings),
-        outline: () => addBorders(new Path2D(), feature.loadGeometry(), onEdge),
-      })
-      if (!lines) addBorders(borders, rings, onEdge)
-    }
-    for (let i = 0; i < (lines?.length ?? 0); i++) {
-      const feature = lines.feature(i)
-      if (feature.type === LINE) addBorders(borders, feature.loadGeometry(), onEdge)
-    }
+    const borders = new Path2D()
+    if (lines) for (const { lines: parts } of features(lines, LINE)) borders.addPath(pathOf(parts, false))
+    else for (const { path } of regions) borders.addPath(path)
     types.set(name, { extent: layer.extent, regions, borders })
   }
   return types
 }
 
-const LINE = 2
-const POLYGON = 3
+function features(layer, type) {
+  return Array.from({ length: layer.length }, (_, i) => layer.feature(i)).filter(feature => feature.type === type)
+    .map(feature => ({ id: feature.id, properties: feature.properties, lines: feature.loadGeometry() }))
+}
 
-function fillPath(rings) {
+function pathOf(lines, closed) {
   const path = new Path2D()
-  for (const ring of rings) {
-    ring.forEach(({ x, y }, i) => i === 0 ? path.moveTo(x, y) : path.lineTo(x, y))
-    path.closePath()
-  }
-  return path
-}
-
-function addBorders(path, lines, onEdge) {
   for (const line of lines) {
-    let drawing = false
-    for (let i = 1; i < line.length; i++) {
-      const [from, to] = [line[i - 1], line[i]]
-      if (onEdge(from, to)) {
-        drawing = false
-        continue
-      }
-      if (!drawing) path.moveTo(from.x, from.y)
-      path.lineTo(to.x, to.y)
-      drawing = true
-    }
+    line.forEach(({ x, y }, i) => i === 0 ? path.moveTo(x, y) : path.lineTo(x, y))
+    if (closed) path.closePath()
   }
   return path
-}
-
-/** Tells whether a segment runs along the edge of the world: ±180° or the end of Web Mercator's square. */
-export function edgeOfWorld({ z, x, y }, extent) {
-  const last = 2 ** z - 1
-  const [west, east, north, south] = [false, false, false, false]
-  return (a, b) =>
-    (west && a.x <= 0 && b.x <= 0) || (east && a.x >= extent && b.x >= extent) ||
-    (north && a.y <= 0 && b.y <= 0) || (south && a.y >= extent && b.y >= extent)
 }

@@ -5,13 +5,14 @@ import { TILE_SIZE } from './tilegrid.js'
 
 /**
  * CSS pixels that a picture reaches over its tile on every side. Neighbours draw the same there, so where screens scale
- * pixels unevenly, or an animation does, no gap opens between tiles. A tile's own buffer is wider than this.
+ * pixels unevenly, or an animation does, no gap opens between tiles. A tile's own buffer is wider than this, also across
+ * ±180°. The style sheet makes the canvas as much larger.
  */
 export const BLEED = 1
 
 /**
- * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX, offsetY, worldEdge: { west, east } } from
- * tilegrid's dataTile; types are the visible region types, coarse first; selection is { type, id } or null.
+ * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX, offsetY } as
+ * tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id } or null.
  */
 export function paint(canvas, decoded, { view, types, theme, density, selection }) {
   const size = Math.round((TILE_SIZE + 2 * BLEED) * density)
@@ -49,7 +50,6 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
   }
   const chosen = selection && decoded.get(selection.type)
   if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
-  continueWorld(context, canvas, size, Math.ceil(BLEED * pixel), view.worldEdge)
 }
 
 // Water over land, land's parts as a tint of the land: only the two coarsest land types, or counties make a patchwork.
@@ -72,13 +72,6 @@ function highlight(context, { regions }, id, { theme, zoom, inner }) {
     context.globalAlpha = Math.min(0.28, Math.max(0.06, 0.28 - 0.055 * (zoom - 5)))
     context.fill(region.path, 'evenodd')
     context.globalAlpha = 1
-    context.stroke(region.outline())
+    context.stroke(region.path)
   }
-}
-
-// At ±180° the data end and the next copy of the world begins, so the bleed there repeats the last column.
-function continueWorld(context, canvas, size, bleed, { west, east }) {
-  context.setTransform(1, 0, 0, 1, 0, 0)
-  if (west) context.drawImage(canvas, bleed, 0, 1, size, 0, 0, bleed, size)
-  if (east) context.drawImage(canvas, size - bleed - 1, 0, 1, size, size - bleed, 0, bleed, size)
 }

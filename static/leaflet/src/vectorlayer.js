@@ -22,8 +22,7 @@ export const VectorLayer = GridLayer.extend({
     this._selection = null
     this._cache = new TileCache(async (key, signal) => {
       const [types, z, x, y] = key.split('/')
-      const tile = { z: Number(z), x: Number(x), y: Number(y) }
-      return decode(await vectorTile(types.split(','), tile, signal), tile)
+      return decode(await vectorTile(types.split(','), { z, x, y }, signal))
     })
     this.on('tileunload', ({ tile }) => {
       this._drawn.get(tile)?.release()
@@ -76,10 +75,10 @@ export const VectorLayer = GridLayer.extend({
 
   // Never rejects: a tile that cannot be had is painted as missing and reported.
   async _load(drawing) {
-    const { x, y, z } = drawing.coords
+    const { z: zoom } = drawing.coords
     const source = dataTile(drawing.coords, this.options.maxDataZoom)
-    const view = { ...source, zoom: z, worldEdge: { west: x === 0, east: x === 2 ** z - 1 } }
-    const types = visibleTypes(this.options.types, z)
+    const view = { ...source, zoom }
+    const types = visibleTypes(this.options.types, zoom)
     const request = types.length === 0
       ? { promise: Promise.resolve(new Map()), release: () => {} }
       : this._cache.acquire([types.map(type => type.type), source.tile.z, source.tile.x, source.tile.y].join('/'))

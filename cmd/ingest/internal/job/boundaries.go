@@ -204,7 +204,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 // readPolygons reads a GeoJSON or TopoJSON file, whichever it is.
 func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter, stage string, each func(source.Feature, error) error) (dataset.Source, error) {
 	read := func(reader func(io.Reader, string) iter.Seq2[source.Feature, error]) (dataset.Source, error) {
-		f, err := source.Open(in.Path)
+		f, err := in.open()
 		if err != nil {
 			return dataset.Source{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"quadrille/cellstore/dataset"
 )
@@ -55,6 +56,15 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 	return err
 }
 
+// released dates the data of the sample's packages by what they say of it: the
+// year of the edition, or the day in the version number. It becomes the
+// timestamp of the cells, which must not depend on the day of installation.
+var released = map[string]time.Time{
+	"world-atlas@2.0.2": time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC), // Natural Earth 4.1.0
+	"us-atlas@3.0.1":    time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC), // 2017 edition
+	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
+}
+
 // via names the npm package a file of a source came in, with its version.
 func via(c Credit, path string) Credit {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), "package.json"))
@@ -66,6 +76,7 @@ func via(c Credit, path string) Credit {
 	if json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&p) == nil && p.Name != "" {
 		c.Name += " (" + p.Name + ")"
 		c.Version = p.Version
+		c.Released = released[p.Name+"@"+p.Version]
 	}
 	return c
 }

@@ -95,7 +95,7 @@ type rangeInputs struct {
 func openRanges(inputs []Input, o Options) (*rangeInputs, error) {
 	in := &rangeInputs{inputs: inputs, rep: o.reporter(), tally: NewTally(o.MaxBad), records: map[string]ipgeo.Record{}}
 	for _, i := range inputs {
-		f, err := source.Open(i.Path)
+		f, err := i.open()
 		if err != nil {
 			in.close()
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -69,12 +70,25 @@ type Credit struct {
 	License     string // "public domain", "CC BY 4.0"
 	Attribution string // what a map must show; empty when nothing
 	Version     string
+	// Released is when the data came out, where that is known better than by
+	// the file's modification time: a package manager dates files by their
+	// installation.
+	Released time.Time
 }
 
 // Input is a file with its credit.
 type Input struct {
 	Path string
 	Credit
+}
+
+// open opens the file and dates it.
+func (in Input) open() (*source.File, error) {
+	f, err := source.Open(in.Path)
+	if err == nil && !in.Released.IsZero() {
+		f.Modified = in.Released
+	}
+	return f, err
 }
 
 // describe closes the account of a file that has been read: what the manifest

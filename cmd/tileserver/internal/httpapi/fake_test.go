@@ -244,6 +244,8 @@ type fakePlaces struct {
 	next  string
 	query places.NearbyQuery // the last
 	tile  []fakePlace
+	// mark puts the generation into tiles.
+	mark  bool
 	err   error
 	reads atomic.Int64
 }
@@ -284,6 +286,9 @@ func (f *boundPlaces) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey
 			dst = append(dst, ',')
 		}
 		dst = fmt.Appendf(dst, `{"type":"Feature","id":%d,"geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{}}`, p.id, p.lon, p.lat)
+	}
+	if f.mark {
+		dst = fmt.Appendf(dst, `{"type":"Feature","geometry":null,"properties":{"places":%d}}`, f.generation)
 	}
 	return dst, f.err
 }

@@ -1,13 +1,16 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -29,10 +32,30 @@ type world struct {
 	store atomic.Value
 }
 
+// toyData is where the toy world has been published, once for all tests.
+var toyData = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "httpapi")
+	if err != nil {
+		return "", err
+	}
+	toyDir = dir
+	return dir, toyworld.Publish(context.Background(), dir)
+})
+
+var toyDir string // for TestMain to remove
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if toyDir != "" {
+		os.RemoveAll(toyDir)
+	}
+	os.Exit(code)
+}
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	dir := t.TempDir()
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
+	dir, err := toyData()
+	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := dataset.Open(dir, toyworld.Open)

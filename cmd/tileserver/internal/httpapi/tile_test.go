@@ -374,6 +374,7 @@ func TestSwapUnderLoad(t *testing.T) {
 	f.bounds.tile = func(_ context.Context, g uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
 		return fmt.Appendf(nil, `{"type":"Feature","geometry":null,"properties":{"generation":%d,"z":%d}}`, g, tile.Z), nil
 	}
+	f.places.mark = true
 	var mu sync.Mutex
 	bodies := map[string]string{} // by path and tag
 	stop := make(chan struct{})
@@ -419,9 +420,8 @@ func TestSwapUnderLoad(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	want := `"generation":11`
-	if b := body(t, f.get("/tiles/all/1/0/0.geojson")); !strings.Contains(b, want) {
-		t.Errorf("after ten publications: %s, want %s", b, want)
+	if b := body(t, f.get("/tiles/all/1/0/0.geojson")); !strings.Contains(b, `"generation":11`) || !strings.Contains(b, `"places":11`) {
+		t.Errorf("after ten publications of each: %s, want generation 11", b)
 	}
 	t.Logf("%d requests", requests.Load())
 }

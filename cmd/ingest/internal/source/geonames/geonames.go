@@ -14,6 +14,7 @@ package geonames
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -93,55 +94,63 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lines := bufio.NewReaderSize(r, MaxLine)
 		if bom, _ := lines.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-			lines.Discard(3)
+			if _, err := lines.Discard(3); err != nil {
+				yield(Record{}, fmt.Errorf("%s: %w", name, err))
+				return
+			}
 		}
 		var seen idSet
 		for n := 1; ; n++ {
-			line, err := lines.ReadSlice('\n')
+			line, last, err := readLine(lines)
 			var reason, detail string
 			var rec Record
 			switch {
-			case err == bufio.ErrBufferFull:
+			case errors.Is(err, bufio.ErrBufferFull):
 				reason, detail = reasonLine, fmt.Sprintf("over %d bytes", MaxLine)
-				err = skipLine(lines)
-			case err == nil || err == io.EOF:
-				line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
-				if len(line) == 0 {
-					if err == io.EOF {
-						return
-					}
-					continue
+			case err != nil:
+				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, n, err))
+				return
+			case len(line) == 0:
+				if last {
+					return
 				}
+				continue
+			default:
 				if reason, detail = rec.parse(line); reason == "" && !seen.add(rec.ID) {
 					reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
 				}
 			}
-			if err != nil && err != io.EOF {
-				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, n, err))
-				return
+			var bad error
+			if rec.Line = n; reason != "" {
+				rec, bad = Record{}, &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}
 			}
-			if reason != "" {
-				if !yield(Record{}, &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}) {
-					return
-				}
-			} else {
-				rec.Line = n
-				if !yield(rec, nil) {
-					return
-				}
-			}
-			if err == io.EOF {
+			if !yield(rec, bad) || last {
 				return
 			}
 		}
 	}
 }
 
-// skipLine reads to the end of a line.
-func skipLine(r *bufio.Reader) error {
+// readLine returns the next line without its end, valid until the next call,
+// and whether it is the last. A line longer than the buffer is skipped and
+// answers bufio.ErrBufferFull.
+func readLine(r *bufio.Reader) (line []byte, last bool, err error) {
+	line, err = r.ReadSlice('\n')
+	if err == io.EOF {
+		last, err = true, nil
+	}
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}), last, err
+	}
 	for {
-		if _, err := r.ReadSlice('\n'); err != bufio.ErrBufferFull {
-			return err
+		switch _, err := r.ReadSlice('\n'); {
+		case err == io.EOF:
+			return nil, true, bufio.ErrBufferFull
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if err == nil {
+				err = bufio.ErrBufferFull
+			}
+			return nil, false, err
 		}
 	}
 }

@@ -171,6 +171,20 @@ func TestReadError(t *testing.T) {
 	}
 }
 
+// A file may end without the end of a line, within one that is too long too.
+func TestLastLine(t *testing.T) {
+	long := strings.Repeat("x", 3*MaxLine)
+	for text, want := range map[string][2]int{ // good, bad
+		"": {}, "\n": {}, "\n\n": {}, bern: {1, 0}, bern + "\n": {1, 0}, long: {0, 1}, bern + "\n" + long: {1, 1},
+		long + "\n": {0, 1}, long + "\n" + bern: {1, 1}, strings.Repeat("x", MaxLine): {0, 1}, strings.Repeat("x", MaxLine-1) + "\n": {0, 1},
+	} {
+		records, bad, err := read(text)
+		if err != nil || len(records) != want[0] || len(bad) != want[1] {
+			t.Errorf("%d bytes, %.20q…: %d good, bad %v, %v", len(text), text, len(records), bad, err)
+		}
+	}
+}
+
 func TestStopsWhenAsked(t *testing.T) {
 	for _, text := range []string{bern + "\n" + bern, "x\nx\n"} {
 		n := 0
