@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -208,14 +209,14 @@ func (b *build) root(ctx context.Context) (node, error) {
 	return n, nil
 }
 
-// A subtree with fewer edges than this is one task. Small enough that the
-// rows of all tasks in flight take tens of megabytes, large enough that
-// handing tasks over costs nothing.
-const taskWeight = 4096
+// A subtree with fewer edges than this is one task. Small enough that the rows
+// of all tasks in flight take tens of megabytes, large enough that handing tasks
+// over costs nothing.
+const taskWeight = 2048
 
-// tasksAhead bounds how many finished or running tasks may wait for the
-// writer, and so the memory of their rows.
-const tasksAhead = 64
+// tasksAhead bounds, per worker, how many finished or running tasks may wait
+// for the writer, and so the memory of their rows.
+const tasksAhead = 8
 
 type task struct {
 	node   node
@@ -242,8 +243,9 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	total := int64(root.weight())
 
 	g, gctx := errgroup.WithContext(ctx)
-	order := make(chan *task, tasksAhead) // to the writer
-	work := make(chan *task)              // to the walkers
+	order := make(chan *task, tasksAhead*b.opts.Workers) // to the writer
+	work := make(chan *task)                             // to the walkers
+	var spare sync.Pool                                  // *rows that have been written
 	g.Go(func() error {
 		defer close(order)
 		defer close(work)
@@ -255,7 +257,9 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 		g.Go(func() error {
 			w := &walker{b: b}
 			for t := range work {
-				w.rows = new(rows)
+				if w.rows, _ = spare.Get().(*rows); w.rows == nil {
+					w.rows = new(rows)
+				}
 				if t.deep {
 					w.subtree(&t.node)
 				} else {
@@ -278,6 +282,8 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 					return err
 				}
 				bytes += n
+				r.reset()
+				spare.Put(r)
 			case <-gctx.Done():
 				return gctx.Err()
 			}

@@ -75,21 +75,75 @@ func (n *node) weight() int {
 // arena lends memory to a depth-first walk: what was taken since a mark is
 // given back at once. Slices taken before growth stay valid in the old array.
 type arena struct {
-	edges  []edge
+	edges  edgeStack
 	groups []group
 	levels []level
 	layers []layerNode
 }
 
-type mark struct{ edges, groups, levels, layers int }
+type mark struct {
+	edges                  edgeMark
+	groups, levels, layers int
+}
 
 func (a *arena) mark() mark {
-	return mark{len(a.edges), len(a.groups), len(a.levels), len(a.layers)}
+	return mark{a.edges.mark(), len(a.groups), len(a.levels), len(a.layers)}
 }
 
 func (a *arena) release(m mark) {
-	a.edges, a.groups = a.edges[:m.edges], a.groups[:m.groups]
-	a.levels, a.layers = a.levels[:m.levels], a.layers[:m.layers]
+	a.edges.release(m.edges)
+	a.groups, a.levels, a.layers = a.groups[:m.groups], a.levels[:m.levels], a.layers[:m.layers]
+}
+
+// edgeStack is a stack of edges in pieces. Edges are most of an arena, and one
+// array that doubles would leave its outgrown copies in use by the slices taken
+// before.
+type edgeStack struct {
+	pieces [][]edge
+	top    int // the piece in use
+}
+
+type edgeMark struct{ top, size int }
+
+const edgePiece = 1 << 14
+
+func (s *edgeStack) mark() edgeMark {
+	if len(s.pieces) == 0 {
+		return edgeMark{}
+	}
+	return edgeMark{s.top, len(s.pieces[s.top])}
+}
+
+func (s *edgeStack) release(m edgeMark) {
+	if len(s.pieces) == 0 {
+		return
+	}
+	s.top = m.top
+	s.pieces[s.top] = s.pieces[s.top][:m.size]
+}
+
+// room returns an empty slice at the top of the stack with room for n edges.
+// What is appended to it, up to n, is kept by take.
+func (s *edgeStack) room(n int) []edge {
+	for s.top < len(s.pieces) {
+		if p := s.pieces[s.top]; cap(p)-len(p) >= n {
+			return p[len(p):len(p)]
+		}
+		if s.top+1 < len(s.pieces) && cap(s.pieces[s.top+1]) < n {
+			s.pieces = s.pieces[:s.top+1] // too small for good
+		}
+		if s.top++; s.top < len(s.pieces) {
+			s.pieces[s.top] = s.pieces[s.top][:0]
+		}
+	}
+	s.pieces = append(s.pieces, make([]edge, 0, max(n, edgePiece)))
+	return s.pieces[s.top]
+}
+
+func (s *edgeStack) take(edges []edge) []edge {
+	p := s.pieces[s.top]
+	s.pieces[s.top] = p[:len(p)+len(edges)]
+	return edges[:len(edges):len(edges)]
 }
 
 // child narrows a node to one of its tile's children.
@@ -104,13 +158,13 @@ func (a *arena) child(n *node, tile quadkey.Tile) node {
 			firstGroup := len(a.groups)
 			for _, g := range l {
 				w := carry(g.edges, point{from.x0, from.y0}, point{to.x0, to.y0}, g.w)
-				first := len(a.edges)
+				edges := a.edges.room(len(g.edges))
 				for _, e := range g.edges {
 					if meets(e, to) {
-						a.edges = append(a.edges, e)
+						edges = append(edges, e)
 					}
 				}
-				if edges := a.edges[first:len(a.edges):len(a.edges)]; len(edges) > 0 || w > 0 {
+				if edges = a.edges.take(edges); len(edges) > 0 || w > 0 {
 					a.groups = append(a.groups, group{g.region, w, edges})
 				}
 			}
@@ -276,6 +330,10 @@ type cellRef struct {
 	qualifier string
 	end       int // end of its value in bytes
 	start     int
+}
+
+func (r *rows) reset() {
+	r.keys, r.cells, r.bytes = r.keys[:0], r.cells[:0], r.bytes[:0]
 }
 
 func (r *rows) begin(k quadkey.Key) { r.keys = append(r.keys, rowRef{key: k}) }

@@ -5,8 +5,8 @@ import { coordinates, displayText } from './format.js'
 import { isBox } from './tilegrid.js'
 
 /**
- * Answers for IP addresses. flyToPoint and flyToBox move the map, select highlights a region, pin marks a point or none; signal() ends the
- * question before and gives the signal of the new one.
+ * Answers for IP addresses. flyToPoint and flyToBox move the map, select highlights a region, pin marks a point or none;
+ * signal() ends the question before and gives the signal of the new one.
  */
 export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, signal }) {
   return async function lookup(input) {
@@ -15,14 +15,16 @@ export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, s
     pin(null)
     select(null)
     if (ip === '') {
-      card.show({ kicker: 'IP address', title: 'Which address?' }, problem('Type an IP address, like 192.0.2.1 or 2001:db8::1.'))
+      const hint = problem('Type an IP address, like 192.0.2.1 or 2001:db8::1.')
+      card.show({ kicker: 'IP address', title: 'Which address?' }, hint)
       return
     }
     card.show({ kicker: 'IP address', title: displayText(ip, 64), busy: true }, skeleton(3))
     try {
       const answer = await address(ip, question)
       const location = locationOf(answer)
-      card.show({ kicker: 'IP address', title: displayText(answer.ip ?? ip, 64), subtitle: placeOf(answer) }, facts(rows(answer, location)))
+      const heading = { kicker: 'IP address', title: displayText(answer.ip ?? ip, 64), subtitle: placeOf(answer) }
+      card.show(heading, facts(rows(answer, location)))
       const country = countryCode(answer)
       if (location) {
         pin(location)
@@ -68,13 +70,15 @@ function nameOf(part) {
 
 function rows(answer, location) {
   const { traits = {}, country, registered_country: registered } = answer
+  const joined = (...parts) => parts.filter(Boolean).join(' · ')
+  const code = displayText(country?.iso_code)
   const asn = traits.autonomous_system_number
   return [
-    ['Country', [nameOf(country), nameOf(country) !== country?.iso_code && displayText(country?.iso_code)].filter(Boolean).join(' · ')],
+    ['Country', joined(nameOf(country), nameOf(country) !== code && code)],
     ['City', nameOf(answer.city)],
     ['Registered in', country ? '' : nameOf(registered)],
     ['Network', displayText(traits.network)],
-    ['Operator', [asn && `AS${asn}`, displayText(traits.autonomous_system_organization ?? traits.isp)].filter(Boolean).join(' · ')],
+    ['Operator', joined(Number.isInteger(asn) && `AS${asn}`, displayText(traits.autonomous_system_organization ?? traits.isp))],
     ['Coordinates', location ? coordinates(location.lat, location.lon, 3) : ''],
     ['Accuracy', Number.isFinite(answer.location?.accuracy_radius) ? `within ${answer.location.accuracy_radius} km` : ''],
     ['Time zone', displayText(answer.location?.time_zone)],

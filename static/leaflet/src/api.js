@@ -20,10 +20,11 @@ const byStatus = {
   503: 'The server is busy. Wait a moment and ask again.',
 }
 
-/** The sentence for an answer that is an error: the problem document's own words, else the status in ours. */
+/** What to tell the reader of an answer that is an error: the problem document's own words, else the status in ours. */
 export function problemMessage(status, problem) {
-  const detail = displayText(problem?.detail, 400) || displayText(problem?.title, 400)
-  return detail || byStatus[status] || (status >= 500
+  const words = [problem?.title, problem?.detail].map(part => displayText(part, 400)).filter(Boolean)
+    .map(part => /[.!?…]$/.test(part) ? part : `${part}.`)
+  return words.join(' ') || byStatus[status] || (status >= 500
     ? 'The server could not answer. Its log tells why.'
     : `The server refused the question (status ${status}).`)
 }
@@ -58,7 +59,8 @@ async function parse(response, signal) {
     return text === '' ? null : JSON.parse(text)
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw new ApiError('The server sent an answer that the page cannot read. Reload the page.', { status: response.status, cause })
+    const message = 'The server sent an answer that the page cannot read. Reload the page.'
+    throw new ApiError(message, { status: response.status, cause })
   }
 }
 
@@ -78,7 +80,8 @@ export const address = (ip, options) => json(`ip/${segment(ip)}`, options)
 
 /** The places of a tile as GeoJSON features; none for an empty tile. */
 export async function placeTile({ z, x, y }, signal) {
-  const ask = () => request(`tiles/places/${z}/${x}/${y}.geojson`, { signal, accept: 'application/geo+json, application/json;q=0.9' })
+  const path = `tiles/places/${z}/${x}/${y}.geojson`
+  const ask = () => request(path, { signal, accept: 'application/geo+json, application/json;q=0.9' })
   const collection = await parse(await withRetry(ask, signal), signal)
   return Array.isArray(collection?.features) ? collection.features : []
 }

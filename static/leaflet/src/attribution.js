@@ -10,6 +10,7 @@ export function attributions(status) {
 
 /** Text cut at its web addresses: [{ text, href }], href absent for plain text. */
 export function splitLinks(text) {
+  const isLink = piece => piece.startsWith('https://') && URL.canParse(piece)
   return text.split(/(https:\/\/[^\s,;<>"()]*[^\s,;<>"().])/).filter(Boolean)
-    .map(piece => piece.startsWith('https://') && URL.canParse(piece) ? { text: new URL(piece).hostname, href: piece } : { text: piece })
+    .map(piece => isLink(piece) ? { text: new URL(piece).hostname, href: piece } : { text: piece })
 }

@@ -13,11 +13,12 @@ export const Credits = Control.extend({
   },
 
   onAdd() {
-    const pieces = this._texts.map(text => el('li', {}, ...splitLinks(text).map(({ text, href }) => href ? link(href, text) : text)))
-    const list = el('ul', {}, ...pieces,
+    const credit = text => splitLinks(text).map(({ text, href }) => href ? link(href, text) : text)
+    const list = el('ul', {}, ...this._texts.map(text => el('li', {}, ...credit(text))),
       el('li', {}, 'Map by ', link('https://leafletjs.com', 'Leaflet')),
       el('li', {}, link('licenses.txt', 'Licences')))
-    const details = el('details', { class: 'credits', open: this._roomy.matches }, el('summary', { 'aria-label': 'Credits' }, 'ⓘ'), list)
+    const summary = el('summary', { 'aria-label': 'Credits' }, 'ⓘ')
+    const details = el('details', { class: 'credits', open: this._roomy.matches }, summary, list)
     this._roomy.addEventListener('change', () => { details.open = this._roomy.matches })
     DomEvent.disableClickPropagation(details)
     DomEvent.disableScrollPropagation(details)

@@ -17,7 +17,8 @@ export function decode(bytes) {
   for (const [name, layer] of Object.entries(layers)) {
     const companion = name.match(/^(.+)_(?:line|label)$/)
     if (companion && Object.hasOwn(layers, companion[1])) continue
-    const regions = features(layer, POLYGON).map(({ id, properties, lines }) => ({ id: String(properties.id ?? id), path: pathOf(lines, true) }))
+    const regions = features(layer, POLYGON)
+      .map(({ id, properties, lines }) => ({ id: String(properties.id ?? id), path: pathOf(lines, true) }))
     const lines = layers[`${name}_line`]
     const borders = new Path2D()
     if (lines) for (const { lines: parts } of features(lines, LINE)) borders.addPath(pathOf(parts, false))

@@ -9,8 +9,8 @@ import { highlighted, visibleTypes } from './regiontypes.js'
 const NEAREST = 5
 
 /**
- * Answers for points of the map. pin marks the point; select highlights a region; goTo moves the map to a place; signal() ends the
- * question before and gives the signal of the new one.
+ * Answers for points of the map. pin marks the point; select highlights a region; goTo moves the map to a place;
+ * signal() ends the question before and gives the signal of the new one.
  */
 export function createHere({ card, types, pin, select, goTo, signal }) {
   return async function here({ lat, lon, zoom }) {
@@ -56,7 +56,8 @@ function regionFacts(found, types) {
 }
 
 function placeList(answer, goTo) {
-  const places = (Array.isArray(answer?.places) ? answer.places : []).filter(place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon))
+  const places = (Array.isArray(answer?.places) ? answer.places : [])
+    .filter(place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon))
   if (places.length === 0) return el('p', { class: 'quiet' }, 'No place is published yet.')
   return el('ol', { class: 'places' }, ...places.map(place => {
     const people = population(place.population)

@@ -40,7 +40,8 @@ export const sides = {
  */
 export function arrange(places, measure) {
   const taken = []
-  const free = box => !taken.some(other => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)
+  const free = box => !taken.some(other =>
+    box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)
   const sorted = places.map(place => ({ place, weight: importance(place) }))
     .sort((a, b) => b.weight - a.weight || (a.place.id < b.place.id ? -1 : 1)).slice(0, MOST)
   const arranged = []

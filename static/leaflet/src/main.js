@@ -62,7 +62,7 @@ async function start() {
   view.startAt(tileJSON.value?.center)
   const types = regionTypes(tileJSON.value)
   const regions = addRegions(tileJSON.value, types)
-  const places = addPlaces(tileJSON.value, status.value)
+  const places = addPlaces(tileJSON.value)
   const switches = [...types, ...(places ? [places.type] : [])]
   const tellZoom = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type !== PLACES) regions.refresh()
@@ -88,20 +88,19 @@ function addRegions(tileJSON, types) {
     element('map').setAttribute('aria-busy', 'false')
     if (!layer.incomplete()) notice.settle('regions')
   })
-  layer.on('tilefailed', ({ error }) => notice.show('regions', `Part of the map is missing. ${error.message}`, () => layer.retry()))
+  const failed = ({ error }) => notice.show('regions', `Part of the map is missing. ${error.message}`, () => layer.retry())
+  layer.on('tilefailed', failed)
   onThemeChange(() => layer.setTheme(readTheme()))
   onDensityChange(() => layer.repaint())
   selectRegion = selection => layer.select(selection)
   return layer.addTo(map)
 }
 
-function addPlaces(tileJSON, status) {
-  const there = tileJSON
-    ? tileJSON.vector_layers?.some(layer => layer?.id === PLACES.type)
-    : status?.datasets?.some(dataset => dataset?.name === PLACES.type)
-  if (!there) return null
+function addPlaces(tileJSON) {
+  if (!tileJSON?.vector_layers?.some(layer => layer?.id === PLACES.type)) return null
   const layer = new PlacesLayer()
-  layer.on('placesfailed', ({ error }) => notice.show('places', `Some place names are missing. ${error.message}`, () => layer.retry()))
+  const failed = ({ error }) => notice.show('places', `Some place names are missing. ${error.message}`, () => layer.retry())
+  layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))
   if (PLACES.on) layer.addTo(map)
   return { type: PLACES, layer }
@@ -109,8 +108,9 @@ function addPlaces(tileJSON, status) {
 
 function ask(types) {
   const select = selection => selectRegion(selection)
-  const here = createHere({ card, types, pin: view.pin, select, goTo: place => view.flyToPoint(place, 5), signal })
-  const lookup = createAddressLookup({ card, pin: view.pin, select, flyToPoint: view.flyToPoint, flyToBox: view.flyToBox, signal })
+  const { pin, flyToPoint, flyToBox } = view
+  const here = createHere({ card, types, pin, select, goTo: place => flyToPoint(place, 5), signal })
+  const lookup = createAddressLookup({ card, pin, select, flyToPoint, flyToBox, signal })
 
   async function askAt({ lat, lng }) {
     const answered = here({ lat, lon: lng, zoom: map.getZoom() })

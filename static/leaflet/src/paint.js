@@ -11,8 +11,9 @@ import { TILE_SIZE } from './tilegrid.js'
 export const BLEED = 1
 
 /**
- * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX, offsetY } as
- * tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id } or null.
+ * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX,
+ * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id }
+ * or null.
  */
 export function paint(canvas, decoded, { view, types, theme, density, selection }) {
   const size = Math.round((TILE_SIZE + 2 * BLEED) * density)
@@ -33,7 +34,11 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
     work(inner)
   }
   const [land, finer] = types.filter(type => type.role === 'land')
-  const strength = type => type.role === 'overlay' ? 0.4 : type.role !== 'land' || type === land ? 1 : type === finer ? theme.tint : 0
+  const strength = type => {
+    if (type.role === 'overlay') return 0.4
+    if (type.role !== 'land' || type === land) return 1
+    return type === finer ? theme.tint : 0
+  }
   for (const type of types) {
     const layer = decoded.get(type.type)
     if (layer) draw(layer, () => fill(context, layer, type.role, strength(type), theme))

@@ -2,8 +2,9 @@
 // how the usual types look. A type the table does not know appears by itself, as a tinted overlay.
 import { title } from './format.js'
 
-// Coarse before fine. role: the coarsest land shown is filled and the next tinted, every land is outlined; water is filled with
-// the water's colour; built with a flat shade; overlay is tinted over the land. from: the zoom a type starts to help at.
+// Coarse before fine. role: the coarsest land shown is filled and the next tinted, every land is outlined; water is
+// filled with the water's colour; built with a flat shade; overlay is tinted over the land. from: the zoom a type starts
+// to help at.
 const presets = [
   { type: 'continent', label: 'Continents', role: 'land', from: 0, on: false },
   { type: 'country', label: 'Countries', role: 'land', from: 0, on: true },

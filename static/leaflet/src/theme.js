@@ -12,7 +12,13 @@ export function readTheme() {
     built: value('built'),
     accent: value('accent'),
     tint: Number(value('tint')),
-    borders: { country: value('country'), state: value('state'), county: value('county'), water: value('shore'), other: value('other') },
+    borders: {
+      country: value('country'),
+      state: value('state'),
+      county: value('county'),
+      water: value('shore'),
+      other: value('other'),
+    },
     land: {
       lightness: Number(value('land-lightness')),
       chroma: Number(value('land-chroma')),
@@ -35,7 +41,7 @@ export function onDensityChange(listener) {
   watch()
 }
 
-/** Matches where the card stands beside the map; elsewhere it is a sheet over the lower edge. The style sheet has the same width. */
+/** Matches where the card stands beside the map; elsewhere it covers the lower edge. The style sheet has the same width. */
 export const roomy = matchMedia('(min-width: 720px)')
 
 /** Whether the reader asked for no more motion than needed. */

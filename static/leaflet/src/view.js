@@ -57,7 +57,7 @@ export function createView(root, { card, bar }) {
   return {
     map,
 
-    /** Goes to where the data are, [longitude, latitude, zoom] as TileJSON's center, unless a permalink said where or they fill the world. */
+    /** Goes to where the data are, TileJSON's center, unless a permalink said where or they fill the world. */
     startAt(center) {
       if (linked || !Array.isArray(center) || !center.every(Number.isFinite)) return
       const [lon, lat, zoom] = center

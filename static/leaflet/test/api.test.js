@@ -3,8 +3,9 @@ import test from 'node:test'
 import { problemMessage, retrySeconds } from '../src/api.js'
 
 test('a problem document speaks for itself', () => {
-  assert.equal(problemMessage(404, { title: 'Reserved', detail: '10.0.0.1 is in 10.0.0.0/8, private use.' }), '10.0.0.1 is in 10.0.0.0/8, private use.')
-  assert.equal(problemMessage(404, { title: 'No such\u0000 region' }), 'No such region')
+  assert.equal(problemMessage(404, { title: 'The address is reserved', detail: '10.0.0.1 is in 10.0.0.0/8.' }), 'The address is reserved. 10.0.0.1 is in 10.0.0.0/8.')
+  assert.equal(problemMessage(404, { title: 'No such\u0000 region' }), 'No such region.')
+  assert.equal(problemMessage(400, { detail: 'Set lat to a number of degrees from -90 to 90' }), 'Set lat to a number of degrees from -90 to 90.')
 })
 
 test('without one the status is put into words', () => {

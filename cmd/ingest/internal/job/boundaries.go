@@ -16,7 +16,6 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
@@ -97,8 +96,8 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		built = append(built, l.finish())
 		layers[i] = nil
 	}
-	return publish(ctx, c, BoundariesDataset, rep, func(store cellstore.Store) (dataset.Manifest, error) {
-		meta, _, err := tiles.Build(ctx, store, built, tiles.BuildOptions{
+	return publish(ctx, c, BoundariesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		meta, _, err := tiles.Build(ctx, b.Store(), built, tiles.BuildOptions{
 			Timestamp: dataset.Timestamp(sources),
 			Progress: func(done, total int64) {
 				rep.Progress(Progress{Stage: "building tiles", Done: done, Total: total})

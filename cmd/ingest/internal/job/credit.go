@@ -11,7 +11,7 @@ var (
 	NaturalEarth = Credit{Name: "Natural Earth", License: "public domain", Attribution: "Made with Natural Earth"}
 	USCensus     = Credit{Name: "US Census Bureau", License: "public domain", Attribution: "US Census Bureau"}
 	GeoNames     = Credit{Name: "GeoNames", License: "CC-BY-4.0", Attribution: "GeoNames"}
-	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0"}
+	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0; whois part CC-BY-4.0", Attribution: "ip-location-db, NRO"}
 )
 
 var censusFile = regexp.MustCompile(`^(cb|tl)_[0-9]{4}_`)

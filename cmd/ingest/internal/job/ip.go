@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iso3166"
 	"quadrille/cmd/ingest/internal/source"
@@ -31,13 +30,13 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dat
 		return dataset.Manifest{}, errors.New("no files; name at least one list of address ranges")
 	}
 	rep := o.reporter()
-	return publish(ctx, c, IPDataset, rep, func(store cellstore.Store) (dataset.Manifest, error) {
+	return publish(ctx, c, IPDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
 		in, err := openRanges(inputs, o)
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
 		defer in.close()
-		meta, stats, err := ipgeo.Build(ctx, store, in.ranges, ipgeo.BuildOptions{
+		meta, stats, err := ipgeo.Build(ctx, b.Store(), in.ranges, ipgeo.BuildOptions{
 			Timestamp: in.timestamp(),
 			Progress: func(done, total int64, what string) {
 				if what == "write" {

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 )
@@ -112,7 +111,7 @@ func (in Input) describe(f *source.File) (dataset.Source, error) {
 // publish builds a generation of a data set and makes it the current one. When
 // build fails, or the context ends, the published generation stays as it was.
 func publish(ctx context.Context, c *dataset.Catalog, name string, rep Reporter,
-	build func(cellstore.Store) (dataset.Manifest, error)) (_ dataset.Manifest, err error) {
+	build func(*dataset.Build) (dataset.Manifest, error)) (_ dataset.Manifest, err error) {
 	b, err := c.Begin(ctx, name)
 	if err != nil {
 		return dataset.Manifest{}, fmt.Errorf("%s: %w", name, err)
@@ -122,7 +121,7 @@ func publish(ctx context.Context, c *dataset.Catalog, name string, rep Reporter,
 			err = errors.Join(fmt.Errorf("%s: %w", name, err), b.Abort())
 		}
 	}()
-	m, err := build(b.Store())
+	m, err := build(b)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}

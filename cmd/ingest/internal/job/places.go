@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
@@ -29,8 +28,8 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 	}
 	rep := o.reporter()
 	r := &placeReader{ctx: ctx, inputs: inputs, tally: NewTally(o.MaxBad), rep: rep}
-	return publish(ctx, c, PlacesDataset, rep, func(store cellstore.Store) (dataset.Manifest, error) {
-		meta, stats, err := places.Build(ctx, store, r.places(), places.BuildOptions{
+	return publish(ctx, c, PlacesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		meta, stats, err := places.Build(ctx, b.Store(), r.places(), places.BuildOptions{
 			TempDir: filepath.Join(c.Dir(), PlacesDataset), // beside the generations: room is needed there anyway
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "places"})
