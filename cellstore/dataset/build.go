@@ -47,7 +47,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 		return nil, err
 	}
 	b := &Build{c: c, dataset: dataset}
-	if b.lock, err = c.lockBuild(dataset); err != nil {
+	if b.lock, err = c.lockBuild(dataset, "built"); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -87,8 +87,10 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	if err := c.step("begun"); err != nil {
 		return nil, err
 	}
-	b.store, err = c.open(filepath.Join(b.dir, storeDir), false)
-	return b, err
+	if b.store, err = c.open(filepath.Join(b.dir, storeDir), false); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // Store is the store being filled. It is closed by Publish and Abort.
@@ -228,8 +230,9 @@ func seal(ctx context.Context, dir string) ([]File, error) {
 	return files, nil
 }
 
-// lockBuild takes the build lock of a data set, whose directory exists.
-func (c *Catalog) lockBuild(dataset string) (*os.File, error) {
+// lockBuild takes the build lock of a data set, whose directory exists, to have
+// it built or pruned.
+func (c *Catalog) lockBuild(dataset, done string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(c.dir, dataset, buildLockName), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -237,13 +240,13 @@ func (c *Catalog) lockBuild(dataset string) (*os.File, error) {
 	err = lockFile(f, true)
 	if errors.Is(err, errLocked) {
 		holder, _ := readAll(f)
-		err = fmt.Errorf("%w: %s in %s (by %s): wait for it to end, or stop it and start again",
+		err = fmt.Errorf("%w: %s in %s is being %s: wait for that to end, or stop it and start again",
 			ErrBuilding, dataset, c.dir, strings.TrimSpace(string(holder)))
 	}
 	if err == nil {
 		// For the message above; the lock is the flock, not the content.
 		if err = f.Truncate(0); err == nil {
-			_, err = fmt.Fprintf(f, "process %d since %s\n", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
+			_, err = fmt.Fprintf(f, "%s by process %d since %s\n", done, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
 		}
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ var (
 	// not there.
 	ErrNoGeneration = errors.New("no such generation")
 	// ErrBuilding: another build of the data set is running.
-	ErrBuilding = errors.New("data set is being built")
+	ErrBuilding = errors.New("data set is locked")
 	// ErrNewer: written by a newer version of the program.
 	ErrNewer = errors.New("written by a newer version")
 	// ErrBadManifest: a manifest that cannot be used.

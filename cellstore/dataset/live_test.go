@@ -362,6 +362,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 				inner.Release()
 				h.Release()
 				requests.Add(1)
+				time.Sleep(100 * time.Microsecond) // leave a core to the publisher
 			}
 		})
 	}

@@ -125,7 +125,7 @@ func FileSource(ctx context.Context, path string) (Source, error) {
 // digest reads r to its end and returns its SHA-256 and length.
 func digest(ctx context.Context, r io.Reader) (string, int64, error) {
 	h := sha256.New()
-	n, err := io.CopyBuffer(h, ctxReader{ctx, r}, make([]byte, 256<<10))
+	n, err := io.CopyBuffer(h, ctxReader{ctx, r}, make([]byte, 64<<10))
 	if err != nil {
 		return "", n, err
 	}

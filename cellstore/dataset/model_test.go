@@ -136,19 +136,19 @@ func TestModel(t *testing.T) {
 				if n := stats.open.Load(); n != 0 {
 					t.Fatalf("%d stores left open", n)
 				}
-				list, err := c.List()
+				p, err := c.readPointer("ip")
 				if err != nil {
 					t.Fatal(err)
 				}
-				var got []uint64
-				for _, in := range list {
-					got = append(got, in.Generation)
-					if in.Err != nil || in.Current != (in.Generation == m.current) {
-						t.Fatalf("listed %+v, current is %d", in, m.current)
-					}
+				if p == nil {
+					p = new(pointer)
 				}
-				if want := m.listed(); !slices.Equal(got, want) {
-					t.Fatalf("listed %v, want %v", got, want)
+				var got []uint64
+				for _, e := range p.Generations {
+					got = append(got, e.Generation)
+				}
+				if want := m.listed(); !slices.Equal(got, want) || p.Current != m.current || p.Last != m.last {
+					t.Fatalf("CURRENT is %+v, want %v, current %d, last %d", p, want, m.current, m.last)
 				}
 				if m.current != 0 {
 					if got, err := content(c, "ip"); err != nil || got != m.texts[m.current] {
@@ -157,6 +157,15 @@ func TestModel(t *testing.T) {
 				}
 			},
 		})
+		list, err := c.List()
+		if err != nil || len(list) != len(m.texts) {
+			t.Fatalf("listed %d generations, %v; want %d", len(list), err, len(m.texts))
+		}
+		for _, in := range list {
+			if err := c.Verify(ctx, "ip", in.Generation); err != nil || in.Err != nil || in.Current != (in.Generation == m.current) {
+				t.Fatalf("listed %+v, current is %d; verified: %v", in, m.current, err)
+			}
+		}
 		// A last build cleans up all that was left behind.
 		if _, err := ingest(c, "ip", text()); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -217,6 +218,7 @@ func TestPebbleSwapsUnderLoad(t *testing.T) {
 				}
 				h.Release()
 				requests.Add(1)
+				time.Sleep(100 * time.Microsecond) // leave a core to the publisher
 			}
 		})
 	}

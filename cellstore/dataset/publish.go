@@ -202,7 +202,7 @@ func (c *Catalog) prune(ctx context.Context, dataset string, keep int, done *Pru
 			return err
 		}
 	}
-	build, err := c.lockBuild(dataset)
+	build, err := c.lockBuild(dataset, "pruned")
 	if errors.Is(err, ErrBuilding) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,8 +80,7 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(file, []byte(intro), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var progress bytes.Buffer
-	if err := run(t.Context(), []string{"-file", file, "http", "--", "echo", "| it's | 3 |"}, &progress); err != nil {
+	if err := run(t.Context(), []string{"-file", file, "http", "--", "echo", "| it's | 3 |"}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 		{"-file", file, "Not a name", "--", "echo"},
 		{},
 	} {
-		if err := run(t.Context(), args, &progress); err == nil {
+		if err := run(t.Context(), args, io.Discard); err == nil {
 			t.Errorf("no error for %q", args)
 		}
 	}

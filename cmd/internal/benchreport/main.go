@@ -46,6 +46,8 @@ func main() {
 
 var sectionRE = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
+// run is the program. What the command prints goes to progress too, from two
+// goroutines at a time.
 func run(ctx context.Context, args []string, progress io.Writer) error {
 	flags := flag.NewFlagSet("benchreport", flag.ContinueOnError)
 	flags.SetOutput(progress)

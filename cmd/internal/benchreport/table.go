@@ -124,8 +124,8 @@ func cell(runs []float64, unit string) string {
 	if unit == "ns/op" {
 		text = duration(median)
 	}
-	if len(s) > 1 && median > 0 {
-		text += fmt.Sprintf(" ± %.0f %%", 100*(s[len(s)-1]-s[0])/2/median)
+	if spread := (s[len(s)-1] - s[0]) / 2; spread > median/200 {
+		text += fmt.Sprintf(" ± %.0f %%", 100*spread/median)
 	}
 	return text
 }
