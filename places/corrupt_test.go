@@ -14,7 +14,7 @@ func TestCutRows(t *testing.T) {
 	value := appendValue(nil, &bern)
 	split := int(binary.BigEndian.Uint16(value[atSplit:]))
 	key := appendTileKey(nil, 7, bern.ID)
-	for n := range len(value) {
+	for n := range value {
 		var row cellstore.Row
 		row.SetKey(key)
 		row.AppendCell("high", []byte("P.PPLC"), 0, value[:n])
@@ -38,7 +38,7 @@ func TestCutRows(t *testing.T) {
 	x := place{id: 1, qualifier: []byte("P.PPL")}
 	one := appendPoint(nil, &x, "name")
 	points := appendPoint(one, &x, "")
-	for n := range len(points) {
+	for n := range points {
 		seen := 0
 		err := eachPoint(points[:n], quadkey.Tile{}, func(uint32, float64, float64, string, string, int64) error {
 			seen++
@@ -50,7 +50,7 @@ func TestCutRows(t *testing.T) {
 	}
 
 	record := append([]byte{0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 'q', 'v', 'v'}, "details"...)
-	for n := range len(record) {
+	for n := range record {
 		if _, err := parseStored(record[:n]); (err == nil) != (n >= 16) {
 			t.Fatalf("%d of %d bytes: %v", n, len(record), err)
 		}

@@ -256,12 +256,12 @@ func TestCoverBoxEdges(t *testing.T) {
 // TestCoverPolarCap is the least compact of boxes: one row of cells, of which
 // no more than two in a row are neighbours in key order.
 func TestCoverPolarCap(t *testing.T) {
-	cap := Box{-180, 89, 180, 90}
-	got, err := CoverBox(cap, math.MaxInt)
+	polar := Box{-180, 89, 180, 90}
+	got, err := CoverBox(polar, math.MaxInt)
 	if err != nil || len(got) != 1<<15 || size(got) != 1<<16 {
 		t.Errorf("%d ranges of %d cells, %v", len(got), size(got), err)
 	}
-	got, err = CoverBox(cap, 4)
+	got, err = CoverBox(polar, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func ParseQuadkey(s string) (Tile, error) {
 		return Tile{}, fmt.Errorf("%w: quadkey of %d digits; give at most %d", ErrTile, len(s), MaxZoom)
 	}
 	t := Tile{Z: uint8(len(s))}
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		d := s[i] - '0'
 		if d > 3 {
 			return Tile{}, fmt.Errorf("%w: quadkey %q; digits are 0 to 3", ErrTile, s)

@@ -127,7 +127,7 @@ func (s *edgeStack) release(m edgeMark) {
 func (s *edgeStack) room(n int) []edge {
 	for s.top < len(s.pieces) {
 		if p := s.pieces[s.top]; cap(p)-len(p) >= n {
-			return p[len(p):len(p)]
+			return p[len(p):]
 		}
 		if s.top+1 < len(s.pieces) && cap(s.pieces[s.top+1]) < n {
 			s.pieces = s.pieces[:s.top+1] // too small for good

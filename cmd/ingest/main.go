@@ -36,7 +36,7 @@ func main() {
 	// An empty variable, as compose files produce them, is meant as none.
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
-			os.Unsetenv(name)
+			_ = os.Unsetenv(name) // fails for invalid names only, and this one is set
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -59,7 +59,7 @@ func (r *reporter) event(v any) {
 	if err != nil {
 		b = []byte(`{"event":"error","message":"an event cannot be written as JSON"}`)
 	}
-	r.out.Write(append(b, '\n'))
+	_, _ = r.out.Write(append(b, '\n'))
 }
 
 // Progress implements job.Reporter.
@@ -90,12 +90,12 @@ func (r *reporter) Progress(p job.Progress) {
 	case r.terminal:
 		if begin {
 			r.bar = newBar(r.err, p)
-			r.bar.RenderBlank()
+			_ = r.bar.RenderBlank()
 		}
 		if p.Total > 0 {
 			r.bar.ChangeMax64(p.Total)
 		}
-		r.bar.Set64(p.Done)
+		_ = r.bar.Set64(p.Done)
 	case begin:
 		fmt.Fprintln(r.err, p.Stage)
 	case now.Sub(r.printed) >= lineEvery:
@@ -155,7 +155,7 @@ func progressLine(p job.Progress, took time.Duration) string {
 // endStage is called with the lock held.
 func (r *reporter) endStage() {
 	if r.bar != nil {
-		r.bar.Finish()
+		_ = r.bar.Finish()
 		r.bar = nil
 	}
 	r.stage = ""
@@ -164,7 +164,7 @@ func (r *reporter) endStage() {
 // say writes a line past the bar.
 func (r *reporter) say(format string, args ...any) {
 	if r.bar != nil {
-		r.bar.Clear()
+		_ = r.bar.Clear()
 	}
 	fmt.Fprintf(r.err, format+"\n", args...)
 }

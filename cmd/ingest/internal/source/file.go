@@ -59,7 +59,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	f := &File{Path: path, raw: raw, sum: sha256.New()}
 	defer func() {
 		if err != nil {
-			f.Close()
+			_ = f.Close() // only read
 		}
 	}()
 	info, err := raw.Stat()
@@ -74,7 +74,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 
 	counted := bufio.NewReaderSize((*rawReader)(f), 256<<10)
 	magic, err := counted.Peek(4)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	text := io.Reader(counted)
@@ -92,7 +92,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	}
 	f.text = bufio.NewReaderSize(&boundedReader{f: f, r: text}, 256<<10)
 	if bom, _ := f.text.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		f.text.Discard(3)
+		_, _ = f.text.Discard(3) // just peeked
 	}
 	return f, nil
 }
@@ -197,7 +197,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("%s: %w: more than %d times its %d bytes; check that it is the file you mean",
 			b.f.Path, ErrTooLarge, maxRatio, b.f.Size)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%s: %w; it may be truncated: fetch it again", b.f.Path, err)
 	}
 	return n, err

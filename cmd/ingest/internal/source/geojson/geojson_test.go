@@ -231,7 +231,7 @@ func TestAgreesWithOrb(t *testing.T) {
 	}
 	ring := rapid.Custom(func(t *rapid.T) orb.Ring {
 		n := rapid.IntRange(3, 9).Draw(t, "n")
-		r := make(orb.Ring, n)
+		r := make(orb.Ring, n, n+1)
 		for i := range r {
 			r[i] = orb.Point{coordinate(180).Draw(t, "lon"), coordinate(90).Draw(t, "lat")}
 		}
