@@ -164,15 +164,12 @@ func eachSize(b *testing.B, run func(b *testing.B, t *benchTable, n int)) {
 
 var one = &cellstore.Selection{Families: []string{"a"}}
 
-// rawGet reads a row as a program would that knows it has one cell per row:
-// seek, value.
-func (t *benchTable) rawGet(key []byte) bool {
-	if !t.it.SeekPrefixGE(key) {
-		return false
-	}
-	v, err := t.it.ValueAndErr()
-	benchSink += len(must(v, err))
-	return true
+// rawCell reads the cell the raw iterator stands on, as a program would that
+// knows there is one only.
+func (t *benchTable) rawCell(buf []byte) []byte {
+	buf = append(buf[:0], must(t.it.ValueAndErr())...)
+	benchSink += len(buf)
+	return buf
 }
 
 // rawRow reads all cells of the row the raw iterator stands on.
@@ -215,7 +212,8 @@ func BenchmarkGet(b *testing.B) {
 			paired(b, 16, get(column), func(i int) {
 				key = rawPrefix(key[:0], f, benchKey, other(i))
 				key = appendSuffix(key, nil, newestFirst)
-				t.rawGet(key)
+				t.it.SeekPrefixGE(key)
+				buf = t.rawCell(buf)
 			})
 		})
 		b.Run("row", func(b *testing.B) {
@@ -332,10 +330,48 @@ func BenchmarkScan(b *testing.B) {
 	})
 }
 
+// BenchmarkScanCells scans 2,000 rows of several cells and sizes.
+func BenchmarkScanCells(b *testing.B) {
+	for _, shape := range []struct{ cells, size int }{{1, 1000}, {8, 20}, {8, 150}, {64, 20}} {
+		b.Run(fmt.Sprintf("cells=%d/value=%d", shape.cells, shape.size), func(b *testing.B) {
+			ctx := context.Background()
+			s := must(Open("bench", &Options{FS: vfs.NewMem()}))
+			defer s.Close()
+			must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}}}))
+			t := must(s.Table(ctx, "t")).(*table)
+			load := must(t.Bulk(ctx))
+			for i := range 2000 {
+				for j := range shape.cells {
+					must(0, load.Add(benchKey(nil, i), cellstore.Cell{
+						Family: "a", Qualifier: fmt.Appendf(nil, "P.PPL%03d", j), Timestamp: 1700000000000,
+						Value: bytes.Repeat([]byte{byte(i), byte(j)}, shape.size/2),
+					}))
+				}
+			}
+			must(0, load.Commit(ctx))
+			it := must(t.db.NewIter(&pebble.IterOptions{LowerBound: t.fams[0].lower, UpperBound: t.fams[0].upper}))
+			defer it.Close()
+			var buf []byte
+			paired(b, 1, func(int) {
+				for row, err := range t.Scan(ctx, cellstore.Scan{}) {
+					must(0, err)
+					benchSink += len(row.Cells)
+				}
+			}, func(int) {
+				for ok := it.First(); ok; ok = it.Next() {
+					buf = append(buf[:0], it.Key()...)
+					buf = append(buf, must(it.ValueAndErr())...)
+					benchSink += len(buf)
+				}
+			})
+		})
+	}
+}
+
 // BenchmarkBulk loads four families against writing the same cells with four
 // sorted table writers and ingesting the files.
 func BenchmarkBulk(b *testing.B) {
-	const rows = 100_000
+	const rows = 20_000
 	r := rand.New(rand.NewPCG(1, 2))
 	values := make([][]byte, 1000)
 	for i := range values {
@@ -371,7 +407,7 @@ func BenchmarkBulk(b *testing.B) {
 		}
 		for i := range rows {
 			for j := range benchFamilies {
-				key = appendPrefix(key[:0], t.fams[j].byte, benchKey(nil, i))
+				key = rawPrefix(key[:0], t.fams[j].byte, benchKey, i)
 				key = appendSuffix(key, nil, invert(1700000000000))
 				must(0, writers[j].Set(key, values[(i+j)%len(values)]))
 			}

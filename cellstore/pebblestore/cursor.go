@@ -101,6 +101,9 @@ func (c *cursor) read(row *cellstore.Row) error {
 	}
 	c.row = row.Key
 	s := c.sel
+	if s.plain && c.view.newest {
+		return c.readNewest(row)
+	}
 	s.begin()
 	expired := c.view.expired(c.fam)
 	started := false // on a column
@@ -154,6 +157,44 @@ func (c *cursor) read(row *cellstore.Row) error {
 		}
 		if !in {
 			return err
+		}
+	}
+}
+
+// readNewest is read for the newest version of every column, none hidden by
+// time.
+func (c *cursor) readNewest(row *cellstore.Row) error {
+	it, rowKey, family := c.it, row.Key, c.fam.name
+	k, n := c.at, c.n
+	for {
+		q, inverted := splitSuffix(k[n:])
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		row.AppendCell(family, q, int64(^inverted), v)
+		col := row.Cells[len(row.Cells)-1].Qualifier
+		for steps := 0; ; steps++ {
+			if !it.Next() {
+				c.n = 0
+				return it.Error()
+			}
+			k = it.Key()
+			n = splitKey(k)
+			if !c.exact && (n != len(rowKey)+2 || string(k[1:n-1]) != string(rowKey)) {
+				return c.moved(true)
+			}
+			if q, _ := splitSuffix(k[n:]); string(q) != string(col) {
+				break
+			}
+			if steps == nearby {
+				c.at, c.n, c.col = k, n, col
+				if in, err := c.pastColumn(); !in {
+					return err
+				}
+				k, n = c.at, c.n
+				break
+			}
 		}
 	}
 }

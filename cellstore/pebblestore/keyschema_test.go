@@ -2,12 +2,15 @@ package pebblestore
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 )
@@ -101,4 +104,91 @@ func TestEngineFindsKeys(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestKeyColumns takes one block apart: what the writer put into columns, the
+// seeker finds and puts together again.
+func TestKeyColumns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var blocks atomic.Int64
+		schema := newKeySchema(&blocks)
+		var sorted [][]byte
+		for _, k := range rapid.SliceOfN(someKey(), 1, 50).Draw(t, "keys") {
+			sorted = append(sorted, k.encode())
+		}
+		slices.SortFunc(sorted, comparer.Compare)
+		sorted = slices.CompactFunc(sorted, bytes.Equal)
+
+		var enc colblk.DataBlockEncoder
+		enc.Init(schema)
+		for i, k := range sorted {
+			cmp := enc.KeyWriter.ComparePrev(k)
+			if i > 0 {
+				colblk.AssertKeyCompare(comparer, k, sorted[i-1], cmp)
+			}
+			enc.Add(pebble.MakeInternalKey(k, 1, pebble.InternalKeyKindSet), k, 0, cmp, false)
+			if got := enc.MaterializeLastUserKey(nil); !bytes.Equal(got, k) {
+				t.Fatalf("the writer made %x of %x", got, k)
+			}
+		}
+		enc.KeyWriter.WriteDebug(io.Discard, len(sorted))
+		data, last := enc.Finish(len(sorted), enc.Size())
+		if !bytes.Equal(last.UserKey, sorted[len(sorted)-1]) {
+			t.Fatalf("last key %x, want %x", last.UserKey, sorted[len(sorted)-1])
+		}
+		data = aligned(data)
+		var dec colblk.DataBlockDecoder
+		dec.Init(schema, data)
+		var meta struct {
+			_ [0]uint64 // aligns
+			m colblk.KeySeekerMetadata
+		}
+		schema.InitKeySeekerMetadata(&meta.m, &dec)
+		seeker := schema.KeySeeker(&meta.m)
+		if blocks.Load() != 1 {
+			t.Fatalf("%d blocks counted", blocks.Load())
+		}
+
+		var it colblk.PrefixBytesIter
+		it.Init(1<<15, nil)
+		prev := -1
+		for range 20 {
+			row := rapid.IntRange(0, len(sorted)-1).Draw(t, "row")
+			if rapid.Bool().Draw(t, "next") && prev >= 0 && prev+1 < len(sorted) {
+				row = prev + 1
+			}
+			if got := seeker.MaterializeUserKey(&it, prev, row); !bytes.Equal(got, sorted[row]) {
+				t.Fatalf("row %d is %x, want %x", row, got, sorted[row])
+			}
+			prev = row
+		}
+		other := appendSuffix(nil, []byte("other"), invert(7))
+		if got := seeker.MaterializeUserKeyWithSyntheticSuffix(&it, other, -1, 0); !bytes.Equal(got, append(sorted[0][:splitKey(sorted[0]):splitKey(sorted[0])], other...)) {
+			t.Fatalf("with another suffix: %x", got)
+		}
+		for range 10 {
+			k := rapid.OneOf(rapid.SampledFrom(sorted), rapid.Map(someKey(), cellKey.encode)).Draw(t, "seek")
+			place, _ := slices.BinarySearchFunc(sorted, k, comparer.Compare)
+			row, equal := seeker.SeekGE(k, 0, 0)
+			same := slices.ContainsFunc(sorted, func(s []byte) bool { return bytes.Equal(s[:splitKey(s)], k[:splitKey(k)]) })
+			if row != place || equal != same {
+				t.Fatalf("SeekGE(%x) = %d, %v, want %d, %v", k, row, equal, place, same)
+			}
+			if got, want := seeker.IsLowerBound(k, nil), comparer.Compare(sorted[0], k) >= 0; got != want {
+				t.Fatalf("IsLowerBound(%x) = %v with first key %x", k, got, sorted[0])
+			}
+			first := append(sorted[0][:splitKey(sorted[0]):splitKey(sorted[0])], other...)
+			if got, want := seeker.IsLowerBound(k, other), comparer.Compare(first, k) >= 0; got != want {
+				t.Fatalf("IsLowerBound(%x) = %v with first key %x", k, got, first)
+			}
+		}
+	})
+}
+
+// aligned copies data to where the decoder wants it: at a multiple of eight.
+func aligned(data []byte) []byte {
+	words := make([]uint64, (len(data)+7)/8)
+	out := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(data))
+	copy(out, data)
+	return out
 }

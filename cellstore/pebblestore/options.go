@@ -26,8 +26,9 @@ type Options struct {
 	Cache *Cache
 	// CacheBytes is the size of the store's own block cache; 0 means 64 MiB.
 	CacheBytes int64
-	// FileBytes is the size at which a bulk load begins another sorted file
-	// for a family; 0 means 128 MiB. Rows are not split between files.
+	// FileBytes is how many bytes of cells, before compression, a bulk load
+	// puts into a sorted file of a family before it begins another; 0 means
+	// 128 MiB. Rows are not split between files.
 	FileBytes int64
 	// FS is the file system; nil means the operating system's.
 	FS vfs.FS

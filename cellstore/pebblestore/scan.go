@@ -46,17 +46,18 @@ func (t *table) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.R
 	}
 	left := scan.Limit
 	for i := range ranges {
-		walk := r.walk(&ranges[i], scan.Reverse)
-		for {
-			if err := ctx.Err(); err != nil {
-				return err
+		to, err := r.enter(&ranges[i], scan.Reverse)
+		for err == nil {
+			if err = ctx.Err(); err != nil {
+				break
 			}
 			row.Reset()
-			if err := walk(ctx, row); err != nil {
-				r.broken(err)
-				return err
+			if scan.Reverse {
+				err = r.prev(ctx, to, ranges[i].ToInclusive, row)
+			} else {
+				err = r.next(ctx, to, row)
 			}
-			if len(row.Cells) == 0 {
+			if err != nil || len(row.Cells) == 0 {
 				break
 			}
 			r.mu.Unlock()
@@ -73,8 +74,29 @@ func (t *table) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.R
 				return nil
 			}
 		}
+		if err != nil {
+			r.broken(err)
+			return err
+		}
 	}
 	return nil
+}
+
+// enter stands the cursors where a range begins and returns the end that next
+// or prev is to be given.
+func (r *reader) enter(rg *cellstore.Range, reverse bool) (to []byte, err error) {
+	if reverse {
+		return rg.To, r.seekBack(rg.From)
+	}
+	to = rg.To
+	if rg.ToInclusive && len(to) > 0 {
+		to = append(slices.Clip(to), 0) // the row that follows directly
+	}
+	if len(to) > 0 && bytes.Compare(rg.From, to) >= 0 {
+		r.cur = r.cur[:0] // nothing to read
+		return to, nil
+	}
+	return to, r.seek(rg.From)
 }
 
 // beginScan returns a reader for a scan. One with a time range gets iterators
@@ -99,39 +121,6 @@ func (t *table) beginScan(ctx context.Context, scan *cellstore.Scan) (*reader, e
 		return nil, err
 	}
 	return r, nil
-}
-
-// walk returns the function that reads the rows of a range one by one, and
-// then leaves the row empty.
-func (r *reader) walk(rg *cellstore.Range, reverse bool) func(context.Context, *cellstore.Row) error {
-	started := false
-	if reverse {
-		return func(ctx context.Context, row *cellstore.Row) error {
-			if !started {
-				started = true
-				if err := r.seekBack(rg.From); err != nil {
-					return err
-				}
-			}
-			return r.prev(ctx, rg.To, rg.ToInclusive, row)
-		}
-	}
-	to := rg.To
-	if rg.ToInclusive && len(to) > 0 {
-		to = append(slices.Clip(to), 0) // the row that follows directly
-	}
-	return func(ctx context.Context, row *cellstore.Row) error {
-		if !started {
-			started = true
-			if len(to) > 0 && bytes.Compare(rg.From, to) >= 0 {
-				return nil
-			}
-			if err := r.seek(rg.From); err != nil {
-				return err
-			}
-		}
-		return r.next(ctx, to, row)
-	}
 }
 
 // cloneScan copies what the caller may change before the loop runs.

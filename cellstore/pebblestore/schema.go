@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -94,26 +95,59 @@ func writeSchema(fsys vfs.FS, name string, t storedTable) error {
 	return writeFile(fsys, name, append(data, '\n'))
 }
 
-func readSchema(fsys vfs.FS, name string) (storedTable, error) {
-	data, err := readFile(fsys, name)
+// readSchema reads the schema.json of a table.
+func readSchema(fsys vfs.FS, path, table string) (storedTable, error) {
+	data, err := readFile(fsys, path)
 	if err != nil {
 		return storedTable{}, err
 	}
+	t, err := parseSchema(data)
+	if err == nil && t.Name != table {
+		err = fmt.Errorf("%w: it declares table %q", cellstore.ErrCorrupt, t.Name)
+	}
+	if err != nil {
+		return storedTable{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func parseSchema(data []byte) (storedTable, error) {
 	var file schemaFile
 	if err := json.Unmarshal(data, &file); err != nil {
-		return storedTable{}, fmt.Errorf("%w: %s: %w", cellstore.ErrCorrupt, name, err)
+		return storedTable{}, fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
+	}
+	if file.Format < 1 {
+		return storedTable{}, fmt.Errorf("%w: format %d", cellstore.ErrCorrupt, file.Format)
 	}
 	if file.Format > schemaFormat {
-		return storedTable{}, fmt.Errorf("%s has format %d, this program reads up to %d: use a newer program", name, file.Format, schemaFormat)
+		return storedTable{}, fmt.Errorf("format %d is newer than the %d this program reads: use a newer program", file.Format, schemaFormat)
 	}
 	if sum := fmt.Sprintf("%08x", crc32.Checksum(file.Table, crcTable)); sum != file.Checksum {
-		return storedTable{}, fmt.Errorf("%w: %s has checksum %s, its contents give %s", cellstore.ErrCorrupt, name, file.Checksum, sum)
+		return storedTable{}, fmt.Errorf("%w: checksum is %s, the contents give %s", cellstore.ErrCorrupt, file.Checksum, sum)
 	}
 	var t storedTable
 	if err := json.Unmarshal(file.Table, &t); err != nil {
-		return storedTable{}, fmt.Errorf("%w: %s: %w", cellstore.ErrCorrupt, name, err)
+		return storedTable{}, fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 	}
-	return t, nil
+	return t, t.validate()
+}
+
+// validate refuses what CreateTable could not have written.
+func (t storedTable) validate() error {
+	seen := map[byte]bool{}
+	for _, f := range t.Families {
+		if f.Byte == 0 || f.Byte >= t.NextByte || seen[f.Byte] {
+			return fmt.Errorf("%w: family %q has byte %d", cellstore.ErrCorrupt, f.Name, f.Byte)
+		}
+		seen[f.Byte] = true
+		if ttl := f.TTLMillis; ttl < 0 || ttl > math.MaxInt64/int64(time.Millisecond) {
+			return fmt.Errorf("%w: family %q has a TTL of %d ms", cellstore.ErrCorrupt, f.Name, ttl)
+		}
+	}
+	if _, err := t.inForce().Normalize(); err != nil {
+		return fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
+	}
+	return nil
 }
 
 // inForce is the schema as Table.Schema reports it, families in the order

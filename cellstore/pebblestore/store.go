@@ -65,7 +65,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 
 // prepare locks the directory and clears leftovers.
 func (s *Store) prepare() error {
-	if err := s.fs.MkdirAll(s.path("tables"), 0o755); err != nil {
+	if err := makeDir(s.fs, s.path("tables")); err != nil {
 		return err
 	}
 	lock, err := s.fs.Lock(s.path("LOCK"))
@@ -76,11 +76,7 @@ func (s *Store) prepare() error {
 		}
 		return fmt.Errorf("%w: close it there or open it read-only: %w", cellstore.ErrLocked, err)
 	}
-	err = s.clean()
-	if err == nil {
-		err = syncDir(s.fs, s.dir)
-	}
-	if err != nil {
+	if err := s.clean(); err != nil {
 		return errors.Join(err, lock.Close())
 	}
 	s.lock = lock
@@ -231,7 +227,7 @@ func (s *Store) table(ctx context.Context, name string) (*table, error) {
 	} else if !exists {
 		return nil, cellstore.ErrTableNotFound
 	}
-	stored, err := readSchema(s.fs, s.path("tables", name, "schema.json"))
+	stored, err := readSchema(s.fs, s.path("tables", name, "schema.json"), name)
 	if err != nil {
 		return nil, err
 	}

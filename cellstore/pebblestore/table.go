@@ -5,13 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"quadrille/cellstore"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // table is a cellstore.Table over a Pebble database of its own.
@@ -22,6 +26,8 @@ type table struct {
 	schema cellstore.Schema // in force
 	fams   []family         // by name
 	dir    string
+
+	expires bool // some family has a TTL
 
 	// commits counts what was committed to the database: a reader whose
 	// iterators are older than the count must make new ones. It never moves
@@ -54,6 +60,7 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 		dir:    s.path("tables", stored.Name),
 		loads:  map[*bulk]struct{}{},
 	}
+	t.expires = slices.ContainsFunc(t.fams, func(f family) bool { return f.ttl > 0 })
 	log := engineLog{s.opts.Logger}
 	keys := newKeySchema(&t.blocks)
 	o := &pebble.Options{
@@ -86,12 +93,50 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 		}, nil, nil
 	}
 	t.dbOpts = o
-	db, err := pebble.Open(s.fs.PathJoin(t.dir, "db"), o)
+	dir := s.fs.PathJoin(t.dir, "db")
+	if s.opts.ReadOnly {
+		if err := checkManifest(s.fs, dir); err != nil {
+			return nil, err
+		}
+	}
+	db, err := pebble.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}
 	t.db = db
 	return t, nil
+}
+
+// checkManifest reads the engine's list of files to its end. The engine takes
+// a damaged record for one cut short by a crash and stops there, which would
+// make files, and the rows in them, disappear without an error. A store that
+// was closed by its writer has no such record.
+func checkManifest(fsys vfs.FS, dir string) error {
+	desc, err := pebble.Peek(dir, fsys)
+	if err != nil {
+		return err
+	}
+	if !desc.Exists {
+		return pebble.ErrDBDoesNotExist
+	}
+	f, err := fsys.Open(desc.ManifestFilename)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for records := record.NewReader(f, 0); ; {
+		r, err := records.Next()
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: list of files %s: %w (if the process that wrote it crashed, open the store for writing once)",
+				cellstore.ErrCorrupt, desc.ManifestFilename, err)
+		}
+	}
 }
 
 // close waits for running calls, ends what is open and closes the database.
@@ -226,7 +271,7 @@ func (t *table) nextEach(ctx context.Context, from, to []byte, families []string
 	}
 	for i, name := range families {
 		f, _ := t.family(name)
-		r.view.only(f)
+		r.view.only(f, true)
 		err := r.seek(from)
 		if err == nil {
 			err = r.next(ctx, to, &rows[i])

@@ -20,6 +20,7 @@ type view struct {
 	min, max int64 // timestamps in [min, max)
 	versions int
 	now      int64
+	newest   bool // only the newest version, whatever its time
 }
 
 // empty reports whether no timestamp is in the range.
@@ -44,14 +45,13 @@ type selected struct {
 func (v *view) compile(t *table, sel *cellstore.Selection) error {
 	v.min, v.max, v.versions, v.now = 0, math.MaxInt64, 1, noTTL
 	v.filter = cellstore.ColumnFilter{}
+	v.newest = true
 	if cap(v.fams) < len(t.fams) {
 		v.fams = make([]selected, 0, len(t.fams))
 	}
-	for i := range t.fams {
-		if t.fams[i].ttl > 0 {
-			v.now = t.store.opts.Clock()
-			break
-		}
+	if t.expires {
+		v.now = t.store.opts.Clock()
+		v.newest = false
 	}
 	if sel == nil {
 		v.all(t)
@@ -62,12 +62,15 @@ func (v *view) compile(t *table, sel *cellstore.Selection) error {
 			return fmt.Errorf("%w: time range from %d to %d", cellstore.ErrBadRange, min, max)
 		}
 		v.min, v.max = min, max
+		v.newest = false
 	}
 	switch {
 	case sel.Versions > 0:
 		v.versions = sel.Versions
+		v.newest = v.newest && v.versions == 1
 	case sel.Versions == cellstore.Unlimited:
 		v.versions = allVersions
+		v.newest = false
 	case sel.Versions < 0:
 		return fmt.Errorf("%w: %d versions", cellstore.ErrBadRange, sel.Versions)
 	}
@@ -89,10 +92,10 @@ func (v *view) all(t *table) {
 	}
 }
 
-// only selects one whole family.
-func (v *view) only(f int) {
+// only selects one family, plain or filtered.
+func (v *view) only(f int, plain bool) {
 	v.fams = v.fams[:1]
-	v.fams[0].set(f, true, true)
+	v.fams[0].set(f, true, plain)
 }
 
 func (s *selected) set(index int, whole, plain bool) {
@@ -102,6 +105,13 @@ func (s *selected) set(index int, whole, plain bool) {
 // some selects the families and columns named. It lays them out by the index
 // of the family first, which is the order of names, and closes up the gaps.
 func (v *view) some(t *table, sel *cellstore.Selection) error {
+	if len(sel.Families) == 1 && len(sel.Columns) == 0 {
+		f, err := t.family(sel.Families[0])
+		if err == nil {
+			v.only(f, v.filter.IsZero())
+		}
+		return err
+	}
 	fams := v.fams[:len(t.fams)]
 	for i := range fams {
 		fams[i].set(-1, false, false)
@@ -130,15 +140,17 @@ func (v *view) some(t *table, sel *cellstore.Selection) error {
 	}
 	n := 0
 	for i := range fams {
-		if fams[i].index < 0 {
+		s := &fams[i]
+		if s.index < 0 {
 			continue
 		}
-		if s := &fams[i]; len(s.cols) > 1 {
+		if len(s.cols) > 1 {
 			slices.SortFunc(s.cols, bytes.Compare)
 			s.cols = slices.CompactFunc(s.cols, bytes.Equal)
 		}
-		// Swapped, not copied: each keeps its own memory of cols.
-		fams[n], fams[i] = fams[i], fams[n]
+		if n < i { // swapped, not copied: each keeps its own memory of cols
+			fams[n], *s = *s, fams[n]
+		}
 		n++
 	}
 	v.fams = fams[:n]

@@ -1,0 +1,348 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func TestBulkOrder(t *testing.T) {
+	type add struct {
+		row string
+		c   cellstore.Cell
+	}
+	first := add{"m", cell("b", "m", 5, "")}
+	for _, tt := range []struct {
+		name string
+		next add
+		ok   bool
+	}{
+		{"next row", add{"n", cell("a", "", 9, "")}, true},
+		{"longer row", add{"m\x00", cell("a", "", 9, "")}, true},
+		{"next family", add{"m", cell("c", "", 9, "")}, true},
+		{"next qualifier", add{"m", cell("b", "m\x00", 9, "")}, true},
+		{"older", add{"m", cell("b", "m", 4, "")}, true},
+		{"same", first, false},
+		{"newer", add{"m", cell("b", "m", 6, "")}, false},
+		{"qualifier before", add{"m", cell("b", "l", 1, "")}, false},
+		{"family before", add{"m", cell("a", "z", 1, "")}, false},
+		{"row before", add{"l", cell("c", "z", 1, "")}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := must(Open("s", &Options{FS: vfs.NewMem()}))
+			defer s.Close()
+			must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "c"}, {Name: "a"}, {Name: "b"}}}))
+			tab := must(s.Table(ctx, "t"))
+			load := must(tab.Bulk(ctx))
+			must(0, load.Add([]byte(first.row), first.c))
+			err := load.Add([]byte(tt.next.row), tt.next.c)
+			if tt.ok {
+				must(0, err)
+				must(0, load.Commit(ctx))
+				return
+			}
+			wantErr(t, "Add", err, cellstore.ErrUnsorted)
+			wantErr(t, "Add after it", load.Add([]byte("z"), cell("c", "z", 1, "")), cellstore.ErrUnsorted)
+			wantErr(t, "Commit", load.Commit(ctx), cellstore.ErrUnsorted)
+			must(0, load.Abort())
+			if got := must(all(tab, cellstore.Scan{})); got != "" {
+				t.Errorf("table holds %s", got)
+			}
+		})
+	}
+}
+
+// A cell that is refused for itself does not end the load.
+func TestBulkLimits(t *testing.T) {
+	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
+	load := must(tab.Bulk(ctx))
+	big := make([]byte, 10<<20+1)
+	for _, tt := range []struct {
+		what string
+		row  []byte
+		c    cellstore.Cell
+		want error
+	}{
+		{"empty row", nil, cell("a", "q", 1, ""), cellstore.ErrEmptyRow},
+		{"row", big[:32768], cell("a", "q", 1, ""), cellstore.ErrTooLarge},
+		{"qualifier", big[:1], cellstore.Cell{Family: "a", Qualifier: big[:16385]}, cellstore.ErrTooLarge},
+		{"value", big[:1], cellstore.Cell{Family: "a", Value: big}, cellstore.ErrTooLarge},
+		{"family", big[:1], cell("z", "q", 1, ""), cellstore.ErrFamilyNotFound},
+		{"before time", big[:1], cell("a", "q", -1, ""), cellstore.ErrBadTimestamp},
+		{"after time", big[:1], cell("a", "q", cellstore.MaxTimestamp+1, ""), cellstore.ErrBadTimestamp},
+	} {
+		wantErr(t, tt.what, load.Add(tt.row, tt.c), tt.want)
+	}
+	row, qualifier, value := big[:32767], big[:16384], big[:10<<20]
+	must(0, load.Add(row, cellstore.Cell{Family: "a", Qualifier: qualifier, Timestamp: cellstore.MaxTimestamp, Value: value}))
+	must(0, load.Commit(ctx))
+	var got cellstore.Row
+	found, err := tab.Get(ctx, row, &cellstore.Selection{Columns: []cellstore.Column{{Family: "a", Qualifier: qualifier}}}, &got)
+	if err != nil || !found || got.Cells[0].Timestamp != cellstore.MaxTimestamp || !bytes.Equal(got.Cells[0].Value, value) {
+		t.Error("largest cell did not come back", found, err)
+	}
+}
+
+// Nothing is seen before Commit; everything is after it, and a scan under way
+// goes on seeing what it began with.
+func TestBulkVisibility(t *testing.T) {
+	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem(), FileBytes: 100})
+	before := must(all(tab, cellstore.Scan{}))
+	var during []cellstore.Row
+	for row, err := range tab.Scan(ctx, cellstore.Scan{}) {
+		must(0, err)
+		if len(during) == 3 {
+			load := must(tab.Bulk(ctx))
+			for i := range 50 {
+				must(0, load.Add(fmt.Appendf(nil, "%03d", i), cell("a", "q", 2, "new")))
+			}
+			if now := must(all(tab, cellstore.Scan{})); now != before {
+				t.Error("uncommitted cells are visible")
+			}
+			must(0, load.Commit(ctx))
+			must(0, load.Abort()) // nothing
+			wantErr(t, "Add", load.Add([]byte("z"), cell("a", "q", 2, "")), errDone)
+			wantErr(t, "Commit", load.Commit(ctx), errDone)
+		}
+		during = append(during, *row.Clone())
+	}
+	if print(during) != before {
+		t.Error("a scan saw a commit under way")
+	}
+	for row, err := range tab.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Families: []string{"a"}}}) {
+		must(0, err)
+		if string(row.Cells[0].Value) != "new" {
+			t.Fatalf("row %q has %q", row.Key, row.Cells[0].Value)
+		}
+	}
+	// Same row, column and timestamp: the last load wins. A smaller timestamp
+	// stays hidden.
+	fill(t, tab, 2, "newest ")
+	fill(t, tab, 1, "old ")
+	var row cellstore.Row
+	if _, err := tab.Get(ctx, []byte("007"), nil, &row); err != nil || string(row.Cells[0].Value) != "newest 007" {
+		t.Error(err, print([]cellstore.Row{row}))
+	}
+}
+
+// files lists all below a directory of a MemFS.
+func files(fsys vfs.FS, dir string) (names []string) {
+	list, err := fsys.List(dir)
+	if err != nil {
+		return nil
+	}
+	for _, name := range list {
+		name = path.Join(dir, name)
+		names = append(names, name)
+		names = append(names, files(fsys, name)...)
+	}
+	return names
+}
+
+func leftovers(fsys vfs.FS) (names []string) {
+	for _, name := range files(fsys, "s") {
+		if strings.Contains(name, "/bulk/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	mem := vfs.NewMem()
+	_, tab := fixture(t, "s", &Options{FS: mem, FileBytes: 100})
+	before := must(all(tab, cellstore.Scan{}))
+	load := must(tab.Bulk(ctx))
+	for i := range 50 {
+		must(0, load.Add(fmt.Appendf(nil, "%03d", i), cell("a", "q", 2, "new")))
+	}
+	if len(leftovers(mem)) < 5 {
+		t.Errorf("the load should have several files, not %v", leftovers(mem))
+	}
+	must(0, load.Abort())
+	must(0, load.Abort())
+	wantErr(t, "Commit", load.Commit(ctx), errDone)
+	must(0, must(tab.Bulk(ctx)).Commit(ctx)) // of nothing
+	if left := leftovers(mem); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if got := must(all(tab, cellstore.Scan{})); got != before {
+		t.Errorf("table holds %s", got)
+	}
+}
+
+// crashFS takes a copy of a file system as a power cut would leave it, when
+// its n-th change is about to happen.
+type crashFS struct {
+	vfs.FS
+	mem  *vfs.MemFS
+	mu   sync.Mutex
+	n    int
+	copy *vfs.MemFS
+}
+
+func (c *crashFS) change() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n == 0 {
+		r := rand.New(rand.NewPCG(1, 1))
+		c.copy = c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r})
+	}
+}
+
+func (c *crashFS) Create(name string, cat vfs.DiskWriteCategory) (vfs.File, error) {
+	c.change()
+	f, err := c.FS.Create(name, cat)
+	return crashFile{f, c}, err
+}
+
+func (c *crashFS) Link(a, b string) error   { c.change(); return c.FS.Link(a, b) }
+func (c *crashFS) Remove(a string) error    { c.change(); return c.FS.Remove(a) }
+func (c *crashFS) Rename(a, b string) error { c.change(); return c.FS.Rename(a, b) }
+func (c *crashFS) OpenDir(name string) (vfs.File, error) {
+	f, err := c.FS.OpenDir(name)
+	return crashFile{f, c}, err
+}
+
+type crashFile struct {
+	vfs.File
+	c *crashFS
+}
+
+func (f crashFile) Write(p []byte) (int, error) { f.c.change(); return f.File.Write(p) }
+func (f crashFile) Sync() error                 { f.c.change(); return f.File.Sync() }
+func (f crashFile) SyncData() error             { f.c.change(); return f.File.SyncData() }
+
+// TestCrash cuts the power before every change that creating a table and
+// loading it make to the disk. After that the store opens, the table is there
+// whole or not at all, and so is each load; once they returned, they are.
+func TestCrash(t *testing.T) {
+	step := 1
+	if raceEnabled {
+		step = 4
+	}
+	for n := 1; ; n += step {
+		mem := vfs.NewCrashableMem()
+		crash := &crashFS{FS: mem, mem: mem, n: n}
+		s := must(Open("s", &Options{FS: crash, FileBytes: 200}))
+		var done []string // what had returned when the power went
+		step := func(what string, err error) {
+			must(0, err)
+			crash.mu.Lock()
+			defer crash.mu.Unlock()
+			if crash.copy == nil {
+				done = append(done, what)
+			}
+		}
+		step("create", s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b"}}}))
+		tab := must(s.Table(ctx, "t"))
+		for ts := range int64(2) {
+			load := must(tab.Bulk(ctx))
+			for i := range 10 {
+				must(0, load.Add(fmt.Appendf(nil, "%03d", i), cell("a", "q", ts, strings.Repeat("x", 50))))
+				must(0, load.Add(fmt.Appendf(nil, "%03d", i), cell("b", "q", ts, "")))
+			}
+			step(fmt.Sprint("load ", ts), load.Commit(ctx))
+		}
+		must(0, s.Close())
+		if crash.copy == nil {
+			if n < 50 {
+				t.Errorf("only %d changes were seen", n)
+			}
+			return
+		}
+		checkCrashed(t, crash.copy, n, done)
+	}
+}
+
+func checkCrashed(t *testing.T, mem *vfs.MemFS, n int, done []string) {
+	t.Helper()
+	s, err := Open("s", &Options{FS: mem})
+	if err != nil {
+		t.Fatalf("change %d: %v", n, err)
+	}
+	defer func() { must(0, s.Close()) }()
+	tab, err := s.Table(ctx, "t")
+	if errors.Is(err, cellstore.ErrTableNotFound) && len(done) == 0 {
+		must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}}}))
+		return
+	}
+	if err != nil {
+		t.Fatalf("change %d, after %v: %v", n, done, err)
+	}
+	count := map[int64]int{}
+	for row, err := range tab.Scan(ctx, cellstore.Scan{}) {
+		must(0, err)
+		for _, c := range row.Cells {
+			count[c.Timestamp]++
+		}
+	}
+	switch {
+	case len(count) > 1, len(count) == 1 && count[0]+count[1] != 20:
+		t.Fatalf("change %d, after %v: %v cells by load", n, done, count)
+	case len(done) == 3 && count[1] != 20, len(done) == 2 && len(count) == 0:
+		t.Fatalf("change %d, after %v: a load is lost, %v cells", n, done, count)
+	}
+	if left := leftovers(mem); len(left) > 0 {
+		t.Fatalf("change %d: left %v", n, left)
+	}
+}
+
+// Readers and loaders at once: every scan sees whole loads only.
+func TestConcurrentLoads(t *testing.T) {
+	s, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
+	fill(t, tab, 1, "1|")
+	stop, cancel := context.WithCancel(ctx)
+	var readers, loaders sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			var row cellstore.Row
+			each := make([]cellstore.Row, 2)
+			for stop.Err() == nil {
+				var first string
+				for row, err := range tab.Scan(ctx, cellstore.Scan{}) {
+					must(0, err)
+					for _, c := range row.Cells {
+						load, _, _ := strings.Cut(string(c.Value), "|")
+						if first == "" {
+							first = load
+						}
+						if load != first {
+							t.Errorf("a scan saw loads %s and %s", first, load)
+							return
+						}
+					}
+				}
+				if found, err := tab.Get(ctx, []byte("010"), nil, &row); !found || err != nil || len(row.Cells) != 2 || !bytes.Equal(row.Cells[0].Value, row.Cells[1].Value) {
+					t.Errorf("Get %v %v %s", found, err, print([]cellstore.Row{row}))
+					return
+				}
+				must(0, tab.NextEach(ctx, []byte("010"), nil, []string{"a", "b"}, each))
+				tab.Stats()
+			}
+		})
+	}
+	loaders.Go(func() {
+		for ts := range int64(15) {
+			fill(t, tab, ts+2, fmt.Sprint(ts+2, "|"))
+			var row cellstore.Row
+			if _, err := tab.Get(ctx, []byte("001"), nil, &row); err != nil || row.Cells[0].Timestamp != ts+2 {
+				t.Errorf("a commit is not seen: %v %s", err, print([]cellstore.Row{row}))
+			}
+		}
+	})
+	loaders.Wait()
+	cancel()
+	readers.Wait()
+	must(0, s.Close())
+}

@@ -1,0 +1,182 @@
+package pebblestore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// damaged returns a copy of a file system with one bit of a file changed.
+func damaged(t testing.TB, mem *vfs.MemFS, file string, offset int) *vfs.MemFS {
+	out := vfs.NewMem()
+	if _, err := vfs.Clone(mem, out, "s", "s"); err != nil {
+		t.Fatal(err)
+	}
+	data := must(readFile(out, file))
+	data[offset] ^= 0x10
+	f := must(out.Create(file, vfs.WriteCategoryUnspecified))
+	must(f.Write(data))
+	must(0, f.Close())
+	return out
+}
+
+// TestFlippedByte damages a store in every place: reads give the right answer
+// or ErrCorrupt, never a wrong one and never a panic.
+func TestFlippedByte(t *testing.T) {
+	mem := vfs.NewMem()
+	s, tab := fixture(t, "s", &Options{FS: mem})
+	want := must(all(tab, cellstore.Scan{}))
+	must(0, s.Close())
+
+	for _, name := range files(mem, "s") {
+		base := path.Base(name)
+		if !strings.HasSuffix(base, ".sst") && base != "schema.json" && !strings.HasPrefix(base, "MANIFEST") {
+			continue
+		}
+		size := len(must(readFile(mem, name)))
+		caught := 0
+		step := 3
+		if raceEnabled {
+			step = 13
+		}
+		for i := 0; i < size; i += step {
+			got, err := readAll(damaged(t, mem, name, i))
+			switch {
+			case err == nil && got != want:
+				t.Errorf("%s byte %d: wrong answer %s", name, i, got)
+			case err != nil && !newer(err) && !errors.Is(err, cellstore.ErrCorrupt):
+				t.Errorf("%s byte %d: %v", name, i, err)
+			case err != nil:
+				caught++
+			}
+		}
+		if caught == 0 {
+			t.Errorf("%s: no damage was noticed", name)
+		}
+		t.Logf("%s: %d of %d noticed", name, caught, size/step)
+	}
+}
+
+// newer reports whether damage made the file look like one of a later format.
+func newer(err error) bool { return strings.Contains(err.Error(), "newer program") }
+
+func readAll(mem *vfs.MemFS) (string, error) {
+	s, err := Open("s", &Options{FS: mem, ReadOnly: true})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	tab, err := s.Table(ctx, "t")
+	if err != nil {
+		return "", err
+	}
+	return all(tab, cellstore.Scan{})
+}
+
+// After damage was met, undamaged rows are still read.
+func TestReadsAroundDamage(t *testing.T) {
+	mem := vfs.NewMem()
+	s := must(Open("s", &Options{FS: mem}))
+	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a", BlockSize: 1 << 10, Compression: cellstore.CompressionNone}}}))
+	load := must(must(s.Table(ctx, "t")).Bulk(ctx))
+	for i := range 50 {
+		must(0, load.Add(fmt.Appendf(nil, "%03d", i), cell("a", "q", 1, strings.Repeat(fmt.Sprintf("%03d", i), 100))))
+	}
+	must(0, load.Commit(ctx))
+	must(0, s.Close())
+	for _, name := range files(mem, "s") {
+		if strings.HasSuffix(name, ".sst") {
+			mem = damaged(t, mem, name, 10)
+		}
+	}
+	s = must(Open("s", &Options{FS: mem, ReadOnly: true}))
+	defer s.Close()
+	tab := must(s.Table(ctx, "t"))
+	var row cellstore.Row
+	for range 3 {
+		_, err := tab.Get(ctx, []byte("000"), nil, &row)
+		wantErr(t, "damaged row", err, cellstore.ErrCorrupt)
+		if found, err := tab.Get(ctx, []byte("049"), nil, &row); !found || err != nil {
+			t.Fatal("undamaged row", found, err)
+		}
+	}
+	rows := 0
+	for row, err := range tab.Scan(ctx, cellstore.Scan{}) {
+		if rows++; err == nil {
+			t.Errorf("row %q before the error", row.Key)
+		}
+	}
+	if rows != 1 {
+		t.Errorf("scan yielded %d times", rows)
+	}
+}
+
+// A table whose files are gone is damaged, not missing.
+func TestMissingFile(t *testing.T) {
+	for _, suffix := range []string{".sst", "/MANIFEST-000001"} {
+		mem := vfs.NewMem()
+		s, _ := fixture(t, "s", &Options{FS: mem})
+		must(0, s.Close())
+		for _, name := range files(mem, "s") {
+			if strings.HasSuffix(name, suffix) {
+				must(0, mem.Remove(name))
+			}
+		}
+		_, err := readAll(mem)
+		if !errors.Is(err, cellstore.ErrCorrupt) {
+			t.Errorf("without %s: %v", suffix, err)
+		}
+	}
+}
+
+func TestNewerFormatIsRefused(t *testing.T) {
+	mem := vfs.NewMem()
+	s, _ := fixture(t, "s", &Options{FS: mem})
+	must(0, s.Close())
+	name := "s/tables/t/schema.json"
+	data := strings.Replace(string(must(readFile(mem, name))), `"format":1`, `"format":2`, 1)
+	must(0, writeFile(mem, name, []byte(data)))
+	_, err := readAll(mem)
+	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "newer program") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzSchema feeds schema.json contents with a right checksum.
+func FuzzSchema(f *testing.F) {
+	mem := vfs.NewMem()
+	stored := newStoredTable(must(cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "b"}, {Name: "a"}}}.Normalize()))
+	must(0, writeSchema(mem, "good", stored))
+	file := must(mem.Open("good"))
+	f.Add(must(io.ReadAll(file)))
+	for _, s := range []string{
+		``, `null`, `{}`, `{"name":"t"}`, `{"name":"t","next_byte":2,"families":[{"byte":1,"name":"f","max_versions":-7}]}`,
+		`{"name":"t","next_byte":3,"families":[{"byte":1,"name":"f","max_versions":1,"block_size":16384},{"byte":1,"name":"g","max_versions":1,"block_size":16384}]}`,
+		`{"name":"t","next_byte":2,"families":[{"byte":1,"name":"f","max_versions":1,"ttl_ms":9223372036854775807}]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, table []byte) {
+		data, err := json.Marshal(schemaFile{Format: 1, Checksum: fmt.Sprintf("%08x", crc32.Checksum(table, crcTable)), Table: table})
+		if err != nil {
+			data = table // not JSON: as the whole file
+		}
+		stored, err := parseSchema(data)
+		if err != nil {
+			return
+		}
+		if _, err := stored.inForce().Normalize(); err != nil {
+			t.Fatal(err)
+		}
+		stored.families()
+	})
+}
