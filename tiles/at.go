@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
@@ -33,16 +34,16 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
-	s.types = s.types[:0]
-	if len(types) == 0 {
-		s.types = append(s.types, r.order...)
-	}
 	for _, t := range types {
-		rt := r.types[t]
-		if rt == nil {
+		if r.types[t] == nil {
 			return nil, r.unknownType(t)
 		}
-		s.types = append(s.types, rt)
+	}
+	s.types = s.types[:0]
+	for _, rt := range r.order {
+		if len(types) == 0 || slices.Contains(types, rt.Name) {
+			s.types = append(s.types, rt)
+		}
 	}
 	if lon == 180 {
 		lon = -180

@@ -258,16 +258,15 @@ func divRound(num, den int64, gs uint, base int64) int64 {
 	return q<<gs - base
 }
 
-// reference is where a box's winding numbers are kept: a point inside the
-// north-west corner, infinitely near it, at (x0+ε, y0+δ) with δ infinitely
-// smaller than ε. No edge between grid points passes through such a point,
-// whatever it does in the corner itself, so winding numbers there are never in
-// doubt.
-
 // carry returns the winding number at the reference of `to`, given the winding
 // number w at the reference of `from`, both north-west corners with to ≥ from
 // in both axes. edges must hold every edge that meets the interior of the box
 // the two corners span.
+//
+// The reference of a corner is the point infinitely near it at (x+ε, y+δ), with
+// δ infinitely smaller than ε: inside the box whose north-west corner it is. No
+// edge between grid points passes through such a point, whatever it does in the
+// corner itself, so winding numbers there are never in doubt.
 func carry(edges []edge, from, to point, w int32) int32 {
 	if from == to {
 		return w

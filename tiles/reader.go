@@ -96,7 +96,7 @@ func wanted(layers []Selector, typ string) (all bool, ids []string) {
 	return false, ids
 }
 
-// types returns the types the selectors name, each once, in the data set's
+// selected returns the types the selectors name, each once, in the data set's
 // order.
 func (r *Reader) selected(dst []*readerType, layers []Selector) ([]*readerType, error) {
 	for _, l := range layers {

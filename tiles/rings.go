@@ -33,8 +33,9 @@ type shell struct {
 //
 // Where several edges leave a vertex the walk takes the sharpest turn towards
 // the interior, so that it goes around one face; a ring that comes back to a
-// vertex is cut there. Thus rings touch at vertices but never cross or repeat
-// one.
+// vertex is cut there. Thus rings repeat no vertex, and where the chain's edges
+// meet at vertices only they do not cross either. Edges that cross elsewhere, in
+// a source or after snapping, still cross in the result.
 func (s *assembler) polygons(edges []edge) []polygon {
 	edges = s.sortAndCancel(edges)
 	s.rings = s.rings[:0]

@@ -41,7 +41,7 @@ import (
 //	+-----------+-----------+
 //
 //	r  qualifier: none   value: the record, a JSON object
-//	g  qualifier: none   value: the geometry, a GeoJSON MultiPolygon
+//	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon
 const (
 	TableBounds  = "tile_bounds"
 	TableRegions = "region_info"
@@ -103,8 +103,7 @@ func featureID(typ, id string) uint64 {
 	return max(v, 1)
 }
 
-// covers reports whether a row found by Next(key of t) is a tile's own row or
-// one of its ancestors', and which.
+// rowTile returns the tile a row belongs to; a polar row belongs to none.
 func rowTile(key []byte) (quadkey.Tile, bool) {
 	if len(key) != len(quadkey.Key{}) {
 		return quadkey.Tile{}, false // a polar row

@@ -352,6 +352,9 @@ func TestSelectors(t *testing.T) {
 	if _, err := r.At(ctx, 0, 0, "sea"); !errors.Is(err, ErrUnknownType) {
 		t.Errorf("unknown type: %v", err)
 	}
+	if got := ids(t, r, 5, 5, "zone", "land", "zone"); got != "a z" {
+		t.Errorf("types are answered in the data set's order, each once: %q", got)
+	}
 	for _, c := range [][2]float64{{math.NaN(), 0}, {0, math.Inf(1)}, {91, 0}, {0, 181}} {
 		if _, err := r.At(ctx, c[0], c[1]); !errors.Is(err, quadkey.ErrCoordinate) {
 			t.Errorf("at %v: %v", c, err)

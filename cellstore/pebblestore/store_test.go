@@ -9,8 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -467,5 +469,67 @@ func TestCapabilities(t *testing.T) {
 	}
 	if s.Limits() != cellstore.DefaultLimits {
 		t.Errorf("%+v", s.Limits())
+	}
+}
+
+// gateFS lets nothing be read while its gate is shut.
+type gateFS struct {
+	vfs.FS
+	waiting chan struct{} // receives when a read waits
+	gate    atomic.Pointer[chan struct{}]
+}
+
+func (g *gateFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := g.FS.Open(name, opts...)
+	return gateFile{f, g}, err
+}
+
+type gateFile struct {
+	vfs.File
+	g *gateFS
+}
+
+func (f gateFile) ReadAt(p []byte, off int64) (int, error) {
+	if gate := f.g.gate.Load(); gate != nil {
+		select {
+		case f.g.waiting <- struct{}{}:
+		default:
+		}
+		<-*gate
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// Close waits for a call that waits for the disk, which then succeeds.
+func TestCloseWaits(t *testing.T) {
+	mem := vfs.NewMem()
+	s, _ := fixture(t, "s", &Options{FS: mem})
+	must(0, s.Close())
+	g := &gateFS{FS: mem, waiting: make(chan struct{}, 1)}
+	s = must(Open("s", &Options{FS: g, ReadOnly: true}))
+	tab := must(s.Table(ctx, "t")).(*table)
+
+	gate := make(chan struct{})
+	g.gate.Store(&gate)
+	got, closed := make(chan error), make(chan error)
+	go func() {
+		var row cellstore.Row
+		_, err := tab.Get(ctx, []byte("000"), nil, &row)
+		got <- err
+	}()
+	<-g.waiting
+	go func() { closed <- s.Close() }()
+	for shut := false; !shut; runtime.Gosched() {
+		tab.mu.Lock()
+		shut = tab.closed
+		tab.mu.Unlock()
+	}
+	g.gate.Store(nil)
+	close(gate)
+	if err := <-got; err != nil {
+		t.Errorf("Get during Close: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
 	}
 }

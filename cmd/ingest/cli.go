@@ -42,6 +42,7 @@ type cli struct {
 	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP address ranges from CSV files."`
 	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places and ip from the sample packages."`
 	List       listCmd       `cmd:"" help:"List data sets and their generations."`
+	Verify     verifyCmd     `cmd:"" help:"Check every byte of the published generations."`
 	Rollback   rollbackCmd   `cmd:"" help:"Publish an earlier generation of a data set again."`
 	Prune      pruneCmd      `cmd:"" help:"Delete generations that are not needed any more."`
 }
@@ -150,11 +151,11 @@ func (c *placesCmd) Run(s *session) error {
 }
 
 type ipCmd struct {
-	Files []string `arg:"" name:"file" help:"CSV or TSV files of address ranges, IPv4 and IPv6."`
+	Files []string `arg:"" name:"file" help:"CSV files of address ranges, IPv4 and IPv6."`
 }
 
 func (ipCmd) Help() string {
-	return `FILE has one range per row: its first and last address, or a network such as 192.0.2.0/24, and then a country code. Addresses may be written as usual or as decimal numbers. Of ranges that overlap the narrowest one answers.
+	return `FILE has one range per row: its first and last address, or a network such as 192.0.2.0/24, and then a country code. Addresses may be written as usual or as decimal numbers. Of ranges that overlap, the one in the file named first answers, and within a file the narrowest.
 
   ingest ip geo-whois-asn-country-ipv4.csv geo-whois-asn-country-ipv6.csv`
 }
@@ -177,7 +178,7 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return `Builds the whole world from four public packages that npm installs: countries, United States states and counties, 138,000 places, and the countries of all IP addresses.
+	return `Builds the whole world from four public packages that npm installs: countries, United States states and counties, 135,000 places, and the countries of all IP addresses.
 
   cd sample && npm ci && cd ..
   ingest demo`

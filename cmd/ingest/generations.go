@@ -90,6 +90,53 @@ func sourceNames(sources []dataset.Source) string {
 	return strings.Join(names, ", ")
 }
 
+type verifyCmd struct {
+	Datasets   []string `arg:"" optional:"" name:"dataset" help:"The data sets to check; all when none is named."`
+	Generation uint64   `placeholder:"GENERATION" help:"The generation to check, as ingest list shows it; the published one when not given."`
+}
+
+func (verifyCmd) Help() string {
+	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed.
+
+  ingest verify
+  ingest verify boundaries --generation 7`
+}
+
+func (c *verifyCmd) Run(s *session) error {
+	names := c.Datasets
+	if len(names) == 0 {
+		var err error
+		if names, err = s.catalog.Datasets(); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, name := range names {
+		err := s.catalog.Verify(s.ctx, name, c.Generation)
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		switch {
+		case s.json:
+			event := struct {
+				Event   string `json:"event"`
+				Dataset string `json:"dataset"`
+				Error   string `json:"error,omitempty"`
+			}{Event: "verified", Dataset: name}
+			if err != nil {
+				event.Error = err.Error()
+			}
+			s.reporter.event(event)
+		case err == nil && !s.quiet:
+			fmt.Fprintf(s.stdout, "%s is intact\n", name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 type rollbackCmd struct {
 	Dataset string `arg:"" help:"The data set: boundaries, places, ip."`
 	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one before the published one when not given. It may be a later one."`

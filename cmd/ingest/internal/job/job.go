@@ -118,7 +118,7 @@ func publish(ctx context.Context, c *dataset.Catalog, name string, rep Reporter,
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", name, err), b.Abort())
+			err = errors.Join(err, b.Abort()) // it names the package, which is the data set
 		}
 	}()
 	m, err := build(b)

@@ -36,12 +36,13 @@ type File struct {
 	Size     int64     // bytes on disk
 	Modified time.Time // of the file, UTC
 
-	raw  *os.File
-	done atomic.Int64 // bytes of the file on disk read so far
-	sum  hash.Hash    // of those; nil for an archive, which is not read in order
-	text *bufio.Reader
-	left int64 // bytes that may still be unpacked
-	zip  io.Closer
+	raw   *os.File
+	done  atomic.Int64 // bytes of the file on disk read so far
+	sum   hash.Hash    // of those; nil for an archive, which is not read in order
+	text  *bufio.Reader
+	left  int64 // bytes that may still be unpacked
+	plain bool  // not compressed
+	zip   io.Closer
 }
 
 // Open opens a plain or gzip-compressed file; which one it is shows in its
@@ -88,7 +89,8 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	default:
-		f.left = f.Size + 1
+		f.plain = true
+		f.left = f.Size
 	}
 	f.text = bufio.NewReaderSize(&boundedReader{f: f, r: text}, 256<<10)
 	if bom, _ := f.text.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -194,6 +196,9 @@ type boundedReader struct {
 func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if b.f.left -= int64(n); b.f.left < 0 {
+		if b.f.plain {
+			return 0, fmt.Errorf("%s: grew while it was read; wait until it is complete", b.f.Path)
+		}
 		return 0, fmt.Errorf("%s: %w: more than %d times its %d bytes; check that it is the file you mean",
 			b.f.Path, ErrTooLarge, maxRatio, b.f.Size)
 	}
