@@ -119,7 +119,7 @@ func validateKey(k []byte) error {
 	i := splitKey(k)
 	s := k[i:]
 	tail := shortTail
-	if s != nil && len(s) > 0 && s[len(s)-1] == longMark {
+	if len(s) > 0 && s[len(s)-1] == longMark {
 		tail = longTail
 	}
 	switch {

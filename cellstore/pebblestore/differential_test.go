@@ -209,7 +209,7 @@ func ask(t *rapid.T, tab cellstore.Table, m *model, rows, quals [][]byte, n int)
 				got = append(got, *row.Clone())
 			}
 			if want := m.scan(scan); !equalRows(got, want) {
-				t.Fatalf("Scan %+v\n got %s\nwant %s", scan, print(got), print(want))
+				t.Fatalf("Scan %+v\n got %s\nwant %s", scan, format(got), format(want))
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func compare(t *rapid.T, call string, sel *cellstore.Selection, found bool, err 
 		have = []cellstore.Row{*got}
 	}
 	if found == got.Empty() || !equalRows(have, want) {
-		t.Fatalf("%s of %+v\n got %s\nwant %s", call, sel, print(have), print(want))
+		t.Fatalf("%s of %+v\n got %s\nwant %s", call, sel, format(have), format(want))
 	}
 }
 
@@ -241,7 +241,7 @@ func equalRows(a, b []cellstore.Row) bool {
 	})
 }
 
-func print(rows []cellstore.Row) string {
+func format(rows []cellstore.Row) string {
 	var b bytes.Buffer
 	for _, r := range rows {
 		fmt.Fprintf(&b, "[%x:", r.Key)

@@ -130,7 +130,7 @@ func checkManifest(fsys vfs.FS, dir string) error {
 			_, err = io.Copy(io.Discard, r)
 		}
 		switch {
-		case err == io.EOF:
+		case err == io.EOF: //nolint:errorlint // wrapped, it would be a record cut short
 			return nil
 		case err != nil:
 			return fmt.Errorf("%w: list of files %s: %w (if the process that wrote it crashed, open the store for writing once)",

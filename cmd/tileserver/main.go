@@ -158,8 +158,8 @@ func follow[T any](ctx context.Context, l *dataset.Live[T], log *slog.Logger) in
 			log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
 		}
 	}
-	_ = l.Poll(ctx) // Notify has said why
-	go l.Run(ctx)
+	_ = l.Poll(ctx)                // Notify has said why
+	go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through Notify
 	if l.Status().Serving == nil {
 		return 0
 	}

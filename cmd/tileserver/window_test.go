@@ -52,6 +52,7 @@ type window struct {
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := findChromium(t)
+	//nolint:usetesting // the browser may still write while it dies, and a test folder that cannot be removed fails the test
 	profile, err := os.MkdirTemp("", "quadrille-browser-")
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func drive(addr string, requests [][]byte, answers []answer, first int, done *at
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // nothing is lost with it
 	r := bufio.NewReaderSize(conn, 64<<10)
 	for i := first; !stop.Load(); i++ {
 		n := i % len(requests)

@@ -94,11 +94,12 @@ func BenchmarkBareEcho(b *testing.B) {
 }
 
 func bareEcho(text string) http.Handler {
+	b := []byte(text)
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	h := func(c echo.Context) error {
-		c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(text)))
-		return c.Blob(http.StatusOK, contentTypes[formMVT][0], []byte(text))
+		c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
+		return c.Blob(http.StatusOK, contentTypes[formMVT][0], b)
 	}
 	e.GET("/tiles/:layers/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)

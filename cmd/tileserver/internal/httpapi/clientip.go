@@ -138,7 +138,7 @@ func validHost(h string) bool {
 	if h == "" || len(h) > 255 {
 		return false
 	}
-	name, port := h, ""
+	name := h
 	if h[0] == '[' {
 		end := strings.IndexByte(h, ']')
 		if end < 0 {
@@ -157,15 +157,15 @@ func validHost(h string) bool {
 		return validPort(rest[1:])
 	}
 	if i := strings.IndexByte(h, ':'); i >= 0 {
-		name, port = h[:i], h[i+1:]
-		if !validPort(port) {
+		name = h[:i]
+		if !validPort(h[i+1:]) {
 			return false
 		}
 	}
 	if name == "" {
 		return false
 	}
-	for i := 0; i < len(name); i++ {
+	for i := range len(name) {
 		c := name[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' && c != '_' {
 			return false
@@ -178,7 +178,7 @@ func validPort(p string) bool {
 	if p == "" || len(p) > 5 {
 		return false
 	}
-	for i := 0; i < len(p); i++ {
+	for i := range len(p) {
 		if p[i] < '0' || p[i] > '9' {
 			return false
 		}

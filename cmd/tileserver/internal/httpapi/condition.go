@@ -99,7 +99,7 @@ type hash uint64
 const hashStart hash = 14695981039346656037
 
 func (h hash) bytes(s string) hash {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		h = (h ^ hash(s[i])) * 1099511628211
 	}
 	return (h ^ 0xFF) * 1099511628211 // so that "ab","c" differs from "a","bc"

@@ -14,6 +14,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -63,7 +64,8 @@ type Config struct {
 	// MaxConcurrent is how many requests may run at once; more are answered
 	// 503 with Retry-After. 512.
 	MaxConcurrent int
-	// RequestTimeout bounds the reads of one request. 10 s.
+	// RequestTimeout bounds the reads for a tile, regions, places or a record;
+	// an address is one read, which ends with its request. 10 s.
 	RequestTimeout time.Duration
 
 	// Log receives failures. Nothing is logged when it is nil.
@@ -217,7 +219,7 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 		if p == nil {
 			return
 		}
-		if p == http.ErrAbortHandler {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
 		s.log.Error("handler panicked", "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -131,7 +132,7 @@ func (s *server) sourceMember(p *pinned[Addresses]) []byte {
 func encodeSources(m *dataset.Manifest) []byte {
 	var names []string
 	for _, src := range m.Sources {
-		if src.Name != "" && !contains(names, src.Name) {
+		if src.Name != "" && !slices.Contains(names, src.Name) {
 			names = append(names, src.Name)
 		}
 	}

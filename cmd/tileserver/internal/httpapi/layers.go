@@ -37,7 +37,12 @@ const (
 // resolveLayers returns the set that a list of layers names, from memory when
 // it has been asked for before.
 func (s *server) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	key := layerKey{list: list, boundaries: v.boundaries.id, places: v.places.id & 1}
+	// Of places only their state matters: published, absent or failed.
+	places := v.places.id
+	if places&1 == 1 {
+		places = 1
+	}
+	key := layerKey{list: list, boundaries: v.boundaries.id, places: places}
 	if set := s.layerSets.get(key); set != nil {
 		return set, nil
 	}
@@ -155,7 +160,7 @@ func unknownLayer(b Boundaries) error {
 type layerKey struct {
 	list       string
 	boundaries uint64
-	places     uint64 // whether places are published, which "all" depends on
+	places     uint64 // idMissing, idFailed or 1, which "all" depends on
 }
 
 // layerCache remembers resolved lists. Its zero value is ready.
@@ -166,7 +171,7 @@ type layerCache struct {
 
 // maxLayerSets bounds the cache; starting over when it is full is cheap,
 // for a set is quickly resolved again.
-const maxLayerSets = 4096
+const maxLayerSets = 512
 
 func (c *layerCache) get(k layerKey) *layerSet {
 	c.mu.RLock()

@@ -48,7 +48,7 @@ func (p *params) text(name string, max int) string {
 		p.refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" bytes.")
 		return ""
 	}
-	for i := 0; i < len(v[0]); i++ {
+	for i := range len(v[0]) {
 		if v[0][i] < 0x20 || v[0][i] == 0x7f {
 			p.refuse(name, "Remove the control characters from "+name+".")
 			return ""
@@ -119,7 +119,7 @@ func (p *params) code(name, what string, min, max int, digits bool) string {
 	}
 	v := strings.ToUpper(p.text(name, 64))
 	ok := len(v) >= min && len(v) <= max
-	for i := 0; i < len(v); i++ {
+	for i := range len(v) {
 		ok = ok && (v[i] >= 'A' && v[i] <= 'Z' || digits && v[i] >= '0' && v[i] <= '9')
 	}
 	if !ok {
@@ -152,7 +152,7 @@ func (p *params) list(name string, max int) []string {
 func (p *params) position() (lat, lon float64) {
 	lat = p.number("lat", "degrees", -90, 90)
 	lon = p.number("lon", "degrees", -180, 180)
-	return lat, lon
+	return lat + 0, lon + 0 // -0 is 0
 }
 
 func bound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -163,7 +163,7 @@ func decimal(s string) (float64, bool) {
 	if s == "" {
 		return 0, false
 	}
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
 		default:
@@ -172,6 +172,13 @@ func decimal(s string) (float64, bool) {
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	return v, err == nil
+}
+
+// runsOn reports whether the path goes on behind its last parameter, which the
+// router then makes part of it.
+func runsOn(c echo.Context) bool {
+	values := c.ParamValues()
+	return strings.Contains(values[len(values)-1], "/")
 }
 
 // pathParams returns the path parameters with their percent-encoding removed.

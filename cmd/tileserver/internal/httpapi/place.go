@@ -36,6 +36,10 @@ func (s *server) getNearby(c echo.Context) error {
 	query.Country = q.code("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
 	query.MinPopulation = q.integer("min_population", 0, 1<<53, 0)
 	query.Cursor = q.text("cursor", maxCursor)
+	if query.Cursor == "" && q.has("cursor") {
+		// A client that lost its cursor must not read page one for ever.
+		q.refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
+	}
 	format := q.oneOf("format", "json", "geojson")
 	if q.err != nil {
 		return q.err
@@ -130,6 +134,9 @@ func appendNext(dst []byte, next string) []byte {
 // getPlace answers GET /places/{id}: the record of a GeoNames id.
 func (s *server) getPlace(c echo.Context) error {
 	r := c.Request()
+	if runsOn(c) {
+		return errNoRoute
+	}
 	values, err := pathParams(c)
 	if err != nil {
 		return err

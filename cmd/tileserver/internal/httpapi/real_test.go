@@ -316,6 +316,9 @@ func TestRealPlacesTiles(t *testing.T) {
 // TestHotAllocations: a kept tile is served with next to no allocation of
 // ours.
 func TestHotAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools forget, and forgetting allocates")
+	}
 	w := newWorld(t)
 	w.cfg.ResponseCacheBytes = 1 << 20
 	w.handler = New(w.cfg)

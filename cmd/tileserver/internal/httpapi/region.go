@@ -88,6 +88,9 @@ func appendRegion(dst []byte, r *tiles.Region) []byte {
 // when geometry=true.
 func (s *server) getRegion(c echo.Context) error {
 	r := c.Request()
+	if runsOn(c) {
+		return errNoRoute
+	}
 	values, err := pathParams(c)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
@@ -107,7 +108,6 @@ func (s *server) commonHeaders(h http.Header, a answer, large bool) {
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
-	h["X-Content-Type-Options"] = noSniff
 	h["Cache-Control"] = a.cache
 	switch {
 	case a.byAccept && large:
@@ -152,7 +152,6 @@ func (s *server) sendFinished(c echo.Context, f *finished) error {
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
-	h["X-Content-Type-Options"] = noSniff
 	h["Cache-Control"] = s.cacheControl
 	if f.large {
 		h["Vary"] = varyEncoding
@@ -173,11 +172,31 @@ func (s *server) sendFinished(c echo.Context, f *finished) error {
 	return write(c, f.body)
 }
 
+// A large body is written in pieces, each of which the client must take in
+// time: one that stops reading holds its place among the running requests, and
+// its body, no longer than that.
+const (
+	pieceSize  = 256 << 10
+	stallLimit = 10 * time.Second
+)
+
 // write sends a body unless only the header was asked for. Its error means
 // that the client is gone, which nothing can be done about.
 func write(c echo.Context, body []byte) error {
-	if c.Request().Method != http.MethodHead {
-		_, _ = c.Response().Write(body)
+	if c.Request().Method == http.MethodHead {
+		return nil
 	}
+	res := c.Response()
+	if len(body) > pieceSize {
+		rc := http.NewResponseController(res.Writer)
+		for ; len(body) > pieceSize; body = body[pieceSize:] {
+			// A writer without deadlines is a test's.
+			_ = rc.SetWriteDeadline(time.Now().Add(stallLimit))
+			if _, err := res.Write(body[:pieceSize]); err != nil {
+				return nil //nolint:nilerr // see above
+			}
+		}
+	}
+	_, _ = res.Write(body)
 	return nil
 }

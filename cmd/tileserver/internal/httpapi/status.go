@@ -98,9 +98,9 @@ var kinds = []kind{
 	{err: cellstore.ErrClosed, status: http.StatusServiceUnavailable, typ: "dataset-unavailable", title: "The data set cannot be read right now",
 		detail: "Try again in a moment.", retry: true},
 	{err: tiles.ErrCorrupt, status: http.StatusInternalServerError, typ: "data-corrupt", title: "Stored data is damaged",
-		detail: "Tell the operator: the ingest command's verify finds the damage, and rollback serves the generation before it."},
+		detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it."},
 	{err: cellstore.ErrCorrupt, status: http.StatusInternalServerError, typ: "data-corrupt", title: "Stored data is damaged",
-		detail: "Tell the operator: the ingest command's verify finds the damage, and rollback serves the generation before it."},
+		detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it."},
 }
 
 // internal is every error the table does not know.

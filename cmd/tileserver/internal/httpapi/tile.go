@@ -106,7 +106,7 @@ func whole(s string) (int, bool) {
 		return 0, false
 	}
 	n := 0
-	for i := 0; i < len(digits); i++ {
+	for i := range len(digits) {
 		d := digits[i] - '0'
 		if d > 9 {
 			return 0, false

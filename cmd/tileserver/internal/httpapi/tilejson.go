@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,7 +112,7 @@ func describe(v *view, set *layerSet, base string) (*tileJSON, error) {
 		generations[0] = m.Generation
 		credits = appendCredits(credits, m)
 		for _, t := range b.Types() {
-			if !contains(set.types, t.Name) {
+			if !slices.Contains(set.types, t.Name) {
 				continue
 			}
 			ext.add(t.Bounds[:])
@@ -149,20 +150,11 @@ func appendCredits(credits []string, m *dataset.Manifest) []string {
 		if src.Attribution == "" {
 			continue
 		}
-		if c := html.EscapeString(src.Attribution); !contains(credits, c) {
+		if c := html.EscapeString(src.Attribution); !slices.Contains(credits, c) {
 			credits = append(credits, c)
 		}
 	}
 	return credits
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 // escapeLayers makes a canonical list fit for a URL. Types and ids are
@@ -171,7 +163,7 @@ func contains(list []string, s string) bool {
 func escapeLayers(list string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
-	for i := 0; i < len(list); i++ {
+	for i := range len(list) {
 		switch c := list[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~,:", c) >= 0:
 			b.WriteByte(c)

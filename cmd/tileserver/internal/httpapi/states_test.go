@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// "all" passes over a data set that is not there, but not over one that has
+// failed, even when the list has been resolved while it was not there.
+func TestAllAfterFailure(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	if res := f.get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
+		t.Fatalf("without places: %d", res.StatusCode)
+	}
+	dir := filepath.Join(f.catalog.Dir(), PlacesDataset)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("garbage"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.cfg.Places.Poll(context.Background()); err == nil {
+		t.Fatal("garbage was taken for a pointer")
+	}
+	for _, path := range []string{"/tiles/all/3/4/2.geojson", "/tiles/all/3/5/2.mvt", "/tiles/all.json"} {
+		if res := f.get(path); res.StatusCode < 500 {
+			t.Errorf("%s with failed places: %d", path, res.StatusCode)
+		}
+	}
+}
+
+// What runs on behind the last parameter of a record's path is no such path.
+func TestTrailingSegments(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	for _, path := range []string{"/places/1/2", "/regions/country/fr/x"} {
+		wantProblem(t, f.get(path), 404, "not-found")
+	}
+}
+
+func TestEmptyCursor(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	wantProblem(t, f.get("/places/nearby?lat=1&lon=2&cursor="), 400, "bad-parameter")
+}
