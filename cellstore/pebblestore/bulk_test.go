@@ -116,7 +116,7 @@ func TestBulkVisibility(t *testing.T) {
 		}
 		during = append(during, *row.Clone())
 	}
-	if print(during) != before {
+	if format(during) != before {
 		t.Error("a scan saw a commit under way")
 	}
 	for row, err := range tab.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Families: []string{"a"}}}) {
@@ -131,7 +131,7 @@ func TestBulkVisibility(t *testing.T) {
 	fill(t, tab, 1, "old ")
 	var row cellstore.Row
 	if _, err := tab.Get(ctx, []byte("007"), nil, &row); err != nil || string(row.Cells[0].Value) != "newest 007" {
-		t.Error(err, print([]cellstore.Row{row}))
+		t.Error(err, format([]cellstore.Row{row}))
 	}
 }
 
@@ -324,7 +324,7 @@ func TestConcurrentLoads(t *testing.T) {
 					}
 				}
 				if found, err := tab.Get(ctx, []byte("010"), nil, &row); !found || err != nil || len(row.Cells) != 2 || !bytes.Equal(row.Cells[0].Value, row.Cells[1].Value) {
-					t.Errorf("Get %v %v %s", found, err, print([]cellstore.Row{row}))
+					t.Errorf("Get %v %v %s", found, err, format([]cellstore.Row{row}))
 					return
 				}
 				must(0, tab.NextEach(ctx, []byte("010"), nil, []string{"a", "b"}, each))
@@ -337,7 +337,7 @@ func TestConcurrentLoads(t *testing.T) {
 			fill(t, tab, ts+2, fmt.Sprint(ts+2, "|"))
 			var row cellstore.Row
 			if _, err := tab.Get(ctx, []byte("001"), nil, &row); err != nil || row.Cells[0].Timestamp != ts+2 {
-				t.Errorf("a commit is not seen: %v %s", err, print([]cellstore.Row{row}))
+				t.Errorf("a commit is not seen: %v %s", err, format([]cellstore.Row{row}))
 			}
 		}
 	})

@@ -62,7 +62,7 @@ func all(tab cellstore.Table, s cellstore.Scan) (string, error) {
 		}
 		rows = append(rows, *row.Clone())
 	}
-	return print(rows), nil
+	return format(rows), nil
 }
 
 func wantErr(t testing.TB, what string, got, want error) {
