@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -133,6 +134,58 @@ func TestBulkVisibility(t *testing.T) {
 	if _, err := tab.Get(ctx, []byte("007"), nil, &row); err != nil || string(row.Cells[0].Value) != "newest 007" {
 		t.Error(err, format([]cellstore.Row{row}))
 	}
+}
+
+// A reader that was in use during a commit shows what was committed once it is
+// used again.
+func TestBusyReaderSeesCommit(t *testing.T) {
+	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
+	for range tab.Scan(ctx, cellstore.Scan{}) {
+		fill(t, tab, 2, "new ")
+		break
+	}
+	if n := tab.count.Load(); n != 1 {
+		t.Fatalf("there are %d readers", n)
+	}
+	var row cellstore.Row
+	if _, err := tab.Get(ctx, []byte("007"), nil, &row); err != nil || string(row.Cells[0].Value) != "new 007" {
+		t.Error(err, format([]cellstore.Row{row}))
+	}
+}
+
+// The engine would set the values of all but the first cell of a row apart in
+// blocks of their own, which costs a read of a row a second block.
+func TestValuesStayWithKeys(t *testing.T) {
+	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
+	load := func(ts int64) {
+		b := must(tab.Bulk(ctx))
+		for i := range 20 {
+			for q := range 20 {
+				must(0, b.Add(fmt.Appendf(nil, "%03d", i), cell("a", fmt.Sprintf("%03d", q), ts, strings.Repeat("v", 100))))
+			}
+		}
+		must(0, b.Commit(ctx))
+	}
+	check := func(when string) {
+		t.Helper()
+		n := 0
+		for _, level := range must(tab.db.SSTables(pebble.WithProperties())) {
+			for _, f := range level {
+				n++
+				if f.Properties.NumValuesInValueBlocks > 0 {
+					t.Errorf("%s %d values are set apart", when, f.Properties.NumValuesInValueBlocks)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s there are no files", when)
+		}
+	}
+	load(1)
+	load(2)
+	check("after loads")
+	must(0, tab.db.Compact(ctx, tab.fams[0].lower, tab.fams[0].upper, false))
+	check("after compaction")
 }
 
 // files lists all below a directory of a MemFS.

@@ -37,6 +37,9 @@ func TestAgainstModel(t *testing.T) {
 		if rapid.Bool().Draw(t, "long qualifier") {
 			quals = append(quals, bytes.Repeat([]byte("q"), 250))
 		}
+		if rapid.IntRange(0, 3).Draw(t, "tall") == 0 { // many versions of few columns
+			rows, quals = rows[:1], quals[:min(2, len(quals))]
+		}
 		for range rapid.IntRange(1, 3).Draw(t, "loads") {
 			load(t, tab, m, rows, quals)
 			ask(t, tab, m, rows, quals, 4)
@@ -65,7 +68,7 @@ func someSchema(t *rapid.T) cellstore.Schema {
 	for _, name := range []string{"b", "a", "a.b", "Z"}[:rapid.IntRange(1, 4).Draw(t, "families")] {
 		f := cellstore.Family{
 			Name:        name,
-			MaxVersions: rapid.SampledFrom([]int{1, 1, 2, 3, cellstore.Unlimited}).Draw(t, "max versions"),
+			MaxVersions: rapid.SampledFrom([]int{1, 1, 2, 3, 9, cellstore.Unlimited}).Draw(t, "max versions"),
 			Bloom:       rapid.SampledFrom([]cellstore.Bloom{cellstore.BloomRow, cellstore.BloomNone, cellstore.BloomRowCol}).Draw(t, "bloom"),
 			Compression: rapid.SampledFrom([]cellstore.Compression{cellstore.CompressionSnappy, cellstore.CompressionNone, cellstore.CompressionZstd}).Draw(t, "compression"),
 			BlockSize:   1 << 10,

@@ -11,17 +11,24 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// loadCmd sends requests over connections that stay open, each the next as
-// soon as the last is answered. It knows just enough of HTTP to cost little:
-// the server has to be the bottleneck.
+// loadCmd sends requests to two servers by turns, over connections that stay
+// open, each the next request as soon as the last is answered. It knows just
+// enough of HTTP to cost little: the server has to be the bottleneck.
 type loadCmd struct {
-	URL         string        `required:""`
+	URL         []string      `required:"" help:"The two servers."`
+	PID         []int         `required:"" help:"Their processes."`
+	Rounds      int           `required:""`
 	Duration    time.Duration `required:""`
 	Connections int           `required:""`
+}
+
+// measured is what the runs against one server found out, run by run.
+type measured struct {
+	Rates []float64 // requests per second
+	CPU   []float64 // microseconds of the server's processor time per request
 }
 
 func (l *loadCmd) Run() error {
@@ -29,23 +36,61 @@ func (l *loadCmd) Run() error {
 	if err := json.NewDecoder(os.Stdin).Decode(&answers); err != nil {
 		return err
 	}
-	rate, total, err := l.measure(answers)
+	if len(l.URL) != 2 || len(l.PID) != 2 {
+		return errors.New("two servers are compared")
+	}
+	got, err := l.measure(answers)
 	if err != nil {
 		return err
 	}
-	fmt.Println(rate, total)
-	return nil
+	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
-// measure returns requests per second, after a warm-up of a fifth of the
-// duration, and the number of all requests.
-func (l *loadCmd) measure(answers []answer) (rate float64, total int64, err error) {
+// measure makes the rounds, and one before them that does not count.
+func (l *loadCmd) measure(answers []answer) (got [2]measured, err error) {
 	if len(answers) == 0 {
-		return 0, 0, errors.New("no requests")
+		return got, errors.New("no requests")
 	}
-	addr := strings.TrimPrefix(l.URL, "http://")
-	requests := make([][]byte, len(answers))
-	for i, a := range answers {
+	var clients [2]*client
+	for i, url := range l.URL {
+		if clients[i], err = newClient(url, answers, l.Connections); err != nil {
+			return got, err
+		}
+		defer clients[i].close()
+	}
+	for round := range l.Rounds + 1 {
+		for i := range clients {
+			which := (i + round) % 2 // neither always goes first
+			before := cpuTime(l.PID[which])
+			n, took, err := clients[which].run(l.Duration)
+			if err != nil {
+				return got, err
+			}
+			used := cpuTime(l.PID[which]) - before
+			if round == 0 {
+				continue
+			}
+			m := &got[which]
+			m.Rates = append(m.Rates, float64(n)/took.Seconds())
+			m.CPU = append(m.CPU, float64(used.Nanoseconds())/1e3/float64(n))
+		}
+	}
+	return got, nil
+}
+
+// client has the connections to one server.
+type client struct {
+	answers  []answer
+	requests [][]byte
+	conns    []net.Conn
+	readers  []*bufio.Reader
+	next     []int // request of each connection
+}
+
+func newClient(url string, answers []answer, connections int) (*client, error) {
+	addr := strings.TrimPrefix(url, "http://")
+	c := &client{answers: answers}
+	for _, a := range answers {
 		headers := ""
 		if a.Gzip {
 			headers = "Accept-Encoding: gzip\r\n"
@@ -53,47 +98,65 @@ func (l *loadCmd) measure(answers []answer) (rate float64, total int64, err erro
 		if a.Forwarded != "" {
 			headers += "X-Forwarded-For: " + a.Forwarded + "\r\n"
 		}
-		requests[i] = fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", a.Path, addr, headers)
+		c.requests = append(c.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", a.Path, addr, headers))
 	}
-	var done atomic.Int64
-	var stop atomic.Bool
-	errs := make([]error, l.Connections)
-	var wg sync.WaitGroup
-	for i := range l.Connections {
-		wg.Go(func() { errs[i] = drive(addr, requests, answers, i, &done, &stop) })
+	for i := range connections {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		c.conns = append(c.conns, conn)
+		c.readers = append(c.readers, bufio.NewReaderSize(conn, 64<<10))
+		c.next = append(c.next, i*len(answers)/connections)
 	}
-	time.Sleep(l.Duration / 5)
-	begin, from := time.Now(), done.Load()
-	time.Sleep(l.Duration)
-	n, took := done.Load()-from, time.Since(begin)
-	stop.Store(true)
-	wg.Wait()
-	return float64(n) / took.Seconds(), done.Load(), errors.Join(errs...)
+	return c, nil
 }
 
-// drive keeps one connection busy until stop.
-func drive(addr string, requests [][]byte, answers []answer, first int, done *atomic.Int64, stop *atomic.Bool) error {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return err
+func (c *client) close() {
+	for _, conn := range c.conns {
+		_ = conn.Close() // nothing is lost with it
 	}
-	defer func() { _ = conn.Close() }() // nothing is lost with it
-	r := bufio.NewReaderSize(conn, 64<<10)
-	for i := first; !stop.Load(); i++ {
-		n := i % len(requests)
-		if _, err := conn.Write(requests[n]); err != nil {
-			return err
+}
+
+// run keeps all connections busy for a while and returns how many requests
+// were answered in what time.
+func (c *client) run(d time.Duration) (int, time.Duration, error) {
+	counts := make([]int, len(c.conns))
+	errs := make([]error, len(c.conns))
+	begin := time.Now()
+	end := begin.Add(d)
+	var wg sync.WaitGroup
+	for i := range c.conns {
+		wg.Go(func() { counts[i], errs[i] = c.drive(i, end) })
+	}
+	wg.Wait()
+	took := time.Since(begin)
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total, took, errors.Join(errs...)
+}
+
+// drive keeps one connection busy, for one request at least.
+func (c *client) drive(i int, end time.Time) (done int, err error) {
+	for done == 0 || time.Now().Before(end) {
+		n := c.next[i] % len(c.requests)
+		c.next[i]++
+		if _, err := c.conns[i].Write(c.requests[n]); err != nil {
+			return done, err
 		}
-		size, err := readAnswer(r)
+		size, err := readAnswer(c.readers[i])
 		if err != nil {
-			return fmt.Errorf("%s: %w", answers[n].Path, err)
+			return done, fmt.Errorf("%s: %w", c.answers[n].Path, err)
 		}
-		if size != len(answers[n].Body) {
-			return fmt.Errorf("%s: %d bytes, want %d", answers[n].Path, size, len(answers[n].Body))
+		if size != len(c.answers[n].Body) {
+			return done, fmt.Errorf("%s: %d bytes, want %d", c.answers[n].Path, size, len(c.answers[n].Body))
 		}
-		done.Add(1)
+		done++
 	}
-	return nil
+	return done, nil
 }
 
 var contentLength = []byte("Content-Length: ")

@@ -9,7 +9,7 @@
 // Markdown table, or JSON.
 //
 //	go run ./cmd/internal/httpbench
-//	go run ./cmd/internal/httpbench --data ./data --rounds 15 --duration 3s
+//	go run ./cmd/internal/httpbench --data ./data --rounds 15 --duration 2s
 package main
 
 import (
@@ -51,8 +51,8 @@ const budget = 0.85
 type runCmd struct {
 	Data        string        `placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`
-	Rounds      int           `default:"9" help:"Pairs of runs."`
-	Duration    time.Duration `default:"1s" help:"Length of a run."`
+	Rounds      int           `default:"41" help:"Pairs of runs; at least 7."`
+	Duration    time.Duration `default:"100ms" help:"Length of a run. Many short ones by turns meet the same disturbances."`
 	Connections int           `default:"8" help:"Connections that are kept open and busy."`
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
@@ -73,8 +73,8 @@ type result struct {
 }
 
 func (r *runCmd) Run(ctx context.Context) (err error) {
-	if r.Rounds < 1 || r.Duration <= 0 || r.Connections < 1 {
-		return errors.New("--rounds, --duration and --connections must be positive")
+	if r.Rounds < 7 || r.Duration <= 0 || r.Connections < 1 {
+		return errors.New("--rounds must be at least 7, --duration and --connections positive")
 	}
 	tmp, err := os.MkdirTemp("", "httpbench")
 	if err != nil {
@@ -152,61 +152,45 @@ func (r *runCmd) table(w io.Writer, results []result) error {
 	return err
 }
 
-// compare alternates runs against the two servers.
+// compare has the load generator alternate between the two servers.
 func (r *runCmd) compare(ctx context.Context, self string, servers [2]*running, s scenario) (result, error) {
 	requests, err := json.Marshal(s.Answers)
 	if err != nil {
 		return result{}, err
 	}
-	var rates, cpu [2][]float64
-	for round := range r.Rounds {
-		for i := range servers {
-			which := (i + round) % 2 // neither always goes first
-			got, err := r.load(ctx, self, servers[which], requests)
-			if err != nil {
-				return result{}, err
-			}
-			rates[which] = append(rates[which], got.rate)
-			cpu[which] = append(cpu[which], got.cpu)
-		}
+	args := []string{"load", "--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}
+	for _, server := range servers {
+		args = append(args, "--url", server.url, "--pid", fmt.Sprint(server.cmd.Process.Pid))
+	}
+	cmd := pinned(ctx, 1, self, args...)
+	cmd.Stdin = bytes.NewReader(requests)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return result{}, fmt.Errorf("load generator: %w", err)
+	}
+	var got [2]measured
+	if err := json.Unmarshal(out, &got); err != nil {
+		return result{}, err
 	}
 	size := 0
 	for _, a := range s.Answers {
 		size += len(a.Body)
 	}
 	res := result{
-		Name: s.Name, Ours: median(rates[0]), Bare: median(rates[1]), OursCPU: median(cpu[0]), BareCPU: median(cpu[1]),
+		Name: s.Name, Ours: median(got[0].Rates), Bare: median(got[1].Rates), OursCPU: median(got[0].CPU), BareCPU: median(got[1].CPU),
 		Budget: budget, Bytes: size / len(s.Answers), Rounds: r.Rounds,
 	}
-	res.Ratio = res.Ours / res.Bare
+	if res.Bare > 0 {
+		res.Ratio = res.Ours / res.Bare
+	}
 	return res, nil
 }
 
-// measured is what one run found out.
-type measured struct {
-	rate float64 // requests per second
-	cpu  float64 // microseconds of the server's processor time per request
-}
-
-// load runs the load generator once.
-func (r *runCmd) load(ctx context.Context, self string, server *running, requests []byte) (m measured, err error) {
-	cmd := pinned(ctx, 1, self, "load", "--url", server.url, "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections))
-	cmd.Stdin = bytes.NewReader(requests)
-	cmd.Stderr = os.Stderr
-	before := server.cpuTime()
-	out, err := cmd.Output()
-	used := server.cpuTime() - before
-	if err != nil {
-		return m, fmt.Errorf("load generator: %w", err)
-	}
-	var total int64 // the warm-up included
-	if _, err = fmt.Sscan(string(out), &m.rate, &total); err == nil && total > 0 {
-		m.cpu = float64(used.Nanoseconds()) / 1e3 / float64(total)
-	}
-	return m, err
-}
-
 func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
 	v = slices.Clone(v)
 	slices.Sort(v)
 	n := len(v)

@@ -62,11 +62,11 @@ func (r *running) stop() {
 	_ = r.cmd.Wait()
 }
 
-// cpuTime is the processor time the process has used so far, 0 where the
-// system has no /proc to tell. taskset becomes the program it starts, so the
-// process is the server itself.
-func (r *running) cpuTime() time.Duration {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", r.cmd.Process.Pid))
+// cpuTime is the processor time a process has used so far, 0 where the system
+// has no /proc to tell. taskset becomes the program it starts, so the process
+// started is the server itself.
+func cpuTime(pid int) time.Duration {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
 		return 0
 	}
