@@ -73,7 +73,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 		b.generation = max(b.generation, slices.Max(left))
 	}
 	if b.generation++; b.generation > maxGeneration {
-		return nil, fmt.Errorf("data set %s has no number left after %d: move it away and start anew", dataset, maxGeneration)
+		return nil, fmt.Errorf("data set %s has no number left after %d: move it away and start anew", dataset, uint64(maxGeneration))
 	}
 	b.dir = c.generationDir(dataset, b.generation)
 	if err := os.MkdirAll(filepath.Join(b.dir, storeDir), 0o755); err != nil {

@@ -255,3 +255,51 @@ func format(rows []cellstore.Row) string {
 	}
 	return b.String()
 }
+
+// TestEveryTimeRange reads a column of twenty versions in every time range:
+// a range never brings back what MaxVersions or TTL hides.
+func TestEveryTimeRange(t *testing.T) {
+	s := must(Open("store", &Options{FS: vfs.NewMem(), Clock: func() int64 { return 1010 }}))
+	defer s.Close()
+	for i, f := range []cellstore.Family{
+		{MaxVersions: 1}, {MaxVersions: 9}, {MaxVersions: cellstore.Unlimited},
+		{MaxVersions: 9, TTL: time.Second}, {MaxVersions: cellstore.Unlimited, TTL: time.Second},
+		{MaxVersions: cellstore.Unlimited, TTL: time.Second, MinVersions: 14},
+	} {
+		f.Name = "f"
+		m := &model{schema: must(cellstore.Schema{Table: fmt.Sprint("t", i), Families: []cellstore.Family{f}}.Normalize()), now: 1010}
+		must(0, s.CreateTable(ctx, m.schema))
+		tab := must(s.Table(ctx, m.schema.Table))
+		load := must(tab.Bulk(ctx))
+		var cells []modelCell
+		for _, q := range []string{"p", "q", "r"} {
+			for ts := int64(20); ts > 0; ts-- {
+				cells = append(cells, modelCell{[]byte("row"), cell("f", q, ts, fmt.Sprint(ts))})
+				must(0, load.Add([]byte("row"), cells[len(cells)-1].Cell))
+			}
+		}
+		must(0, load.Commit(ctx))
+		m.load(cells)
+		var row cellstore.Row
+		for min := range int64(23) {
+			for max := min; max < 23; max++ {
+				for _, versions := range []int{1, 8, cellstore.Unlimited} {
+					sel := cellstore.Selection{Time: cellstore.Between(min, max), Versions: versions}
+					want := format(m.rows(&sel))
+					if got := must(all(tab, cellstore.Scan{Selection: sel})); got != want {
+						t.Fatalf("%+v: Scan [%d,%d) %d versions:\n got %s\nwant %s", f, min, max, versions, got, want)
+					}
+					sel.Columns = []cellstore.Column{{Family: "f", Qualifier: []byte("q")}}
+					want = format(m.rows(&sel))
+					got := ""
+					if must(tab.Get(ctx, []byte("row"), &sel, &row)) {
+						got = format([]cellstore.Row{row})
+					}
+					if got != want {
+						t.Fatalf("%+v: Get of f:q [%d,%d) %d versions:\n got %s\nwant %s", f, min, max, versions, got, want)
+					}
+				}
+			}
+		}
+	}
+}
