@@ -371,7 +371,7 @@ func BenchmarkScanCells(b *testing.B) {
 // BenchmarkBulk loads four families against writing the same cells with four
 // sorted table writers and ingesting the files.
 func BenchmarkBulk(b *testing.B) {
-	const rows = 20_000
+	const rows = 100_000
 	r := rand.New(rand.NewPCG(1, 2))
 	values := make([][]byte, 1000)
 	for i := range values {
