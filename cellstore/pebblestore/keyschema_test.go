@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -137,6 +138,9 @@ func TestKeyColumns(t *testing.T) {
 			t.Fatalf("last key %x, want %x", last.UserKey, sorted[len(sorted)-1])
 		}
 		data = aligned(data)
+		// The seeker's space holds pointers the collector does not see: in the
+		// engine the cached block keeps what they point at, here this does.
+		defer runtime.KeepAlive(data)
 		var dec colblk.DataBlockDecoder
 		dec.Init(schema, data)
 		var meta struct {
