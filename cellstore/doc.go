@@ -18,8 +18,24 @@
 // # Families are physical partitions
 //
 // A read names the families it wants, and a driver must not touch the others.
-// [Table.NextEach] goes one step further: the next row of each family on its
+// [Reader.NextEach] goes one step further: the next row of each family on its
 // own, in one call.
+//
+// # Versions
+//
+// A column is a map from timestamp to value. A put inserts or replaces an
+// entry, and only the MaxVersions largest timestamps stay; a delete removes
+// entries; entries older than TTL go, but for the MinVersions newest. What is
+// gone never comes back but by a new put, and a delete never hides a put that
+// follows it, whenever the store gets round to its cleaning up.
+//
+// # Writing
+//
+// [Mutation] is the unit of atomicity: puts and deletes on one row, over any
+// of its families. [Table.CheckAndMutate], [Table.Increment] and
+// [Table.Append] read and write a row as one step. There are no transactions
+// over rows: order writes so that a crash leaves only waste. [Durability] says
+// what a crash may take.
 //
 // # Bytes
 //
@@ -32,12 +48,15 @@
 // # Concurrency
 //
 // A [Store] and its [Table]s may be used by any number of goroutines. A Row,
-// an iterator and a [BulkLoader] belong to one goroutine at a time. Close
-// waits for running calls; everything after it answers [ErrClosed].
+// an iterator and a [BulkLoader] belong to one goroutine at a time; a
+// [Snapshot] is shared like a Table. Close waits for running calls; everything
+// after it answers [ErrClosed]. [ParallelScan] reads a table with many
+// goroutines.
 //
 // # Drivers
 //
 // pebblestore is the embedded driver. Rules that a backend may lack are
 // declared by [Capabilities], never imitated; a call that needs an absent one
-// answers errors.ErrUnsupported.
+// answers errors.ErrUnsupported. [Validator] is what all drivers check inputs
+// with, and package storetest what they are proved by.
 package cellstore

@@ -67,7 +67,8 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
 // BatchError lists the mutations of an Apply that failed, by their index; the
-// others have been applied.
+// others have been applied. Nothing of a mutation listed has been, unless its
+// error is ErrUnknownOutcome.
 type BatchError struct{ Errs map[int]error }
 
 func (e *BatchError) Error() string {
@@ -87,4 +88,8 @@ func (e *BatchError) Unwrap() []error {
 		errs = append(errs, err)
 	}
 	return errs
+}
+
+func unsupported(what string) error {
+	return fmt.Errorf("%w: this backend does not take %s, see Store.Capabilities", errors.ErrUnsupported, what)
 }

@@ -10,27 +10,43 @@ import (
 type Store interface {
 	// CreateTable declares a table. ErrTableExists, ErrBadSchema.
 	CreateTable(ctx context.Context, schema Schema) error
+	// AlterTable replaces the declaration of a table, also under Tables that
+	// are open. Families not named any more are dropped with their data, new
+	// ones begin empty, and a family that was dropped and is added again does
+	// too. Tighter MaxVersions, MinVersions and TTL hide cells at once;
+	// looser ones may or may not bring back what was hidden.
+	// ErrTableNotFound, ErrBadSchema.
+	AlterTable(ctx context.Context, schema Schema) error
+	// DropTable removes a table and its data. Calls on Tables that are open
+	// then answer ErrTableNotFound. ErrTableNotFound.
+	DropTable(ctx context.Context, name string) error
 	// Tables lists the tables by name, sorted.
 	Tables(ctx context.Context) ([]string, error)
 	// Table opens a table. ErrTableNotFound.
 	Table(ctx context.Context, name string) (Table, error)
+	// Compact removes from the disk what is hidden: deleted, trimmed and
+	// expired cells and dropped families. It changes no answer and may run
+	// beside any other call. ErrTableNotFound.
+	Compact(ctx context.Context, table string) error
+	// Checkpoint copies the store as it stands, all tables at one moment
+	// each, into a directory that does not exist yet. The copy opens on its
+	// own. Capability Checkpoint.
+	Checkpoint(ctx context.Context, dir string) error
 	// Capabilities and Limits say what this backend can do.
 	Capabilities() Capabilities
 	Limits() Limits
-	// Close waits for running calls and releases the store. A second Close
-	// does nothing.
+	// Close waits for running calls and releases the store; snapshots and
+	// iterators still open answer ErrClosed from then on. A second Close does
+	// nothing.
 	Close() error
 }
 
-// Table reads and loads one table.
+// Reader reads one table: as it is now, or as a Snapshot has it.
 //
 // Reads fill a Row the caller owns and report whether anything was found;
 // "not found" is never an error. A nil Selection means the newest version of
 // every column of every family.
-type Table interface {
-	// Schema returns the options in force, hints included.
-	Schema() Schema
-
+type Reader interface {
 	// Get reads the row with exactly this key.
 	Get(ctx context.Context, key []byte, sel *Selection, row *Row) (bool, error)
 	// Next reads the first row with from ≤ key < to that has a selected
@@ -44,13 +60,67 @@ type Table interface {
 	// of the same index; a family without one leaves its Row empty. It costs
 	// one seek per family, and one round of requests on a remote store.
 	NextEach(ctx context.Context, from, to []byte, families []string, rows []Row) error
+	// MultiGet reads many rows, yielded in the order asked; a key asked twice
+	// is yielded twice. A row without a selected visible cell is yielded with
+	// its Key and no cells. The Row yielded is reused for the next. Keys are
+	// checked before the first row is read.
+	MultiGet(ctx context.Context, keys [][]byte, sel *Selection) iter.Seq2[*Row, error]
 	// Scan yields rows in key order, or the reverse. The Row yielded is
 	// reused for the next. Leaving the loop early releases everything; after
 	// an error nothing more is yielded.
 	Scan(ctx context.Context, scan Scan) iter.Seq2[*Row, error]
+}
 
-	// Bulk begins a load of cells in sorted order.
+// Table reads, writes and loads one table. Reads see every write that
+// returned before they began. Inputs are checked before anything is written.
+//
+// Puts and deletes with timestamps of their own may be repeated after a
+// failure. An Increment or Append may not: when its outcome was lost on the
+// way the error is ErrUnknownOutcome.
+type Table interface {
+	// Schema returns the options in force, hints included.
+	Schema() Schema
+
+	Reader
+
+	// Apply commits mutations: each atomically, those of one row in the order
+	// given, and nothing across rows unless the backend has AtomicBatch. When
+	// mutations fail the error is a *BatchError with the index of each, also
+	// for a single one; the others have been applied. Any other error means
+	// that nothing was applied.
+	Apply(ctx context.Context, mutations ...Mutation) error
+	// CheckAndMutate applies the mutation if the condition holds for a column
+	// of its row, as one atomic step, and reports whether it did.
+	CheckAndMutate(ctx context.Context, check Check, m Mutation) (bool, error)
+	// Increment adds to counters of one row as one atomic step and appends
+	// their new values to values, in the order of the deltas. Each is written
+	// at the clock or at its newest version's timestamp, whichever is later.
+	// When a value present is no counter nothing is changed: ErrNotCounter.
+	Increment(ctx context.Context, inc Increment, values []int64) ([]int64, error)
+	// Append joins value to the end of a column's newest version, or of
+	// nothing, as one atomic step and returns the whole, which the caller
+	// owns. Its timestamp is chosen as for Increment.
+	Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d Durability) ([]byte, error)
+
+	// Bulk begins a load of cells in sorted order. Capability Bulk.
 	Bulk(ctx context.Context) (BulkLoader, error)
+	// Snapshot fixes a view of the table. Capability Snapshot.
+	Snapshot(ctx context.Context) (Snapshot, error)
+	// Splits divides the table into 1 to n contiguous ranges of similar
+	// physical size. In key order they cover it from end to end: the first
+	// has no From, the last no To, and each begins where the one before
+	// stops. An n below 1 is ErrBadRange.
+	Splits(ctx context.Context, n int) ([]Range, error)
+}
+
+// Snapshot reads a table as it was at one moment, which is also the moment
+// that ages are reckoned from, until it is closed. Any number of goroutines
+// may read it. After Close it answers ErrClosed; a second Close does nothing.
+// An open Snapshot keeps the disk space of what it shows. It does not outlive
+// a change of its table's declaration: what it answers then is undefined.
+type Snapshot interface {
+	Reader
+	Close() error
 }
 
 // Selection chooses the families, columns and versions a read returns. An
@@ -61,7 +131,7 @@ type Selection struct {
 	Columns  []Column
 	Filter   ColumnFilter // applies to the columns of Families, or of all
 	Time     TimeRange
-	Versions int // newest versions per column; 0 means 1
+	Versions int // newest versions per column; 0 means 1, Unlimited all that are kept
 }
 
 // Column names one column.
@@ -97,8 +167,12 @@ type TimeRange struct {
 func Between(min, max int64) TimeRange { return TimeRange{min: min, max: max, set: true} }
 
 // AsOf is the range of everything up to and including timestamp t; with
-// Versions 1 it reads each column as it stood at t.
-func AsOf(t int64) TimeRange { return TimeRange{max: t + 1, set: true} }
+// Versions 1 it reads each column as it stood at t. Families read this way
+// need a MaxVersions that reaches back far enough.
+func AsOf(t int64) TimeRange {
+	// Bounded so that neither end of int64 turns the range around.
+	return TimeRange{max: max(min(t, MaxTimestamp), -1) + 1, set: true}
+}
 
 // Bounds returns the range, and whether there is one.
 func (r TimeRange) Bounds() (min, max int64, ok bool) { return r.min, r.max, r.set }
@@ -147,17 +221,18 @@ type Capabilities struct {
 	SnapshotScan   bool // a scan shows exactly the state at open
 	MixedMutation  bool // one row mutation holds puts and deletes
 	CellTimestamps bool // one row mutation holds several timestamps
-	AtomicBatch    bool // a batch over several rows can be atomic
+	AtomicBatch    bool // an Apply whose mutations are all valid is atomic
 	Bulk           bool
 	Snapshot       bool
 	Checkpoint     bool
 	LegacyDeletes  bool // deletes mask later puts until compaction
 }
 
-// Limits are sizes in bytes, but for Operations.
+// Limits are sizes in bytes, but for Operations. CellKey bounds the sum of
+// row, family, qualifier and 12 bytes.
 type Limits struct {
 	Row, Qualifier, CellKey, Value int
-	Operations                     int // per row mutation
+	Operations                     int // per row mutation or increment
 }
 
 // DefaultLimits are the limits of the contract; a backend may be tighter.

@@ -90,7 +90,7 @@ func openBench(b *testing.B, n int) *benchTable {
 	for _, err := range t.Scan(ctx, cellstore.Scan{}) { // warms the cache
 		must(0, err)
 	}
-	f := t.fams[0]
+	f := t.lay.Load().fams[0]
 	it := must(t.db.NewIter(&pebble.IterOptions{LowerBound: f.lower, UpperBound: f.upper, UseL6Filters: true}))
 	benchTables[n] = &benchTable{t, it}
 	return benchTables[n]
@@ -207,7 +207,7 @@ func BenchmarkGet(b *testing.B) {
 				benchSink += len(row.Cells[0].Value)
 			}
 		}
-		f := t.table.fams[0].byte
+		f := t.table.lay.Load().fams[0].byte
 		b.Run("column", func(b *testing.B) {
 			paired(b, 16, get(column), func(i int) {
 				key = rawPrefix(key[:0], f, benchKey, other(i))
@@ -262,7 +262,7 @@ func BenchmarkNext(b *testing.B) {
 			}
 			benchSink += len(row.Cells[0].Value)
 		}, func(i int) {
-			key = rawPrefix(key[:0], t.table.fams[0].byte, gapKey, other(i))
+			key = rawPrefix(key[:0], t.table.lay.Load().fams[0].byte, gapKey, other(i))
 			t.it.SeekGE(key)
 			buf = t.rawRow(buf)
 		})
@@ -275,7 +275,7 @@ func BenchmarkNextEach(b *testing.B) {
 		ctx := context.Background()
 		rows := make([]cellstore.Row, len(benchFamilies))
 		var its []*pebble.Iterator
-		for _, f := range t.table.fams {
+		for _, f := range t.table.lay.Load().fams {
 			it := must(t.table.db.NewIter(&pebble.IterOptions{LowerBound: f.lower, UpperBound: f.upper, UseL6Filters: true}))
 			defer it.Close()
 			its = append(its, it)
@@ -289,7 +289,7 @@ func BenchmarkNextEach(b *testing.B) {
 			benchSink += len(rows[3].Cells[0].Value)
 		}, func(i int) {
 			for j, it := range its {
-				key = rawPrefix(key[:0], t.table.fams[j].byte, gapKey, other(i))
+				key = rawPrefix(key[:0], t.table.lay.Load().fams[j].byte, gapKey, other(i))
 				it.SeekGE(key)
 				buf = (&benchTable{it: it}).rawRow(buf)
 			}
@@ -318,7 +318,7 @@ func BenchmarkScan(b *testing.B) {
 				b.Fatal(got)
 			}
 		}, func(i int) {
-			from := rawPrefix(nil, t.table.fams[0].byte, benchKey, (i*rows+n/2/rows*rows)%n) // elsewhere, see order
+			from := rawPrefix(nil, t.table.lay.Load().fams[0].byte, benchKey, (i*rows+n/2/rows*rows)%n) // elsewhere, see order
 			t.it.SeekGE(from)
 			for range rows {
 				buf = append(buf[:0], t.it.Key()...)
@@ -349,7 +349,7 @@ func BenchmarkScanCells(b *testing.B) {
 				}
 			}
 			must(0, load.Commit(ctx))
-			it := must(t.db.NewIter(&pebble.IterOptions{LowerBound: t.fams[0].lower, UpperBound: t.fams[0].upper}))
+			it := must(t.db.NewIter(&pebble.IterOptions{LowerBound: t.lay.Load().fams[0].lower, UpperBound: t.lay.Load().fams[0].upper}))
 			defer it.Close()
 			var buf []byte
 			paired(b, 1, func(int) {
@@ -407,7 +407,7 @@ func BenchmarkBulk(b *testing.B) {
 		}
 		for i := range rows {
 			for j := range benchFamilies {
-				key = rawPrefix(key[:0], t.fams[j].byte, benchKey, i)
+				key = rawPrefix(key[:0], t.lay.Load().fams[j].byte, benchKey, i)
 				key = appendSuffix(key, nil, invert(1700000000000))
 				must(0, writers[j].Set(key, values[(i+j)%len(values)]))
 			}

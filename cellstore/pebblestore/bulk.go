@@ -20,13 +20,16 @@ import (
 // which the database takes over, all in one step, at Commit.
 type bulk struct {
 	t   *table
+	lay *layout // of when it began
 	dir string
 
 	mu      sync.Mutex // against the closing of the store
 	over    error      // why nothing more can be added; nil while it can
 	done    bool       // committed or aborted: nothing is left
-	streams []*stream  // by index of table.fams
-	paths   []string   // of finished files
+	streams []*stream  // by index of layout.fams
+	paths   []string   // of files begun
+	loaded  []bool     // by index of layout.fams: has a file
+	cells   int64      // added
 	key     []byte
 
 	// The cell added last, to tell disorder.
@@ -51,7 +54,7 @@ var loadID atomic.Uint64
 func (t *table) Bulk(ctx context.Context) (cellstore.BulkLoader, error) {
 	b, err := t.bulk(ctx)
 	if err != nil {
-		return nil, fail("Bulk", t.schema.Table, nil, err)
+		return nil, fail("Bulk", t.name, nil, err)
 	}
 	return b, nil
 }
@@ -63,16 +66,18 @@ func (t *table) bulk(ctx context.Context) (*bulk, error) {
 	if t.store.opts.ReadOnly {
 		return nil, cellstore.ErrReadOnly
 	}
-	fsys := t.store.fs
+	fsys, lay := t.store.fs, t.lay.Load()
 	b := &bulk{
 		t:       t,
 		dir:     fsys.PathJoin(t.dir, "bulk", fmt.Sprintf("%d", loadID.Add(1))),
-		streams: make([]*stream, len(t.fams)),
+		streams: make([]*stream, len(lay.fams)),
+		loaded:  make([]bool, len(lay.fams)),
+		lay:     lay,
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return nil, cellstore.ErrClosed
+	if t.over != nil {
+		return nil, t.over
 	}
 	if err := fsys.MkdirAll(b.dir, 0o755); err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func (b *bulk) Add(key []byte, c cellstore.Cell) error {
 	err := b.add(key, &c)
 	b.mu.Unlock()
 	if err != nil {
-		return fail("Add", b.t.schema.Table, key, err)
+		return fail("Add", b.t.name, key, err)
 	}
 	return nil
 }
@@ -96,16 +101,13 @@ func (b *bulk) add(key []byte, c *cellstore.Cell) error {
 	if b.over != nil {
 		return b.over
 	}
-	if err := checkRow(key); err != nil {
-		return err
-	}
-	if err := checkCell(key, c); err != nil {
+	if err := b.lay.Cell(key, c); err != nil {
 		return err
 	}
 	f := b.last.family
-	if b.last.row == nil || b.t.fams[f].name != c.Family {
+	if b.last.row == nil || b.lay.fams[f].name != c.Family {
 		var err error
-		if f, err = b.t.family(c.Family); err != nil {
+		if f, err = b.lay.family(c.Family); err != nil {
 			return err
 		}
 	}
@@ -121,23 +123,6 @@ func (b *bulk) add(key []byte, c *cellstore.Cell) error {
 	b.last.row = append(b.last.row[:0], key...)
 	b.last.qualifier = append(b.last.qualifier[:0], c.Qualifier...)
 	b.last.family, b.last.timestamp = f, c.Timestamp
-	return nil
-}
-
-func checkCell(key []byte, c *cellstore.Cell) error {
-	limits := &cellstore.DefaultLimits
-	if err := checkSize("qualifier", len(c.Qualifier), limits.Qualifier); err != nil {
-		return err
-	}
-	if err := checkSize("cell key", keyLen(len(key), len(c.Qualifier)), limits.CellKey); err != nil {
-		return err
-	}
-	if err := checkSize("value", len(c.Value), limits.Value); err != nil {
-		return err
-	}
-	if c.Timestamp < 0 || c.Timestamp > cellstore.MaxTimestamp {
-		return fmt.Errorf("%w: %d is not in 0 to %d", cellstore.ErrBadTimestamp, c.Timestamp, int64(cellstore.MaxTimestamp))
-	}
 	return nil
 }
 
@@ -162,7 +147,7 @@ func (b *bulk) inOrder(key []byte, f int, c *cellstore.Cell) (newRow bool, err e
 	}
 	return false, fmt.Errorf("%w: %s:%q@%d of row %q does not sort after %s:%q@%d of row %q",
 		cellstore.ErrUnsorted, c.Family, c.Qualifier, c.Timestamp, key,
-		b.t.fams[last.family].name, last.qualifier, last.timestamp, last.row)
+		b.lay.fams[last.family].name, last.qualifier, last.timestamp, last.row)
 }
 
 // write puts the cell into its family's file, in a new one if the old one is
@@ -181,9 +166,10 @@ func (b *bulk) write(key []byte, f int, c *cellstore.Cell, newRow bool) error {
 			return err
 		}
 	}
-	b.key = appendPrefix(b.key[:0], b.t.fams[f].byte, key)
+	b.key = appendPrefix(b.key[:0], b.lay.fams[f].byte, key)
 	b.key = appendSuffix(b.key, c.Qualifier, invert(c.Timestamp))
 	s.bytes += int64(len(b.key) + len(c.Value))
+	b.cells++
 	return s.w.Set(b.key, c.Value)
 }
 
@@ -200,7 +186,7 @@ func (b *bulk) begin(f int) (*stream, error) {
 	o := t.dbOpts.MakeWriterOptions(lowest, t.db.TableFormat())
 	o.DisableValueBlocks = true // see openTable
 	s := &stream{w: sstable.NewWriter(objstorageprovider.NewFileWritable(file), o)}
-	b.streams[f] = s
+	b.streams[f], b.loaded[f] = s, true
 	return s, nil
 }
 
@@ -226,7 +212,7 @@ func (b *bulk) Commit(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.commit(ctx); err != nil {
-		return fail("Commit", b.t.schema.Table, nil, err)
+		return fail("Commit", b.t.name, nil, err)
 	}
 	return nil
 }
@@ -240,14 +226,47 @@ func (b *bulk) commit(ctx context.Context) error {
 	}
 	err := b.finishAll()
 	if err == nil && len(b.paths) > 0 {
-		err = b.t.db.Ingest(ctx, b.paths)
+		err = b.ingest(ctx)
 	}
 	if err != nil {
 		b.over = err
 		return err
 	}
-	b.t.committed()
 	return b.remove(errDone)
+}
+
+// ingest hands the files over to the database.
+func (b *bulk) ingest(ctx context.Context) error {
+	t := b.t
+	lay, err := t.beginWrite(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.gate.RUnlock()
+	for f := range b.lay.fams {
+		if !b.loaded[f] {
+			continue
+		}
+		now, err := lay.family(b.lay.fams[f].name)
+		if err != nil {
+			return err
+		}
+		if lay.fams[now].byte != b.lay.fams[f].byte {
+			return fmt.Errorf("%w: %q was dropped during the load", cellstore.ErrFamilyNotFound, b.lay.fams[f].name)
+		}
+	}
+	// What was committed before is durable first: a crash may take only the
+	// last commits of a row.
+	if err := t.syncLog(); err != nil {
+		return err
+	}
+	if err := t.db.Ingest(ctx, b.paths); err != nil {
+		return err
+	}
+	t.commits.Add(1)
+	t.refresh()
+	t.upkeep.loaded(b.cells)
+	return nil
 }
 
 var errDone = errors.New("load is over: begin another")
@@ -257,16 +276,16 @@ func (b *bulk) Abort() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.abort(errDone); err != nil {
-		return fail("Abort", b.t.schema.Table, nil, err)
+		return fail("Abort", b.t.name, nil, err)
 	}
 	return nil
 }
 
 // close is Abort by the closing of the store.
-func (b *bulk) close() error {
+func (b *bulk) close(why error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.abort(cellstore.ErrClosed)
+	return b.abort(why)
 }
 
 func (b *bulk) abort(why error) error {
@@ -288,22 +307,4 @@ func (b *bulk) remove(why error) error {
 		return err
 	}
 	return nil
-}
-
-// committed makes readers see a commit. Idle ones give up their iterators at
-// once, which would keep files and memory of the old state.
-func (t *table) committed() {
-	t.commits.Add(1)
-	t.mu.Lock()
-	readers := append([]*reader(nil), t.readers...)
-	t.mu.Unlock()
-	for _, r := range readers {
-		if !r.mu.TryLock() {
-			continue // it looks at the count before its next use
-		}
-		if r.free {
-			r.closeIterators()
-		}
-		r.mu.Unlock()
-	}
 }

@@ -184,7 +184,7 @@ func TestValuesStayWithKeys(t *testing.T) {
 	load(1)
 	load(2)
 	check("after loads")
-	must(0, tab.db.Compact(ctx, tab.fams[0].lower, tab.fams[0].upper, false))
+	must(0, tab.db.Compact(ctx, tab.lay.Load().fams[0].lower, tab.lay.Load().fams[0].upper, false))
 	check("after compaction")
 }
 

@@ -174,7 +174,7 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := stored.inForce().Normalize(); err != nil {
+		if _, err := stored.inForce(stored).Normalize(); err != nil {
 			t.Fatal(err)
 		}
 		stored.families()

@@ -33,6 +33,22 @@
 // Each family is a contiguous range of keys with its own sorted files, and a
 // read of a family is confined to that range: the others are never touched.
 //
+// # Writing
+//
+// Every write is one engine batch over all families of its rows, made under
+// locks of the rows and released before the log is synchronized, so that any
+// number of Sync writers share one write to the disk. Async commits are made
+// durable within half a second. A delete reads the cells it removes and
+// deletes exactly those. MaxVersions and TTL are applied by reads; what they
+// hide is removed by a sweeper in the background, driven by how many cells may
+// be hidden, and by Compact. Increment, Append and CheckAndMutate cost one seek
+// more than a put.
+//
+// When the write-ahead log cannot be written, the disk being full for one,
+// writes answer an error until the store is opened again, and reads go on.
+// When the engine cannot record which files it has, it ends the process.
+// Neither loses what was acknowledged.
+//
 // # Read-only stores
 //
 // A store that is not written any more can be opened with Options.ReadOnly by

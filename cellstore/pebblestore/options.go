@@ -14,6 +14,9 @@ const (
 	defaultCacheBytes = 64 << 20
 	defaultFileBytes  = 128 << 20
 	openFiles         = 512 // per Cache
+	// memTableBytes is how much a table gathers in memory before it writes
+	// sorted files. It begins with much less.
+	memTableBytes = 16 << 20
 )
 
 // Options of a store. A nil *Options and every zero field mean the default.

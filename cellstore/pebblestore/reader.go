@@ -21,14 +21,15 @@ import (
 // running calls too: Close, Stats and the release of stale iterators lock it
 // to come between calls.
 type reader struct {
-	t  *table
+	t  *source
 	mu sync.Mutex
 
 	// Guarded by mu.
-	free    bool // no call or scan has it
-	dead    bool // its iterators are closed for good
+	free    bool    // no call or scan has it
+	dead    bool    // its iterators are closed for good
+	lay     *layout // what the rest is made for
 	commits uint64
-	its     []*pebble.Iterator // by index of table.fams
+	its     []*pebble.Iterator // by index of layout.fams
 	timed   bool               // the iterators skip blocks by view's time range
 
 	view view
@@ -41,7 +42,7 @@ type reader struct {
 var maxReaders = int64(max(16, 4*runtime.GOMAXPROCS(0)))
 
 // acquire returns a reader, locked.
-func (t *table) acquire() (*reader, error) {
+func (t *source) acquire() (*reader, error) {
 	for {
 		r, _ := t.idle.Get().(*reader)
 		if r == nil {
@@ -58,11 +59,11 @@ func (t *table) acquire() (*reader, error) {
 }
 
 // acquireSlow finds a reader the pool has lost, or makes one.
-func (t *table) acquireSlow() (*reader, error) {
+func (t *source) acquireSlow() (*reader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return nil, cellstore.ErrClosed
+	if t.over != nil {
+		return nil, t.over
 	}
 	for _, r := range t.readers {
 		if !r.mu.TryLock() {
@@ -78,9 +79,10 @@ func (t *table) acquireSlow() (*reader, error) {
 }
 
 // newReader registers a reader, locked. The caller holds t.mu.
-func (t *table) newReader() *reader {
-	r := &reader{t: t, its: make([]*pebble.Iterator, len(t.fams)), cur: make([]cursor, 0, len(t.fams))}
+func (t *source) newReader() *reader {
+	r := &reader{t: t}
 	r.mu.Lock()
+	r.fit(t.lay.Load())
 	t.readers = append(t.readers, r)
 	t.count.Add(1)
 	return r
@@ -88,9 +90,20 @@ func (t *table) newReader() *reader {
 
 func (r *reader) take() {
 	r.free = false
-	if r.commits != r.t.commits.Load() {
+	if lay := r.t.lay.Load(); lay != r.lay {
+		r.closeIterators()
+		r.fit(lay)
+	} else if r.commits != r.t.commits.Load() {
 		r.closeIterators()
 	}
+}
+
+// fit makes room for the families of a layout.
+func (r *reader) fit(lay *layout) {
+	r.lay = lay
+	r.its = make([]*pebble.Iterator, len(lay.fams))
+	r.cur = make([]cursor, 0, len(lay.fams))
+	r.view.fams = nil
 }
 
 // release ends the use of a reader.
@@ -154,7 +167,7 @@ func (r *reader) iterator(f int) (*pebble.Iterator, error) {
 	if it := r.its[f]; it != nil {
 		return it, nil
 	}
-	fam := &r.t.fams[f]
+	fam := &r.lay.fams[f]
 	o := &pebble.IterOptions{LowerBound: fam.lower, UpperBound: fam.upper, UseL6Filters: true}
 	if r.timed {
 		o.PointKeyFilters = r.view.blockFilters(fam)
@@ -165,7 +178,7 @@ func (r *reader) iterator(f int) (*pebble.Iterator, error) {
 		it, err = r.its[i].Clone(pebble.CloneOptions{IterOptions: o})
 	} else {
 		r.commits = r.t.commits.Load() // before: rather too old than too new
-		it, err = r.t.db.NewIter(o)
+		it, err = r.t.from.NewIter(o)
 	}
 	if err != nil {
 		return nil, err
@@ -188,7 +201,7 @@ func (r *reader) open() error {
 			return err
 		}
 		c := &r.cur[i]
-		c.it, c.fam, c.sel, c.view = it, &r.t.fams[sel.index], sel, &r.view
+		c.it, c.fam, c.sel, c.view = it, &r.lay.fams[sel.index], sel, &r.view
 	}
 	return nil
 }

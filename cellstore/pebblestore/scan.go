@@ -10,19 +10,19 @@ import (
 	"quadrille/cellstore"
 )
 
-// Scan implements cellstore.Table. It shows the state of the table when the
+// Scan implements cellstore.Reader. It shows the state of the table when the
 // loop begins.
-func (t *table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
 	scan = cloneScan(scan)
 	return func(yield func(*cellstore.Row, error) bool) {
 		row := new(cellstore.Row)
 		if err := t.scan(ctx, &scan, row, yield); err != nil {
-			yield(nil, fail("Scan", t.schema.Table, row.Key, err))
+			yield(nil, fail("Scan", t.name, row.Key, err))
 		}
 	}
 }
 
-func (t *table) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.Row, yield func(*cellstore.Row, error) bool) error {
+func (t *source) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.Row, yield func(*cellstore.Row, error) bool) error {
 	if scan.Limit < 0 {
 		return fmt.Errorf("%w: limit %d", cellstore.ErrBadRange, scan.Limit)
 	}
@@ -68,7 +68,7 @@ func (t *table) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.R
 			r.mu.Lock()
 			locked = true
 			if r.dead {
-				return cellstore.ErrClosed
+				return t.ended()
 			}
 			if left--; left == 0 {
 				return nil
@@ -101,7 +101,7 @@ func (r *reader) enter(rg *cellstore.Range, reverse bool) (to []byte, err error)
 
 // beginScan returns a reader for a scan. One with a time range gets iterators
 // of its own that skip blocks by it.
-func (t *table) beginScan(ctx context.Context, scan *cellstore.Scan) (*reader, error) {
+func (t *source) beginScan(ctx context.Context, scan *cellstore.Scan) (*reader, error) {
 	if _, _, timed := scan.Time.Bounds(); !timed {
 		return t.begin(ctx, &scan.Selection)
 	}
@@ -109,14 +109,14 @@ func (t *table) beginScan(ctx context.Context, scan *cellstore.Scan) (*reader, e
 		return nil, err
 	}
 	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return nil, cellstore.ErrClosed
+	if t.over != nil {
+		defer t.mu.Unlock()
+		return nil, t.over
 	}
 	r := t.newReader()
 	t.mu.Unlock()
 	r.timed = true
-	if err := r.view.compile(t, &scan.Selection); err != nil {
+	if err := r.view.compile(r.lay, t.clock, &scan.Selection); err != nil {
 		r.release()
 		return nil, err
 	}
@@ -130,6 +130,11 @@ func cloneScan(s cellstore.Scan) cellstore.Scan {
 		r := &s.Ranges[i]
 		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
 	}
+	s.Selection = cloneSelection(s.Selection)
+	return s
+}
+
+func cloneSelection(s cellstore.Selection) cellstore.Selection {
 	s.Families = slices.Clone(s.Families)
 	s.Columns = slices.Clone(s.Columns)
 	for i := range s.Columns {

@@ -144,7 +144,7 @@ func (t storedTable) validate() error {
 			return fmt.Errorf("%w: family %q has a TTL of %d ms", cellstore.ErrCorrupt, f.Name, ttl)
 		}
 	}
-	if _, err := t.inForce().Normalize(); err != nil {
+	if _, err := t.inForce(t).Normalize(); err != nil {
 		return fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 	}
 	return nil
@@ -152,8 +152,9 @@ func (t storedTable) validate() error {
 
 // inForce is the schema as Table.Schema reports it, families in the order
 // they were declared.
-func (t storedTable) inForce() cellstore.Schema {
-	bloom, compression, block := t.hints()
+// The hints are those that the database was opened with.
+func (t storedTable) inForce(opened storedTable) cellstore.Schema {
+	bloom, compression, block := opened.hints()
 	s := cellstore.Schema{Table: t.Name}
 	for _, f := range t.Families {
 		s.Families = append(s.Families, cellstore.Family{

@@ -44,22 +44,10 @@ func iteratorStats(it *pebble.Iterator) cellstore.IOStats {
 // bytes are those of index and filter blocks too, as they are in the file. It
 // waits for running calls, and reads cost nothing to be counted.
 func (t *table) Stats() cellstore.IOStats {
-	t.mu.Lock()
-	readers := append([]*reader(nil), t.readers...)
-	t.mu.Unlock()
-	var sum cellstore.IOStats
-	for _, r := range readers {
-		r.mu.Lock()
-		for _, it := range r.its {
-			if it != nil {
-				sum = addStats(sum, iteratorStats(it))
-			}
-		}
-		r.mu.Unlock()
+	sum := t.stats()
+	for _, snap := range t.openSnapshots() {
+		sum = addStats(sum, snap.stats())
 	}
-	t.retired.mu.Lock()
-	sum = addStats(sum, t.retired.sum)
-	t.retired.mu.Unlock()
 	sum.BlocksRead = t.blocks.Load()
 	return sum
 }

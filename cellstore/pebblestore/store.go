@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"quadrille/cellstore"
 
@@ -27,6 +28,8 @@ type Store struct {
 	mu     sync.Mutex
 	closed bool
 	tables map[string]*table // those opened so far
+
+	latest atomic.Int64 // the latest time the clock has shown
 }
 
 var (
@@ -155,7 +158,7 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 		err = syncDir(s.fs, s.path("tables"))
 	}
 	if err != nil {
-		return errors.Join(err, t.close(), s.fs.RemoveAll(dir))
+		return errors.Join(err, t.close(cellstore.ErrClosed), s.fs.RemoveAll(dir))
 	}
 	s.tables[schema.Table] = t
 	return nil
@@ -211,6 +214,10 @@ func (s *Store) table(ctx context.Context, name string) (*table, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.tableLocked(name)
+}
+
+func (s *Store) tableLocked(name string) (*table, error) {
 	if s.closed {
 		return nil, cellstore.ErrClosed
 	}
@@ -241,7 +248,17 @@ func (s *Store) table(ctx context.Context, name string) (*table, error) {
 
 // Capabilities implements cellstore.Store.
 func (s *Store) Capabilities() cellstore.Capabilities {
-	return cellstore.Capabilities{SnapshotScan: true, Bulk: true}
+	return capabilities
+}
+
+var capabilities = cellstore.Capabilities{
+	SnapshotScan:   true,
+	MixedMutation:  true,
+	CellTimestamps: true,
+	AtomicBatch:    true,
+	Bulk:           true,
+	Snapshot:       true,
+	Checkpoint:     true,
 }
 
 // Limits implements cellstore.Store.
@@ -258,7 +275,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	var errs []error
 	for _, t := range s.tables {
-		errs = append(errs, t.close())
+		errs = append(errs, t.close(cellstore.ErrClosed))
 	}
 	s.cache.Close()
 	if s.lock != nil {

@@ -521,7 +521,7 @@ func TestCloseWaits(t *testing.T) {
 	go func() { closed <- s.Close() }()
 	for shut := false; !shut; runtime.Gosched() {
 		tab.mu.Lock()
-		shut = tab.closed
+		shut = tab.over != nil
 		tab.mu.Unlock()
 	}
 	g.gate.Store(nil)

@@ -1,12 +1,10 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,31 +18,38 @@ import (
 
 // table is a cellstore.Table over a Pebble database of its own.
 type table struct {
+	source
 	store  *Store
 	db     *pebble.DB
 	dbOpts *pebble.Options
-	schema cellstore.Schema // in force
-	fams   []family         // by name
 	dir    string
+	opened storedTable // as it was when the database was opened: its hints are in force
 
-	expires bool // some family has a TTL
-
-	// commits counts what was committed to the database: a reader whose
-	// iterators are older than the count must make new ones. It never moves
-	// in a read-only store, so there iterators live on.
-	commits atomic.Uint64
 	// blocks counts the data blocks opened, from the files or the cache.
 	blocks atomic.Int64
 
-	idle sync.Pool // of *reader; may lose some, readers has them all
+	// gate is held for reading by every write, and for writing by what comes
+	// between writes: an alteration, and Close.
+	gate sync.RWMutex
+	// altering is held by what needs the stored declaration to stay as it is.
+	// It is taken before gate.
+	altering sync.Mutex
 
-	mu      sync.Mutex
-	closed  bool
-	readers []*reader
-	loads   map[*bulk]struct{}
-	count   atomic.Int64 // of readers
+	rows  rowLocks
+	stock sync.Pool // of *writer
 
-	retired retiredStats
+	log    logFS
+	upkeep upkeep
+
+	// Guarded by source.mu.
+	loads map[*bulk]struct{}
+	snaps map[*snapshot]struct{}
+
+	// long is the context of what runs long, cancelled by Close, which waits
+	// for jobs. They are added under source.mu.
+	long   context.Context
+	cancel context.CancelFunc
+	jobs   sync.WaitGroup
 }
 
 var (
@@ -55,23 +60,27 @@ var (
 func openTable(s *Store, stored storedTable) (*table, error) {
 	t := &table{
 		store:  s,
-		schema: stored.inForce(),
-		fams:   stored.families(),
 		dir:    s.path("tables", stored.Name),
+		opened: stored,
 		loads:  map[*bulk]struct{}{},
+		snaps:  map[*snapshot]struct{}{},
 	}
-	t.expires = slices.ContainsFunc(t.fams, func(f family) bool { return f.ttl > 0 })
+	t.name, t.clock = stored.Name, s.now
+	t.lay.Store(newLayout(stored.inForce(stored), stored))
+	t.long, t.cancel = context.WithCancel(context.Background())
+	t.log.FS = s.fs
 	log := engineLog{s.opts.Logger}
 	keys := newKeySchema(&t.blocks)
 	o := &pebble.Options{
 		Cache:                   s.cache.blocks,
 		FileCache:               s.cache.files,
 		Comparer:                comparer,
-		FS:                      s.fs,
+		FS:                      &t.log,
 		FormatMajorVersion:      pebble.FormatNewest,
 		KeySchema:               keys.Name,
 		KeySchemas:              sstable.MakeKeySchemas(keys),
 		BlockPropertyCollectors: []func() pebble.BlockPropertyCollector{newTimeCollector},
+		MemTableSize:            memTableBytes,
 		Logger:                  log,
 		ReadOnly:                s.opts.ReadOnly,
 		// A damaged block is the business of the read that meets it: the
@@ -79,6 +88,7 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 		EventListener: &pebble.EventListener{
 			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) },
 			BackgroundError: func(err error) { log.Errorf("background error: %s", err) },
+			FlushEnd:        t.upkeep.flushed,
 		},
 	}
 	stored.setLevels(o)
@@ -103,7 +113,13 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.db = db
+	t.db, t.from = db, db
+	if !s.opts.ReadOnly {
+		if err := t.clearDropped(stored); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		t.startUpkeep()
+	}
 	return t, nil
 }
 
@@ -140,160 +156,55 @@ func checkManifest(fsys vfs.FS, dir string) error {
 }
 
 // close waits for running calls, ends what is open and closes the database.
-func (t *table) close() error {
-	t.mu.Lock()
-	t.closed = true
-	readers, loads := t.readers, t.loads
-	t.readers, t.loads = nil, nil
-	t.mu.Unlock()
+// Calls answer why from then on.
+func (t *table) close(why error) error {
+	if !t.end(why) {
+		return nil
+	}
+	t.gate.Lock()
+	t.gate.Unlock() //nolint:staticcheck // nothing to do under it: it waited for the writes
+	t.cancel()
+	t.jobs.Wait()
 
+	t.mu.Lock()
+	loads, snaps := t.loads, t.snaps
+	t.loads, t.snaps = nil, nil
+	t.mu.Unlock()
 	var errs []error
 	for l := range loads {
-		errs = append(errs, l.close())
+		errs = append(errs, l.close(why))
 	}
-	for _, r := range readers {
-		r.mu.Lock() // waits for the call that has it
-		r.closeIterators()
-		r.free, r.dead = false, true
-		r.mu.Unlock()
+	for s := range snaps {
+		errs = append(errs, s.close(why))
 	}
-	return errors.Join(append(errs, t.db.Close())...)
+	t.closeReaders()
+	return errors.Join(append(errs, t.db.Close(), t.log.failure())...)
+}
+
+// job begins something that runs long. It returns a context that ends with
+// the caller's and at Close, and what to call at the end.
+func (t *table) job(ctx context.Context) (context.Context, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over != nil {
+		return nil, nil, t.over
+	}
+	t.jobs.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(t.long, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		t.jobs.Done()
+	}, nil
 }
 
 // Schema implements cellstore.Table.
 func (t *table) Schema() cellstore.Schema {
-	s := t.schema
+	s := t.lay.Load().Schema
 	s.Families = append([]cellstore.Family(nil), s.Families...)
 	return s
 }
-
-// begin is the start of every read: an idle reader with the selection
-// compiled into it.
-func (t *table) begin(ctx context.Context, sel *cellstore.Selection) (*reader, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	r, err := t.acquire()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.view.compile(t, sel); err != nil {
-		r.release()
-		return nil, err
-	}
-	return r, nil
-}
-
-// end returns the reader and settles the outcome of a call that fills a row.
-func (t *table) end(r *reader, op string, key []byte, row *cellstore.Row, err error) (bool, error) {
-	if err != nil {
-		r.broken(err)
-		r.release()
-		row.Reset()
-		return false, fail(op, t.schema.Table, key, err)
-	}
-	r.release()
-	if len(row.Cells) == 0 {
-		row.Reset()
-		return false, nil
-	}
-	return true, nil
-}
-
-// Get implements cellstore.Table.
-func (t *table) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
-	row.Reset()
-	if err := checkRow(key); err != nil {
-		return false, fail("Get", t.schema.Table, nil, err)
-	}
-	r, err := t.begin(ctx, sel)
-	if err != nil {
-		return false, fail("Get", t.schema.Table, key, err)
-	}
-	return t.end(r, "Get", key, row, r.get(key, row))
-}
-
-// Next implements cellstore.Table.
-func (t *table) Next(ctx context.Context, from, to []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
-	row.Reset()
-	r, err := t.begin(ctx, sel)
-	if err != nil {
-		return false, fail("Next", t.schema.Table, from, err)
-	}
-	err = r.seek(from)
-	if err == nil {
-		err = r.next(ctx, to, row)
-	}
-	return t.end(r, "Next", from, row, err)
-}
-
-// Prev implements cellstore.Table.
-func (t *table) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
-	row.Reset()
-	r, err := t.begin(ctx, sel)
-	if err != nil {
-		return false, fail("Prev", t.schema.Table, from, err)
-	}
-	err = r.seekBack(from)
-	if err == nil {
-		err = r.prev(ctx, downTo, false, row)
-	}
-	return t.end(r, "Prev", from, row, err)
-}
-
-// NextEach implements cellstore.Table.
-func (t *table) NextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
-	for i := range rows {
-		rows[i].Reset()
-	}
-	if err := t.nextEach(ctx, from, to, families, rows); err != nil {
-		for i := range rows {
-			rows[i].Reset()
-		}
-		return fail("NextEach", t.schema.Table, from, err)
-	}
-	return nil
-}
-
-func (t *table) nextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
-	if len(rows) < len(families) {
-		return fmt.Errorf("%d families need as many rows, not %d", len(families), len(rows))
-	}
-	r, err := t.begin(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer r.release()
-	for _, name := range families {
-		if _, err := t.family(name); err != nil {
-			return err
-		}
-	}
-	for i, name := range families {
-		f, _ := t.family(name)
-		r.view.only(f, true)
-		err := r.seek(from)
-		if err == nil {
-			err = r.next(ctx, to, &rows[i])
-		}
-		if err != nil {
-			r.broken(err)
-			return err
-		}
-	}
-	return nil
-}
-
-// family returns the index of a family in t.fams.
-func (t *table) family(name string) (int, error) {
-	for i := range t.fams {
-		if t.fams[i].name == name {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: %q", cellstore.ErrFamilyNotFound, name)
-}
-
-// before reports whether a row lies before an end of range, where empty means
-// the end of the table.
-func before(row, end []byte) bool { return len(end) == 0 || bytes.Compare(row, end) < 0 }

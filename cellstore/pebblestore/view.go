@@ -28,7 +28,7 @@ func (v *view) empty() bool { return v.max <= max(v.min, 0) }
 
 // selected says what a read wants of one family.
 type selected struct {
-	index int // in table.fams
+	index int // in layout.fams
 	whole bool
 	plain bool     // every column, unfiltered
 	cols  [][]byte // wanted by name, sorted
@@ -42,7 +42,7 @@ type selected struct {
 
 // compile checks a selection and fills the view from it, without allocating
 // once its slices have grown.
-func (v *view) compile(t *table, sel *cellstore.Selection) error {
+func (v *view) compile(t *layout, clock func() int64, sel *cellstore.Selection) error {
 	v.min, v.max, v.versions, v.now = 0, math.MaxInt64, 1, noTTL
 	v.filter = cellstore.ColumnFilter{}
 	v.newest = true
@@ -50,7 +50,7 @@ func (v *view) compile(t *table, sel *cellstore.Selection) error {
 		v.fams = make([]selected, 0, len(t.fams))
 	}
 	if t.expires {
-		v.now = t.store.opts.Clock()
+		v.now = clock()
 		v.newest = false
 	}
 	if sel == nil {
@@ -85,7 +85,7 @@ func (v *view) compile(t *table, sel *cellstore.Selection) error {
 	return v.some(t, sel)
 }
 
-func (v *view) all(t *table) {
+func (v *view) all(t *layout) {
 	v.fams = v.fams[:len(t.fams)]
 	for i := range v.fams {
 		v.fams[i].set(i, true, v.filter.IsZero())
@@ -104,7 +104,7 @@ func (s *selected) set(index int, whole, plain bool) {
 
 // some selects the families and columns named. It lays them out by the index
 // of the family first, which is the order of names, and closes up the gaps.
-func (v *view) some(t *table, sel *cellstore.Selection) error {
+func (v *view) some(t *layout, sel *cellstore.Selection) error {
 	if len(sel.Families) == 1 && len(sel.Columns) == 0 {
 		f, err := t.family(sel.Families[0])
 		if err == nil {

@@ -1,0 +1,144 @@
+package cellstore
+
+import "math"
+
+// Timestamps that are not a version's own.
+const (
+	// Now stands for the store's clock, in milliseconds since 1970. It is
+	// read once for a whole row mutation and never runs backwards, so two
+	// puts in one millisecond are the same version.
+	Now int64 = -1
+	// All, as the bound of a delete, takes every version, those dated in the
+	// future included.
+	All int64 = math.MaxInt64
+)
+
+// Durability says what a write has survived when it returns.
+type Durability uint8
+
+const (
+	// Sync writes survive any crash once they have returned.
+	Sync Durability = iota
+	// Async writes may be lost for about a second. What a crash takes is
+	// whole mutations, and of each row the last ones committed.
+	Async
+)
+
+// Mutation is an ordered list of puts and deletes on one row. Readers and
+// crashes see all of it or nothing; later operations see the effect of
+// earlier ones. A Mutation without Ops changes nothing and succeeds.
+type Mutation struct {
+	Row        []byte
+	Ops        []Op
+	Durability Durability
+}
+
+// OpKind is what an Op does.
+type OpKind uint8
+
+const (
+	OpPut OpKind = iota
+	OpDeleteVersion
+	OpDeleteColumn
+	OpDeleteFamily
+	OpDeleteFamilyVersion
+	OpDeleteRow
+)
+
+// Op is one put or delete. Make it with one of the functions below; fields a
+// kind does not name are ignored.
+//
+// A delete affects only cells committed before it, and earlier operations of
+// its own Mutation: a put after it shows at once, whatever its timestamp.
+// Deleting nothing succeeds.
+type Op struct {
+	Kind      OpKind
+	Family    string
+	Qualifier []byte
+	Timestamp int64 // of the version, or the bound of a delete, inclusive
+	Value     []byte
+}
+
+// Put writes the version of the store's clock.
+func Put(family string, qualifier, value []byte) Op {
+	return PutAt(family, qualifier, Now, value)
+}
+
+// PutAt writes version ts, 0 to MaxTimestamp. It replaces a version of the
+// same timestamp.
+func PutAt(family string, qualifier []byte, ts int64, value []byte) Op {
+	return Op{Kind: OpPut, Family: family, Qualifier: qualifier, Timestamp: ts, Value: value}
+}
+
+// DeleteVersion removes exactly version ts of a column, or with Now its newest
+// version, whatever the clock says.
+func DeleteVersion(family string, qualifier []byte, ts int64) Op {
+	return Op{Kind: OpDeleteVersion, Family: family, Qualifier: qualifier, Timestamp: ts}
+}
+
+// DeleteColumn removes the versions of a column up to upTo: a timestamp, Now
+// or All.
+func DeleteColumn(family string, qualifier []byte, upTo int64) Op {
+	return Op{Kind: OpDeleteColumn, Family: family, Qualifier: qualifier, Timestamp: upTo}
+}
+
+// DeleteFamily removes the versions of all columns of a family up to upTo: a
+// timestamp, Now or All.
+func DeleteFamily(family string, upTo int64) Op {
+	return Op{Kind: OpDeleteFamily, Family: family, Timestamp: upTo}
+}
+
+// DeleteFamilyVersion removes version ts, 0 to MaxTimestamp, of all columns of
+// a family. It has no form without a timestamp.
+func DeleteFamilyVersion(family string, ts int64) Op {
+	return Op{Kind: OpDeleteFamilyVersion, Family: family, Timestamp: ts}
+}
+
+// DeleteRow removes the versions of all columns of all families up to upTo: a
+// timestamp, Now or All.
+func DeleteRow(upTo int64) Op {
+	return Op{Kind: OpDeleteRow, Timestamp: upTo}
+}
+
+// CompareOp is the test of a Check.
+type CompareOp uint8
+
+const (
+	Absent CompareOp = iota // the column has no visible version
+	Present
+	Equal // stored = Value, byte by byte, and so on
+	NotEqual
+	Less // stored < Value
+	LessOrEqual
+	Greater
+	GreaterOrEqual
+)
+
+// Check is a condition on the newest visible version of one column: stored Op
+// Value, compared as unsigned bytes. A missing column fails every comparison,
+// NotEqual too. Absent and Present take no Value, comparisons need one; else
+// ErrBadCondition. Keep no empty values in columns that are checked: some
+// backends read them as absent.
+type Check struct {
+	Family    string
+	Qualifier []byte
+	Op        CompareOp
+	Value     []byte
+}
+
+// Increment adds to one or several counters of a row at once. A counter is a
+// value of 8 bytes, a big-endian two's complement integer; a missing one
+// counts from 0 and an overflow wraps. A column named twice is added to twice,
+// in the order of the deltas.
+type Increment struct {
+	Row        []byte
+	Deltas     []Delta
+	Durability Durability
+}
+
+// Delta is what an Increment adds to one counter. By may be negative or 0.
+type Delta struct {
+	Family    string
+	Qualifier []byte
+	By        int64
+}

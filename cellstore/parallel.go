@@ -1,0 +1,104 @@
+package cellstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ParallelScan scans a table with up to so many goroutines, 0 meaning one per
+// processor. It divides the table with Splits, and each part is scanned by one
+// goroutine, in the order the scan asks for; parts are numbered from 0 to
+// workers-1 in key order. Calls of fn for different parts overlap, those for
+// one part do not, so results kept per part need no lock. The Row is valid
+// until fn returns.
+//
+// The first error, of fn or of a scan, cancels the context fn gets and is
+// returned once all calls have ended. A Limit cannot be kept across parts and
+// is refused with ErrBadRange. The parts are scans of their own, each
+// consistent as Scan is; for one moment of the whole table take a Snapshot,
+// and scan it by the ranges of Splits.
+func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(ctx context.Context, part int, row *Row) error) error {
+	if scan.Limit != 0 {
+		return &Error{Op: "ParallelScan", Table: t.Schema().Table,
+			Err: fmt.Errorf("%w: limit %d: stop by returning an error from fn", ErrBadRange, scan.Limit)}
+	}
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	parts, err := t.Splits(ctx, workers)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for i, part := range parts {
+		own := scan
+		if own.Ranges = cutAll(scan.Ranges, part, scan.Reverse); len(own.Ranges) == 0 {
+			continue
+		}
+		g.Go(func() error {
+			for row, err := range t.Scan(ctx, own) {
+				if err != nil {
+					return err
+				}
+				if len(part.To) > 0 && bytes.Compare(row.Key, part.To) >= 0 {
+					continue // the inclusive high end of a reverse scan
+				}
+				if err := fn(ctx, i, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// cutAll keeps of the ranges of a scan, none meaning the whole table, what
+// lies in one part of the table.
+func cutAll(ranges []Range, part Range, reverse bool) []Range {
+	if len(ranges) == 0 {
+		ranges = []Range{{}}
+	}
+	var out []Range
+	for _, r := range ranges {
+		if reverse {
+			r = cutBack(r, part)
+		} else {
+			r = cut(r, part)
+		}
+		low, high := r.From, r.To
+		if reverse {
+			low, high = high, low
+		}
+		if d := bytes.Compare(low, high); len(high) == 0 || d < 0 || d == 0 && r.ToInclusive {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func cut(r, part Range) Range {
+	if bytes.Compare(r.From, part.From) < 0 {
+		r.From = part.From
+	}
+	if len(part.To) > 0 && (len(r.To) == 0 || bytes.Compare(part.To, r.To) <= 0) {
+		r.To, r.ToInclusive = part.To, false
+	}
+	return r
+}
+
+// cutBack is cut for the range of a reverse scan. Its high end is inclusive
+// and may take in the row that begins the next part.
+func cutBack(r, part Range) Range {
+	if len(part.To) > 0 && (len(r.From) == 0 || bytes.Compare(part.To, r.From) <= 0) {
+		r.From = part.To
+	}
+	if bytes.Compare(r.To, part.From) < 0 {
+		r.To, r.ToInclusive = part.From, true
+	}
+	return r
+}

@@ -1,0 +1,159 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// AlterTable implements cellstore.Store. Hints take effect when the store is
+// opened again; Table.Schema reports those in force.
+func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
+	if err := s.alterTable(ctx, schema); err != nil {
+		return fail("AlterTable", schema.Table, nil, err)
+	}
+	return nil
+}
+
+func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, err := s.table(ctx, schema.Table)
+	if err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return cellstore.ErrReadOnly
+	}
+	if schema, err = schema.Normalize(); err != nil {
+		return err
+	}
+	t.altering.Lock()
+	defer t.altering.Unlock()
+	// Between writes: those before it are of the old declaration, those after
+	// it of the new one.
+	t.gate.Lock()
+	defer t.gate.Unlock()
+	if err := t.ended(); err != nil {
+		return err
+	}
+	path := s.path("tables", t.name, "schema.json")
+	stored, err := readSchema(s.fs, path, t.name)
+	if err != nil {
+		return err
+	}
+	if stored, err = stored.alter(schema); err != nil {
+		return err
+	}
+	if err := writeSchema(s.fs, path, stored); err != nil {
+		return err
+	}
+	t.lay.Store(newLayout(stored.inForce(t.opened), stored))
+	return t.clearDropped(stored)
+}
+
+// alter returns the declaration that replaces t. Families that stay keep
+// their bytes, new ones get bytes never used before.
+func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
+	fresh := newStoredTable(s)
+	next := storedTable{Name: t.Name, NextByte: t.NextByte}
+	for _, f := range fresh.Families {
+		if i := slices.IndexFunc(t.Families, func(old storedFamily) bool { return old.Name == f.Name }); i >= 0 {
+			f.Byte = t.Families[i].Byte
+		} else {
+			if next.NextByte == lastFamily {
+				return t, fmt.Errorf("%w: %d families have been added over time, which is all a table can have: copy it into a new table",
+					cellstore.ErrBadSchema, lastFamily-1)
+			}
+			f.Byte = next.NextByte
+			next.NextByte++
+		}
+		next.Families = append(next.Families, f)
+	}
+	return next, nil
+}
+
+// lastFamily is the first byte that is no family's. It leaves room for the
+// end of the range of the one before it.
+const lastFamily = 254
+
+// clearDropped deletes what families that are gone have left, also after a
+// crash that came in between.
+func (t *table) clearDropped(stored storedTable) error {
+	used := map[byte]bool{}
+	for _, f := range stored.Families {
+		used[f.Byte] = true
+	}
+	cleared := false
+	for b := byte(1); b < stored.NextByte; b++ {
+		if used[b] {
+			continue
+		}
+		lower, upper := appendPrefix(nil, b, nil), appendPrefix(nil, b+1, nil)
+		it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+		if err != nil {
+			return err
+		}
+		left := it.First()
+		if err := errors.Join(it.Error(), it.Close()); err != nil {
+			return err
+		}
+		if left {
+			cleared = true
+			if err := t.db.DeleteRange(lower, upper, pebble.NoSync); err != nil {
+				return err
+			}
+		}
+	}
+	if !cleared {
+		return nil
+	}
+	t.commits.Add(1)
+	if err := t.syncLog(); err != nil {
+		return err
+	}
+	t.refresh()
+	return nil
+}
+
+// DropTable implements cellstore.Store.
+func (s *Store) DropTable(ctx context.Context, name string) error {
+	if err := s.dropTable(ctx, name); err != nil {
+		return fail("DropTable", name, nil, err)
+	}
+	return nil
+}
+
+func (s *Store) dropTable(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.tableLocked(name)
+	if err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return cellstore.ErrReadOnly
+	}
+	// Without its declaration the table is gone, whatever comes after.
+	dir := s.path("tables", name)
+	if err := s.fs.Remove(s.fs.PathJoin(dir, "schema.json")); err != nil {
+		return err
+	}
+	delete(s.tables, name)
+	err = syncDir(s.fs, dir)
+	err = errors.Join(err, t.close(cellstore.ErrTableNotFound))
+	if rm := s.fs.RemoveAll(dir); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
+		err = errors.Join(err, rm)
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+
+	"quadrille/cellstore"
+)
+
+// CheckAndMutate implements cellstore.Table.
+func (t *table) CheckAndMutate(ctx context.Context, check cellstore.Check, m cellstore.Mutation) (bool, error) {
+	applied, err := t.checkAndMutate(ctx, &check, &m)
+	if err != nil {
+		return false, fail("CheckAndMutate", t.name, m.Row, err)
+	}
+	return applied, nil
+}
+
+func (t *table) checkAndMutate(ctx context.Context, check *cellstore.Check, m *cellstore.Mutation) (bool, error) {
+	lay, err := t.beginWrite(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer t.gate.RUnlock()
+	if err := lay.Mutation(m); err != nil {
+		return false, err
+	}
+	if err := lay.Check(m.Row, check); err != nil {
+		return false, err
+	}
+	if _, err := grow(0, m); err != nil {
+		return false, err
+	}
+	w := t.writer(lay, deletes(m))
+	defer w.drop()
+	var row lockSet
+	row.add(m.Row)
+	t.rows.lock(&row)
+	w.now = t.clock()
+	applied, err := w.holds(m.Row, check)
+	if err == nil && applied {
+		err = w.mutate(m)
+	}
+	if err != nil || !applied {
+		t.rows.unlock(&row)
+		return false, err
+	}
+	return true, w.commit(m.Durability, func() { t.rows.unlock(&row) })
+}
+
+// holds tests a condition on a row whose lock is held.
+func (w *writer) holds(row []byte, check *cellstore.Check) (bool, error) {
+	f, err := w.lay.family(check.Family)
+	if err != nil {
+		return false, err
+	}
+	cur, err := w.current(&w.lay.fams[f], row, check.Qualifier)
+	if err != nil {
+		return false, err
+	}
+	if !cur.ok {
+		return check.Op == cellstore.Absent, nil
+	}
+	d := bytes.Compare(cur.value, check.Value)
+	switch check.Op {
+	case cellstore.Absent:
+		return false, nil
+	case cellstore.Equal:
+		return d == 0, nil
+	case cellstore.NotEqual:
+		return d != 0, nil
+	case cellstore.Less:
+		return d < 0, nil
+	case cellstore.LessOrEqual:
+		return d <= 0, nil
+	case cellstore.Greater:
+		return d > 0, nil
+	case cellstore.GreaterOrEqual:
+		return d >= 0, nil
+	}
+	return true, nil // Present
+}

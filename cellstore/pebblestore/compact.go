@@ -1,0 +1,125 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Compact implements cellstore.Store. Close does not wait for it: it ends
+// with ErrClosed then.
+func (s *Store) Compact(ctx context.Context, name string) error {
+	err := s.compact(ctx, name)
+	if err != nil {
+		return fail("Compact", name, nil, err)
+	}
+	return nil
+}
+
+func (s *Store) compact(ctx context.Context, name string) error {
+	t, err := s.table(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return cellstore.ErrReadOnly
+	}
+	long, done, err := t.job(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := t.sweepAll(long, false); err != nil {
+		return cmp.Or(ctx.Err(), t.ended(), err)
+	}
+	// Idle readers keep the files of the state they show.
+	t.refresh()
+	err = t.db.Compact(long, firstKey, lastKey, false)
+	if err != nil {
+		return cmp.Or(ctx.Err(), t.ended(), err)
+	}
+	t.commits.Add(1)
+	t.refresh()
+	return nil
+}
+
+// Checkpoint implements cellstore.Store. Files are linked where the file
+// system can, and take no space until the store has replaced its own.
+func (s *Store) Checkpoint(ctx context.Context, dir string) error {
+	if err := s.checkpoint(ctx, dir); err != nil {
+		return fail("Checkpoint", "", nil, err)
+	}
+	return nil
+}
+
+func (s *Store) checkpoint(ctx context.Context, dir string) error {
+	names, err := s.listTables(ctx)
+	if err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return cellstore.ErrReadOnly
+	}
+	switch _, err := s.fs.Stat(dir); {
+	case err == nil:
+		return &fs.PathError{Op: "checkpoint", Path: dir, Err: fs.ErrExist}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	part := dir + ".part"
+	if err := s.fs.RemoveAll(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.copyTables(ctx, names, part); err != nil {
+		return errors.Join(err, s.fs.RemoveAll(part))
+	}
+	if err := s.fs.Rename(part, dir); err != nil {
+		return errors.Join(err, s.fs.RemoveAll(part))
+	}
+	return syncDir(s.fs, s.fs.PathDir(dir))
+}
+
+func (s *Store) copyTables(ctx context.Context, names []string, dir string) error {
+	if err := makeDir(s.fs, s.fs.PathJoin(dir, "tables")); err != nil {
+		return err
+	}
+	for _, name := range names {
+		t, err := s.table(ctx, name)
+		if err == nil {
+			err = t.checkpoint(ctx, s.fs.PathJoin(dir, "tables", name))
+		}
+		if errors.Is(err, cellstore.ErrTableNotFound) {
+			continue // dropped meanwhile
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return syncDir(s.fs, s.fs.PathJoin(dir, "tables"))
+}
+
+func (t *table) checkpoint(ctx context.Context, dir string) error {
+	_, done, err := t.job(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	t.altering.Lock() // keeps the declaration as it is
+	defer t.altering.Unlock()
+	stored, err := readSchema(t.store.fs, t.store.path("tables", t.name, "schema.json"), t.name)
+	if err != nil {
+		return cmp.Or(t.ended(), err)
+	}
+	if err := makeDir(t.store.fs, dir); err != nil {
+		return err
+	}
+	if err := t.db.Checkpoint(t.store.fs.PathJoin(dir, "db"), pebble.WithFlushedWAL()); err != nil {
+		return err
+	}
+	return errors.Join(t.log.failure(), writeSchema(t.store.fs, t.store.fs.PathJoin(dir, "schema.json"), stored))
+}

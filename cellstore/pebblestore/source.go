@@ -1,0 +1,134 @@
+package pebblestore
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// layout is what a table was declared as at one time. It never changes: an
+// alteration makes a new one.
+type layout struct {
+	cellstore.Validator // its Schema is the one in force, hints included
+
+	fams    []family // by name
+	expires bool     // some family has a TTL
+}
+
+func newLayout(schema cellstore.Schema, stored storedTable) *layout {
+	l := &layout{
+		Validator: cellstore.Validator{Schema: schema, Limits: cellstore.DefaultLimits, Capabilities: capabilities},
+		fams:      stored.families(),
+	}
+	l.expires = slices.ContainsFunc(l.fams, func(f family) bool { return f.ttl > 0 })
+	return l
+}
+
+// family returns the index of a family in fams.
+func (l *layout) family(name string) (int, error) {
+	for i := range l.fams {
+		if l.fams[i].name == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %q", cellstore.ErrFamilyNotFound, name)
+}
+
+// source is what reads come from, a table or a snapshot of one: a database at
+// some state and the readers of it. It is a cellstore.Reader.
+type source struct {
+	name  string
+	from  pebble.Reader
+	clock func() int64
+	lay   atomic.Pointer[layout]
+
+	// commits counts what was committed to the database: a reader whose
+	// iterators are older than the count must make new ones. It never moves
+	// in a read-only store or a snapshot, so there iterators live on.
+	commits atomic.Uint64
+
+	idle sync.Pool // of *reader; may lose some, readers has them all
+
+	mu      sync.Mutex
+	over    error // what calls answer now that the source is closed
+	readers []*reader
+	count   atomic.Int64 // of readers
+
+	retired retiredStats
+}
+
+// ended returns why the source is closed, or nil.
+func (t *source) ended() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+// end closes the source once for all and reports whether it was open.
+func (t *source) end(why error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over != nil {
+		return false
+	}
+	t.over = why
+	return true
+}
+
+// closeReaders waits for running reads and closes the iterators of a source
+// that has ended.
+func (t *source) closeReaders() {
+	t.mu.Lock()
+	readers := t.readers
+	t.readers = nil
+	t.mu.Unlock()
+	for _, r := range readers {
+		r.mu.Lock() // waits for the call that has it
+		r.closeIterators()
+		r.free, r.dead = false, true
+		r.mu.Unlock()
+	}
+}
+
+// refresh makes idle readers that are older than the last commit give up
+// their iterators, which keep files and memory of the old state.
+func (t *source) refresh() {
+	commits := t.commits.Load()
+	t.mu.Lock()
+	readers := append([]*reader(nil), t.readers...)
+	t.mu.Unlock()
+	for _, r := range readers {
+		if !r.mu.TryLock() {
+			continue // it looks at the count before its next use
+		}
+		if r.free && r.commits != commits {
+			r.closeIterators()
+		}
+		r.mu.Unlock()
+	}
+}
+
+// stats sums the work of all iterators, those closed included.
+func (t *source) stats() cellstore.IOStats {
+	t.mu.Lock()
+	readers := append([]*reader(nil), t.readers...)
+	t.mu.Unlock()
+	var sum cellstore.IOStats
+	for _, r := range readers {
+		r.mu.Lock()
+		for _, it := range r.its {
+			if it != nil {
+				sum = addStats(sum, iteratorStats(it))
+			}
+		}
+		r.mu.Unlock()
+	}
+	t.retired.mu.Lock()
+	defer t.retired.mu.Unlock()
+	return addStats(sum, t.retired.sum)
+}

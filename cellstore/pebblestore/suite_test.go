@@ -1,0 +1,98 @@
+package pebblestore
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/storetest"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+func TestSuite(t *testing.T) {
+	storetest.Run(t, openBackend, capabilities)
+}
+
+// openBackend is a store in memory that can lose power, run out of disk and
+// rot.
+func openBackend(testing.TB) storetest.Backend {
+	disk := vfs.NewCrashableMem()
+	var full atomic.Pointer[error]
+	inject := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if err := full.Load(); err != nil && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return *err
+		}
+		return nil
+	})
+	open := func(dir string, o storetest.OpenOptions) (cellstore.Store, error) {
+		return Open(dir, &Options{
+			FS:         errorfs.Wrap(disk, inject),
+			ReadOnly:   o.ReadOnly,
+			Clock:      o.Clock,
+			CacheBytes: 1 << 20,
+		})
+	}
+	return storetest.Backend{
+		Open:      func(o storetest.OpenOptions) (cellstore.Store, error) { return open("store", o) },
+		ReadOnly:  true,
+		Exclusive: true,
+		Crash: func(s cellstore.Store) error {
+			after := disk.CrashClone(vfs.CrashCloneCfg{})
+			err := s.Close() // to what will not be seen again
+			disk = after
+			return err
+		},
+		CheckpointDir: "copy",
+		OpenCheckpoint: func(dir string, o storetest.OpenOptions) (cellstore.Store, error) {
+			return open(dir, o)
+		},
+		FailWrites: func(err error) {
+			if err == nil {
+				full.Store(nil)
+				return
+			}
+			full.Store(&err)
+		},
+		Corrupt: func() error { return damageLargest(disk, "store/tables/t/db") },
+	}
+}
+
+// damageLargest flips a byte in the middle of the largest sorted file.
+func damageLargest(fsys vfs.FS, dir string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	var largest string
+	var data []byte
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".sst") {
+			continue
+		}
+		name = fsys.PathJoin(dir, name)
+		d, err := readFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		if len(d) > len(data) {
+			largest, data = name, d
+		}
+	}
+	if largest == "" {
+		return errors.New("no sorted file")
+	}
+	f, err := fsys.Create(largest, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	data[len(data)/3] ^= 0x40
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), closeFile(f))
+}
+
+func closeFile(c io.Closer) error { return c.Close() }

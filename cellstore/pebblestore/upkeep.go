@@ -1,0 +1,163 @@
+package pebblestore
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	// syncEvery is how long an Async commit may wait for the log, and an idle
+	// reader for the release of what it holds of an old state.
+	syncEvery = 400 * time.Millisecond
+
+	// A sweep is due when so many cells may be hidden, and as many as there
+	// are in a good part of the table, so that its cost is in proportion.
+	leastGarbage    = 32 << 10
+	bytesPerGarbage = 256
+
+	leastAging, mostAging = time.Minute, time.Hour // between sweeps for TTL
+)
+
+// upkeep is the background work of a table that is open for writing.
+type upkeep struct {
+	garbage   atomic.Int64 // cells that may be hidden since the last sweep
+	threshold atomic.Int64
+
+	unsynced atomic.Bool // there are Async commits the log may lose
+	awake    atomic.Bool // the tender has been told of commits
+	tend     chan struct{}
+	sweep    chan struct{}
+
+	unflushed atomic.Pointer[error] // why the last flush failed
+}
+
+// flushed is told the outcome of every flush of memory to disk. While they
+// fail writes are refused, which would otherwise wait until memory is full
+// and then for ever.
+func (u *upkeep) flushed(info pebble.FlushInfo) {
+	if info.Err == nil || info.Err.Error() == emptyFlush {
+		u.unflushed.Store(nil)
+		return
+	}
+	err := fmt.Errorf("memory cannot be written to disk, try again when that is mended: %w", info.Err)
+	u.unflushed.Store(&err)
+}
+
+// emptyFlush is what the engine reports, for an error, of a flush that found
+// nothing to write.
+const emptyFlush = "pebble: empty table"
+
+func (u *upkeep) trouble() error {
+	if err := u.unflushed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// wrote takes note of a commit.
+func (u *upkeep) wrote(garbage int64, d cellstore.Durability) {
+	if d == cellstore.Async && !u.unsynced.Load() {
+		u.unsynced.Store(true)
+	}
+	if !u.awake.Load() && !u.awake.Swap(true) {
+		u.tend <- struct{}{} // has room: the tender takes it before it sleeps again
+	}
+	u.loaded(garbage)
+}
+
+// loaded takes note of cells that may be or hide garbage.
+func (u *upkeep) loaded(cells int64) {
+	if cells > 0 && u.garbage.Add(cells) >= u.threshold.Load() {
+		select {
+		case u.sweep <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// startUpkeep begins the background work of a table, which Close ends.
+func (t *table) startUpkeep() {
+	t.upkeep.tend, t.upkeep.sweep = make(chan struct{}, 1), make(chan struct{}, 1)
+	t.setThreshold()
+	t.jobs.Go(t.tend)
+	t.jobs.Go(t.sweeper)
+}
+
+// tend makes Async commits durable and releases what idle readers hold of
+// states that are over.
+func (t *table) tend() {
+	u := &t.upkeep
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-u.tend:
+		case <-t.long.Done():
+			return
+		}
+		timer.Reset(syncEvery)
+		select {
+		case <-timer.C:
+		case <-t.long.Done():
+			return
+		}
+		u.awake.Store(false) // before the work: what comes now is told again
+		if u.unsynced.Swap(false) {
+			_ = t.syncLog() // a failure is remembered and answered by writes
+		}
+		t.refresh()
+	}
+}
+
+// sweeper sweeps when garbage or age makes it due.
+func (t *table) sweeper() {
+	for {
+		var aging <-chan time.Time
+		if d := t.lay.Load().aging(); d > 0 {
+			aging = time.After(d)
+		}
+		select {
+		case <-t.upkeep.sweep:
+		case <-aging:
+		case <-t.long.Done():
+			return
+		}
+		if err := t.sweepAll(t.long, true); err != nil && t.long.Err() == nil {
+			engineLog{t.store.opts.Logger}.Errorf("sweep of %s: %s", t.name, err)
+		}
+	}
+}
+
+// aging is how long to wait before looking for expired cells again, 0 if none
+// expire.
+func (l *layout) aging() time.Duration {
+	var least time.Duration
+	for _, f := range l.Schema.Families {
+		if f.TTL > 0 && (least == 0 || f.TTL < least) {
+			least = f.TTL
+		}
+	}
+	if least == 0 {
+		return 0
+	}
+	return min(max(least/2, leastAging), mostAging)
+}
+
+func (t *table) setThreshold() {
+	size, err := t.db.EstimateDiskUsage(firstKey, lastKey)
+	if err != nil {
+		size = 0
+	}
+	t.upkeep.threshold.Store(max(leastGarbage, int64(size)/bytesPerGarbage))
+}
+
+// Every cell key lies between these.
+var (
+	firstKey = appendPrefix(nil, 0, nil)
+	lastKey  = appendPrefix(nil, 255, nil)
+)

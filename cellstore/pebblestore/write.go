@@ -1,0 +1,275 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"sync"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// maxBatch bounds the bytes of what is committed in one step. The engine's
+// own bound is 4 GiB, and it ends the process when that is passed.
+const maxBatch = 1 << 30
+
+// rowLocks make read-modify-write serial for each row. Rows share locks by
+// their hash.
+type rowLocks struct {
+	locks [lockCount]sync.Mutex
+}
+
+const lockCount = 256
+
+var lockSeed = maphash.MakeSeed()
+
+// lockSet is a set of row locks, taken in order so that no two calls wait for
+// each other.
+type lockSet [lockCount / 64]uint64
+
+func (s *lockSet) add(row []byte) {
+	i := maphash.Bytes(lockSeed, row) % lockCount
+	s[i/64] |= 1 << (i % 64)
+}
+
+func (s *lockSet) each(fn func(i int)) {
+	for w, set := range s {
+		for ; set != 0; set &= set - 1 {
+			fn(w*64 + bits.TrailingZeros64(set))
+		}
+	}
+}
+
+func (l *rowLocks) lock(s *lockSet)   { s.each(func(i int) { l.locks[i].Lock() }) }
+func (l *rowLocks) unlock(s *lockSet) { s.each(func(i int) { l.locks[i].Unlock() }) }
+
+// beginWrite is the start of every write. On success the caller holds
+// t.gate for reading and must release it.
+func (t *table) beginWrite(ctx context.Context) (*layout, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t.gate.RLock()
+	err := t.ended()
+	switch {
+	case err != nil:
+	case t.store.opts.ReadOnly:
+		err = cellstore.ErrReadOnly
+	default:
+		err = errors.Join(t.log.failure(), t.upkeep.trouble())
+	}
+	if err != nil {
+		t.gate.RUnlock()
+		return nil, err
+	}
+	return t.lay.Load(), nil
+}
+
+// writer gathers what one call commits. The caller holds the locks of the
+// rows it touches.
+type writer struct {
+	t       *table
+	lay     *layout
+	b       *pebble.Batch
+	indexed bool
+	it      *pebble.Iterator // over the batch and what is below it
+	key     []byte           // of puts and deletes
+	seek    []byte
+	col     []byte
+	garbage int64 // cells that this may hide, or tombstones
+	now     int64
+}
+
+// writer returns one with an empty batch. One whose deletes are to see what
+// the batch holds already must be indexed.
+func (t *table) writer(lay *layout, indexed bool) *writer {
+	w, _ := t.stock.Get().(*writer)
+	if w == nil {
+		w = &writer{t: t}
+	}
+	w.lay, w.indexed, w.garbage, w.now = lay, indexed, 0, t.clock()
+	w.fresh()
+	return w
+}
+
+func (w *writer) fresh() {
+	if w.indexed {
+		w.b = w.t.db.NewIndexedBatch()
+	} else {
+		w.b = w.t.db.NewBatch()
+	}
+}
+
+// drop gives the writer back.
+func (w *writer) drop() {
+	w.closeIterator()
+	if w.b != nil {
+		_ = w.b.Close()
+		w.b = nil
+	}
+	const keep = 64 << 10
+	if cap(w.key)+cap(w.seek)+cap(w.col) <= keep {
+		w.t.stock.Put(w)
+	}
+}
+
+func (w *writer) closeIterator() {
+	if w.it != nil {
+		w.t.retired.add(iteratorStats(w.it))
+		_ = w.it.Close() // its errors have been returned
+		w.it = nil
+	}
+}
+
+// commit makes the batch visible, releases the row locks and then, when it is
+// to be durable, waits for the log: others may go on with the rows meanwhile,
+// and what they commit stands behind this in the log.
+func (w *writer) commit(d cellstore.Durability, unlock func()) error {
+	w.closeIterator()
+	t := w.t
+	if w.b.Empty() {
+		unlock()
+		if d == cellstore.Sync {
+			// What went before it on the same rows must not be less durable
+			// than this, though it changes nothing.
+			return t.syncLog()
+		}
+		return nil
+	}
+	var err error
+	if d == cellstore.Sync {
+		err = t.db.ApplyNoSyncWait(w.b, pebble.Sync)
+	} else {
+		err = t.db.Apply(w.b, pebble.NoSync)
+	}
+	t.commits.Add(1)
+	unlock()
+	if err == nil && d == cellstore.Sync {
+		err = w.b.SyncWait()
+	}
+	t.upkeep.wrote(w.garbage, d)
+	return errors.Join(err, t.log.failure())
+}
+
+// syncLog makes all earlier commits durable.
+func (t *table) syncLog() error {
+	b := t.db.NewBatch()
+	if err := b.LogData(nil, nil); err != nil {
+		return err
+	}
+	err := t.db.Apply(b, pebble.Sync)
+	return errors.Join(err, b.Close(), t.log.failure())
+}
+
+// room refuses what would make the batch too large.
+func (w *writer) room(n int) error {
+	if got := w.b.Len() + n; got > maxBatch {
+		return fmt.Errorf("%w: all of one call: pass fewer mutations to each", &cellstore.LimitError{What: "batch", Got: got, Max: maxBatch})
+	}
+	return nil
+}
+
+func (w *writer) put(fam *family, row, qualifier []byte, ts int64, value []byte) error {
+	w.key = appendSuffix(appendPrefix(w.key[:0], fam.byte, row), qualifier, invert(ts))
+	return w.b.Set(w.key, value, nil)
+}
+
+// place stands the writer's iterator on the first cell of a family's row at
+// or after a version of a column. It sees what the batch holds by then, and
+// no other row.
+func (w *writer) place(fam *family, row, qualifier []byte, inverted uint64) (walk, error) {
+	w.seek = appendSuffix(appendPrefix(w.seek[:0], fam.byte, row), qualifier, inverted)
+	return w.placeKey(w.seek)
+}
+
+// placeRow is place for the first cell of the row.
+func (w *writer) placeRow(fam *family, row []byte) (walk, error) {
+	w.seek = appendPrefix(w.seek[:0], fam.byte, row)
+	return w.placeKey(w.seek)
+}
+
+func (w *writer) placeKey(key []byte) (walk, error) {
+	if w.it == nil {
+		var err error
+		if w.indexed {
+			w.it, err = w.b.NewIter(nil)
+		} else {
+			w.it, err = w.t.db.NewIter(&readOptions)
+		}
+		if err != nil {
+			return walk{}, err
+		}
+	} else if w.indexed {
+		w.it.SetOptions(&pebble.IterOptions{}) // takes in what the batch has since
+	}
+	c := walk{it: w.it}
+	return c, c.moved(w.it.SeekPrefixGE(key))
+}
+
+var readOptions = pebble.IterOptions{UseL6Filters: true}
+
+// walk steps over the stored cells of one family's row, hidden ones included.
+type walk struct {
+	it  *pebble.Iterator
+	key []byte // nil at the end
+	q   []byte
+	ts  int64
+}
+
+func (c *walk) moved(ok bool) error {
+	if !ok {
+		c.key = nil
+		return c.it.Error()
+	}
+	c.key = c.it.Key()
+	n := splitKey(c.key)
+	if n < 2 {
+		return fmt.Errorf("%w: key %x is not a cell's", cellstore.ErrCorrupt, c.key)
+	}
+	var inverted uint64
+	c.q, inverted = splitSuffix(c.key[n:])
+	c.ts = int64(^inverted)
+	return nil
+}
+
+func (c *walk) ok() bool { return c.key != nil }
+
+func (c *walk) in(qualifier []byte) bool { return c.key != nil && bytes.Equal(c.q, qualifier) }
+
+func (c *walk) next() error { return c.moved(c.it.Next()) }
+
+// expiry is the timestamp below which cells of a family have expired.
+func (f *family) expiry(now int64) int64 {
+	if f.ttl == 0 {
+		return noTTL
+	}
+	return now - f.ttl
+}
+
+// hides reports whether a version is invisible, given how many newer ones its
+// column has. All older ones then are too.
+func (f *family) hides(newer int, ts, expiry int64) bool {
+	return newer >= f.maxVersions || ts < expiry && newer >= f.minVersions
+}
+
+// current is the newest visible version of a column.
+type current struct {
+	ts    int64
+	value []byte // until the writer reads again
+	ok    bool
+}
+
+// current reads a column.
+func (w *writer) current(fam *family, row, qualifier []byte) (current, error) {
+	c, err := w.place(fam, row, qualifier, newestFirst)
+	if err != nil || !c.in(qualifier) || fam.hides(0, c.ts, fam.expiry(w.now)) {
+		return current{}, err
+	}
+	v, err := c.it.ValueAndErr()
+	return current{c.ts, v, err == nil}, err
+}

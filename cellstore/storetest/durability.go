@@ -1,0 +1,389 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+var durabilityRules = []rule{
+	{id: "B1", name: "sync writes survive a crash", needs: []need{crash, cellTimestamps}, script: `
+create t f{versions=2} g
+put t r f:q@1=1 f:q@2=2 f:q@3=3 g:q@1=g
+crash
+get t r versions=all
+  r f:q@3=3 f:q@2=2 g:q@1=g
+put t r -f:q@3
+incr t r g:n=5
+  5
+append t r g:s=x
+  x
+check t r f:q = 2 ; f:p@1=p
+  applied
+batch t a f:q@1=a ; b f:q@1=b
+crash
+scan t versions=all notime
+  a f:q=a
+  b f:q=b
+  r f:p=p f:q=2 g:n=#5 g:q=g g:s=x
+put t r -*<=all
+crash
+crash
+scan t
+  a f:q@1=a
+  b f:q@1=b
+`},
+	{id: "B1", name: "declarations survive a crash", needs: []need{crash}, script: `
+create t f g
+create u f
+put t r f:q@1=x g:q@1=y
+crash
+tables
+  t u
+alter t f{versions=3} h
+drop u
+crash
+tables
+  t
+schema t
+  f{versions=3,min=0,ttl=0s} h{versions=1,min=0,ttl=0s}
+get t r
+  r f:q@1=x
+alter t f g
+crash
+get t r
+  r f:q@1=x
+create u f
+get u r
+  none
+`},
+	{id: "B1", name: "a clean close keeps async writes", script: `
+create t f{versions=2}
+put t r f:q@1=1 async
+put t r f:q@2=2 async
+incr t r f:n=3 async
+  3
+append t r f:s=x async
+  x
+reopen
+get t r versions=all notime
+  r f:n=#3 f:q=2 f:q=1 f:s=x
+`},
+	{id: "B1", name: "a crash takes a suffix of each row's commits", needs: []need{crash}, run: testAsyncSuffix},
+	{id: "B1", name: "a sync write keeps what came before it", needs: []need{crash}, script: `
+create t f{versions=all} g
+put t r f:q@1=1 async
+put t r g:q@1=1 async
+put t r f:q@2=2
+put t s f:q@1=lost-or-not async
+crash
+get t r versions=all
+  r f:q@2=2 f:q@1=1 g:q@1=1
+`},
+	// What a sync write changes, if anything, does not matter to it.
+	{id: "B1", name: "so does a sync write that changes nothing", needs: []need{crash}, script: `
+create t f g
+put t r f:q@1=1 async
+put t r -g@5
+crash
+get t r
+  r f:q@1=1
+put t s f:q@1=1 async
+put t s -f:p<=all -f:q@7
+crash
+get t s
+  s f:q@1=1
+`},
+	{id: "B1", name: "an async write is safe after its second", needs: []need{crash}, run: func(e *env) {
+		e.must("create t f")
+		e.must("put t r f:q@1=x async")
+		e.ask("incr t s f:n=1 async")
+		time.Sleep(2500 * time.Millisecond) // more than a second, on a busy machine too
+		e.ok(e.crash())
+		e.script(`
+scan t notime
+  r f:q=x
+  s f:n=#1
+`)
+	}},
+	{id: "B1", name: "a crash beside writers tears no row", needs: []need{crash}, run: testCrashBesideWriters},
+	{id: "B1", name: "a full disk", needs: []need{faults}, run: testFullDisk},
+	{id: "B2", name: "a load is a batch of puts", needs: []need{bulk}, script: `
+create t f{versions=2} g
+put t b f:q@5=old f:q@1=older g:x@1=x
+bulk t a f:q@3=3 f:q@2=2 f:q@1=1 g:q@1=g ; b f:q@5=new f:q@3=3 g:y@1=y ; c g:""@0=""
+get t a versions=all
+  a f:q@3=3 f:q@2=2 g:q@1=g
+scan t versions=all
+  a f:q@3=3 f:q@2=2 g:q@1=g
+  b f:q@5=new f:q@3=3 g:x@1=x g:y@1=y
+  c g:""@0=""
+bulk t b f:q@9=9
+get t b f: versions=all
+  b f:q@9=9 f:q@5=new
+`},
+	{id: "B2", name: "what a load trims stays gone", needs: []need{bulk, eager}, script: `
+create t f{versions=2}
+put t r f:q@1=1
+bulk t r f:q@4=4 f:q@3=3 f:q@2=2
+put t r -f:q@4
+get t r versions=all
+  r f:q@3=3
+put t r -f:q
+get t r
+  none
+put t s -f<=10
+bulk t s f:q@5=5
+get t s
+  s f:q@5=5
+`},
+	{id: "B2", name: "disorder is refused", needs: []need{bulk}, script: `
+create t b a
+bulk t r b:q@1=x a:q@1=x
+  error: ErrUnsorted
+bulk t r a:q@1=x a:p@1=x
+  error: ErrUnsorted
+bulk t r a:q@1=x a:q@2=x
+  error: ErrUnsorted
+bulk t r a:q@1=x a:q@1=x
+  error: ErrUnsorted
+bulk t r a:q@1=x ; q a:q@1=x
+  error: ErrUnsorted
+bulk t "a\x00" a:q@1=x ; a a:q@1=x
+  error: ErrUnsorted
+bulk t "\xff" a:q@1=x ; "\x7f" a:q@1=x
+  error: ErrUnsorted
+scan t
+  none
+bulk t a a:q@1=1 b:q@1=2 ; "a\x00" a:q@1=3 ; b a:""@9=4 a:"\x00"@9=5 a:a@9=6 a:a@8=7
+scan t versions=all
+  a a:q@1=1 b:q@1=2
+  "a\x00" a:q@1=3
+  b a:""@9=4 a:"\x00"@9=5 a:a@9=6
+`},
+	{id: "B2", name: "bad cells are refused", needs: []need{bulk}, script: `
+create t f
+bulk t "" f:q@1=x
+  error: ErrEmptyRow
+bulk t r g:q@1=x
+  error: ErrFamilyNotFound
+bulk t r f:q=x
+  error: ErrBadTimestamp
+bulk t r f:q@all=x
+  error: ErrBadTimestamp
+scan t
+  none
+`},
+	{id: "B2", name: "nothing before commit, all after, nothing after abort", needs: []need{bulk}, run: testBulkVisibility},
+	{id: "B2", name: "a load is lost in whole or not at all", needs: []need{bulk, crash}, run: testBulkCrash},
+	{id: "B2", name: "absent", run: func(e *env) {
+		if !e.caps.Bulk {
+			e.must("create t f")
+			_, err := e.table("t").Bulk(e.ctx)
+			e.wantErr("Bulk", err, errors.ErrUnsupported)
+		}
+	}},
+}
+
+// testAsyncSuffix writes numbers to a few rows, then crashes: each row holds
+// 1 to k for some k, in both families.
+func testAsyncSuffix(e *env) {
+	e.must("create t f{versions=all} g{versions=all}")
+	t := e.table("t")
+	const rows, commits = 5, 40
+	for i := 1; i <= commits; i++ {
+		for r := range rows {
+			m := mutate(fmt.Sprint("r", r),
+				cellstore.PutAt("f", []byte("q"), int64(i), []byte("x")), cellstore.PutAt("g", []byte("q"), int64(i), []byte("x")))
+			if i != 10*r { // one sync commit in rows 1 to 4
+				m.Durability = cellstore.Async
+			}
+			e.ok(t.Apply(e.ctx, m))
+		}
+	}
+	e.ok(e.crash())
+	t = e.table("t")
+	for r := range rows {
+		var row cellstore.Row
+		_, err := t.Get(e.ctx, fmt.Append(nil, "r", r), &cellstore.Selection{Versions: cellstore.Unlimited}, &row)
+		e.ok(err)
+		k := len(row.Cells) / 2
+		if k < 10*r {
+			e.Errorf("row %d: the sync commit %d is lost, %d survived", r, 10*r, k)
+		}
+		for i, c := range row.Cells {
+			if want := int64(k - i%max(k, 1)); c.Timestamp != want {
+				e.Errorf("row %d: version %d of family %s is @%d, want @%d", r, i, c.Family, c.Timestamp, want)
+			}
+		}
+	}
+}
+
+// testCrashBesideWriters crashes under load. What was acknowledged before is
+// there, and counters that are incremented together agree.
+func testCrashBesideWriters(e *env) {
+	e.must("create t f g")
+	for range 3 {
+		t := e.table("t")
+		var acked [workers]atomic.Int64
+		var over atomic.Bool
+		var wg sync.WaitGroup
+		for w := range workers {
+			if v, _ := e.value(t, fmt.Sprint("r", w), "f", "n"); v != "" {
+				acked[w].Store(counterValue(v))
+			}
+			wg.Go(func() {
+				inc := cellstore.Increment{Row: fmt.Append(nil, "r", w), Deltas: []cellstore.Delta{
+					{Family: "f", Qualifier: []byte("n"), By: 1}, {Family: "g", Qualifier: []byte("n"), By: 1}}}
+				for !over.Load() {
+					values, err := t.Increment(e.ctx, inc, nil)
+					if err != nil {
+						return // the crash
+					}
+					acked[w].Store(values[0])
+				}
+			})
+		}
+		time.Sleep(20 * time.Millisecond)
+		var before [workers]int64
+		for w := range workers {
+			before[w] = acked[w].Load()
+		}
+		err := e.crash()
+		over.Store(true) // ends those that the crash has not
+		wg.Wait()
+		e.ok(err)
+		t = e.table("t")
+		for w := range workers {
+			key := fmt.Sprint("r", w)
+			f, _ := e.value(t, key, "f", "n")
+			g, _ := e.value(t, key, "g", "n")
+			if f != g {
+				e.Errorf("row %s is torn: counters %q and %q", key, f, g)
+			}
+			if f == "" && before[w] > 0 || f != "" && counterValue(f) < before[w] {
+				e.Errorf("row %s is at %q after %d acknowledged increments", key, f, before[w])
+			}
+		}
+	}
+}
+
+// testFullDisk: a write that fails says so, and what was acknowledged before
+// it is read afterwards.
+func testFullDisk(e *env) {
+	e.must("create t f g")
+	e.must("put t r f:q@1=before g:q@1=before")
+	full := errors.New("no space left on device")
+	e.b.FailWrites(full)
+	failed := e.table("t").Apply(e.ctx, mutate("r", cellstore.PutAt("f", []byte("q"), 2, []byte("after")), cellstore.PutAt("g", []byte("q"), 2, []byte("after"))))
+	e.b.FailWrites(nil)
+	if failed == nil {
+		e.Error("a write on a full disk succeeded")
+	}
+	_ = e.close() // may complain about the same
+	e.ok(e.open(OpenOptions{}))
+	got := e.ask("get t r")
+	if got != "r f:q@1=before g:q@1=before" && got != "r f:q@2=after g:q@2=after" {
+		e.Errorf("after a write on a full disk: %s", got)
+	}
+	e.must("put t r f:q@3=healed")
+	if got, _ := e.value(e.table("t"), "r", "f", "q"); got != "healed" {
+		e.Errorf("after the disk has space again: %q", got)
+	}
+}
+
+func testBulkVisibility(e *env) {
+	e.must("create t f g")
+	e.must("put t 0005 f:q@0=old")
+	t := e.table("t")
+	load := func() cellstore.BulkLoader {
+		l, err := t.Bulk(e.ctx)
+		e.ok(err)
+		for i := range 500 {
+			key, q := fmt.Appendf(nil, "%04d", i), []byte("q")
+			e.ok(l.Add(key, cellstore.Cell{Family: "f", Qualifier: q, Timestamp: 1, Value: []byte("new")}))
+			e.ok(l.Add(key, cellstore.Cell{Family: "g", Qualifier: q, Timestamp: 1, Value: fmt.Append(nil, i)}))
+			scribble(key, q)
+		}
+		return l
+	}
+	l := load()
+	if got := e.all("t"); got != "0005 f:q@0=old" {
+		e.Errorf("before commit or abort: %s", got)
+	}
+	e.ok(l.Abort())
+	e.ok(l.Abort())
+	if err := l.Commit(e.ctx); err == nil {
+		e.Error("a load was committed after its abort")
+	}
+	if err := l.Add([]byte("x"), cellstore.Cell{Family: "f"}); err == nil {
+		e.Error("a cell was added after abort")
+	}
+	if got := e.all("t"); got != "0005 f:q@0=old" {
+		e.Errorf("after abort: %s", got)
+	}
+
+	l = load()
+	other, err := t.Bulk(e.ctx) // two at once
+	e.ok(err)
+	e.ok(other.Add([]byte("zzz"), cellstore.Cell{Family: "g", Timestamp: 7}))
+	e.must("put t 0006 f:p@9=beside")
+	e.ok(l.Commit(e.ctx))
+	e.ok(l.Abort()) // does nothing now
+	if n := len(e.keys(t.Scan(e.ctx, cellstore.Scan{}))); n != 500 {
+		e.Errorf("%d rows after commit, want 500", n)
+	}
+	e.ok(other.Commit(e.ctx))
+	e.script(`
+get t 0005
+  0005 f:q@1=new g:q@1=5
+get t 0006
+  0006 f:p@9=beside f:q@1=new g:q@1=6
+get t zzz
+  zzz g:""@7=""
+`)
+	empty, err := t.Bulk(e.ctx)
+	e.ok(err)
+	e.ok(empty.Commit(e.ctx))
+
+	// One that disorder has ended can only be aborted.
+	l, err = t.Bulk(e.ctx)
+	e.ok(err)
+	e.ok(l.Add([]byte("y"), cellstore.Cell{Family: "f"}))
+	e.wantErr("Add", l.Add([]byte("x"), cellstore.Cell{Family: "f"}), cellstore.ErrUnsorted)
+	if err := l.Commit(e.ctx); err == nil {
+		e.Error("a load out of order was committed")
+	}
+	e.ok(l.Abort())
+	if got := e.ask("get t y"); got != "none" {
+		e.Errorf("a load out of order left %s", got)
+	}
+}
+
+func testBulkCrash(e *env) {
+	e.must("create t f")
+	e.must("put t a f:q@1=1 async")
+	t := e.table("t")
+	committed, err := t.Bulk(e.ctx)
+	e.ok(err)
+	e.ok(committed.Add([]byte("a"), cellstore.Cell{Family: "f", Qualifier: []byte("p"), Timestamp: 2, Value: []byte("2")}))
+	e.ok(committed.Add([]byte("b"), cellstore.Cell{Family: "f", Qualifier: []byte("q"), Timestamp: 2, Value: []byte("2")}))
+	e.ok(committed.Commit(e.ctx))
+	open, err := t.Bulk(e.ctx)
+	e.ok(err)
+	e.ok(open.Add([]byte("c"), cellstore.Cell{Family: "f", Timestamp: 2}))
+	e.ok(e.crash())
+	// The commit of the load came after the async put of its row: B1.
+	e.script(`
+scan t
+  a f:p@2=2 f:q@1=1
+  b f:q@2=2
+`)
+	if err := open.Commit(e.ctx); err == nil {
+		e.Error("a load outlived its store")
+	}
+}

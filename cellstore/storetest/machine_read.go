@@ -1,0 +1,168 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+)
+
+// reader returns the table named, or the snapshot: @name.
+func (m *machine) reader(ctx context.Context, p *parser) (cellstore.Reader, error) {
+	if p.more() && p.accept("@") {
+		name := p.word()
+		if m.snaps[name] == nil {
+			p.fail("no snapshot %s", name)
+		}
+		return m.snaps[name], nil
+	}
+	t, err := m.table(ctx, p.name())
+	if err != nil {
+		p.s = ""
+		return nil, err
+	}
+	return t, nil
+}
+
+func (m *machine) get(ctx context.Context, p *parser) (string, error) {
+	r, err := m.reader(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	key := p.row()
+	o := p.options()
+	found, err := r.Get(ctx, key, selection(&o), &m.row)
+	return m.answer(found, err, &o)
+}
+
+func (m *machine) next(ctx context.Context, p *parser) (string, error) {
+	r, err := m.reader(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	o := p.options()
+	found, err := r.Next(ctx, o.from, o.to, selection(&o), &m.row)
+	return m.answer(found, err, &o)
+}
+
+func (m *machine) prev(ctx context.Context, p *parser) (string, error) {
+	r, err := m.reader(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	o := p.options()
+	found, err := r.Prev(ctx, o.from, o.to, selection(&o), &m.row)
+	return m.answer(found, err, &o)
+}
+
+// selection is nil for a read without options, so that nil is tried as well.
+func selection(o *readOptions) *cellstore.Selection {
+	s := &o.scan.Selection
+	_, _, timed := s.Time.Bounds()
+	if len(s.Families)+len(s.Columns) == 0 && s.Filter.IsZero() && s.Versions == 0 && !timed {
+		return nil
+	}
+	return s
+}
+
+func (m *machine) answer(found bool, err error, o *readOptions) (string, error) {
+	switch {
+	case err != nil:
+		return "", err
+	case found == m.row.Empty():
+		return "", fmt.Errorf("found is %t, with %d cells", found, len(m.row.Cells))
+	case !found:
+		return "none", nil
+	}
+	return formatRow(&m.row, o.noTime), nil
+}
+
+func (m *machine) nextEach(ctx context.Context, p *parser) (string, error) {
+	r, err := m.reader(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	o := p.options()
+	rows := make([]cellstore.Row, len(o.families))
+	if err := r.NextEach(ctx, o.from, o.to, o.families, rows); err != nil {
+		return "", err
+	}
+	var lines []string
+	for i := range rows {
+		line := o.families[i] + ": none"
+		if !rows[i].Empty() {
+			line = o.families[i] + ": " + formatRow(&rows[i], o.noTime)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// multiGet reads ROW … ; options.
+func (m *machine) multiGet(ctx context.Context, p *parser) (string, error) {
+	r, err := m.reader(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	var keys [][]byte
+	for p.more() {
+		keys = append(keys, p.row())
+	}
+	var o readOptions
+	if p.accept(";") {
+		o = p.options()
+	}
+	return collect(r.MultiGet(ctx, keys, selection(&o)), &o)
+}
+
+func (m *machine) scan(ctx context.Context, p *parser) (string, error) {
+	r, err := m.reader(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	o := p.options()
+	return collect(r.Scan(ctx, o.scan), &o)
+}
+
+// parallel reads TABLE WORKERS options, and prints part after part.
+func (m *machine) parallel(ctx context.Context, p *parser) (string, error) {
+	name := p.name()
+	p.more()
+	workers := p.count()
+	o := p.options()
+	t, err := m.table(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	parts := make([][]string, workers)
+	err = cellstore.ParallelScan(ctx, t, workers, o.scan, func(_ context.Context, part int, row *cellstore.Row) error {
+		parts[part] = append(parts[part], formatRow(row, o.noTime))
+		return nil
+	})
+	lines := slices.Concat(parts...)
+	if len(lines) == 0 {
+		return "none", err
+	}
+	return strings.Join(lines, "\n"), err
+}
+
+func collect(rows iter.Seq2[*cellstore.Row, error], o *readOptions) (string, error) {
+	var lines []string
+	for row, err := range rows {
+		if err != nil {
+			return "", err
+		}
+		line := formatRow(row, o.noTime)
+		if row.Empty() {
+			line += " (none)"
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return "none", nil
+	}
+	return strings.Join(lines, "\n"), nil
+}

@@ -1,0 +1,345 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+)
+
+// modelReader is the cellstore.Reader of a table or of a snapshot.
+type modelReader struct {
+	m     *Model
+	table string
+	// view returns the table to read, settled, with what ends the reading.
+	view func(context.Context) (t *modelTable, end func(), err error)
+}
+
+// view reads the table itself.
+func (t *modelTable) view(m *Model) func(context.Context) (*modelTable, func(), error) {
+	return func(ctx context.Context) (*modelTable, func(), error) {
+		_, end, err := m.begin(ctx, t, false)
+		return t, end, err
+	}
+}
+
+// rows returns the rows a selection shows, in order. As the table is settled
+// all there is is visible: the time range comes next and the number of
+// versions last (rule G4), with the choice of columns between them.
+func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
+	if sel == nil {
+		sel = &cellstore.Selection{}
+	}
+	min, max, timed := sel.Time.Bounds()
+	if !timed {
+		min, max = 0, math.MaxInt64
+	}
+	most := sel.Versions
+	switch most {
+	case 0:
+		most = 1
+	case cellstore.Unlimited:
+		most = math.MaxInt
+	}
+	var rows []*cellstore.Row
+	for _, key := range slices.Sorted(maps.Keys(t.rows)) {
+		row := &cellstore.Row{}
+		row.SetKey([]byte(key))
+		count := map[string]int{} // of columns that pass the filter, by family
+		for _, col := range t.rows[key].columns() {
+			var timely []int64
+			for _, ts := range newestFirst(t.rows[key][col]) {
+				if min <= ts && ts < max {
+					timely = append(timely, ts)
+				}
+			}
+			if len(timely) == 0 || !wants(sel, col, count) {
+				continue
+			}
+			for i, ts := range timely {
+				if i < most {
+					row.AppendCell(col.family, []byte(col.qualifier), ts, t.rows[key][col][ts])
+				}
+			}
+		}
+		if len(row.Cells) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// wants decides on a column that has a cell to show: one named is wanted
+// whatever the filter says.
+func wants(sel *cellstore.Selection, col column, count map[string]int) bool {
+	named := slices.ContainsFunc(sel.Columns, func(c cellstore.Column) bool {
+		return c.Family == col.family && string(c.Qualifier) == col.qualifier
+	})
+	whole := slices.Contains(sel.Families, col.family) || len(sel.Families) == 0 && len(sel.Columns) == 0
+	f := sel.Filter
+	if !whole || !strings.HasPrefix(col.qualifier, string(f.Prefix)) ||
+		col.qualifier < string(f.From) || len(f.To) > 0 && col.qualifier >= string(f.To) {
+		return named
+	}
+	count[col.family]++
+	n := count[col.family]
+	return named || n > f.Offset && (f.Limit == 0 || n <= f.Offset+f.Limit)
+}
+
+// within keeps the rows of a range.
+func within(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *cellstore.Row) bool {
+		d := bytes.Compare(row.Key, r.To)
+		return bytes.Compare(row.Key, r.From) < 0 || len(r.To) > 0 && (d > 0 || d == 0 && !r.ToInclusive)
+	})
+}
+
+// downFrom keeps the rows of the range of a reverse scan, from its high end.
+func downFrom(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
+	kept := slices.DeleteFunc(slices.Clone(rows), func(row *cellstore.Row) bool {
+		d := bytes.Compare(row.Key, r.To)
+		return len(r.From) > 0 && bytes.Compare(row.Key, r.From) > 0 || len(r.To) > 0 && (d < 0 || d == 0 && !r.ToInclusive)
+	})
+	slices.Reverse(kept)
+	return kept
+}
+
+// first fills a row with the first of rows.
+func first(rows []*cellstore.Row, row *cellstore.Row) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	row.SetKey(rows[0].Key)
+	for _, c := range rows[0].Cells {
+		row.AppendCell(c.Family, c.Qualifier, c.Timestamp, c.Value)
+	}
+	return true
+}
+
+// Get implements cellstore.Reader.
+func (r *modelReader) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	row.Reset()
+	t, end, err := r.view(ctx)
+	if err != nil {
+		return false, fail("Get", r.table, key, err)
+	}
+	defer end()
+	if err := t.Row(key); err != nil {
+		return false, fail("Get", r.table, nil, err)
+	}
+	if err := t.Selection(sel); err != nil {
+		return false, fail("Get", r.table, key, err)
+	}
+	return first(within(t.rowsOf(sel), cellstore.Range{From: key, To: key, ToInclusive: true}), row), nil
+}
+
+// Next implements cellstore.Reader.
+func (r *modelReader) Next(ctx context.Context, from, to []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	row.Reset()
+	t, end, err := r.view(ctx)
+	if err != nil {
+		return false, fail("Next", r.table, from, err)
+	}
+	defer end()
+	if err := t.Selection(sel); err != nil {
+		return false, fail("Next", r.table, from, err)
+	}
+	return first(within(t.rowsOf(sel), cellstore.Range{From: from, To: to}), row), nil
+}
+
+// Prev implements cellstore.Reader.
+func (r *modelReader) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	row.Reset()
+	t, end, err := r.view(ctx)
+	if err != nil {
+		return false, fail("Prev", r.table, from, err)
+	}
+	defer end()
+	if err := t.Selection(sel); err != nil {
+		return false, fail("Prev", r.table, from, err)
+	}
+	return first(downFrom(t.rowsOf(sel), cellstore.Range{From: from, To: downTo}), row), nil
+}
+
+// NextEach implements cellstore.Reader.
+func (r *modelReader) NextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
+	for i := range rows {
+		rows[i].Reset()
+	}
+	t, end, err := r.view(ctx)
+	if err != nil {
+		return fail("NextEach", r.table, from, err)
+	}
+	defer end()
+	if len(rows) < len(families) {
+		return fail("NextEach", r.table, from, fmt.Errorf("%d families need as many rows, not %d", len(families), len(rows)))
+	}
+	if err := t.Selection(&cellstore.Selection{Families: families}); err != nil {
+		return fail("NextEach", r.table, from, err)
+	}
+	for i, name := range families {
+		first(within(t.rowsOf(&cellstore.Selection{Families: []string{name}}), cellstore.Range{From: from, To: to}), &rows[i])
+	}
+	return nil
+}
+
+// MultiGet implements cellstore.Reader.
+func (r *modelReader) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
+	keys = slices.Clone(keys)
+	for i := range keys {
+		keys[i] = slices.Clone(keys[i])
+	}
+	own := cloneSelection(sel)
+	return r.yield(ctx, "MultiGet", func(t *modelTable) (out []*cellstore.Row, err error) {
+		for _, key := range keys {
+			if err := t.Row(key); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.Selection(own); err != nil {
+			return nil, err
+		}
+		rows := t.rowsOf(own)
+		for _, key := range keys {
+			row := &cellstore.Row{}
+			if !first(within(rows, cellstore.Range{From: key, To: key, ToInclusive: true}), row) {
+				row.SetKey(key)
+			}
+			out = append(out, row)
+		}
+		return out, nil
+	})
+}
+
+// Scan implements cellstore.Reader.
+func (r *modelReader) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	ranges := slices.Clone(scan.Ranges)
+	for i := range ranges {
+		ranges[i].From, ranges[i].To = slices.Clone(ranges[i].From), slices.Clone(ranges[i].To)
+	}
+	if len(ranges) == 0 {
+		ranges = []cellstore.Range{{}}
+	}
+	scan.Selection = *cloneSelection(&scan.Selection)
+	return r.yield(ctx, "Scan", func(t *modelTable) (out []*cellstore.Row, err error) {
+		if err := t.Scan(&scan); err != nil {
+			return nil, err
+		}
+		rows := t.rowsOf(&scan.Selection)
+		for _, rg := range ranges {
+			if scan.Reverse {
+				out = append(out, downFrom(rows, rg)...)
+			} else {
+				out = append(out, within(rows, rg)...)
+			}
+		}
+		if scan.Limit > 0 && len(out) > scan.Limit {
+			out = out[:scan.Limit]
+		}
+		return out, nil
+	})
+}
+
+// yield reads when the loop begins, and passes on what was read as long as
+// the reader is open.
+func (r *modelReader) yield(ctx context.Context, op string, read func(*modelTable) ([]*cellstore.Row, error)) iter.Seq2[*cellstore.Row, error] {
+	return func(yield func(*cellstore.Row, error) bool) {
+		t, end, err := r.view(ctx)
+		if err != nil {
+			yield(nil, fail(op, r.table, nil, err))
+			return
+		}
+		rows, err := read(t)
+		end()
+		if err != nil {
+			yield(nil, fail(op, r.table, nil, err))
+			return
+		}
+		for _, row := range rows {
+			_, end, err := r.view(ctx)
+			if err != nil {
+				yield(nil, fail(op, r.table, row.Key, err))
+				return
+			}
+			end()
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func cloneSelection(sel *cellstore.Selection) *cellstore.Selection {
+	if sel == nil {
+		return nil
+	}
+	own := *sel
+	own.Families, own.Columns = slices.Clone(sel.Families), slices.Clone(sel.Columns)
+	for i := range own.Columns {
+		own.Columns[i].Qualifier = slices.Clone(own.Columns[i].Qualifier)
+	}
+	f := &own.Filter
+	f.Prefix, f.From, f.To = slices.Clone(f.Prefix), slices.Clone(f.From), slices.Clone(f.To)
+	return &own
+}
+
+// modelSnapshot reads a copy.
+type modelSnapshot struct {
+	modelReader
+	closed *bool // guarded by the disk's lock
+}
+
+// Snapshot implements cellstore.Table.
+func (h *tableHandle) Snapshot(ctx context.Context) (cellstore.Snapshot, error) {
+	_, end, err := h.m.begin(ctx, h.t, false)
+	if err != nil {
+		return nil, h.fail("Snapshot", nil, err)
+	}
+	defer end()
+	frozen := h.t.clone()
+	closed := new(bool)
+	return &modelSnapshot{closed: closed, modelReader: modelReader{m: h.m, table: h.table,
+		view: func(ctx context.Context) (*modelTable, func(), error) {
+			_, end, err := h.m.begin(ctx, nil, false)
+			if err == nil && *closed {
+				end()
+				err = fmt.Errorf("%w: the snapshot", cellstore.ErrClosed)
+			}
+			return frozen, end, err
+		}}}, nil
+}
+
+// Close implements cellstore.Snapshot.
+func (s *modelSnapshot) Close() error {
+	s.m.disk.mu.Lock()
+	defer s.m.disk.mu.Unlock()
+	*s.closed = true
+	return nil
+}
+
+// Splits implements cellstore.Table: ranges of as many rows each as possible.
+func (h *tableHandle) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
+	_, end, err := h.m.begin(ctx, h.t, false)
+	if err != nil {
+		return nil, h.fail("Splits", nil, err)
+	}
+	defer end()
+	if n < 1 {
+		return nil, h.fail("Splits", nil, fmt.Errorf("%w: %d parts", cellstore.ErrBadRange, n))
+	}
+	keys := slices.Sorted(maps.Keys(h.t.rows))
+	n = min(n, max(len(keys), 1))
+	parts := []cellstore.Range{{}}
+	for i := 1; i < n; i++ {
+		at := []byte(keys[i*len(keys)/n])
+		parts[i-1].To = at
+		parts = append(parts, cellstore.Range{From: at})
+	}
+	return parts, nil
+}

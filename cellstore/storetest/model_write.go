@@ -1,0 +1,346 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// tableHandle is the cellstore.Table of a modelTable.
+type tableHandle struct {
+	modelReader
+	t *modelTable
+}
+
+// Schema implements cellstore.Table.
+func (h *tableHandle) Schema() cellstore.Schema {
+	h.m.disk.mu.Lock()
+	defer h.m.disk.mu.Unlock()
+	s := h.t.Schema
+	s.Families = slices.Clone(s.Families)
+	return s
+}
+
+func (h *tableHandle) fail(op string, row []byte, err error) error {
+	return fail(op, h.table, row, err)
+}
+
+// commit replaces a row, after a copy of it has been changed. It keeps the old
+// one as long as a crash may bring it back.
+func (t *modelTable) commit(key string, row modelRow, d cellstore.Durability, now int64) {
+	if d == cellstore.Sync {
+		delete(t.undo, key)
+	} else {
+		t.undo[key] = append(t.undo[key], undoEntry{before: t.rows[key], at: time.Now()})
+	}
+	t.rows[key] = row
+	t.settle(key, now)
+}
+
+// apply carries out a valid mutation.
+func (t *modelTable) apply(m *cellstore.Mutation, now int64) {
+	if len(m.Ops) == 0 {
+		return
+	}
+	key := string(m.Row)
+	old := t.rows[key]
+	t.rows[key] = old.clone()
+	for i := range m.Ops {
+		if t.rows[key] == nil { // the operation before emptied it
+			t.rows[key] = modelRow{}
+		}
+		t.applyOp(t.rows[key], &m.Ops[i], now)
+		t.settle(key, now) // every operation sees what the one before left
+	}
+	row := t.rows[key]
+	t.rows[key] = old
+	t.commit(key, row, m.Durability, now)
+}
+
+func (t *modelTable) applyOp(row modelRow, op *cellstore.Op, now int64) {
+	ts := op.Timestamp
+	if ts == cellstore.Now {
+		ts = now
+	}
+	at := column{op.Family, string(op.Qualifier)}
+	// remove deletes the versions of the columns chosen, from min to ts.
+	remove := func(min int64, chosen func(column) bool) {
+		for col, versions := range row {
+			if chosen(col) {
+				maps.DeleteFunc(versions, func(v int64, _ []byte) bool { return min <= v && v <= ts })
+			}
+		}
+	}
+	ofColumn := func(c column) bool { return c == at }
+	ofFamily := func(c column) bool { return c.family == op.Family }
+	switch op.Kind {
+	case cellstore.OpPut:
+		row.put(at, ts, op.Value)
+	case cellstore.OpDeleteVersion:
+		if op.Timestamp == cellstore.Now {
+			if len(row[at]) == 0 {
+				return
+			}
+			ts = newestFirst(row[at])[0]
+		}
+		remove(ts, ofColumn)
+	case cellstore.OpDeleteColumn:
+		remove(0, ofColumn)
+	case cellstore.OpDeleteFamily:
+		remove(0, ofFamily)
+	case cellstore.OpDeleteFamilyVersion:
+		remove(ts, ofFamily)
+	case cellstore.OpDeleteRow:
+		remove(0, func(column) bool { return true })
+	}
+}
+
+func (r modelRow) put(col column, ts int64, value []byte) {
+	if r[col] == nil {
+		r[col] = map[int64][]byte{}
+	}
+	r[col][ts] = append([]byte{}, value...)
+}
+
+// Apply implements cellstore.Table.
+func (h *tableHandle) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
+	now, end, err := h.m.begin(ctx, h.t, true)
+	if err != nil {
+		return h.fail("Apply", nil, err)
+	}
+	defer end()
+	failed := map[int]error{}
+	for i := range mutations {
+		m := &mutations[i]
+		if err := cmp.Or(ctx.Err(), h.t.Mutation(m)); err != nil {
+			failed[i] = h.fail("Apply", m.Row, err)
+			continue
+		}
+		h.t.apply(m, now)
+	}
+	if len(failed) > 0 {
+		return &cellstore.BatchError{Errs: failed}
+	}
+	return nil
+}
+
+// newest returns the current version of a column.
+func (t *modelTable) newest(row []byte, col column) (ts int64, value []byte, ok bool) {
+	versions := t.rows[string(row)][col]
+	if len(versions) == 0 {
+		return 0, nil, false
+	}
+	ts = newestFirst(versions)[0]
+	return ts, versions[ts], true
+}
+
+// CheckAndMutate implements cellstore.Table.
+func (h *tableHandle) CheckAndMutate(ctx context.Context, check cellstore.Check, m cellstore.Mutation) (bool, error) {
+	applied, err := h.checkAndMutate(ctx, &check, &m)
+	return applied, h.fail("CheckAndMutate", m.Row, err)
+}
+
+func (h *tableHandle) checkAndMutate(ctx context.Context, check *cellstore.Check, m *cellstore.Mutation) (bool, error) {
+	now, end, err := h.m.begin(ctx, h.t, true)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	if err := cmp.Or(h.t.Mutation(m), h.t.Check(m.Row, check)); err != nil {
+		return false, err
+	}
+	_, stored, present := h.t.newest(m.Row, column{check.Family, string(check.Qualifier)})
+	if !holds(check.Op, stored, present, check.Value) {
+		return false, nil
+	}
+	h.t.apply(m, now)
+	return true, nil
+}
+
+func holds(op cellstore.CompareOp, stored []byte, present bool, operand []byte) bool {
+	d := bytes.Compare(stored, operand)
+	switch op {
+	case cellstore.Absent:
+		return !present
+	case cellstore.Present:
+		return present
+	case cellstore.Equal:
+		return present && d == 0
+	case cellstore.NotEqual:
+		return present && d != 0
+	case cellstore.Less:
+		return present && d < 0
+	case cellstore.LessOrEqual:
+		return present && d <= 0
+	case cellstore.Greater:
+		return present && d > 0
+	default:
+		return present && d >= 0
+	}
+}
+
+// Increment implements cellstore.Table.
+func (h *tableHandle) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
+	got, err := h.increment(ctx, &inc)
+	if err != nil {
+		return values, h.fail("Increment", inc.Row, err)
+	}
+	return append(values, got...), nil
+}
+
+func (h *tableHandle) increment(ctx context.Context, inc *cellstore.Increment) ([]int64, error) {
+	now, end, err := h.m.begin(ctx, h.t, true)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if err := h.t.Increment(inc); err != nil {
+		return nil, err
+	}
+	if len(inc.Deltas) == 0 {
+		return nil, nil
+	}
+	var got []int64
+	row := h.t.rows[string(inc.Row)].clone()
+	for _, d := range inc.Deltas {
+		col := column{d.Family, string(d.Qualifier)}
+		at, n := now, int64(0)
+		if versions := row[col]; len(versions) > 0 {
+			newest := newestFirst(versions)[0]
+			at = max(now, newest)
+			if len(versions[newest]) != 8 {
+				return nil, fmt.Errorf("%w: %s:%q holds %d bytes, a counter has 8: write counters with Increment only",
+					cellstore.ErrNotCounter, d.Family, d.Qualifier, len(versions[newest]))
+			}
+			n = int64(binary.BigEndian.Uint64(versions[newest]))
+		}
+		n += d.By
+		row.put(col, at, binary.BigEndian.AppendUint64(nil, uint64(n)))
+		got = append(got, n)
+	}
+	h.t.commit(string(inc.Row), row, inc.Durability, now)
+	return got, nil
+}
+
+// Append implements cellstore.Table.
+func (h *tableHandle) Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d cellstore.Durability) ([]byte, error) {
+	whole, err := h.append(ctx, row, column{family, string(qualifier)}, value, d)
+	return whole, h.fail("Append", row, err)
+}
+
+func (h *tableHandle) append(ctx context.Context, key []byte, col column, value []byte, d cellstore.Durability) ([]byte, error) {
+	now, end, err := h.m.begin(ctx, h.t, true)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if err := h.t.Append(key, col.family, []byte(col.qualifier), value, d); err != nil {
+		return nil, err
+	}
+	newest, stored, present := h.t.newest(key, col)
+	at := now
+	if present {
+		at = max(now, newest)
+	}
+	whole := slices.Concat(stored, value)
+	if err := h.t.Appended(len(whole)); err != nil {
+		return nil, err
+	}
+	row := h.t.rows[string(key)].clone()
+	row.put(col, at, whole)
+	h.t.commit(string(key), row, d, now)
+	return whole, nil
+}
+
+// Bulk implements cellstore.Table.
+func (h *tableHandle) Bulk(ctx context.Context) (cellstore.BulkLoader, error) {
+	_, end, err := h.m.begin(ctx, h.t, true)
+	if err != nil {
+		return nil, h.fail("Bulk", nil, err)
+	}
+	defer end()
+	return &modelLoad{h: h}, nil
+}
+
+// modelLoad collects the cells of a load and puts them at Commit.
+type modelLoad struct {
+	h     *tableHandle
+	cells []loaded
+	over  error
+}
+
+type loaded struct {
+	row string
+	col column
+	ts  int64
+	val []byte
+}
+
+var errLoadOver = errors.New("load is over: begin another")
+
+// Add implements cellstore.BulkLoader.
+func (l *modelLoad) Add(key []byte, c cellstore.Cell) error {
+	_, end, err := l.h.m.begin(context.Background(), l.h.t, true)
+	if err != nil {
+		return l.h.fail("Add", key, err)
+	}
+	defer end()
+	if l.over != nil {
+		return l.h.fail("Add", key, l.over)
+	}
+	if err := l.h.t.Cell(key, &c); err != nil {
+		return l.h.fail("Add", key, err)
+	}
+	cell := loaded{string(key), column{c.Family, string(c.Qualifier)}, c.Timestamp, slices.Clone(c.Value)}
+	if n := len(l.cells); n > 0 && compareLoaded(l.cells[n-1], cell) >= 0 {
+		l.over = fmt.Errorf("%w: sort the cells, and load each once", cellstore.ErrUnsorted)
+		return l.h.fail("Add", key, l.over)
+	}
+	l.cells = append(l.cells, cell)
+	return nil
+}
+
+// compareLoaded is the order of rule O1.
+func compareLoaded(a, b loaded) int {
+	return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col.family, b.col.family),
+		cmp.Compare(a.col.qualifier, b.col.qualifier), cmp.Compare(b.ts, a.ts))
+}
+
+// Commit implements cellstore.BulkLoader.
+func (l *modelLoad) Commit(ctx context.Context) error {
+	now, end, err := l.h.m.begin(ctx, l.h.t, true)
+	if err != nil {
+		return l.h.fail("Commit", nil, err)
+	}
+	defer end()
+	if l.over != nil {
+		return l.h.fail("Commit", nil, l.over)
+	}
+	l.over = errLoadOver
+	t := l.h.t
+	for _, c := range l.cells {
+		if err := t.Family(c.col.family); err != nil { // dropped since
+			return l.h.fail("Commit", nil, err)
+		}
+	}
+	for _, c := range l.cells {
+		row := t.rows[c.row].clone()
+		row.put(c.col, c.ts, c.val)
+		t.commit(c.row, row, cellstore.Sync, now)
+	}
+	return nil
+}
+
+// Abort implements cellstore.BulkLoader.
+func (l *modelLoad) Abort() error {
+	l.over, l.cells = errLoadOver, nil
+	return nil
+}

@@ -1,0 +1,475 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"quadrille/cellstore"
+)
+
+var scanRules = []rule{
+	{id: "N1", name: "next and prev", script: `
+create t f g
+put t b f:q@1=1
+put t d f:q@1=2 g:q@1=3
+put t f f:q@1=4
+next t from=a
+  b f:q@1=1
+next t from=b
+  b f:q@1=1
+next t from="b\x00"
+  d f:q@1=2 g:q@1=3
+next t from=a g:
+  d g:q@1=3
+next t from=b to=b
+  none
+next t from=c to=d
+  none
+next t from=c to="d\x00"
+  d f:q@1=2 g:q@1=3
+next t from=g
+  none
+next t from=f to=a
+  none
+prev t from=a
+  none
+prev t from=b
+  b f:q@1=1
+prev t from=c
+  b f:q@1=1
+prev t from=e to=d
+  none
+prev t from=e to=c
+  d f:q@1=2 g:q@1=3
+prev t from=d to=d
+  none
+prev t from=zzz
+  f f:q@1=4
+prev t from=zzz g:
+  d g:q@1=3
+prev t from="d\xff"
+  d f:q@1=2 g:q@1=3
+`},
+	{id: "N3", name: "start inclusive, stop exclusive", script: `
+create t f
+put t a f:q@1=1
+put t b f:q@1=2
+put t c f:q@1=3
+scan t [a,c)
+  a f:q@1=1
+  b f:q@1=2
+scan t [b,b)
+  none
+scan t [c,a)
+  none
+scan t [aa,bb)
+  b f:q@1=2
+scan t [x,z)
+  none
+`},
+	{id: "N4", name: "prefixes", script: `
+create t f
+put t a f:q@1=1
+put t ab f:q@1=2
+put t "ab\xff" f:q@1=3
+put t "ab\xff\xff" f:q@1=4
+put t ac f:q@1=5
+put t "\xff" f:q@1=6
+put t "\xff\xff" f:q@1=7
+put t "\xff\xffa" f:q@1=8
+scan t prefix=ab
+  ab f:q@1=2
+  "ab\xff" f:q@1=3
+  "ab\xff\xff" f:q@1=4
+scan t prefix="ab\xff"
+  "ab\xff" f:q@1=3
+  "ab\xff\xff" f:q@1=4
+scan t prefix="\xff"
+  "\xff" f:q@1=6
+  "\xff\xff" f:q@1=7
+  "\xff\xffa" f:q@1=8
+scan t prefix="\xff\xff"
+  "\xff\xff" f:q@1=7
+  "\xff\xffa" f:q@1=8
+scan t prefix="" limit=2
+  a f:q@1=1
+  ab f:q@1=2
+scan t prefix=b
+  none
+`},
+	{id: "N6", name: "limit counts rows", script: `
+create t f{versions=all} g
+put t a f:1@1=x f:2@1=x f:2@2=y g:1@1=x
+put t b g:1@1=x
+put t c f:1@1=x f:2@1=x
+scan t limit=2
+  a f:1@1=x f:2@2=y g:1@1=x
+  b g:1@1=x
+scan t limit=2 f: versions=all
+  a f:1@1=x f:2@2=y f:2@1=x
+  c f:1@1=x f:2@1=x
+scan t limit=1 reverse
+  c f:1@1=x f:2@1=x
+scan t limit=9 g:
+  a g:1@1=x
+  b g:1@1=x
+scan t limit=-1
+  error: ErrBadRange
+`},
+	{id: "N7", name: "batch is a hint", run: testBatchHint},
+	{id: "N8", name: "reverse", script: `
+create t f{versions=2} g
+put t a f:1@1=1 f:1@2=2 f:2@1=1 g:1@1=g
+put t b g:1@1=g
+put t c f:1@1=1
+scan t reverse
+  c f:1@1=1
+  b g:1@1=g
+  a f:1@2=2 f:2@1=1 g:1@1=g
+scan t reverse [c,a)
+  c f:1@1=1
+  b g:1@1=g
+scan t reverse [bb,a] versions=2
+  b g:1@1=g
+  a f:1@2=2 f:1@1=1 f:2@1=1 g:1@1=g
+scan t reverse [a,c)
+  none
+scan t reverse [b,b)
+  none
+scan t reverse [b,b]
+  b g:1@1=g
+scan t reverse [,a) f:
+  c f:1@1=1
+scan t reverse [zz,) limit=2
+  c f:1@1=1
+  b g:1@1=g
+`},
+	{id: "N9", name: "rows without a selected visible cell are skipped", script: `
+create t f{versions=all} g
+put t a f:1@1=x
+put t b f:1@9=x g:1@1=y
+put t c f:2@1=x
+put t d f:1@1=x
+scan t f:1 limit=2
+  a f:1@1=x
+  b f:1@9=x
+scan t time=[0,5) f: limit=3
+  a f:1@1=x
+  c f:2@1=x
+  d f:1@1=x
+scan t qprefix=2 limit=1
+  c f:2@1=x
+put t b -*<=all
+scan t
+  a f:1@1=x
+  c f:2@1=x
+  d f:1@1=x
+next t from=b
+  c f:2@1=x
+prev t from=b
+  a f:1@1=x
+next t g:
+  none
+scan t reverse limit=3
+  d f:1@1=x
+  c f:2@1=x
+  a f:1@1=x
+`},
+	{id: "N14", name: "closed ranges", script: `
+create t f
+put t a f:q@1=1
+put t b f:q@1=2
+put t "b\x00" f:q@1=3
+put t c f:q@1=4
+scan t [a,b]
+  a f:q@1=1
+  b f:q@1=2
+scan t [b,b]
+  b f:q@1=2
+scan t [aa,ab]
+  none
+scan t [b,] limit=2
+  b f:q@1=2
+  "b\x00" f:q@1=3
+scan t [c,b] reverse
+  c f:q@1=4
+  "b\x00" f:q@1=3
+  b f:q@1=2
+`},
+	{id: "N10", name: "stopping early releases everything", run: testStopEarly},
+	{id: "N10", name: "nothing follows an error", run: testAfterError},
+	{id: "N11", name: "a scan sees what was there and stays", run: testScanBesideWrites},
+	{id: "N11", name: "a scan shows the state at open", needs: []need{snapshotScan}, run: testSnapshotScan},
+	{id: "N11", name: "point reads see earlier commits", run: testReadYourWrites},
+}
+
+// columnRules are N5.
+var columnRules = []rule{
+	{id: "N5", name: "prefix, range and set of qualifiers", script: `
+create t f{versions=2} g
+put t r f:a@1=1 f:a1@1=2 f:a1@2=22 f:a2@1=3 f:b@1=4 f:c@1=5 f:""@1=0 g:a1@1=6 g:z@1=7
+get t r qprefix=a
+  r f:a@1=1 f:a1@2=22 f:a2@1=3 g:a1@1=6
+get t r f: qprefix=a1 versions=2
+  r f:a1@2=22 f:a1@1=2
+get t r qrange=[a1,b)
+  r f:a1@2=22 f:a2@1=3 g:a1@1=6
+get t r qrange=[b,)
+  r f:b@1=4 f:c@1=5 g:z@1=7
+get t r qrange=[,a1)
+  r f:""@1=0 f:a@1=1
+get t r qrange=[c,b)
+  none
+get t r qprefix=a qrange=[a1,a2)
+  r f:a1@2=22 g:a1@1=6
+get t r qprefix=x
+  none
+get t r f:c f:a f:x
+  r f:a@1=1 f:c@1=5
+scan t g: qprefix=a
+  r g:a1@1=6
+next t qrange=[z,)
+  r g:z@1=7
+`},
+	{id: "N5", name: "the first columns of a family, after an offset", script: `
+create t f{versions=all} g
+put t r f:a@1=1 f:a@2=2 f:b@1=3 f:c@1=4 f:d@1=5 g:a@1=6 g:b@1=7
+put t s f:d@1=8
+get t r qlimit=2
+  r f:a@2=2 f:b@1=3 g:a@1=6 g:b@1=7
+get t r qlimit=1 versions=all
+  r f:a@2=2 f:a@1=1 g:a@1=6
+get t r qlimit=2 qoffset=1
+  r f:b@1=3 f:c@1=4 g:b@1=7
+get t r qoffset=3
+  r f:d@1=5
+get t r qlimit=1 qrange=[b,d)
+  r f:b@1=3 g:b@1=7
+get t r qlimit=5 qoffset=9
+  none
+scan t f: qlimit=1
+  r f:a@2=2
+  s f:d@1=8
+scan t f: qoffset=1 qlimit=1
+  r f:b@1=3
+get t r qlimit=-1
+  error: ErrBadRange
+scan t qoffset=-2
+  error: ErrBadRange
+`},
+	// A column without a cell in the time range is not there to be counted.
+	{id: "N5", name: "filters choose columns, never versions", script: `
+create t f{versions=all}
+put t r f:a@5=5 f:b@1=1 f:b@5=5 f:c@1=1 f:d@1=1
+get t r qlimit=2 time=[0,3)
+  r f:b@1=1 f:c@1=1
+get t r qlimit=1 qoffset=1 time=[0,3) versions=all
+  r f:c@1=1
+get t r qprefix=b versions=all
+  r f:b@5=5 f:b@1=1
+`},
+	// Columns named are wanted whatever the filter of the families says.
+	{id: "N5", name: "named columns beside a filter", script: `
+create t f g
+put t r f:a@1=1 f:b@1=2 f:c@1=3 g:a@1=4
+get t r f: g:a f:c qprefix=b
+  r f:b@1=2 f:c@1=3 g:a@1=4
+get t r f: f:c qlimit=1
+  r f:a@1=1 f:c@1=3
+get t r f: f:a qlimit=1 qoffset=1
+  r f:a@1=1 f:b@1=2
+get t r g:a qprefix=x
+  r g:a@1=4
+`},
+}
+
+func testBatchHint(e *env) {
+	e.must("create t f g")
+	var batch []cellstore.Mutation
+	for i := range 300 {
+		batch = append(batch, mutate(fmt.Sprintf("%03d", i), cellstore.PutAt("fg"[i%2:i%2+1], []byte{'q'}, 1, []byte{byte(i)})))
+	}
+	e.ok(e.table("t").Apply(e.ctx, batch...))
+	for _, read := range []string{"scan t", "scan t f: reverse", "scan t [1,2) limit=70"} {
+		want := e.ask(read)
+		for _, n := range []int{1, 2, 7, 1000} {
+			if got := e.ask(fmt.Sprintf("%s batch=%d", read, n)); got != want {
+				e.Errorf("%s batch=%d\n got %s\nwant %s", read, n, got, want)
+			}
+		}
+	}
+}
+
+// fill puts n rows of one cell, whose keys are numbers of four digits.
+func (e *env) fill(table, family string, n int) {
+	e.Helper()
+	var batch []cellstore.Mutation
+	for i := range n {
+		batch = append(batch, mutate(fmt.Sprintf("%04d", i), cellstore.PutAt(family, []byte("q"), 1, fmt.Append(nil, i))))
+	}
+	e.ok(e.table(table).Apply(e.ctx, batch...))
+}
+
+func testStopEarly(e *env) {
+	e.must("create t f g")
+	e.fill("t", "f", 200)
+	t := e.table("t")
+	for i := range 40 {
+		for _, err := range t.Scan(e.ctx, cellstore.Scan{Reverse: i%2 == 0}) {
+			e.ok(err)
+			break
+		}
+		for _, err := range t.MultiGet(e.ctx, [][]byte{[]byte("0001"), []byte("0002")}, nil) {
+			e.ok(err)
+			break
+		}
+		next := t.Scan(e.ctx, cellstore.Scan{Limit: 3})
+		for range 2 { // an iterator may be used again
+			if n := len(e.keys(next)); n != 3 {
+				e.Fatalf("%d rows, want 3", n)
+			}
+		}
+	}
+	func() { // a panic in the loop body releases too
+		defer func() { _ = recover() }()
+		for _, err := range t.Scan(e.ctx, cellstore.Scan{}) {
+			e.ok(err)
+			panic("out")
+		}
+	}()
+	e.must("put t x f:q=x")
+	e.must("compact t")
+	e.ok(e.reopen()) // would wait for a scan that is still open
+}
+
+func testAfterError(e *env) {
+	e.must("create t f")
+	e.fill("t", "f", 50)
+	t := e.table("t")
+	keys := [][]byte{[]byte("0001"), []byte("0002"), []byte("0003")}
+	e.wantErr("Scan", e.yieldErr(t.Scan(e.ctx, cellstore.Scan{Limit: -1})), cellstore.ErrBadRange)
+	e.wantErr("Scan", e.yieldErr(t.Scan(e.ctx, cellstore.Scan{Selection: cellstore.Selection{Families: []string{"g"}}})), cellstore.ErrFamilyNotFound)
+	e.wantErr("MultiGet", e.yieldErr(t.MultiGet(e.ctx, append(keys, nil), nil)), cellstore.ErrEmptyRow)
+
+	for name, rows := range map[string]func(context.Context) func(func(*cellstore.Row, error) bool){
+		"Scan":     func(ctx context.Context) func(func(*cellstore.Row, error) bool) { return t.Scan(ctx, cellstore.Scan{}) },
+		"MultiGet": func(ctx context.Context) func(func(*cellstore.Row, error) bool) { return t.MultiGet(ctx, keys, nil) },
+	} {
+		ctx, cancel := context.WithCancel(e.ctx)
+		n := 0
+		var failure error
+		for _, err := range rows(ctx) {
+			if failure != nil {
+				e.Fatalf("%s goes on after %v", name, failure)
+			}
+			if failure = err; err == nil {
+				n++
+			}
+			cancel()
+		}
+		cancel()
+		if n != 1 {
+			e.Errorf("%s yields %d rows, cancelled at the first", name, n)
+		}
+		e.wantErr(name, failure, context.Canceled)
+	}
+}
+
+// testScanBesideWrites: the rows that are there all the time are seen once
+// each, in order and whole, while others come, change and go.
+func testScanBesideWrites(e *env) {
+	e.must("create t f g")
+	e.fill("t", "f", 100)
+	t := e.table("t")
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; !stop.Load(); i++ {
+			key := fmt.Sprintf("%04dx", i%100)
+			m := mutate(key, cellstore.PutAt("f", []byte("q"), int64(i), []byte("new")), cellstore.PutAt("g", []byte("q"), int64(i), []byte("new")))
+			if i%3 == 0 {
+				m = mutate(key, cellstore.DeleteRow(cellstore.All))
+			}
+			if err := t.Apply(e.ctx, m); err != nil {
+				e.Errorf("Apply: %v", err)
+				return
+			}
+		}
+	})
+	for i := range 20 {
+		seen := 0
+		last := ""
+		for row, err := range t.Scan(e.ctx, cellstore.Scan{Reverse: i%2 == 1}) {
+			if err != nil {
+				e.Errorf("Scan: %v", err)
+				break
+			}
+			key := string(row.Key)
+			if last != "" && (key < last) != (i%2 == 1) || key == last {
+				e.Errorf("row %s follows %s", key, last)
+			}
+			last = key
+			switch len(key) {
+			case 4:
+				seen++
+			case 5:
+				if len(row.Cells) != 2 || row.Cells[0].Timestamp != row.Cells[1].Timestamp {
+					e.Errorf("a torn row: %s", formatRow(row, false))
+				}
+			}
+		}
+		if seen != 100 {
+			e.Errorf("%d of 100 rows seen", seen)
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+}
+
+func testSnapshotScan(e *env) {
+	for _, reverse := range []bool{false, true} {
+		table := fmt.Sprint("reverse-", reverse)
+		e.must("create " + table + " f g")
+		e.fill(table, "f", 20)
+		t := e.table(table)
+		var got []string
+		for row, err := range t.Scan(e.ctx, cellstore.Scan{Reverse: reverse}) {
+			e.ok(err)
+			got = append(got, formatRow(row, false))
+			if len(got) == 1 {
+				e.must("put " + table + " 0010 f:q@9=changed g:q@9=added")
+				e.must("put " + table + " 0011 -*<=all")
+				e.must("put " + table + " 0012x f:q@9=added")
+				e.must("compact " + table)
+			}
+		}
+		if len(got) != 20 {
+			e.Errorf("%d rows, want 20", len(got))
+		}
+		for _, row := range got {
+			if len(row) > len("0010 f:q@1=10") {
+				e.Errorf("the scan shows a later write: %s", row)
+			}
+		}
+	}
+}
+
+func testReadYourWrites(e *env) {
+	e.must("create t f")
+	t := e.table("t")
+	for i := range 50 {
+		key := fmt.Sprintf("%04d", i)
+		e.must(fmt.Sprintf("put t %s f:q@1=%d", key, i))
+		if v, _ := e.value(t, key, "f", "q"); v != fmt.Sprint(i) {
+			e.Fatalf("row %s is %q after its put", key, v)
+		}
+		if got, want := e.ask("next t from="+key), fmt.Sprintf("%s f:q@1=%d", key, i); got != want {
+			e.Fatalf("next: %s, want %s", got, want)
+		}
+		if got, want := e.ask("prev t"), fmt.Sprintf("%s f:q@1=%d", key, i); got != want {
+			e.Fatalf("prev: %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// examples are the worked examples of the contract.
+//
+//go:embed testdata/*.txt
+var examples embed.FS
+
+func (s *suite) runExamples(t *testing.T) {
+	names, err := fs.Glob(examples, "testdata/*.txt")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(examples, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(name, "testdata/"), ".txt"), func(t *testing.T) {
+			s.runScript(t, string(text), nil)
+		})
+	}
+}
+
+// needNames are what a script may ask for by a line "needs NAME …".
+var needNames = map[string]need{
+	"clock": clock, "bulk": bulk, "snapshot": snapshot, "eager": eager,
+	"mixed": mixedMutation, "timestamps": cellTimestamps, "crash": crash, "readonly": readOnly,
+}
+
+// step is a line of a script with what it must print, "" standing for ok.
+type step struct {
+	line int
+	text string
+	want string
+}
+
+// parseScript reads a script: a command per line, beneath it, indented, what
+// it prints. Lines that begin with # are comments.
+func parseScript(t testing.TB, text string) (needs []need, steps []step) {
+	for i, line := range strings.Split(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case trimmed == "" || trimmed[0] == '#':
+		case strings.HasPrefix(line, "  "):
+			if len(steps) == 0 {
+				t.Fatalf("line %d: an answer without a question", i+1)
+			}
+			last := &steps[len(steps)-1]
+			if last.want != "" {
+				last.want += "\n"
+			}
+			last.want += trimmed
+		case strings.HasPrefix(line, "needs "):
+			for _, name := range strings.Fields(line)[1:] {
+				n, ok := needNames[name]
+				if !ok {
+					t.Fatalf("line %d: nothing is called %q", i+1, name)
+				}
+				needs = append(needs, n)
+			}
+		default:
+			steps = append(steps, step{line: i + 1, text: trimmed})
+		}
+	}
+	return needs, steps
+}
+
+// runScript runs a script in every mode.
+func (s *suite) runScript(t *testing.T, text string, needs []need) {
+	more, steps := parseScript(t, text)
+	s.check(t, append(slices.Clone(needs), more...))
+	for _, m := range s.modes {
+		if m.before != nil && !s.repeatable(steps, m) {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) { s.newEnv(t).play(steps, m) })
+	}
+}
+
+// repeatable reports whether a mode leaves a script its meaning: snapshots do
+// not outlive the store they are of, and async writes need not. Scripts that
+// must really wait are not repeated as often.
+func (s *suite) repeatable(steps []step, m mode) bool {
+	compacts := strings.HasPrefix(m.name, "compacted")
+	return !slices.ContainsFunc(steps, func(step step) bool {
+		switch verb(step.text) {
+		case "close", "reopen", "crash":
+			return true
+		case "snapshot":
+			return !compacts
+		case "clock":
+			return s.probe.RealTime && m.name != "compacted"
+		}
+		return strings.HasSuffix(step.text, " async") && m.name == "crashed"
+	})
+}
+
+func verb(line string) string {
+	v, _, _ := strings.Cut(line, " ")
+	return v
+}
+
+var (
+	readVerbs = []string{"get", "next", "prev", "nexteach", "multiget", "scan", "tables", "schema"}
+	// bothVerbs read what they write.
+	bothVerbs = []string{"check", "incr", "append"}
+)
+
+// play runs a script's steps and compares.
+func (e *env) play(steps []step, m mode) {
+	e.Helper()
+	written := false // since the mode last did its work
+	for _, s := range steps {
+		reads := slices.Contains(readVerbs, verb(s.text))
+		if m.before != nil && (m.always || written && (reads || slices.Contains(bothVerbs, verb(s.text)))) {
+			if err := m.before(e.machine); err != nil {
+				e.Fatalf("line %d: before it: %v", s.line, err)
+			}
+			written = false
+		}
+		written = written || !reads
+		want := s.want
+		if want == "" {
+			want = "ok"
+		}
+		got, err := e.exec(s.text)
+		if err != nil {
+			e.Fatalf("line %d: %v", s.line, err)
+		}
+		if got != want {
+			e.Fatalf("line %d: %s\n got %s\nwant %s", s.line, s.text, indent(got), indent(want))
+		}
+	}
+}
+
+func indent(s string) string { return strings.ReplaceAll(s, "\n", "\n     ") }
+
+// script runs a piece of script within a test in Go.
+func (e *env) script(text string) {
+	e.Helper()
+	_, steps := parseScript(e, text)
+	e.play(steps, modes[0])
+}

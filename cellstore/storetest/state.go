@@ -1,0 +1,278 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// stateRules are B4, L3 and L4: what the state of a store, of its context and
+// of its disk does to calls.
+var stateRules = []rule{
+	{id: "B4", name: "a second opener", needs: []need{exclusive}, run: func(e *env) {
+		e.must("create t f")
+		_, err := e.b.Open(OpenOptions{})
+		e.wantErr("Open", err, cellstore.ErrLocked)
+		e.must("put t r f:q@1=x") // the first is none the worse
+		e.ok(e.reopen())
+		if got := e.ask("get t r"); got != "r f:q@1=x" {
+			e.Error(got)
+		}
+	}},
+	{id: "B4", name: "read-only stores refuse writes", needs: []need{readOnly}, script: `
+create t f{versions=2}
+put t r f:q@1=1 f:q@2=2
+put t s f:q@1=1
+reopen readonly
+tables
+  t
+scan t versions=all
+  r f:q@2=2 f:q@1=1
+  s f:q@1=1
+prev t
+  s f:q@1=1
+put t r f:q@3=3
+  error: ErrReadOnly
+put t r -*<=all
+  error: ErrReadOnly
+check t r f:q present ; f:q@3=3
+  error: ErrReadOnly
+incr t r f:n=1
+  error: ErrReadOnly
+append t r f:n=1
+  error: ErrReadOnly
+create u f
+  error: ErrReadOnly
+alter t f g
+  error: ErrReadOnly
+drop t
+  error: ErrReadOnly
+compact t
+  error: ErrReadOnly
+get t r
+  r f:q@2=2
+reopen
+put t r f:q@3=3
+get t r
+  r f:q@3=3
+`},
+	{id: "B4", name: "read-only stores refuse loads", needs: []need{readOnly, bulk}, script: `
+create t f
+reopen readonly
+bulk t r f:q@1=x
+  error: ErrReadOnly
+scan t
+  none
+`},
+	{id: "L3", name: "a context that is over", run: testContextOver},
+	{id: "L3", name: "damage is reported as damage", needs: []need{damage}, run: testDamage},
+	{id: "L4", name: "a closed store", run: testClosed},
+	{id: "L4", name: "iterators of a closed store", run: testClosedIterators},
+	{id: "L4", name: "close waits for running calls", run: testCloseWaits},
+}
+
+// everyCall is each call on a store and a table with valid arguments.
+func (e *env) everyCall(s cellstore.Store, t cellstore.Table, report func(ctx context.Context, call string, err error), ctxs ...context.Context) {
+	var row cellstore.Row
+	r := []byte("r")
+	for _, ctx := range ctxs {
+		report(ctx, "CreateTable", s.CreateTable(ctx, cellstore.Schema{Table: "new", Families: []cellstore.Family{{Name: "f"}}}))
+		report(ctx, "AlterTable", s.AlterTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "g"}}}))
+		report(ctx, "DropTable", s.DropTable(ctx, "t"))
+		_, err := s.Tables(ctx)
+		report(ctx, "Tables", err)
+		_, err = s.Table(ctx, "t")
+		report(ctx, "Table", err)
+		report(ctx, "Compact", s.Compact(ctx, "t"))
+		_, err = t.Get(ctx, r, nil, &row)
+		report(ctx, "Get", err)
+		_, err = t.Next(ctx, nil, nil, nil, &row)
+		report(ctx, "Next", err)
+		_, err = t.Prev(ctx, nil, nil, nil, &row)
+		report(ctx, "Prev", err)
+		report(ctx, "NextEach", t.NextEach(ctx, nil, nil, []string{"f"}, make([]cellstore.Row, 1)))
+		report(ctx, "MultiGet", e.yieldErr(t.MultiGet(ctx, [][]byte{r}, nil)))
+		report(ctx, "Scan", e.yieldErr(t.Scan(ctx, cellstore.Scan{})))
+		report(ctx, "Apply", t.Apply(ctx, put("r", "f", "q", "x")))
+		_, err = t.CheckAndMutate(ctx, cellstore.Check{Family: "f"}, put("r", "f", "q", "x"))
+		report(ctx, "CheckAndMutate", err)
+		_, err = t.Increment(ctx, cellstore.Increment{Row: r, Deltas: []cellstore.Delta{{Family: "f", By: 1}}}, nil)
+		report(ctx, "Increment", err)
+		_, err = t.Append(ctx, r, "f", nil, r, cellstore.Sync)
+		report(ctx, "Append", err)
+		_, err = t.Splits(ctx, 2)
+		report(ctx, "Splits", err)
+		if e.caps.Bulk {
+			_, err = t.Bulk(ctx)
+			report(ctx, "Bulk", err)
+		}
+		if e.caps.Snapshot {
+			_, err = t.Snapshot(ctx)
+			report(ctx, "Snapshot", err)
+		}
+		if e.caps.Checkpoint {
+			report(ctx, "Checkpoint", s.Checkpoint(ctx, e.b.CheckpointDir))
+		}
+	}
+}
+
+func testContextOver(e *env) {
+	e.must("create t f")
+	e.must("put t s f:q@1=x")
+	cancelled, cancel := context.WithCancel(e.ctx)
+	cancel()
+	late, cancelLate := context.WithDeadline(e.ctx, time.Unix(0, 0))
+	defer cancelLate()
+	e.everyCall(e.store, e.table("t"), func(ctx context.Context, call string, err error) { e.wantErr(call, err, ctx.Err()) }, cancelled, late)
+	if got := e.ask("scan t"); got != "s f:q@1=x" {
+		e.Errorf("calls whose context was over left %s", got)
+	}
+	if got := e.ask("tables"); got != "t" {
+		e.Errorf("calls whose context was over left the tables %s", got)
+	}
+}
+
+func testClosed(e *env) {
+	e.must("create t f")
+	e.must("put t r f:q@1=x")
+	t := e.table("t")
+	var load cellstore.BulkLoader
+	if e.caps.Bulk {
+		var err error
+		load, err = t.Bulk(e.ctx)
+		e.ok(err)
+		e.ok(load.Add([]byte("x"), cellstore.Cell{Family: "f"}))
+	}
+	e.ok(e.store.Close())
+	e.everyCall(e.store, t, func(_ context.Context, call string, err error) { e.wantErr(call, err, cellstore.ErrClosed) }, e.ctx)
+	if load != nil {
+		e.wantErr("Add", load.Add([]byte("y"), cellstore.Cell{Family: "f"}), cellstore.ErrClosed)
+		e.wantErr("Commit", load.Commit(e.ctx), cellstore.ErrClosed)
+		e.ok(load.Abort())
+	}
+	e.ok(e.store.Close())
+	e.ok(e.reopen())
+	e.script(`
+tables
+  t
+scan t
+  r f:q@1=x
+`)
+}
+
+func testClosedIterators(e *env) {
+	e.must("create t f")
+	e.fill("t", "f", 10)
+	t := e.table("t")
+	unused := t.Scan(e.ctx, cellstore.Scan{})
+	n := 0
+	var failure error
+	for _, err := range t.Scan(e.ctx, cellstore.Scan{}) {
+		if failure = err; err != nil {
+			continue
+		}
+		n++
+		e.ok(e.store.Close()) // it does not wait for loop bodies
+	}
+	if n != 1 {
+		e.Errorf("%d rows after the store was closed at the first", n)
+	}
+	e.wantErr("the scan going on", failure, cellstore.ErrClosed)
+	e.wantErr("the scan that had not begun", e.yieldErr(unused), cellstore.ErrClosed)
+}
+
+// testCloseWaits closes beside calls of all kinds: each succeeds or answers
+// ErrClosed, and what succeeded is there afterwards.
+func testCloseWaits(e *env) {
+	e.must("create t f{versions=3} g")
+	e.fill("t", "f", 50)
+	t := e.table("t")
+	var wg sync.WaitGroup
+	check := func(call string, err error) bool {
+		if err != nil && !errors.Is(err, cellstore.ErrClosed) {
+			e.Errorf("%s beside Close: %v", call, err)
+		}
+		return err == nil
+	}
+	written := make([]int, workers)
+	var closed atomic.Bool
+	running := make(chan bool, 2*workers)
+	for w := range workers {
+		wg.Go(func() {
+			for i := 1; !closed.Load(); i++ {
+				if !check("Apply", t.Apply(e.ctx, mutate(fmt.Sprint("w", w), cellstore.PutAt("f", []byte("q"), int64(i), nil), cellstore.PutAt("g", []byte("q"), int64(i), nil)))) {
+					return
+				}
+				if written[w] = i; i == 1 {
+					running <- true
+				}
+			}
+		})
+		wg.Go(func() {
+			var row cellstore.Row
+			for i := 0; !closed.Load(); i++ {
+				_, err := t.Get(e.ctx, []byte("0001"), nil, &row)
+				ok := check("Get", err)
+				for _, err := range t.Scan(e.ctx, cellstore.Scan{Limit: 5}) {
+					ok = check("Scan", err) && ok
+				}
+				if !ok {
+					return
+				}
+				if i == 0 {
+					running <- true
+				}
+			}
+		})
+	}
+	for range 2 * workers {
+		<-running
+	}
+	e.ok(e.store.Close())
+	e.wantErr("Apply after Close", t.Apply(e.ctx, put("late", "f", "q", "x")), cellstore.ErrClosed)
+	closed.Store(true) // ends those that Close has not
+	wg.Wait()
+	e.ok(e.reopen())
+	for w, n := range written {
+		want := fmt.Sprintf("w%d f:q@%d=\"\" g:q@%d=\"\"", w, n, n)
+		if got := e.ask(fmt.Sprint("get t w", w)); got != want {
+			e.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// testDamage reads a damaged store: every row is right, or the read says that
+// the data is corrupt.
+func testDamage(e *env) {
+	e.must("create t f{block=1024} g")
+	e.fill("t", "f", 1000)
+	e.must("compact t")
+	e.ok(e.close())
+	e.ok(e.b.Corrupt())
+	if err := e.open(OpenOptions{}); err != nil {
+		e.wantErr("Open", err, cellstore.ErrCorrupt)
+		return
+	}
+	t, err := e.machine.table(e.ctx, "t")
+	if err != nil {
+		e.wantErr("Table", err, cellstore.ErrCorrupt)
+		return
+	}
+	n := 0
+	for row, err := range t.Scan(e.ctx, cellstore.Scan{}) {
+		if err != nil {
+			e.wantErr("Scan", err, cellstore.ErrCorrupt)
+			return
+		}
+		if want := fmt.Sprintf("%04d f:q@1=%d", n, n); formatRow(row, false) != want {
+			e.Fatalf("damage went unseen: %s, want %s", formatRow(row, false), want)
+		}
+		n++
+	}
+	e.Errorf("damage went unseen: %d rows", n)
+}

@@ -1,0 +1,256 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"quadrille/cellstore"
+)
+
+// Opener returns a place for one store that is empty yet, and the ways to
+// handle it. The suite calls it once or more for every test; what it makes is
+// to be cleaned up with t.Cleanup.
+type Opener func(t testing.TB) Backend
+
+// Backend handles the store at one place: a directory, a file system in
+// memory, a namespace of a server. Hooks that a backend has no way to offer
+// stay nil, and what needs them is skipped and says so.
+type Backend struct {
+	// Open opens the store, creating it when there is none. The suite closes
+	// or crashes it before it opens it again, but to see ErrLocked.
+	Open func(o OpenOptions) (cellstore.Store, error)
+	// ReadOnly says that Open can open a store for reading only.
+	ReadOnly bool
+	// Exclusive says that a store admits one writable opener at a time.
+	Exclusive bool
+	// RealTime says that Open cannot take a clock. Tests that wait some
+	// seconds then do so, and those that count milliseconds are skipped.
+	RealTime bool
+
+	// Crash ends an open store as a loss of power would: what is not durable
+	// is lost. Open opens what survived.
+	Crash func(s cellstore.Store) error
+	// CheckpointDir is where Checkpoint may write: nothing is there yet.
+	CheckpointDir string
+	// OpenCheckpoint opens the copy in a directory.
+	OpenCheckpoint func(dir string, o OpenOptions) (cellstore.Store, error)
+	// FailWrites makes whatever the store writes to its disk fail with err,
+	// until it is called with nil.
+	FailWrites func(err error)
+	// Corrupt damages stored cells while the store is closed.
+	Corrupt func() error
+}
+
+// OpenOptions say how a Backend opens its store. A nil Clock means the
+// system's; it tells ms since 1970 and may be called by any goroutine.
+type OpenOptions struct {
+	ReadOnly bool
+	Clock    func() int64
+}
+
+// Run runs the whole suite: a subtest per rule of the contract, the worked
+// examples W1 to W17, and random operations against the Model (K2). caps is
+// what the backend promises; rules it lacks a capability or a hook for are
+// skipped, and listed at the end.
+func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
+	s := &suite{open: open, caps: caps}
+	defer s.report(t)
+	s.look(t)
+	rules := allRules()
+	for _, id := range ids(rules) {
+		t.Run(id, func(t *testing.T) {
+			for _, r := range rules {
+				if r.id == id {
+					t.Run(r.name, func(t *testing.T) { s.runRule(t, r) })
+				}
+			}
+		})
+	}
+	t.Run("W", s.runExamples)
+	t.Run("K2", s.runRandom)
+}
+
+// rule is a test of one rule. It has either a script or a function.
+type rule struct {
+	id, name string
+	needs    []need
+	script   string
+	run      func(*env)
+}
+
+// allRules are the rules in the order of the contract.
+func allRules() []rule {
+	return slices.Concat(schemaRules, orderRules, versionRules, readRules, scanRules, columnRules,
+		deleteRules, ttlRules, atomicRules, checkRules, batchRules, durabilityRules, viewRules,
+		limitRules, stateRules, exampleRules)
+}
+
+func ids(rules []rule) []string {
+	var out []string
+	for _, r := range rules {
+		if !slices.Contains(out, r.id) {
+			out = append(out, r.id)
+		}
+	}
+	return out
+}
+
+// need is something a backend may lack.
+type need struct {
+	what string
+	met  func(*probe) bool
+}
+
+// probe is what the suite has found out about a backend.
+type probe struct {
+	Backend
+	cellstore.Capabilities
+	stats bool // its tables count their work
+}
+
+func capability(name string, has func(p *probe) bool) need { return need{"capability " + name, has} }
+
+var (
+	snapshotScan   = capability("SnapshotScan", func(p *probe) bool { return p.SnapshotScan })
+	mixedMutation  = capability("MixedMutation", func(p *probe) bool { return p.MixedMutation })
+	cellTimestamps = capability("CellTimestamps", func(p *probe) bool { return p.CellTimestamps })
+	atomicBatch    = capability("AtomicBatch", func(p *probe) bool { return p.AtomicBatch })
+	bulk           = capability("Bulk", func(p *probe) bool { return p.Bulk })
+	snapshot       = capability("Snapshot", func(p *probe) bool { return p.Snapshot })
+	checkpoint     = capability("Checkpoint", func(p *probe) bool { return p.Checkpoint })
+	// eager is P5: LegacyDeletes is a capability to do less.
+	eager = need{"deletes as P5 has them, not LegacyDeletes", func(p *probe) bool { return !p.LegacyDeletes }}
+
+	clock     = need{"an injected clock", func(p *probe) bool { return !p.RealTime }}
+	crash     = need{"a Crash hook", func(p *probe) bool { return p.Crash != nil }}
+	readOnly  = need{"read-only opening", func(p *probe) bool { return p.ReadOnly }}
+	exclusive = need{"exclusive opening", func(p *probe) bool { return p.Exclusive }}
+	faults    = need{"a FailWrites hook", func(p *probe) bool { return p.FailWrites != nil }}
+	damage    = need{"a Corrupt hook", func(p *probe) bool { return p.Corrupt != nil }}
+	counters  = need{"tables that are cellstore.StatsReaders", func(p *probe) bool { return p.stats }}
+)
+
+// suite is one run.
+type suite struct {
+	open  Opener
+	caps  cellstore.Capabilities
+	probe probe
+	modes []mode
+
+	mu      sync.Mutex
+	skipped []string
+}
+
+// report lists what was skipped, for a reader to see what a pass means.
+func (s *suite) report(t *testing.T) {
+	if len(s.skipped) == 0 {
+		t.Log("storetest: no rule was skipped")
+		return
+	}
+	t.Logf("storetest: %d skipped:\n\t%s", len(s.skipped), strings.Join(s.skipped, "\n\t"))
+}
+
+// look finds out what the backend has, and leaves out what it cannot do with
+// scripts.
+func (s *suite) look(t *testing.T) {
+	t.Run("K1", func(t *testing.T) {
+		e := s.newEnv(t)
+		if got := e.store.Capabilities(); got != s.caps {
+			t.Errorf("the store has %+v, the suite was promised %+v", got, s.caps)
+		}
+		e.must("create t f")
+		_, stats := e.table("t").(cellstore.StatsReader)
+		s.probe = probe{e.b, s.caps, stats}
+		for _, m := range modes {
+			if m.need == nil || m.need.met(&s.probe) {
+				s.modes = append(s.modes, m)
+				continue
+			}
+			t.Run("scripts "+m.name, func(t *testing.T) { s.skip(t, m.need.what) })
+		}
+	})
+}
+
+func (s *suite) skip(t *testing.T, why string) {
+	s.mu.Lock()
+	s.skipped = append(s.skipped, fmt.Sprintf("%s needs %s", t.Name(), why))
+	s.mu.Unlock()
+	t.Skipf("needs %s", why)
+}
+
+// env is what one test works with.
+type env struct {
+	*testing.T
+	*machine
+	ctx context.Context
+}
+
+func (s *suite) newEnv(t *testing.T) *env {
+	m, err := newMachine(s.open(t), s.caps)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := m.close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &env{T: t, machine: m, ctx: context.Background()}
+}
+
+// mode is a way to run a script: what is done to the store between a write
+// and the next read, which must not change any answer.
+type mode struct {
+	name   string
+	need   *need
+	before func(*machine) error
+	always bool // before every line rather than before reads that follow writes
+}
+
+var modes = []mode{
+	{name: "plain"},
+	{name: "compacted", before: (*machine).compactAll},
+	{name: "compacted stepwise", before: (*machine).compactAll, always: true},
+	{name: "reopened", before: (*machine).reopen},
+	{name: "crashed", before: (*machine).crash, need: &crash},
+}
+
+func (m *machine) compactAll() error {
+	names, err := m.store.Tables(context.Background())
+	for _, name := range names {
+		if err == nil {
+			err = m.store.Compact(context.Background(), name)
+		}
+	}
+	return err
+}
+
+func (m *machine) reopen() error {
+	if err := m.close(); err != nil {
+		return err
+	}
+	return m.open(OpenOptions{})
+}
+
+func (s *suite) runRule(t *testing.T, r rule) {
+	if r.script != "" {
+		s.runScript(t, r.script, r.needs)
+		return
+	}
+	s.check(t, r.needs)
+	r.run(s.newEnv(t))
+}
+
+// check skips a test whose needs are not met.
+func (s *suite) check(t *testing.T, needs []need) {
+	t.Helper()
+	for _, n := range needs {
+		if !n.met(&s.probe) {
+			s.skip(t, n.what)
+		}
+	}
+}
