@@ -6,7 +6,7 @@
 //	}
 //
 // [Run] has a subtest for every rule of the contract, by its id: M1 to L4, the
-// worked examples W1 to W17, and K2, random operations. What a backend has no
+// worked examples W1 to W17, the recipes, and K2, random operations. What a backend has no
 // capability or hook for is skipped and listed at the end. [Backend] says what
 // hooks there are; only Open is a must.
 //

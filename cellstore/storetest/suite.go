@@ -53,7 +53,8 @@ type OpenOptions struct {
 }
 
 // Run runs the whole suite: a subtest per rule of the contract, the worked
-// examples W1 to W17, and random operations against the Model (K2). caps is
+// examples W1 to W17, the designs of package recipes, and random operations
+// against the Model (K2). caps is
 // what the backend promises; rules it lacks a capability or a hook for are
 // skipped, and listed at the end.
 func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
@@ -71,6 +72,7 @@ func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 		})
 	}
 	t.Run("W", s.runExamples)
+	t.Run("recipes", s.runRecipes)
 	t.Run("K2", s.runRandom)
 }
 
