@@ -17,8 +17,7 @@ type Row struct {
 	Key   []byte
 	Cells []Cell
 
-	// arena holds copies of the key, qualifiers and values above. When it
-	// grows, slices into the old array stay valid: the collector keeps it.
+	// arena holds copies of the key, qualifiers and values above.
 	arena []byte
 }
 
@@ -30,22 +29,44 @@ func (r *Row) Reset() {
 }
 
 // SetKey copies key into the row. It is for drivers.
-func (r *Row) SetKey(key []byte) { r.Key = r.hold(key) }
+func (r *Row) SetKey(key []byte) { r.Key = r.Hold(key, nil) }
 
 // AppendCell copies a cell into the row. It is for drivers.
 func (r *Row) AppendCell(family string, qualifier []byte, timestamp int64, value []byte) {
-	r.Cells = append(r.Cells, Cell{
-		Family:    family,
-		Qualifier: r.hold(qualifier),
-		Timestamp: timestamp,
-		Value:     r.hold(value),
-	})
+	n := len(qualifier)
+	held := r.Hold(qualifier, value)
+	c := r.Extend()
+	c.Family, c.Timestamp = family, timestamp
+	c.Qualifier, c.Value = held[:n:n], held[n:]
 }
 
-func (r *Row) hold(b []byte) []byte {
-	n := len(r.arena)
-	r.arena = append(r.arena, b...)
-	return r.arena[n:len(r.arena):len(r.arena)]
+// Hold copies a and b into the row's memory, one after the other, and returns
+// the copy. It is for drivers, whose key and qualifier may be parts of one
+// slice that is copied at once.
+func (r *Row) Hold(a, b []byte) []byte {
+	used, n := len(r.arena), len(a)+len(b)
+	if n > cap(r.arena)-used {
+		// Slices of the old arena stay valid: the collector keeps it.
+		used, r.arena = 0, make([]byte, 0, max(n, 2*cap(r.arena), 64))
+	}
+	r.arena = r.arena[:used+n]
+	held := r.arena[used : used+n : used+n]
+	copy(held, a)
+	copy(held[len(a):], b)
+	return held
+}
+
+// Extend appends a cell and returns it for a driver to fill in place, as what
+// it held before is still there. Making a cell and copying it would cost more
+// than all that is put into it.
+func (r *Row) Extend() *Cell {
+	n := len(r.Cells)
+	if n < cap(r.Cells) {
+		r.Cells = r.Cells[:n+1]
+	} else {
+		r.Cells = append(r.Cells, Cell{})
+	}
+	return &r.Cells[n]
 }
 
 // Empty reports whether the row has no cells, that is, whether the read that

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"quadrille/cellstore"
@@ -40,7 +41,13 @@ func (c *cursor) moved(ok bool) error {
 		return c.it.Error()
 	}
 	c.at = c.it.Key()
-	if c.n = splitKey(c.at); c.n < 2 {
+	c.n = splitKey(c.at)
+	return c.checked()
+}
+
+// checked refuses a key that no cell can have.
+func (c *cursor) checked() error {
+	if c.n < 2 {
 		return fmt.Errorf("%w: key %x is not a cell's", cellstore.ErrCorrupt, c.at)
 	}
 	return nil
@@ -89,21 +96,58 @@ func (c *cursor) get(key []byte, row *cellstore.Row) error {
 	if err != nil || !c.ok() {
 		return err
 	}
+	if c.view.newest && !c.sel.whole && len(c.sel.cols) == 1 {
+		return c.readColumn(row)
+	}
 	return c.read(row)
+}
+
+// readColumn is read for the newest version of one column, where the seek has
+// led if there is one.
+func (c *cursor) readColumn(row *cellstore.Row) error {
+	q, inverted := splitSuffix(c.at[c.n:])
+	if !bytes.Equal(q, c.sel.cols[0]) {
+		return nil
+	}
+	v, err := c.it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	if row.Key == nil {
+		row.SetKey(c.row)
+	}
+	row.AppendCell(c.fam.name, q, int64(^inverted), v)
+	return nil
+}
+
+// next reads the first row before to that has a selected visible cell, from
+// where the cursor stands on.
+func (c *cursor) next(ctx context.Context, to []byte, row *cellstore.Row) error {
+	for c.n > 0 && before(c.rowKey(), to) {
+		if err := c.read(row); err != nil || len(row.Cells) > 0 {
+			return err
+		}
+		row.Reset()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read appends the selected visible cells of the row the iterator stands in
 // and moves past the row, or anywhere within it when the cursor is exact. It
 // gives the row its key whether or not there are such cells.
 func (c *cursor) read(row *cellstore.Row) error {
+	s := c.sel
+	if s.plain && c.view.newest {
+		c.row = row.Key
+		return c.readNewest(row)
+	}
 	if row.Key == nil {
 		row.SetKey(c.rowKey())
 	}
 	c.row = row.Key
-	s := c.sel
-	if s.plain && c.view.newest {
-		return c.readNewest(row)
-	}
 	s.begin()
 	expired := c.view.expired(c.fam)
 	started := false // on a column
@@ -162,18 +206,29 @@ func (c *cursor) read(row *cellstore.Row) error {
 }
 
 // readNewest is read for the newest version of every column, none hidden by
-// time.
+// time. The row may have its key from another family already.
 func (c *cursor) readNewest(row *cellstore.Row) error {
-	it, rowKey, family := c.it, row.Key, c.fam.name
+	it, family, rowKey := c.it, c.fam.name, row.Key
 	k, n := c.at, c.n
 	for {
-		q, inverted := splitSuffix(k[n:])
 		v, err := it.ValueAndErr()
 		if err != nil {
 			return err
 		}
-		row.AppendCell(family, q, int64(^inverted), v)
-		col := row.Cells[len(row.Cells)-1].Qualifier
+		q, inverted := splitSuffix(k[n:])
+		var held []byte // qualifier and value
+		if rowKey != nil {
+			held = row.Hold(q, v)
+		} else {
+			held = row.Hold(k[:n+len(q)], v)
+			rowKey = held[1 : n-1 : n-1]
+			row.Key, c.row = rowKey, rowKey
+			held = held[n:]
+		}
+		cell := row.Extend()
+		cell.Family, cell.Timestamp = family, int64(^inverted)
+		col := held[:len(q):len(q)]
+		cell.Qualifier, cell.Value = col, held[len(q):]
 		for steps := 0; ; steps++ {
 			if !it.Next() {
 				c.n = 0
@@ -182,13 +237,14 @@ func (c *cursor) readNewest(row *cellstore.Row) error {
 			k = it.Key()
 			n = splitKey(k)
 			if !c.exact && (n != len(rowKey)+2 || string(k[1:n-1]) != string(rowKey)) {
-				return c.moved(true)
+				c.at, c.n = k, n
+				return c.checked()
 			}
 			if q, _ := splitSuffix(k[n:]); string(q) != string(col) {
 				break
 			}
 			if steps == nearby {
-				c.at, c.n, c.col = k, n, col
+				c.at, c.n, c.row, c.col = k, n, rowKey, col
 				if in, err := c.pastColumn(); !in {
 					return err
 				}

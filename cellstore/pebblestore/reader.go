@@ -240,6 +240,9 @@ func (r *reader) seek(from []byte) error {
 // has a selected visible cell, and moves the cursors past it. It leaves the
 // row without cells when there is none.
 func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error {
+	if len(r.cur) == 1 {
+		return r.cur[0].next(ctx, to, row)
+	}
 	for {
 		first := r.first()
 		if first < 0 || !before(r.cur[first].rowKey(), to) {
@@ -267,12 +270,6 @@ func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error 
 
 // first returns the cursor on the smallest row, the first of several, or -1.
 func (r *reader) first() int {
-	if len(r.cur) == 1 {
-		if r.cur[0].ok() {
-			return 0
-		}
-		return -1
-	}
 	best := -1
 	for i := range r.cur {
 		if c := &r.cur[i]; c.ok() && (best < 0 || bytes.Compare(c.rowKey(), r.cur[best].rowKey()) < 0) {
