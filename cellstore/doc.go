@@ -37,6 +37,25 @@
 // over rows: order writes so that a crash leaves only waste. [Durability] says
 // what a crash may take.
 //
+// # Cost
+//
+// What a call costs is the same on every backend, in seeks of a sorted store
+// and, on a remote one, in rounds of requests:
+//
+//	Get, Next, Prev    a seek per selected family; a Get that misses reads no
+//	                   data when the family has a filter; one round
+//	NextEach           a seek per family; one round
+//	MultiGet           a Get for each key
+//	Scan               a seek per range and family, then a step per cell; a
+//	                   round per Batch rows
+//	Apply              no read for puts; deletes read what they remove
+//	CheckAndMutate,    one Get and one Apply, under a lock of the row
+//	Increment, Append
+//
+// A Row is read whole, so what is asked for alone belongs in a row, or a
+// family, of its own. A step past an invisible version costs as much as one to
+// a visible one; after a few of them readers seek.
+//
 // # Bytes
 //
 // No input slice is kept or changed by any call. Bytes returned in a [Row]

@@ -18,6 +18,10 @@ func TestSuite(t *testing.T) {
 	storetest.Run(t, openBackend, capabilities)
 }
 
+// FuzzOperations looks for operations that this driver and the suite's model
+// answer differently.
+func FuzzOperations(f *testing.F) { storetest.Fuzz(f, openBackend, capabilities) }
+
 // openBackend is a store in memory that can lose power, run out of disk and
 // rot.
 func openBackend(testing.TB) storetest.Backend {
