@@ -52,7 +52,7 @@ func BenchmarkRead(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	type place struct{ lat, lon float64 }
 	var anywhere, border []place
-	ref := newReference(b, naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"))
+	ref := newReferences(b, naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"))[0]
 	for range 1 << 12 {
 		anywhere = append(anywhere, place{rnd.Float64()*170 - 85, rnd.Float64()*360 - 180})
 		edges := ref.levels[rnd.IntN(len(ref.regions))][MaxZoom]

@@ -15,7 +15,7 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts. A reader refuses others.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Meta describes a data set of boundaries. It is kept beside the store, in
 // the generation's manifest, and given to [Open].
@@ -53,6 +53,9 @@ type BuildOptions struct {
 	// Workers is the number of goroutines that cut tiles; 0 means one per
 	// processor.
 	Workers int
+	// Repaired, if set, is told of regions whose borders had to be mended, and
+	// of those that enclose nothing, before anything is written.
+	Repaired func(typ, id, name, what string)
 	// Progress, if set, is called from time to time with the work done, as a
 	// share of total. It must be quick and is called by one goroutine.
 	Progress func(done, total int64)
@@ -62,16 +65,21 @@ type BuildOptions struct {
 type build struct {
 	opts     BuildOptions
 	layers   []buildLayer
+	regions  []*region // of all layers, by number
+	levels   *levels
+	labels   []labelRow // not written yet
+	label    layerWriter
 	families []string // sorted
 	position [MaxZoom + 1]func([]byte, point) []byte
 	stats    struct{ leaves, mixed atomic.Int64 }
 }
 
 type buildLayer struct {
-	typ               string
-	typeByte          uint8
-	regions           []*region
-	family, familyMVT int
+	typ      string
+	typeByte uint8
+	regions  []*region
+
+	family, familyMVT, familyLabel int // indexes into build.families
 }
 
 // Build writes the tables of the given layers into an empty store, in which it
@@ -135,75 +143,93 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 			}
 		}
 		layers[i].Features = nil
+		for _, r := range regions {
+			r.number = int32(len(b.regions))
+			b.regions = append(b.regions, r)
+		}
 		types = append(types, l.Type)
 		b.layers = append(b.layers, buildLayer{typ: l.Type, typeByte: uint8(i), regions: regions})
-		b.families = append(b.families, l.Type, l.Type+familyMVT)
+		b.families = append(b.families, l.Type, l.Type+familyMVT, l.Type+familyLabel)
 	}
 	slices.Sort(b.families)
 	for i := range b.layers {
 		l := &b.layers[i]
 		l.family = slices.Index(b.families, l.typ)
 		l.familyMVT = slices.Index(b.families, l.typ+familyMVT)
+		l.familyLabel = slices.Index(b.families, l.typ+familyLabel)
 	}
 	return types, nil
 }
 
-// eachRegion runs fn for every region, in parallel.
-func (b *build) eachRegion(ctx context.Context, fn func(*buildLayer, *region)) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(b.opts.Workers)
-	for i := range b.layers {
-		for _, r := range b.layers[i].regions {
-			g.Go(func() error {
-				if ctx.Err() == nil {
-					fn(&b.layers[i], r)
-				}
-				return ctx.Err()
-			})
+// prepare computes what is known before the tiles are cut.
+func (b *build) prepare(ctx context.Context) error {
+	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]line, error) {
+		return nil, r.prepare(l.typ)
+	}, func(*region, []line) {})
+	if err != nil {
+		return err
+	}
+	if b.levels, err = b.arrange(ctx); err != nil {
+		return err
+	}
+	for _, l := range b.layers {
+		for _, r := range l.regions {
+			r.rings = nil
+			if b.opts.Repaired == nil {
+				continue
+			}
+			switch {
+			case r.area == 0 && len(r.plate) == 0:
+				b.opts.Repaired(l.typ, r.id, r.name, "it encloses nothing")
+			case r.repaired:
+				b.opts.Repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
+			}
 		}
 	}
-	return g.Wait()
+	return nil
 }
 
-func (b *build) prepare(ctx context.Context) error {
-	return b.eachRegion(ctx, func(l *buildLayer, r *region) { r.prepare(l.typ) })
-}
-
-// root is the node of the whole world.
+// root is the node of the whole world. It consumes the levels.
 func (b *build) root(ctx context.Context) (node, error) {
 	outer := tileBox(0, 0, 0, true)
 	corner := point{outer.x0, outer.y0}
 	n := node{quadkey.Tile{}, make([]layerNode, len(b.layers))}
-	groups := make(map[*region][]group)
-	for i, l := range b.layers {
-		for j, r := range l.regions {
-			groups[r] = make([]group, MaxZoom+1)
-			for z := range groups[r] {
-				groups[r][z].region = int32(j)
-			}
-		}
+	for i := range b.layers {
 		n.layers[i] = layerNode{layer: i, levels: make([]level, MaxZoom+1)}
 	}
-	err := b.eachRegion(ctx, func(_ *buildLayer, r *region) {
-		gs := groups[r]
-		for z := range gs {
-			edges := r.level(z)
-			gs[z].w = northWinding(edges, corner)
-			gs[z].edges = appendCopies(make([]edge, 0, len(edges)+len(edges)/16), edges, outer)
-		}
-		r.chain = nil
-	})
+	var borders [MaxZoom + 1][][]edge
+	for z, lines := range b.levels.lines {
+		borders[z] = byRegion(lines, b.levels.reg, len(b.regions))
+		b.levels.lines[z] = nil
+	}
+	b.levels = nil
+	labels, err := b.placeLabels(ctx, &borders)
 	if err != nil {
 		return node{}, err
 	}
-	for i, l := range b.layers {
-		for z := range n.layers[i].levels {
-			for _, r := range l.regions {
-				if g := groups[r][z]; len(g.edges) > 0 || g.w > 0 {
-					n.layers[i].levels[z] = append(n.layers[i].levels[z], g)
+	b.labels = labelRows(labels)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.opts.Workers)
+	for z := range borders {
+		g.Go(func() error {
+			for i, l := range b.layers {
+				for j, r := range l.regions {
+					edges := borders[z][r.number]
+					w := northWinding(edges, corner)
+					around := appendCopies(make([]edge, 0, len(edges)+len(edges)/16), edges, outer)
+					borders[z][r.number] = nil
+					if len(around) > 0 || w > 0 {
+						n.layers[i].levels[z] = append(n.layers[i].levels[z], group{int32(j), w, around})
+					}
 				}
 			}
-		}
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return node{}, err
+	}
+	for i := range n.layers {
 		n.layers[i].kind = kindOf(n.layers[i].levels)
 	}
 	return n, nil
@@ -296,6 +322,10 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	if err := g.Wait(); err != nil {
 		return 0, err
 	}
+	// Behind the last row of the tiles, the whole world's.
+	if _, err := b.labelsUpTo(bulk, quadkey.Key{0xFF, 0xFF, 0xFF, 0xFF, 0xFF}); err != nil {
+		return 0, err
+	}
 	if err := b.writeCaps(bulk); err != nil {
 		return 0, err
 	}
@@ -342,13 +372,24 @@ func (p *planner) hand(t *task) error {
 	return nil
 }
 
+// load writes rows, and the labels that come before them or belong to them.
 func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 	var bytes int64
 	next := 0
 	for i := range r.keys {
 		row := &r.keys[i]
+		labels, err := b.labelsUpTo(bulk, row.key)
+		if err != nil {
+			return 0, err
+		}
 		for ; next < row.cells; next++ {
 			c := &r.cells[next]
+			for len(labels) > 0 && labels[0].Family < b.families[c.family] {
+				if err := bulk.Add(row.key[:], labels[0]); err != nil {
+					return 0, err
+				}
+				labels = labels[1:]
+			}
 			value := r.bytes[c.start:c.end]
 			bytes += int64(len(value))
 			err := bulk.Add(row.key[:], cellstore.Cell{
@@ -359,8 +400,41 @@ func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 				return 0, err
 			}
 		}
+		if err := addCells(bulk, row.key, labels); err != nil {
+			return 0, err
+		}
 	}
 	return bytes, nil
+}
+
+// labelsUpTo writes the label rows before a key and returns the cells of the
+// one at the key.
+func (b *build) labelsUpTo(bulk cellstore.BulkLoader, key quadkey.Key) ([]cellstore.Cell, error) {
+	for len(b.labels) > 0 {
+		row := b.labels[0]
+		c := slices.Compare(row.key[:], key[:])
+		if c > 0 {
+			break
+		}
+		b.labels = b.labels[1:]
+		cells := b.labelCells(nil, row, &b.label)
+		if c == 0 {
+			return cells, nil
+		}
+		if err := addCells(bulk, row.key, cells); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+func addCells(bulk cellstore.BulkLoader, key quadkey.Key, cells []cellstore.Cell) error {
+	for _, c := range cells {
+		if err := bulk.Add(key[:], c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeCaps writes the two polar rows.
@@ -414,10 +488,14 @@ func (r *region) capPolygons(c *clipper, b box) []polygon {
 // that encloses nothing.
 func (r *region) geometry(c *clipper, limit int) []byte {
 	world := box{0, 0, worldSize, worldSize / 2}
+	reg := newRegistry()
+	exact := appendDrawn(nil, r.plate, reg, 0)
 	for shift := uint(0); ; shift++ {
 		s := region{plate: r.plate}
 		if shift > 0 {
-			s.plate = cancel(normalize(snap(nil, r.plate, shift)))
+			n := noder{reg: reg, grid: shift}
+			lines, _ := n.node(exact) // fails only if lines may cross
+			s.plate = byRegion(lines, reg, 1)[0]
 		}
 		polys := s.capPolygons(c, world)
 		if len(polys) == 0 {

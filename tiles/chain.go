@@ -159,56 +159,6 @@ func sumVertical(edges []edge) []edge {
 	return out
 }
 
-// snap moves every vertex to the nearest multiple of 2^shift, halves up, and
-// cancels what collapses. Vertices shared by neighbours move together, so no
-// gap opens between them.
-func snap(dst, edges []edge, shift uint) []edge {
-	half := int32(1) << shift >> 1
-	for _, e := range edges {
-		s := edge{
-			point{(e.a.x + half) >> shift << shift, (e.a.y + half) >> shift << shift},
-			point{(e.b.x + half) >> shift << shift, (e.b.y + half) >> shift << shift},
-		}
-		if s.a != s.b {
-			dst = append(dst, s)
-		}
-	}
-	return cancel(dst)
-}
-
-// split inserts a vertex wherever an edge crosses a tile line of zoom z, on
-// the grid of that zoom, so that every edge lies within one closed tile and
-// cutting along tile lines invents no new vertices. Crossings are computed on
-// the edge's upward direction: a border shared by two regions is split alike.
-func split(dst, edges []edge, z int) []edge {
-	ts, gs := tileShift(z), gridShift(z)
-	var cuts []point
-	for _, e := range edges {
-		if e.a.x>>ts == e.b.x>>ts && e.a.y>>ts == e.b.y>>ts {
-			dst = append(dst, e)
-			continue
-		}
-		u := e
-		if !e.upward() {
-			u = e.reversed()
-		}
-		cuts = append(cuts[:0], u.a)
-		cuts = appendCrossings(cuts, u, ts, gs)
-		cuts = append(cuts, u.b)
-		for i := 1; i < len(cuts); i++ {
-			if cuts[i-1] == cuts[i] {
-				continue
-			}
-			part := edge{cuts[i-1], cuts[i]}
-			if u != e {
-				part = part.reversed()
-			}
-			dst = append(dst, part)
-		}
-	}
-	return dst
-}
-
 // appendCrossings appends the crossings of an upward edge with the lines
 // x, y = k·2^ts strictly inside it, in order along the edge. The coordinate
 // along the line is rounded to a multiple of 2^gs. As the lines lie on that

@@ -230,39 +230,3 @@ func TestPolygonsOfDisjointSquares(t *testing.T) {
 		}
 	})
 }
-
-// TestSplitKeepsShape splits chains at tile lines: closed, every part within
-// one tile, twins split alike.
-func TestSplitKeepsShape(t *testing.T) {
-	z := 5
-	side := int32(1) << tileShift(z)
-	step := int32(1) << gridShift(z)
-	rapid.Check(t, func(rt *rapid.T) {
-		edges := drawChain(rt, int(4*side/step))
-		for i := range edges {
-			for _, p := range []*point{&edges[i].a, &edges[i].b} {
-				p.x, p.y = p.x*step, p.y*step
-			}
-		}
-		got := split(nil, edges, z)
-		checkClosed(rt, got)
-		var twins []edge
-		for _, e := range edges {
-			twins = append(twins, e.reversed())
-		}
-		if left := cancel(append(split(nil, twins, z), got...)); len(left) != 0 {
-			rt.Fatalf("twins are split differently: %v", left)
-		}
-		for _, e := range got {
-			for _, c := range [2][2]int32{{e.a.x, e.b.x}, {e.a.y, e.b.y}} {
-				lo, hi := min(c[0], c[1]), max(c[0], c[1])
-				if hi > (lo>>tileShift(z)+1)<<tileShift(z) {
-					rt.Fatalf("%v spans a tile line", e)
-				}
-				if lo%step != 0 || hi%step != 0 {
-					rt.Fatalf("%v is off the grid", e)
-				}
-			}
-		}
-	})
-}

@@ -5,13 +5,19 @@
 // # From polygons to rows
 //
 // [Build] puts every border on one integer grid, the world 2²⁵ units wide, so
-// that a zoom-13 tile is 4096 units across. A region becomes a chain of
-// directed edges whose winding number says what is inside (chain.go). For each
-// zoom the chain is snapped to that zoom's grid, 4096 steps a tile, and gets a
-// vertex wherever it crosses a tile line; both are done the same way for the
-// two regions on either side of a border, so neighbours neither gap nor
-// overlap, in a tile or across tiles. The quadtree is then walked depth first
-// with only the edges that meet each tile.
+// that a zoom-13 tile is 4096 units across, and lays the borders of all regions
+// of all layers into one arrangement of lines that meet at vertices only
+// (noding.go). A border that two regions share, of one type or of two, is one
+// line. Rings that cross or overlap are mended (winding.go). For each zoom above
+// 13 the arcs between junctions are simplified without moving a line across
+// another (simplify.go), and the arrangement is rounded to the zoom's grid, 4096
+// steps a tile, with a vertex wherever it crosses a tile line (levels.go).
+// Neighbours therefore neither gap nor overlap at any zoom, in a tile or across
+// tiles.
+//
+// A region is then a chain of directed edges whose winding number says what is
+// inside (chain.go), and the quadtree is walked depth first with only the edges
+// that meet each tile (node.go).
 //
 // # Rows
 //

@@ -83,6 +83,10 @@ func appendSquare(dst []byte, t quadkey.Tile) []byte {
 const (
 	tagID   = "id"
 	tagName = "name"
+	tagRank = "rank"
+
+	tagLeft  = "left"
+	tagRight = "right"
 
 	mvtBuffer = mvt.Extent >> bufferShift
 )

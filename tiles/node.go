@@ -202,6 +202,7 @@ type walker struct {
 	mem  arena
 	clip clipper
 	mvt  layerWriter
+	line borderWriter
 	rows *rows
 }
 
@@ -303,8 +304,9 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 		}
 	}
 	if w.mvt.Len() > 0 {
+		w.line.layer(layer, ln.levels[0], outer, innerCorner, shift)
 		w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
-			return w.mvt.AppendTo(append(dst, markMixed))
+			return w.line.AppendTo(w.mvt.AppendTo(append(dst, markMixed)))
 		})
 		written = true
 	}

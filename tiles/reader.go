@@ -37,12 +37,13 @@ type Reader struct {
 
 type readerType struct {
 	TypeMeta
-	mvt string // family
+	mvt, label string // families
 }
 
 // scratch is the memory of one call.
 type scratch struct {
 	rows     []cellstore.Row
+	labels   cellstore.Row
 	families []string
 	types    []*readerType
 	view     mvt.View
@@ -60,7 +61,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	r := &Reader{meta: meta, types: make(map[string]*readerType)}
 	r.scratch.New = func() any { return new(scratch) }
 	for _, t := range meta.Types {
-		rt := &readerType{TypeMeta: t, mvt: t.Name + familyMVT}
+		rt := &readerType{TypeMeta: t, mvt: t.Name + familyMVT, label: t.Name + familyLabel}
 		r.types[t.Name] = rt
 		r.order = append(r.order, rt)
 	}
@@ -163,139 +164,6 @@ func splitMark(value []byte) (mark byte, rest []byte, err error) {
 	return value[0], value[1:], nil
 }
 
-// AppendMVT appends the vector layers of a tile, one per type named by the
-// selectors and having something there, in the data set's order; nothing
-// appended means that the tile is empty. Zooms beyond 13 are cut from zoom 13.
-// Errors match ErrUnknownType or come from the store.
-func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
-	s := r.scratch.Get().(*scratch)
-	defer r.scratch.Put(s)
-	var err error
-	if s.types, err = r.selected(s.types[:0], layers); err != nil {
-		return dst, err
-	}
-	base := t.Ancestor(MaxZoom)
-	if err := r.seek(ctx, s, base, s.types, true); err != nil {
-		return dst, err
-	}
-	for i, rt := range s.types {
-		if s.rows[i].Empty() {
-			continue
-		}
-		mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
-		if err != nil {
-			return dst, err
-		}
-		all, ids := wanted(layers, rt.Name)
-		if all && (base == t || mark == markLeaf) {
-			// A leaf's square is the same for every tile in it.
-			dst = append(dst, tile...)
-			continue
-		}
-		if dst, err = r.cutMVT(dst, s, rt, tile, base, t, mark, ids); err != nil {
-			return dst, err
-		}
-	}
-	return dst, nil
-}
-
-// cutMVT copies the chosen regions of a vector layer, cropped from tile base
-// to tile t below it.
-func (r *Reader) cutMVT(dst []byte, s *scratch, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
-	s.layer.Reset(rt.Name)
-	err := s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
-		s.layer.Begin(f.ID, mvt.Polygon)
-		s.layer.TagString(tagID, string(id))
-		if name != nil {
-			s.layer.TagString(tagName, string(name))
-		}
-		if mark == markLeaf {
-			s.layer.Ring(bufferedSquare)
-		} else {
-			polys, err := s.crop(f, base, t, true)
-			if err != nil {
-				return err
-			}
-			s.layer.polygons(polys, point{}, 0)
-		}
-		s.layer.End()
-		return nil
-	})
-	if err != nil {
-		return dst, err
-	}
-	return s.layer.AppendTo(dst), nil
-}
-
-// eachFeature calls fn for the features of a stored layer, all or those named.
-func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
-	_, ok, err := mvt.NextLayer(tile, &s.view)
-	if err != nil || !ok {
-		return fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errNoLayer(ok)))
-	}
-	for i := range s.view.Len() {
-		f, err := s.view.Feature(i)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
-		}
-		id := s.view.StringTag(f, tagID)
-		if ids != nil && !slices.Contains(ids, string(id)) {
-			continue
-		}
-		if err := fn(f, id, s.view.StringTag(f, tagName)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func errNoLayer(ok bool) error {
-	if ok {
-		return nil
-	}
-	return errors.New("no vector layer")
-}
-
-// crop decodes a feature of tile base and returns its polygons in the
-// coordinates of tile t, which is base or below it, cut to t's extent, with
-// the buffer or without. They are valid until the next call.
-func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]polygon, error) {
-	scale := t.Z - base.Z
-	// The origin of t in base's coordinates at t's scale.
-	ox := int32(t.X-base.X<<scale) * mvt.Extent
-	oy := int32(t.Y-base.Y<<scale) * mvt.Extent
-	s.edges = s.edges[:0]
-	var p mvt.Path
-	p.Reset(f)
-	for {
-		pts, closed, ok, err := p.Next(s.path[:0])
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-		}
-		if !ok {
-			break
-		}
-		s.path = pts
-		if !closed {
-			continue
-		}
-		prev := pts[len(pts)-1]
-		for _, q := range pts {
-			s.edges = append(s.edges, edge{
-				point{prev.X<<scale - ox, prev.Y<<scale - oy},
-				point{q.X<<scale - ox, q.Y<<scale - oy},
-			})
-			prev = q
-		}
-	}
-	b := box{0, 0, mvt.Extent, mvt.Extent}
-	if buffered {
-		b = box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
-	}
-	w := windingFromNorth(s.edges, point{b.x0, b.y0})
-	return s.clip.rings.polygons(s.clip.clip(s.edges, w, b, 0)), nil
-}
-
 // AppendGeoJSON appends the regions of a tile as GeoJSON Features separated by
 // commas, exact at zoom 13 and deeper and on the zoom's grid above it, cut to
 // the tile. Nothing appended means that the tile is empty.
@@ -369,7 +237,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 		dst = appendFixed(dst, mercatorLat((oy+float64(p.y))/world*worldSize), 7)
 		return append(dst, ']')
 	}
-	err = s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
+	_, err = s.eachRegion(tile, ids, func(f mvt.Feature, id, name []byte) error {
 		var polys []polygon
 		if mark != markLeaf {
 			if polys, err = s.crop(f, base, t, false); err != nil || len(polys) == 0 {

@@ -57,13 +57,16 @@ func (e *GeometryError) Unwrap() error { return e.Err }
 
 // region is a region being built.
 type region struct {
+	number   int32 // through all layers
 	id, name string
 	props    []Property
 	rings    []ring
 
-	// chain is the exact border: periodic, normalized, on the zoom-13 grid.
-	chain []edge
-	plate []edge // the same in plate carrée, for the caps and the record
+	// plate is the border in plate carrée, for the caps and the record. The
+	// border on the tiles' grid is in levels.
+	plate    []edge
+	area     int64 // twice the area on the tiles' grid
+	repaired bool  // its rings crossed or overlapped
 
 	bounds  [4]float64 // west, south, east, north; west > east across ±180°
 	tag     uint64     // vector-tile feature id
@@ -107,25 +110,14 @@ func newRegions(l Layer) ([]*region, error) {
 	return regions, nil
 }
 
-// prepare computes everything about a region that does not depend on a tile.
-func (r *region) prepare(typ string) {
-	for _, ring := range r.rings {
-		r.chain = appendChain(r.chain, ring, mercator)
-		r.plate = appendChain(r.plate, ring, plate)
+// prepare computes everything about a region but its border in tiles.
+func (r *region) prepare(typ string) (err error) {
+	if r.plate, err = r.settle(plate, 0); err != nil {
+		return &GeometryError{typ, r.id, r.name, err}
 	}
-	r.chain = cancel(normalize(r.chain))
-	r.plate = cancel(normalize(r.plate))
 	r.bounds = boundsOf(r.rings)
-	r.rings = nil
 	r.feature = appendFeatureHead(nil, typ, r)
-}
-
-// level is the border at one zoom: snapped to its grid and split at its tile
-// lines, with the copies that reach into the buffer of the whole world.
-func (r *region) level(z int) []edge {
-	edges := snap(make([]edge, 0, len(r.chain)), r.chain, gridShift(z))
-	edges = split(make([]edge, 0, len(edges)*5/4), edges, z)
-	return cancel(normalize(edges))
+	return nil
 }
 
 // appendCopies appends those copies of periodic edges, shifted by whole worlds

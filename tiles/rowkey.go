@@ -21,15 +21,24 @@ import (
 //
 //	FF FF FF FF FF 'N'    FF FF FF FF FF 'S'
 //
-// For each region type T two families, each its own ordered partition:
+// For each region type T three families, each its own ordered partition:
 //
-//	T      qualifier: region id   value: mark, GeoJSON Feature
-//	T.mvt  qualifier: none        value: mark, vector layer T
+//	T        qualifier: region id   value: mark, GeoJSON Feature
+//	T.mvt    qualifier: none        value: mark, vector layer T, vector layer T_line
+//	T.label  qualifier: none        value: mark, vector layer T_label
 //
 // The mark is one byte: 'M' for a mixed row, 'L' for a leaf, 'P' for a polar
 // cap. The Feature of a leaf ends before its geometry, which is the square of
 // the tile asked for; the vector layer of a leaf holds the buffered square,
-// which is the same in the coordinates of every tile. A polar row has the
+// which is the same in the coordinates of every tile.
+//
+// T_line holds the borders, without those of tiles, as lines between two
+// regions, left and right of them; where there are borders the row is mixed, so
+// they need no row of their own. T_label holds a point inside each region, in
+// one tile per zoom: its rows are found by their own key only, and may lie
+// inside leaves of the others.
+//
+// A polar row has the
 // family T.mvt only: a vector layer in plate carrée, whose unit is that of
 // the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
 // limit.
@@ -46,7 +55,11 @@ const (
 	TableBounds  = "tile_bounds"
 	TableRegions = "region_info"
 
-	familyMVT = ".mvt"
+	familyMVT   = ".mvt"
+	familyLabel = ".label"
+
+	layerLine  = "_line"
+	layerLabel = "_label"
 
 	familyRecord   = "r"
 	familyGeometry = "g"
@@ -73,10 +86,15 @@ var (
 func schemas(types []string) []cellstore.Schema {
 	bounds := cellstore.Schema{Table: TableBounds}
 	for _, t := range types {
-		for _, f := range [2]string{t, t + familyMVT} {
-			// Rows are found by Next, never by their exact key: no filter.
+		for _, f := range [3]string{t, t + familyMVT, t + familyLabel} {
+			// Rows are found by Next, never by their exact key, which needs no
+			// filter; but those of labels are, and most tiles have none.
+			bloom := cellstore.BloomNone
+			if f == t+familyLabel {
+				bloom = cellstore.BloomRow
+			}
 			bounds.Families = append(bounds.Families, cellstore.Family{
-				Name: f, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd,
+				Name: f, Bloom: bloom, Compression: cellstore.CompressionZstd,
 			})
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// vectorIDs lists the features of a vector tile as type:id and checks that no
-// layer comes twice.
+// vectorIDs lists the features of a vector tile as layer:id, and lines as
+// layer:left|right, and checks that no layer comes twice.
 func vectorIDs(t testing.TB, tile []byte) []string {
 	t.Helper()
 	var out []string
@@ -31,7 +31,11 @@ func vectorIDs(t testing.TB, tile []byte) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, string(v.Name)+":"+string(v.StringTag(f, "id")))
+			name := string(v.StringTag(f, "id"))
+			if f.Type == mvt.LineString {
+				name = string(v.StringTag(f, "left")) + "|" + string(v.StringTag(f, "right"))
+			}
+			out = append(out, string(v.Name)+":"+name)
 		}
 	}
 }

@@ -184,18 +184,12 @@ func TestPiecesAddUp(t *testing.T) {
 	layer := func() Layer {
 		return Layer{"land", []Feature{{ID: "left", Geometry: left}, {ID: "right", Geometry: right}, {ID: "left", Geometry: island}}}
 	}
-	regions, err := newRegions(layer())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := newReferences(t, layer())[0]
 	for z := 6; z <= MaxZoom; z++ {
 		var whole, pieces [2]int64
 		var all []edge
-		for i, reg := range regions {
-			if z == 6 {
-				reg.prepare("land")
-			}
-			edges := reg.level(z)
+		for i := range ref.regions {
+			edges := ref.levels[i][z]
 			whole[i] = area2(edges)
 			ts := tileShift(z)
 			b := ringBoxOf(edges)
@@ -224,8 +218,8 @@ func TestPiecesAddUp(t *testing.T) {
 		// inner one, whose points lie east of the left region's western side.
 		left := cancel(all)
 		var outer []edge
-		for _, reg := range regions {
-			outer = append(outer, reg.level(z)...)
+		for i := range ref.regions {
+			outer = append(outer, ref.levels[i][z]...)
 		}
 		outer = cancel(outer)
 		for _, e := range left {
@@ -313,15 +307,16 @@ func TestSelectors(t *testing.T) {
 	ctx := context.Background()
 	tile := quadkey.Tile{Z: 4, X: 8, Y: 7}
 	for _, c := range []struct {
-		sel  []Selector
-		want string
+		sel    []Selector
+		want   string
+		vector string
 	}{
-		{[]Selector{{"land", ""}}, "land:a land:b"},
-		{[]Selector{{"zone", ""}, {"land", ""}, {"zone", ""}}, "land:a land:b zone:z"},
-		{[]Selector{{"land", "b"}}, "land:b"},
-		{[]Selector{{"land", "b"}, {"land", ""}}, "land:a land:b"},
-		{[]Selector{{"land", "nowhere"}}, ""},
-		{[]Selector{{"land", "a"}, {"zone", "z"}}, "land:a zone:z"},
+		{[]Selector{{"land", ""}}, "land:a land:b", "land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b"},
+		{[]Selector{{"zone", ""}, {"land", ""}, {"zone", ""}}, "land:a land:b zone:z", "land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b zone:z zone_line:|z zone_label:z"},
+		{[]Selector{{"land", "b"}}, "land:b", "land:b land_line:b|a land_line:|b land_label:b"},
+		{[]Selector{{"land", "b"}, {"land", ""}}, "land:a land:b", "land:a land:b land_line:|a land_line:b|a land_line:|b land_label:a land_label:b"},
+		{[]Selector{{"land", "nowhere"}}, "", ""},
+		{[]Selector{{"land", "a"}, {"zone", "z"}}, "land:a zone:z", "land:a land_line:|a land_line:b|a land_label:a zone:z zone_line:|z zone_label:z"},
 	} {
 		got, err := r.AppendGeoJSON(ctx, nil, tile, c.sel)
 		if err != nil {
@@ -342,8 +337,8 @@ func TestSelectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g := strings.Join(vectorIDs(t, vector), " "); g != c.want {
-			t.Errorf("vector %v: %q, want %q", c.sel, g, c.want)
+		if g := strings.Join(vectorIDs(t, vector), " "); g != c.vector {
+			t.Errorf("vector %v: %q, want %q", c.sel, g, c.vector)
 		}
 	}
 	if _, err := r.AppendMVT(ctx, nil, tile, []Selector{{"sea", ""}}); !errors.Is(err, ErrUnknownType) {

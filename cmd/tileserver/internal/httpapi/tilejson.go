@@ -116,7 +116,7 @@ func describe(v *view, set *layerSet, base string) (*tileJSON, error) {
 				continue
 			}
 			ext.add(t.Bounds[:])
-			doc.VectorLayers = append(doc.VectorLayers, regionLayer(t))
+			doc.VectorLayers = append(doc.VectorLayers, regionLayers(t)...)
 		}
 	}
 	if set.places {
@@ -135,12 +135,22 @@ func describe(v *view, set *layerSet, base string) (*tileJSON, error) {
 	return doc, nil
 }
 
-func regionLayer(t tiles.TypeMeta) vectorLayer {
+// regionLayers are the vector layers of a region type: its polygons, borders
+// and labels.
+func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	fields := t.Fields
 	if fields == nil {
 		fields = map[string]string{} // required, if only as an empty object
 	}
-	return vectorLayer{ID: t.Name, Fields: fields, Description: "Regions of type " + t.Name, MinZoom: t.MinZoom, MaxZoom: dataZoom}
+	layer := func(suffix, description string, fields map[string]string) vectorLayer {
+		return vectorLayer{ID: t.Name + suffix, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
+	}
+	return []vectorLayer{
+		layer("", "Regions of type "+t.Name, fields),
+		layer("_line", "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
+		layer("_label", "A point inside each region of type "+t.Name+"; rank 0 is the largest",
+			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
+	}
 }
 
 // appendCredits adds what a generation's sources want said, each once. Clients

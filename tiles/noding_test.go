@@ -1,0 +1,147 @@
+package tiles
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// meetAtVertices fails when two lines cross or a vertex lies on a line.
+func meetAtVertices(t interface{ Fatalf(string, ...any) }, lines []line) {
+	for i, l := range lines {
+		for _, m := range lines[i+1:] {
+			e, f := l.edge(), m.edge()
+			s1, s2, t1, t2 := side(e, f.a), side(e, f.b), side(f, e.a), side(f, e.b)
+			if (s1 > 0) != (s2 > 0) && s1 != 0 && s2 != 0 && (t1 > 0) != (t2 > 0) && t1 != 0 && t2 != 0 {
+				t.Fatalf("%v and %v cross", l, m)
+			}
+			for _, p := range [2]point{m.a, m.b} {
+				if p != l.a && p != l.b && side(e, p) == 0 && inBox(p, lineBox(l)) {
+					t.Fatalf("%v lies on %v", p, l)
+				}
+			}
+			for _, p := range [2]point{l.a, l.b} {
+				if p != m.a && p != m.b && side(f, p) == 0 && inBox(p, lineBox(m)) {
+					t.Fatalf("%v lies on %v", p, m)
+				}
+			}
+		}
+	}
+}
+
+// TestNodeRandom snap-rounds random closed chains to random grids: lines meet
+// at vertices only, chains stay closed, and where a place is farther from every
+// border than a pixel's diagonal its winding number stays as it was.
+func TestNodeRandom(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		grid := uint(rapid.IntRange(0, 3).Draw(rt, "grid"))
+		tiles := uint(rapid.SampledFrom([]int{0, 4}).Draw(rt, "tiles"))
+		reg := newRegistry()
+		var chains [2][]edge
+		var lines []line
+		for i := range chains {
+			chains[i] = drawChain(rt, 60)
+			lines = appendDrawn(lines, chains[i], reg, int32(i))
+		}
+		n := noder{reg: reg, grid: grid, tiles: tiles, crossings: true}
+		out, err := n.node(merge(lines, reg))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		meetAtVertices(rt, out)
+		for i, edges := range byRegion(out, reg, 2) {
+			checkClosed(rt, edges)
+			for _, e := range edges {
+				if mask := int32(1)<<grid - 1; (e.a.x|e.a.y|e.b.x|e.b.y)&mask != 0 {
+					rt.Fatalf("%v is off the grid", e)
+				}
+			}
+			for range 20 {
+				x2, y2 := 2*rapid.IntRange(-5, 65).Draw(rt, "x")+1, 2*rapid.IntRange(-5, 65).Draw(rt, "y")+1
+				if near(chains[i], int64(x2), int64(y2), 1.5*float64(int(1)<<grid)) {
+					continue
+				}
+				if got, want := winding2(edges, int64(x2), int64(y2)), winding2(chains[i], int64(x2), int64(y2)); got != want {
+					rt.Fatalf("at %d/2, %d/2 region %d winds %d times, before %d", x2, y2, i, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestSimplifyKeepsTopology thins random arrangements as far as it goes: still
+// lines meet at vertices only, and each region winds as it did.
+func TestSimplifyKeepsTopology(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		reg := newRegistry()
+		var lines []line
+		for i := range int32(3) {
+			var drawn []drawn
+			own := newRegistry()
+			n := noder{reg: own, crossings: true}
+			noded, err := n.node(merge(appendDrawn(nil, drawChain(rt, 200), own, 0), own))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, l := range noded {
+				drawn = append(drawn, plainly(l.edge(), own.shares(l.who)[0].n))
+			}
+			border, _ := resolve(drawn, nil)
+			lines = appendDrawn(lines, border, reg, i)
+		}
+		n := noder{reg: reg, crossings: true}
+		lines, err := n.node(merge(lines, reg))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		s := newSimplifier(newArcs(lines, reg))
+		if got := merge(s.lines(reg), reg); len(got) != len(lines) {
+			rt.Fatalf("arcs have %d lines, not %d", len(got), len(lines))
+		}
+		before := len(lines)
+		for _, limit := range []int64{10, 100, 1000, 1 << 40} {
+			s.thin(limit)
+			out := merge(s.lines(reg), reg)
+			if len(out) > before {
+				rt.Fatalf("thinning made %d lines of %d", len(out), before)
+			}
+			before = len(out)
+			meetAtVertices(rt, out)
+			for _, edges := range byRegion(out, reg, 3) {
+				checkClosed(rt, edges)
+				var drawn []drawn
+				for _, e := range edges {
+					if e.upward() {
+						drawn = append(drawn, plainly(e, 1))
+					} else {
+						drawn = append(drawn, plainly(e.reversed(), -1))
+					}
+				}
+				if border, repaired := resolve(drawn, nil); repaired || len(border) != len(edges) {
+					rt.Fatalf("a region came out of order: %v", edges)
+				}
+			}
+		}
+	})
+}
+
+func TestScaled(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := rapid.Int32Range(-1<<26, 1<<26).Draw(rt, "d")
+		den := rapid.Int64Range(1, 1<<54).Draw(rt, "den")
+		num := rapid.Int64Range(0, den).Draw(rt, "num")
+		// floor(d·num/den + 1/2)
+		v := new(big.Int).Mul(big.NewInt(2*int64(d)), big.NewInt(num))
+		v.Add(v, big.NewInt(den))
+		v.Div(v, new(big.Int).Mul(big.NewInt(2), big.NewInt(den)))
+		if got := scaled(d, num, den, true); int64(got) != v.Int64() {
+			rt.Fatalf("%d·%d/%d is %d, not %d", d, num, den, v, got)
+		}
+		v.Mul(big.NewInt(int64(d)), big.NewInt(num))
+		v.Div(v, big.NewInt(den))
+		if got := scaled(d, num, den, false); int64(got) != v.Int64() {
+			rt.Fatalf("%d·%d/%d is at least %d, not %d", d, num, den, v, got)
+		}
+	})
+}

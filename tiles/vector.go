@@ -1,0 +1,316 @@
+package tiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
+)
+
+// AppendMVT appends the vector layers of a tile; nothing appended means that
+// the tile is empty. For each type T named by the selectors, in the data set's
+// order, these are, where there is something:
+//
+//	T        polygons: id, name
+//	T_line   borders, one feature for each pair of neighbours: right and left,
+//	         the ids of the regions on the line's two sides, one of which may be
+//	         absent
+//	T_label  points: id, name, and rank, 0 for the type's largest region; each
+//	         region has one in one tile of every zoom
+//
+// Polygons and lines reach 1/64 of the tile beyond it. Zooms beyond 13 are cut
+// from zoom 13. It costs one seek per type, and a look into a filter for labels.
+// Errors match ErrUnknownType or come from the store.
+func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
+	s := r.scratch.Get().(*scratch)
+	defer r.scratch.Put(s)
+	var err error
+	if s.types, err = r.selected(s.types[:0], layers); err != nil {
+		return dst, err
+	}
+	base := t.Ancestor(MaxZoom)
+	if err := r.seek(ctx, s, base, s.types, true); err != nil {
+		return dst, err
+	}
+	if err := r.seekLabels(ctx, s, base); err != nil {
+		return dst, err
+	}
+	for i, rt := range s.types {
+		all, ids := wanted(layers, rt.Name)
+		if all {
+			ids = nil
+		}
+		if !s.rows[i].Empty() {
+			mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
+			switch {
+			case err != nil:
+				return dst, err
+			case all && (base == t || mark == markLeaf):
+				// A leaf's square is the same for every tile in it.
+				dst = append(dst, tile...)
+			default:
+				if dst, err = s.cutMVT(dst, rt, tile, base, t, mark, ids); err != nil {
+					return dst, err
+				}
+			}
+		}
+		if dst, err = s.cutLabels(dst, rt, base, t, ids); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// AppendLabels appends only the layers T_label of a tile, as AppendMVT does.
+func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
+	s := r.scratch.Get().(*scratch)
+	defer r.scratch.Put(s)
+	var err error
+	if s.types, err = r.selected(s.types[:0], layers); err != nil {
+		return dst, err
+	}
+	base := t.Ancestor(MaxZoom)
+	if err := r.seekLabels(ctx, s, base); err != nil {
+		return dst, err
+	}
+	for _, rt := range s.types {
+		all, ids := wanted(layers, rt.Name)
+		if all {
+			ids = nil
+		}
+		if dst, err = s.cutLabels(dst, rt, base, t, ids); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// seekLabels reads the labels of a tile. Labels have rows of their own tiles
+// only.
+func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) error {
+	s.families = s.families[:0]
+	for _, rt := range s.types {
+		s.families = append(s.families, rt.label)
+	}
+	key := t.Key()
+	_, err := r.bounds.Get(ctx, key[:], &cellstore.Selection{Families: s.families}, &s.labels)
+	return err
+}
+
+// cutLabels appends the labels of the chosen regions that lie in tile t, which
+// is base or below it.
+func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string) ([]byte, error) {
+	value, ok := s.labels.Value(rt.label, nil)
+	if !ok {
+		return dst, nil
+	}
+	_, tile, err := splitMark(value)
+	if err != nil {
+		return dst, err
+	}
+	if base == t && ids == nil {
+		return append(dst, tile...), nil
+	}
+	s.layer.Reset(rt.Name + layerLabel)
+	scale, ox, oy := within(base, t)
+	_, err = s.eachFeature(tile, func(f mvt.Feature) error {
+		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, tagID))) {
+			return nil
+		}
+		var p mvt.Path
+		p.Reset(f)
+		pts, _, ok, err := p.Next(s.path[:0])
+		if err != nil || !ok || len(pts) != 1 {
+			return fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errors.New("a label that is not a point")))
+		}
+		s.path = pts
+		at := mvt.XY{X: pts[0].X<<scale - ox, Y: pts[0].Y<<scale - oy}
+		if at.X < 0 || at.X >= mvt.Extent || at.Y < 0 || at.Y >= mvt.Extent {
+			return nil
+		}
+		s.layer.Begin(f.ID, mvt.Point)
+		if err := s.copyTags(f); err != nil {
+			return err
+		}
+		s.layer.Point(at)
+		s.layer.End()
+		return nil
+	})
+	return s.layer.AppendTo(dst), err
+}
+
+// within returns how a tile lies in one above it: how often that is halved,
+// and its own origin in the other's coordinates scaled by that.
+func within(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
+	scale = t.Z - base.Z
+	return scale, int32(t.X-base.X<<scale) * mvt.Extent, int32(t.Y-base.Y<<scale) * mvt.Extent
+}
+
+// cutMVT copies the chosen regions of a tile's layers T and T_line, cropped
+// from tile base to tile t below it.
+func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
+	s.layer.Reset(rt.Name)
+	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, id, name []byte) error {
+		s.layer.Begin(f.ID, mvt.Polygon)
+		s.layer.TagString(tagID, string(id))
+		if name != nil {
+			s.layer.TagString(tagName, string(name))
+		}
+		if mark == markLeaf {
+			s.layer.Ring(bufferedSquare)
+		} else {
+			polys, err := s.crop(f, base, t, true)
+			if err != nil {
+				return err
+			}
+			s.layer.polygons(polys, point{}, 0)
+		}
+		s.layer.End()
+		return nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst = s.layer.AppendTo(dst)
+	if len(rest) == 0 {
+		return dst, nil
+	}
+	s.layer.Reset(rt.Name + layerLine)
+	_, err = s.eachFeature(rest, func(f mvt.Feature) error {
+		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, tagRight))) && !slices.Contains(ids, string(s.view.StringTag(f, tagLeft))) {
+			return nil
+		}
+		s.layer.Begin(0, mvt.LineString)
+		if err := s.copyTags(f); err != nil {
+			return err
+		}
+		err := s.cropLines(f, base, t)
+		s.layer.End()
+		return err
+	})
+	return s.layer.AppendTo(dst), err
+}
+
+// copyTags gives the feature being written the attributes of one read.
+func (s *scratch) copyTags(f mvt.Feature) error {
+	err := s.view.EachTag(f, func(key, value []byte) bool {
+		s.layer.TagValue(string(key), value)
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return nil
+}
+
+// cropLines adds the lines of a feature of tile base, cut to tile t and its
+// buffer, to the feature being written.
+func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
+	scale, ox, oy := within(base, t)
+	b := box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		pts, _, ok, err := p.Next(s.path[:0])
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if !ok {
+			return nil
+		}
+		s.path = pts
+		s.layer.ring = s.layer.ring[:0]
+		at := func(i int) point { return point{pts[i].X<<scale - ox, pts[i].Y<<scale - oy} }
+		for i := 1; i < len(pts); i++ {
+			part, ok := clipEdge(edge{at(i - 1), at(i)}, b, 0)
+			if !ok || part.from.p == part.to.p {
+				continue
+			}
+			from, to := mvt.XY{X: part.from.p.x, Y: part.from.p.y}, mvt.XY{X: part.to.p.x, Y: part.to.p.y}
+			if n := len(s.layer.ring); n == 0 || s.layer.ring[n-1] != from {
+				s.layer.Line(s.layer.ring)
+				s.layer.ring = append(s.layer.ring[:0], from)
+			}
+			s.layer.ring = append(s.layer.ring, to)
+		}
+		s.layer.Line(s.layer.ring)
+	}
+}
+
+// eachFeature calls fn for the features of the first layer and returns what
+// follows it.
+func (s *scratch) eachFeature(tile []byte, fn func(f mvt.Feature) error) (rest []byte, err error) {
+	rest, ok, err := mvt.NextLayer(tile, &s.view)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errNoLayer(ok)))
+	}
+	for i := range s.view.Len() {
+		f, err := s.view.Feature(i)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if err := fn(f); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// eachRegion calls fn for the regions of a stored layer, all or those named.
+func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) (rest []byte, err error) {
+	return s.eachFeature(tile, func(f mvt.Feature) error {
+		id := s.view.StringTag(f, tagID)
+		if ids != nil && !slices.Contains(ids, string(id)) {
+			return nil
+		}
+		return fn(f, id, s.view.StringTag(f, tagName))
+	})
+}
+
+func errNoLayer(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errors.New("no vector layer")
+}
+
+// crop decodes a feature of tile base and returns its polygons in the
+// coordinates of tile t, which is base or below it, cut to t's extent, with
+// the buffer or without. They are valid until the next call.
+func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]polygon, error) {
+	scale, ox, oy := within(base, t)
+	s.edges = s.edges[:0]
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		pts, closed, ok, err := p.Next(s.path[:0])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if !ok {
+			break
+		}
+		s.path = pts
+		if !closed {
+			continue
+		}
+		prev := pts[len(pts)-1]
+		for _, q := range pts {
+			s.edges = append(s.edges, edge{
+				point{prev.X<<scale - ox, prev.Y<<scale - oy},
+				point{q.X<<scale - ox, q.Y<<scale - oy},
+			})
+			prev = q
+		}
+	}
+	b := box{0, 0, mvt.Extent, mvt.Extent}
+	if buffered {
+		b = box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
+	}
+	w := windingFromNorth(s.edges, point{b.x0, b.y0})
+	return s.clip.rings.polygons(s.clip.clip(s.edges, w, b, 0)), nil
+}
