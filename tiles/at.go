@@ -69,7 +69,7 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.eachRegion(tile, nil, func(f mvt.Feature, id, name []byte) error {
+		err = s.eachFeature(tile, nil, func(f mvt.Feature, id, name []byte) error {
 			if mark != markLeaf {
 				in, err := s.holds(f, px, py, sub)
 				if err != nil || !in {

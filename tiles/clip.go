@@ -80,9 +80,8 @@ func (c *clipper) walkPerimeter(m int32, b box) {
 		for ; i < len(c.flux) && c.flux[i].at == f.at; i++ {
 			change += c.flux[i].d
 		}
-		if change == 0 {
-			continue
-		}
+		// A border that only touches the side splits it too: rings that come
+		// back to a vertex are cut there, those that touch an edge are not.
 		for next < 4 && cornerAt[next] <= f.at {
 			c.inside = appendTimes(c.inside, m, edge{prev, corners[next]})
 			prev = corners[next]

@@ -32,7 +32,7 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 		thin.thin(fineness << (2 * gridShift(z)))
 		lines := thin.lines(reg)
 		g.Go(func() error {
-			n := noder{reg: reg, grid: gridShift(z), tiles: tileShift(z)}
+			n := noder{reg: reg, grid: gridShift(z), tiles: tileShift(z), melt: true}
 			var err error
 			lv.lines[z], err = n.node(lines)
 			return err
@@ -41,7 +41,51 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	lv.dropFlickering(len(b.regions))
 	return lv, ctx.Err()
+}
+
+// dropFlickering takes regions out of the zooms above one at which they have
+// collapsed: what is too small to be seen at a zoom is not seen farther away,
+// even if the coarser grid happens to lie so that something is left of it.
+func (lv *levels) dropFlickering(regions int) {
+	gone := make([]bool, regions)
+	for z := MaxZoom; z >= 0; z-- {
+		present := make([]bool, regions)
+		for _, l := range lv.lines[z] {
+			for _, s := range lv.reg.shares(l.who) {
+				present[s.region] = true
+			}
+		}
+		flickers := false
+		for i := range gone {
+			flickers = flickers || gone[i] && present[i]
+			gone[i] = gone[i] || !present[i]
+		}
+		if flickers {
+			lv.lines[z] = lv.without(lv.lines[z], gone)
+		}
+	}
+}
+
+// without returns lines without those regions that are gone.
+func (lv *levels) without(lines []line, gone []bool) []line {
+	kept := map[int32]int32{}
+	n := 0
+	for _, l := range lines {
+		who, ok := kept[l.who]
+		if !ok {
+			set := slices.Clone(lv.reg.shares(l.who))
+			set = slices.DeleteFunc(set, func(s share) bool { return gone[s.region] })
+			who = lv.reg.of(set)
+			kept[l.who] = who
+		}
+		if l.who = who; who != 0 {
+			lines[n] = l
+			n++
+		}
+	}
+	return lines[:n]
 }
 
 // exactLines returns the true borders of all regions on the grid, as lines that

@@ -29,6 +29,9 @@ type noder struct {
 	// crossings says that lines may cross; otherwise they are known to meet
 	// at vertices only.
 	crossings bool
+	// melt brings lines along the antimeridian in the east to its place in the
+	// west, where they cancel each other.
+	melt bool
 }
 
 // node returns the lines snap-rounded, sorted and joined. The input, which
@@ -51,6 +54,13 @@ func (n *noder) node(lines []line) ([]line, error) {
 		})
 		sortAlong(via, l)
 		out = appendLed(out, via, l.who, n.reg)
+	}
+	if n.melt {
+		for i := range out {
+			if l := &out[i]; l.a.x == worldSize && l.b.x == worldSize {
+				l.a.x, l.b.x = 0, 0
+			}
+		}
 	}
 	return merge(out, n.reg), nil
 }
@@ -383,7 +393,11 @@ func attach(lines []line, reg *registry) []line {
 		via = append(via[:0], l.a)
 		dx, dy := int64(l.b.x-l.a.x), int64(l.b.y-l.a.y)
 		length2 := uint64(dx*dx + dy*dy)
+		seam := l.a.x == l.b.x && l.a.x&(worldSize-1) == 0
 		cells.near(l, 2, func(p point) {
+			if seam && p.x != l.a.x {
+				return // what lies on one side must not bend it: it has another
+			}
 			along := dx*int64(p.x-l.a.x) + dy*int64(p.y-l.a.y)
 			if along <= 0 || uint64(along) >= length2 {
 				return

@@ -237,7 +237,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 		dst = appendFixed(dst, mercatorLat((oy+float64(p.y))/world*worldSize), 7)
 		return append(dst, ']')
 	}
-	_, err = s.eachRegion(tile, ids, func(f mvt.Feature, id, name []byte) error {
+	err = s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
 		var polys []polygon
 		if mark != markLeaf {
 			if polys, err = s.crop(f, base, t, false); err != nil || len(polys) == 0 {

@@ -116,8 +116,8 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 		return append(dst, tile...), nil
 	}
 	s.layer.Reset(rt.Name + layerLabel)
-	scale, ox, oy := within(base, t)
-	_, err = s.eachFeature(tile, func(f mvt.Feature) error {
+	scale, ox, oy := placeIn(base, t)
+	_, err = s.eachIn(tile, func(f mvt.Feature) error {
 		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, tagID))) {
 			return nil
 		}
@@ -143,9 +143,9 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	return s.layer.AppendTo(dst), err
 }
 
-// within returns how a tile lies in one above it: how often that is halved,
+// placeIn returns how a tile lies in one above it: how often that is halved,
 // and its own origin in the other's coordinates scaled by that.
-func within(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
+func placeIn(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
 	scale = t.Z - base.Z
 	return scale, int32(t.X-base.X<<scale) * mvt.Extent, int32(t.Y-base.Y<<scale) * mvt.Extent
 }
@@ -180,7 +180,7 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 		return dst, nil
 	}
 	s.layer.Reset(rt.Name + layerLine)
-	_, err = s.eachFeature(rest, func(f mvt.Feature) error {
+	_, err = s.eachIn(rest, func(f mvt.Feature) error {
 		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, tagRight))) && !slices.Contains(ids, string(s.view.StringTag(f, tagLeft))) {
 			return nil
 		}
@@ -210,7 +210,7 @@ func (s *scratch) copyTags(f mvt.Feature) error {
 // cropLines adds the lines of a feature of tile base, cut to tile t and its
 // buffer, to the feature being written.
 func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
-	scale, ox, oy := within(base, t)
+	scale, ox, oy := placeIn(base, t)
 	b := box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
 	var p mvt.Path
 	p.Reset(f)
@@ -241,9 +241,9 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 	}
 }
 
-// eachFeature calls fn for the features of the first layer and returns what
+// eachIn calls fn for the features of the first layer and returns what
 // follows it.
-func (s *scratch) eachFeature(tile []byte, fn func(f mvt.Feature) error) (rest []byte, err error) {
+func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte, err error) {
 	rest, ok, err := mvt.NextLayer(tile, &s.view)
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errNoLayer(ok)))
@@ -262,13 +262,19 @@ func (s *scratch) eachFeature(tile []byte, fn func(f mvt.Feature) error) (rest [
 
 // eachRegion calls fn for the regions of a stored layer, all or those named.
 func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) (rest []byte, err error) {
-	return s.eachFeature(tile, func(f mvt.Feature) error {
+	return s.eachIn(tile, func(f mvt.Feature) error {
 		id := s.view.StringTag(f, tagID)
 		if ids != nil && !slices.Contains(ids, string(id)) {
 			return nil
 		}
 		return fn(f, id, s.view.StringTag(f, tagName))
 	})
+}
+
+// eachFeature is eachRegion for those who need only the polygons.
+func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
+	_, err := s.eachRegion(tile, ids, fn)
+	return err
 }
 
 func errNoLayer(ok bool) error {
@@ -282,7 +288,7 @@ func errNoLayer(ok bool) error {
 // coordinates of tile t, which is base or below it, cut to t's extent, with
 // the buffer or without. They are valid until the next call.
 func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]polygon, error) {
-	scale, ox, oy := within(base, t)
+	scale, ox, oy := placeIn(base, t)
 	s.edges = s.edges[:0]
 	var p mvt.Path
 	p.Reset(f)

@@ -138,6 +138,26 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
+// So is one with a file that was cut short.
+func TestTruncatedFile(t *testing.T) {
+	for _, keep := range []int{0, 100} {
+		mem := vfs.NewMem()
+		s, _ := fixture(t, "s", &Options{FS: mem})
+		must(0, s.Close())
+		for _, name := range files(mem, "s") {
+			if strings.HasSuffix(name, ".sst") {
+				data := must(readFile(mem, name))
+				f := must(mem.Create(name, vfs.WriteCategoryUnspecified))
+				must(f.Write(data[:keep]))
+				must(0, f.Close())
+			}
+		}
+		if _, err := readAll(mem); !errors.Is(err, cellstore.ErrCorrupt) {
+			t.Errorf("cut to %d bytes: %v", keep, err)
+		}
+	}
+}
+
 func TestNewerFormatIsRefused(t *testing.T) {
 	mem := vfs.NewMem()
 	s, _ := fixture(t, "s", &Options{FS: mem})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"quadrille/cellstore"
 
@@ -34,9 +35,11 @@ func classify(err error) error {
 }
 
 // missing is classify for the opening of a table that is known to exist: a
-// file that is not there is then damage too.
+// file that is not there is then damage too, and so is one of another length,
+// for which the engine's error has no other mark than its text.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBDoesNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBDoesNotExist) ||
+		err != nil && strings.Contains(err.Error(), "object size mismatch") {
 		return fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 	}
 	return err

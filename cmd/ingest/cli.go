@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
 )
 
 const description = `Turn public data sets into data that tileserver serves.
@@ -37,12 +38,13 @@ type cli struct {
 	Quiet   bool             `short:"q" help:"Say nothing but errors, and what was asked for."`
 	Version kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Boundaries boundariesCmd `cmd:"" help:"Publish region borders from GeoJSON or TopoJSON files."`
+	Boundaries boundariesCmd `cmd:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
 	Places     placesCmd     `cmd:"" help:"Publish places from GeoNames files."`
 	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP address ranges from CSV files."`
 	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places and ip from the sample packages."`
 	List       listCmd       `cmd:"" help:"List data sets and their generations."`
 	Verify     verifyCmd     `cmd:"" help:"Check every byte of the published generations."`
+	Export     exportCmd     `cmd:"" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
 	Rollback   rollbackCmd   `cmd:"" help:"Publish an earlier generation of a data set again."`
 	Prune      pruneCmd      `cmd:"" help:"Delete generations that are not needed any more."`
 }
@@ -78,20 +80,32 @@ func (s *share) UnmarshalText(text []byte) error {
 
 type boundariesCmd struct {
 	Layer       []layerFlag `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
+	Keep        bool        `help:"Carry the published layers over that are not named."`
+	Worldview   string      `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
 	License     string      `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution string      `placeholder:"TEXT" help:"What a map must show for using the files."`
 }
 
 func (boundariesCmd) Help() string {
-	return `The layers named become the published ones; those published before and not named again are gone.
+	return `The layers named become the published ones; those published before and not named again are gone, unless --keep carries them over.
 
   ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz --layer state=ne_10m_admin_1_states_provinces.geojson.gz
   ingest boundaries --layer county=node_modules/us-atlas/counties-10m.json
-  ingest boundaries --layer ward=wards.geojson:WARD_NO
+  ingest boundaries --layer country=ne_10m_admin_0_countries.zip --layer continent=ne_10m_admin_0_countries.zip
+  ingest boundaries --keep --layer ward=wards.geojson:WARD_NO
+  ingest boundaries --keep --layer district=survey.gpkg#districts:code
 
-FILE is GeoJSON or TopoJSON in longitude and latitude, plain or compressed by gzip. Of a topology the object is taken that is called like the type (county, counties), or the only one. Polygons of a type may overlap.
+FILE is, whatever its name, one of these, in longitude and latitude (WGS84; NAD83 and ETRS89 are within two metres of it):
 
-TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban and timezone know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids, or from their names. Features with one id are one region.`
+  GeoJSON or TopoJSON, plain or compressed by gzip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
+  A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
+  A GeoPackage; FILE.gpkg#TABLE where there are several layers of polygons.
+
+Polygons of a type may overlap.
+
+TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids, or from their names. Features with one id are one region.
+
+--worldview XX makes areas part of the country that the government of XX counts them to, by the columns FCLASS_XX and ADM0_A3_XX of Natural Earth 5 and later. An area it does not recognise and counts to nobody else stays as it is.`
 }
 
 // layerFlag is TYPE=FILE[:ID_PROPERTY].
@@ -121,14 +135,21 @@ func (l *layerFlag) UnmarshalText(text []byte) error {
 func (c *boundariesCmd) Run(s *session) error {
 	inputs := make([]job.LayerInput, len(c.Layer))
 	for i, l := range c.Layer {
-		credit := job.KnownCredit(l.file)
+		file, _ := source.SplitLayer(l.file)
+		credit := job.KnownCredit(file)
 		if c.License != "" {
 			credit.License = c.License
 		}
 		if c.Attribution != "" {
 			credit.Attribution = c.Attribution
 		}
-		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id}
+		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview}
+	}
+	if c.Keep {
+		var err error
+		if inputs, err = job.Keep(s.catalog, inputs); err != nil {
+			return err
+		}
 	}
 	_, err := job.Boundaries(s.ctx, s.catalog, inputs, s.options)
 	return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
 )
 
 // generation is one in JSON, in the words of the server's /status.
@@ -93,12 +94,16 @@ func sourceNames(sources []dataset.Source) string {
 type verifyCmd struct {
 	Datasets   []string `arg:"" optional:"" name:"dataset" help:"The data sets to check; all when none is named."`
 	Generation uint64   `placeholder:"GENERATION" help:"The generation to check, as ingest list shows it; the published one when not given."`
+	Checksums  bool     `help:"Compare checksums only, and do not look into the tiles of boundaries."`
 }
 
 func (verifyCmd) Help() string {
 	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed.
 
+Of boundaries it then checks every tile: that vector tiles are valid and polygons too, that neighbours share each edge of their border and neither overlap nor leave gaps, that no region is lost at any zoom, that the pieces of a region add up to it, that labels lie in their regions, and that GeoJSON and vector tiles agree. It prints what it counted and what it found.
+
   ingest verify
+  ingest verify --checksums
   ingest verify boundaries --generation 7`
 }
 
@@ -112,7 +117,12 @@ func (c *verifyCmd) Run(s *session) error {
 	}
 	var errs []error
 	for _, name := range names {
+		s.reporter.Progress(job.Progress{Stage: "comparing checksums of " + name})
 		err := s.catalog.Verify(s.ctx, name, c.Generation)
+		if err == nil && name == job.BoundariesDataset && !c.Checksums {
+			err = verifyTiles(s, c.Generation)
+		}
+		s.reporter.close()
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}

@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/tiles"
 )
 
 func TestMain(m *testing.M) {
@@ -53,6 +54,9 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"boundaries", "--layer", "all=x.json"}, 2},
 		{[]string{"list", "--max-bad", "2"}, 2},
 		{[]string{"prune", "--keep", "0"}, 2},
+		{[]string{"export", "all", "x.zip"}, 2},
+		{[]string{"export", "all", "x.pmtiles", "--max-zoom", "14"}, 2},
+		{[]string{"export", "all", "x.pmtiles"}, 1},
 		{[]string{"boundaries", "--layer", "x=none.json"}, 1},
 		{[]string{"rollback", "places"}, 1},
 	} {
@@ -142,6 +146,26 @@ func TestNumbersInWords(t *testing.T) {
 	} {
 		if got := progressLine(tc.p, 10*time.Second); got != tc.want {
 			t.Errorf("%+v: %s", tc.p, got)
+		}
+	}
+}
+
+func TestPrintReport(t *testing.T) {
+	var out bytes.Buffer
+	r := tiles.Report{
+		Types: []tiles.TypeReport{{Name: "country", Regions: 2, Edges: 1234, Shared: 5, Labels: 28, Overlaps: make([]tiles.SourceOverlap, 7)}},
+		Findings: []tiles.Finding{{Type: "country", Problem: tiles.ProblemBorder, Count: 1001, Examples: []tiles.Example{
+			{Tile: "7/66/45", Region: "fr", Detail: "no twin"}, {Detail: "alone"},
+		}}},
+	}
+	r.Types[0].Leaves[3], r.Types[0].Overlaps[0] = 4000, tiles.SourceOverlap{A: "a", B: "b", Tiles: 9}
+	if err := printReport(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"country  ", "4,000", "1,234", "country a and b overlap in the source, as 9 rows show\n", "and 2 more pairs",
+		"country border: 1,001\n  7/66/45 fr: no twin\n  alone\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 }

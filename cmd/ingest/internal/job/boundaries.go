@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"math"
 	"regexp"
 	"slices"
@@ -18,8 +16,6 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/geojson"
-	"quadrille/cmd/ingest/internal/source/topojson"
 	"quadrille/tiles"
 )
 
@@ -30,6 +26,8 @@ const BoundariesDataset = "boundaries"
 // in memory together: a gigabyte of coordinates.
 const maxLayerVertices = 64 << 20
 
+var errTooManyVertices = fmt.Errorf("more than %d vertices in all layers; simplify them, or publish fewer", maxLayerVertices)
+
 // LayerInput is a file of polygons and the type of region they are. Several
 // inputs of one type make one layer.
 type LayerInput struct {
@@ -38,6 +36,12 @@ type LayerInput struct {
 	// IDProperty names the property that holds the region's id, in any case
 	// of letters; empty: what the type's preset knows, or the feature's own.
 	IDProperty string
+	// Worldview is whose view of disputed areas to take, as two letters or
+	// "ISO"; empty: the source's own, which is mostly who holds them. Only
+	// layers of countries have such views.
+	Worldview string
+
+	kept bool // Path is a layer of the published generation
 }
 
 // typeName is what package tiles takes.
@@ -64,10 +68,20 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	var layers []*layer
 	var sources []dataset.Source
 	vertices := 0
+	view, viewed := "", false
 	for _, in := range inputs {
 		if err := CheckType(in.Type); err != nil {
 			return dataset.Manifest{}, err
 		}
+		if in.Worldview != "" {
+			if err := CheckWorldview(in.Worldview); err != nil {
+				return dataset.Manifest{}, err
+			}
+			view, viewed = in.Worldview, viewed || hasWorldviews(in.Type) && !in.kept
+		}
+	}
+	if view != "" && !viewed {
+		return dataset.Manifest{}, fmt.Errorf("worldview %s: only a layer of countries is seen differently; name its file with --layer country=…", view)
 	}
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no layers; name at least one as --layer TYPE=FILE")
@@ -85,20 +99,33 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 			tally.Report(rep)
 			return dataset.Manifest{}, err
 		}
-		sources = append(sources, src)
+		layers[i].sources = append(layers[i].sources, src...)
+		for _, s := range src {
+			if !slices.Contains(sources, s) { // one file may hold several layers
+				sources = append(sources, s)
+			}
+		}
 	}
 	tally.Report(rep)
 	if err := tally.Err(); err != nil {
 		return dataset.Manifest{}, err
 	}
 	var built []tiles.Layer
-	for i, l := range layers {
+	for _, l := range layers {
 		built = append(built, l.finish())
-		layers[i] = nil
 	}
 	return publish(ctx, c, BoundariesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		for i, l := range layers {
+			if err := writeLayer(b.Dir(), &built[i], l.sources); err != nil {
+				return dataset.Manifest{}, err
+			}
+		}
+		var mended []string
 		meta, _, err := tiles.Build(ctx, b.Store(), built, tiles.BuildOptions{
 			Timestamp: dataset.Timestamp(sources),
+			Repaired: func(typ, id, name, what string) {
+				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
+			},
 			Progress: func(done, total int64) {
 				rep.Progress(Progress{Stage: "building tiles", Done: done, Total: total})
 			},
@@ -106,6 +133,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
+		noteFew(rep, "and %d more regions mended", mended)
 		m := dataset.Manifest{
 			SchemaVersion: meta.SchemaVersion, Sources: sources, Bad: tally.Counts(),
 			Records: map[string]int64{}, Bounds: bounds(meta.Types),
@@ -116,6 +144,19 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		m.Meta, err = json.Marshal(meta)
 		return m, err
 	})
+}
+
+// noteFew passes on the first few of texts, and with more how many others there
+// are.
+func noteFew(rep Reporter, more string, texts []string) {
+	const most = 5
+	for i, text := range texts {
+		if i == most {
+			rep.Note(fmt.Sprintf(more, len(texts)-most))
+			return
+		}
+		rep.Note(text)
+	}
 }
 
 // bounds is the box around all types.
@@ -136,10 +177,22 @@ func bounds(types []tiles.TypeMeta) []float64 {
 type layer struct {
 	typ      string
 	claims   []claim
-	features []tiles.Feature // without ids as yet
+	viewed   []viewed        // when there is a worldview, as many as features
+	features []tiles.Feature // without ids as yet, unless kept
+	sources  []dataset.Source
+	kept     bool
 }
 
-func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices *int, rep Reporter) (src dataset.Source, err error) {
+func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices *int, rep Reporter) (src []dataset.Source, err error) {
+	if in.kept {
+		return l.readKept(ctx, in, vertices, rep)
+	}
+	view := in.Worldview
+	if !hasWorldviews(in.Type) {
+		view = ""
+	}
+	var sawView bool
+	var views []string
 	before := len(l.features)
 	p := presetFor(l.typ)
 	var sawIDProperty bool
@@ -149,12 +202,23 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		if err != nil {
 			return tally.Bad(err)
 		}
-		tally.Good()
 		if *vertices += countVertices(f.Geometry); *vertices > maxLayerVertices {
-			return fmt.Errorf("%s: more than %d vertices in all layers; simplify them, or publish fewer", in.Path, maxLayerVertices)
+			return fmt.Errorf("%s: %w", in.Path, errTooManyVertices)
 		}
 		c := newColumns(&f)
 		d := p.describe(c)
+		if d.refused != "" {
+			return tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: d.refused, Detail: d.name})
+		}
+		tally.Good()
+		var v viewed
+		if view != "" {
+			v = c.view(view)
+			sawView = sawView || v.known
+			if views == nil {
+				views = c.views()
+			}
+		}
 		if in.IDProperty != "" {
 			d = withIDProperty(d, c, in.IDProperty)
 			if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
@@ -174,17 +238,11 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 			d.fallback = d.name
 		}
 		l.claims = append(l.claims, d.claim)
+		l.viewed = append(l.viewed, v)
 		l.features = append(l.features, tiles.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry})
 		return nil
 	})
-	const most = 5
-	for i, text := range repaired {
-		if i == most {
-			rep.Note(fmt.Sprintf("%s: and %d more repaired", in.Path, len(repaired)-most))
-			break
-		}
-		rep.Note(text)
-	}
+	noteFew(rep, in.Path+": and %d more repaired", repaired)
 	switch {
 	case err != nil:
 		return src, err
@@ -196,44 +254,29 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		return src, err
 	case in.IDProperty != "" && !sawIDProperty:
 		return src, fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, names)
+	case view != "" && len(views) == 0:
+		return src, fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries of Natural Earth 5 or later, or leave out --worldview", in.Path)
+	case view != "" && !sawView:
+		return src, fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(view), strings.Join(views, ", "))
+	}
+	for i := range src {
+		if view != "" {
+			src[i].Name += ", as seen by " + strings.ToUpper(view)
+		}
 	}
 	return src, nil
 }
 
-// readPolygons reads a GeoJSON or TopoJSON file, whichever it is.
-func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter, stage string, each func(source.Feature, error) error) (dataset.Source, error) {
-	read := func(reader func(io.Reader, string) iter.Seq2[source.Feature, error]) (dataset.Source, error) {
-		f, err := in.open()
-		if err != nil {
-			return dataset.Source{}, err
-		}
-		defer f.Close()
-		rep.Progress(Progress{Stage: stage, Total: f.Size, Unit: "bytes"})
-		for feature, err := range reader(f, in.Path) {
-			if err := ctx.Err(); err != nil {
-				return dataset.Source{}, err
-			}
-			if err := each(feature, err); err != nil {
-				return dataset.Source{}, err
-			}
-			rep.Progress(Progress{Stage: stage, Done: f.Progress(), Total: f.Size, Unit: "bytes"})
-		}
-		return in.describe(f)
-	}
-	src, err := read(geojson.Read)
-	if errors.Is(err, geojson.ErrTopology) {
-		return read(func(r io.Reader, name string) iter.Seq2[source.Feature, error] {
-			return topojson.Read(r, name, objects...)
-		})
-	}
-	return src, err
-}
-
-// finish gives the features their ids. Of several that are one region the
-// largest comes first, since the first gives the region its name: Ashmore and
-// Cartier Islands have Australia's code in world-atlas.
+// finish gives the features their ids. The first of several that are one region
+// gives it its name, so those come last that are part of it by a worldview, and
+// of the others the largest comes first: Ashmore and Cartier Islands have
+// Australia's code in world-atlas.
 func (l *layer) finish() tiles.Layer {
-	ids := assignIDs(l.typ, l.claims)
+	if l.kept {
+		return tiles.Layer{Type: l.typ, Features: l.features}
+	}
+	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
+	merged := l.merge(ids)
 	count := map[string]int{}
 	for i, id := range ids {
 		l.features[i].ID = id
@@ -245,26 +288,30 @@ func (l *layer) finish() tiles.Layer {
 		}
 		return math.Abs(planar.Area(f.Geometry))
 	}
+	rank := func(i int) int {
+		if merged[i] {
+			return 1
+		}
+		return 0
+	}
 	areas := make([]float64, len(l.features))
 	order := make([]int, len(l.features))
 	for i := range l.features {
 		order[i], areas[i] = i, area(&l.features[i])
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(areas[b], areas[a]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(areas[b], areas[a]))
+	})
 	out := tiles.Layer{Type: l.typ, Features: make([]tiles.Feature, len(order))}
 	for to, from := range order {
 		out.Features[to] = l.features[from]
 	}
-	l.features, l.claims = nil, nil
+	l.features, l.claims, l.viewed = nil, nil, nil
 	return out
 }
 
 func countVertices(g orb.Geometry) (n int) {
-	polygons, _ := g.(orb.MultiPolygon)
-	if p, ok := g.(orb.Polygon); ok {
-		polygons = orb.MultiPolygon{p}
-	}
-	for _, p := range polygons {
+	for _, p := range polygonsOf(g) {
 		for _, r := range p {
 			n += len(r)
 		}

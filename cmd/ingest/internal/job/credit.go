@@ -14,14 +14,14 @@ var (
 	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0; whois part CC-BY-4.0", Attribution: "ip-location-db, NRO"}
 )
 
-var censusFile = regexp.MustCompile(`^(cb|tl)_[0-9]{4}_`)
+var censusFile = regexp.MustCompile(`^(us_census_)?(cb|tl)_[0-9]{4}_`)
 
 // KnownCredit recognises a file by the name its publisher gives it; of others
 // nothing is known.
 func KnownCredit(path string) Credit {
 	base := strings.ToLower(filepath.Base(path))
 	switch {
-	case strings.HasPrefix(base, "ne_"):
+	case strings.HasPrefix(base, "ne_"), strings.HasPrefix(base, "natural_earth"):
 		return NaturalEarth
 	case censusFile.MatchString(base):
 		return USCensus

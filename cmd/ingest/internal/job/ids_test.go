@@ -42,7 +42,18 @@ func TestIDsOfRealLayers(t *testing.T) {
 		{"state", naturalEarth + "/50m/ne_50m_admin_1_states_provinces.geojson.gz", naturalEarth},
 		{"state", naturalEarth + "/10m/ne_10m_admin_1_states_provinces.geojson.gz", naturalEarth},
 		{"county", naturalEarth + "/10m/ne_10m_admin_2_counties.geojson.gz", naturalEarth},
+		// The same editions as shapefiles: the same golden files.
+		{"country", naturalEarth + "/zip/ne_110m_admin_0_countries.zip", naturalEarth},
+		{"country", naturalEarth + "/zip/ne_50m_admin_0_countries.zip", naturalEarth},
+		{"country", naturalEarth + "/zip/ne_10m_admin_0_countries.zip", naturalEarth},
+		{"continent", naturalEarth + "/110m/ne_110m_admin_0_countries.geojson.gz", naturalEarth},
+		{"continent", naturalEarth + "/zip/ne_50m_admin_0_countries.zip", naturalEarth},
+		{"continent", naturalEarth + "/zip/ne_10m_admin_0_countries.zip", naturalEarth},
+		{"state", naturalEarth + "/zip/ne_50m_admin_1_states_provinces_shp.zip", naturalEarth},
+		{"county", naturalEarth + "/zip/us_census_cb_2018_us_county_20m.zip", naturalEarth},
 		{"lake", naturalEarth + "/110m/ne_110m_lakes.geojson.gz", naturalEarth},
+		{"lake", naturalEarth + "/50m/ne_50m_lakes.geojson.gz", naturalEarth},
+		{"lake", naturalEarth + "/10m/ne_10m_lakes.geojson.gz", naturalEarth},
 		{"timezone", naturalEarth + "/10m/ne_10m_time_zones.geojson.gz", naturalEarth},
 		{"urban", naturalEarth + "/50m/ne_50m_urban_areas.geojson.gz", naturalEarth},
 		{"country", packages + "/world-atlas/countries-10m.json", packages},
@@ -57,7 +68,7 @@ func TestIDsOfRealLayers(t *testing.T) {
 			if _, err := os.Stat(tc.missing); err != nil {
 				t.Skip("no real data: ", err)
 			}
-			if info, err := os.Stat(tc.file); err == nil && raceDetector && info.Size() > 2<<20 {
+			if info, err := os.Stat(tc.file); err == nil && raceDetector && (info.Size() > 2<<20 || strings.HasSuffix(tc.file, ".zip")) {
 				t.Skip("large, and there is nothing concurrent in it")
 			}
 			features := readLayer(t, tc.typ, tc.file)
@@ -65,6 +76,9 @@ func TestIDsOfRealLayers(t *testing.T) {
 			regions := map[string]bool{}
 			for _, f := range features {
 				regions[f.ID] = true
+				if strings.ContainsAny(f.Name, "\r\n\ufffd") {
+					t.Errorf("%s is called %q", f.ID, f.Name)
+				}
 			}
 			known := 0
 			var odd []string
@@ -76,6 +90,7 @@ func TestIDsOfRealLayers(t *testing.T) {
 				odd = append(odd, fmt.Sprintf("%s = %s", f.ID, f.Name))
 			}
 			slices.Sort(odd)
+			odd = slices.Compact(odd)
 			fmt.Fprintf(&b, "%d features, %d regions, %d ids of the usual form\n", len(features), len(regions), known)
 			if len(odd) > 60 {
 				odd = append(odd[:60], fmt.Sprintf("and %d more", len(odd)-60))

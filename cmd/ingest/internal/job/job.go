@@ -98,14 +98,19 @@ func (in Input) describe(f *source.File) (dataset.Source, error) {
 		return dataset.Source{}, err
 	}
 	base := filepath.Base(in.Path)
-	name := in.Name
-	if name == "" {
-		name = base
+	return in.credit(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
+}
+
+// credit adds to the description of a file what only the input knows.
+func (in Input) credit(src dataset.Source) dataset.Source {
+	if in.Name != "" {
+		src.Name = in.Name
 	}
-	return dataset.Source{
-		Name: name, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified,
-		License: in.License, Attribution: in.Attribution, Version: in.Version,
-	}, nil
+	if !in.Released.IsZero() {
+		src.Modified = in.Released
+	}
+	src.License, src.Attribution, src.Version = in.License, in.Attribution, in.Version
+	return src
 }
 
 // publish builds a generation of a data set and makes it the current one. When

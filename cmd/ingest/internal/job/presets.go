@@ -28,6 +28,7 @@ type described struct {
 	claim
 	name       string
 	properties []tiles.Property
+	refused    string // why the feature cannot be one of its type; "" when it can
 }
 
 func (d *described) add(name string, value any) {
@@ -56,6 +57,8 @@ func presetFor(typ string) preset {
 		return preset{[]string{"lake", "lakes"}, lake}
 	case "urban":
 		return preset{[]string{"urban", "urban_areas"}, urban}
+	case "continent":
+		return preset{[]string{"continent", "continents", "countries"}, continent}
 	case "timezone":
 		return preset{[]string{"timezone", "timezones", "time_zones"}, timezone}
 	}
@@ -320,10 +323,32 @@ func county(c *columns) (d described) {
 	return d
 }
 
+// continent makes one region of all countries of a continent, of the same files
+// as country.
+func continent(c *columns) (d described) {
+	d.name = c.text("continent")
+	if d.name == "" {
+		_, code := regionOf(c.id)
+		if code == "" {
+			code = c.code(alpha2, "iso_a2", "iso_a2_eh")
+		}
+		if known, ok := iso3166.Lookup(code); ok {
+			d.name = iso3166.ContinentName(known.Continent)
+		}
+	}
+	if d.name == "" {
+		d.name, d.refused = c.text("name", "admin"), "country whose continent is not known; use admin_0_countries of Natural Earth, which has a column CONTINENT"
+	}
+	d.candidates = []candidate{{value: d.name, shared: true}}
+	return d
+}
+
 func lake(c *columns) (d described) {
-	d.name = c.text("name", "name_en")
+	d.name = c.text("name", "name_en", "name_alt")
 	d.add("kind", c.text("featurecla"))
-	d.add("name_alt", c.text("name_alt"))
+	if alt := c.text("name_alt"); alt != d.name {
+		d.add("name_alt", alt)
+	}
 	d.add("dam", c.text("dam_name"))
 	d.add("scale_rank", c.count("scalerank"))
 	return d
@@ -338,7 +363,8 @@ func urban(c *columns) (d described) {
 
 // timezone understands Natural Earth's zones, which are areas of one UTC
 // offset with the name of one IANA zone in them at best, and the zones of
-// timezone-boundary-builder, which are called tzid.
+// timezone-boundary-builder, which are called tzid. Areas without a name are
+// one region per offset.
 func timezone(c *columns) (d described) {
 	zone := c.text("tzid", "tz_name1st")
 	if !ianaZone.MatchString(zone) {
@@ -349,8 +375,10 @@ func timezone(c *columns) (d described) {
 	if d.name == "" {
 		d.name = offset
 	}
-	d.candidates = []candidate{{value: zone, shared: true}}
-	d.fallback = strings.NewReplacer("+", "-plus-", "-", "-minus-", "−", "-minus-", "±", "-").Replace(offset)
+	d.candidates = []candidate{
+		{value: zone, shared: true},
+		{value: strings.NewReplacer("+", "-plus-", "-", "-minus-", "−", "-minus-", "±", "-").Replace(offset), shared: true},
+	}
 	d.add("time_zone", zone)
 	d.add("utc_offset", offset)
 	d.add("offset_hours", c.number("zone"))

@@ -3,10 +3,12 @@ package job
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -45,6 +47,7 @@ func TestAssignIDs(t *testing.T) {
 	own := func(v string) candidate { return candidate{value: v} }
 	shared := func(v string) candidate { return candidate{value: v, shared: true} }
 	c := func(fallback string, cs ...candidate) claim { return claim{cs, fallback} }
+	at := func(i int) spot { return spot{"here", strconv.Itoa(i)} }
 	for name, tc := range map[string]struct {
 		claims []claim
 		want   []string
@@ -53,15 +56,58 @@ func TestAssignIDs(t *testing.T) {
 		"own twice":               {[]claim{c("A", own("X"), own("a1")), c("B", own("X"), own("b1"))}, []string{"a1", "b1"}},
 		"own twice after folding": {[]claim{c("A", own("x y"), own("a1")), c("B", own("X-Y"), own("b1"))}, []string{"a1", "b1"}},
 		"shared":                  {[]claim{c("A", shared("036")), c("B", shared("004")), c("C", shared("036"))}, []string{"036", "004", "036"}},
-		"shared, other value":     {[]claim{c("A", shared("a b")), c("B", shared("a-b")), c("C", shared("a b"))}, []string{"a-b", "a-b-2", "a-b"}},
+		"shared, other value":     {[]claim{c("A", shared("a b")), c("B", shared("a-b")), c("C", shared("a b"))}, []string{"a-b-10a3f9f2", "a-b-2a89df63", "a-b-10a3f9f2"}},
 		"later takes no earlier":  {[]claim{c("A", own("au")), c("B", own(""), own("au"), own("ioa"))}, []string{"au", "ioa"}},
-		"shared after own":        {[]claim{c("A", own("x")), c("B", own(""), shared("X")), c("C", own(""), shared("X"))}, []string{"x", "x-2", "x-2"}},
-		"names":                   {[]claim{c("Trout Lake"), c("Trout Lake"), c("Trout Lake 2"), c("trout lake")}, []string{"trout-lake", "trout-lake-2", "trout-lake-2-2", "trout-lake-3"}},
-		"no names":                {[]claim{c(""), c("日本"), c("Thing 1"), c("")}, []string{"thing-1", "thing-2", "thing-1-2", "thing-3"}},
+		"shared after own":        {[]claim{c("A", own("x")), c("B", own(""), shared("X")), c("C", own(""), shared("X"))}, []string{"x", "x-dd0c1e27", "x-dd0c1e27"}},
+		"names":                   {[]claim{c("Trout Lake"), c("Trout Lake"), c("Trout Lake 2"), c("trout lake")}, []string{"trout-lake-here-0", "trout-lake-here-1", "trout-lake-2", "trout-lake-here-3"}},
+		"no names":                {[]claim{c(""), c("日本"), c("Thing 1"), c("")}, []string{"thing-here-0", "thing-here-1", "thing-1", "thing-here-3"}},
 	} {
-		if got := assignIDs("thing", tc.claims); !cmp.Equal(got, tc.want) {
+		if got := assignIDs("thing", tc.claims, at); !cmp.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// Ids do not depend on the order of the features.
+func TestIDsWithoutOrder(t *testing.T) {
+	value := rapid.SampledFrom([]string{"", "", "a", "A", "b", "a b", "a-b", "ß", "ss", "日本"})
+	rapid.Check(t, func(t *rapid.T) {
+		type numbered struct {
+			claim
+			n int
+		}
+		n := 0
+		claims := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) numbered {
+			n++
+			return numbered{claim{[]candidate{{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}}, value.Draw(t, "fallback")}, n}
+		}), 0, 12).Draw(t, "claims")
+		ids := func(claims []numbered) map[int]string {
+			var plain []claim
+			for _, c := range claims {
+				plain = append(plain, c.claim)
+			}
+			m := map[int]string{}
+			for i, id := range assignIDs("x", plain, func(i int) spot { return spot{strconv.Itoa(claims[i].n % 3), strconv.Itoa(claims[i].n)} }) {
+				m[claims[i].n] = id
+			}
+			return m
+		}
+		if d := cmp.Diff(ids(claims), ids(rapid.Permutation(claims).Draw(t, "order"))); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestSpot(t *testing.T) {
+	ring := orb.Ring{{10, 57}, {11, 57}, {11, 58}, {10, 57}}
+	turned := orb.Ring{{11, 58}, {10, 57}, {11, 57}, {11, 58}}
+	other := orb.Ring{{10, 57}, {11, 57}, {11, 58}, {10.5, 57.9}, {10, 57}}
+	a, b, c := spotOf(orb.Polygon{ring}), spotOf(orb.MultiPolygon{{turned}}), spotOf(orb.Polygon{other})
+	if a != b || a.near != c.near || a.exact == c.exact {
+		t.Error(a, b, c)
+	}
+	if got := geohash(10.40744, 57.64911, 11); got != "u4pruydqqvj" {
+		t.Error(got)
 	}
 }
 
@@ -75,7 +121,7 @@ func TestAssignIDsProperties(t *testing.T) {
 				{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}, {value: value.Draw(t, "other")},
 			}, value.Draw(t, "fallback")}
 		}), 0, 12).Draw(t, "claims")
-		ids := assignIDs("x", claims)
+		ids := assignIDs("x", claims, func(i int) spot { return spot{"here", "there"} })
 		for i, id := range ids {
 			if !valid.MatchString(id) {
 				t.Fatalf("%q", id)
@@ -86,7 +132,7 @@ func TestAssignIDsProperties(t *testing.T) {
 				}
 			}
 		}
-		if again := assignIDs("x", claims); !cmp.Equal(ids, again) {
+		if again := assignIDs("x", claims, func(i int) spot { return spot{"here", "there"} }); !cmp.Equal(ids, again) {
 			t.Fatalf("%q, then %q", ids, again)
 		}
 	})
@@ -138,10 +184,14 @@ func TestPresets(t *testing.T) {
 		{"county", "1001", nil, " (01001  1001) fips=01001 state=Alabama iso_3166_2=US-AL country=US"},
 		{"county", "", properties{"ADM2_CODE": "USA-53073", "NAME": "Whatcom"}, "Whatcom (53073 USA-53073 ) fips=53073 state=Washington iso_3166_2=US-WA country=US"},
 		{"county", "", properties{"NAME": nil, "FIPS": nil}, " (  ) "},
+		{"continent", "", properties{"NAME": "France", "CONTINENT": "Europe"}, "Europe (Europe) "},
+		{"continent", "250", properties{"name": "France"}, "Europe (Europe) "},
+		{"continent", "", properties{"NAME": "Namibia", "iso_a2": "NA"}, "Africa (Africa) "},
+		{"lake", "", properties{"name": nil, "name_alt": "Nameless"}, "Nameless () "},
 		{"lake", "", properties{"name": "Lake\rBaikal", "featurecla": "Lake", "scalerank": int64(0), "admin": nil}, "Lake Baikal () kind=Lake scale_rank=0"},
 		{"urban", "", properties{"area_sqkm": 1002.565, "scalerank": int64(3)}, " () area_km2=1002.565 scale_rank=3"},
-		{"timezone", "", properties{"tz_name1st": "Asia/Kolkata", "time_zone": "UTC+05:30", "zone": 5.5}, "Asia/Kolkata (Asia/Kolkata) time_zone=Asia/Kolkata utc_offset=UTC+05:30 offset_hours=5.5"},
-		{"timezone", "", properties{"tz_name1st": "Antarctica/", "time_zone": "UTC-03:00", "zone": -3.0}, "UTC-03:00 () utc_offset=UTC-03:00 offset_hours=-3"},
+		{"timezone", "", properties{"tz_name1st": "Asia/Kolkata", "time_zone": "UTC+05:30", "zone": 5.5}, "Asia/Kolkata (Asia/Kolkata UTC-plus-05:30) time_zone=Asia/Kolkata utc_offset=UTC+05:30 offset_hours=5.5"},
+		{"timezone", "", properties{"tz_name1st": "Antarctica/", "time_zone": "UTC-03:00", "zone": -3.0}, "UTC-03:00 ( UTC-minus-03:00) utc_offset=UTC-03:00 offset_hours=-3"},
 		{"ward", "7", properties{"Name": "Seven", "type": "x", "ID": 9.5, "b": true, "A": "", "long": strings.Repeat("x", 5000)}, "Seven (7) b=true source_ID=9.5 source_type=x"},
 	} {
 		if got := describe(tc.typ, tc.id, tc.properties); got != tc.want {
@@ -158,7 +208,7 @@ func TestPresets(t *testing.T) {
 		t.Errorf("%d properties", len(d.properties))
 	}
 	// Values a record cannot hold would fail the build at its end.
-	for _, typ := range []string{"country", "state", "county", "lake", "urban", "timezone", "ward"} {
+	for _, typ := range []string{"country", "state", "county", "lake", "urban", "timezone", "continent", "ward"} {
 		f := source.Feature{Properties: many}
 		for _, p := range presetFor(typ).describe(newColumns(&f)).properties {
 			switch p.Value.(type) {

@@ -3,6 +3,7 @@ package source
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/paulmach/orb"
 )
@@ -22,7 +23,24 @@ const (
 	WrongNesting   = "coordinates nested wrongly for the geometry's type"
 	TooManyPoints  = "too many vertices"
 	BadTopologyArc = "arc reference that does not fit"
+	Damaged        = "record is damaged"
+	OtherSystem    = "coordinates are in another system than the layer says"
 )
+
+// AddRepair adds a sentence about one more thing a reader made up to those
+// already said of a feature.
+func AddRepair(repair *string, what string) {
+	switch {
+	case *repair == "":
+		*repair = what
+	case !strings.Contains(*repair, what):
+		*repair += "; " + what
+	}
+}
+
+// IsOpen is whether a ring does not end where it begins, although it has the
+// points to enclose something.
+func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
 
 // rounding is how far, in degrees, a coordinate may leave the world by the
 // arithmetic of whatever wrote it: time zones of Natural Earth reach 90.0002.

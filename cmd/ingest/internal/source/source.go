@@ -35,6 +35,14 @@ type Feature struct {
 	Repair string
 }
 
+// Repairs of the readers; a feature's Repair may name several.
+const (
+	// Closed: a ring did not end where it began.
+	Closed = "ring left open, closed by a straight line"
+	// Rewound: a ring that winds like a hole lies in no other.
+	Rewound = "rings whose directions contradict each other, read by which lies in which"
+)
+
 // Collapsed is the Repair of a feature that had shrunk to a point or a line at
 // the precision of its file and is now the box around that.
 const Collapsed = "collapsed at the file's precision, drawn as the box around what is left of it"

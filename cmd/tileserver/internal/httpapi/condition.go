@@ -16,6 +16,8 @@ const (
 	formJSON form = iota
 	formGeoJSON
 	formMVT
+	formPNG
+	formPNG2x // of double density
 	formCount
 )
 
@@ -24,7 +26,13 @@ var contentTypes = [formCount][]string{
 	formJSON:    {"application/json"},
 	formGeoJSON: {"application/geo+json"},
 	formMVT:     {"application/vnd.mapbox-vector-tile"},
+	formPNG:     {"image/png"},
+	formPNG2x:   {"image/png"},
 }
+
+// picture reports whether the form is an image. Images are compressed as they
+// are and have no content coding.
+func (f form) picture() bool { return f >= formPNG }
 
 // coding is the content coding agreed with the client.
 type coding uint8

@@ -173,10 +173,18 @@ func wantProblem(t testing.TB, res *http.Response, status int, typ string) probl
 type fakeBoundaries struct {
 	types []tiles.TypeMeta
 	// tile makes the body of a tile; nil makes one of the tile's address.
-	tile  func(ctx context.Context, generation uint64, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
-	at    []tiles.Region
-	err   error
-	reads atomic.Int64
+	tile func(ctx context.Context, generation uint64, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	// labels makes the label layers of a tile; nil makes none.
+	labels func(t quadkey.Tile) []byte
+	at     []tiles.Region
+	// matches and overlaps are the answers of Nearest and Within.
+	matches  []tiles.Match
+	overlaps []tiles.Overlap
+	next     string
+	within   tiles.WithinQuery // the last
+	radius   float64           // the last
+	err      error
+	reads    atomic.Int64
 }
 
 // boundBoundaries is the fake as one generation sees it.
@@ -203,6 +211,13 @@ func (f *boundBoundaries) AppendMVT(ctx context.Context, dst []byte, t quadkey.T
 	return f.append(ctx, dst, t, layers, fmt.Sprintf("mvt %s %v", t, layers))
 }
 
+func (f *boundBoundaries) AppendLabels(_ context.Context, dst []byte, t quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+	if f.labels != nil {
+		dst = append(dst, f.labels(t)...)
+	}
+	return dst, f.err
+}
+
 func (f *boundBoundaries) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error) {
 	return f.append(ctx, dst, t, layers, fmt.Sprintf(`{"type":"Feature","id":"%s %v","geometry":null,"properties":{}}`, t, layers))
 }
@@ -219,6 +234,37 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 		}
 	}
 	return found, nil
+}
+
+func (f *boundBoundaries) Nearest(_ context.Context, _, _, radius float64, types ...string) ([]tiles.Match, error) {
+	f.reads.Add(1)
+	f.radius = radius
+	var found []tiles.Match
+	for _, m := range f.matches {
+		if len(types) == 0 || slices.Contains(types, m.Type) {
+			found = append(found, m)
+		}
+	}
+	return found, f.err
+}
+
+func (f *boundBoundaries) Within(_ context.Context, q tiles.WithinQuery) ([]tiles.Overlap, string, error) {
+	f.reads.Add(1)
+	f.within = q
+	if q.Cursor == "bad" {
+		return nil, "", tiles.ErrCursor
+	}
+	return f.overlaps, f.next, f.err
+}
+
+func (f *boundBoundaries) AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) ([]byte, int, error) {
+	if id == "none" {
+		return dst, 13, nil
+	}
+	if _, err := f.Region(ctx, typ, id, false); err != nil {
+		return dst, 0, err
+	}
+	return fmt.Appendf(dst, `{"type":"Feature","id":"%s:%s","properties":{"box":"%s"},"geometry":null}`, typ, id, b), 11, nil
 }
 
 func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry bool) ([]byte, error) {

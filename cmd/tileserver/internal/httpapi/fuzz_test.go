@@ -15,9 +15,11 @@ import (
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"/", "/tiles/country/3/4/2.mvt", "/tiles/all/22/4194303/0.geojson", "/tiles/country:us,places.json", "/tiles/a%2Cb/1/2/3.pbf",
-		"/regions/at?lat=38.5&lon=-98.3&types=country,state", "/regions/country/us?geometry=true", "/places/nearby?lat=1&lon=2&cursor=x&format=geojson",
+		"/regions/at?lat=38.5&lon=-98.3&types=country,state", "/regions/country/us?geometry=true", "/regions/at?lat=-90&lon=180&snap=1e4",
+		"/regions/within?bbox=170,-90,-170,90&types=country&limit=3&cursor=QQ", "/regions/within?bbox=+1,-2e1,%203,4&types=state&id=us-ks", "/places/nearby?lat=1&lon=2&cursor=x&format=geojson",
 		"/places/2988507", "/ip/1.2.3.4", "/ip/::1%25eth0", "/ip/me", "/status", "/../../etc/passwd", "/%2e%2e/%00", "/tiles//////", "/?%zz",
 		"/tiles/\xff/0/0/0.mvt", "/regions/at?lat=NaN&lat=1;", "/ip/%ff", "//host/path", "/tiles/country/1e9/-0/+1.mvt.geojson",
+		"/tiles/places/3/4/2.png", "/tiles/places/0/0/0@2x.png", "/tiles/places/22/4194303/4194303@2x.png",
 	} {
 		f.Add(seed, "gzip", "10.0.0.1, x", "example.com")
 	}

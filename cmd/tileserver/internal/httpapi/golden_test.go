@@ -43,6 +43,14 @@ func TestGolden(t *testing.T) {
 			"/regions/at?lat=38.5&lon=-98.3",
 			"/regions/at?lat=38.5&lon=-98.3&types=state",
 			"/regions/at?lat=-90&lon=180&types=country",
+			"/regions/at?lat=38.5&lon=-98.3&snap=50000",
+			"/regions/at?lat=38.5&lon=-98.3&snap=0&types=state",
+			"/regions/at?lat=38.5&lon=-98.3&snap=0&types=country",
+			"/regions/within?bbox=170,-20,-170,10.5",
+			"/regions/within?bbox=-1e1,-20,5,+1&types=state&limit=2&cursor=QUJD",
+			"/regions/within?bbox=-180,-90,180,90&types=country&id=us",
+			"/regions/within?bbox=1,2,1,2&types=country&id=none",
+			"HEAD /regions/within?bbox=1,2,1,2",
 			"/regions/country/us",
 			"/regions/country/us?geometry=true",
 			"HEAD /regions/country/us",
@@ -76,7 +84,8 @@ func TestGolden(t *testing.T) {
 			"/tiles/country/3/8/0.mvt",
 			"/tiles/country/3/0/-1.mvt",
 			"/tiles/country/3/x/0.mvt",
-			"/tiles/country/3/0/0.png",
+			"/tiles/country/3/0/0.jpg",
+			"/tiles/country/3/0/0@3x.png",
 			"/tiles/county/3/0/0.mvt",
 			"/tiles/country:zzz/3/0/0.mvt",
 			"/tiles/county.json",
@@ -86,6 +95,13 @@ func TestGolden(t *testing.T) {
 			"/regions/at?lat=NaN&lon=1",
 			"/regions/at?lat=1&lon=1&types=planet",
 			"/regions/at?lat=1&lon=1&types=",
+			"/regions/at?lat=1&lon=1&snap=50001",
+			"/regions/within",
+			"/regions/within?bbox=1,3,2,2",
+			"/regions/within?bbox=0,0,1,1&types=planet",
+			"/regions/within?bbox=0,0,1,1&types=country&id=zzz",
+			"/regions/within?bbox=0,0,1,1&id=us",
+			"/regions/within?bbox=0,0,1,1&cursor=bad",
 			"/regions/country/zzz",
 			"/regions/planet/us",
 			"/regions/country/us?geometry=maybe",
@@ -104,6 +120,17 @@ func TestGolden(t *testing.T) {
 				{Type: "state", ID: "us-ks", Name: "Kansas"},
 				{Type: "state", ID: "nameless"},
 			}
+			f.bounds.matches = []tiles.Match{
+				{Region: tiles.Region{Type: "country", ID: "us", Name: `The "States" <b>&`}, Kind: tiles.MatchInside},
+				{Region: tiles.Region{Type: "state", ID: "us-ks", Name: "Kansas"}, Kind: tiles.MatchSnapped, Distance: 1234.56},
+				{Region: tiles.Region{Type: "lake"}},
+				{Region: tiles.Region{Type: "reef"}, Truncated: true},
+			}
+			f.bounds.overlaps = []tiles.Overlap{
+				{Region: tiles.Region{Type: "country", ID: "fj", Name: "Fiji"}, Bounds: [4]float64{177.25, -18.5, -179.75, 0}},
+				{Region: tiles.Region{Type: "state", ID: "nameless"}, Bounds: [4]float64{-0.000001, 1, 2, 3}},
+			}
+			f.bounds.next = "QUJD"
 			f.places.hits = []places.Hit{
 				{ID: 2988507, Lat: 48.85341, Lon: 2.3488, DistanceM: 432.06, JSON: []byte(`"id":2988507,"name":"Paris","lat":48.85341,"lon":2.3488`)},
 				{ID: 3, Lat: -1, Lon: 1e-7, DistanceM: 0, JSON: []byte(`"id":3,"name":"Ω"`)},

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -99,6 +100,8 @@ type server struct {
 	page      *page
 	ipSources atomic.Pointer[sources]
 
+	drawing chan struct{} // full when as many tiles are drawn as may be
+
 	running    atomic.Int64
 	maxRunning int64
 	timeout    time.Duration
@@ -122,6 +125,7 @@ func New(cfg Config) http.Handler {
 		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - cfg.ResponseCacheBytes/8),
 		answers:      newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
 		page:         newPage(cfg.Page),
+		drawing:      make(chan struct{}, runtime.GOMAXPROCS(0)),
 		maxRunning:   512,
 		timeout:      10 * time.Second,
 		log:          cfg.Log,
@@ -170,6 +174,7 @@ func (s *server) routes(e *echo.Echo) {
 	get("/tiles/:layers/:z/:x/:file", s.guard(s.getTile))
 	get("/tiles/:file", s.guard(s.getTileJSON))
 	get("/regions/at", s.guard(s.getRegionsAt))
+	get("/regions/within", s.guard(s.getRegionsWithin))
 	get("/regions/:type/:id", s.guard(s.getRegion))
 	get("/places/nearby", s.guard(s.getNearby))
 	get("/places/:id", s.guard(s.getPlace))

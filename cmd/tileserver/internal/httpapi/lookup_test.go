@@ -12,12 +12,15 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/places"
+	"quadrille/quadkey"
+	"quadrille/tiles"
 )
 
 // Every parameter that cannot be used is refused by name.
 func TestBadParameters(t *testing.T) {
 	f := newFixture(t, nil, all...)
 	const point = "/places/nearby?lat=1&lon=2"
+	const box = "/regions/within?bbox=0,0,1,1"
 	for _, tt := range []struct{ path, parameter string }{
 		{"/regions/at", "lat"},
 		{"/regions/at?lon=1", "lat"},
@@ -47,6 +50,35 @@ func TestBadParameters(t *testing.T) {
 		{"/regions/at?lat=1&lon=1&types=" + strings.Repeat("a,", 100), "types"},
 		{"/regions/at?lat=%zz&lon=1", ""},
 		{"/regions/at?lat=1;lon=1", ""},
+		{"/regions/at?lat=1&lon=1&snap=", "snap"},
+		{"/regions/at?lat=1&lon=1&snap=-1", "snap"},
+		{"/regions/at?lat=1&lon=1&snap=50000.1", "snap"},
+		{"/regions/at?lat=1&lon=1&snap=NaN", "snap"},
+		{"/regions/at?lat=1&lon=1&snap=5km", "snap"},
+		{"/regions/at?lat=1&lon=1&snap=1&snap=2", "snap"},
+		{"/regions/within", "bbox"},
+		{"/regions/within?bbox=", "bbox"},
+		{"/regions/within?bbox=1,2,3", "bbox"},
+		{"/regions/within?bbox=1,2,3,4,5", "bbox"},
+		{"/regions/within?bbox=1,2,3,NaN", "bbox"},
+		{"/regions/within?bbox=1,2,3,0x4", "bbox"},
+		{"/regions/within?bbox=1,2,181,4", "bbox"},
+		{"/regions/within?bbox=1,-91,2,4", "bbox"},
+		{"/regions/within?bbox=1,4,2,3", "bbox"},
+		{"/regions/within?bbox=1,2,3,4&bbox=1,2,3,4", "bbox"},
+		{"/regions/within?bbox=" + strings.Repeat("1", 200) + ",2,3,4", "bbox"},
+		{box + "&types=", "types"},
+		{box + "&id=us", "types"},
+		{box + "&types=country,state&id=us", "types"},
+		{box + "&types=country&id=", "id"},
+		{box + "&types=country&id=a%00", "id"},
+		{box + "&types=country&id=" + strings.Repeat("a", 2000), "id"},
+		{box + "&types=country&id=us&limit=3", "id"},
+		{box + "&types=country&id=us&cursor=x", "id"},
+		{box + "&limit=0", "limit"},
+		{box + "&limit=1001", "limit"},
+		{box + "&cursor=", "cursor"},
+		{box + "&cursor=" + strings.Repeat("a", 600), "cursor"},
 		{"/regions/country/us?geometry=1", "geometry"},
 		{"/regions/country/us?geometry=true&geometry=true", "geometry"},
 		{"/places/nearby?lat=91&lon=1", "lat"},
@@ -107,6 +139,30 @@ func TestEdgesOfTheWorld(t *testing.T) {
 					t.Errorf("%s: %d %s", url, res.StatusCode, b)
 				}
 			}
+		}
+	}
+}
+
+func TestRegionQueries(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	for _, tt := range []struct {
+		query string
+		want  tiles.WithinQuery
+	}{
+		{"bbox=1,2,3,4", tiles.WithinQuery{Box: quadkey.Box{West: 1, South: 2, East: 3, North: 4}, Limit: tiles.DefaultLimit}},
+		{"bbox=179.5,%20-1e1%20,-179.5,4&types=state,country&limit=7&cursor=abc", tiles.WithinQuery{
+			Box: quadkey.Box{West: 179.5, South: -10, East: -179.5, North: 4}, Types: []string{"state", "country"}, Limit: 7, Cursor: "abc"}},
+	} {
+		if res := f.get("/regions/within?" + tt.query); res.StatusCode != 200 {
+			t.Fatalf("%s: %d %s", tt.query, res.StatusCode, body(t, res))
+		}
+		if diff := cmp.Diff(tt.want, f.bounds.within); diff != "" {
+			t.Errorf("%s: %s", tt.query, diff)
+		}
+	}
+	for _, snap := range []float64{0, 0.5, 50000} {
+		if res := f.get(fmt.Sprintf("/regions/at?lat=1&lon=2&snap=%v", snap)); res.StatusCode != 200 || f.bounds.radius != snap {
+			t.Errorf("snap %v: %d, radius %v", snap, res.StatusCode, f.bounds.radius)
 		}
 	}
 }

@@ -24,13 +24,16 @@ func (s *server) requestTag(r *http.Request, generation uint64, a answer, more .
 	return h.number(uint64(a.form)<<8 | uint64(a.coding)).tag()
 }
 
-// getRegionsAt answers GET /regions/at?lat=&lon=&types=: the regions of every
-// type, or of those listed, that hold the point.
+// getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
+// every type, or of those listed, that hold the point. With snap, a distance in
+// metres, a type without one answers with its nearest region within that
+// distance, and every region says how it matched.
 func (s *server) getRegionsAt(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
 	lat, lon := q.position()
 	types := q.list("types", maxLayers)
+	snap := q.optional("snap", "metres", 0, tiles.MaxSnap, -1)
 	if q.err != nil {
 		return q.err
 	}
@@ -40,10 +43,8 @@ func (s *server) getRegionsAt(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range types {
-		if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == t }) {
-			return unknownType(b, "types")
-		}
+	if err := checkTypes(b, types); err != nil {
+		return err
 	}
 	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
 	etag := s.requestTag(r, p.id, a)
@@ -54,10 +55,6 @@ func (s *server) getRegionsAt(c echo.Context) error {
 
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
-	regions, err := b.At(ctx, lat, lon, types...)
-	if err != nil {
-		return err
-	}
 	out := getScratch()
 	defer out.release()
 	out.body = append(out.body, `{"lat":`...)
@@ -65,23 +62,86 @@ func (s *server) getRegionsAt(c echo.Context) error {
 	out.body = append(out.body, `,"lon":`...)
 	out.body = strconv.AppendFloat(out.body, lon, 'f', -1, 64)
 	out.body = append(out.body, `,"regions":[`...)
+	if snap >= 0 {
+		matches, err := b.Nearest(ctx, lat, lon, snap, types...)
+		if err != nil {
+			return err
+		}
+		out.body = appendMatches(out.body, matches)
+		return s.send(c, a, out)
+	}
+	regions, err := b.At(ctx, lat, lon, types...)
+	if err != nil {
+		return err
+	}
 	for i := range regions {
 		if i > 0 {
 			out.body = append(out.body, ',')
 		}
-		out.body = appendRegion(out.body, &regions[i])
+		out.body = append(appendRegion(out.body, &regions[i]), '}')
 	}
 	out.body = append(out.body, `]}`...)
 	return s.send(c, a, out)
 }
 
+// appendMatches writes the regions that matched, and then, as "none", the types
+// without one. Metres are given to the decimetre.
+func appendMatches(dst []byte, matches []tiles.Match) []byte {
+	n := 0
+	for i := range matches {
+		m := &matches[i]
+		if m.Kind == tiles.MatchNone {
+			continue
+		}
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		dst = appendRegion(dst, &m.Region)
+		dst = appendString(append(dst, `,"match":`...), m.Kind.String())
+		if m.Kind == tiles.MatchSnapped {
+			dst = append(dst, `,"distance_m":`...)
+			dst = strconv.AppendFloat(dst, m.Distance, 'f', 1, 64)
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"none":[`...)
+	n = 0
+	for i := range matches {
+		m := &matches[i]
+		if m.Kind != tiles.MatchNone {
+			continue
+		}
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(append(dst, `{"type":`...), m.Type)
+		dst = appendString(append(dst, `,"match":`...), m.Kind.String())
+		if m.Truncated {
+			dst = append(dst, `,"truncated":true`...)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, `]}`...)
+}
+
+// appendRegion writes a region up to where its object may go on.
 func appendRegion(dst []byte, r *tiles.Region) []byte {
 	dst = appendString(append(dst, `{"type":`...), r.Type)
 	dst = appendString(append(dst, `,"id":`...), r.ID)
 	if r.Name != "" {
 		dst = appendString(append(dst, `,"name":`...), r.Name)
 	}
-	return append(dst, '}')
+	return dst
+}
+
+// checkTypes refuses region types that are not published.
+func checkTypes(b Boundaries, types []string) error {
+	for _, t := range types {
+		if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == t }) {
+			return unknownType(b, "types")
+		}
+	}
+	return nil
 }
 
 // getRegion answers GET /regions/{type}/{id}: the record, with the geometry

@@ -97,7 +97,7 @@ func (s *server) send(c echo.Context, a answer, b *scratch) error {
 // notModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
 func (s *server) notModified(c echo.Context, a answer) error {
-	s.commonHeaders(c.Response().Header(), a, true)
+	s.commonHeaders(c.Response().Header(), a, !a.form.picture())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *server) commonHeaders(h http.Header, a answer, large bool) {
 // finish makes a response that can be kept: the body compressed once if that
 // pays, and copied to its own memory.
 func finish(body []byte, f form, cd coding, t *tag) *finished {
-	res := &finished{form: f, large: len(body) >= compressFrom}
+	res := &finished{form: f, large: len(body) >= compressFrom && !f.picture()}
 	if t != nil {
 		res.etag = []string{string(t[:])}
 	}

@@ -11,6 +11,7 @@ import (
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/tiles"
+	"quadrille/tiles/raster"
 )
 
 // What the handlers refuse on their own account. Errors of the domain packages
@@ -60,11 +61,13 @@ var kinds = []kind{
 	{err: errTileOutside, status: http.StatusNotFound, typ: "tile-outside", title: "There is no such tile",
 		detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
 	{err: errFormat, status: http.StatusNotFound, typ: "unknown-format", title: "The format is not offered",
-		detail: "End the address in .geojson, .mvt or .pbf."},
+		detail: "End the address in .geojson, .mvt, .pbf, .png or @2x.png."},
 	{err: tiles.ErrUnknownType, status: http.StatusNotFound, typ: "unknown-layer", title: "There is no such layer",
 		detail: "Use a layer that /tiles/all.json lists."},
 	{err: tiles.ErrNotFound, status: http.StatusNotFound, typ: "region-not-found", title: "There is no such region",
 		detail: "Check the region's id; ids are lower case, such as country/fr."},
+	{err: tiles.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
 	{err: places.ErrNotFound, status: http.StatusNotFound, typ: "place-not-found", title: "There is no such place",
 		detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
 	{err: places.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
@@ -81,6 +84,8 @@ var kinds = []kind{
 		detail: "Ask for a public address: reserved and private ones are nowhere in particular."},
 	{err: ipgeo.ErrNotFound, status: http.StatusNotFound, typ: "address-not-found", title: "Nothing is known about the address",
 		detail: "No source this server was built from covers the address."},
+	{err: raster.ErrTooComplex, status: http.StatusUnprocessableEntity, typ: "tile-too-complex", title: "The tile is too complex to be drawn",
+		detail: "Ask for fewer layers, or for the vector tile by .mvt."},
 	{err: errNoRoute, status: http.StatusNotFound, typ: "not-found", title: "There is nothing at this address",
 		detail: "Check the path; the README lists every endpoint."},
 	{err: errMethod, status: http.StatusMethodNotAllowed, typ: "method-not-allowed", title: "The method is not offered here",

@@ -12,11 +12,13 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf}.
+// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf,png} and
+// {y}@2x.png.
 //
-// An empty tile is 204 as a vector tile and an empty FeatureCollection as
-// GeoJSON. A tile outside the grid is 404, and so is a layer that does not
-// exist; z, x or y that are not numbers are 400.
+// An empty tile is 204 as a vector tile, an empty FeatureCollection as GeoJSON
+// and a transparent image as PNG, since maps show 204 as a broken picture. A
+// tile outside the grid is 404, and so is a layer that does not exist; z, x or
+// y that are not numbers are 400.
 func (s *server) getTile(c echo.Context) error {
 	r := c.Request()
 	values, err := pathParams(c)
@@ -39,6 +41,9 @@ func (s *server) getTile(c echo.Context) error {
 		tile:   uint64(t.Z)<<58 | t.Packed(),
 		form:   f,
 		coding: accepted(r),
+	}
+	if f.picture() {
+		key.coding = identity
 	}
 	if len(set.selectors) > 0 {
 		key.boundaries = v.boundaries.id
@@ -72,6 +77,11 @@ func parseTile(z, x, file string) (quadkey.Tile, form, error) {
 		f = formMVT
 	case "geojson":
 		f = formGeoJSON
+	case "png":
+		f = formPNG
+		if base, ok := strings.CutSuffix(file[:dot], "@2x"); ok {
+			f, dot = formPNG2x, len(base)
+		}
 	default:
 		return quadkey.Tile{}, 0, errFormat
 	}
@@ -130,9 +140,12 @@ func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey
 		b := getScratch()
 		defer b.release()
 		var err error
-		if key.form == formMVT {
+		switch key.form {
+		case formMVT:
 			b.body, err = appendMVT(read, b.body, v, set, t)
-		} else {
+		case formPNG, formPNG2x:
+			b.body, err = s.appendPNG(read, b.body, v, set, t, key.form)
+		default:
 			b.body, err = appendGeoJSON(read, b.body, v, set, t)
 		}
 		if err != nil {

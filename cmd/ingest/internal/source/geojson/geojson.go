@@ -130,6 +130,7 @@ type shape struct {
 	coords   *coords
 	members  []shape // of a collection
 	polygons []orb.Polygon
+	repair   string
 	reason   string
 	detail   string
 }
@@ -190,7 +191,7 @@ func (d *reader) emit(f *feature) error {
 	case g.reason != "":
 		return d.bad(f.line, g.reason, g.detail)
 	}
-	ok := d.yield(source.Feature{ID: f.id, Properties: f.properties, Geometry: source.Join(g.polygons), Line: f.line}, nil)
+	ok := d.yield(source.Feature{ID: f.id, Properties: f.properties, Geometry: source.Join(g.polygons), Line: f.line, Repair: g.repair}, nil)
 	if !ok {
 		return errStop
 	}
@@ -272,6 +273,9 @@ func (g *shape) assemble() {
 			switch {
 			case m.reason == "":
 				g.polygons = append(g.polygons, m.polygons...)
+				if m.repair != "" {
+					source.AddRepair(&g.repair, m.repair)
+				}
 			case m.reason != source.NotAPolygon && g.reason == "":
 				g.reason, g.detail = m.reason, m.detail
 			}
@@ -312,6 +316,9 @@ func (g *shape) fromCoords() {
 		rings := make([]orb.Ring, 0, end-ring)
 		for ; ring < end; ring++ {
 			to := c.rings[ring]
+			if source.IsOpen(c.points[point:to]) {
+				g.repair = source.Closed
+			}
 			rings = append(rings, c.points[point:to:to])
 			point = to
 		}

@@ -390,3 +390,41 @@ func count(p orb.Polygon) (n int) {
 	}
 	return n
 }
+
+// A ring left open is closed, and that is said.
+func TestOpenRings(t *testing.T) {
+	open, closed := `[[0,0],[1,0],[1,1],[0,1]]`, `[[5,5],[6,5],[6,6],[5,5]]`
+	for text, want := range map[string]string{
+		`{"type":"Polygon","coordinates":[` + closed + `]}`:                                                                                 "",
+		`{"type":"Polygon","coordinates":[` + open + `]}`:                                                                                   source.Closed,
+		`{"type":"MultiPolygon","coordinates":[[` + closed + `],[` + open + `,` + open + `]]}`:                                              source.Closed,
+		`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + open + `]},{"type":"Point","coordinates":[0,0]}]}`: source.Closed,
+	} {
+		n := 0
+		for f, err := range geojson.Read(strings.NewReader(text), "x") {
+			if n++; err != nil || f.Repair != want {
+				t.Errorf("%s: %q, %v; want %q", text, f.Repair, err, want)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d features", text, n)
+		}
+	}
+}
+
+// One line may be a whole ocean.
+func TestLongLine(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[`)
+	n := 0
+	for ; b.Len() < 17<<20; n++ {
+		sin, cos := math.Sincos(float64(n) / 1e6)
+		fmt.Fprintf(&b, "[%v,%v],", 100*cos, 80*sin)
+	}
+	b.WriteString(`[100,0]]]}}]}`)
+	for f, err := range geojson.Read(strings.NewReader(b.String()), "x") {
+		if p, ok := f.Geometry.(orb.Polygon); err != nil || !ok || len(p[0]) != n+1 {
+			t.Fatalf("%T, %v; want %d vertices", f.Geometry, err, n+1)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/export"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/tiles"
+)
+
+type exportCmd struct {
+	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type."`
+	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles or .mbtiles. One that is there is replaced."`
+	MinZoom    int    `default:"0" placeholder:"Z" help:"The first zoom to write."`
+	MaxZoom    int    `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13; maps enlarge its tiles beyond."`
+	Generation uint64 `placeholder:"GENERATION" help:"The generation to export, as ingest list shows it; the published one when not given."`
+}
+
+func (exportCmd) Help() string {
+	return `Writes the vector tiles of boundaries into one file for other programs. A PMTiles file is read by maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles file needs a row for each tile: leave its deepest zooms out where a small file matters.
+
+  ingest export country,state world.pmtiles
+  ingest export country:fr france.mbtiles --max-zoom 10`
+}
+
+func (c *exportCmd) Run(s *session) (err error) {
+	if err := export.Check(c.File); err != nil {
+		return &usageError{err}
+	}
+	if c.MinZoom < 0 || c.MinZoom > c.MaxZoom || c.MaxZoom > tiles.MaxZoom {
+		return &usageError{fmt.Errorf("--min-zoom %d and --max-zoom %d must be 0 to %d, the lower first", c.MinZoom, c.MaxZoom, tiles.MaxZoom)}
+	}
+	begin := time.Now()
+	gen, meta, err := openBoundaries(s, c.Generation)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := gen.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	reader, err := tiles.Open(s.ctx, gen.Store, meta)
+	if err != nil {
+		return err
+	}
+	layers, err := export.Layers(s.ctx, reader, c.Layers)
+	if err != nil {
+		return err
+	}
+	stats, err := export.Write(s.ctx, reader, &gen.Manifest, c.File, export.Options{
+		Layers: layers, MinZoom: c.MinZoom, MaxZoom: c.MaxZoom,
+		Progress: func(done, total int64) {
+			s.reporter.Progress(job.Progress{Stage: "exporting " + c.Layers, Done: done, Total: total})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(c.File)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	s.reporter.close()
+	switch {
+	case s.json:
+		s.reporter.event(struct {
+			Event    string  `json:"event"`
+			File     string  `json:"file"`
+			Tiles    int64   `json:"tiles"`
+			Contents int64   `json:"contents"`
+			Bytes    int64   `json:"bytes"`
+			Seconds  float64 `json:"seconds"`
+		}{"exported", c.File, stats.Tiles, stats.Contents, info.Size(), took.Seconds()})
+	case !s.quiet:
+		fmt.Fprintf(s.stdout, "exported %s: %s tiles, %s different, %s, in %s\n", c.File,
+			grouped(stats.Tiles), grouped(stats.Contents), byteCount(info.Size()), took.Round(100*time.Millisecond))
+	}
+	return nil
+}
+
+// openBoundaries opens a generation of the boundaries, 0 being the published
+// one. The caller closes it.
+func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.Meta, error) {
+	var gen *dataset.Generation
+	var err error
+	if generation == 0 {
+		gen, err = s.catalog.OpenCurrent(job.BoundariesDataset)
+	} else {
+		gen, err = s.catalog.OpenGeneration(job.BoundariesDataset, generation)
+	}
+	if err != nil {
+		return nil, tiles.Meta{}, err
+	}
+	var meta tiles.Meta
+	if err = gen.Manifest.CheckSchema(tiles.SchemaVersion); err == nil {
+		err = json.Unmarshal(gen.Manifest.Meta, &meta)
+	}
+	if err != nil {
+		_ = gen.Close() // the error says more
+		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, job.BoundariesDataset, err)
+	}
+	return gen, meta, nil
+}

@@ -1,0 +1,396 @@
+// Package export writes the vector tiles of a published generation into one
+// file that other programs read: PMTiles or MBTiles.
+package export
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/export/mbtiles"
+	"quadrille/cmd/ingest/internal/export/pmtiles"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Options say what is exported. The zooms are 0 to tiles.MaxZoom; programs that
+// show the archive enlarge its deepest tiles beyond.
+type Options struct {
+	Layers           []tiles.Selector
+	MinZoom, MaxZoom int
+	// Progress, if set, is called from time to time by one goroutine with the
+	// work done, as a share of total.
+	Progress func(done, total int64)
+}
+
+// Stats counts what an export wrote.
+type Stats struct {
+	Tiles    int64 // on the map
+	Contents int64 // different ones, as far as they were recognized
+}
+
+// Check says whether a file can be exported to: whether its name tells the
+// format.
+func Check(path string) error {
+	switch filepath.Ext(path) {
+	case ".pmtiles", ".mbtiles":
+		return nil
+	}
+	return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles, which says what to write", path)
+}
+
+// Layers reads a list of layers as tile addresses have it: types, or type:id
+// for a region, joined by commas, or "all". Regions are looked up, so that a
+// misspelt one is an error and not an empty file.
+func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector, error) {
+	var selectors []tiles.Selector
+	for _, name := range strings.Split(list, ",") {
+		typ, id, one := strings.Cut(name, ":")
+		switch {
+		case name == "all":
+			for _, t := range r.Types() {
+				selectors = append(selectors, tiles.Selector{Type: t.Name})
+			}
+		case !slices.ContainsFunc(r.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ }):
+			var names []string
+			for _, t := range r.Types() {
+				names = append(names, t.Name)
+			}
+			return nil, fmt.Errorf("%w: %q; there are %s", tiles.ErrUnknownType, typ, strings.Join(names, ", "))
+		case one:
+			if _, err := r.Region(ctx, typ, id, false); err != nil {
+				return nil, err
+			}
+			selectors = append(selectors, tiles.Selector{Type: typ, ID: id})
+		default:
+			selectors = append(selectors, tiles.Selector{Type: typ})
+		}
+	}
+	// Every spelling of a set gives the same file.
+	slices.SortFunc(selectors, func(a, b tiles.Selector) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.Compact(selectors), nil
+}
+
+// Write exports layers of a generation of boundaries to a file, whose name
+// tells the format. It appears when it is complete. Layers that show nothing are an error.
+func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path string, o Options) (Stats, error) {
+	if err := Check(path); err != nil {
+		return Stats{}, err
+	}
+	if o.MinZoom < 0 || o.MinZoom > o.MaxZoom || o.MaxZoom > tiles.MaxZoom {
+		return Stats{}, fmt.Errorf("zooms %d to %d cannot be exported: give two of 0 to %d, the lower first", o.MinZoom, o.MaxZoom, tiles.MaxZoom)
+	}
+	d, err := describe(ctx, r, m, o)
+	if err != nil {
+		return Stats{}, err
+	}
+	if filepath.Ext(path) == ".pmtiles" {
+		w, err := pmtiles.Create(path)
+		if err != nil {
+			return Stats{}, err
+		}
+		return write(ctx, r, o, w, func() error {
+			metadata, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			return w.Finish(pmtiles.Info{
+				MinZoom: uint8(o.MinZoom), MaxZoom: uint8(o.MaxZoom), Bounds: d.bounds, Center: d.center, Metadata: metadata,
+			})
+		})
+	}
+	w, err := mbtiles.Create(ctx, path)
+	if err != nil {
+		return Stats{}, err
+	}
+	return write(ctx, r, o, w, func() error {
+		rows, err := mbtiles.Metadata(d.Name, d.Description, d.Attribution, d.bounds, d.center, uint8(o.MinZoom), uint8(o.MaxZoom), d.VectorLayers)
+		if err != nil {
+			return err
+		}
+		return w.Finish(rows)
+	})
+}
+
+// archive is what the formats have in common: contents are put once, and given
+// to tiles, or to all descendants of a tile at a zoom.
+type archive[C any] interface {
+	Put(gzipped []byte) (C, error)
+	Add(t quadkey.Tile, zoom uint8, c C) error
+	Abort() error
+}
+
+// job is a tile on its way from the walk through a compressor to the archive.
+type job[C any] struct {
+	tile    quadkey.Tile
+	zoom    uint8
+	content *content[C]
+	raw     *bytes.Buffer // of a new content
+	gzipped *bytes.Buffer
+	done    chan error // when gzipped is filled
+}
+
+// content is a tile's bytes in the archive. The writer fills in where they are
+// before it meets the second tile that has them.
+type content[C any] struct{ at C }
+
+// ahead bounds the tiles between the walk and the archive, and so their memory.
+const ahead = 256
+
+// write walks the tiles, compresses them on all processors and adds them to an
+// archive in the order of the walk.
+func write[C any](ctx context.Context, r *tiles.Reader, o Options, a archive[C], finish func() error) (_ Stats, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Abort())
+		}
+	}()
+	var stats Stats
+	var spare sync.Pool // *bytes.Buffer
+	buffer := func() *bytes.Buffer {
+		if b, ok := spare.Get().(*bytes.Buffer); ok {
+			b.Reset()
+			return b
+		}
+		return new(bytes.Buffer)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	order, work := make(chan *job[C], ahead), make(chan *job[C], ahead)
+	g.Go(func() error {
+		defer close(order)
+		defer close(work)
+		var known memory[C]
+		for zoom := o.MinZoom; zoom <= o.MaxZoom; zoom++ {
+			err := r.Walk(gctx, o.Layers, zoom, func(t quadkey.Tile, mvt []byte) error {
+				j := &job[C]{tile: t, zoom: uint8(zoom)}
+				var again bool
+				if j.content, again = known.find(mvt); !again {
+					j.raw, j.done = buffer(), make(chan error, 1)
+					j.raw.Write(mvt)
+				}
+				if !again {
+					if err := send(gctx, work, j); err != nil {
+						return err
+					}
+				}
+				return send(gctx, order, j)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for range runtime.GOMAXPROCS(0) {
+		g.Go(func() error {
+			z, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
+			if err != nil {
+				return err
+			}
+			for j := range work {
+				j.gzipped = buffer()
+				z.Reset(j.gzipped)
+				_, err := z.Write(j.raw.Bytes())
+				spare.Put(j.raw)
+				j.done <- errors.Join(err, z.Close())
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		p := progress{o: o}
+		for j := range order {
+			if j.raw != nil {
+				select {
+				case err := <-j.done:
+					if err != nil {
+						return err
+					}
+				case <-gctx.Done():
+					return gctx.Err()
+				}
+				at, err := a.Put(j.gzipped.Bytes())
+				if err != nil {
+					return err
+				}
+				j.content.at = at
+				spare.Put(j.gzipped)
+				stats.Contents++
+			}
+			if err := a.Add(j.tile, j.zoom, j.content.at); err != nil {
+				return err
+			}
+			stats.Tiles += 1 << (2 * (j.zoom - j.tile.Z))
+			p.tell(j.tile, j.zoom)
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return Stats{}, err
+	}
+	return stats, finish()
+}
+
+func send[T any](ctx context.Context, ch chan<- T, v T) error {
+	select {
+	case ch <- v:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// memory recognizes tiles that were seen before: the last quarter of a million
+// different ones at least, by a hash no two tiles share.
+type memory[C any] struct{ recent, older map[[16]byte]*content[C] }
+
+const generation = 1 << 18
+
+func (m *memory[C]) find(tile []byte) (c *content[C], again bool) {
+	sum := sha256.Sum256(tile)
+	key := [16]byte(sum[:])
+	if c, again = m.recent[key]; again {
+		return c, true
+	}
+	if c, again = m.older[key]; !again {
+		c = new(content[C])
+	}
+	if m.recent == nil || len(m.recent) >= generation {
+		m.recent, m.older = make(map[[16]byte]*content[C]), m.recent
+	}
+	m.recent[key] = c
+	return c, again
+}
+
+// progress turns places of the walk into a share of the whole: a zoom has
+// about twice the borders of the zoom above.
+type progress struct {
+	o    Options
+	last int64
+}
+
+const zoomUnit = 1 << 10
+
+func (p *progress) tell(t quadkey.Tile, zoom uint8) {
+	if p.o.Progress == nil {
+		return
+	}
+	before := int64(1)<<int(zoom) - int64(1)<<p.o.MinZoom
+	share := float64(t.Hilbert()+1) / math.Exp2(2*float64(t.Z))
+	done := before*zoomUnit + int64(share*math.Exp2(float64(zoom))*zoomUnit)
+	if done > p.last {
+		p.last = done
+		p.o.Progress(done, (int64(2)<<p.o.MaxZoom-int64(1)<<p.o.MinZoom)*zoomUnit)
+	}
+}
+
+// description is the metadata of an archive, in the words of PMTiles.
+type description struct {
+	Name         string        `json:"name"`
+	Description  string        `json:"description,omitempty"`
+	Attribution  string        `json:"attribution,omitempty"`
+	Type         string        `json:"type"`
+	Version      string        `json:"version"`
+	VectorLayers []vectorLayer `json:"vector_layers"`
+
+	bounds [4]float64
+	center [3]float64
+}
+
+type vectorLayer struct {
+	ID          string            `json:"id"`
+	Description string            `json:"description"`
+	Fields      map[string]string `json:"fields"`
+	MinZoom     int               `json:"minzoom"`
+	MaxZoom     int               `json:"maxzoom"`
+}
+
+func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Options) (*description, error) {
+	d := &description{Type: "overlay", Version: fmt.Sprint(m.Generation)}
+	var names, credits []string
+	for _, l := range o.Layers {
+		name := l.Type
+		if l.ID != "" {
+			name += ":" + l.ID
+		}
+		names = append(names, name)
+	}
+	d.Name = strings.Join(names, ",")
+	for _, src := range m.Sources {
+		// Programs show attributions as HTML.
+		if c := html.EscapeString(src.Attribution); c != "" && !slices.Contains(credits, c) {
+			credits = append(credits, c)
+		}
+	}
+	d.Attribution = strings.Join(credits, " | ")
+	box := [4]float64{180, 90, -180, -90}
+	for _, t := range r.Types() {
+		if !slices.ContainsFunc(o.Layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {
+			continue
+		}
+		layer := func(id, text string, fields map[string]string) {
+			d.VectorLayers = append(d.VectorLayers, vectorLayer{id, text, fields, o.MinZoom, o.MaxZoom})
+		}
+		layer(t.Name, "Regions of type "+t.Name, t.Fields)
+		if m.SchemaVersion > 1 {
+			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})
+			layer(t.Name+"_label", "Label points of type "+t.Name, map[string]string{"id": "String", "name": "String", "rank": "Number"})
+		}
+		for _, l := range o.Layers {
+			if l.Type != t.Name {
+				continue
+			}
+			b := t.Bounds
+			if l.ID != "" {
+				var err error
+				if b, err = regionBounds(ctx, r, l); err != nil {
+					return nil, err
+				}
+			}
+			if b[0] > b[2] {
+				b[0], b[2] = -180, 180 // neither format can cross ±180°
+			}
+			box = [4]float64{min(box[0], b[0]), min(box[1], b[1]), max(box[2], b[2]), max(box[3], b[3])}
+		}
+	}
+	box[1], box[3] = max(box[1], -quadkey.MaxLatitude), min(box[3], quadkey.MaxLatitude)
+	d.bounds = box
+	x1, y1 := quadkey.Project(box[0], box[3])
+	x2, y2 := quadkey.Project(box[2], box[1])
+	lon, lat := quadkey.Unproject((x1+x2)/2, (y1+y2)/2)
+	zoom := float64(o.MaxZoom)
+	if size := max(x2-x1, y2-y1); size > 0 {
+		zoom = math.Floor(1 - math.Log2(size))
+	}
+	d.center = [3]float64{lon, lat, min(max(zoom, float64(o.MinZoom)), float64(o.MaxZoom))}
+	return d, nil
+}
+
+func regionBounds(ctx context.Context, r *tiles.Reader, l tiles.Selector) ([4]float64, error) {
+	record, err := r.Region(ctx, l.Type, l.ID, false)
+	if err != nil {
+		return [4]float64{}, err
+	}
+	var v struct{ BBox [4]float64 }
+	if err := json.Unmarshal(record, &v); err != nil {
+		return [4]float64{}, fmt.Errorf("record of %s %s: %w", l.Type, l.ID, err)
+	}
+	return v.BBox, nil
+}

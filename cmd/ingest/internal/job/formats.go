@@ -1,0 +1,142 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/ingest/internal/source/topojson"
+)
+
+// readPolygons reads a file of polygons in whatever format it has, which shows
+// in its first bytes, not in its name, and describes what was read. each gets
+// the features, or the errors of those that cannot be used.
+func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter, stage string, each func(source.Feature, error) error) ([]dataset.Source, error) {
+	file, layer := source.SplitLayer(in.Path)
+	head, err := firstBytes(file)
+	if err != nil {
+		return nil, err
+	}
+	r := polygonReader{ctx, in, rep, stage, each}
+	switch {
+	case strings.HasPrefix(head, geopackage.Magic):
+		return r.geopackage(file, layer)
+	case strings.HasPrefix(head, "PK\x03\x04"), strings.HasPrefix(head, "PK\x05\x06"), strings.HasPrefix(head, "\x00\x00\x27\x0a"):
+		return r.shapefile(file, layer)
+	case layer != "":
+		// The named object of a topology.
+		objects = []string{layer}
+		r.in.Path = file
+	}
+	return r.json(objects)
+}
+
+// firstBytes are enough of a file to tell its format.
+func firstBytes(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var head [16]byte
+	n, err := io.ReadFull(f, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return string(head[:n]), nil
+}
+
+type polygonReader struct {
+	ctx   context.Context
+	in    Input
+	rep   Reporter
+	stage string
+	each  func(source.Feature, error) error
+}
+
+// run takes the features of a sequence, and tells of the progress.
+func (r *polygonReader) run(features iter.Seq2[source.Feature, error], progress func() int64, total int64, unit string) error {
+	r.rep.Progress(Progress{Stage: r.stage, Total: total, Unit: unit})
+	for f, err := range features {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.each(f, err); err != nil {
+			return err
+		}
+		r.rep.Progress(Progress{Stage: r.stage, Done: progress(), Total: total, Unit: unit})
+	}
+	return r.ctx.Err()
+}
+
+// json reads GeoJSON or TopoJSON, which only reading tells apart.
+func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
+	read := func(reader func(io.Reader, string) iter.Seq2[source.Feature, error]) ([]dataset.Source, error) {
+		f, err := r.in.open()
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if err := r.run(reader(f, r.in.Path), f.Progress, f.Size, "bytes"); err != nil {
+			return nil, err
+		}
+		src, err := r.in.describe(f)
+		return []dataset.Source{src}, err
+	}
+	src, err := read(geojson.Read)
+	if errors.Is(err, geojson.ErrTopology) {
+		return read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] {
+			return topojson.Read(rd, name, objects...)
+		})
+	}
+	return src, err
+}
+
+func (r *polygonReader) shapefile(path, layer string) ([]dataset.Source, error) {
+	f, err := shapefile.Open(path, layer)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Note != "" {
+		r.rep.Note(f.Note)
+	}
+	if err := r.run(f.Features(), f.Progress, f.Size, "bytes"); err != nil {
+		return nil, err
+	}
+	return r.describe(f.Paths)
+}
+
+func (r *polygonReader) geopackage(path, layer string) ([]dataset.Source, error) {
+	f, err := geopackage.Open(r.ctx, path, layer)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := r.run(f.Features(r.ctx), f.Progress, f.Size, "records"); err != nil {
+		return nil, err
+	}
+	return r.describe([]string{path})
+}
+
+// describe describes files that were not read from end to end.
+func (r *polygonReader) describe(paths []string) ([]dataset.Source, error) {
+	sources := make([]dataset.Source, len(paths))
+	for i, path := range paths {
+		src, err := dataset.FileSource(r.ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		sources[i] = r.in.credit(src)
+	}
+	return sources, nil
+}

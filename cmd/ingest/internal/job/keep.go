@@ -1,0 +1,297 @@
+package job
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/paulmach/orb"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/tiles"
+)
+
+// Beside its store a generation of boundaries keeps each layer as it was read,
+// after its regions were named, in TYPE.gz below this directory. Taking borders
+// back from tiles would round them a second time, and layers published again
+// beside them would no longer fit.
+//
+// Such a file is a line of JSON for the layer and then, for each feature, a
+// line of JSON and its geometry: the number of polygons, the number of rings of
+// each and of points of each ring as uvarints, and the points as two float64,
+// little-endian.
+const (
+	layersDir   = "layers"
+	layerSuffix = ".gz"
+	layerFormat = 1
+	// A line holds properties, which are bounded where they are read.
+	maxLayerLine = 16 << 20
+)
+
+type layerHead struct {
+	Format   int              `json:"format"`
+	Type     string           `json:"type"`
+	Features int              `json:"features"`
+	Sources  []dataset.Source `json:"sources"`
+}
+
+type layerFeature struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name,omitempty"`
+	Properties []layerProperty `json:"properties,omitempty"`
+}
+
+type layerProperty struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+}
+
+// Keep adds the layers of the published generation to those of a job that is
+// to replace some of them, or to add to them. Layers that are already published
+// come first, in the order they have there, whether kept or replaced: their
+// bytes in the store's keys stay.
+func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
+	m, err := c.Current(BoundariesDataset)
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return inputs, nil // nothing to keep
+	} else if err != nil {
+		return nil, err
+	}
+	var meta tiles.Meta
+	if err := json.Unmarshal(m.Meta, &meta); err != nil {
+		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, BoundariesDataset, err)
+	}
+	g, err := c.OpenGeneration(BoundariesDataset, m.Generation)
+	if err != nil {
+		return nil, err
+	}
+	dir := g.Dir
+	if err := g.Close(); err != nil {
+		return nil, err
+	}
+	var out []LayerInput
+	for _, t := range meta.Types {
+		named := false
+		for _, in := range inputs {
+			if in.Type == t.Name {
+				out, named = append(out, in), true
+			}
+		}
+		if named {
+			continue
+		}
+		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("generation %d of %s is of an earlier version and does not hold layer %s as it was read; name its file too, once", m.Generation, BoundariesDataset, t.Name)
+		} else if err != nil {
+			return nil, err
+		}
+		out = append(out, LayerInput{Type: t.Name, Input: Input{Path: path}, kept: true})
+	}
+	for _, in := range inputs {
+		if !slices.ContainsFunc(meta.Types, func(t tiles.TypeMeta) bool { return t.Name == in.Type }) {
+			out = append(out, in)
+		}
+	}
+	return out, nil
+}
+
+// writeLayer keeps a layer in the directory of a build.
+func writeLayer(dir string, l *tiles.Layer, sources []dataset.Source) (err error) {
+	dir = filepath.Join(dir, layersDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, l.Type+layerSuffix))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(z, 64<<10)
+	lines := json.NewEncoder(w)
+	if err := lines.Encode(layerHead{layerFormat, l.Type, len(l.Features), sources}); err != nil {
+		return err
+	}
+	for i := range l.Features {
+		f := &l.Features[i]
+		head := layerFeature{ID: f.ID, Name: f.Name}
+		for _, p := range f.Properties {
+			head.Properties = append(head.Properties, layerProperty(p))
+		}
+		if err := lines.Encode(head); err != nil {
+			return err
+		}
+		if err := writePolygons(w, polygonsOf(f.Geometry)); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+func writePolygons(w *bufio.Writer, polygons []orb.Polygon) error {
+	var b [2 * binary.MaxVarintLen64]byte
+	number := func(n int) { _, _ = w.Write(binary.AppendUvarint(b[:0], uint64(n))) }
+	number(len(polygons))
+	for _, p := range polygons {
+		number(len(p))
+		for _, r := range p {
+			number(len(r))
+			for _, pt := range r {
+				binary.LittleEndian.PutUint64(b[:], math.Float64bits(pt[0]))
+				binary.LittleEndian.PutUint64(b[8:], math.Float64bits(pt[1]))
+				if _, err := w.Write(b[:16]); err != nil {
+					return err // as were those before, which a buffered writer remembers
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// readKept reads a layer back into l.
+func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *int, rep Reporter) ([]dataset.Source, error) {
+	fail := func(err error) error {
+		return fmt.Errorf("%s: %w; the published generation is damaged: publish all layers anew", in.Path, err)
+	}
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; the generation has been pruned meanwhile: run the command again", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fail(err)
+	}
+	r := bufio.NewReaderSize(z, 64<<10)
+	var head layerHead
+	switch err := readLine(r, &head); {
+	case err != nil:
+		return nil, fail(err)
+	case head.Format > layerFormat:
+		return nil, fmt.Errorf("%s: kept by a newer version of this program; update it", in.Path)
+	case head.Type != in.Type:
+		return nil, fail(fmt.Errorf("holds layer %s", source.Excerpt(head.Type)))
+	}
+	for i := range head.Features {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rep.Progress(Progress{Stage: "reading " + in.Type, Done: int64(i), Total: int64(head.Features), Unit: "records"})
+		var feature layerFeature
+		if err := readLine(r, &feature); err != nil {
+			return nil, fail(err)
+		}
+		polygons, err := readPolygonsBack(r, vertices)
+		if err != nil {
+			return nil, fail(err)
+		}
+		out := tiles.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons)}
+		for _, p := range feature.Properties {
+			if n, ok := p.Value.(json.Number); ok {
+				if p.Value, err = number(n); err != nil {
+					return nil, fail(err)
+				}
+			}
+			out.Properties = append(out.Properties, tiles.Property(p))
+		}
+		l.features = append(l.features, out)
+	}
+	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+		return nil, fail(errors.New("more behind its end"))
+	}
+	l.kept = true
+	return head.Sources, nil
+}
+
+func number(n json.Number) (any, error) {
+	if !strings.ContainsAny(n.String(), ".eE") {
+		if i, err := n.Int64(); err == nil {
+			return i, nil
+		}
+	}
+	return n.Float64()
+}
+
+func readLine(r *bufio.Reader, v any) error {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		if len(line) > maxLayerLine {
+			return fmt.Errorf("a line of more than %d bytes", maxLayerLine)
+		}
+	}
+	d := json.NewDecoder(strings.NewReader(string(line)))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// readPolygonsBack reads what writePolygons wrote. Slices grow with what is
+// there, so that a damaged number cannot ask for more memory than the file has.
+func readPolygonsBack(r *bufio.Reader, vertices *int) ([]orb.Polygon, error) {
+	var polygons []orb.Polygon
+	n, err := binary.ReadUvarint(r)
+	for ; err == nil && n > 0; n-- {
+		var rings uint64
+		var p orb.Polygon
+		for rings, err = binary.ReadUvarint(r); err == nil && rings > 0; rings-- {
+			var points uint64
+			if points, err = binary.ReadUvarint(r); err != nil {
+				break
+			}
+			ring := make(orb.Ring, 0, min(points, 1<<12))
+			for ; points > 0; points-- {
+				var b [16]byte
+				if _, err := io.ReadFull(r, b[:]); err != nil {
+					return nil, err
+				}
+				if *vertices++; *vertices > maxLayerVertices {
+					return nil, errTooManyVertices
+				}
+				ring = append(ring, orb.Point{
+					math.Float64frombits(binary.LittleEndian.Uint64(b[:])),
+					math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
+				})
+			}
+			p = append(p, ring)
+		}
+		polygons = append(polygons, p)
+	}
+	return polygons, err
+}
+
+// polygonsOf is what Join joined.
+func polygonsOf(g orb.Geometry) []orb.Polygon {
+	switch g := g.(type) {
+	case orb.Polygon:
+		return []orb.Polygon{g}
+	case orb.MultiPolygon:
+		return g
+	}
+	return nil
+}

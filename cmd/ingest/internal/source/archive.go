@@ -1,0 +1,134 @@
+package source
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// Archive is an opened zip file, for formats that are several files. Nothing
+// is ever unpacked to disk: members are read in place, each bounded by what a
+// real file of its compressed size could hold, so that neither a member's name
+// nor what it claims to unpack to can do harm.
+type Archive struct {
+	Path    string
+	Size    int64       // bytes on disk
+	Members []*zip.File // regular files with plain names, in the archive's order
+
+	raw *os.File
+}
+
+// OpenArchive opens a zip file and reads its directory.
+func OpenArchive(name string) (_ *Archive, err error) {
+	raw, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = raw.Close() // only read
+		}
+	}()
+	info, err := raw.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file; name the file itself", name)
+	}
+	z, err := zip.NewReader(raw, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; it may be truncated: fetch it again", name, err)
+	}
+	if len(z.File) > maxZipMembers {
+		return nil, fmt.Errorf("%s: zip archive of %d members; unpack it and name a file inside", name, len(z.File))
+	}
+	a := &Archive{Path: name, Size: info.Size(), raw: raw}
+	for _, m := range z.File {
+		// Macintosh archives hold a shadow of each file under these names.
+		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {
+			continue
+		}
+		if m.Mode().IsRegular() && plainName(m.Name) {
+			a.Members = append(a.Members, m)
+		}
+	}
+	return a, nil
+}
+
+// plainName is a relative path without tricks. A member named otherwise was
+// not packed by a publisher of data.
+func plainName(name string) bool {
+	if name == "" || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\:\x00\r\n") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+const encrypted = 1 << 0 // flag of a member
+
+// Open opens a member.
+func (a *Archive) Open(m *zip.File) (io.ReadCloser, error) {
+	fail := func(err error) error { return fmt.Errorf("%s: %s: %w", a.Path, Excerpt(m.Name), err) }
+	if m.Flags&encrypted != 0 {
+		return nil, fail(errors.New("is encrypted; unpack it with its password and name the file inside"))
+	}
+	// What the directory says is a claim, but one that cannot help an attacker:
+	// a member that unpacks to more than this is cut off there.
+	packed := int64(min(m.CompressedSize64, uint64(a.Size)))
+	most := max(ratioFloor, packed*maxRatio)
+	if m.UncompressedSize64 > uint64(most) {
+		return nil, fail(fmt.Errorf("%w: %d, from %d; check that it is the file you mean", ErrTooLarge, m.UncompressedSize64, packed))
+	}
+	r, err := m.Open()
+	if errors.Is(err, zip.ErrAlgorithm) {
+		return nil, fail(fmt.Errorf("compressed by a method other than deflate (%d); unpack it and name the file inside", m.Method))
+	} else if err != nil {
+		return nil, fail(fmt.Errorf("%w; the archive may be truncated: fetch it again", err))
+	}
+	return &member{ReadCloser: r, left: most, fail: fail}, nil
+}
+
+// Close closes the archive.
+func (a *Archive) Close() error { return a.raw.Close() }
+
+type member struct {
+	io.ReadCloser
+	left int64
+	fail func(error) error
+}
+
+func (m *member) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	if m.left -= int64(n); m.left < 0 {
+		return 0, m.fail(fmt.Errorf("%w; check that it is the file you mean", ErrTooLarge))
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = m.fail(fmt.Errorf("%w; the archive may be truncated: fetch it again", err))
+	}
+	return n, err
+}
+
+// SplitLayer splits the name of a layer from that of the file that holds it
+// and others, as in "world.gpkg#countries". A file whose own name has a number
+// sign is found first.
+func SplitLayer(name string) (file, layer string) {
+	if _, err := os.Stat(name); err == nil {
+		return name, ""
+	}
+	if i := strings.LastIndexByte(name, '#'); i > 0 {
+		if _, err := os.Stat(name[:i]); err == nil {
+			return name[:i], name[i+1:]
+		}
+	}
+	return name, ""
+}

@@ -1,0 +1,358 @@
+// Package geopackage reads the polygons of a layer of an OGC GeoPackage, an
+// SQLite database of tables whose geometries are blobs: a head of the format's
+// own and well-known binary. The file is opened read-only and nothing in it is
+// run: a layer must be a table, not a view. One row is in memory at a time.
+package geopackage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Bounds on what a database may ask for.
+const (
+	maxValue   = wkbMost  // bytes of a geometry, and of any other value
+	maxText    = 64 << 10 // bytes of a text that is taken as a property
+	maxColumns = 1000
+	maxLayers  = 1000 // listed
+)
+
+// Magic is what the first bytes of a GeoPackage are, as of any SQLite database.
+const Magic = "SQLite format 3\x00"
+
+// File is an opened layer of a GeoPackage. It is used by one goroutine.
+type File struct {
+	// Layer is the name of its table.
+	Layer string
+	// Size is the number of rows, the measure of Progress.
+	Size int64
+
+	name    string // of the file, for messages
+	db      *sql.DB
+	conn    *sql.Conn
+	geom    string // name of the column
+	srs     int64
+	columns []column
+	count   int64
+}
+
+type column struct {
+	name    string
+	boolean bool
+}
+
+// Open opens a layer of polygons of a GeoPackage: the one named, or with "" the
+// only one there is.
+func Open(ctx context.Context, name, layer string) (_ *File, err error) {
+	f := &File{name: name, Layer: layer}
+	if err := checkFile(name); err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	// Immutable: no locks and no journal, so that nothing is written beside it.
+	u := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)"}
+	if f.db, err = sql.Open("sqlite", u.String()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // only read
+		}
+	}()
+	f.db.SetMaxOpenConns(1)
+	if f.conn, err = f.db.Conn(ctx); err != nil {
+		return nil, f.fail(err)
+	}
+	for limit, most := range map[int]int{
+		sqlite3.SQLITE_LIMIT_LENGTH: maxValue, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 20,
+		sqlite3.SQLITE_LIMIT_COLUMN: 2 * maxColumns, sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+	} {
+		if _, err := sqlite.Limit(f.conn, limit, most); err != nil {
+			return nil, f.fail(err)
+		}
+	}
+	if err := f.find(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.checkSystem(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.readColumns(ctx); err != nil {
+		return nil, err
+	}
+	err = f.conn.QueryRowContext(ctx, `SELECT count(*) FROM `+quote(f.Layer)).Scan(&f.Size)
+	return f, f.fail(err)
+}
+
+// checkFile looks at the file without the help of SQLite. One that has changes
+// beside it would be read without them.
+func checkFile(name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file; name the file itself", name)
+	}
+	head := make([]byte, len(Magic))
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != Magic {
+		return fmt.Errorf("%s: not a GeoPackage", name)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(name + suffix); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%s: there are changes in %s%s that are not in it yet; close the program that has it open, or run: sqlite3 %s .tables", name, name, suffix, name)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail names the file in an error of SQLite.
+func (f *File) fail(err error) error {
+	var e *sqlite.Error
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &e) && (e.Code()&0xFF == sqlite3.SQLITE_CORRUPT || e.Code()&0xFF == sqlite3.SQLITE_NOTADB || e.Code()&0xFF == sqlite3.SQLITE_IOERR):
+		return fmt.Errorf("%s: %w; it is damaged or truncated: fetch it again", f.name, err)
+	}
+	return fmt.Errorf("%s: %w", f.name, err)
+}
+
+// polygonal are the geometry types a layer that has polygons may declare.
+var polygonal = []string{"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"}
+
+// find finds the table and its geometry.
+func (f *File) find(ctx context.Context) error {
+	for _, table := range []string{"gpkg_contents", "gpkg_geometry_columns", "gpkg_spatial_ref_sys"} {
+		if err := f.isTable(ctx, table); err != nil {
+			return fmt.Errorf("%w, so it is an SQLite database but no GeoPackage", err)
+		}
+	}
+	rows, err := f.conn.QueryContext(ctx, `SELECT c.table_name, g.column_name, g.geometry_type_name, g.srs_id
+		FROM gpkg_contents c JOIN gpkg_geometry_columns g ON g.table_name = c.table_name
+		WHERE c.data_type = 'features' ORDER BY c.table_name LIMIT ?`, maxLayers)
+	if err != nil {
+		return f.fail(err)
+	}
+	defer rows.Close()
+	type layer struct {
+		name, geom, kind string
+		srs              int64
+	}
+	var all, usable []layer
+	for rows.Next() {
+		var l layer
+		if err := rows.Scan(&l.name, &l.geom, &l.kind, &l.srs); err != nil {
+			return f.fail(err)
+		}
+		all = append(all, l)
+		if f.Layer == l.name || f.Layer == "" && slices.Contains(polygonal, strings.ToUpper(l.kind)) {
+			usable = append(usable, l)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return f.fail(err)
+	}
+	names := func(ls []layer) (s []string) {
+		for _, l := range ls[:min(len(ls), 20)] {
+			s = append(s, l.name)
+		}
+		return s
+	}
+	switch {
+	case len(usable) == 0 && f.Layer != "":
+		return fmt.Errorf("%s: no layer %s; it has %q", f.name, source.Excerpt(f.Layer), names(all))
+	case len(usable) == 0:
+		return fmt.Errorf("%s: no layer of polygons; it has %q", f.name, names(all))
+	case len(usable) > 1:
+		return fmt.Errorf("%s: has %d layers of polygons, %q; choose one as %s#%s", f.name, len(usable), names(usable), f.name, usable[0].name)
+	}
+	l := usable[0]
+	f.Layer, f.geom, f.srs = l.name, l.geom, l.srs
+	return f.isTable(ctx, f.Layer)
+}
+
+// isTable refuses what is no plain table: a view could run for ever.
+func (f *File) isTable(ctx context.Context, name string) error {
+	var kind, create string
+	err := f.conn.QueryRowContext(ctx, `SELECT type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`, name).Scan(&kind, &create)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("%s: has no table %s", f.name, source.Excerpt(name))
+	case err != nil:
+		return f.fail(err)
+	case kind != "table" || strings.HasPrefix(strings.ToUpper(strings.Join(strings.Fields(create), " ")), "CREATE VIRTUAL"):
+		return fmt.Errorf("%s: %s is a view, not a table; copy it into one with: ogr2ogr out.gpkg %s", f.name, source.Excerpt(name), f.name)
+	}
+	return nil
+}
+
+// systems are the codes of EPSG whose longitudes and latitudes are taken as
+// WGS84's: WGS84 itself, in two and three dimensions, NAD83, which differs from
+// it by less than two metres, and ETRS89, by less than one. Whatever the order
+// EPSG gives their axes, a GeoPackage has longitude first.
+var systems = []int64{4326, 4979, 4269, 4258}
+
+func (f *File) checkSystem(ctx context.Context) error {
+	var name, organization string
+	var code int64
+	err := f.conn.QueryRowContext(ctx, `SELECT srs_name, organization, organization_coordsys_id FROM gpkg_spatial_ref_sys WHERE srs_id = ?`, f.srs).Scan(&name, &organization, &code)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s: %s names coordinate system %d, which it does not describe; repair it with: ogr2ogr -a_srs EPSG:4326 out.gpkg %s", f.name, source.Excerpt(f.Layer), f.srs, f.name)
+	} else if err != nil {
+		return f.fail(err)
+	}
+	if strings.EqualFold(organization, "EPSG") && slices.Contains(systems, code) {
+		return nil
+	}
+	return fmt.Errorf("%s: coordinates of %s are in %s (%s:%d); convert them to longitude and latitude first (ogr2ogr -t_srs EPSG:4326 out.gpkg %s)",
+		f.name, source.Excerpt(f.Layer), source.Excerpt(name), source.Excerpt(organization), code, f.name)
+}
+
+func (f *File) readColumns(ctx context.Context) error {
+	rows, err := f.conn.QueryContext(ctx, `SELECT name, upper(type) FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid`, f.Layer)
+	if err != nil {
+		return f.fail(err)
+	}
+	defer rows.Close()
+	geometry := false
+	for rows.Next() {
+		var name, kind string
+		if err := rows.Scan(&name, &kind); err != nil {
+			return f.fail(err)
+		}
+		if strings.EqualFold(name, f.geom) {
+			geometry = true
+			continue
+		}
+		if len(f.columns) == maxColumns {
+			return fmt.Errorf("%s: %s has more than %d columns; leave some out", f.name, source.Excerpt(f.Layer), maxColumns)
+		}
+		f.columns = append(f.columns, column{name, kind == "BOOLEAN"})
+	}
+	if err := rows.Err(); err != nil {
+		return f.fail(err)
+	}
+	if !geometry {
+		return fmt.Errorf("%s: %s has no column %s, which should hold its geometry; fetch it again", f.name, source.Excerpt(f.Layer), source.Excerpt(f.geom))
+	}
+	return nil
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Progress is how many rows of Size have been read.
+func (f *File) Progress() int64 { return min(f.count, f.Size) }
+
+// Close closes the file.
+func (f *File) Close() error {
+	var err error
+	if f.conn != nil {
+		err = f.conn.Close()
+	}
+	return errors.Join(err, f.db.Close())
+}
+
+// Features yields the rows as features, in the order of their keys; Line is
+// the number of the row in that order, from 1. The key is among the properties
+// under its own name, and is not the feature's ID: writers number rows afresh.
+// A feature that cannot be used is a *source.BadRecord and reading goes on; any
+// other error ends it.
+func (f *File) Features(ctx context.Context) iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		if err := f.features(ctx, yield); err != nil && !errors.Is(err, errStop) {
+			yield(source.Feature{}, f.fail(err))
+		}
+	}
+}
+
+// errStop ends the reading when the caller leaves the loop.
+var errStop = errors.New("stop")
+
+func (f *File) features(ctx context.Context, yield func(source.Feature, error) bool) error {
+	var query strings.Builder
+	query.WriteString("SELECT " + quote(f.geom))
+	for _, c := range f.columns {
+		// Long texts are not properties, and are not even loaded.
+		fmt.Fprintf(&query, ", CASE WHEN octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN %[1]s END", quote(c.name), maxText)
+	}
+	query.WriteString(" FROM " + quote(f.Layer) + " ORDER BY rowid")
+	rows, err := f.conn.QueryContext(ctx, query.String())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var blob sql.RawBytes
+	values := make([]any, len(f.columns))
+	into := []any{&blob}
+	for i := range values {
+		into = append(into, &values[i])
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		f.count++
+		g := decode(blob, f.srs)
+		out, bad := source.Feature{Line: int(f.count), Repair: g.repair}, error(nil)
+		if g.reason != "" {
+			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: int(f.count), Reason: g.reason, Detail: g.detail}
+		} else {
+			out.Geometry, out.Properties = source.Join(g.polygons), f.properties(values)
+		}
+		if !yield(out, bad) {
+			return errStop
+		}
+	}
+	return rows.Err()
+}
+
+func (f *File) properties(values []any) map[string]any {
+	m := make(map[string]any, len(values))
+	for i, v := range values {
+		c := f.columns[i]
+		switch v := v.(type) {
+		case int64:
+			if m[c.name] = v; c.boolean && (v == 0 || v == 1) {
+				m[c.name] = v == 1
+			}
+		case float64:
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				m[c.name] = v
+			}
+		case bool:
+			m[c.name] = v
+		case string:
+			if !utf8.ValidString(v) {
+				v = strings.ToValidUTF8(v, "\ufffd")
+			}
+			m[c.name] = v
+		}
+	}
+	return m
+}

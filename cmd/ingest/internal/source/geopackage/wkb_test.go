@@ -1,0 +1,95 @@
+package geopackage
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+	"pgregory.net/rapid"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Well-known binary reads as another library reads it.
+func TestAgreesWithOrb(t *testing.T) {
+	point := rapid.Custom(func(t *rapid.T) orb.Point {
+		return orb.Point{rapid.Float64Range(-180, 180).Draw(t, "x"), rapid.Float64Range(-90, 90).Draw(t, "y")}
+	})
+	ring := rapid.Custom(func(t *rapid.T) orb.Ring {
+		r := orb.Ring(rapid.SliceOfN(point, 3, 8).Draw(t, "ring"))
+		return append(r, r[0])
+	})
+	polygon := rapid.Custom(func(t *rapid.T) orb.Polygon { return rapid.SliceOfN(ring, 1, 3).Draw(t, "polygon") })
+	rapid.Check(t, func(t *rapid.T) {
+		polygons := rapid.SliceOfN(polygon, 1, 3).Draw(t, "polygons")
+		order := []binary.ByteOrder{binary.BigEndian, binary.LittleEndian}[rapid.IntRange(0, 1).Draw(t, "order")]
+		body, err := wkb.Marshal(source.Join(polygons), order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := wkb.Unmarshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := decode(append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...), 4326)
+		if d := cmp.Diff(want, source.Join(g.polygons)); d != "" || g.reason != "" {
+			t.Fatal(g.reason, d)
+		}
+	})
+}
+
+func FuzzGeometry(f *testing.F) {
+	body, err := wkb.Marshal(orb.Collection{orb.MultiPolygon{{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}, orb.Point{1, 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...))
+	f.Add(append([]byte("GP\x00\x03\xe6\x10\x00\x00"), append(make([]byte, 32), body...)...))
+	f.Add(append([]byte("GP\x00\x00\x00\x00\x10\xe6"), body[9:]...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		kept := slices.Clone(b)
+		g := decode(b, 4326)
+		if (g.reason == "") != (len(g.polygons) > 0) {
+			t.Fatalf("%q and %d polygons", g.reason, len(g.polygons))
+		}
+		if !slices.Equal(kept, b) {
+			t.Fatal("the blob was changed")
+		}
+		for _, p := range g.polygons {
+			for _, r := range p {
+				if len(r) < 4 || !r.Closed() {
+					t.Fatalf("ring %v", r)
+				}
+				for _, pt := range r {
+					if !(math.Abs(pt[0]) <= 180 && math.Abs(pt[1]) <= 90) {
+						t.Fatal(pt)
+					}
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	ring := make(orb.Ring, 0, 10_001)
+	for i := range 10_000 {
+		sin, cos := math.Sincos(float64(i) / 10_000 * 2 * math.Pi)
+		ring = append(ring, orb.Point{10 * cos, 10 * sin})
+	}
+	body, err := wkb.Marshal(orb.Polygon{append(ring, ring[0])})
+	if err != nil {
+		b.Fatal(err)
+	}
+	blob := append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(blob)))
+	for b.Loop() {
+		if g := decode(blob, 4326); g.reason != "" {
+			b.Fatal(g.reason)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package shapefile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/encoding"
+)
+
+// The .dbf file, dBase III and IV: a head, then rows of one width.
+//
+//	head   0 version   4 rows   8 size of the head   10 size of a row   29 language, LE
+//	field  0 name, 11 bytes   11 type   16 width   17 decimals; 32 bytes each, 0x0D behind the last
+//	row    0 ' ', or '*' when deleted   then the values, as text
+const (
+	tableHead  = 32
+	fieldSize  = 32
+	fieldsEnd  = 0x0D
+	rowDeleted = '*'
+	rowPresent = ' '
+)
+
+// table reads the rows of a .dbf file.
+type table struct {
+	r      *bufio.Reader
+	fields []field
+	text   *encoding.Decoder // nil: UTF-8
+	row    []byte
+	rows   int // by the head
+	count  int // read so far
+}
+
+type field struct {
+	name   string // "" for one that is passed over
+	kind   byte
+	offset int // in the row
+	width  int
+}
+
+// newTable reads the head. page is what the .cpg file says, "" for none.
+func newTable(r *bufio.Reader, size int64, page string) (*table, error) {
+	truncated := func(err error) error {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return errTruncated
+		}
+		return err
+	}
+	var head [tableHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, truncated(err)
+	}
+	// The low bits are 3 in everything of dBase III's layout, memo or not.
+	if v := head[0]; v&7 != 3 && v != 0x30 && v != 0xF5 {
+		return nil, fmt.Errorf("not a dBase III or IV table (version %#02x); write it anew with: ogr2ogr out.shp in.shp", v)
+	}
+	t := &table{r: r}
+	rows := binary.LittleEndian.Uint32(head[4:])
+	headSize := int(binary.LittleEndian.Uint16(head[8:]))
+	rowSize := int(binary.LittleEndian.Uint16(head[10:]))
+	if headSize < tableHead+1 || rowSize < 1 {
+		return nil, fmt.Errorf("a head of %d bytes and rows of %d: it is damaged; fetch it again", headSize, rowSize)
+	}
+	if need := int64(headSize) + int64(rows)*int64(rowSize); need > size {
+		return nil, fmt.Errorf("%d rows need %d bytes and there are %d: it %w", rows, need, size, errTruncated)
+	}
+	t.rows, t.row = int(rows), make([]byte, rowSize)
+	rest := make([]byte, headSize-tableHead)
+	if _, err := io.ReadFull(r, rest); err != nil {
+		return nil, truncated(err)
+	}
+	var err error
+	if t.text, err = decoder(page, head[29]); err != nil {
+		return nil, err
+	}
+	if err := t.readFields(rest); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *table) readFields(b []byte) error {
+	plain, wide := 1, 1 // size of a row, after either way to write widths
+	first := b
+	n := 0
+	for ; len(b) >= fieldSize && b[0] != fieldsEnd; b = b[fieldSize:] {
+		plain += int(b[16])
+		wide += width(b, true)
+		n++
+	}
+	if len(b) == 0 || b[0] != fieldsEnd {
+		return errors.New("the list of fields has no end: it is damaged; fetch it again")
+	}
+	// Clipper keeps the high byte of a long text's width where decimals are.
+	long := plain != len(t.row) && wide == len(t.row)
+	if !long && plain > len(t.row) {
+		return fmt.Errorf("fields of %d bytes in rows of %d: it is damaged; fetch it again", plain, len(t.row))
+	}
+	seen := make(map[string]bool, n)
+	offset := 1
+	for b = first; n > 0; n, b = n-1, b[fieldSize:] {
+		f := field{kind: b[11], offset: offset, width: width(b, long)}
+		offset += f.width
+		name, _, _ := bytes.Cut(b[:11], []byte{0})
+		f.name = strings.TrimSpace(t.decode(name))
+		switch f.kind {
+		case 'C', 'N', 'F', 'L', 'D':
+		default:
+			f.name = "" // memos are in another file, and the rest is binary
+		}
+		if f.name == "" || seen[f.name] {
+			continue
+		}
+		seen[f.name] = true
+		t.fields = append(t.fields, f)
+	}
+	return nil
+}
+
+func width(b []byte, long bool) int {
+	w := int(b[16])
+	if long && b[11] == 'C' {
+		w |= int(b[17]) << 8
+	}
+	return w
+}
+
+// next reads a row: the properties that are known, or that it is deleted.
+// Behind the last row it returns io.EOF.
+func (t *table) next() (properties map[string]any, deleted bool, err error) {
+	if t.count == t.rows {
+		return nil, false, io.EOF
+	}
+	if _, err := io.ReadFull(t.r, t.row); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, false, errTruncated
+	} else if err != nil {
+		return nil, false, err
+	}
+	switch t.row[0] {
+	case rowPresent:
+	case rowDeleted:
+		t.count++
+		return nil, true, nil
+	default:
+		return nil, false, fmt.Errorf("begins with %#02x, neither present nor deleted: the table is damaged; fetch it again", t.row[0])
+	}
+	t.count++
+	properties = make(map[string]any, len(t.fields))
+	for i := range t.fields {
+		f := &t.fields[i]
+		if v := t.value(f, t.row[f.offset:f.offset+f.width]); v != nil {
+			properties[f.name] = v
+		}
+	}
+	return properties, false, nil
+}
+
+// value is a value as a Go scalar; nil where there is none or none can be
+// read, as in the asterisks of a number too wide for its field.
+func (t *table) value(f *field, b []byte) any {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	if f.kind == 'C' {
+		if s := strings.TrimRight(t.decode(b), " "); s != "" {
+			return s
+		}
+		return nil
+	}
+	s := string(bytes.TrimSpace(b))
+	switch f.kind {
+	case 'L':
+		switch s {
+		case "T", "t", "Y", "y":
+			return true
+		case "F", "f", "N", "n":
+			return false
+		}
+	case 'D':
+		if len(s) == 8 && strings.Trim(s, "0123456789") == "" && s != "00000000" {
+			return s[:4] + "-" + s[4:6] + "-" + s[6:]
+		}
+	case 'N', 'F':
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n
+		}
+		n, err := strconv.ParseFloat(s, 64)
+		if err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) && !strings.ContainsAny(s, "xX_") {
+			return n
+		}
+	}
+	return nil
+}
+
+func (t *table) decode(b []byte) string {
+	if t.text == nil {
+		// A name may have been cut off within a letter.
+		for cut := 1; cut < 4 && cut <= len(b); cut++ {
+			if c := b[len(b)-cut]; c >= 0xC0 {
+				if cut < runeLength(c) {
+					b = b[:len(b)-cut]
+				}
+				break
+			} else if c < 0x80 {
+				break
+			}
+		}
+		return strings.ToValidUTF8(string(b), "\ufffd")
+	}
+	s, err := t.text.Bytes(b)
+	if err != nil {
+		return strings.ToValidUTF8(string(b), "\ufffd")
+	}
+	return string(s)
+}
+
+// runeLength is how many bytes a letter of UTF-8 has by its first.
+func runeLength(c byte) int {
+	switch {
+	case c >= 0xF0:
+		return 4
+	case c >= 0xE0:
+		return 3
+	}
+	return 2
+}

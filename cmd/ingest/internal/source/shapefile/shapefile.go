@@ -1,0 +1,312 @@
+// Package shapefile reads the polygons of an ESRI shapefile: NAME.shp with
+// NAME.shx, NAME.dbf, NAME.prj and NAME.cpg beside it, or the zip archive such files are
+// distributed in. One record is in memory at a time.
+//
+// The format is read after ESRI's published description of July 1998, strictly
+// where a mistake could go unnoticed: records are found by NAME.shx, or without
+// one must be in order, must be as many as there are rows of attributes, and a coordinate system other than plain
+// longitude and latitude is refused by name.
+package shapefile
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// maxText bounds the two small text files beside a shapefile.
+const maxText = 64 << 10
+
+// File is an opened shapefile. It is used by one goroutine.
+type File struct {
+	// Paths are the files on disk it is read from: the archive, or the .shp
+	// and what lies beside it.
+	Paths []string
+	// Size is the size of the shapes in bytes, the measure of Progress.
+	Size int64
+	// Note is a sentence for the user about what had to be assumed; "" when
+	// nothing had.
+	Note string
+
+	name    string // for messages
+	shp     *shapes
+	dbf     *table // nil when there is none
+	closers []io.Closer
+}
+
+// Open opens a .shp file or a zip archive. Of an archive that holds several
+// shapefiles, layer says which: its name without folder and .shp.
+func Open(name, layer string) (_ *File, err error) {
+	f := &File{name: name}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // only read
+		}
+	}()
+	var parts *parts
+	if magic, err := firstBytes(name); err != nil {
+		return nil, err
+	} else if magic == "PK\x03\x04" || magic == "PK\x05\x06" {
+		parts, err = f.inArchive(layer)
+		if err != nil {
+			return nil, err
+		}
+	} else if parts, err = f.onDisk(layer); err != nil {
+		return nil, err
+	}
+	return f, f.begin(parts)
+}
+
+func firstBytes(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var magic [4]byte
+	n, err := io.ReadFull(f, magic[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return string(magic[:n]), nil
+}
+
+// parts opens what a shapefile is made of, by extension: ".shp". The second
+// result is false when there is no such part.
+type parts struct {
+	shape string // name of the .shp, for messages
+	open  func(ext string) (r io.ReadCloser, size int64, ok bool, err error)
+}
+
+func (f *File) onDisk(layer string) (*parts, error) {
+	if layer != "" {
+		return nil, fmt.Errorf("%s: is one shapefile, without layers such as %s; name the file alone", f.name, source.Excerpt(layer))
+	}
+	base := strings.TrimSuffix(f.name, filepath.Ext(f.name))
+	return &parts{f.name, func(ext string) (io.ReadCloser, int64, bool, error) {
+		names := []string{base + ext, base + strings.ToUpper(ext)}
+		if ext == ".shp" {
+			names = []string{f.name}
+		}
+		for _, name := range names {
+			file, err := os.Open(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return nil, 0, false, err
+			}
+			info, err := file.Stat()
+			if err != nil {
+				return nil, 0, false, errors.Join(err, file.Close())
+			}
+			if !info.Mode().IsRegular() {
+				_ = file.Close() // only opened
+				return nil, 0, false, fmt.Errorf("%s: not a regular file", name)
+			}
+			f.Paths = append(f.Paths, name)
+			return file, info.Size(), true, nil
+		}
+		return nil, 0, false, nil
+	}}, nil
+}
+
+func (f *File) inArchive(layer string) (*parts, error) {
+	a, err := source.OpenArchive(f.name)
+	if err != nil {
+		return nil, err
+	}
+	f.closers = append(f.closers, a)
+	f.Paths = []string{f.name}
+	var found []*zip.File
+	var names []string
+	for _, m := range a.Members {
+		if !strings.EqualFold(path.Ext(m.Name), ".shp") {
+			continue
+		}
+		name := strings.TrimSuffix(path.Base(m.Name), path.Ext(m.Name))
+		names = append(names, name)
+		if layer == "" || name == layer {
+			found = append(found, m)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("%s: zip archive without a shapefile; unpack it and name the file inside", f.name)
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s: zip archive without a shapefile %s; it has %q", f.name, source.Excerpt(layer), short(names))
+	case len(found) > 1:
+		return nil, fmt.Errorf("%s: zip archive of %d shapefiles, %q; choose one as %s#%s", f.name, len(found), short(names), f.name, names[0])
+	}
+	base := strings.TrimSuffix(found[0].Name, path.Ext(found[0].Name))
+	return &parts{f.name + "#" + path.Base(base), func(ext string) (io.ReadCloser, int64, bool, error) {
+		var member *zip.File
+		for _, m := range a.Members {
+			if !strings.EqualFold(path.Ext(m.Name), ext) || strings.TrimSuffix(m.Name, path.Ext(m.Name)) != base {
+				continue
+			}
+			if member != nil {
+				return nil, 0, false, fmt.Errorf("%s: zip archive holds %s twice; fetch it again", f.name, source.Excerpt(m.Name))
+			}
+			member = m
+		}
+		if member == nil {
+			return nil, 0, false, nil
+		}
+		r, err := a.Open(member)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		return r, int64(member.UncompressedSize64), true, nil // bounded by Open
+	}}, nil
+}
+
+func short(names []string) []string {
+	const most = 10
+	return names[:min(len(names), most)]
+}
+
+// begin opens the parts and reads their heads.
+func (f *File) begin(p *parts) error {
+	var seeker io.ReadSeeker // of the part opened last; nil in an archive
+	open := func(ext string) (*bufio.Reader, int64, bool, error) {
+		r, size, ok, err := p.open(ext)
+		if err != nil || !ok {
+			return nil, 0, false, err
+		}
+		f.closers = append(f.closers, r)
+		seeker, _ = r.(io.ReadSeeker)
+		return bufio.NewReaderSize(r, 64<<10), size, true, nil
+	}
+	text := func(ext string) (string, error) {
+		r, _, ok, err := open(ext)
+		if err != nil || !ok {
+			return "", err
+		}
+		b, err := io.ReadAll(io.LimitReader(r, maxText+1))
+		if err == nil && len(b) > maxText {
+			err = fmt.Errorf("%s: %s of more than %d bytes", f.name, ext, maxText)
+		}
+		return strings.TrimSpace(strings.TrimPrefix(string(b), "\ufeff")), err
+	}
+	r, size, _, err := open(".shp")
+	if err != nil {
+		return err
+	}
+	f.Size = size
+	if f.shp, err = newShapes(r, seeker, size); err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if r, size, ok, err := open(".shx"); err != nil {
+		return err
+	} else if ok {
+		if err := f.shp.withIndex(r, size); err != nil {
+			return fmt.Errorf("%s: .shx: %w", f.name, err)
+		}
+	}
+	system, err := text(".prj")
+	if err != nil {
+		return err
+	}
+	if system == "" {
+		f.Note = f.name + ": has no .prj, so its coordinates are taken as longitude and latitude (WGS84)"
+	} else if err := checkSystem(system); err != nil {
+		return fmt.Errorf("%s: %w (ogr2ogr -t_srs EPSG:4326 out.shp %s)", f.name, err, f.name)
+	}
+	page, err := text(".cpg")
+	if err != nil {
+		return err
+	}
+	r, size, ok, err := open(".dbf")
+	if err != nil || !ok {
+		return err
+	}
+	if f.dbf, err = newTable(r, size, page); err != nil {
+		return fmt.Errorf("%s: .dbf: %w", f.name, err)
+	}
+	return nil
+}
+
+// Progress is how much of Size has been read.
+func (f *File) Progress() int64 {
+	if f.shp.records > 0 { // not in the order of the file
+		return f.Size * int64(f.shp.count) / int64(f.shp.records)
+	}
+	return min(f.shp.offset, f.Size)
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	var err error
+	for _, c := range slices.Backward(f.closers) {
+		err = errors.Join(err, c.Close())
+	}
+	f.closers = nil
+	return err
+}
+
+// Features yields the features in order; Line is the number of the record,
+// from 1. Rows that are marked as deleted are passed over with their shapes. A
+// feature that cannot be used is a *source.BadRecord and reading goes on; any
+// other error ends it.
+func (f *File) Features() iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		err := f.features(yield)
+		if err != nil && !errors.Is(err, errStop) {
+			yield(source.Feature{}, fmt.Errorf("%s: %w", f.name, err))
+		}
+	}
+}
+
+// errStop ends the reading when the caller leaves the loop.
+var errStop = errors.New("stop")
+
+func (f *File) features(yield func(source.Feature, error) bool) error {
+	for {
+		var g shape
+		more, err := f.shp.next(&g)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		out := source.Feature{Line: f.shp.count, Repair: g.repair}
+		if f.dbf != nil {
+			properties, deleted, err := f.dbf.next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return fmt.Errorf(".dbf: ends after %d rows, and there are more shapes; the two do not belong together", f.dbf.count)
+			case err != nil:
+				return fmt.Errorf(".dbf: row %d: %w", f.dbf.count+1, err)
+			case deleted:
+				continue
+			}
+			out.Properties = properties
+		}
+		bad := error(nil)
+		if g.reason != "" {
+			bad = &source.BadRecord{Source: f.name, Line: f.shp.count, Reason: g.reason, Detail: g.detail}
+			out = source.Feature{}
+		} else {
+			out.Geometry = source.Join(g.polygons)
+		}
+		if !yield(out, bad) {
+			return errStop
+		}
+	}
+	if f.dbf != nil && f.dbf.count != f.dbf.rows {
+		return fmt.Errorf("%d shapes, and %d rows of attributes; the .shp and the .dbf do not belong together, or one is truncated", f.shp.count, f.dbf.rows)
+	}
+	return nil
+}

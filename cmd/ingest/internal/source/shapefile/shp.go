@@ -1,0 +1,311 @@
+package shapefile
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/paulmach/orb"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// The .shp file: a head of 100 bytes, then records.
+//
+//	head     0 magic 9994, BE   24 length in 16-bit words, BE   32 shape type, LE
+//	record   0 number from 1, BE   4 length of the content in words, BE   8 content
+//	.shx     the same head, then for each record   0 offset   4 length of the content, both in words, BE
+//	polygon  0 type   4 box   36 rings   40 points   44 first point of each ring   then points, LE
+//
+// Polygons with Z or M have those values behind the points.
+const (
+	headSize    = 100
+	magic       = 9994
+	polygonHead = 44
+
+	typeNull     = 0
+	typePolygon  = 5
+	typePolygonZ = 15
+	typePolygonM = 25
+)
+
+var typeNames = map[int32]string{
+	1: "points", 11: "points", 21: "points", 3: "lines", 13: "lines", 23: "lines",
+	8: "points", 18: "points", 28: "points", 31: "surfaces in space",
+}
+
+// shapes reads the records of a .shp file.
+type shapes struct {
+	r      *bufio.Reader
+	seeker io.ReadSeeker // beneath r; nil in an archive
+	offset int64         // of r
+	end    int64         // by the head
+	count  int           // records read so far
+
+	index   *bufio.Reader // nil when there is none
+	records int           // by the index
+	indexed int64         // bytes of the records it has named
+
+	starts []uint32 // of the record at hand; reused
+}
+
+var errTruncated = errors.New("is truncated; fetch it again")
+
+func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64) (*shapes, error) {
+	s := &shapes{r: r, seeker: seeker, offset: headSize}
+	var err error
+	var head [headSize]byte
+	if head, s.end, err = readHead(r, size); err != nil {
+		return nil, err
+	}
+	switch t := int32(binary.LittleEndian.Uint32(head[32:])); t {
+	case typeNull, typePolygon, typePolygonZ, typePolygonM:
+	default:
+		what := typeNames[t]
+		if what == "" {
+			what = fmt.Sprintf("shapes of type %d", t)
+		}
+		return nil, fmt.Errorf("holds %s; regions need polygons", what)
+	}
+	return s, nil
+}
+
+// readHead reads the head of a .shp or .shx file, and how long it says the file
+// is.
+func readHead(r *bufio.Reader, size int64) (head [headSize]byte, end int64, err error) {
+	if _, err := io.ReadFull(r, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return head, 0, fmt.Errorf("not a shapefile: %w", errTruncated)
+	} else if err != nil {
+		return head, 0, err
+	}
+	if binary.BigEndian.Uint32(head[0:]) != magic {
+		return head, 0, errors.New("not a shapefile; name a .shp file, or the .zip it came in")
+	}
+	end = 2 * int64(binary.BigEndian.Uint32(head[24:]))
+	switch {
+	case end < headSize:
+		return head, 0, errors.New("its head says that it has no content; repair it with: ogr2ogr out.shp in.shp")
+	case end > size:
+		return head, 0, fmt.Errorf("should have %d bytes and has %d: it %w", end, size, errTruncated)
+	}
+	return head, end, nil
+}
+
+// withIndex has the records found by a .shx file: between those of a file that
+// has been edited in place lie the remains of others, or they are out of order.
+func (s *shapes) withIndex(r *bufio.Reader, size int64) error {
+	_, end, err := readHead(r, size)
+	if err != nil {
+		return err
+	}
+	s.index, s.records = r, int((end-headSize)/8)
+	return nil
+}
+
+// find goes to the next record and returns the length of its content, or false
+// behind the last. A length of 0 is a record that is not there.
+func (s *shapes) find() (length int64, more bool, err error) {
+	if s.index == nil {
+		return -1, s.offset < s.end, nil
+	}
+	if s.count == s.records {
+		return 0, false, nil
+	}
+	var entry [8]byte
+	if _, err := io.ReadFull(s.index, entry[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, false, fmt.Errorf(".shx %w", errTruncated)
+	} else if err != nil {
+		return 0, false, err
+	}
+	offset, length := 2*int64(binary.BigEndian.Uint32(entry[:])), 2*int64(binary.BigEndian.Uint32(entry[4:]))
+	switch {
+	case length == 0:
+		return 0, true, nil
+	case offset < headSize || offset > s.end-8:
+		return 0, false, fmt.Errorf(".shx has it at byte %d of %d; the .shp and the .shx do not belong together, or one is truncated", offset, s.end)
+	}
+	if s.indexed += 8 + length; s.indexed > s.end-headSize {
+		return 0, false, errors.New(".shx has records that overlap; the .shp and the .shx do not belong together")
+	}
+	switch {
+	case offset >= s.offset:
+		return length, true, s.skip(offset - s.offset)
+	case s.seeker == nil:
+		return 0, false, errors.New("lies before another that comes before it; unpack the archive and name the .shp")
+	}
+	if _, err := s.seeker.Seek(offset, io.SeekStart); err != nil {
+		return 0, false, err
+	}
+	s.r.Reset(s.seeker)
+	s.offset = offset
+	return length, true, nil
+}
+
+func (s *shapes) read(p []byte) error {
+	n, err := io.ReadFull(s.r, p)
+	s.offset += int64(n)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errTruncated
+	}
+	return err
+}
+
+func (s *shapes) skip(n int64) error {
+	for n > 0 {
+		k, err := s.r.Discard(int(min(n, 1<<20)))
+		s.offset += int64(k)
+		n -= int64(k)
+		if errors.Is(err, io.EOF) {
+			return errTruncated
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shape is what a record holds: polygons, or the reason why none.
+type shape struct {
+	polygons       []orb.Polygon
+	repair         string
+	reason, detail string
+}
+
+func (g *shape) refuse(reason, format string, args ...any) {
+	g.reason, g.detail = reason, fmt.Sprintf(format, args...)
+}
+
+// next reads a record. It returns false behind the last.
+func (s *shapes) next(g *shape) (bool, error) {
+	fail := func(err error) error { return fmt.Errorf("record %d: %w", s.count+1, err) }
+	indexed, more, err := s.find()
+	if err != nil || !more {
+		if err != nil {
+			err = fail(err)
+		}
+		return false, err
+	}
+	if indexed == 0 {
+		s.count++
+		g.refuse(source.NoGeometry, "")
+		return true, nil
+	}
+	var head [8]byte
+	if s.end-s.offset < int64(len(head)) {
+		return false, fail(errTruncated)
+	}
+	if err := s.read(head[:]); err != nil {
+		return false, fail(err)
+	}
+	n, length := binary.BigEndian.Uint32(head[0:]), 2*int64(binary.BigEndian.Uint32(head[4:]))
+	switch {
+	case indexed > 0 && length != indexed:
+		return false, fail(fmt.Errorf("content of %d bytes, by the .shx of %d; the two do not belong together: fetch them again", length, indexed))
+	case indexed < 0 && n != uint32(s.count+1):
+		// An editor that changes a shape in place may leave the old one behind
+		// and append the new: reading on would bring stale borders.
+		return false, fail(fmt.Errorf("is numbered %d: the records are not in order; put the .shx that belongs to it beside it", n))
+	case length < 4 || length > s.end-s.offset:
+		return false, fail(fmt.Errorf("content of %d bytes, with %d left in the file: it %w", length, s.end-s.offset, errTruncated))
+	}
+	end := s.offset + length
+	if err := s.content(g, length); err != nil {
+		return false, fail(err)
+	}
+	if err := s.skip(end - s.offset); err != nil {
+		return false, fail(err)
+	}
+	s.count++
+	return true, nil
+}
+
+func (s *shapes) content(g *shape, length int64) error {
+	var head [polygonHead]byte
+	if err := s.read(head[:4]); err != nil {
+		return err
+	}
+	switch t := int32(binary.LittleEndian.Uint32(head[:])); t {
+	case typePolygon, typePolygonZ, typePolygonM:
+	case typeNull:
+		g.refuse(source.NoGeometry, "")
+		return nil
+	default:
+		g.refuse(source.NotAPolygon, "shape type %d", t)
+		return nil
+	}
+	if length < polygonHead {
+		g.refuse(source.Damaged, "polygon of %d bytes", length)
+		return nil
+	}
+	if err := s.read(head[4:]); err != nil {
+		return err
+	}
+	rings, points := int64(binary.LittleEndian.Uint32(head[36:])), int64(binary.LittleEndian.Uint32(head[40:]))
+	switch {
+	case points > source.MaxVertices:
+		g.refuse(source.TooManyPoints, "%d", points)
+		return nil
+	case rings > points || polygonHead+4*rings+16*points > length:
+		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", rings, points, length)
+		return nil
+	case rings == 0:
+		g.refuse(source.NoGeometry, "no rings")
+		return nil
+	}
+	if ok, err := s.readStarts(int(rings), uint32(points)); err != nil {
+		return err
+	} else if !ok {
+		g.refuse(source.Damaged, "rings do not follow each other")
+		return nil
+	}
+	all, err := s.readPoints(int(points))
+	if err != nil {
+		return err
+	}
+	g.assemble(s.starts, all)
+	return nil
+}
+
+// readStarts reads where each ring begins, and adds the end of the last. It
+// returns false when that cannot be.
+func (s *shapes) readStarts(rings int, points uint32) (bool, error) {
+	s.starts = s.starts[:0]
+	var b [4]byte
+	ok := true
+	for range rings {
+		if err := s.read(b[:]); err != nil {
+			return false, err
+		}
+		n := binary.LittleEndian.Uint32(b[:])
+		if last := len(s.starts) - 1; n > points || last >= 0 && n < s.starts[last] || last < 0 && n != 0 {
+			ok = false
+		}
+		s.starts = append(s.starts, n)
+	}
+	s.starts = append(s.starts, points)
+	return ok, nil
+}
+
+// readPoints grows with what is there, not with what the record says there is:
+// the length of a file in an archive is a claim.
+func (s *shapes) readPoints(n int) ([]orb.Point, error) {
+	const at = 1024
+	all := make([]orb.Point, 0, min(n, 16*at))
+	var b [16 * at]byte
+	for len(all) < n {
+		part := b[:16*min(at, n-len(all))]
+		if err := s.read(part); err != nil {
+			return nil, err
+		}
+		for ; len(part) > 0; part = part[16:] {
+			all = append(all, orb.Point{
+				math.Float64frombits(binary.LittleEndian.Uint64(part)),
+				math.Float64frombits(binary.LittleEndian.Uint64(part[8:])),
+			})
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/tiles"
+)
+
+// verifyTiles checks the tiles of a generation of boundaries and tells what it
+// found. The error says that there was something.
+func verifyTiles(s *session, generation uint64) (err error) {
+	gen, meta, err := openBoundaries(s, generation)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close()) }()
+	report, err := tiles.Verify(s.ctx, gen.Store, meta, tiles.VerifyOptions{
+		Progress: func(rows int64) {
+			s.reporter.Progress(job.Progress{Stage: "checking tiles", Done: rows, Unit: "rows"})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.reporter.close()
+	switch {
+	case s.json:
+		s.reporter.event(struct {
+			Event      string `json:"event"`
+			Dataset    string `json:"dataset"`
+			Generation uint64 `json:"generation"`
+			tiles.Report
+		}{"checked", job.BoundariesDataset, gen.Manifest.Generation, report})
+	case !s.quiet || len(report.Findings) > 0:
+		if err := printReport(s.stdout, report); err != nil {
+			return err
+		}
+	}
+	if len(report.Findings) == 0 {
+		return nil
+	}
+	var n int64
+	for _, f := range report.Findings {
+		n += f.Count
+	}
+	return fmt.Errorf("%s findings in the tiles of generation %d; ingest boundaries builds them again", grouped(n), gen.Manifest.Generation)
+}
+
+// printReport writes a report as two tables: what was counted by type, and what
+// was found.
+func printReport(out io.Writer, r tiles.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "TYPE\tREGIONS\tINTERIOR ROWS\tMIXED ROWS\tBORDER EDGES\tSHARED\tLABELS\t")
+	for _, t := range r.Types {
+		var leaves, mixed int64
+		for z := range t.Leaves {
+			leaves, mixed = leaves+t.Leaves[z], mixed+t.Mixed[z]
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", t.Name, grouped(int64(t.Regions)), grouped(leaves), grouped(mixed),
+			grouped(t.Edges), grouped(t.Shared), grouped(t.Labels))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, t := range r.Types {
+		const most = 5
+		for i, o := range t.Overlaps {
+			if i == most {
+				fmt.Fprintf(out, "and %s more pairs of type %s\n", grouped(int64(len(t.Overlaps)-most)), t.Name)
+				break
+			}
+			fmt.Fprintf(out, "%s %s and %s overlap in the source, as %s rows show\n", t.Name, o.A, o.B, grouped(o.Tiles))
+		}
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(out, "%s %s: %s\n", f.Type, f.Problem, grouped(f.Count))
+		for _, e := range f.Examples {
+			fmt.Fprintf(out, "  %s\n", exampleText(e))
+		}
+	}
+	return nil
+}
+
+// exampleText is "7/66/45 fr: what is wrong there".
+func exampleText(e tiles.Example) string {
+	text := e.Detail
+	if e.Region != "" {
+		text = e.Region + ": " + text
+	}
+	if e.Tile != "" {
+		text = e.Tile + " " + text
+	}
+	return text
+}

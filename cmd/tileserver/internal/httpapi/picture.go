@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/mvt"
+	"quadrille/tiles/raster"
+)
+
+// renderer draws the tiles of every handler in the default style, which is
+// known to be drawable.
+var renderer = sync.OnceValue(func() *raster.Renderer {
+	r, err := raster.New(raster.DefaultStyle())
+	if err != nil {
+		panic(err)
+	}
+	return r
+})
+
+// appendPNG appends a tile drawn as an image. Its names come from the tile and
+// those around it, since names near an edge are drawn on both sides.
+func (s *server) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f form) ([]byte, error) {
+	b := getScratch()
+	defer b.release()
+	picture := raster.Tile{Zoom: int(t.Z), Scale: 1}
+	if f == formPNG2x {
+		picture.Scale = 2
+	}
+	var err error
+	if len(set.selectors) > 0 {
+		r, err := v.boundaries.get()
+		if err != nil {
+			return dst, err
+		}
+		if b.body, err = r.AppendMVT(ctx, b.body, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	var ends [1 + len(picture.Points)]int // of the pieces of b.body
+	ends[0] = len(b.body)
+	for i := range picture.Points {
+		if n, ok := neighbour(t, i%3-1, i/3-1); ok {
+			if b.body, err = appendPoints(ctx, b.body, v, set, n); err != nil {
+				return dst, err
+			}
+		}
+		ends[i+1] = len(b.body)
+	}
+	picture.Vector = b.body[:ends[0]]
+	for i := range picture.Points {
+		picture.Points[i] = b.body[ends[i]:ends[i+1]]
+	}
+
+	// Drawing takes a processor and some megabytes: no more at once than there
+	// are processors.
+	select {
+	case s.drawing <- struct{}{}:
+		defer func() { <-s.drawing }()
+	case <-ctx.Done():
+		return dst, ctx.Err()
+	}
+	dst, err = renderer().AppendPNG(dst, &picture)
+	if errors.Is(err, mvt.ErrMalformed) {
+		err = fmt.Errorf("%w: %w", tiles.ErrCorrupt, err)
+	}
+	return dst, err
+}
+
+// neighbour is the tile dx columns east and dy rows south of t. Columns go on
+// across ±180°; rows end at the poles.
+func neighbour(t quadkey.Tile, dx, dy int) (n quadkey.Tile, ok bool) {
+	side := 1 << t.Z
+	y := int(t.Y) + dy
+	if y < 0 || y >= side {
+		return quadkey.Tile{}, false
+	}
+	return quadkey.Tile{Z: t.Z, X: uint32((int(t.X) + dx + side) % side), Y: uint32(y)}, true
+}
+
+// appendPoints appends the layers of points of a tile: labels and places.
+func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = b.AppendLabels(ctx, dst, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	if set.places {
+		p, err := v.places.get()
+		if err != nil {
+			return dst, err
+		}
+		return appendPlacesLayer(ctx, dst, p, t)
+	}
+	return dst, nil
+}

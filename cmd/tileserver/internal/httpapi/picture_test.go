@@ -1,0 +1,191 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/png"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/mvt"
+)
+
+// square is a vector tile that is covered whole by one region.
+func square() []byte {
+	var l mvt.Layer
+	l.Reset("country")
+	l.Begin(1, mvt.Polygon)
+	l.TagString("id", "us")
+	l.Ring([]mvt.XY{{X: -64, Y: -64}, {X: 4160, Y: -64}, {X: 4160, Y: 4160}, {X: -64, Y: 4160}})
+	l.End()
+	return l.AppendTo(nil)
+}
+
+func decodePNG(t *testing.T, res *http.Response) image.Image {
+	t.Helper()
+	b := body(t, res)
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "image/png" || res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" {
+		t.Fatalf("%d %v %.200s", res.StatusCode, res.Header, b)
+	}
+	img, err := png.Decode(strings.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func TestPicture(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	f.bounds.tile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		if tile.X == 0 {
+			return nil, nil
+		}
+		return square(), nil
+	}
+	for _, tt := range []struct {
+		path   string
+		size   int
+		opaque bool
+	}{
+		{"/tiles/country/3/4/2.png", 256, true},
+		{"/tiles/country/3/4/2@2x.png", 512, true},
+		{"/tiles/country/3/0/2.png", 256, false},
+		{"/tiles/country/3/0/2@2x.png", 512, false},
+		{"/tiles/places/3/4/2.png", 256, false},
+	} {
+		res := f.get(tt.path, "Accept-Encoding", "gzip")
+		img := decodePNG(t, res)
+		if img.Bounds() != image.Rect(0, 0, tt.size, tt.size) {
+			t.Errorf("%s: bounds %v", tt.path, img.Bounds())
+		}
+		for _, p := range []image.Point{{}, {X: tt.size - 1}, {Y: tt.size - 1}, {X: tt.size / 2, Y: tt.size / 2}} {
+			if _, _, _, a := img.At(p.X, p.Y).RGBA(); (a == 0xffff) != tt.opaque {
+				t.Errorf("%s: alpha %x at %v, opaque should be %v", tt.path, a, p, tt.opaque)
+			}
+		}
+		etag := res.Header.Get("Etag")
+		again := f.get(tt.path, "If-None-Match", etag, "Accept-Encoding", "br")
+		if again.StatusCode != http.StatusNotModified || again.Header.Get("Vary") != "" || again.Header.Get("Etag") != etag {
+			t.Errorf("%s: revalidated: %d %v", tt.path, again.StatusCode, again.Header)
+		}
+	}
+	one, two := f.get("/tiles/country/3/4/2.png"), f.get("/tiles/country/3/4/2@2x.png")
+	if one.Header.Get("Etag") == two.Header.Get("Etag") {
+		t.Error("both densities have one tag")
+	}
+	reads := f.bounds.reads.Load()
+	f.get("/tiles/country/3/4/2.png", "Accept-Encoding", "gzip")
+	if f.bounds.reads.Load() != reads {
+		t.Error("a drawn tile was not kept")
+	}
+}
+
+// The names come from the tile and the eight around it, across ±180° and not
+// beyond the poles.
+func TestPictureNeighbours(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
+	for _, tt := range []struct{ tile, want string }{
+		{"0/0/0", "0/0/0 0/0/0 0/0/0"},
+		{"1/0/0", "1/1/0 1/0/0 1/1/0 1/1/1 1/0/1 1/1/1"},
+		{"2/3/2", "2/2/1 2/3/1 2/0/1 2/2/2 2/3/2 2/0/2 2/2/3 2/3/3 2/0/3"},
+		{"22/0/4194303", "22/4194303/4194302 22/0/4194302 22/1/4194302 22/4194303/4194303 22/0/4194303 22/1/4194303"},
+	} {
+		var asked []string
+		f.bounds.labels = func(t quadkey.Tile) []byte {
+			asked = append(asked, t.String())
+			return nil
+		}
+		decodePNG(t, f.get("/tiles/country/"+tt.tile+".png"))
+		if got := strings.Join(asked, " "); got != tt.want {
+			t.Errorf("around %s: %s, want %s", tt.tile, got, tt.want)
+		}
+	}
+	// A name of the tile to the east, beyond the antimeridian, reaches in.
+	f.bounds.labels = func(t quadkey.Tile) []byte {
+		if t.X != 0 || t.Y != 1 {
+			return nil
+		}
+		var l mvt.Layer
+		l.Reset("country_label")
+		l.Begin(1, mvt.Point)
+		l.TagString("name", "Fiji")
+		l.TagInt("rank", 0)
+		l.Point(mvt.XY{X: 16, Y: 2048})
+		l.End()
+		return l.AppendTo(nil)
+	}
+	for tile, want := range map[string]bool{"3/7/1": true, "3/0/1": true, "3/6/1": false, "3/7/2": false} {
+		if got := inked(decodePNG(t, f.get("/tiles/country/"+tile+".png"))) > 0; got != want {
+			t.Errorf("%s: name drawn is %v, want %v", tile, got, want)
+		}
+	}
+}
+
+// inked counts the pixels that are not transparent.
+func inked(img image.Image) (n int) {
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			if _, _, _, a := img.At(x, y).RGBA(); a > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Places are dots with names.
+func TestPicturePlaces(t *testing.T) {
+	f := newFixture(t, nil, PlacesDataset)
+	f.places.tile = []fakePlace{{id: 1, lon: 0, lat: 0, name: "Null Island", population: 5}}
+	if n := inked(decodePNG(t, f.get("/tiles/places/0/0/0.png"))); n < 300 || n > 5000 {
+		t.Errorf("%d pixels drawn, want a dot and a name", n)
+	}
+}
+
+func TestPictureFailures(t *testing.T) {
+	f := newFixture(t, nil, BoundariesDataset)
+	// What is stored is no vector tile.
+	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 500, "data-corrupt")
+	wantProblem(t, f.get("/tiles/places/3/4/2.png"), 404, "dataset-missing")
+	f.bounds.err = errors.New("secret: disk on fire")
+	wantProblem(t, f.get("/tiles/country/3/4/2@2x.png"), 500, "internal")
+	f.bounds.err = nil
+	// Far more than can be looked at.
+	one := square()
+	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
+		return bytes.Repeat(one, 2000), nil
+	}
+	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 422, "tile-too-complex")
+
+	// Who waits for a place to draw gives up with the request.
+	s := &server{drawing: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, formPNG); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
+
+// The whole chain: what the reader gives is drawn, at every zoom.
+func TestPictureReal(t *testing.T) {
+	w := newWorld(t)
+	for _, z := range []uint8{4, 9, 13, 14, 18, 22} {
+		tile, err := quadkey.TileAt(toyworld.West+0.5, 47, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := inked(decodePNG(t, w.get("/tiles/all/"+tile.String()+".png"))); n == 0 {
+			t.Errorf("%s: land is transparent", tile)
+		}
+	}
+	if n := inked(decodePNG(t, w.get("/tiles/country/6/26/30.png"))); n > 0 {
+		t.Errorf("%d pixels drawn at sea", n)
+	}
+}

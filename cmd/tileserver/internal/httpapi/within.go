@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// maxBoxText is the longest bbox parameter, in bytes.
+const maxBoxText = 160
+
+// getRegionsWithin answers GET /regions/within?bbox=: a page of the regions
+// that meet the box, of every type or of those in types; or, with types=T&id=ID,
+// the part of one region in the box as GeoJSON.
+func (s *server) getRegionsWithin(c echo.Context) error {
+	r := c.Request()
+	q := queryParams(r)
+	query := tiles.WithinQuery{}
+	query.Box = q.box("bbox")
+	query.Types = q.list("types", maxLayers)
+	id := q.text("id", maxLayersText)
+	query.Limit = int(q.integer("limit", 1, tiles.MaxLimit, tiles.DefaultLimit))
+	query.Cursor = q.text("cursor", maxCursor)
+	switch {
+	case q.has("id") && id == "":
+		q.refuse("id", "Give id a region's id, or leave it out for all regions.")
+	case q.has("id") && len(query.Types) != 1:
+		q.refuse("types", "Name the one region type that id is of in types.")
+	case q.has("id") && (q.has("cursor") || q.has("limit")):
+		q.refuse("id", "Leave out limit and cursor: the part of one region is one answer.")
+	case q.has("cursor") && query.Cursor == "":
+		q.refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
+	}
+	if q.err != nil {
+		return q.err
+	}
+	p := pin(s.boundaries)
+	defer p.release()
+	b, err := p.get()
+	if err != nil {
+		return err
+	}
+	if err := checkTypes(b, query.Types); err != nil {
+		return err
+	}
+	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
+	if id != "" {
+		a.form = formGeoJSON
+	}
+	etag := s.requestTag(r, p.id, a)
+	a.tag = &etag
+	if matches(r, a.tag, false) {
+		return s.notModified(c, a)
+	}
+
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
+	defer cancel()
+	out := getScratch()
+	defer out.release()
+	if id != "" {
+		out.body, err = appendCutout(ctx, out.body, b, query.Types[0], id, query.Box)
+	} else {
+		out.body, err = appendWithin(ctx, out.body, b, query)
+	}
+	if err != nil {
+		return err
+	}
+	return s.send(c, a, out)
+}
+
+// appendWithin writes {"bbox":[…],"regions":[…],"next":"…"}.
+func appendWithin(ctx context.Context, dst []byte, b Boundaries, q tiles.WithinQuery) ([]byte, error) {
+	page, next, err := b.Within(ctx, q)
+	if err != nil {
+		return dst, err
+	}
+	dst = appendBounds(append(dst, '{'), [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North})
+	dst = append(dst, `,"regions":[`...)
+	for i := range page {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendRegion(dst, &page[i].Region)
+		dst = append(appendBounds(append(dst, ','), page[i].Bounds), '}')
+	}
+	return appendNext(append(dst, ']'), next), nil
+}
+
+// appendCutout writes a FeatureCollection of at most one region. Its foreign
+// member zoom says whose border it is: the exact one of 13 or a simpler one.
+func appendCutout(ctx context.Context, dst []byte, b Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+	dst, zoom, err := b.AppendCutout(ctx, append(dst, collectionHead...), typ, id, box)
+	if err != nil {
+		return dst, err
+	}
+	dst = strconv.AppendInt(append(dst, `],"zoom":`...), int64(zoom), 10)
+	return append(dst, '}'), nil
+}
+
+// appendBounds writes a bbox member.
+func appendBounds(dst []byte, bounds [4]float64) []byte {
+	for i, v := range bounds {
+		if i == 0 {
+			dst = append(dst, `"bbox":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64)
+	}
+	return append(dst, ']')
+}
+
+// box returns a required box of degrees.
+func (p *params) box(name string) quadkey.Box {
+	b, err := quadkey.ParseBox(p.text(name, maxBoxText))
+	if err != nil {
+		p.refuse(name, "Set "+name+" to west,south,east,north in degrees, south at most north; west may be greater than east, across 180.")
+	}
+	return b
+}

@@ -1,0 +1,143 @@
+package tiles
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// descent walks down the vector rows of one region type, skipping what is
+// empty: a subtree is a run of keys, so one seek tells whether anything is in
+// it. It counts its seeks, and stops at a limit.
+type descent struct {
+	r       *Reader
+	ctx     context.Context
+	s       *scratch
+	family  [1]string
+	rows    [1]cellstore.Row // the row at or after from
+	from    quadkey.Key
+	valid   bool // rows and from are set
+	seeks   int
+	maximum int // seeks; 0 for no limit
+}
+
+// errTooManyRows ends a descent that reached its limit of seeks.
+var errTooManyRows = errors.New("too many rows for one answer")
+
+func (r *Reader) descend(ctx context.Context, s *scratch, rt *readerType, maximum int) *descent {
+	return &descent{r: r, ctx: ctx, s: s, family: [1]string{rt.mvt}, maximum: maximum}
+}
+
+// seek makes rows[0] the first row at or after a key. Nothing is read when the
+// row before it is known to be that.
+func (d *descent) seek(from quadkey.Key) error {
+	row := &d.rows[0]
+	if d.valid && bytes.Compare(from[:], d.from[:]) >= 0 &&
+		(row.Empty() || bytes.Compare(from[:], row.Key) <= 0) {
+		return nil
+	}
+	if d.maximum > 0 && d.seeks >= d.maximum {
+		return errTooManyRows
+	}
+	d.seeks++
+	d.valid = false
+	if err := d.r.bounds.NextEach(d.ctx, from[:], keyNorth, d.family[:], d.rows[:]); err != nil {
+		return err
+	}
+	d.from, d.valid = from, true
+	return nil
+}
+
+// presence is what a tile is to a type.
+type presence uint8
+
+const (
+	foundNothing presence = iota // nothing in the tile, at the depth asked for
+	foundLeaf                    // the tile lies in a leaf: value is its layer
+	foundRow                     // the tile's own row: value is its layer
+	foundBelow                   // rows below, which have to be asked
+)
+
+// probe tells what tile t is, going down to the given zoom. The value is valid
+// until the next call.
+func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
+	first, last := t.KeyRange()
+	if err := d.seek(first); err != nil {
+		return foundNothing, nil, err
+	}
+	row := &d.rows[0]
+	if row.Empty() {
+		return foundNothing, nil, nil
+	}
+	if c := bytes.Compare(row.Key, last[:]); c < 0 && int(t.Z) < zoom {
+		return foundBelow, nil, nil
+	} else if c < 0 {
+		// Rows below one of the zoom asked for: its own is the last of them.
+		if err := d.seek(last); err != nil {
+			return foundNothing, nil, err
+		}
+	}
+	if row.Empty() {
+		return foundNothing, nil, nil
+	}
+	mark, value, err := splitMark(row.Cells[0].Value)
+	if err != nil {
+		return foundNothing, nil, err
+	}
+	own := bytes.Equal(row.Key, last[:])
+	switch {
+	case mark == markLeaf && (own || rowHolds(row.Key, t)):
+		return foundLeaf, value, nil
+	case own && int(t.Z) == zoom:
+		return foundRow, value, nil
+	}
+	// The row of another tile, or a coarse one without anything below it.
+	return foundNothing, nil, nil
+}
+
+func rowHolds(key []byte, t quadkey.Tile) bool {
+	above, ok := rowTile(key)
+	return ok && above.Contains(t)
+}
+
+// walk calls fn for the leaves and the rows of the given zoom under the tiles
+// that want accepts, in the order of keys. A leaf is given as the largest tile
+// asked that lies in it.
+func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool, fn func(t quadkey.Tile, leaf bool, value []byte) error) error {
+	if !want(t) {
+		return nil
+	}
+	kind, value, err := d.probe(t, zoom)
+	switch {
+	case err != nil:
+		return err
+	case kind == foundLeaf || kind == foundRow:
+		return fn(t, kind == foundLeaf, value)
+	case kind == foundBelow:
+		for _, c := range t.Children() {
+			if err := d.walk(c, zoom, want, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// polar reads the row of a polar cap; nil means that nothing is there.
+func (d *descent) polar(key []byte) ([]byte, error) {
+	if d.maximum > 0 && d.seeks >= d.maximum {
+		return nil, errTooManyRows
+	}
+	d.seeks++
+	d.valid = false
+	sel := cellstore.Selection{Families: d.family[:]}
+	ok, err := d.r.bounds.Get(d.ctx, key, &sel, &d.rows[0])
+	if err != nil || !ok {
+		return nil, err
+	}
+	_, value, err := splitMark(d.rows[0].Cells[0].Value)
+	return value, err
+}

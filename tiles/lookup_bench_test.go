@@ -1,0 +1,135 @@
+package tiles
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"quadrille/quadkey"
+)
+
+// BenchmarkLookup asks the countries of the world at 1:50 m for what is at
+// points, near points and in boxes, out of the cache. The median time is
+// reported besides the mean.
+func BenchmarkLookup(b *testing.B) {
+	r := benchReader(b)
+	ctx := context.Background()
+	ref := newStoredWorld(b, r, "country")
+	rnd := rand.New(rand.NewPCG(41, 42))
+	type place struct{ lat, lon float64 }
+	near := func(n int, reach float64) (out []place) {
+		for range n {
+			lon, lat := ref.vertex(rnd)
+			out = append(out, place{max(-90, min(90, lat+reach*rnd.NormFloat64())), math.Remainder(lon+reach*rnd.NormFloat64(), 360)})
+		}
+		return out
+	}
+	var anywhere, sea []place
+	for range 1 << 12 {
+		anywhere = append(anywhere, place{rnd.Float64()*170 - 85, rnd.Float64()*360 - 180})
+	}
+	for _, p := range near(1<<14, 0.1) {
+		if found, err := r.At(ctx, p.lat, p.lon); err == nil && len(found) == 0 {
+			sea = append(sea, p)
+		}
+	}
+	run := func(name string, fn func(i int) int) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var took []time.Duration
+			n := 0
+			for i := 0; b.Loop(); i++ {
+				start := time.Now()
+				n += fn(i)
+				if took = append(took, time.Since(start)); len(took) == 1<<16 {
+					took = took[:1<<15]
+				}
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2]), "p50-ns")
+			b.ReportMetric(float64(took[len(took)*99/100]), "p99-ns")
+			b.ReportMetric(float64(n)/float64(b.N), "found/op")
+		})
+	}
+	for _, set := range []struct {
+		name   string
+		places []place
+	}{{"anywhere", anywhere}, {"border", near(1<<12, 0)}} {
+		run("at/"+set.name, func(i int) int {
+			p := set.places[i%len(set.places)]
+			found, err := r.At(ctx, p.lat, p.lon)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return len(found)
+		})
+	}
+	for _, radius := range []float64{1000, MaxSnap} {
+		for _, set := range []struct {
+			name   string
+			places []place
+		}{{"coast", sea}, {"anywhere", anywhere}} {
+			run(fmt.Sprintf("nearest/%s/%.0fm", set.name, radius), func(i int) int {
+				p := set.places[i%len(set.places)]
+				found, err := r.Nearest(ctx, p.lat, p.lon, radius)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if found[0].Kind == MatchNone {
+					return 0
+				}
+				return 1
+			})
+		}
+	}
+	corners := near(1<<10, 0)
+	for _, size := range []float64{0.01, 1, 10, 60} {
+		box := func(i int) quadkey.Box {
+			p := corners[i%len(corners)]
+			return quadkey.Box{
+				West: p.lon, South: max(-90, p.lat-size/4), East: math.Remainder(p.lon+size, 360), North: min(90, p.lat+size/4),
+			}
+		}
+		run(fmt.Sprintf("within/%v°", size), func(i int) int {
+			page, _, err := r.Within(ctx, WithinQuery{Box: box(i)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return len(page)
+		})
+		var dst []byte
+		run(fmt.Sprintf("cutout/%v°", size), func(i int) int {
+			bx := box(i)
+			p := corners[i%len(corners)]
+			at, err := r.At(ctx, p.lat, p.lon)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if len(at) == 0 {
+				return 0
+			}
+			if dst, _, err = r.AppendCutout(ctx, dst[:0], "country", at[0].ID, bx); err != nil {
+				b.Fatal(err)
+			}
+			return len(dst)
+		})
+	}
+	run("within/world", func(int) int {
+		page, _, err := r.Within(ctx, WithinQuery{Box: quadkey.World, Limit: MaxLimit})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return len(page)
+	})
+	run("within/hemisphere", func(int) int {
+		page, _, err := r.Within(ctx, WithinQuery{Box: quadkey.Box{West: -170, South: -80, East: 10, North: 80}, Limit: MaxLimit})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return len(page)
+	})
+}

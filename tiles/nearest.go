@@ -1,0 +1,430 @@
+package tiles
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
+)
+
+const (
+	// MaxSnap is the largest distance of [Reader.Nearest], in metres.
+	MaxSnap = 50_000
+
+	// nearestRows bounds the seeks for one type. A coast within 50 km takes
+	// some tens; a fjord land just out of reach in high latitudes, where the
+	// tiles are small, takes a few hundred.
+	nearestRows = 1024
+
+	// nearestError bounds the error of a distance, in metres on a sphere of
+	// radius quadkey.EarthRadius.
+	nearestError = 1e-4
+)
+
+// MatchKind says how a region answers a point.
+type MatchKind uint8
+
+const (
+	MatchNone    MatchKind = iota // no region within the distance
+	MatchInside                   // the region holds the point
+	MatchSnapped                  // the region is the nearest to the point
+)
+
+func (k MatchKind) String() string {
+	switch k {
+	case MatchNone:
+		return "none"
+	case MatchInside:
+		return "inside"
+	case MatchSnapped:
+		return "snapped"
+	}
+	return fmt.Sprintf("MatchKind(%d)", uint8(k))
+}
+
+// Match is a region at or near a point, or the lack of one.
+type Match struct {
+	Region // without an ID when Kind is MatchNone
+	Kind   MatchKind
+	// Distance is that of the point to the region in metres: 0 inside.
+	Distance float64
+	// Truncated says that the search was given up after a thousand rows, so
+	// that MatchNone may miss a region.
+	Truncated bool
+}
+
+// Nearest is [Reader.At] that also looks around: for each type without a region
+// at the point it finds the nearest region whose border is at most radius
+// metres away, 0 to [MaxSnap]. Every type gets at least one match, types in the
+// data set's order; of regions equally near the one with the least id.
+//
+// Distances are great-circle metres on a sphere of radius quadkey.EarthRadius
+// to the border on the world grid, whose edges are straight in Web-Mercator
+// and beyond its latitudes in longitude and latitude; they are exact to a
+// tenth of a millimetre, across ±180° and around the poles too. The search
+// reads the rows of zoom 13 nearest first, at most about a thousand per type.
+//
+// Errors match ErrUnknownType, quadkey.ErrCoordinate or quadkey.ErrRadius, or
+// come from the store.
+func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) ([]Match, error) {
+	if !(radius >= 0 && radius <= MaxSnap) {
+		return nil, fmt.Errorf("%w: %v; give metres from 0 to %d", quadkey.ErrRadius, radius, MaxSnap)
+	}
+	inside, err := r.At(ctx, lat, lon, types...)
+	if err != nil {
+		return nil, err
+	}
+	s := r.scratch.Get().(*scratch)
+	defer r.scratch.Put(s)
+	var matches []Match
+	for _, rt := range r.order {
+		if !asked(types, rt.Name) {
+			continue
+		}
+		held := false
+		for _, reg := range inside {
+			if reg.Type == rt.Name {
+				matches = append(matches, Match{Region: reg, Kind: MatchInside})
+				held = true
+			}
+		}
+		if held {
+			continue
+		}
+		n := nearest{
+			descent: r.descend(ctx, s, rt, nearestRows),
+			lat:     lat, lon: lon, radius: radius,
+			from: sphereAt(lon, lat),
+			best: chordOf(radius + nearestError),
+			m:    Match{Region: Region{Type: rt.Name}},
+		}
+		m, err := n.search()
+		if err != nil {
+			return nil, err
+		}
+		matches = append(matches, m)
+	}
+	return matches, nil
+}
+
+// asked reports whether a type is among those asked for; none means all.
+func asked(types []string, typ string) bool {
+	return len(types) == 0 || slices.Contains(types, typ)
+}
+
+// nearest is the search for one type: best first through the quadtree.
+type nearest struct {
+	*descent
+	lat, lon, radius float64
+	from             vec
+	best             float64 // chord to the nearest so far, or a little over the radius
+	m                Match
+	queue            tileQueue
+}
+
+// pending is a tile, or a polar cap, that may hold something nearer.
+type pending struct {
+	bound float64 // metres: nothing in it is nearer
+	tile  quadkey.Tile
+	polar []byte // key of a polar row
+}
+
+func (n *nearest) search() (Match, error) {
+	n.caps()
+	n.push(quadkey.Tile{})
+	free := n.freeZoom()
+	for len(n.queue) > 0 {
+		p := heap.Pop(&n.queue).(pending)
+		if chordOf(p.bound) > n.best {
+			break
+		}
+		err := n.visit(p, free)
+		if errors.Is(err, errTooManyRows) {
+			return Match{Region: Region{Type: n.m.Type}, Truncated: true}, nil
+		}
+		if err != nil {
+			return Match{}, err
+		}
+	}
+	if n.m.Kind == MatchSnapped {
+		n.m.Distance = min(metresOf(n.best), n.radius)
+	}
+	return n.m, nil
+}
+
+// freeZoom is the zoom down to which tiles are divided without a look at
+// their rows, as they are larger than the circle.
+func (n *nearest) freeZoom() uint8 {
+	cos := math.Cos(min(math.Abs(n.lat), quadkey.MaxLatitude) * math.Pi / 180)
+	width := 2 * math.Pi * quadkey.EarthRadius * cos
+	return uint8(max(0, min(MaxZoom, math.Floor(math.Log2(width/(2*n.radius+1))))))
+}
+
+// caps queues the polar rows that the circle reaches. They begin up to a unit
+// before the limit of the tiles.
+func (n *nearest) caps() {
+	const unit = 2 * math.Pi * quadkey.EarthRadius / worldSize
+	for _, c := range [2]struct {
+		key []byte
+		lat float64
+	}{{keyNorth, n.lat}, {keySouth, -n.lat}} {
+		if d := arcOf(quadkey.MaxLatitude-c.lat) - unit; d <= n.radius {
+			heap.Push(&n.queue, pending{bound: max(0, d), polar: c.key})
+		}
+	}
+}
+
+// arcOf is the length of an angle in degrees, in metres.
+func arcOf(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
+
+func (n *nearest) push(t quadkey.Tile) {
+	// A tile of the outermost rows reaches to the pole, its rows do not.
+	bound := max(t.MinDistance(n.lon, n.lat), arcOf(math.Abs(n.lat)-quadkey.MaxLatitude)-nearestError)
+	if bound <= n.radius && chordOf(bound) <= n.best {
+		heap.Push(&n.queue, pending{bound: bound, tile: t})
+	}
+}
+
+func (n *nearest) visit(p pending, free uint8) error {
+	switch {
+	case p.polar != nil:
+		value, err := n.descent.polar(p.polar)
+		if err != nil || value == nil {
+			return err
+		}
+		origin := northCap.y0
+		if p.polar[len(p.polar)-1] == 'S' {
+			origin = southCap.y0
+		}
+		return n.layer(value, &polarEdges{y0: float64(origin)}, nil)
+	case p.tile.Z >= free:
+		kind, value, err := n.probe(p.tile, MaxZoom)
+		switch {
+		case err != nil:
+			return err
+		case kind == foundRow:
+			x0, y0 := float64(p.tile.X)*mvt.Extent, float64(p.tile.Y)*mvt.Extent
+			return n.layer(value, &tileEdges{x0, y0}, &box{0, 0, mvt.Extent, mvt.Extent})
+		case kind != foundBelow:
+			// Nothing, or a leaf: its regions go on beyond it, where they
+			// are nearer.
+			return nil
+		}
+	}
+	for _, c := range p.tile.Children() {
+		n.push(c)
+	}
+	return nil
+}
+
+// layer measures the regions of a stored layer, within a box if given: the
+// edges in a tile's buffer are those of another tile.
+func (n *nearest) layer(value []byte, on surface, within *box) error {
+	return n.s.eachFeature(value, nil, func(f mvt.Feature, id, name []byte) error {
+		best := math.Inf(1)
+		var p mvt.Path
+		p.Reset(f)
+		for {
+			pts, closed, ok, err := p.Next(n.s.path[:0])
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+			if !ok {
+				break
+			}
+			n.s.path = pts
+			if !closed || len(pts) == 0 {
+				return fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
+			}
+			prev := pts[len(pts)-1]
+			for _, q := range pts {
+				if e, ok := edgeWithin(prev, q, within); ok {
+					best = min(best, n.part(e, on.at(e.ax, e.ay), on.at(e.bx, e.by), on, min(best, n.best)))
+				}
+				prev = q
+			}
+		}
+		if best < n.best || best == n.best && n.m.Kind == MatchSnapped && string(id) < n.m.ID {
+			n.best = best
+			n.m.Region = Region{n.m.Type, string(id), string(name)}
+			n.m.Kind = MatchSnapped
+		}
+		return nil
+	})
+}
+
+// plain is an edge in the coordinates of a row.
+type plain struct{ ax, ay, bx, by float64 }
+
+// edgeWithin returns the part of an edge in a closed box. The edge is turned
+// so that two neighbours measure the same.
+func edgeWithin(a, b mvt.XY, within *box) (plain, bool) {
+	if b.X < a.X || b.X == a.X && b.Y < a.Y {
+		a, b = b, a
+	}
+	e := plain{float64(a.X), float64(a.Y), float64(b.X), float64(b.Y)}
+	if within == nil {
+		return e, true
+	}
+	lo, hi := 0.0, 1.0
+	dx, dy := e.bx-e.ax, e.by-e.ay
+	for _, k := range [4]struct{ d, far float64 }{
+		{-dx, e.ax - float64(within.x0)}, {dx, float64(within.x1) - e.ax},
+		{-dy, e.ay - float64(within.y0)}, {dy, float64(within.y1) - e.ay},
+	} {
+		switch {
+		case k.d > 0:
+			hi = min(hi, k.far/k.d)
+		case k.d < 0:
+			lo = max(lo, k.far/k.d)
+		case k.far < 0:
+			return plain{}, false
+		}
+	}
+	if lo > hi {
+		return plain{}, false
+	}
+	cut := e
+	if hi < 1 {
+		cut.bx, cut.by = e.ax+hi*dx, e.ay+hi*dy
+	}
+	if lo > 0 {
+		cut.ax, cut.ay = e.ax+lo*dx, e.ay+lo*dy
+	}
+	return cut, true
+}
+
+// part returns the chord to the nearest point of a part of an edge, or something
+// larger than best when that is beyond it. It measures to the straight line
+// between the ends, and to the halves where the edge may bend away from that by
+// too much to tell.
+func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
+	d := n.from.toChord(a, b)
+	bend := on.bend(e)
+	if d-bend > best {
+		return math.Inf(1)
+	}
+	if bend <= nearestError/quadkey.EarthRadius/2 {
+		return d
+	}
+	mx, my := (e.ax+e.bx)/2, (e.ay+e.by)/2
+	m := on.at(mx, my)
+	left := n.part(plain{e.ax, e.ay, mx, my}, a, m, on, best)
+	return min(left, n.part(plain{mx, my, e.bx, e.by}, m, b, on, min(best, left)))
+}
+
+// vec is a point in space, the unit sphere around the origin.
+type vec struct{ x, y, z float64 }
+
+func sphereAt(lon, lat float64) vec {
+	sin, cos := math.Sincos(lat * math.Pi / 180)
+	if math.Abs(lat) > 45 {
+		// With all its digits near the pole.
+		cos = math.Sin((90 - math.Abs(lat)) * math.Pi / 180)
+	}
+	return onSphere(lon*math.Pi/180, sin, cos)
+}
+
+func onSphere(lon, sin, cos float64) vec {
+	sinLon, cosLon := math.Sincos(lon)
+	return vec{cos * cosLon, cos * sinLon, sin}
+}
+
+// toChord is the distance in space to the nearest point of the chord a–b.
+func (v vec) toChord(a, b vec) float64 {
+	d, w := vec{b.x - a.x, b.y - a.y, b.z - a.z}, vec{v.x - a.x, v.y - a.y, v.z - a.z}
+	t := 0.0
+	if l := d.x*d.x + d.y*d.y + d.z*d.z; l > 0 {
+		t = max(0, min(1, (w.x*d.x+w.y*d.y+w.z*d.z)/l))
+	}
+	w = vec{w.x - t*d.x, w.y - t*d.y, w.z - t*d.z}
+	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
+}
+
+// chordOf is the chord of an arc of the given metres, on the unit sphere;
+// metresOf is its inverse.
+func chordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
+func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asin(min(1, chord/2)) }
+
+// surface puts the coordinates of a row onto the unit sphere.
+type surface interface {
+	at(x, y float64) vec
+	// bend bounds how far the image of a straight edge is from the chord
+	// between its ends. An arc γ(t) with t from 0 to 1 is within max|γ″|/8.
+	bend(e plain) float64
+}
+
+const unitAngle = 2 * math.Pi / worldSize // radians of longitude in a unit
+
+// tileEdges is a tile whose north-west corner is at x0, y0 in the world.
+type tileEdges struct{ x0, y0 float64 }
+
+func (t *tileEdges) at(x, y float64) vec {
+	sin, cos := mercatorSincos(t.y0 + y)
+	return onSphere((t.x0+x)*unitAngle-math.Pi, sin, cos)
+}
+
+// mercatorSincos is the sine and the cosine of the latitude at y: the
+// hyperbolic tangent and secant of the angle that y is in Mercator.
+func mercatorSincos(y float64) (sin, cos float64) {
+	e := math.Exp(math.Pi - y*unitAngle)
+	return (e*e - 1) / (e*e + 1), 2 * e / (e*e + 1)
+}
+
+// bend: Mercator stretches both axes by 1/cos φ, and all second derivatives of
+// the sphere in λ and the Mercator angle ψ are of length cos φ or less, whence
+// |γ″| ≤ cos φ·(|λ′|+|ψ′|)².
+func (t *tileEdges) bend(e plain) float64 {
+	// The widest parallel is at the end nearer to the equator, which is a
+	// tile line: no edge of a tile crosses it.
+	y := e.ay
+	if south := t.y0 >= worldSize/2; (e.by < y) == south {
+		y = e.by
+	}
+	_, cos := mercatorSincos(t.y0 + y)
+	l := (math.Abs(e.bx-e.ax) + math.Abs(e.by-e.ay)) * unitAngle
+	return cos * l * l / 8
+}
+
+// polarEdges is a polar row, in plate carrée with its first line at y0.
+type polarEdges struct{ y0 float64 }
+
+func (p *polarEdges) at(x, y float64) vec {
+	lat := math.Pi/2 - (p.y0+y)*unitAngle
+	cos := math.Sin((p.y0 + y) * unitAngle)
+	if lat < 0 {
+		cos = math.Sin((worldSize/2 - p.y0 - y) * unitAngle)
+	}
+	return onSphere(x*unitAngle-math.Pi, math.Sin(lat), cos)
+}
+
+// bend: |γ″| ≤ φ′² + 2|φ′λ′| + cos φ·λ′².
+func (p *polarEdges) bend(e plain) float64 {
+	widest := max(math.Sin((p.y0+e.ay)*unitAngle), math.Sin((p.y0+e.by)*unitAngle))
+	dx, dy := math.Abs(e.bx-e.ax)*unitAngle, math.Abs(e.by-e.ay)*unitAngle
+	return (dy*dy + 2*dx*dy + widest*dx*dx) / 8
+}
+
+// tileQueue is a heap of what is pending, the nearest first, in a fixed order.
+type tileQueue []pending
+
+func (q tileQueue) Len() int { return len(q) }
+func (q tileQueue) Less(i, j int) bool {
+	if q[i].bound != q[j].bound {
+		return q[i].bound < q[j].bound
+	}
+	return q[i].tile.Z > q[j].tile.Z
+}
+func (q tileQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *tileQueue) Push(x any)   { *q = append(*q, x.(pending)) }
+func (q *tileQueue) Pop() any {
+	old := *q
+	p := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return p
+}

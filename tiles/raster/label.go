@@ -1,0 +1,223 @@
+package raster
+
+import (
+	"bytes"
+	"cmp"
+	"image"
+	"math"
+	"slices"
+	"strings"
+
+	"quadrille/tiles/mvt"
+)
+
+// name is a point with what is written at it.
+type name struct {
+	x, y  float64 // pixels from the drawn tile's corner
+	look  *look
+	typ   string
+	label bool // of a region: centred, without a dot
+	rank  float64
+	id    []byte
+	num   uint64
+	text  []byte
+	box   image.Rectangle // empty if nothing can be written
+}
+
+// maxNames is how many names of a tile are considered, the most important
+// ones: the same in whichever tile's neighbourhood it is.
+const maxNames = 256
+
+// drawPoints draws dots, then the names that touch none of higher priority.
+func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
+	c.names = c.names[:0]
+	for i, tile := range t.Points {
+		start := len(c.names)
+		if err := r.gather(c, tile, t.Zoom, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
+			return err
+		}
+		own := c.names[start:]
+		if len(own) > maxNames {
+			slices.SortFunc(own, comparePriority)
+			clear(own[maxNames:])
+			c.names = c.names[:start+maxNames]
+		}
+	}
+	defer func() { clear(c.names) }() // they refer to the caller's bytes
+	slices.SortFunc(c.names, comparePriority)
+	for i := range c.names {
+		c.place(&c.names[i])
+	}
+	if err := c.drawDots(); err != nil {
+		return err
+	}
+	frame := image.Rect(0, 0, c.size, c.size)
+	for i := len(c.names) - 1; i >= 0; i-- {
+		n := &c.names[i]
+		if !n.box.Overlaps(frame) || !c.unobstructed(i) {
+			continue
+		}
+		c.text.breakLines(n.look.face, n.text, n.look.Text.Size)
+		if err := c.write(n.look, n.box, c.pad()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unobstructed reports whether no name of higher priority touches name i.
+func (c *canvas) unobstructed(i int) bool {
+	box := c.names[i].box
+	for j := range c.names[:i] {
+		if c.names[j].box.Overlaps(box) {
+			return false
+		}
+	}
+	return true
+}
+
+// comparePriority orders names by type, rank and id. Equal ones are told apart
+// by where they are relative to each other, which is the same in every tile.
+func comparePriority(a, b name) int {
+	return cmp.Or(
+		cmp.Compare(a.look.Order, b.look.Order), strings.Compare(a.typ, b.typ), cmp.Compare(a.rank, b.rank),
+		bytes.Compare(a.id, b.id), cmp.Compare(a.num, b.num), bytes.Compare(a.text, b.text),
+		cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x),
+	)
+}
+
+// gather adds the points of a tile whose corner is at dx, dy.
+func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) error {
+	for {
+		rest, ok, err := mvt.NextLayer(tile, &c.view)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return nil
+		}
+		tile = rest
+		typ, label := typeOf(c.view.Name)
+		look := r.look(typ)
+		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) {
+			continue
+		}
+		most := math.Inf(1)
+		if label && look.Text.Share > 0 {
+			most = look.Text.Share * math.Pow(3, float64(zoom))
+		}
+		scale := float64(c.size) / float64(c.view.Extent)
+		for i := range c.view.Len() {
+			f, err := c.view.Feature(i)
+			if err != nil {
+				return err
+			}
+			if f.Type != mvt.Point {
+				continue
+			}
+			n := name{look: look, typ: typ, label: label, num: f.ID}
+			if err := n.read(&c.view, f); err != nil {
+				return err
+			}
+			if n.rank >= most {
+				continue
+			}
+			c.path.Reset(f)
+			pts, _, ok, err := c.path.Next(c.points[:0])
+			if err != nil {
+				return err
+			}
+			c.points = pts
+			if !ok || len(pts) == 0 {
+				continue
+			}
+			p, end := pts[0], int32(c.view.Extent)
+			if p.X < 0 || p.Y < 0 || p.X >= end || p.Y >= end {
+				continue // another tile's
+			}
+			n.x, n.y = float64(p.X)*scale+dx, float64(p.Y)*scale+dy
+			c.names = append(c.names, n)
+		}
+	}
+}
+
+// read takes a name's attributes. Points without a rank come by population,
+// the largest first.
+func (n *name) read(v *mvt.View, f mvt.Feature) error {
+	n.rank = math.MaxFloat64
+	ranked := false
+	return v.EachTag(f, func(key, value []byte) bool {
+		switch string(key) {
+		case "id":
+			n.id, _ = mvt.StringValue(value)
+		case "name":
+			n.text, _ = mvt.StringValue(value)
+		case "rank":
+			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) {
+				n.rank, ranked = v, true
+			}
+		case "population":
+			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) && !ranked {
+				n.rank = -v
+			}
+		}
+		return true
+	})
+}
+
+// pad is the room for a halo around a name, in pixels, with some air.
+func (c *canvas) pad() int { return 3 * c.scale }
+
+// place computes the pixels a name takes. Its corner is on a whole pixel, the
+// same in every tile.
+func (c *canvas) place(n *name) {
+	t := &n.look.Text
+	if t.Size == 0 || len(n.text) == 0 {
+		return
+	}
+	w, h := c.text.breakLines(n.look.face, n.text, t.Size)
+	if len(c.text.lines) == 0 {
+		return
+	}
+	size := t.Size * float64(c.scale)
+	width := int(math.Ceil(w*size)) + 2*c.pad()
+	height := int(math.Ceil(h*size)) + 2*c.pad()
+	x, y := int(math.Floor(n.x))-width/2, int(math.Floor(n.y))-height/2
+	if !n.label {
+		// Above the dot; the padding is air enough.
+		y = int(math.Floor(n.y)) - height - int(n.look.Dot.Radius*float64(c.scale)) + c.pad()/2
+	}
+	box := image.Rect(x, y, x+width, y+height)
+	reach := Reach * c.scale
+	at := image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))
+	if box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach)) {
+		n.box = box
+	}
+}
+
+// drawDots draws the dots of the points that are not labels, the most
+// important on top.
+func (c *canvas) drawDots() error {
+	for i := len(c.names) - 1; i >= 0; {
+		l := c.names[i].look
+		p := pen{c: c, inner: l.Dot.Radius * float64(c.scale), outer: (l.Dot.Radius + 1) * float64(c.scale)}
+		drawn := false
+		for ; i >= 0 && c.names[i].look == l; i-- {
+			n := &c.names[i]
+			if n.label || l.Dot.Radius == 0 {
+				continue
+			}
+			if !drawn {
+				drawn = true
+				p.lift()
+			}
+			if err := p.segment(n.x, n.y, n.x, n.y); err != nil {
+				return err
+			}
+		}
+		if drawn {
+			p.lay(l.Dot.Color, l.Dot.Rim)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,569 @@
+package raster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"quadrille/tiles/mvt"
+)
+
+func newRenderer(t testing.TB) *Renderer {
+	t.Helper()
+	r, err := New(DefaultStyle())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(...any)
+}
+
+// drawn draws a tile and decodes it with the standard library.
+func drawn(t tester, r *Renderer, tile *Tile) *image.RGBA {
+	t.Helper()
+	file, err := r.AppendPNG(nil, tile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, file)
+}
+
+func decode(t tester, file []byte) *image.RGBA {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := image.NewRGBA(img.Bounds())
+	draw.Draw(out, out.Rect, img, image.Point{}, draw.Src)
+	return out
+}
+
+// premultiplied draws a tile without writing it to a file.
+func premultiplied(t tester, r *Renderer, tile *Tile) *image.RGBA {
+	t.Helper()
+	c := r.pool.Get().(*canvas)
+	defer r.pool.Put(c)
+	c.reset(tile.Scale)
+	if err := r.draw(c, tile); err != nil {
+		t.Fatal(err)
+	}
+	return &image.RGBA{Pix: slices.Clone(c.pix), Stride: 4 * c.size, Rect: image.Rect(0, 0, c.size, c.size)}
+}
+
+// differ counts the pixels that differ by more than a tolerance.
+func differ(a, b *image.RGBA, tolerance int) (n int) {
+	for i := 0; i < len(a.Pix); i += 4 {
+		for j := range 4 {
+			if p, q := int(a.Pix[i+j]), int(b.Pix[i+j]); max(p-q, q-p) > tolerance {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// plane is a drawing larger than tiles, in units of 4096 to a tile.
+type plane struct {
+	shapes []shape
+	points []spot
+}
+
+type shape struct {
+	layer, id string
+	lines     bool
+	left      string // of lines
+	rings     [][]mvt.XY
+}
+
+type spot struct {
+	layer, id, name string
+	rank            int64
+	at              mvt.XY
+}
+
+// window makes the tile whose corner is at x, y of the plane.
+func (p *plane) window(x, y int32, zoom, scale int) *Tile {
+	t := &Tile{Zoom: zoom, Scale: scale}
+	var l mvt.Layer
+	for i := 0; i < len(p.shapes); {
+		l.Reset(p.shapes[i].layer)
+		for name := p.shapes[i].layer; i < len(p.shapes) && p.shapes[i].layer == name; i++ {
+			s := &p.shapes[i]
+			if s.lines {
+				l.Begin(0, mvt.LineString)
+				l.TagString("right", s.id)
+				if s.left != "" {
+					l.TagString("left", s.left)
+				}
+			} else {
+				l.Begin(0, mvt.Polygon)
+				l.TagString("id", s.id)
+			}
+			for _, ring := range s.rings {
+				moved := make([]mvt.XY, len(ring))
+				for j, q := range ring {
+					moved[j] = mvt.XY{X: q.X - x, Y: q.Y - y}
+				}
+				if s.lines {
+					l.Line(moved)
+				} else {
+					l.Ring(moved)
+				}
+			}
+			l.End()
+		}
+		t.Vector = l.AppendTo(t.Vector)
+	}
+	for i := range t.Points {
+		x0, y0 := x+int32(i%3-1)*mvt.Extent, y+int32(i/3-1)*mvt.Extent
+		for j := 0; j < len(p.points); {
+			l.Reset(p.points[j].layer)
+			for name := p.points[j].layer; j < len(p.points) && p.points[j].layer == name; j++ {
+				s := &p.points[j]
+				at := mvt.XY{X: s.at.X - x0, Y: s.at.Y - y0}
+				if at.X < 0 || at.Y < 0 || at.X >= mvt.Extent || at.Y >= mvt.Extent {
+					continue
+				}
+				l.Begin(0, mvt.Point)
+				l.TagString("id", s.id)
+				l.TagString("name", s.name)
+				l.TagInt("rank", s.rank)
+				l.Point(at)
+				l.End()
+			}
+			t.Points[i] = l.AppendTo(t.Points[i])
+		}
+	}
+	return t
+}
+
+var someNames = []string{"Oz", "Lilliput", "Brobdingnag", "United Kingdom of Utopia", "São Tomé", "Ünderland", "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"}
+
+// randomPlane is a plane of many shapes and names around the middle.
+func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
+	p := &plane{}
+	at := func() mvt.XY {
+		return mvt.XY{X: rnd.Int32N(6*mvt.Extent) - 2*mvt.Extent, Y: rnd.Int32N(6*mvt.Extent) - 2*mvt.Extent}
+	}
+	for i := range shapes {
+		var ring []mvt.XY
+		a := at()
+		for range 3 + rnd.IntN(6) {
+			ring = append(ring, a)
+			a = mvt.XY{X: a.X + rnd.Int32N(4000) - 2000, Y: a.Y + rnd.Int32N(4000) - 2000}
+		}
+		p.shapes = append(p.shapes, shape{layer: "state", id: fmt.Sprint(i), rings: [][]mvt.XY{ring}})
+	}
+	for i := range shapes {
+		left := ""
+		if i%2 == 0 {
+			left = "x"
+		}
+		line := append(slices.Clone(p.shapes[i].rings[0]), at())
+		p.shapes = append(p.shapes, shape{layer: "state_line", lines: true, left: left, id: "r", rings: [][]mvt.XY{line}})
+	}
+	for i := range points {
+		layer := "country_label"
+		if i >= points/2 {
+			layer = "places"
+		}
+		p.points = append(p.points, spot{layer, fmt.Sprint(i), someNames[rnd.IntN(len(someNames))], rnd.Int64N(5), at()})
+	}
+	return p
+}
+
+// oneStep is the most that a pixel may differ by where rounding falls the
+// other way: one of the 16 steps of coverage, at the contrast of text.
+const oneStep = 20
+
+// TestSeams: a window across the corner of four tiles shows what the four
+// show, names, dots and lines included, at both scales.
+func TestSeams(t *testing.T) {
+	r := newRenderer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		p := randomPlane(rnd, rapid.IntRange(0, 8).Draw(t, "shapes"), rapid.IntRange(0, 50).Draw(t, "points"))
+		scale := 1 + rapid.IntRange(0, 4).Draw(t, "scale")/4 // mostly 1
+		zoom := rapid.IntRange(0, 8).Draw(t, "zoom")
+		// A whole number of pixels.
+		dx, dy := 16*rapid.Int32Range(1, 255).Draw(t, "dx"), 16*rapid.Int32Range(1, 255).Draw(t, "dy")
+		got := premultiplied(t, r, p.window(dx, dy, zoom, scale))
+		want := image.NewRGBA(got.Rect)
+		size := tileSize * scale
+		for i := range int32(4) {
+			x, y := i%2, i/2
+			tile := premultiplied(t, r, p.window(x*mvt.Extent, y*mvt.Extent, zoom, scale))
+			at := image.Pt((int(x)*mvt.Extent-int(dx))*size/mvt.Extent, (int(y)*mvt.Extent-int(dy))*size/mvt.Extent)
+			draw.Draw(want, tile.Rect.Add(at), tile, image.Point{}, draw.Src)
+		}
+		if n := differ(got, want, oneStep); n > 0 {
+			t.Fatalf("%d pixels differ across a corner of tiles at %d, %d", n, dx, dy)
+		}
+	})
+}
+
+// TestNeighboursMeet: where regions share an edge, in whatever direction, the
+// ground does not shine through, and neither along the edges of tiles.
+func TestNeighboursMeet(t *testing.T) {
+	r := newRenderer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		// A fan of regions around a point, far wider than the tile.
+		c := mvt.XY{X: rapid.Int32Range(0, 4096).Draw(t, "x"), Y: rapid.Int32Range(0, 4096).Draw(t, "y")}
+		n := rapid.IntRange(3, 9).Draw(t, "regions")
+		turn := rapid.Float64Range(0, 7).Draw(t, "turn")
+		rim := func(i int) mvt.XY {
+			sin, cos := math.Sincos(turn + 2*math.Pi*float64(i%n)/float64(n))
+			return mvt.XY{X: c.X + int32(40000*cos), Y: c.Y + int32(40000*sin)}
+		}
+		p := &plane{}
+		for i := range n {
+			p.shapes = append(p.shapes, shape{layer: "country", id: fmt.Sprint(i), rings: [][]mvt.XY{{c, rim(i), rim(i + 1)}}})
+		}
+		img := premultiplied(t, r, p.window(0, 0, 4, 1))
+		for i := 3; i < len(img.Pix); i += 4 {
+			if img.Pix[i] != 255 {
+				t.Fatalf("pixel %d, %d has alpha %d", i/4%256, i/4/256, img.Pix[i])
+			}
+		}
+	})
+}
+
+// TestFill: islands, holes, islands in holes; what is outside the tile counts
+// only for what is inside.
+func TestFill(t *testing.T) {
+	r := newRenderer(t)
+	square := func(x0, y0, x1, y1 int32) []mvt.XY {
+		return []mvt.XY{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}}
+	}
+	hole := func(x0, y0, x1, y1 int32) []mvt.XY {
+		s := square(x0, y0, x1, y1)
+		slices.Reverse(s)
+		return s
+	}
+	p := &plane{shapes: []shape{{layer: "country", id: "a", rings: [][]mvt.XY{
+		square(-1<<30, -64, 2048, 1<<30), hole(512, 512, 1536, 1536), square(768, 768, 1280, 1280), square(3072, 3072, 1<<30, 3584),
+	}}}}
+	img := drawn(t, r, p.window(0, 0, 4, 1))
+	for _, tt := range []struct {
+		x, y int
+		in   bool
+	}{
+		{0, 0, true}, {127, 0, true}, {128, 0, false}, {0, 255, true}, {127, 255, true}, {128, 255, false}, {255, 0, false},
+		{31, 31, true}, {32, 32, false}, {47, 47, false}, {48, 48, true}, {79, 79, true}, {80, 80, false}, {95, 95, false}, {96, 96, true},
+		{191, 200, false}, {192, 192, true}, {255, 223, true}, {255, 224, false},
+	} {
+		if a := img.RGBAAt(tt.x, tt.y).A; (a == 255) != tt.in || (a == 0) == tt.in {
+			t.Errorf("pixel %d, %d has alpha %d, want inside %v", tt.x, tt.y, a, tt.in)
+		}
+	}
+}
+
+// TestNames: no name is drawn over another, the first in rank always is, and
+// none reaches further than it may.
+func TestNames(t *testing.T) {
+	r := newRenderer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		p := randomPlane(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)), 0, rapid.IntRange(1, 300).Draw(t, "points"))
+		if rapid.Bool().Draw(t, "odd name") {
+			p.points[0].name = rapid.String().Draw(t, "name")
+		}
+		c := new(canvas)
+		c.reset(rapid.IntRange(1, 2).Draw(t, "scale"))
+		tile := p.window(0, 0, 8, c.scale)
+		var boxes []image.Rectangle
+		for i, l := range tile.Points {
+			if err := r.gather(c, l, 8, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortFunc(c.names, comparePriority)
+		for i := range c.names {
+			n := &c.names[i]
+			c.place(n)
+			reach := Reach * c.scale
+			if limit := image.Rect(-reach, -reach, reach, reach).Add(image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))); !n.box.In(limit) {
+				t.Fatalf("%q at %v, %v takes %v", n.text, n.x, n.y, n.box)
+			}
+		}
+		for i := range c.names {
+			if c.unobstructed(i) && !c.names[i].box.Empty() {
+				for _, b := range boxes {
+					if b.Overlaps(c.names[i].box) {
+						t.Fatalf("%q at %v touches another at %v", c.names[i].text, c.names[i].box, b)
+					}
+				}
+				boxes = append(boxes, c.names[i].box)
+			}
+		}
+	})
+}
+
+// TestLayout: what is written of a name, in how many lines.
+func TestLayout(t *testing.T) {
+	fonts, err := faces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := map[glyph]rune{}
+	for r, g := range fonts.regular.glyphs {
+		if old, ok := back[g]; !ok || r < old {
+			back[g] = r
+		}
+	}
+	for _, tt := range []struct{ name, want string }{
+		{"", ""},
+		{"Zürich", "Zürich"},
+		{"Zu\u0308rich", "Zürich"},
+		{"Kraków", "Kraków"},
+		{"Đà Nẵng", "Đà Nang"},
+		{"Hawaiʻi", "Hawai'i"},
+		{"Bakı Şəhəri", "Bakı Şeheri"},
+		{"Москва", "Москва"},
+		{"北京", ""},
+		{"北京 Beijing", "Beijing"},
+		{" a\t\n b\x00\u202e ", "a b"},
+		{"\xff\xfe", ""},
+		{"Bosnia and Herzegovina", "Bosnia and|Herzegovina"},
+		{"Saint Helena, Ascension and Tristan da Cunha", "Saint Helena,|Ascension and|Tristan da Cunha"},
+		{strings.Repeat("n", 60), "nnnnnnnnnnnnnnnnnnnnn…"},
+		{strings.Repeat("long name ", 20), "long name long name long|name long name long name|long name long name lon…"},
+	} {
+		var l layout
+		l.breakLines(fonts.regular, []byte(tt.name), 11)
+		var lines []string
+		for _, line := range l.lines {
+			var b strings.Builder
+			for _, g := range l.glyphs[line.from:line.to] {
+				b.WriteRune(back[g])
+			}
+			lines = append(lines, b.String())
+			var width float32
+			for _, g := range l.glyphs[line.from:line.to] {
+				width += g.advance
+			}
+			if math.Abs(float64(width-line.width)) > 1e-4 || width*11 > maxWidth+0.01 {
+				t.Errorf("%q: line %q is %v wide, said to be %v", tt.name, b.String(), width*11, line.width*11)
+			}
+		}
+		if got := strings.Join(lines, "|"); got != tt.want {
+			t.Errorf("%q is written %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestPNG: what is written is read back by the standard library, at every
+// depth of palette.
+func TestPNG(t *testing.T) {
+	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
+		rnd := rand.New(rand.NewPCG(uint64(colors), 3))
+		c := new(canvas)
+		c.reset(1)
+		want := image.NewRGBA(image.Rect(0, 0, 256, 256))
+		for i := range 256 * 256 {
+			k := rnd.IntN(colors)
+			if i < colors {
+				k = i
+			}
+			col := color.RGBA{uint8(k * 7), uint8(k >> 3), uint8(k), 255}
+			if k%3 == 0 {
+				col = color.RGBA{uint8(k), uint8(k), uint8(k >> 8), uint8(k%2) * 255}
+				if col.A == 0 {
+					col = color.RGBA{}
+				}
+			}
+			copy(c.pix[4*i:], []byte{col.R, col.G, col.B, col.A})
+			copy(want.Pix[4*i:], []byte{col.R, col.G, col.B, col.A})
+		}
+		file, err := c.appendPNG([]byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decode(t, bytes.TrimPrefix(file, []byte("before")))
+		if n := differ(got, want, 0); n > 0 {
+			t.Errorf("%d colours: %d pixels differ", colors, n)
+		}
+	}
+}
+
+func TestEmptyTile(t *testing.T) {
+	r := newRenderer(t)
+	for _, scale := range []int{1, 2} {
+		file, err := r.AppendPNG(nil, &Tile{Scale: scale})
+		if err != nil {
+			t.Fatal(err)
+		}
+		img := decode(t, file)
+		if len(file) > 160 || img.Rect.Dx() != 256*scale || slices.ContainsFunc(img.Pix, func(b uint8) bool { return b != 0 }) {
+			t.Errorf("scale %d: %d bytes, %v, or not transparent", scale, len(file), img.Rect)
+		}
+	}
+}
+
+// TestConcurrent: any number of goroutines draw the same bytes.
+func TestConcurrent(t *testing.T) {
+	r := newRenderer(t)
+	tile := sampleMap().window(0, 0, 5, 1)
+	want, err := r.AppendPNG(nil, tile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 3 {
+				got, err := r.AppendPNG(nil, tile)
+				if err != nil || !bytes.Equal(got, want) {
+					t.Errorf("other bytes: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestErrors(t *testing.T) {
+	r := newRenderer(t)
+	for _, scale := range []int{-1, 0, 3} {
+		if out, err := r.AppendPNG([]byte("x"), &Tile{Scale: scale}); !errors.Is(err, ErrScale) || string(out) != "x" {
+			t.Errorf("scale %d: %v", scale, err)
+		}
+	}
+	for _, tile := range []Tile{{Vector: []byte{0x1a}}, {Points: [9][]byte{8: {0x1a, 5}}}} {
+		tile.Scale = 1
+		if _, err := r.AppendPNG(nil, &tile); !errors.Is(err, mvt.ErrMalformed) {
+			t.Errorf("%+v: %v, want malformed", tile, err)
+		}
+	}
+	// Few bytes, much work: squares over squares, lines to and fro, edges that
+	// pass a thousand rows each.
+	many := &plane{}
+	for range 500 {
+		many.shapes = append(many.shapes, shape{layer: "country", rings: [][]mvt.XY{{{X: -9, Y: -9}, {X: 5000, Y: -9}, {X: 5000, Y: 5000}, {X: -9, Y: 5000}}}})
+	}
+	zigzag := make([]mvt.XY, 50000)
+	for i := range zigzag {
+		zigzag[i] = mvt.XY{X: int32(i%2) * 4096, Y: int32(i%3) * 2000}
+	}
+	for _, p := range []*plane{
+		many,
+		{shapes: []shape{{layer: "country", rings: [][]mvt.XY{zigzag}}}},
+		{shapes: []shape{{layer: "country_line", lines: true, left: "x", rings: [][]mvt.XY{zigzag}}}},
+	} {
+		if _, err := r.AppendPNG(nil, p.window(0, 0, 4, 1)); !errors.Is(err, ErrTooComplex) {
+			t.Errorf("%v, want %v", err, ErrTooComplex)
+		}
+	}
+	// And the renderer goes on.
+	if _, err := r.AppendPNG(nil, &Tile{Scale: 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStyle(t *testing.T) {
+	for name, spoil := range map[string]func(*Type){
+		"wide border": func(t *Type) { t.Border.Width = 8 },
+		"casing":      func(t *Type) { t.Coast = Line{Width: 2, Casing: 3} },
+		"negative":    func(t *Type) { t.Coast.Width = -1 },
+		"huge text":   func(t *Type) { t.Text.Size = 40 },
+		"NaN":         func(t *Type) { t.Fill.Opacity = math.NaN() },
+		"dot":         func(t *Type) { t.Dot.Radius = 100 },
+	} {
+		s := DefaultStyle()
+		c := s.Types["country"]
+		spoil(&c)
+		s.Types["country"] = c
+		if _, err := New(s); !errors.Is(err, ErrStyle) || !strings.Contains(err.Error(), "country") {
+			t.Errorf("%s: %v, want an error naming the type", name, err)
+		}
+		other := DefaultStyle()
+		spoil(&other.Other)
+		if _, err := New(other); !errors.Is(err, ErrStyle) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestColours: pale, of many hues, the same for an id whatever its number, and
+// seldom the same for two ids.
+func TestColours(t *testing.T) {
+	country := DefaultStyle().Types["country"]
+	p := country.Fill.palette()
+	seen := map[rgb]bool{}
+	for _, c := range p {
+		seen[c] = true
+		if min(c[0], c[1], c[2]) < 150 {
+			t.Errorf("%v is not pale", c)
+		}
+	}
+	if len(seen) != len(p) {
+		t.Errorf("%d colours of %d are different", len(seen), len(p))
+	}
+	same := 0
+	for i := range 1000 {
+		a, b := fmt.Appendf(nil, "us-%03d", i), fmt.Appendf(nil, "us-%03d", i+1)
+		if p.choose(a, 1) != p.choose(a, 2) {
+			t.Errorf("%s has two colours", a)
+		}
+		if p.choose(a, 0) == p.choose(b, 0) {
+			same++
+		}
+	}
+	if same > 30 {
+		t.Errorf("%d of 1000 pairs of ids have one colour", same)
+	}
+	water := DefaultStyle().Types["lake"].Fill
+	if lake := water.palette(); lake[0][2] < lake[0][0] {
+		t.Errorf("lakes are %v", lake[0])
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	r := newRenderer(f)
+	sample := sampleMap().window(0, 0, 5, 1)
+	f.Add(sample.Vector, sample.Points[4], uint8(5))
+	f.Add([]byte{}, []byte{}, uint8(0))
+	huge := &plane{shapes: []shape{
+		{layer: "lake", rings: [][]mvt.XY{{{X: math.MinInt32, Y: math.MaxInt32}, {X: math.MaxInt32, Y: 1}, {X: 0, Y: math.MinInt32}}}},
+		{layer: "x_line", lines: true, rings: [][]mvt.XY{{{X: math.MinInt32, Y: math.MaxInt32}, {X: math.MaxInt32, Y: math.MinInt32}}}},
+	}}
+	f.Add(huge.window(0, 0, 5, 1).Vector, sample.Vector, uint8(255))
+	f.Fuzz(func(t *testing.T, vector, points []byte, zoom uint8) {
+		tile := &Tile{Zoom: int(zoom), Scale: 1, Vector: vector}
+		for i := range tile.Points {
+			tile.Points[i] = points
+		}
+		file, err := r.AppendPNG(nil, tile)
+		if err != nil {
+			if !errors.Is(err, mvt.ErrMalformed) && !errors.Is(err, ErrTooComplex) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := r.AppendPNG(nil, tile)
+		if err != nil || !bytes.Equal(file, again) {
+			t.Fatalf("drawn again it differs: %v", err)
+		}
+		if _, err := png.Decode(bytes.NewReader(file)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

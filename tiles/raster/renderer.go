@@ -1,0 +1,244 @@
+package raster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"image"
+	"slices"
+	"sync"
+
+	"golang.org/x/image/vector"
+
+	"quadrille/tiles/mvt"
+)
+
+// ErrTooComplex means that a tile holds more than is worth drawing.
+var ErrTooComplex = errors.New("the tile is too complex to be drawn: ask for fewer layers, or for the vector tile")
+
+// ErrScale means that a tile was asked for at another scale than 1 or 2.
+var ErrScale = errors.New("the scale of an image must be 1, for 256 pixels, or 2, for 512")
+
+// tileSize is the side of a tile at scale 1, in pixels.
+const tileSize = 256
+
+// budget is how many pixels all shapes of a tile at scale 1 may touch in sum:
+// 256 times the tile. Real tiles take less than a quarter of it.
+const budget = 1 << 24
+
+// Tile is what an image is made from.
+type Tile struct {
+	// Zoom of the tile. Lines are thinner and names fewer at low zooms.
+	Zoom int
+	// Scale is 1 for 256 pixels, 2 for 512.
+	Scale int
+	// Vector is the vector tile: polygons and lines, with their buffer.
+	// Points in it are not drawn.
+	Vector []byte
+	// Points are the layers of points of the tile and those around it, row by
+	// row from the north-west; Points[4] is the tile's own. Each point belongs
+	// to the tile it lies in alone. Beyond the world's north and south there is
+	// nothing; to the east and west it goes on.
+	Points [9][]byte
+}
+
+// Renderer draws tiles. Any number of goroutines may use one.
+type Renderer struct {
+	looks map[string]*look
+	other *look
+	pool  sync.Pool // of *canvas
+}
+
+// look is a Type made ready for drawing.
+type look struct {
+	Type
+	palette palette
+	face    *face
+}
+
+// New makes a renderer. Errors match ErrStyle.
+func New(style Style) (*Renderer, error) {
+	if err := style.check(); err != nil {
+		return nil, err
+	}
+	fonts, err := faces()
+	if err != nil {
+		return nil, err
+	}
+	prepare := func(t Type) *look {
+		l := &look{Type: t, palette: t.Fill.palette(), face: fonts.regular}
+		if t.Text.Bold {
+			l.face = fonts.bold
+		}
+		return l
+	}
+	r := &Renderer{looks: make(map[string]*look), other: prepare(style.Other)}
+	for name, t := range style.Types {
+		r.looks[name] = prepare(t)
+	}
+	r.pool.New = func() any { return new(canvas) }
+	return r, nil
+}
+
+func (r *Renderer) look(name string) *look {
+	if l := r.looks[name]; l != nil {
+		return l
+	}
+	return r.other
+}
+
+// AppendPNG draws a tile and appends it to dst as a PNG file, with a palette if
+// 256 colours are enough. A tile without anything is a transparent image.
+// Errors match ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then
+// returned as it was.
+func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
+	if t.Scale != 1 && t.Scale != 2 {
+		return dst, fmt.Errorf("%w, not %d", ErrScale, t.Scale)
+	}
+	c := r.pool.Get().(*canvas)
+	defer r.pool.Put(c)
+	c.reset(t.Scale)
+	if err := r.draw(c, t); err != nil {
+		return dst, err
+	}
+	return c.appendPNG(dst)
+}
+
+// draw draws a tile's fills, then its lines, then its names.
+func (r *Renderer) draw(c *canvas, t *Tile) error {
+	if err := r.listLayers(c, t.Vector); err != nil {
+		return err
+	}
+	for _, l := range c.layers {
+		if l.Fill.Opacity > 0 {
+			if err := c.fillLayer(&l); err != nil {
+				return err
+			}
+		}
+	}
+	for _, l := range slices.Backward(c.layers) {
+		if err := c.strokeLayer(&l, t.Zoom); err != nil {
+			return err
+		}
+	}
+	return r.drawPoints(c, t)
+}
+
+// layer is a layer of the tile being drawn.
+type layer struct {
+	raw []byte
+	*look
+}
+
+// listLayers puts the layers of a tile in their order from bottom to top.
+func (r *Renderer) listLayers(c *canvas, tile []byte) error {
+	c.layers = c.layers[:0]
+	for {
+		rest, ok, err := mvt.NextLayer(tile, &c.view)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		name, label := typeOf(c.view.Name)
+		if !label {
+			c.layers = append(c.layers, layer{raw: tile[:len(tile)-len(rest)], look: r.look(name)})
+		}
+		tile = rest
+	}
+	// Stable: types without an order of their own keep that of the tile.
+	slices.SortStableFunc(c.layers, func(a, b layer) int { return cmp.Compare(a.Order, b.Order) })
+	return nil
+}
+
+// canvas is the memory in which one tile is drawn.
+type canvas struct {
+	scale  int
+	size   int     // pixels on a side
+	budget int     // pixels that may still be touched
+	pix    []uint8 // premultiplied RGBA
+
+	sums   []uint32 // of a layer's fills: colours times coverage, coverage
+	mask   image.Alpha
+	around image.Alpha // mask of casings and halos
+	raster vector.Rasterizer
+	enc    encoder
+
+	view   mvt.View
+	path   mvt.Path
+	points []mvt.XY
+	ends   []int // of rings among the points
+	layers []layer
+	names  []name
+	text   layout
+}
+
+func (c *canvas) reset(scale int) {
+	c.scale, c.size = scale, tileSize*scale
+	c.budget = budget * scale * scale
+	c.pix = resize(c.pix, 4*c.size*c.size)
+	clear(c.pix)
+}
+
+// spend takes from the work a tile may cost.
+func (c *canvas) spend(pixels int) error {
+	if c.budget -= pixels; c.budget < 0 {
+		return ErrTooComplex
+	}
+	return nil
+}
+
+// resize returns a slice of n elements, the old one if it is large enough.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// clearedMask makes a mask of the given size transparent.
+func clearedMask(m *image.Alpha, w, h int) {
+	m.Pix = resize(m.Pix, w*h)
+	clear(m.Pix)
+	m.Stride, m.Rect = w, image.Rect(0, 0, w, h)
+}
+
+// blend lays a colour over a pixel.
+func (c *canvas) blend(i int, col rgb, alpha uint32) {
+	p := c.pix[i : i+4 : i+4]
+	if alpha >= 255 {
+		p[0], p[1], p[2], p[3] = col[0], col[1], col[2], 255
+		return
+	}
+	rest := 255 - alpha
+	p[0] = uint8(div255(uint32(col[0])*alpha + uint32(p[0])*rest))
+	p[1] = uint8(div255(uint32(col[1])*alpha + uint32(p[1])*rest))
+	p[2] = uint8(div255(uint32(col[2])*alpha + uint32(p[2])*rest))
+	p[3] = uint8(div255(255*alpha + uint32(p[3])*rest))
+}
+
+// div255 divides by 255 and rounds, for v up to 255².
+func div255(v uint32) uint32 {
+	v += 128
+	return (v + v>>8) >> 8
+}
+
+// step rounds a coverage to one of 16. The eye does not tell, and images take
+// two thirds of the bytes.
+func step(cover uint32) uint32 { return (cover + 8) / 17 * 17 }
+
+// blendMask lays a colour, whose alpha is 0 to 255, over the pixels of a mask
+// whose corner is at x0, y0.
+func (c *canvas) blendMask(m *image.Alpha, x0, y0 int, col rgb, alpha uint32) {
+	r := m.Rect.Add(image.Pt(x0, y0)).Intersect(image.Rect(0, 0, c.size, c.size))
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		row := m.Pix[(y-y0)*m.Stride+r.Min.X-x0:][:r.Dx()]
+		i := 4 * (y*c.size + r.Min.X)
+		for x, cover := range row {
+			if cover != 0 {
+				c.blend(i+4*x, col, div255(step(uint32(cover))*alpha))
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package raster
+
+import (
+	"image/color"
+	"math"
+
+	"quadrille/tiles/mvt"
+)
+
+// strokeLayer draws the lines of a layer, coasts beneath borders.
+func (c *canvas) strokeLayer(l *layer, zoom int) error {
+	if _, _, err := mvt.NextLayer(l.raw, &c.view); err != nil {
+		return err
+	}
+	for _, coast := range []bool{true, false} {
+		style := l.Border
+		if coast {
+			style = l.Coast
+		}
+		if style.Width > 0 {
+			if err := c.strokeLines(style, coast, zoom); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// strength is how wide and dark a line is at a zoom, as a share: borders of
+// small regions would cover a map of the world.
+func (l *Line) strength(zoom int) float64 {
+	return min(max(0.5+0.1*float64(zoom-l.From), 0.5), 1)
+}
+
+func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
+	strength := style.strength(zoom)
+	k := float64(c.scale) * strength
+	p := pen{c: c, inner: style.Width / 2 * k, outer: (style.Width/2 + style.Casing) * k}
+	if style.Casing == 0 {
+		p.outer = 0
+	}
+	scale := float64(c.size) / float64(c.view.Extent)
+	drawn := false
+	for i := range c.view.Len() {
+		f, err := c.view.Feature(i)
+		if err != nil {
+			return err
+		}
+		if f.Type != mvt.LineString || (c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil) != coast {
+			continue
+		}
+		if !drawn {
+			drawn = true
+			p.lift()
+		}
+		c.path.Reset(f)
+		for {
+			pts, _, ok, err := c.path.Next(c.points[:0])
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			c.points = pts
+			for j := 1; j < len(pts); j++ {
+				a, b := pts[j-1], pts[j]
+				if err := p.segment(float64(a.X)*scale, float64(a.Y)*scale, float64(b.X)*scale, float64(b.Y)*scale); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if drawn {
+		p.lay(fade(style.Color, strength), fade(style.Around, strength))
+	}
+	return nil
+}
+
+// pen strokes segments with round ends. The coverage of a pixel follows from
+// the distance of its middle to the nearest segment, so neither the order of
+// segments nor how they join matters.
+type pen struct {
+	c            *canvas
+	inner, outer float64 // half the widths of the line and of its casing, 0 for none
+}
+
+// lift begins a new stroke.
+func (p *pen) lift() {
+	clearedMask(&p.c.mask, p.c.size, p.c.size)
+	if p.outer > 0 {
+		clearedMask(&p.c.around, p.c.size, p.c.size)
+	}
+}
+
+// lay lays the stroke over the picture.
+func (p *pen) lay(line, casing color.NRGBA) {
+	if p.outer > 0 {
+		p.c.blendMask(&p.c.around, 0, 0, rgb{casing.R, casing.G, casing.B}, uint32(casing.A))
+	}
+	p.c.blendMask(&p.c.mask, 0, 0, rgb{line.R, line.G, line.B}, uint32(line.A))
+}
+
+func (p *pen) segment(ax, ay, bx, by float64) error {
+	size := float64(p.c.size)
+	reach := max(p.inner, p.outer) + 0.5
+	left, right := min(ax, bx)-reach, max(ax, bx)+reach
+	top, bottom := min(ay, by)-reach, max(ay, by)+reach
+	if right <= 0 || bottom <= 0 || left >= size || top >= size {
+		return p.c.spend(1)
+	}
+	left, right, top, bottom = max(left, 0), min(right, size), max(top, 0), min(bottom, size)
+	length := math.Hypot(bx-ax, by-ay)
+	var ux, uy float64
+	if length > 0 {
+		ux, uy = (bx-ax)/length, (by-ay)/length
+	}
+	touched := 1
+	for y := int(top); y < int(math.Ceil(bottom)); y++ {
+		py := float64(y) + 0.5 - ay
+		x0, x1 := left, right
+		// Only the pixels near the line through the segment.
+		if math.Abs(uy) > 1e-3 {
+			middle, half := ax+py*ux/uy, reach/math.Abs(uy)
+			x0, x1 = max(x0, middle-half-1), min(x1, middle+half+1)
+		}
+		if x0 >= x1 {
+			touched++
+			continue
+		}
+		from, to := int(x0), int(math.Ceil(x1))
+		touched += to - from
+		i := y * p.c.size
+		for x := from; x < to; x++ {
+			px := float64(x) + 0.5 - ax
+			t := min(max(px*ux+py*uy, 0), length)
+			dx, dy := px-t*ux, py-t*uy
+			d := dx*dx + dy*dy
+			if d >= reach*reach {
+				continue
+			}
+			d = math.Sqrt(d)
+			thicken(&p.c.mask.Pix[i+x], p.inner+0.5-d)
+			if p.outer > 0 {
+				thicken(&p.c.around.Pix[i+x], p.outer+0.5-d)
+			}
+		}
+	}
+	return p.c.spend(touched)
+}
+
+// thicken raises a pixel's coverage to v, 0 to 1.
+func thicken(pix *uint8, v float64) {
+	if v > 0 {
+		*pix = max(*pix, uint8(min(v, 1)*255+0.5))
+	}
+}
+
+func fade(c color.NRGBA, strength float64) color.NRGBA {
+	c.A = uint8(math.Round(float64(c.A) * strength))
+	return c
+}

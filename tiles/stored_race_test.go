@@ -1,0 +1,5 @@
+//go:build race
+
+package tiles
+
+func init() { lookupShare = 20 }

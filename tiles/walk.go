@@ -1,0 +1,118 @@
+package tiles
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// Walk calls fn with the vector tiles of one zoom, 0 to MaxZoom, that show
+// something of the layers, as AppendMVT answers them, in the order of the
+// Hilbert curve. A tile above the zoom stands for all of its descendants at
+// that zoom, which are equal: the inside of a country is one call and not a
+// million. The bytes are valid until fn returns.
+//
+// It asks for a tile and goes into it only if something is stored below, so it
+// reads what there is and not the whole grid. Errors are those of AppendMVT, or
+// fn's, which ends the walk.
+func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(t quadkey.Tile, mvt []byte) error) error {
+	if zoom < 0 || zoom > MaxZoom {
+		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, MaxZoom)
+	}
+	types, err := r.selected(nil, layers)
+	if err != nil {
+		return err
+	}
+	w := tileWalk{r: r, ctx: ctx, layers: layers, zoom: uint8(zoom), fn: fn}
+	for _, t := range types {
+		w.families = append(w.families, t.mvt)
+	}
+	w.shapes = len(w.families)
+	// Labels lie inside leaves, so they are asked for on their own.
+	for _, t := range types {
+		w.families = append(w.families, t.label)
+	}
+	w.rows = make([]cellstore.Row, len(w.families))
+	return w.visit(0, 0)
+}
+
+// tileWalk is the state of one Walk.
+type tileWalk struct {
+	r        *Reader
+	ctx      context.Context
+	layers   []Selector
+	zoom     uint8
+	fn       func(quadkey.Tile, []byte) error
+	families []string // of shapes, then of labels
+	shapes   int
+	rows     []cellstore.Row
+	tile     []byte
+}
+
+// visit walks the tile at place d of zoom z.
+func (w *tileWalk) visit(z uint8, d uint64) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	t, err := quadkey.FromHilbert(z, d)
+	if err != nil {
+		return err
+	}
+	ask := t
+	if z < w.zoom {
+		deeper, uniform, err := w.below(t)
+		if err != nil {
+			return err
+		}
+		if deeper {
+			for i := range uint64(4) {
+				if err := w.visit(z+1, 4*d+i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if !uniform {
+			return nil
+		}
+		// Not t itself, which may have a label of its own.
+		ask, _ = t.AtZoom(w.zoom)
+	}
+	if w.tile, err = w.r.AppendMVT(w.ctx, w.tile[:0], ask, w.layers); err != nil || len(w.tile) == 0 {
+		return err
+	}
+	return w.fn(t, w.tile)
+}
+
+// below reports whether rows are stored for descendants of a tile, and if not,
+// whether a leaf shows the same in all of them. The first row at or after the
+// tile's first descendant tells: it lies below the tile, or is the tile's own,
+// or lies behind it.
+func (w *tileWalk) below(t quadkey.Tile) (deeper, uniform bool, err error) {
+	key := t.Key()
+	first, _ := t.AtZoom(quadkey.CellZoom)
+	from := first.Key()
+	if err := w.r.bounds.NextEach(w.ctx, from[:], nil, w.families, w.rows); err != nil {
+		return false, false, err
+	}
+	for i := range w.rows {
+		row := &w.rows[i]
+		if row.Empty() {
+			continue
+		}
+		if bytes.Compare(row.Key, key[:]) < 0 {
+			return true, false, nil
+		}
+		if i >= w.shapes {
+			continue
+		}
+		above, ok := rowTile(row.Key)
+		if ok && above.Contains(t) && len(row.Cells[0].Value) > 0 && row.Cells[0].Value[0] == markLeaf {
+			uniform = true
+		}
+	}
+	return false, uniform, nil
+}

@@ -1,0 +1,145 @@
+package tiles
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/quadkey"
+)
+
+// walked collects a walk, tile by tile of the zoom, and checks its order.
+func walked(t *testing.T, r *Reader, layers []Selector, zoom int) map[quadkey.Tile]string {
+	t.Helper()
+	got := map[quadkey.Tile]string{}
+	var next uint64
+	calls := 0
+	err := r.Walk(context.Background(), layers, zoom, func(tile quadkey.Tile, mvt []byte) error {
+		down := 2 * (zoom - int(tile.Z))
+		if d := tile.Hilbert() << down; d < next {
+			t.Fatalf("zoom %d: %v comes too late", zoom, tile)
+		} else {
+			next = d + 1<<down
+		}
+		first, last := tile.AtZoom(uint8(zoom))
+		for x := first.X; x <= last.X; x++ {
+			for y := first.Y; y <= last.Y; y++ {
+				got[quadkey.Tile{Z: uint8(zoom), X: x, Y: y}] = string(mvt)
+			}
+		}
+		calls++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("zoom %d: %d calls for %d tiles", zoom, calls, len(got))
+	return got
+}
+
+// A walk gives what asking for every tile gives.
+func TestWalk(t *testing.T) {
+	ctx := context.Background()
+	triangle := square(-30, -20, 40, 50)
+	triangle[0][2] = [2]float64{40, 49}
+	r, _, _ := buildReader(t,
+		Layer{"land", []Feature{{ID: "a", Geometry: triangle}, {ID: "b", Geometry: square(40, -20, 100, 49)}}},
+		Layer{"town", []Feature{{ID: "c", Geometry: square(10, 10, 10.5, 10.5)}}},
+	)
+	for _, layers := range [][]Selector{
+		{{Type: "land"}, {Type: "town"}}, {{Type: "town"}}, {{Type: "land", ID: "b"}}, {{Type: "land", ID: "none"}}, {},
+	} {
+		for zoom := range 7 {
+			got := walked(t, r, layers, zoom)
+			for d := range uint64(1) << (2 * zoom) {
+				tile, _ := quadkey.FromHilbert(uint8(zoom), d)
+				want, err := r.AppendMVT(ctx, nil, tile, layers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got[tile] != string(want) {
+					t.Fatalf("%v of %v: %d bytes, want %d", tile, layers, len(got[tile]), len(want))
+				}
+			}
+		}
+	}
+	if err := r.Walk(ctx, []Selector{{Type: "none"}}, 0, nil); !errors.Is(err, ErrUnknownType) {
+		t.Error(err)
+	}
+	if err := r.Walk(ctx, nil, MaxZoom+1, nil); err == nil {
+		t.Error("a zoom without tiles of its own")
+	}
+	stop := errors.New("stop")
+	if err := r.Walk(ctx, []Selector{{Type: "land"}}, 3, func(quadkey.Tile, []byte) error { return stop }); err != stop {
+		t.Error(err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := r.Walk(cancelled, []Selector{{Type: "land"}}, 3, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A label inside a leaf makes the walk go in, so that the tile of the label is
+// told apart from those around it.
+func TestWalkGoesInToLabels(t *testing.T) {
+	ctx := context.Background()
+	store, err := pebblestore.Open(filepath.Join(t.TempDir(), "store"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	err = store.CreateTable(ctx, cellstore.Schema{Table: TableBounds, Families: []cellstore.Family{{Name: "land"}, {Name: "land.mvt"}, {Name: "land.label"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.CreateTable(ctx, cellstore.Schema{Table: TableRegions, Families: []cellstore.Family{{Name: familyRecord}, {Name: familyGeometry}}}); err != nil {
+		t.Fatal(err)
+	}
+	table, err := store.Table(ctx, TableBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l layerWriter
+	l.Reset("land")
+	l.begin(&region{id: "a", tag: 1})
+	l.Ring(bufferedSquare)
+	l.End()
+	put := func(tile quadkey.Tile, family string, value []byte) {
+		t.Helper()
+		key := tile.Key()
+		m := cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.Put(family, nil, value)}}
+		if err := table.Apply(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leaf, label := quadkey.Tile{Z: 2, X: 1, Y: 1}, quadkey.Tile{Z: 5, X: 11, Y: 13}
+	put(leaf, "land.mvt", l.AppendTo([]byte{markLeaf}))
+	put(label, "land.label", []byte("M"))
+	r, err := Open(ctx, store, Meta{SchemaVersion: SchemaVersion, Types: []TypeMeta{{Name: "land"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []quadkey.Tile
+	var bytesOf [][]byte
+	err = r.Walk(ctx, []Selector{{Type: "land"}}, 5, func(tile quadkey.Tile, mvt []byte) error {
+		got, bytesOf = append(got, tile), append(bytesOf, bytes.Clone(mvt))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The leaf without the label's way in: three quarters, three of the
+	// quarter left, and the four tiles around the label.
+	if len(got) != 3+3+4 || !slices.Contains(got, label) {
+		t.Errorf("%v", got)
+	}
+	if at3 := walked(t, r, []Selector{{Type: "land"}}, 3); len(at3) != 4 {
+		t.Errorf("%d tiles at zoom 3", len(at3))
+	}
+}

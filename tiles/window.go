@@ -1,0 +1,218 @@
+package tiles
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
+)
+
+// window is a box of degrees on the world grid, in sub-units as points are.
+// Both edges belong to it.
+type window struct {
+	// tiles says that the box has a part in the square of the tiles. x1 is
+	// beyond the world's width when the box crosses ±180°.
+	tiles          bool
+	x0, y0, x1, y1 int64 // in 2^-tileSubBits units
+	full           bool  // every longitude
+
+	// The real edges of the box: one beyond the tiles' square is none of
+	// theirs.
+	openNorth, openSouth bool
+
+	caps [2]capWindow // north, south
+}
+
+// capWindow is the part of a box in a polar cap, in the coordinates of the
+// cap's row.
+type capWindow struct {
+	any            bool
+	x0, y0, x1, y1 int64 // in 2^-capSubBits units
+	pole           bool  // the pole itself is in the box
+}
+
+const (
+	tileWorld = int64(worldSize) << tileSubBits
+	capWorld  = int64(worldSize) << capSubBits
+	tileUnit  = int64(1) << tileSubBits
+)
+
+func windowOf(b quadkey.Box) window {
+	w := window{
+		full:      b.West == -180 && b.East == 180,
+		tiles:     b.South <= quadkey.MaxLatitude && b.North >= -quadkey.MaxLatitude,
+		openNorth: b.North > quadkey.MaxLatitude, openSouth: b.South < -quadkey.MaxLatitude,
+	}
+	sub := func(v float64, bits uint) int64 { return int64(math.Floor(v * float64(int64(1)<<bits))) }
+	tileY := func(lat float64) int64 {
+		return min(max(sub(mercatorY(max(-quadkey.MaxLatitude, min(quadkey.MaxLatitude, lat))), tileSubBits), 0), tileWorld)
+	}
+	w.x0, w.x1 = sub(gridX(b.West), tileSubBits), sub(gridX(b.East), tileSubBits)
+	w.y0, w.y1 = tileY(b.North), tileY(b.South)
+	if b.West > b.East {
+		w.x1 += tileWorld
+	}
+	for i, c := range [2]struct {
+		box   box
+		any   bool
+		north float64
+		south float64
+		pole  bool
+	}{
+		{northCap, b.North > quadkey.MaxLatitude, b.North, max(b.South, quadkey.MaxLatitude), b.North == 90},
+		{southCap, b.South < -quadkey.MaxLatitude, min(b.North, -quadkey.MaxLatitude), b.South, b.South == -90},
+	} {
+		y := func(lat float64) int64 {
+			return min(max(sub(plateY(lat)-float64(c.box.y0), capSubBits), 0), int64(c.box.y1-c.box.y0)<<capSubBits)
+		}
+		w.caps[i] = capWindow{
+			any: c.any, pole: c.pole, y0: y(c.north), y1: y(c.south),
+			x0: sub(gridX(b.West), capSubBits), x1: sub(gridX(b.East), capSubBits),
+		}
+		if b.West > b.East {
+			w.caps[i].x1 += capWorld
+		}
+	}
+	return w
+}
+
+// rect is a rectangle of sub-units, its edges included.
+type rect struct{ x0, y0, x1, y1 int64 }
+
+// within appends the parts of the window in a tile, in the tile's coordinates:
+// up to three where the ends of the window meet on the far side of the world.
+func (w *window) within(dst []rect, t quadkey.Tile) []rect {
+	if !w.tiles {
+		return dst
+	}
+	side := tileWorld >> t.Z
+	tx, ty := int64(t.X)*side, int64(t.Y)*side
+	r := rect{y0: max(w.y0, ty) - ty, y1: min(w.y1, ty+side) - ty}
+	if r.y0 > r.y1 {
+		return dst
+	}
+	for _, shift := range [3]int64{-tileWorld, 0, tileWorld} {
+		r.x0, r.x1 = max(w.x0+shift, tx)-tx, min(w.x1+shift, tx+side)-tx
+		if r.x0 <= r.x1 {
+			dst = append(dst, r)
+		}
+	}
+	return dst
+}
+
+// within appends the parts of the window in its polar row.
+func (c *capWindow) within(dst []rect, b box) []rect {
+	if !c.any {
+		return dst
+	}
+	for _, shift := range [3]int64{-capWorld, 0, capWorld} {
+		r := rect{max(c.x0+shift, 0), c.y0, min(c.x1+shift, capWorld), c.y1}
+		if r.x0 <= r.x1 {
+			dst = append(dst, r)
+		}
+	}
+	if c.pole {
+		// A point, whatever its longitude.
+		y := int64(0)
+		if b.y0 > 0 {
+			y = int64(b.y1-b.y0) << capSubBits
+		}
+		dst = append(dst, rect{0, y, capWorld, y})
+	}
+	return dst
+}
+
+// deep reports whether a tile lies in the window, a margin of whole units away
+// from its real edges.
+func (w *window) deep(t quadkey.Tile, margin int64) bool {
+	side, m := tileWorld>>t.Z, margin*tileUnit
+	tx, ty := int64(t.X)*side, int64(t.Y)*side
+	if !w.openNorth && ty < w.y0+m || !w.openSouth && ty+side > w.y1-m {
+		return false
+	}
+	if w.full {
+		return true
+	}
+	for _, shift := range [3]int64{-tileWorld, 0, tileWorld} {
+		if tx >= w.x0+shift+m && tx+side <= w.x1+shift-m {
+			return true
+		}
+	}
+	return false
+}
+
+// tilesAt is the number of tiles of a zoom that the window meets, or somewhat
+// more.
+func (w *window) tilesAt(z int) int64 {
+	if !w.tiles {
+		return 0
+	}
+	side := tileWorld >> z
+	return min((w.x1-w.x0)/side+2, 1<<z) * min((w.y1-w.y0)/side+2, 1<<z)
+}
+
+// touches reports whether a stored polygon feature, its border included, meets
+// one of the rectangles. sub is the number of bits of their fraction of the
+// feature's units.
+func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
+	if f.Type != mvt.Polygon {
+		return false, fmt.Errorf("%w: a region that is not a polygon", ErrCorrupt)
+	}
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		pts, closed, ok, err := p.Next(s.path[:0])
+		if err != nil {
+			return false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if !ok {
+			break
+		}
+		s.path = pts
+		if !closed || len(pts) == 0 {
+			return false, fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
+		}
+		a := pts[len(pts)-1]
+		for _, b := range pts {
+			for _, r := range rects {
+				if r.meets(a, b, sub) {
+					return true, nil
+				}
+			}
+			a = b
+		}
+	}
+	// No edge meets a rectangle: each is inside or outside as a whole.
+	for _, r := range rects {
+		if in, err := s.holds(f, r.x0, r.y0, sub); in || err != nil {
+			return in, err
+		}
+	}
+	return false, nil
+}
+
+// meets reports whether the edge a–b has a point in the rectangle. Products
+// are of at most 61 bits, in the polar rows too.
+func (r rect) meets(a, b mvt.XY, sub uint) bool {
+	ax, ay := int64(a.X)<<sub, int64(a.Y)<<sub
+	bx, by := int64(b.X)<<sub, int64(b.Y)<<sub
+	if max(ax, bx) < r.x0 || min(ax, bx) > r.x1 || max(ay, by) < r.y0 || min(ay, by) > r.y1 {
+		return false
+	}
+	dx, dy := int64(b.X)-int64(a.X), int64(b.Y)-int64(a.Y)
+	var neg, pos bool
+	for _, c := range [4][2]int64{{r.x0, r.y0}, {r.x1, r.y0}, {r.x1, r.y1}, {r.x0, r.y1}} {
+		// The side of the edge's line that the corner lies on.
+		switch side := dx*(c[1]-ay) - dy*(c[0]-ax); {
+		case side < 0:
+			neg = true
+		case side > 0:
+			pos = true
+		default:
+			return true
+		}
+	}
+	return neg && pos
+}

@@ -1,0 +1,488 @@
+package tiles
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
+)
+
+var (
+	// ErrCursor is matched when a cursor is not one that this query's pages
+	// gave.
+	ErrCursor = errors.New("cursor is not valid")
+	// ErrLimit is matched when a page's size is out of range.
+	ErrLimit = errors.New("limit is out of range")
+)
+
+// Limits of the regions on a page of [Reader.Within].
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+// WithinQuery asks for the regions in a box.
+type WithinQuery struct {
+	// Box is in degrees, edges included; its West is greater than its East
+	// when it crosses ±180°. A point or a line will do.
+	Box    quadkey.Box
+	Types  []string // none for all
+	Limit  int      // regions per page, 1 to MaxLimit; 0 means DefaultLimit
+	Cursor string   // continues where the page that returned it ended
+}
+
+// Overlap is a region that meets a box.
+type Overlap struct {
+	Region
+	// Bounds is the part of the region's bounding box in the box: west, south,
+	// east, north in degrees, west > east across ±180°. Two parts, at the
+	// western and the eastern end of the box, are given as one.
+	Bounds [4]float64
+}
+
+const (
+	// A box of at most this many tiles of zoom 13 is read in full.
+	wholeTiles = 1024
+	// Of larger ones a seam along their edges is, this many units wide or
+	// more; see meetsInside.
+	seamUnits = 512
+)
+
+// Within returns the regions that meet a box, each once, in the order of their
+// types in the data set and then of ids. next is the cursor of the following
+// page, empty when there is none; it stays good for a newer data set.
+//
+// A region meets the box when they have a point in common, be it on the edge of
+// both: neighbours of a border that runs along the edge meet it too. The answer
+// is exact to the border on the world grid, the box being taken to 2⁻²⁰ of a
+// unit, about a micrometre.
+//
+// A small box costs a seek for each of its tiles of zoom 13 that is not empty, a
+// thousand at most for a type. For a larger one the tiles along its edge are
+// read, a few thousand rows and never more than about 65 000, and the region
+// records in order up to the end of the page.
+//
+// Errors match ErrUnknownType, quadkey.ErrBox, ErrLimit or ErrCursor, or come
+// from the store.
+func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, next string, err error) {
+	limit := cmp.Or(q.Limit, DefaultLimit)
+	if limit < 1 || limit > MaxLimit {
+		return nil, "", fmt.Errorf("%w: %d; give 1 to %d", ErrLimit, q.Limit, MaxLimit)
+	}
+	if err := q.Box.Check(); err != nil {
+		return nil, "", err
+	}
+	for _, t := range q.Types {
+		if r.types[t] == nil {
+			return nil, "", r.unknownType(t)
+		}
+	}
+	w := within{r: r, ctx: ctx, box: q.Box, window: windowOf(q.Box), limit: limit}
+	w.whole = w.window.tilesAt(MaxZoom) <= wholeTiles
+	after, err := decodeCursor(q)
+	if err != nil {
+		return nil, "", err
+	}
+	if after.Type != "" && (r.types[after.Type] == nil || !asked(q.Types, after.Type)) {
+		return nil, "", fmt.Errorf("%w: its region type is gone; ask for the first page again, without a cursor", ErrCursor)
+	}
+	w.s = r.scratch.Get().(*scratch)
+	defer r.scratch.Put(w.s)
+	for _, rt := range r.order {
+		if !asked(q.Types, rt.Name) || after.Type != "" && rt.Byte < r.types[after.Type].Byte {
+			continue
+		}
+		w.after = ""
+		if rt.Name == after.Type {
+			w.after = after.ID
+		}
+		if err := w.list(rt); err != nil {
+			return nil, "", err
+		}
+		if len(w.page) > limit {
+			last := w.page[limit-1].Region
+			return w.page[:limit], encodeCursor(q, last), nil
+		}
+	}
+	return w.page, "", nil
+}
+
+// within is the making of one page, which is full when it has one region more
+// than its limit.
+type within struct {
+	r      *Reader
+	ctx    context.Context
+	s      *scratch
+	box    quadkey.Box
+	window window
+	whole  bool // every tile of the box is read, not only those along its edge
+	limit  int
+	after  string // id of the type at hand that the page begins behind
+	page   []Overlap
+	rects  []rect
+}
+
+func (w *within) full() bool { return len(w.page) > w.limit }
+
+// list adds the regions of a type to the page.
+func (w *within) list(rt *readerType) error {
+	names, err := w.seen(rt, &w.window, w.whole, "")
+	if err != nil {
+		return err
+	}
+	if w.whole {
+		ids := make([]string, 0, len(names))
+		for id := range names {
+			if id > w.after {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			rec, err := w.record(rt, id)
+			if err != nil {
+				return err
+			}
+			w.add(rt, id, rec)
+			if w.full() {
+				break
+			}
+		}
+		return nil
+	}
+	prefix := []byte{rt.Byte}
+	span := cellstore.Prefix(prefix)
+	if w.after != "" {
+		span.From = append(regionKey(rt.Byte, w.after), 0)
+	}
+	scan := cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: cellstore.Selection{Families: []string{familyRecord}}}
+	for row, err := range w.r.regions.Scan(w.ctx, scan) {
+		if err != nil {
+			return err
+		}
+		id := string(row.Key[1:])
+		rec, err := parseRecord(row.Cells[0].Value)
+		if err != nil {
+			return fmt.Errorf("%w: record of %s %s", err, rt.Name, id)
+		}
+		_, meets := names[id]
+		if !meets {
+			if meets, err = w.meets(rt, id, rec.BBox); err != nil {
+				return err
+			}
+		}
+		if meets {
+			w.add(rt, id, rec)
+		}
+		if w.full() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// regionRecord is what is read of a region's record here.
+type regionRecord struct {
+	Name string     `json:"name"`
+	BBox [4]float64 `json:"bbox"`
+}
+
+func parseRecord(value []byte) (rec regionRecord, err error) {
+	if err := json.Unmarshal(value, &rec); err != nil {
+		return rec, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return rec, nil
+}
+
+func (w *within) record(rt *readerType, id string) (rec regionRecord, err error) {
+	value, err := w.r.Region(w.ctx, rt.Name, id, false)
+	if errors.Is(err, ErrNotFound) {
+		return rec, fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
+	}
+	if err != nil {
+		return rec, err
+	}
+	return parseRecord(value)
+}
+
+func (w *within) add(rt *readerType, id string, rec regionRecord) {
+	w.page = append(w.page, Overlap{Region{rt.Name, id, rec.Name}, overlap(w.box, rec.BBox)})
+}
+
+// seen returns the regions of a type that meet a window in one of the tiles
+// read – all of those it meets, or those in a seam along its edge – or in a
+// polar cap. With an id it looks for that region only.
+func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map[string]struct{}, error) {
+	seen := make(map[string]struct{})
+	d := w.r.descend(w.ctx, w.s, rt, 0)
+	collect := func(value []byte, sub uint, all bool) error {
+		return w.s.eachFeature(value, nil, func(f mvt.Feature, id, _ []byte) error {
+			if _, ok := seen[string(id)]; ok || only != "" && string(id) != only {
+				return nil
+			}
+			meets := all
+			if !all {
+				var err error
+				if meets, err = w.s.touches(f, w.rects, sub); err != nil {
+					return err
+				}
+			}
+			if meets {
+				seen[string(id)] = struct{}{}
+			}
+			return nil
+		})
+	}
+	for i, c := range [2]struct {
+		key []byte
+		box box
+	}{{keyNorth, northCap}, {keySouth, southCap}} {
+		if !win.caps[i].any {
+			continue
+		}
+		value, err := d.polar(c.key)
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
+			continue
+		}
+		w.rects = win.caps[i].within(w.rects[:0], c.box)
+		if err := collect(value, capSubBits, false); err != nil {
+			return nil, err
+		}
+	}
+	want := func(t quadkey.Tile) bool {
+		w.rects = win.within(w.rects[:0], t)
+		return len(w.rects) > 0 && (whole || !win.deep(t, seamUnits))
+	}
+	err := d.walk(quadkey.Tile{}, MaxZoom, want, func(_ quadkey.Tile, leaf bool, value []byte) error {
+		return collect(value, tileSubBits, leaf)
+	})
+	return seen, err
+}
+
+// meets decides about a region that has not been seen along the edge of the
+// box: what there is of it in the box lies deep inside.
+func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, error) {
+	// Records give bounds as the source has them, to a millionth of a degree;
+	// the grid is a hundred-thousandth.
+	const slack = 1e-4
+	inside, apart := compareBounds(w.box, bounds, slack)
+	switch {
+	case apart:
+		return false, nil
+	case inside:
+		// So small that it may be nothing on the grid?
+		if min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= slack {
+			return true, nil
+		}
+		win := windowOf(widened(bounds, slack))
+		seen, err := w.seen(rt, &win, true, id)
+		return len(seen) > 0, err
+	}
+	return w.meetsInside(rt, id)
+}
+
+// widened is a bounding box with a margin.
+func widened(b [4]float64, margin float64) quadkey.Box {
+	return quadkey.Box{
+		West: max(-180, b[0]-margin), South: max(-90, b[1]-margin),
+		East: min(180, b[2]+margin), North: min(90, b[3]+margin),
+	}
+}
+
+// meetsInside looks for a vertex of the region's whole geometry deep in the
+// box. That geometry is of another projection, and on a coarser grid for giants,
+// but off by less than the width of the seam that has been read; a border that
+// stays out of the seam has no vertex inside, or all of a ring's.
+func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
+	var row cellstore.Row
+	sel := cellstore.Selection{Families: []string{familyGeometry}}
+	ok, err := w.r.regions.Get(w.ctx, regionKey(rt.Byte, id), &sel, &row)
+	if err != nil || !ok {
+		return false, err
+	}
+	deep := w.window.shrunk()
+	return eachPosition(row.Cells[0].Value, func(lon, lat float64) bool {
+		return lat >= deep.South && lat <= deep.North &&
+			(lon >= deep.West && lon <= deep.East || lon+360 >= deep.West && lon+360 <= deep.East)
+	})
+}
+
+// shrunk is the part of the window half a seam away from its edges, in the
+// latitudes of tiles, in degrees; East may be beyond 180.
+func (w *window) shrunk() quadkey.Box {
+	const m = seamUnits / 2
+	unit := func(v int64) float64 { return float64(v) / float64(tileUnit) }
+	b := quadkey.Box{West: -180, South: -quadkey.MaxLatitude, East: 180, North: quadkey.MaxLatitude}
+	if !w.full {
+		b.West = (unit(w.x0)+m)/worldSize*360 - 180
+		b.East = (unit(w.x1)-m)/worldSize*360 - 180
+	}
+	if !w.openNorth {
+		b.North = mercatorLat(unit(w.y0) + m)
+	}
+	if !w.openSouth {
+		b.South = mercatorLat(unit(w.y1) - m)
+	}
+	return b
+}
+
+// eachPosition calls fn for the positions of a stored geometry until it returns
+// true, and reports whether it did. A position is a pair of numbers in
+// brackets; nothing else there holds numbers.
+func eachPosition(geometry []byte, fn func(lon, lat float64) bool) (bool, error) {
+	var pair [2]float64
+	n := 0
+	for i := 0; i < len(geometry); {
+		c := geometry[i]
+		if c != '-' && (c < '0' || c > '9') {
+			i++
+			continue
+		}
+		v, size, ok := parseFixed(geometry[i:])
+		if !ok {
+			return false, fmt.Errorf("%w: geometry of a region", ErrCorrupt)
+		}
+		i += size
+		pair[n] = v
+		if n = 1 - n; n == 0 && fn(pair[0], pair[1]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// parseFixed reads what appendFixed writes.
+func parseFixed(b []byte) (v float64, size int, ok bool) {
+	negative := b[0] == '-'
+	if negative {
+		size++
+	}
+	n, digits, decimals := int64(0), 0, -1
+	for ; size < len(b); size++ {
+		switch c := b[size]; {
+		case c == '.' && decimals < 0:
+			decimals = 0
+			continue
+		case c < '0' || c > '9':
+			goto end
+		default:
+			n = n*10 + int64(c-'0')
+		}
+		if digits++; digits > 15 {
+			return 0, 0, false
+		}
+		if decimals >= 0 {
+			decimals++
+		}
+	}
+end:
+	if decimals >= len(pow10) || digits == 0 {
+		return 0, 0, false
+	}
+	if negative {
+		n = -n
+	}
+	return float64(n) / pow10[max(0, decimals)], size, true
+}
+
+// lonSpan is a stretch of longitudes from start, to the east.
+type lonSpan struct{ start, width float64 }
+
+func spanOf(west, east float64) lonSpan {
+	if west <= east {
+		return lonSpan{west, east - west}
+	}
+	return lonSpan{west, east - west + 360}
+}
+
+// compareBounds tells whether a bounding box lies in a box, and whether they
+// are apart, in both cases by more than some degrees.
+func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apart bool) {
+	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
+	// From the western end of the box to that of the bounds.
+	ahead := math.Mod(g.start-s.start+720, 360)
+	round := s.width >= 360
+	inside = (round || ahead >= slack && ahead+g.width <= s.width-slack) &&
+		(bounds[1] >= b.South+slack || b.South == -90) && (bounds[3] <= b.North-slack || b.North == 90)
+	apart = !round && ahead > s.width+slack && ahead+g.width < 360-slack ||
+		bounds[1] > b.North+slack || bounds[3] < b.South-slack
+	if b.North == 90 && bounds[3] > 90-slack || b.South == -90 && bounds[1] < -90+slack {
+		apart = false // both at a pole
+	}
+	return inside, apart
+}
+
+// overlap is the part of a bounding box in a box that it meets.
+func overlap(b quadkey.Box, bounds [4]float64) [4]float64 {
+	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
+	ahead := math.Mod(g.start-s.start+720, 360)
+	o := [4]float64{b.West, max(b.South, bounds[1]), b.East, min(b.North, bounds[3])}
+	starts, wraps := ahead <= s.width, ahead+g.width >= 360
+	if starts && !wraps {
+		o[0] = bounds[0]
+	}
+	switch {
+	case starts && ahead+g.width < s.width:
+		o[2] = bounds[2]
+	case !starts && wraps && ahead+g.width-360 < s.width:
+		o[2] = bounds[2]
+	}
+	if o[1] > o[3] { // they touch, but for the rounding to the grid
+		o[1], o[3] = o[3], o[1]
+	}
+	return o
+}
+
+// A cursor is base64url of: version 1 | tag of the query, 4 bytes | type | ':' |
+// id of the last region.
+const cursorVersion = 1
+
+func cursorHead(q WithinQuery) []byte {
+	h := fnv.New32a()
+	for _, v := range [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North} {
+		_ = binary.Write(h, binary.BigEndian, v+0) // a hash does not fail
+	}
+	types := slices.Clone(q.Types)
+	slices.Sort(types)
+	for _, t := range slices.Compact(types) {
+		h.Write(append([]byte(t), 0))
+	}
+	return h.Sum([]byte{cursorVersion})
+}
+
+func encodeCursor(q WithinQuery, last Region) string {
+	return base64.RawURLEncoding.EncodeToString(append(cursorHead(q), last.Type+":"+last.ID...))
+}
+
+func decodeCursor(q WithinQuery) (after Region, err error) {
+	if q.Cursor == "" {
+		return Region{}, nil
+	}
+	const again = "ask for the first page again, without a cursor"
+	b, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
+	if err != nil || len(b) < 5 || b[0] != cursorVersion {
+		return Region{}, fmt.Errorf("%w: it is not one that was handed out; %s", ErrCursor, again)
+	}
+	if string(b[:5]) != string(cursorHead(q)) {
+		return Region{}, fmt.Errorf("%w: it belongs to a query with other parameters; %s", ErrCursor, again)
+	}
+	typ, id, ok := strings.Cut(string(b[5:]), ":")
+	if !ok || !typeRE.MatchString(typ) || !idRE.MatchString(id) {
+		return Region{}, fmt.Errorf("%w: it is not one that was handed out; %s", ErrCursor, again)
+	}
+	return Region{Type: typ, ID: id}, nil
+}

@@ -1,0 +1,607 @@
+package tiles
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+	"github.com/paulmach/orb/planar"
+	"github.com/peterstace/simplefeatures/geom"
+
+	"quadrille/quadkey"
+)
+
+// plane is a shape in grid units for simplefeatures.
+func plane(t testing.TB, polys []polygon) geom.Geometry {
+	t.Helper()
+	var mp []geom.Polygon
+	for _, p := range polys {
+		var rings []geom.LineString
+		for _, r := range p {
+			var c []float64
+			for _, q := range append(slices.Clone(r), r[0]) {
+				c = append(c, float64(q.x), float64(q.y))
+			}
+			rings = append(rings, geom.NewLineString(geom.NewSequence(c, geom.DimXY)))
+		}
+		mp = append(mp, geom.NewPolygon(rings))
+	}
+	return geom.NewMultiPolygon(mp).AsGeometry()
+}
+
+func planeBox(x0, y0, x1, y1 float64) geom.Geometry {
+	c := []float64{x0, y0, x1, y0, x1, y1, x0, y1, x0, y0}
+	switch {
+	case x0 == x1 && y0 == y1:
+		return geom.NewPointXY(x0, y0).AsGeometry()
+	case x0 == x1 || y0 == y1:
+		return geom.NewLineString(geom.NewSequence([]float64{x0, y0, x1, y1}, geom.DimXY)).AsGeometry()
+	}
+	return geom.NewPolygon([]geom.LineString{geom.NewLineString(geom.NewSequence(c, geom.DimXY))}).AsGeometry()
+}
+
+// planes are the regions of a world in Mercator and in the polar caps.
+type planes struct {
+	ref   *storedWorld
+	tiles []geom.Geometry
+	caps  [][2]geom.Geometry
+}
+
+func newPlanes(t testing.TB, ref *storedWorld) *planes {
+	t.Helper()
+	p := &planes{ref: ref}
+	for i := range ref.ids {
+		var s assembler
+		p.tiles = append(p.tiles, plane(t, s.polygons(slices.Clone(ref.edges[i]))))
+		var caps [2]geom.Geometry
+		for c := range caps {
+			caps[c] = plane(t, s.polygons(slices.Clone(ref.caps[i][c])))
+		}
+		p.caps = append(p.caps, caps)
+	}
+	return p
+}
+
+// pieces are the parts of a box on the plane of the tiles.
+func pieces(b quadkey.Box) [][4]float64 {
+	if b.South > quadkey.MaxLatitude || b.North < -quadkey.MaxLatitude {
+		return nil
+	}
+	y0, y1 := mercatorY(min(b.North, quadkey.MaxLatitude)), mercatorY(max(b.South, -quadkey.MaxLatitude))
+	w, e := gridX(b.West), gridX(b.East)
+	if b.West > b.East {
+		return [][4]float64{{w, y0, worldSize, y1}, {0, y0, e, y1}}
+	}
+	out := [][4]float64{{w, y0, e, y1}}
+	if b.West == -180 {
+		out = append(out, [4]float64{worldSize, y0, worldSize, y1})
+	}
+	if b.East == 180 {
+		out = append(out, [4]float64{0, y0, 0, y1})
+	}
+	return out
+}
+
+// meeting lists the regions that meet a box.
+func (p *planes) meeting(b quadkey.Box) []string {
+	var ids []string
+	for i, id := range p.ref.ids {
+		meets := false
+		for _, q := range pieces(b) {
+			meets = meets || geom.Intersects(p.tiles[i], planeBox(q[0], q[1], q[2], q[3]))
+		}
+		lons := [][2]float64{{gridX(b.West), gridX(b.East)}}
+		if b.West > b.East {
+			lons = [][2]float64{{gridX(b.West), worldSize}, {0, gridX(b.East)}}
+		}
+		for _, l := range lons {
+			if b.North > quadkey.MaxLatitude {
+				meets = meets || geom.Intersects(p.caps[i][0], planeBox(l[0], plateY(b.North), l[1], plateY(max(b.South, quadkey.MaxLatitude))))
+			}
+			if b.South < -quadkey.MaxLatitude {
+				meets = meets || geom.Intersects(p.caps[i][1], planeBox(l[0], plateY(min(b.North, -quadkey.MaxLatitude)), l[1], plateY(b.South)))
+			}
+		}
+		if meets {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func withinIDs(t testing.TB, r *Reader, q WithinQuery) (ids []string, pages int) {
+	t.Helper()
+	for {
+		page, next, err := r.Within(context.Background(), q)
+		if err != nil {
+			t.Fatalf("%v: %v", q, err)
+		}
+		for _, o := range page {
+			ids = append(ids, o.ID)
+		}
+		if pages++; next == "" {
+			return ids, pages
+		}
+		q.Cursor = next
+	}
+}
+
+// randomBox is a box near a border: of a few metres, or tiles, or half a world.
+func randomBox(rnd *rand.Rand, ref *storedWorld) quadkey.Box {
+	lon, lat := rnd.Float64()*360-180, rnd.Float64()*180-90
+	if rnd.IntN(5) > 0 {
+		lon, lat = ref.vertex(rnd)
+	}
+	size := math.Pow(10, rnd.Float64()*6.5-4) // 1e-4° to 300°
+	clamp := func(v, limit float64) float64 { return max(-limit, min(limit, v)) }
+	b := quadkey.Box{
+		West: lon - size*rnd.Float64(), East: lon + size*rnd.Float64(),
+		South: clamp(lat-size*rnd.Float64()/2, 90), North: clamp(lat+size*rnd.Float64()/2, 90),
+	}
+	if b.East-b.West >= 360 {
+		b.West, b.East = -180, 180
+	} else {
+		b.West, b.East = math.Remainder(b.West, 360), math.Remainder(b.East, 360)
+	}
+	return b
+}
+
+func testWithin(t *testing.T, r *Reader, ref *storedWorld, n int) {
+	n /= lookupShare
+	p := newPlanes(t, ref)
+	rnd := rand.New(rand.NewPCG(31, 32))
+	some := 0
+	for range n {
+		b := randomBox(rnd, ref)
+		want := p.meeting(b)
+		got, pages := withinIDs(t, r, WithinQuery{Box: b, Limit: 1 + rnd.IntN(5)})
+		if !slices.Equal(got, want) {
+			t.Errorf("box %v: %v on %d pages, want %v", b, got, pages, want)
+		}
+		if len(want) > 0 && len(want) < len(ref.ids) {
+			some++
+		}
+	}
+	if some < n/4 {
+		t.Errorf("only %d of %d boxes meet some regions", some, n)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer())
+	testWithin(t, r, newStoredWorld(t, r, "land"), 1500)
+}
+
+// Real borders, with an enclave, islands and land at ±180°.
+func TestLookupsNaturalEarth(t *testing.T) {
+	r, _, _ := buildReader(t, naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
+		"ITA", "HRV", "BIH", "SVN", "AUT", "MNE", "FJI", "LSO", "ZAF"))
+	ref := newStoredWorld(t, r, "country")
+	t.Run("nearest", func(t *testing.T) { testNearest(t, r, ref, 80) })
+	t.Run("within", func(t *testing.T) { testWithin(t, r, ref, 300) })
+	t.Run("cutout", func(t *testing.T) { testCutout(t, r, ref, 400) })
+}
+
+// Edges: of the world, of boxes, of regions.
+func TestWithinEdges(t *testing.T) {
+	// Multiples of 360°/256 are exact everywhere.
+	const u = 1.40625
+	r, _, _ := buildReader(t, Layer{"land", []Feature{
+		{ID: "a", Name: "A", Geometry: square(u, u, 3*u, 3*u)},
+		{ID: "b", Geometry: square(3*u, u, 5*u, 3*u)},
+		{ID: "dot", Geometry: square(40, 40, 40.00005, 40.00005)},
+		{ID: "line", Geometry: square(178, -10, -178, -9)},
+		{ID: "north", Geometry: square(0, 90-3*u, 14*u, 90)},
+		{ID: "seam", Geometry: square(170, 30, 180, 31)},
+		{ID: "south", Geometry: orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {60, -80}, {-60, -80}, {-180, -80}}}},
+	}}, Layer{"zone", []Feature{{ID: "z", Geometry: square(0, 0, 42*u, 60)}}})
+	for _, c := range []struct{ box, want string }{
+		{"-180,-90,180,90", "a b dot line north seam south z"},
+		{"1.40625,0,1.40625,80", "a z"},                     // a line along an edge
+		{"1.40625,1.41,1.40625,1.41", "a z"},                // a point on it
+		{"4.21875,2.5,4.21875,2.5", "a b z"},                // both neighbours of a point on their border
+		{"0,0,1.40625,80", "a z"},                           // touching
+		{"0,0,1.4062499,80", "z"},                           // not quite
+		{"2,2,2,2", "a z"},                                  // inside
+		{"2,2,2.01,2.01", "a z"},                            //
+		{"59.0625,-5,61,0", "z"},                            // corner to corner
+		{"59.0625,-5,61,-0.00001", ""},                      //
+		{"39,39,41,41", "dot z"},                            //
+		{"30,30,50,50", "dot z"},                            // far from the edge of the box
+		{"-180,-10,-180,-9", "line"},                        // the antimeridian from the west
+		{"180,-10,180,-9", "line"},                          // and from the east
+		{"180,-10,-180,-9", "line"},                         //
+		{"179,-20,-179,20", "line"},                         //
+		{"-177.9,-20,177.9,-5", ""},                         // the long way round
+		{"-180,30,-179,31", "seam"},                         // touches at ±180°
+		{"-180,30.5,-180,30.5", "seam"},                     //
+		{"-50,90,-40,90", "north"},                          // at the pole every longitude is the same point
+		{"-50,88,-40,90", "north"},                          //
+		{"-50,88,-40,89.99", ""},                            //
+		{"19.6875,85.1,30,88", "north"},                     //
+		{"19.6875,85.1,30,85.78125", "north"},               // a corner in the cap
+		{"19.6875,85.78125,19.6875,85.8", "north"},          //
+		{"19.6875,85.1,30,85.7812", ""},                     //
+		{"19.6876,85.1,30,88", ""},                          //
+		{"-100,-90,-100,-90", "south"},                      //
+		{"50,-85.2,60,-85.0511", "south"},                   //
+		{"-180,-79.99,180,-60", ""},                         //
+		{"-20,-5,-10,5", ""},                                //
+		{"-180,-80.0001,180,-60", "south"},                  //
+		{"170,-15,-170,31", "line seam"},                    //
+		{"-180,-90,180,-85.06", "south"},                    // beyond the tiles
+		{"100,-20,-100,20", "line"},                         // wide, across ±180°
+		{"-100,-20,100,20", "a b z"},                        //
+		{"-180,85.0511287798066,180,85.0511287798066", ""},  // the limit of the tiles
+		{"-180,-85.0511287798066,180,-85.0511287", "south"}, //
+		{"4.21875,4.2187,4.21875,4.2187", "a b z"},          // where three meet
+		{"4.2187501,4.2187,10,10", "b z"},                   //
+		{"1.40625,4.2188,10,10", "z"},                       //
+	} {
+		b, err := quadkey.ParseBox(c.box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := withinIDs(t, r, WithinQuery{Box: b})
+		if g := strings.Join(got, " "); g != c.want {
+			t.Errorf("box %s: %q, want %q", c.box, g, c.want)
+		}
+	}
+	if got, pages := withinIDs(t, r, WithinQuery{Box: quadkey.World, Limit: 1, Types: []string{"zone"}}); len(got) != 1 || pages != 1 {
+		t.Errorf("%v on %d pages", got, pages)
+	}
+}
+
+// What is at a point is within the box of that point.
+func TestWithinAgreesWithAt(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer())
+	ref := newStoredWorld(t, r, "land")
+	rnd := rand.New(rand.NewPCG(33, 34))
+	for range 3000 / lookupShare {
+		b := randomBox(rnd, ref)
+		b.East, b.North = b.West, b.South
+		got, _ := withinIDs(t, r, WithinQuery{Box: b})
+		if at := strings.Fields(ids(t, r, b.South, b.West)); !slices.Equal(got, at) {
+			t.Fatalf("at %v: %v, within: %v", b, at, got)
+		}
+	}
+}
+
+func TestWithinBounds(t *testing.T) {
+	for _, c := range []struct {
+		box    quadkey.Box
+		bounds [4]float64
+		want   [4]float64
+	}{
+		{quadkey.World, [4]float64{1, 2, 3, 4}, [4]float64{1, 2, 3, 4}},
+		{quadkey.World, [4]float64{170, 2, -170, 4}, [4]float64{-180, 2, 180, 4}},
+		{quadkey.Box{West: 2, South: 3, East: 5, North: 6}, [4]float64{1, 2, 3, 4}, [4]float64{2, 3, 3, 4}},
+		{quadkey.Box{West: 0, South: 0, East: 2, North: 3}, [4]float64{1, 2, 3, 4}, [4]float64{1, 2, 2, 3}},
+		{quadkey.Box{West: 175, South: 0, East: -175, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{175, 2, -175, 3}},
+		{quadkey.Box{West: 160, South: 0, East: -160, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{170, 2, -170, 3}},
+		{quadkey.Box{West: 175, South: 0, East: -100, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{175, 2, -170, 3}},
+		{quadkey.Box{West: -175, South: 0, East: 175, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{-175, 2, 175, 3}},
+		{quadkey.Box{West: -175, South: 0, East: 0, North: 3}, [4]float64{-180, -90, 180, 4}, [4]float64{-175, 0, 0, 3}},
+	} {
+		if got := overlap(c.box, c.bounds); got != c.want {
+			t.Errorf("%v of %v: %v, want %v", c.box, c.bounds, got, c.want)
+		}
+	}
+}
+
+func TestWithinRefuses(t *testing.T) {
+	r, _, _ := buildReader(t, Layer{"land", []Feature{
+		{ID: "a", Geometry: square(0, 0, 1, 1)}, {ID: "b", Geometry: square(1, 0, 2, 1)},
+	}}, Layer{"zone", []Feature{{ID: "z", Geometry: square(0, 0, 2, 1)}}})
+	ctx := context.Background()
+	b := quadkey.Box{West: 0, South: 0, East: 2, North: 1}
+	page, next, err := r.Within(ctx, WithinQuery{Box: b, Limit: 1})
+	if err != nil || len(page) != 1 || next == "" {
+		t.Fatal(page, next, err)
+	}
+	for _, c := range []struct {
+		q    WithinQuery
+		want error
+	}{
+		{WithinQuery{Box: quadkey.Box{North: -1}}, quadkey.ErrBox},
+		{WithinQuery{Box: quadkey.Box{West: math.NaN()}}, quadkey.ErrBox},
+		{WithinQuery{Box: b, Limit: -1}, ErrLimit},
+		{WithinQuery{Box: b, Limit: MaxLimit + 1}, ErrLimit},
+		{WithinQuery{Box: b, Types: []string{"sea"}}, ErrUnknownType},
+		{WithinQuery{Box: b, Cursor: "x"}, ErrCursor},
+		{WithinQuery{Box: b, Cursor: next + "A"}, nil}, // a longer id, if any
+		{WithinQuery{Box: b, Cursor: next[1:]}, ErrCursor},
+		{WithinQuery{Box: quadkey.World, Cursor: next}, ErrCursor},
+		{WithinQuery{Box: b, Cursor: next, Types: []string{"zone"}}, ErrCursor},
+		{WithinQuery{Box: b, Cursor: next, Limit: 7}, nil},
+	} {
+		_, _, err := r.Within(ctx, c.q)
+		if c.want == nil && err != nil && !errors.Is(err, ErrCursor) || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v, want %v", c.q, err, c.want)
+		}
+	}
+	// Types are answered in the data set's order, each once.
+	if got, _ := withinIDs(t, r, WithinQuery{Box: b, Limit: 2, Types: []string{"zone", "land", "zone"}}); strings.Join(got, " ") != "a b z" {
+		t.Errorf("%v", got)
+	}
+}
+
+func FuzzWithinCursor(f *testing.F) {
+	q := WithinQuery{Box: quadkey.World, Types: []string{"b", "a"}}
+	f.Add(encodeCursor(q, Region{Type: "a", ID: "x-1"}))
+	f.Add("AQ")
+	f.Fuzz(func(t *testing.T, text string) {
+		q := q
+		q.Cursor = text
+		after, err := decodeCursor(q)
+		if err != nil {
+			if !errors.Is(err, ErrCursor) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if text != "" && encodeCursor(q, after) != text {
+			t.Fatalf("%q is %v, whose cursor is %q", text, after, encodeCursor(q, after))
+		}
+	})
+}
+
+func FuzzPositions(f *testing.F) {
+	f.Add([]byte(`{"type":"Polygon","coordinates":[[[-1.5,2],[0.1234567,-0.5],[180,90],[-1.5,2]]]}`))
+	f.Add([]byte("--1..2[9999999999999999,"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = eachPosition(b, func(lon, lat float64) bool {
+			if math.IsNaN(lon) || math.IsInf(lat, 0) {
+				t.Fatal(lon, lat)
+			}
+			return false
+		})
+	})
+}
+
+func TestPositions(t *testing.T) {
+	var got [][2]float64
+	_, err := eachPosition([]byte(`{"type":"Polygon","coordinates":[[[-1.5,2],[0.1234567,-0.5],[180,90]]]}`), func(lon, lat float64) bool {
+		got = append(got, [2]float64{lon, lat})
+		return false
+	})
+	if want := [][2]float64{{-1.5, 2}, {0.1234567, -0.5}, {180, 90}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// cutoutOf parses a cutout.
+func cutoutOf(t testing.TB, r *Reader, typ, id string, b quadkey.Box) (orb.MultiPolygon, int) {
+	t.Helper()
+	out, zoom, err := r.AppendCutout(context.Background(), nil, typ, id, b)
+	if err != nil {
+		t.Fatalf("%s in %v: %v", id, b, err)
+	}
+	if len(out) == 0 {
+		return nil, zoom
+	}
+	f, err := geojson.UnmarshalFeature(out)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if f.ID != typ+":"+id || f.Properties["id"] != id || f.Properties["type"] != typ {
+		t.Fatalf("%s", out)
+	}
+	switch g := f.Geometry.(type) {
+	case orb.Polygon:
+		return orb.MultiPolygon{g}, zoom
+	case orb.MultiPolygon:
+		return g, zoom
+	}
+	t.Fatalf("%s", out)
+	return nil, 0
+}
+
+// onGrid takes a cutout to grid units.
+func onGrid(t testing.TB, mp orb.MultiPolygon) geom.Geometry {
+	t.Helper()
+	var polys []geom.Polygon
+	for _, p := range mp {
+		var rings []geom.LineString
+		for i, r := range p {
+			if want := orb.CCW; i == 0 && r.Orientation() != want {
+				t.Fatalf("a shell runs clockwise")
+			}
+			var c []float64
+			for _, q := range r {
+				c = append(c, gridX(q[0]), mercatorY(q[1]))
+			}
+			rings = append(rings, geom.NewLineString(geom.NewSequence(c, geom.DimXY)))
+		}
+		polys = append(polys, geom.NewPolygon(rings))
+	}
+	g := geom.NewMultiPolygon(polys).AsGeometry()
+	if err := g.Validate(); err != nil {
+		t.Fatalf("not valid: %v", err)
+	}
+	return g
+}
+
+// testCutout compares cutouts of zoom 13 with the intersections of the
+// reference, by area and vertex: a border along a tile line would add some.
+func testCutout(t *testing.T, r *Reader, ref *storedWorld, n int) {
+	n /= lookupShare
+	p := newPlanes(t, ref)
+	rnd := rand.New(rand.NewPCG(35, 36))
+	some := 0
+	for range n {
+		b := randomBox(rnd, ref)
+		if b.North > 84.9 || b.South < -84.9 {
+			b.North, b.South = min(b.North, 84), max(b.South, -84)
+			if b.South >= b.North {
+				continue
+			}
+		}
+		i := rnd.IntN(len(ref.ids))
+		id := ref.ids[i]
+		mp, zoom := cutoutOf(t, r, ref.typ, id, b)
+		if zoom < MaxZoom {
+			continue // simplified
+		}
+		want, vertices := 0.0, 0
+		for _, q := range pieces(b) {
+			if q[0] == q[2] || q[1] == q[3] {
+				continue
+			}
+			g, err := geom.Intersection(p.tiles[i], planeBox(q[0], q[1], q[2], q[3]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += g.Area()
+			vertices += g.DumpCoordinates().Length()
+		}
+		got := onGrid(t, mp)
+		// Vertices are a sixteenth of a unit off at the edges, and as much in
+		// seven decimals of a degree.
+		slack := 0.2*(got.Boundary().Length()+1) + 1
+		if math.Abs(got.Area()-want) > slack {
+			t.Fatalf("%s in %v: area %v, want %v", id, b, got.Area(), want)
+		}
+		if v := got.DumpCoordinates().Length(); v > vertices+vertices/10+8 {
+			t.Fatalf("%s in %v: %d vertices, want about %d", id, b, v, vertices)
+		}
+		if want > 0 {
+			some++
+		}
+	}
+	if some < n/50 {
+		t.Errorf("only %d cutouts of %d are something", some, n)
+	}
+}
+
+func TestCutout(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer())
+	testCutout(t, r, newStoredWorld(t, r, "land"), 1500)
+}
+
+func TestCutoutEdges(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer(), Layer{"block", []Feature{{ID: "all", Geometry: square(-60, -60, 60, 60)}}})
+	box := func(s string) quadkey.Box {
+		b, err := quadkey.ParseBox(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, c := range []struct {
+		typ, id, box string
+		polygons     int
+		area         float64 // square degrees
+		vertices     int     // of all rings, first points once
+	}{
+		{"land", "hat", "-180,-90,180,90", 1, 15 * 5, 4}, // across the limit of the tiles, in one piece
+		{"land", "hat", "60,85.5,75,86", 1, 15 * 0.5, 4},
+		{"land", "hat", "65,85,66,85.5", 1, 0.5, 4},
+		{"land", "hat", "0,90,180,90", 0, 0, 0},
+		{"land", "hat", "76,80,90,90", 0, 0, 0},
+		{"land", "dateline", "170,-20,-170,-10", 2, 0.7 * 0.6, 8},
+		{"land", "dateline", "179.8,-20,180,-10", 1, 0.2 * 0.6, 4},
+		{"land", "dateline", "-180,-20,-179.8,-10", 1, 0.2 * 0.6, 4},
+		{"land", "dateline", "-180,-20,180,-10", 2, 0.7 * 0.6, 8},
+		{"land", "dateline", "180,-17,180,-16", 0, 0, 0}, // without area
+		{"land", "ice", "-180,-90,180,-86.6", 1, 360 * 3.4, 4},
+		{"land", "ice", "10,-90,11,-88", 1, 2, 4},
+		{"land", "west", "10.2,10.2,10.2,10.4", 0, 0, 0},
+		{"block", "all", "-10,-10,-9.9,-9.9", 1, 0.01, 4}, // in a leaf
+		{"block", "all", "-1,-1,1,1", 1, 4, 4},            // four leaves
+		{"block", "all", "-180,-90,180,90", 1, 120 * 120, 4},
+		{"block", "all", "61,0,180,1", 0, 0, 0},
+	} {
+		mp, zoom := cutoutOf(t, r, c.typ, c.id, box(c.box))
+		n := 0
+		for _, p := range mp {
+			for _, ring := range p {
+				n += len(ring) - 1
+			}
+		}
+		area := planar.Area(mp)
+		if len(mp) != c.polygons || math.Abs(area-c.area) > 1e-4*max(1, c.area) {
+			t.Errorf("%s in %s: %d polygons of %v square degrees at zoom %d, want %d of %v", c.id, c.box, len(mp), area, zoom, c.polygons, c.area)
+		}
+		if zoom == MaxZoom && n > 2*c.vertices {
+			t.Errorf("%s in %s: %d vertices, want about %d: %v", c.id, c.box, n, c.vertices, mp)
+		}
+	}
+	// Too much for one answer: a coarser zoom, and the whole region.
+	if mp, zoom := cutoutOf(t, r, "land", "big", quadkey.World); zoom >= MaxZoom || zoom < 5 || len(mp) == 0 {
+		t.Errorf("zoom %d, %d polygons", zoom, len(mp))
+	}
+	ctx := context.Background()
+	for _, c := range []struct {
+		typ, id string
+		box     quadkey.Box
+		want    error
+	}{
+		{"sea", "a", quadkey.World, ErrUnknownType},
+		{"land", "nowhere", quadkey.World, ErrNotFound},
+		{"land", "big", quadkey.Box{South: 1}, quadkey.ErrBox},
+	} {
+		if out, _, err := r.AppendCutout(ctx, nil, c.typ, c.id, c.box); !errors.Is(err, c.want) || len(out) > 0 {
+			t.Errorf("%s:%s: %s, %v", c.typ, c.id, out, err)
+		}
+	}
+	// Appended behind what is there.
+	out, _, err := r.AppendCutout(ctx, []byte("["), "land", "east", quadkey.World)
+	if err != nil || !json.Valid(fmt.Append(out, "]")) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// FuzzBoxes asks for any box: refused, or answered with at least what is at its
+// corners, and with geometry that is JSON.
+func FuzzBoxes(f *testing.F) {
+	l := toyLayer()
+	l.Features = slices.DeleteFunc(l.Features, func(f Feature) bool { return f.ID == "big" })
+	r, _, _ := buildReader(f, l)
+	for _, b := range []quadkey.Box{
+		quadkey.World, {West: 180, East: -180}, {West: 10.2, South: 10, East: 10.25, North: 10.3}, {West: 60, South: 84, East: 61, North: 90},
+		{West: 179.7, South: -17, East: -179.6, North: -16.4}, {South: math.NaN()}, {West: math.Inf(1)}, {North: 90, South: 90},
+		{West: -180, South: quadkey.MaxLatitude, East: -180, North: quadkey.MaxLatitude}, {West: 20, South: -90, East: 19, North: -85.0511},
+	} {
+		f.Add(b.West, b.South, b.East, b.North)
+	}
+	f.Fuzz(func(t *testing.T, west, south, east, north float64) {
+		ctx := context.Background()
+		b := quadkey.Box{West: west, South: south, East: east, North: north}
+		page, next, err := r.Within(ctx, WithinQuery{Box: b, Limit: MaxLimit})
+		if err != nil || next != "" {
+			if b.Valid() || !errors.Is(err, quadkey.ErrBox) {
+				t.Fatalf("%v: %v, next %q", b, err, next)
+			}
+			return
+		}
+		for _, corner := range [4][2]float64{{west, south}, {west, north}, {east, south}, {east, north}} {
+			at, err := r.At(ctx, corner[1], corner[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, reg := range at {
+				if !slices.ContainsFunc(page, func(o Overlap) bool { return o.Region == reg }) {
+					t.Fatalf("%v: no %s, which is at %v", b, reg.ID, corner)
+				}
+			}
+			if _, err := r.Nearest(ctx, corner[1], corner[0], 5000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, o := range page {
+			out, _, err := r.AppendCutout(ctx, nil, o.Type, o.ID, b)
+			if err != nil || len(out) > 0 && !json.Valid(out) {
+				t.Fatalf("%v %s: %v %s", b, o.ID, err, out)
+			}
+		}
+	})
+}
