@@ -25,7 +25,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/places.txt
 
-.PHONY: help demo build page sample test test-full lint fuzz bench clean
+.PHONY: help demo build page sample test test-full check-data lint fuzz bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +48,23 @@ test-full: page test ## also long tests, the page's tests, no cgo and 32 bits
 ifneq ($(NPM),)
 	cd static/leaflet && npm test
 endif
+
+NATURAL_EARTH ?= ../shared/data/natural-earth
+CHECK_SCALES ?= 110m 50m
+
+check-data: ## ingest Natural Earth and check every tile of it, where it is at hand
+	go build -o bin/ ./cmd/ingest
+	@for scale in $(CHECK_SCALES); do \
+	  dir=$(NATURAL_EARTH)/$$scale; \
+	  if [ ! -d $$dir ]; then echo "skipped: there is no $$dir"; continue; fi; \
+	  data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
+	  bin/ingest --data $$data boundaries \
+	    --layer country=$$dir/ne_$${scale}_admin_0_countries.geojson.gz \
+	    --layer state=$$dir/ne_$${scale}_admin_1_states_provinces.geojson.gz \
+	    --layer lake=$$dir/ne_$${scale}_lakes.geojson.gz; \
+	  bin/ingest --data $$data verify boundaries; \
+	  rm -rf "$$data"; \
+	done
 
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \

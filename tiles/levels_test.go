@@ -1,7 +1,11 @@
 package tiles
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/paulmach/orb"
 )
 
 // closed reports the first vertex at which more edges arrive than leave, the
@@ -135,4 +139,43 @@ func TestLevels(t *testing.T) {
 		naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
 			"USA", "CAN", "FJI", "LSO", "ZAF", "CHE", "AUT", "ITA", "SVN", "BIH", "HRV", "SDN", "SDS"),
 		naturalEarth(t, "state", "110m/ne_110m_admin_1_states_provinces.geojson.gz", "adm1_code", "name"))
+}
+
+// TestLayersShareBorders: where the borders of two layers coincide in the
+// source they coincide at every zoom, though one has vertices the other lacks.
+// A country is drawn with few vertices, its states with many along its border.
+func TestLayersShareBorders(t *testing.T) {
+	outline := []orb.Point{{5, 5}, {9.3, 5.2}, {9.1, 8.7}, {5.4, 9.2}}
+	var ring orb.Ring
+	for i, a := range outline {
+		b := outline[(i+1)%len(outline)]
+		for k := range 7 {
+			f := float64(k) / 7
+			ring = append(ring, orb.Point{a[0] + f*(b[0]-a[0]), a[1] + f*(b[1]-a[1])})
+		}
+	}
+	middle := orb.Point{7, 7.1}
+	var states []Feature
+	cuts := []int{0, 9, 17, len(ring)}
+	for i := range 3 {
+		var r orb.Ring
+		for k := cuts[i]; k <= cuts[i+1]; k++ {
+			r = append(r, ring[k%len(ring)])
+		}
+		states = append(states, Feature{ID: fmt.Sprint("s", i), Geometry: orb.Polygon{append(r, middle)}})
+	}
+	refs := newReferences(t,
+		Layer{"country", []Feature{{ID: "c", Geometry: orb.Polygon{outline}}}},
+		Layer{"state", states})
+	for z := range MaxZoom + 1 {
+		var sum []edge
+		for i := range states {
+			sum = append(sum, refs[1].levels[i][z]...)
+		}
+		sum = cancel(sum)
+		country := cancel(slices.Clone(refs[0].levels[0][z]))
+		if len(country) == 0 || !slices.Equal(sum, country) {
+			t.Errorf("zoom %d: the states' outline has %d edges, their country's border %d, and they differ", z, len(sum), len(country))
+		}
+	}
 }

@@ -1,12 +1,17 @@
-// Vector tiles decoded into what a canvas draws: one path per region and one of all borders of a type, in tile units.
+// Vector tiles decoded into what the map shows: for each type a path per region, one of all borders, and the names.
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
+import { displayText } from './format.js'
+import { roomAround } from './room.js'
 
+const POINT = 1
 const LINE = 2
 const POLYGON = 3
 
 /**
- * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, path }], borders }, paths being Path2D.
+ * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, path }], borders, names }, paths being
+ * Path2D in tile units. Names are { id, name, rank, x, y, across, down } of the regions whose label lies in the tile, the
+ * point and the room about it (room.js) as parts of the tile's side.
  * Borders are the type's border lines where the tile has them, else the outlines of its regions. Outlines also run where
  * regions are cut to the tile, but that is in the tile's buffer, beyond what is drawn.
  */
@@ -17,20 +22,37 @@ export function decode(bytes) {
   for (const [name, layer] of Object.entries(layers)) {
     const companion = name.match(/^(.+)_(?:line|label)$/)
     if (companion && Object.hasOwn(layers, companion[1])) continue
-    const regions = features(layer, POLYGON)
-      .map(({ id, properties, lines }) => ({ id: String(properties.id ?? id), path: pathOf(lines, true) }))
+    const polygons = features(layer, POLYGON)
+    const regions = polygons.map(({ id, lines }) => ({ id, path: pathOf(lines, true) }))
     const lines = layers[`${name}_line`]
     const borders = new Path2D()
     if (lines) for (const { lines: parts } of features(lines, LINE)) borders.addPath(pathOf(parts, false))
     else for (const { path } of regions) borders.addPath(path)
-    types.set(name, { extent: layer.extent, regions, borders })
+    const labels = layers[`${name}_label`]
+    types.set(name, { extent: layer.extent, regions, borders, names: labels ? namesOf(labels, layer.extent, polygons) : [] })
   }
   return types
 }
 
+// The room is found here, once for each tile, because the rings are not kept.
+function namesOf(labels, extent, polygons) {
+  const rings = new Map()
+  for (const { id, lines } of polygons) rings.set(id, [...rings.get(id) ?? [], ...lines])
+  return features(labels, POINT).flatMap(({ id, properties, lines: [[point]] }) => {
+    const name = displayText(properties.name, 60)
+    if (name === '') return []
+    const [x, y] = [point.x, point.y].map(part => part / labels.extent)
+    const room = roomAround({ x: x * extent, y: y * extent }, rings.get(id) ?? [], extent)
+    return [{ id, name, rank: Number(properties.rank) || 0, x, y, across: room.across / extent, down: room.down / extent }]
+  })
+}
+
 function features(layer, type) {
   return Array.from({ length: layer.length }, (_, i) => layer.feature(i)).filter(feature => feature.type === type)
-    .map(feature => ({ id: feature.id, properties: feature.properties, lines: feature.loadGeometry() }))
+    .map(feature => {
+      const { id, properties } = feature
+      return { id: String(properties.id ?? id), properties, lines: feature.loadGeometry() }
+    })
 }
 
 function pathOf(lines, closed) {

@@ -1,4 +1,5 @@
-// Which places get a dot and which a name, so that names do not run into each other.
+// Which places get a dot and which a name, and which regions one, so that names do not run into each other.
+import { candidates, writingOf } from './regionnames.js'
 
 /** How prominent a place is: capital, major (a million people), city (a hundred thousand) or town. */
 export function tier({ code, population = 0 }) {
@@ -33,31 +34,65 @@ export const sides = {
   'top-right': [1, -1], 'bottom-right': [1, 1], 'top-left': [-1, -1], 'bottom-left': [-1, 1],
 }
 
+// Names of regions take turns with places: countries, then the places everybody knows, and so on (regionnames.js).
+const turns = { capital: 1, major: 1, city: 3, town: 5 }
+
 /**
- * Arranges places { id, name, x, y, code, population } (x, y in CSS pixels): the most important first, each with its
- * name on the first free one of the sides; a place whose dot is covered is left out, one whose name finds no room keeps
- * its dot with side "none". measure(name, tier) is the name's { width, height }. The input's order does not matter.
+ * Arranges places { id, name, x, y, code, population } and regions { id, name, x, y, across, down, rank, type } (x, y and
+ * the room for a region's name in CSS pixels, type as regiontypes.js has it) by turns, the most important first. The
+ * answer is { places: [{ place, tier, side }], regions: [{ region, look, text, x, y }] }.
+ *
+ * A place has its name on the first free one of the sides; one whose dot is covered is left out, one whose name finds no
+ * room keeps its dot with side "none". A region's name is written the way that covers the least important cities, best
+ * none; it is left out where all ways are taken. measure(line, look) is the { width, height } of a line in the look of
+ * "place-city", "region-state" and so on. The input's order does not matter.
  */
-export function arrange(places, measure) {
+export function arrange(places, regions, measure) {
   const taken = []
-  const free = box => !taken.some(other =>
-    box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)
-  const sorted = places.map(place => ({ place, weight: importance(place) }))
-    .sort((a, b) => b.weight - a.weight || (a.place.id < b.place.id ? -1 : 1)).slice(0, MOST)
-  const arranged = []
-  for (const { place } of sorted) {
-    const rank = tier(place)
-    const reach = dotRadius[rank] + AIR
-    const dot = { left: place.x - reach, right: place.x + reach, top: place.y - reach, bottom: place.y + reach }
-    if (!free(dot)) continue
-    const { width, height } = measure(place.name, rank)
-    const [side, box] = Object.keys(sides).map(side => [side, nameBox(place, sides[side], dotRadius[rank], width, height)])
+  const free = box => !taken.some(other => overlap(box, other))
+  const cities = []
+  const sorted = places.map(place => ({ place, id: place.id, tier: tier(place), weight: importance(place) }))
+    .sort(byWeight).slice(0, MOST)
+  for (const item of sorted) {
+    item.turn = turns[item.tier]
+    item.dot = boxAround(item.place, 2 * (dotRadius[item.tier] + AIR))
+    if (item.tier !== 'town') cities.push(item)
+  }
+  const named = regions.map(region => ({ region, id: region.id, turn: writingOf(region.type).turn, weight: -region.rank }))
+  const arranged = { places: [], regions: [] }
+
+  const addPlace = ({ place, tier, dot }) => {
+    if (!free(dot)) return
+    const { width, height } = measure(place.name, `place-${tier}`)
+    const [side, box] = Object.keys(sides).map(side => [side, nameBox(place, sides[side], dotRadius[tier], width, height)])
       .find(([, box]) => free(box)) ?? ['none']
     taken.push(dot)
     if (box) taken.push(box)
-    arranged.push({ place, tier: rank, side })
+    arranged.places.push({ place, tier, side })
+  }
+  const addRegion = ({ region }) => {
+    const ways = candidates(region, writingOf(region.type), (line, look) => measure(line, `region-${look}`))
+      .map(way => ({ ...way, box: boxAround({ x: region.x, y: region.y - way.rise }, way.width + 2 * AIR, way.height) }))
+      .filter(({ box }) => free(box))
+    if (ways.length === 0) return
+    const costs = ways.map(({ box }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, 0))
+    const way = ways[costs.indexOf(Math.min(...costs))]
+    taken.push(way.box)
+    arranged.regions.push({ region, look: way.look, text: way.text, x: region.x, y: region.y - way.rise })
+  }
+  for (const item of [...sorted, ...named].sort((a, b) => a.turn - b.turn || byWeight(a, b))) {
+    if (item.place) addPlace(item)
+    else addRegion(item)
   }
   return arranged
+}
+
+const byWeight = (a, b) => b.weight - a.weight || (a.id < b.id ? -1 : 1)
+
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+
+function boxAround({ x, y }, width, height = width) {
+  return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 }
 }
 
 function nameBox({ x, y }, [across, down], radius, width, height) {

@@ -7,8 +7,8 @@ import { createCard } from './card.js'
 import { Credits } from './credits.js'
 import { createHere } from './here.js'
 import { createLayerSwitch } from './layerswitch.js'
+import { NamesLayer } from './nameslayer.js'
 import { createNotice } from './notice.js'
-import { PlacesLayer } from './placeslayer.js'
 import { PLACES, regionTypes } from './regiontypes.js'
 import { onDensityChange, onThemeChange, readTheme, roomy } from './theme.js'
 import { VectorLayer } from './vectorlayer.js'
@@ -62,12 +62,12 @@ async function start() {
   view.startAt(tileJSON.value?.center)
   const types = regionTypes(tileJSON.value)
   const regions = addRegions(tileJSON.value, types)
-  const places = addPlaces(tileJSON.value)
-  const switches = [...types, ...(places ? [places.type] : [])]
+  const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
+  const names = addNames(regions, hasPlaces)
+  const switches = hasPlaces ? [...types, PLACES] : types
   const tellZoom = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
-    if (type !== PLACES) regions.refresh()
-    else if (type.on) places.layer.addTo(map)
-    else places.layer.remove()
+    if (type === PLACES) names.showPlaces(type.on)
+    else regions.refresh()
   })
   element('layers').hidden = switches.length === 0
   element('layers').open = roomy.matches && innerHeight >= 560
@@ -96,14 +96,13 @@ function addRegions(tileJSON, types) {
   return layer.addTo(map)
 }
 
-function addPlaces(tileJSON) {
-  if (!tileJSON?.vector_layers?.some(layer => layer?.id === PLACES.type)) return null
-  const layer = new PlacesLayer()
-  const failed = ({ error }) => notice.show('places', `Some place names are missing. ${error.message}`, () => layer.retry())
+function addNames(regions, hasPlaces) {
+  const layer = new NamesLayer({ places: hasPlaces && PLACES.on, regions })
+  const failed = ({ error }) => notice.show('places', `Some place names are missing. ${error.message}`, () => layer.update())
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))
-  if (PLACES.on) layer.addTo(map)
-  return { type: PLACES, layer }
+  regions?.on('asked', () => layer.update())
+  return layer.addTo(map)
 }
 
 function ask(types) {

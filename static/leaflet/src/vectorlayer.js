@@ -11,7 +11,7 @@ import { dataTile } from './tilegrid.js'
 /**
  * Options: types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked of the
  * server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme. Besides Leaflet's own
- * events it fires tilefailed with an error whose message is fit for the reader.
+ * events it fires tilefailed with an error whose message is fit for the reader, and asked after refresh and retry.
  */
 export const VectorLayer = GridLayer.extend({
   options: { types: [], maxDataZoom: 13, theme: null, className: 'regions' },
@@ -42,6 +42,7 @@ export const VectorLayer = GridLayer.extend({
   /** Asks again for what is on the map, after a layer was switched on or off; the old picture stays until then. */
   refresh() {
     for (const drawing of this._drawn.values()) this._load(drawing)
+    this.fire('asked')
   },
 
   /** Loads the tiles that failed once more. */
@@ -49,6 +50,7 @@ export const VectorLayer = GridLayer.extend({
     for (const drawing of this._drawn.values()) {
       if (drawing.failed) this._load(drawing)
     }
+    this.fire('asked')
   },
 
   /** Whether a tile on the map could not be had. */
@@ -73,15 +75,22 @@ export const VectorLayer = GridLayer.extend({
     for (const drawing of this._drawn.values()) this._paint(drawing)
   },
 
-  // Never rejects: a tile that cannot be had is painted as missing and reported.
-  async _load(drawing) {
-    const { z: zoom } = drawing.coords
-    const source = dataTile(drawing.coords, this.options.maxDataZoom)
-    const view = { ...source, zoom }
+  /**
+   * Takes hold of what a tile of the map's grid shows: { view, types, promise, release }, view and types as paint has them,
+   * the promise of decode's Map for the data tile.
+   */
+  hold({ z: zoom, x, y }) {
+    const source = dataTile({ z: zoom, x, y }, this.options.maxDataZoom)
     const types = visibleTypes(this.options.types, zoom)
     const request = types.length === 0
       ? { promise: Promise.resolve(new Map()), release: () => {} }
       : this._cache.acquire([types.map(type => type.type), source.tile.z, source.tile.x, source.tile.y].join('/'))
+    return { view: { ...source, zoom }, types, ...request }
+  },
+
+  // Never rejects: a tile that cannot be had is painted as missing and reported.
+  async _load(drawing) {
+    const { view, types, ...request } = this.hold(drawing.coords)
     const release = drawing.release
     drawing.release = request.release
     release()

@@ -23,7 +23,7 @@ export function createView(root, { card, bar }) {
     fadeAnimation: !prefersStill(),
     inertia: !prefersStill(),
   })
-  map.createPane('places').setAttribute('aria-hidden', 'true')
+  map.createPane('names').setAttribute('aria-hidden', 'true')
   const limits = { minZoom: map.getMinZoom(), maxZoom: MAX_ZOOM }
   const linked = parseHash(location.hash, limits)
   const start = linked ?? { ...START, zoom: limits.minZoom }

@@ -15,17 +15,20 @@ globalThis.Path2D = class {
 const EXTENT = 4096
 const zigzag = n => (n << 1) ^ (n >> 31)
 
-// The bytes of a tile with the given layers, each a list of { id, type, rings }.
+// The bytes of a tile with the given layers, each a list of { id, type, rings, name, rank }.
 function tile(layers) {
   const out = new PbfWriter()
   for (const [name, features] of Object.entries(layers)) {
     out.writeMessage(3, (_, layer) => {
       layer.writeVarintField(15, 2)
       layer.writeStringField(1, name)
-      layer.writeStringField(3, 'id')
-      for (const { id } of features) layer.writeMessage(4, (_, value) => value.writeStringField(1, id))
+      for (const key of ['id', 'name', 'rank']) layer.writeStringField(3, key)
+      for (const { id, name = '', rank = 0 } of features) {
+        for (const text of [id, name]) layer.writeMessage(4, (_, value) => value.writeStringField(1, text))
+        layer.writeMessage(4, (_, value) => value.writeVarintField(5, rank))
+      }
       features.forEach(({ type = 3, rings }, i) => layer.writeMessage(2, (_, feature) => {
-        feature.writePackedVarint(2, [0, i])
+        feature.writePackedVarint(2, [0, 3 * i, 1, 3 * i + 1, 2, 3 * i + 2])
         feature.writeVarintField(3, type)
         feature.writePackedVarint(4, commands(rings, type))
       }))
@@ -74,4 +77,25 @@ test('border lines of their own replace the outlines, and labels are no regions'
 
 test('an empty tile has nothing', () => {
   assert.equal(decode(new ArrayBuffer(0)).size, 0)
+})
+
+test('names come with the room about their points, as parts of the tile', () => {
+  const names = decode(tile({
+    lake: [{ id: 'a', rings: [[[1024, 1024], [3072, 1024], [3072, 2048], [1024, 2048]]] }, { id: 'b', rings: [square] }],
+    lake_label: [
+      { id: 'a', type: 1, rings: [[[1536, 1536]]], name: 'Lac\u202E  A', rank: 7 },
+      { id: 'b', type: 1, rings: [[[10, 20]]], name: 'B' },
+      { id: 'gone', type: 1, rings: [[[10, 20]]], name: 'No area yet' },
+      { id: 'c', type: 1, rings: [[[10, 20]]], name: '\u0007' },
+    ],
+  })).get('lake').names
+  assert.deepEqual(names, [
+    { id: 'a', name: 'Lac A', rank: 7, x: 0.375, y: 0.375, across: 0.25, down: 0.25 },
+    { id: 'b', name: 'B', rank: 0, x: 10 / 4096, y: 20 / 4096, across: Infinity, down: Infinity },
+    { id: 'gone', name: 'No area yet', rank: 0, x: 10 / 4096, y: 20 / 4096, across: 0, down: 0 },
+  ])
+})
+
+test('a tile without labels names nothing', () => {
+  assert.deepEqual(decode(tile({ state: [{ id: 'a', rings: [square], name: 'A' }] })).get('state').names, [])
 })

@@ -4,6 +4,7 @@ import { displayText } from '../src/format.js'
 import { arrange, dotRadius, importance, placeOf, sides, tier, worthShowing } from '../src/labels.js'
 
 const measure = name => ({ width: 7 * name.length, height: 14 })
+const types = [{ type: 'country', role: 'land' }, { type: 'state', role: 'land' }, { type: 'lake', role: 'water' }]
 
 // A seeded generator, so that a failure repeats.
 function random(seed) {
@@ -22,6 +23,15 @@ function boxOf({ place, tier, side }) {
   return { left, top, right: left + width, bottom: top + height }
 }
 
+function regionBox({ text, x, y }) {
+  const lines = text.split('\n')
+  const width = Math.max(...lines.map(line => measure(line).width))
+  const height = 14 * lines.length
+  return { left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2 }
+}
+
+const shuffle = (list, next) => list.map(item => [next(), item]).sort(([a], [b]) => a - b).map(([, item]) => item)
+
 test('names never overlap each other nor another place\'s dot, whatever the order of the input', () => {
   const next = random(7)
   for (let round = 0; round < 20; round++) {
@@ -29,29 +39,59 @@ test('names never overlap each other nor another place\'s dot, whatever the orde
       id: String(i), name: 'x'.repeat(3 + Math.floor(next() * 12)), x: next() * 600, y: next() * 400,
       code: next() < 0.05 ? 'PPLC' : 'PPL', population: Math.floor(10 ** (next() * 7)),
     }))
-    const arranged = arrange(places, measure)
-    const boxes = arranged.filter(({ side }) => side !== 'none').map(boxOf)
-    assert.ok(boxes.length > 10)
+    const regions = Array.from({ length: 40 }, (_, i) => ({
+      id: `r${i}`, name: ['Land', 'United Territories', 'Sea of Something'][i % 3], x: next() * 600, y: next() * 400, rank: i,
+      across: next() < 0.1 ? Infinity : next() * 250, down: next() * 100, type: types[Math.floor(next() * 3)],
+    }))
+    const arranged = arrange(places, regions, measure)
+    const named = arranged.places.filter(({ side }) => side !== 'none').map(place => ({ place, box: boxOf(place) }))
+    const boxes = [...named.map(({ box }) => box), ...arranged.regions.map(regionBox)]
+    assert.ok(named.length > 10 && arranged.regions.length > 3)
     boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
       assert.ok(a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top, 'two names overlap')
     }))
-    const dots = arranged.map(({ place }) => place)
-    arranged.forEach((one, i) => one.side !== 'none' && dots.forEach((dot, j) => {
-      const box = boxOf(one)
-      assert.ok(i === j || dot.x < box.left || dot.x > box.right || dot.y < box.top || dot.y > box.bottom, 'a name covers a dot')
-    }))
-    const shuffled = places.map(place => [next(), place]).sort(([a], [b]) => a - b).map(([, place]) => place)
-    assert.deepEqual(arrange(shuffled, measure), arranged)
+    for (const { place: dot } of arranged.places) {
+      const others = [...named.filter(({ place }) => place.place !== dot).map(({ box }) => box), ...boxes.slice(named.length)]
+      assert.ok(others.every(box => dot.x < box.left || dot.x > box.right || dot.y < box.top || dot.y > box.bottom), 'a name covers a dot')
+    }
+    for (const { region, x, y } of arranged.regions) {
+      assert.ok(x === region.x && Math.abs(y - region.y) <= region.down / 2, 'a name left its region')
+    }
+    assert.deepEqual(arrange(shuffle(places, next), shuffle(regions, next), measure), arranged)
   }
 })
 
 test('the important place wins, and the neighbour steps aside', () => {
-  const [first, second] = arrange([
+  const { places: [first, second] } = arrange([
     { id: 'town', name: 'Smallville', x: 80, y: 112, population: 900 },
     { id: 'seat', name: 'Seat', x: 100, y: 112, code: 'PPLC', population: 20_000 },
-  ], measure)
+  ], [], measure)
   assert.deepEqual([first.place.id, first.tier, first.side], ['seat', 'capital', 'right'])
   assert.deepEqual([second.place.id, second.side], ['town', 'left'])
+})
+
+test('a country\'s name goes first, steps aside for a city, and leaves towns out', () => {
+  const country = { id: 'c', name: 'Country', x: 200, y: 100, across: 300, down: 80, rank: 3, type: types[0] }
+  const city = { id: 'city', name: 'City', x: 200, y: 100, population: 400_000 }
+  const beside = arrange([city], [country], measure)
+  assert.deepEqual(beside.places.map(({ place }) => place.id), ['city'])
+  assert.equal(beside.regions[0].y, 79)
+  const over = arrange([{ ...city, population: 20 }], [country], measure)
+  assert.deepEqual([over.places.length, over.regions[0].y], [0, 100])
+  const crowded = arrange([city], [{ ...country, down: 15 }], measure)
+  assert.deepEqual([crowded.places.length, crowded.regions.length], [0, 1], 'with no other way the country is named')
+  const seat = { id: 'seat', name: 'Seat', x: 200, y: 120, code: 'PPLC' }
+  const lesser = { id: 'lesser', name: 'Lesser', x: 200, y: 79, population: 100_000 }
+  const between = arrange([city, seat, lesser], [country], measure)
+  assert.deepEqual([between.places.map(({ place }) => place.id), between.regions[0].y], [['seat', 'city'], 79], 'the least city goes')
+})
+
+test('of two regions in one spot the larger is named, and a country before a state', () => {
+  const at = { x: 100, y: 100, across: 90, down: 14 }
+  const [state, small, large] = [[types[1], 0], [types[0], 9], [types[0], 2]]
+    .map(([type, rank]) => ({ ...at, id: `${type.type}${rank}`, name: 'Somewhere', rank, type }))
+  assert.deepEqual(arrange([], [state, small, large], measure).regions.map(({ region }) => region.id), ['country2'])
+  assert.deepEqual(arrange([], [state, small], measure).regions.map(({ region }) => region.id), ['country9'])
 })
 
 test('importance and tiers', () => {

@@ -1,0 +1,50 @@
+// How the names of regions are written, and whether a region is large enough on the screen for its own.
+
+/**
+ * Ways of writing a type's names, each the end of a class name of the style sheet, the preferred first. fill: how much of
+ * its region's width a name may take; a country's may reach a little over its borders, and the many small regions wait for
+ * room to spare. turn: who goes first where names compete (labels.js).
+ */
+const writings = {
+  land: { turn: 0, looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }] },
+  part: { turn: 2, looks: [{ look: 'state', fill: 0.9 }] },
+  water: { turn: 4, looks: [{ look: 'water', fill: 0.9 }] },
+  other: { turn: 4, looks: [{ look: 'other', fill: 0.6 }] },
+}
+const kinds = new Map([['continent', 'land'], ['country', 'land'], ['state', 'part']])
+
+/** How names of a region type { type, role } are written: { turn, looks }. */
+export function writingOf({ type, role }) {
+  return writings[kinds.get(type) ?? (role === 'water' ? 'water' : 'other')]
+}
+
+/**
+ * A name's candidates, the best first: { look, text, width, height, rise }. region is { name, across, down }, the room for
+ * the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is how far up the name moves from the
+ * label's point. There is none when the region is too small for the name.
+ */
+export function candidates({ name, across, down }, { looks }, measure) {
+  const found = []
+  for (const { look, fill } of looks) {
+    for (const lines of [[name], broken(name)]) {
+      if (!lines) continue
+      const sizes = lines.map(line => measure(line, look))
+      const width = Math.max(...sizes.map(size => size.width))
+      const height = sizes.reduce((sum, size) => sum + size.height, 0)
+      if (width > fill * across || height > down) continue
+      const step = Math.min(1.5 * height, (down - height) / 2) // past a city's dot
+      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise })
+    }
+  }
+  return found
+}
+
+/** A long name in two lines of about the same length, or null when it has no blank to break at. */
+export function broken(name) {
+  if (name.length < 10) return null
+  let best = -1
+  for (let at = name.indexOf(' '); at >= 0; at = name.indexOf(' ', at + 1)) {
+    if (best < 0 || Math.abs(2 * at - name.length) < Math.abs(2 * best - name.length)) best = at
+  }
+  return best < 0 ? null : [name.slice(0, best), name.slice(best + 1)]
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { broken, candidates, writingOf } from '../src/regionnames.js'
+
+// Large looks are half as wide again.
+const measure = (line, look) => ({ width: line.length * (look.endsWith('large') ? 15 : 10), height: 14 })
+const country = writingOf({ type: 'country', role: 'land' })
+const ways = (region, writing) => candidates(region, writing, measure).map(({ look, text, rise }) => [look, text, rise])
+
+test('types are written by what they are', () => {
+  const looks = (type, role) => writingOf({ type, role }).looks.map(({ look }) => look)
+  assert.deepEqual(looks('country', 'land'), ['country-large', 'country'])
+  assert.deepEqual(looks('state', 'land'), ['state'])
+  assert.deepEqual(looks('lake', 'water'), ['water'])
+  for (const [type, role] of [['county', 'land'], ['urban', 'built'], ['sales', 'overlay'], ['constructor', 'overlay']]) {
+    assert.deepEqual(looks(type, role), ['other'], type)
+  }
+  const turns = [['country', 'land'], ['state', 'land'], ['county', 'land']].map(([type, role]) => writingOf({ type, role }).turn)
+  assert.deepEqual(turns, turns.toSorted((a, b) => a - b))
+})
+
+test('a name is written as large as its region allows', () => {
+  const first = across => ways({ name: 'Chad', across, down: 15 }, country)[0]
+  assert.deepEqual(first(Infinity), ['country-large', 'Chad', 0])
+  assert.deepEqual(first(100), ['country-large', 'Chad', 0])
+  assert.deepEqual(first(99), ['country', 'Chad', 0])
+  assert.deepEqual(first(34), ['country', 'Chad', 0], 'a country\'s name may reach over its borders')
+  assert.equal(first(33), undefined)
+  assert.deepEqual(ways({ name: 'Chad', across: 500, down: 13 }, country), [], 'too low')
+  assert.deepEqual(ways({ name: 'Chad', across: 0, down: 0 }, country), [], 'no area at this zoom')
+})
+
+test('a long name takes two lines, and any moves up and down where there is room', () => {
+  const state = writingOf({ type: 'state', role: 'land' })
+  assert.deepEqual(ways({ name: 'New South Wales', across: 120, down: 28 }, state), [['state', 'New South\nWales', 0]])
+  assert.deepEqual(ways({ name: 'Ohio', across: 60, down: 30 }, state), [['state', 'Ohio', 0], ['state', 'Ohio', 8], ['state', 'Ohio', -8]])
+  assert.deepEqual(ways({ name: 'Ohio', across: 60, down: Infinity }, state).map(([,, rise]) => rise), [0, 21, -21])
+})
+
+test('names break in the middle', () => {
+  assert.deepEqual(broken('United States of America'), ['United States', 'of America'])
+  assert.deepEqual(broken('Bosnia and Herz.'), ['Bosnia', 'and Herz.'])
+  for (const name of ['Liechtenstein', 'New York', '']) assert.equal(broken(name), null)
+})
