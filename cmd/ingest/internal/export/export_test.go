@@ -212,8 +212,16 @@ func TestOtherReaders(t *testing.T) {
 			t.Logf("this GDAL does not read %s: %s", name, out)
 			continue
 		}
-		if err != nil || !strings.Contains(string(out), "country") || !strings.Contains(string(out), "Polygon") {
-			t.Errorf("%s: %v: %s", name, err, out)
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		for _, layer := range []string{"country", "country_line", "country_label"} {
+			if !strings.Contains(string(out), "Layer name: "+layer+"\n") {
+				t.Errorf("%s: GDAL finds no layer %s: %s", name, layer, out)
+			}
+		}
+		if strings.Contains(string(out), "Feature Count: 0\n") {
+			t.Errorf("%s: GDAL finds a layer without features: %s", name, out)
 		}
 	}
 }
