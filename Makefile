@@ -45,6 +45,7 @@ test: ## all tests that need no server, with the race detector
 test-full: page test ## also long tests, the page's tests, no cgo and 32 bits
 	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
 	CGO_ENABLED=0 GOARCH=386 go build ./...
+	$(MAKE) --no-print-directory check-data CHECK_SCALES="110m 50m 10m"
 ifneq ($(NPM),)
 	cd static/leaflet && npm test
 endif

@@ -45,8 +45,8 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 			s.types = append(s.types, rt)
 		}
 	}
-	if lon == 180 {
-		lon = -180
+	if lon == 180 || math.Abs(lat) == 90 {
+		lon = -180 // one point, whatever it is called
 	}
 	var px, py int64
 	var err error

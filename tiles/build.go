@@ -322,8 +322,13 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	if err := g.Wait(); err != nil {
 		return 0, err
 	}
-	// Behind the last row of the tiles, the whole world's.
-	if _, err := b.labelsUpTo(bulk, quadkey.Key{0xFF, 0xFF, 0xFF, 0xFF, 0xFF}); err != nil {
+	// What is left, with the tile of the whole world the last.
+	world := quadkey.Tile{}.Key()
+	labels, err := b.labelsUpTo(bulk, world)
+	if err != nil {
+		return 0, err
+	}
+	if err := addCells(bulk, world, labels); err != nil {
 		return 0, err
 	}
 	if err := b.writeCaps(bulk); err != nil {
@@ -551,11 +556,17 @@ func (b *build) meta() Meta {
 		t := TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
 			MinZoom: 0, MaxZoom: MaxZoom,
-			Bounds: l.regions[0].bounds,
 			Fields: map[string]string{tagID: "String", tagName: "String"},
 		}
+		empty := true
 		for _, r := range l.regions {
 			rb := r.bounds
+			if len(r.plate) == 0 {
+				continue // it encloses nothing, and lies nowhere
+			}
+			if empty {
+				t.Bounds, empty = rb, false
+			}
 			if rb[0] > rb[2] {
 				rb[0], rb[2] = -180, 180
 			}

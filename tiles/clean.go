@@ -65,6 +65,10 @@ func cleanRings(g orb.Geometry) ([]ring, error) {
 	return out, nil
 }
 
+// maxWound is how far a ring may be unwound, in degrees. The grid's coordinates
+// hold a few times as much.
+const maxWound = 3600
+
 // cleanRing checks one ring, unwraps it across the antimeridian and closes it
 // through a pole if it winds one.
 //
@@ -90,6 +94,9 @@ func cleanRing(src orb.Ring) (ring, error) {
 			} else if !atPole && step < -180 {
 				shift += 360
 			}
+		}
+		if math.Abs(lon+shift) > maxWound {
+			return nil, badGeometry("a ring winds around the world more than ten times: check its longitudes")
 		}
 		out = append(out, orb.Point{lon + shift, lat})
 	}

@@ -69,12 +69,10 @@ func gridX(lon float64) float64 { return (lon + 180) / 360 * worldSize }
 // world. The formula is the spherical Web-Mercator of EPSG:3857.
 var mercator = projection{
 	y:      mercatorY,
-	minLat: -mercatorLat(worldSize + rimUnits),
+	minLat: mercatorLat(worldSize + rimUnits),
 	maxLat: mercatorLat(-rimUnits),
 	curved: true,
 }
-
-func init() { mercator.minLat = mercatorLat(worldSize + rimUnits) }
 
 func mercatorY(lat float64) float64 {
 	s := math.Sin(lat * math.Pi / 180)

@@ -85,6 +85,13 @@ func labelPoint(c *clipper, edges func(z int) []edge) (point, bool) {
 		if northWinding(exact, p) > 0 && p.x >= 0 && p.x < worldSize && p.y >= 0 && p.y < worldSize {
 			return p, true
 		}
+		if z == MaxZoom { // too thin for a point inside: a corner must do
+			for _, p := range largest(polys)[0] {
+				if p.x >= 0 && p.x < worldSize && p.y >= 0 && p.y < worldSize {
+					return p, true
+				}
+			}
+		}
 	}
 	return point{}, false
 }

@@ -122,11 +122,22 @@ func compareLines(l, m line) int { return compareEdges(l.edge(), m.edge()) }
 // nobody's any more are left out.
 func merge(lines []line, reg *registry) []line {
 	slices.SortFunc(lines, compareLines)
+	var set []share
 	n := 0
 	for i := 0; i < len(lines); {
-		l := lines[i]
+		l, from := lines[i], i
 		for i++; i < len(lines) && lines[i].a == l.a && lines[i].b == l.b; i++ {
-			l.who = reg.sum(l.who, lines[i].who)
+		}
+		switch i - from {
+		case 1:
+		case 2:
+			l.who = reg.sum(l.who, lines[from+1].who)
+		default:
+			set = set[:0]
+			for _, m := range lines[from:i] {
+				set = append(set, reg.shares(m.who)...)
+			}
+			l.who = reg.of(set)
 		}
 		if l.who != 0 {
 			lines[n] = l

@@ -14,8 +14,15 @@ import (
 // side of a line never comes to lie on its other side: parts may collapse, but
 // not turn over, so regions neither overlap nor gap where they did not before.
 
-// errTangled is the error of borders that cross each other too often.
-var errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
+// What noding refuses.
+var (
+	errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
+	errTooLong = errors.New("borders cross too many tiles: build fewer or smaller layers at once")
+)
+
+// maxHot bounds the vertices of an arrangement, and with them the memory of a
+// build: a line around the world, of a few bytes in a file, crosses 8,192 tiles.
+const maxHot = 1 << 26
 
 // noder snap-rounds lines.
 type noder struct {
@@ -113,6 +120,9 @@ func (n *noder) hotPixels(lines []line) ([]point, error) {
 		if n.tiles > 0 {
 			hot = appendCrossings(hot, l.edge(), n.tiles, n.grid)
 		}
+		if len(hot) > maxHot {
+			return nil, errTooLong
+		}
 	}
 	if n.crossings {
 		var err error
@@ -172,7 +182,7 @@ func cellOf(x, y int32) uint64 { return uint64(uint32(y))<<32 | uint64(uint32(x)
 func newCellIndex(points []point, shift uint) *cellIndex {
 	c := &cellIndex{shift: shift, points: points, cells: make(map[uint64]span32, len(points)/8)}
 	key := func(p point) uint64 { return cellOf(p.x>>shift, p.y>>shift) }
-	slices.SortFunc(points, func(p, q point) int { return cmp.Compare(key(p), key(q)) })
+	slices.SortFunc(points, func(p, q point) int { return cmp.Or(cmp.Compare(key(p), key(q)), comparePoints(p, q)) })
 	for i := 0; i < len(points); {
 		k, from := key(points[i]), i
 		for i++; i < len(points) && key(points[i]) == k; i++ {
@@ -186,8 +196,10 @@ func newCellIndex(points []point, shift uint) *cellIndex {
 func (c *cellIndex) near(l line, pad int32, fn func(point)) {
 	eachCell(l, c.shift, pad, func(x, y int32) {
 		s := c.cells[cellOf(x, y)]
-		for _, p := range c.points[s.from:s.to] {
-			fn(p)
+		in := c.points[s.from:s.to]
+		i, _ := slices.BinarySearchFunc(in, l.a.x-pad, func(p point, x int32) int { return cmp.Compare(p.x, x) })
+		for ; i < len(in) && in[i].x <= l.b.x+pad; i++ {
+			fn(in[i])
 		}
 	})
 }
@@ -267,9 +279,9 @@ const (
 // end of either.
 func (n *noder) appendProperCrossings(hot []point, lines []line) ([]point, error) {
 	limit := len(hot) + 4*len(lines) + 1<<20
-	var compare func(entries []cellEntry, x, y int32, shift uint) error
-	compare = func(entries []cellEntry, x, y int32, shift uint) error {
-		if len(entries) > crowded && shift > 4 {
+	var compare func(entries []cellEntry, x, y int32, shift uint, divide bool) error
+	compare = func(entries []cellEntry, x, y int32, shift uint, divide bool) error {
+		if divide && len(entries) > crowded && shift > 4 {
 			return n.divide(entries, lines, x, y, shift, compare)
 		}
 		for i, e := range entries {
@@ -280,7 +292,7 @@ func (n *noder) appendProperCrossings(hot []point, lines []line) ([]point, error
 				if m.a.x >= l.b.x || m.b.x <= l.a.x || min(m.a.y, m.b.y) >= high && low != high || max(m.a.y, m.b.y) <= low && low != high {
 					continue
 				}
-				if p, ok := n.cross(l, m); ok {
+				if p, at, ok := n.cross(l, m); ok && at.x>>shift == x && at.y>>shift == y {
 					hot = append(hot, p)
 				}
 			}
@@ -292,67 +304,66 @@ func (n *noder) appendProperCrossings(hot []point, lines []line) ([]point, error
 	}
 	index := newLineIndex(lines, lineCellBits)
 	err := index.eachGroup(func(cell uint64, entries []cellEntry) error {
-		return compare(entries, int32(uint32(cell)), int32(uint32(cell>>32)), lineCellBits)
+		return compare(entries, int32(uint32(cell)), int32(uint32(cell>>32)), lineCellBits, true)
 	})
 	return hot, err
 }
 
-// divide compares the lines of a crowded cell in its quarters.
-func (n *noder) divide(entries []cellEntry, lines []line, x, y int32, shift uint, compare func([]cellEntry, int32, int32, uint) error) error {
+// divide compares the lines of a crowded cell in its quarters, unless that is
+// no less work: through one place may pass many lines.
+func (n *noder) divide(entries []cellEntry, lines []line, x, y int32, shift uint, compare func([]cellEntry, int32, int32, uint, bool) error) error {
 	shift--
+	var in [4][]cellEntry
+	pairs := 0
 	for q := range int32(4) {
 		cx, cy := x<<1|q&1, y<<1|q>>1
 		b := box{cx << shift, cy << shift, (cx + 1) << shift, (cy + 1) << shift}
-		var in []cellEntry
 		for _, e := range entries {
 			if meets(lines[e.line].edge(), b) {
-				in = append(in, e)
+				in[q] = append(in[q], e)
 			}
 		}
-		if len(in) > 1 {
-			// Through one place pass so many lines that dividing does not help.
-			next := shift
-			if len(in) == len(entries) && shift > 4 {
-				next = 4
-			}
-			if next != shift {
-				cx, cy = cx<<(shift-next), cy<<(shift-next)
-			}
-			if err := compare(in, cx, cy, next); err != nil {
-				return err
-			}
+		pairs += len(in[q]) * len(in[q])
+	}
+	if pairs > 2*len(entries)*len(entries) {
+		return compare(entries, x, y, shift+1, false)
+	}
+	for q := range int32(4) {
+		if err := compare(in[q], x<<1|q&1, y<<1|q>>1, shift, true); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // cross returns the pixel in which two lines properly cross.
-func (n *noder) cross(l, m line) (point, bool) {
+func (n *noder) cross(l, m line) (pixel, at point, ok bool) {
 	e, f := l.edge(), m.edge()
 	s1, s2 := side(e, f.a), side(e, f.b)
 	if s1 == 0 || s2 == 0 || (s1 > 0) == (s2 > 0) {
-		return point{}, false
+		return point{}, point{}, false
 	}
 	t1, t2 := side(f, e.a), side(f, e.b)
 	if t1 == 0 || t2 == 0 || (t1 > 0) == (t2 > 0) {
-		return point{}, false
+		return point{}, point{}, false
 	}
 	// The crossing lies at e.a + t·(e.b − e.a), t = t1 / (t1 − t2).
 	num, den := t1, t1-t2
 	if den < 0 {
 		num, den = -num, -den
 	}
+	at = point{
+		e.a.x + scaled(e.b.x-e.a.x, num, den, false),
+		e.a.y + scaled(e.b.y-e.a.y, num, den, false),
+	}
 	if n.grid == 0 {
 		return point{
 			e.a.x + scaled(e.b.x-e.a.x, num, den, true),
 			e.a.y + scaled(e.b.y-e.a.y, num, den, true),
-		}, true
+		}, at, true
 	}
 	// The pixel follows from the whole units below the crossing.
-	return n.round(point{
-		e.a.x + scaled(e.b.x-e.a.x, num, den, false),
-		e.a.y + scaled(e.b.y-e.a.y, num, den, false),
-	}), true
+	return n.round(at), at, true
 }
 
 // scaled returns d·num/den rounded down, or to the nearest whole number, halves

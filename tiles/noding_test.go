@@ -1,10 +1,18 @@
 package tiles
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/paulmach/orb"
 	"pgregory.net/rapid"
+
+	"quadrille/cellstore"
+	"quadrille/tiles/mvt"
 )
 
 // meetAtVertices fails when two lines cross or a vertex lies on a line.
@@ -144,4 +152,135 @@ func TestScaled(t *testing.T) {
 			rt.Fatalf("%d·%d/%d is at least %d, not %d", d, num, den, v, got)
 		}
 	})
+}
+
+// lineLayer is a layer of one region per polygon.
+func lineLayer(typ string, polys ...orb.Polygon) Layer {
+	l := Layer{Type: typ}
+	for i, p := range polys {
+		l.Features = append(l.Features, Feature{ID: fmt.Sprint("r", i), Geometry: p})
+	}
+	return l
+}
+
+// TestHostileRings: what a few bytes of input can ask for is refused or done in
+// reasonable work.
+func TestHostileRings(t *testing.T) {
+	var spiral orb.Ring
+	for i := range 190 {
+		spiral = append(spiral, orb.Point{[]float64{0, 120, -120}[i%3], -20 + 0.1*float64(i)})
+	}
+	if _, err := newRegions(lineLayer("land", orb.Polygon{spiral})); !errors.Is(err, ErrBadGeometry) {
+		t.Errorf("a ring that winds 63 times: %v", err)
+	}
+
+	// Two sets of long stripes at a tiny angle share many cells and cross in
+	// few places.
+	stripe := func(lat, tilt float64) orb.Polygon {
+		return orb.Polygon{{{-170, lat}, {5, lat + tilt}, {5, lat + 0.01 + tilt}, {-170, lat + 0.01}}}
+	}
+	var straight, tilted []orb.Polygon
+	for i := range 20 {
+		straight = append(straight, stripe(float64(i)*0.01, 0))
+		tilted = append(tilted, stripe(float64(i)*0.01-1e-5, 2e-5))
+	}
+	b := &build{opts: BuildOptions{Workers: 2}}
+	if _, err := b.addLayers([]Layer{lineLayer("a", straight...), lineLayer("b", tilted...)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.exactLines(t.Context()); err != nil {
+		t.Errorf("tilted stripes: %v", err)
+	}
+
+	// Many regions over each other leave few sets of shares.
+	var copies []orb.Polygon
+	for range 100 {
+		copies = append(copies, square(1, 1, 2, 2))
+	}
+	b = &build{opts: BuildOptions{Workers: 2}}
+	if _, err := b.addLayers([]Layer{lineLayer("year", copies...)}); err != nil {
+		t.Fatal(err)
+	}
+	_, reg, err := b.exactLines(t.Context())
+	if err != nil || len(reg.sets) > 1000 {
+		t.Errorf("a hundred copies: %d sets, %v", len(reg.sets), err)
+	}
+}
+
+// TestEveryRegionHasItsLabel, however thin it is.
+func TestEveryRegionHasItsLabel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(31, 32))
+	const unit = 360.0 / worldSize
+	var polys []orb.Polygon
+	for i := range 200 {
+		x, y := 10+float64(i%20)*0.01, 10+float64(i/20)*0.01
+		var ring orb.Ring
+		for range 3 {
+			ring = append(ring, orb.Point{x + 5*unit*rnd.Float64(), y + 5*unit*rnd.Float64()})
+		}
+		polys = append(polys, orb.Polygon{ring})
+	}
+	_, store, _ := buildReader(t, lineLayer("speck", polys...))
+	labels := map[string]int{}
+	table, err := store.Table(t.Context(), TableBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown = map[string]bool{}
+	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range row.Cells {
+			var v mvt.View
+			switch c.Family {
+			case "speck":
+				shown[string(c.Qualifier)] = true
+			case "speck" + familyLabel:
+				if _, _, err := mvt.NextLayer(c.Value[1:], &v); err != nil {
+					t.Fatal(err)
+				}
+				for i := range v.Len() {
+					f, err := v.Feature(i)
+					if err != nil {
+						t.Fatal(err)
+					}
+					labels[string(v.StringTag(f, tagID))]++
+				}
+			}
+		}
+	}
+	for id := range shown {
+		if labels[id] != MaxZoom+1 {
+			t.Errorf("%s has %d labels", id, labels[id])
+		}
+	}
+	if len(shown) < 50 {
+		t.Errorf("only %d regions are shown", len(shown))
+	}
+}
+
+// TestLensStays: a region between two neighbours, of two arcs, is not thinned
+// away while it is large enough to be seen.
+func TestLensStays(t *testing.T) {
+	reg := newRegistry()
+	step := int32(1) << gridShift(5)
+	at := func(x, y int32) point { return point{1<<24 + x*step, 1<<24 + y*step} }
+	ring := func(number int32, points ...point) (lines []line) {
+		var edges []edge
+		for i, p := range points {
+			edges = append(edges, edge{p, points[(i+1)%len(points)]})
+		}
+		return appendDrawn(nil, edges, reg, number)
+	}
+	lines := slices.Concat(
+		ring(0, at(0, 0), at(16, 0), at(8, 4)),                             // below it, and
+		ring(1, at(0, 0), at(8, -3), at(16, 0), at(8, 4)),                  // the lens
+		ring(2, at(0, 0), at(-50, -90), at(66, -90), at(16, 0), at(8, -3)), // above it
+	)
+	s := newSimplifier(newArcs(merge(lines, reg), reg))
+	s.thin(fineness << (2 * gridShift(5)))
+	if got := byRegion(merge(s.lines(reg), reg), reg, 3); len(got[1]) == 0 {
+		t.Error("the lens is gone")
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+
+	"quadrille/quadkey"
 )
 
 // sourceIndex is the source as it came, in degrees: the segments of all
@@ -72,8 +74,12 @@ func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 		if g.x0 <= lon && lon < g.x1 && g.y0+(lon-g.x0)/(g.x1-g.x0)*(g.y1-g.y0) > lat {
 			count[g.feature]++
 		}
-		// Distances in degrees of longitude, which the grid's units are.
-		k := 1 / math.Cos(lat*math.Pi/180)
+		// Distances in degrees of longitude, which the grid's units are; beyond
+		// the tiles those of latitude are as long.
+		k := 1.0
+		if math.Abs(lat) < quadkey.MaxLatitude {
+			k = 1 / math.Cos(lat*math.Pi/180)
+		}
 		dx, dy := g.x1-g.x0, (g.y1-g.y0)*k
 		px, py := lon-g.x0, (lat-g.y0)*k
 		t := 0.0

@@ -183,9 +183,6 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 	start := len(dst)
 	for i, rt := range s.types {
 		_, ids := wanted(layers, rt.Name)
-		if all, _ := wanted(layers, rt.Name); all {
-			ids = nil
-		}
 		if deep {
 			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids); err != nil {
 				return dst, err

@@ -34,8 +34,7 @@ type shell struct {
 // Where several edges leave a vertex the walk takes the sharpest turn towards
 // the interior, so that it goes around one face; a ring that comes back to a
 // vertex is cut there. Thus rings repeat no vertex, and where the chain's edges
-// meet at vertices only they do not cross either. Edges that cross elsewhere, in
-// a source or after snapping, still cross in the result.
+// meet at vertices only they do not cross either.
 func (s *assembler) polygons(edges []edge) []polygon {
 	edges = s.sortAndCancel(edges)
 	s.rings = s.rings[:0]
@@ -188,8 +187,7 @@ func ringArea2(r []point) int64 {
 }
 
 // nest sorts the holes into the smallest shells around them. A hole without a
-// shell, the trace of a border that turned over when it was snapped, encloses
-// nothing and is dropped.
+// shell encloses nothing and is dropped.
 func (s *assembler) nest() []polygon {
 	s.polys = s.polys[:0]
 	shells, holes := s.shells[:0], s.holes[:0]

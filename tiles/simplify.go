@@ -23,10 +23,19 @@ type simplifier struct {
 	queue triangles
 	size  []int64 // of the triangle a step was last queued with; −1: gone or fixed
 	held  []int32 // steps whose triangles were not empty
+
+	// joined counts the arcs that have become one line, by the vertices they
+	// join, the lesser first.
+	joined map[[2]int32]int
 }
 
 func newSimplifier(a *arcs) *simplifier {
-	s := &simplifier{arcs: a, tree: newVertexTree(a.at), size: make([]int64, len(a.steps))}
+	s := &simplifier{arcs: a, tree: newVertexTree(a.at), size: make([]int64, len(a.steps)), joined: map[[2]int32]int{}}
+	for _, arc := range a.arcs {
+		if a.next[arc.first] == arc.last {
+			s.joined[s.pair(arc.first, arc.last)]++
+		}
+	}
 	for i := range a.steps {
 		s.enqueue(int32(i))
 	}
@@ -67,6 +76,9 @@ func (s *simplifier) thin(limit int64) {
 		s.size[t.step] = -1
 		s.tree.remove(s.steps[t.step])
 		s.next[p], s.prev[n] = n, p
+		if s.prev[p] == noStep && s.next[n] == noStep {
+			s.joined[s.pair(p, n)]++
+		}
 		s.enqueue(p)
 		s.enqueue(n)
 	}
@@ -80,7 +92,16 @@ func (s *simplifier) mayGo(p, step, n int32) bool {
 	if vp == vn || s.is(s.next[n], vp) || s.is(s.prev[p], vn) {
 		return false
 	}
+	// So does one of two arcs: with a line in place of each it would be gone.
+	if s.prev[p] == noStep && s.next[n] == noStep && s.joined[s.pair(p, n)] > 0 {
+		return false
+	}
 	return !s.tree.anyIn(s.at[vp], s.at[v], s.at[vn], vp, v, vn)
+}
+
+// pair names the vertices of two steps, whichever comes first.
+func (s *simplifier) pair(p, q int32) [2]int32 {
+	return [2]int32{min(s.steps[p], s.steps[q]), max(s.steps[p], s.steps[q])}
 }
 
 // is reports whether there is such a step and it is at vertex v.

@@ -41,9 +41,6 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 	}
 	for i, rt := range s.types {
 		all, ids := wanted(layers, rt.Name)
-		if all {
-			ids = nil
-		}
 		if !s.rows[i].Empty() {
 			mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
 			switch {
@@ -78,10 +75,7 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 		return dst, err
 	}
 	for _, rt := range s.types {
-		all, ids := wanted(layers, rt.Name)
-		if all {
-			ids = nil
-		}
+		_, ids := wanted(layers, rt.Name)
 		if dst, err = s.cutLabels(dst, rt, base, t, ids); err != nil {
 			return dst, err
 		}

@@ -66,6 +66,7 @@ func resolve(lines []drawn, dst []edge) (border []edge, repaired bool) {
 // from north to south: the lines that pass it, from north to south.
 type sweep struct {
 	active   []passing
+	fresh    []passing // to be put in
 	repaired bool
 }
 
@@ -105,16 +106,18 @@ func (s *sweep) vertex(v point, starting []drawn, dst []edge) []edge {
 		s.active = slices.Delete(s.active, end-1, end)
 		end--
 	}
+	fit := end - at
+	s.fresh = s.fresh[:0]
 	for k, l := range starting {
 		north := w
 		w.shells += l.shells
 		w.holes += l.holes
 		e := edge{l.a, l.b}
 		p := passing{e, w}
-		if at+k < end {
+		if k < fit {
 			s.active[at+k] = p
 		} else {
-			s.active = slices.Insert(s.active, at+k, p)
+			s.fresh = append(s.fresh, p)
 		}
 		s.repaired = s.repaired || !w.plain()
 		switch {
@@ -126,5 +129,6 @@ func (s *sweep) vertex(v point, starting []drawn, dst []edge) []edge {
 			dst = append(dst, e.reversed())
 		}
 	}
+	s.active = slices.Insert(s.active, at+min(fit, len(starting)), s.fresh...)
 	return dst
 }

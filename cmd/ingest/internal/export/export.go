@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -45,13 +46,20 @@ type Stats struct {
 }
 
 // Check says whether a file can be exported to: whether its name tells the
-// format.
+// format and it can be made or replaced.
 func Check(path string) error {
 	switch filepath.Ext(path) {
 	case ".pmtiles", ".mbtiles":
-		return nil
+	default:
+		return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles, which says what to write", path)
 	}
-	return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles, which says what to write", path)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: is not a file; choose another name", path)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: its directory is not there; make it first", path)
+	}
+	return nil
 }
 
 // Layers reads a list of layers as tile addresses have it: types, or type:id
@@ -62,6 +70,8 @@ func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector
 	for _, name := range strings.Split(list, ",") {
 		typ, id, one := strings.Cut(name, ":")
 		switch {
+		case name == "":
+			return nil, fmt.Errorf("%w: %q has an empty entry; remove the extra comma", tiles.ErrUnknownType, list)
 		case name == "all":
 			for _, t := range r.Types() {
 				selectors = append(selectors, tiles.Selector{Type: t.Name})

@@ -41,7 +41,8 @@ type LayerInput struct {
 	// layers of countries have such views.
 	Worldview string
 
-	kept bool // Path is a layer of the published generation
+	kept bool    // Path is a layer of the published generation
+	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
 }
 
 // typeName is what package tiles takes.
@@ -115,6 +116,9 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		built = append(built, l.finish())
 	}
 	return publish(ctx, c, BoundariesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		if err := stillPublished(c, inputs[0].base); err != nil {
+			return dataset.Manifest{}, err
+		}
 		for i, l := range layers {
 			if err := writeLayer(b.Dir(), &built[i], l.sources); err != nil {
 				return dataset.Manifest{}, err

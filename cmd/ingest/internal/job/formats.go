@@ -26,7 +26,7 @@ func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter,
 	if err != nil {
 		return nil, err
 	}
-	r := polygonReader{ctx, in, rep, stage, each}
+	r := polygonReader{ctx: ctx, in: in, rep: rep, stage: stage, each: each}
 	switch {
 	case strings.HasPrefix(head, geopackage.Magic):
 		return r.geopackage(file, layer)
@@ -35,7 +35,7 @@ func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter,
 	case layer != "":
 		// The named object of a topology.
 		objects = []string{layer}
-		r.in.Path = file
+		r.in.Path, r.object = file, layer
 	}
 	return r.json(objects)
 }
@@ -61,6 +61,8 @@ type polygonReader struct {
 	rep   Reporter
 	stage string
 	each  func(source.Feature, error) error
+
+	object string // named by the user, which only a topology has
 }
 
 // run takes the features of a sequence, and tells of the progress.
@@ -97,6 +99,9 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 		return read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] {
 			return topojson.Read(rd, name, objects...)
 		})
+	}
+	if err == nil && r.object != "" {
+		return nil, fmt.Errorf("%s: is GeoJSON, which has no layers such as %s; name the file alone", r.in.Path, source.Excerpt(r.object))
 	}
 	return src, err
 }

@@ -65,7 +65,7 @@ type layerProperty struct {
 func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
 	m, err := c.Current(BoundariesDataset)
 	if errors.Is(err, dataset.ErrNoGeneration) {
-		return inputs, nil // nothing to keep
+		return based(inputs, 0), nil // nothing to keep
 	} else if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,34 @@ func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
 			out = append(out, in)
 		}
 	}
-	return out, nil
+	return based(out, m.Generation), nil
+}
+
+// based notes the generation that inputs were added to.
+func based(inputs []LayerInput, generation uint64) []LayerInput {
+	inputs = slices.Clone(inputs)
+	for i := range inputs {
+		inputs[i].base = &generation
+	}
+	return inputs
+}
+
+// stillPublished refuses to publish layers kept from a generation that is not
+// the published one any more: what another job added meanwhile would be lost.
+func stillPublished(c *dataset.Catalog, base *uint64) error {
+	if base == nil {
+		return nil
+	}
+	var now uint64
+	if m, err := c.Current(BoundariesDataset); err == nil {
+		now = m.Generation
+	} else if !errors.Is(err, dataset.ErrNoGeneration) {
+		return err
+	}
+	if now != *base {
+		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, BoundariesDataset)
+	}
+	return nil
 }
 
 // writeLayer keeps a layer in the directory of a build.
@@ -201,6 +228,9 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *int, rep 
 			return nil, fail(err)
 		}
 		polygons, err := readPolygonsBack(r, vertices)
+		if errors.Is(err, errTooManyVertices) {
+			return nil, fmt.Errorf("%s: %w", in.Path, err)
+		}
 		if err != nil {
 			return nil, fail(err)
 		}

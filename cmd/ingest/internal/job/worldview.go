@@ -54,10 +54,9 @@ func (c *columns) view(view string) (v viewed) {
 	if view == "iso" {
 		owner = "adm0_iso"
 	}
-	_, hasClass := c.names[classColumn+view]
-	_, hasOwner := c.names[owner]
 	v.self = c.code(alpha3, "adm0_a3")
-	if v.known = hasClass || hasOwner; !v.known {
+	// Some files have columns for views that hold no codes.
+	if v.known = c.hasViews() && c.code(alpha3, owner) != ""; !v.known {
 		return v
 	}
 	class := c.text(classColumn + view)
@@ -74,10 +73,20 @@ func (c *columns) view(view string) (v viewed) {
 	return v
 }
 
-// views are those a feature has columns for.
+// hasViews reports whether a feature has what only version 5 of Natural Earth
+// has.
+func (c *columns) hasViews() bool { return c.names[classColumn+"iso"] != "" }
+
+// views are those a feature has codes for.
 func (c *columns) views() (views []string) {
+	if !c.hasViews() {
+		return nil
+	}
+	if c.code(alpha3, "adm0_iso") != "" {
+		views = append(views, "ISO")
+	}
 	for name := range c.names {
-		if view, ok := strings.CutPrefix(name, classColumn); ok && view != "tlc" && viewCode.MatchString(view) {
+		if view, ok := strings.CutPrefix(name, ownerColumn); ok && viewCode.MatchString(view) && c.code(alpha3, name) != "" {
 			views = append(views, strings.ToUpper(view))
 		}
 	}

@@ -85,6 +85,9 @@ func parseTile(z, x, file string) (quadkey.Tile, form, error) {
 	default:
 		return quadkey.Tile{}, 0, errFormat
 	}
+	if strings.Contains(file[:dot], "@") {
+		return quadkey.Tile{}, 0, errFormat
+	}
 	zn, ok := whole(z)
 	if !ok {
 		return quadkey.Tile{}, 0, notWhole("z")

@@ -62,7 +62,7 @@ func (s *server) getRegionsWithin(c echo.Context) error {
 	out := getScratch()
 	defer out.release()
 	if id != "" {
-		out.body, err = appendCutout(ctx, out.body, b, query.Types[0], id, query.Box)
+		out.body, err = s.appendCutout(ctx, out.body, b, query.Types[0], id, query.Box)
 	} else {
 		out.body, err = appendWithin(ctx, out.body, b, query)
 	}
@@ -92,7 +92,14 @@ func appendWithin(ctx context.Context, dst []byte, b Boundaries, q tiles.WithinQ
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says whose border it is: the exact one of 13 or a simpler one.
-func appendCutout(ctx context.Context, dst []byte, b Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+func (s *server) appendCutout(ctx context.Context, dst []byte, b Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+	// It takes a processor as drawing a tile does, and for longer.
+	select {
+	case s.drawing <- struct{}{}:
+		defer func() { <-s.drawing }()
+	case <-ctx.Done():
+		return dst, ctx.Err()
+	}
 	dst, zoom, err := b.AppendCutout(ctx, append(dst, collectionHead...), typ, id, box)
 	if err != nil {
 		return dst, err

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -114,7 +115,13 @@ func Create(ctx context.Context, path string) (_ *Writer, err error) {
 	if err = errors.Join(f.Chmod(0o644), f.Close()); err != nil {
 		return nil, err
 	}
-	if w.db, err = sql.Open("sqlite", w.temp); err != nil {
+	// As an address, or the driver takes a ? in the name for its own.
+	abs, err := filepath.Abs(w.temp)
+	if err != nil {
+		return nil, err
+	}
+	dsn := url.URL{Scheme: "file", Path: abs}
+	if w.db, err = sql.Open("sqlite", dsn.String()); err != nil {
 		return nil, err
 	}
 	w.db.SetMaxOpenConns(1) // settings are of a connection

@@ -142,7 +142,7 @@ func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) error {
 			return nil
 		}
 	}
-	if len(w.pending) == leafEntries {
+	if len(w.pending) >= leafEntries {
 		if err := w.flush(); err != nil {
 			return err
 		}

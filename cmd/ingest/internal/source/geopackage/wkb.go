@@ -207,6 +207,9 @@ func (g *geometry) polygon(dimensions int) bool {
 	if uint64(n)*4 > uint64(len(g.rest)) {
 		return g.cutOff()
 	}
+	if g.parts += int(min(n, maxParts+1)); g.parts > maxParts {
+		return g.refuse(source.TooManyPoints, "more than %d rings", maxParts)
+	}
 	rings := make([]orb.Ring, 0, min(n, 1024))
 	for range n {
 		points, ok := g.number()

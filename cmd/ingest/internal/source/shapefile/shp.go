@@ -251,6 +251,9 @@ func (s *shapes) content(g *shape, length int64) error {
 	case rings > points || polygonHead+4*rings+16*points > length:
 		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", rings, points, length)
 		return nil
+	case rings > maxRings:
+		g.refuse(source.TooManyPoints, "%d rings", rings)
+		return nil
 	case rings == 0:
 		g.refuse(source.NoGeometry, "no rings")
 		return nil
@@ -309,3 +312,6 @@ func (s *shapes) readPoints(n int) ([]orb.Point, error) {
 	}
 	return all, nil
 }
+
+// maxRings is the most rings of one shape: each takes memory of its own.
+const maxRings = 1 << 20
