@@ -56,6 +56,11 @@ var rules = []rule{
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
+		of:    []string{"places/search/...", "places/internal/..."},
+		never: []string{"places"},
+		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
+	},
+	{
 		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/..."},
 		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/..."},
 		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",

@@ -71,6 +71,49 @@ func TestAgainstStableSort(t *testing.T) {
 	}
 }
 
+// Keys of byte strings: short ones, zeros and common beginnings, where the
+// number that stands for the first eight bytes says too little.
+func TestBytesAgainstStableSort(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := NewBytes(dir, MinMemory)
+		defer s.Close()
+		s.half = rapid.IntRange(1, 4096).Draw(rt, "half")
+		type record struct{ key, value string }
+		var want, got []record
+		alphabet := rapid.SampledFrom([]string{"", "\x00", "a", "a\x00", "b", "abcdefgh", "\xff"})
+		for i, n := 0, rapid.IntRange(0, 300).Draw(rt, "records"); i < n; i++ {
+			r := record{alphabet.Draw(rt, "a") + alphabet.Draw(rt, "b") + alphabet.Draw(rt, "c"), fmt.Sprint(i)}
+			if rapid.IntRange(0, 99).Draw(rt, "long") == 0 {
+				r.value += string(make([]byte, minBuffer+5))
+			}
+			want = append(want, r)
+			if err := s.Add([]byte(r.key), []byte(r.value)); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		err := s.Each(func(key, value []byte) error {
+			got = append(got, record{string(key), string(value)})
+			return nil
+		})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		slices.SortStableFunc(want, func(a, b record) int { return cmp.Compare(a.key, b.key) })
+		if !slices.Equal(got, want) {
+			rt.Fatalf("got %.200q, want %.200q", got, want)
+		}
+	})
+	s := NewBytes(dir, MinMemory)
+	defer s.Close()
+	if err := s.Add(make([]byte, MaxKey+1), nil); err == nil {
+		t.Error("took a key over the limit")
+	}
+	if err := s.Add(make([]byte, MaxKey), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSpillsOnlyWhatDoesNotFit(t *testing.T) {
 	for _, tc := range []struct {
 		records int

@@ -1,0 +1,109 @@
+package search
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Kind says how a name matched.
+type Kind string
+
+const (
+	Exact  Kind = "exact"  // the whole name
+	Prefix Kind = "prefix" // its beginning
+	Word   Kind = "word"   // a word inside it, or its words in another order
+	Typo   Kind = "typo"   // but for one letter
+)
+
+// Match is what of a place matched.
+type Match struct {
+	// Name is the spelling that matched, in composed form (NFC). It is empty
+	// when that is the place's own name, and when the name is historic.
+	Name string
+	// Lang is the language of Name, if known.
+	Lang string
+	// Start and End are the part that matched, of Name or else of the place's
+	// own name, in UTF-16 code units, as JavaScript counts.
+	Start, End int
+	Kind       Kind
+	// Historic: a name matched that is not to be displayed.
+	Historic bool
+}
+
+// AppendMatch appends a match as a JSON member, without a comma:
+//
+//	"match":{"kind":"prefix","name":"Breslau","lang":"de","highlight":[0,4]}
+//
+// name, and lang if known, are there when another than the place's own name
+// matched. highlight is the part that matched, start and end in UTF-16 code
+// units of that name. For a historic name, "historic":true stands for all but
+// the kind.
+func AppendMatch(dst []byte, m *Match) []byte {
+	dst = append(dst, `"match":{"kind":"`...)
+	dst = append(append(dst, m.Kind...), '"')
+	if m.Historic {
+		return append(dst, `,"historic":true}`...)
+	}
+	if m.Name != "" {
+		dst = appendString(append(dst, `,"name":`...), m.Name)
+		if m.Lang != "" {
+			dst = appendString(append(dst, `,"lang":`...), m.Lang)
+		}
+	}
+	dst = strconv.AppendInt(append(dst, `,"highlight":[`...), int64(m.Start), 10)
+	dst = strconv.AppendInt(append(dst, ','), int64(m.End), 10)
+	return append(dst, "]}"...)
+}
+
+// appendString appends a JSON string. What a page could take for markup is
+// escaped, as names come from anywhere.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= 0x7f {
+			return appendEscaped(dst, s)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
+
+func appendEscaped(dst []byte, s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always marshals
+	}
+	return append(dst, b...)
+}
+
+// match describes how a record matched the first n bytes of a fold.
+func (r *record) match(n int, kind Kind) Match {
+	if r.flags&flagSuffix != 0 && kind != Typo {
+		kind = Word
+	}
+	if r.level() == levelHistoric {
+		return Match{Kind: kind, Historic: true}
+	}
+	if r.flags&flagPlain != 0 {
+		return Match{Kind: kind, Start: len(r.head), End: len(r.head) + n}
+	}
+	name := string(r.name)
+	m := Match{Kind: kind, Start: units(name[:r.start])}
+	m.End = m.Start + units(name[r.start:matchedEnd(name, r.start, r.variant(), n)])
+	if r.level() != levelOwn {
+		m.Name, m.Lang = name, string(r.lang)
+	}
+	return m
+}
+
+// units is the length of a text in UTF-16 code units.
+func units(s string) (n int) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 0xf0:
+			n += 2
+		case utf8.RuneStart(c):
+			n++
+		}
+	}
+	return n
+}

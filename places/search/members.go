@@ -1,0 +1,142 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// members holds the JSON members of the places that are in finished answers.
+// They are looked up in the order of ids, which is that of the table they come
+// from, and used in the order of names: places of one prefix lie all over that
+// table, and reading it once is much quicker than reaching for each.
+type members struct {
+	dir    string
+	memory int64
+
+	ids    []uint32
+	recent [1 << 14]uint32 // ids that were just added, by their low bits
+	bound  int             // of len(ids), when duplicates are taken out
+
+	offsets []int64 // of each, and the end
+	data    []byte  // all of them, or the last few when there is a file
+	file    *os.File
+	size    int64 // of what is in the file
+
+	cache []cached // when there is a file
+}
+
+// cached is what was read last of the places that share a slot.
+type cached struct {
+	at   int // index in ids, plus 1
+	data []byte
+}
+
+const cacheSlots = 1 << 16 // a dozen megabytes
+
+func newMembers(dir string, memory int64) *members {
+	return &members{dir: dir, memory: memory, bound: 1 << 16}
+}
+
+// want notes that a place is in an answer.
+func (m *members) want(id uint32) {
+	if r := &m.recent[id%uint32(len(m.recent))]; *r != id {
+		*r = id
+		if m.ids = append(m.ids, id); len(m.ids) >= m.bound {
+			m.compact()
+			m.bound = max(m.bound, 2*len(m.ids))
+		}
+	}
+}
+
+func (m *members) compact() {
+	slices.Sort(m.ids)
+	m.ids = slices.Compact(m.ids)
+}
+
+// gather looks up every place wanted.
+func (m *members) gather(ctx context.Context, lookup func(uint32, []byte) ([]byte, error)) (err error) {
+	m.compact()
+	m.offsets = make([]int64, 0, len(m.ids)+1)
+	// Growing it step by step would take up to twice as much for a moment.
+	const usualSize = 256
+	m.data = make([]byte, 0, min(m.memory+usualSize, int64(len(m.ids))*usualSize))
+	for i, id := range m.ids {
+		m.offsets = append(m.offsets, m.size+int64(len(m.data)))
+		if m.data, err = lookup(id, m.data); err != nil {
+			return fmt.Errorf("looking up place %d: %w", id, err)
+		}
+		if int64(len(m.data)) > m.memory {
+			if err := m.spill(); err != nil {
+				return fmt.Errorf("writing a temporary file: %w; free some space or allow more memory", err)
+			}
+		}
+		if i%progressEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	m.offsets = append(m.offsets, m.size+int64(len(m.data)))
+	if m.file != nil {
+		return m.spill()
+	}
+	return nil
+}
+
+func (m *members) spill() error {
+	if m.file == nil {
+		f, err := os.CreateTemp(m.dir, "members-*.tmp")
+		if err != nil {
+			return err
+		}
+		m.file = f
+		m.cache = make([]cached, cacheSlots)
+		os.Remove(f.Name()) // where the system allows it; otherwise close does
+	}
+	n, err := m.file.WriteAt(m.data, m.size)
+	m.size += int64(n)
+	// From here on a small buffer does.
+	m.memory = min(m.memory, 1<<20)
+	m.data = m.data[:0]
+	if int64(cap(m.data)) > 2*m.memory {
+		m.data = nil
+	}
+	return err
+}
+
+// append appends the members of a place.
+func (m *members) append(dst []byte, id uint32) ([]byte, error) {
+	i, ok := slices.BinarySearch(m.ids, id)
+	if !ok {
+		return nil, errors.New("temporary file is damaged")
+	}
+	from, to := m.offsets[i], m.offsets[i+1]
+	if m.file == nil {
+		return append(dst, m.data[from:to]...), nil
+	}
+	c := &m.cache[i%len(m.cache)]
+	if c.at != i+1 {
+		c.at = 0
+		c.data = slices.Grow(c.data[:0], int(to-from))[:to-from]
+		if _, err := m.file.ReadAt(c.data, from); err != nil {
+			return nil, fmt.Errorf("reading a temporary file: %w", err)
+		}
+		c.at = i + 1
+	}
+	return append(dst, c.data...), nil
+}
+
+func (m *members) close() error {
+	m.ids, m.offsets, m.data, m.cache = nil, nil, nil, nil
+	if m.file == nil {
+		return nil
+	}
+	f := m.file
+	m.file = nil
+	err := f.Close()
+	if rm := os.Remove(f.Name()); rm != nil && !errors.Is(rm, os.ErrNotExist) {
+		err = errors.Join(err, rm)
+	}
+	return err
+}

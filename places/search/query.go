@@ -1,0 +1,170 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"quadrille/quadkey"
+)
+
+// Bounds of a query.
+const (
+	MaxQuery     = 200  // bytes of its text
+	DefaultLimit = 10   // places, when Limit is 0
+	MaxResults   = 5000 // the most Offset and Limit may come to
+	MaxValues    = 20   // of one filter
+)
+
+// Query says what [Reader.Search] looks for. But for Text, all is optional.
+type Query struct {
+	Text   string // what was typed
+	Limit  int    // places; 0 means DefaultLimit
+	Offset int    // places left out at the beginning
+
+	// Lang is an ISO 639 code: alternate names in that language count as much
+	// as the place's own. It filters nothing.
+	Lang string
+
+	// Filters; a place passes those that are given. A list lets pass what has
+	// one of its values.
+	Countries     []string // ISO 3166-1 alpha-2
+	Classes       []string // "P"
+	Codes         []string // "PPLC" or "P.PPLC"
+	Box           *quadkey.Box
+	MinPopulation int64
+
+	// With Bias, places near Lat, Lon (degrees) rank higher: 192 points of
+	// score are lost with each doubling of the distance from 10 km on.
+	Lat, Lon float64
+	Bias     bool
+
+	Exact bool // no wrong letter is forgiven
+	Whole bool // only whole names match, not their beginnings or words
+}
+
+// filter is a query's filters, checked.
+type filter struct {
+	countries [][2]byte
+	classes   []byte
+	codes     []string // "PPLC" or "P.PPLC"
+	box       *quadkey.Box
+	people    uint64
+}
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("places/search: %w: %s", ErrQuery, fmt.Sprintf(format, args...))
+}
+
+// check fills the query's defaults and returns its filters.
+func (q *Query) check() (f filter, err error) {
+	if err := checkText(q.Text); err != nil {
+		return f, err
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultLimit
+	}
+	if q.Limit < 0 || q.Offset < 0 || q.Limit > MaxResults || q.Offset > MaxResults-q.Limit {
+		return f, bad("limit %d, offset %d: neither may be negative, and together they are at most %d", q.Limit, q.Offset, MaxResults)
+	}
+	if len(q.Countries) > MaxValues || len(q.Classes) > MaxValues || len(q.Codes) > MaxValues {
+		return f, bad("a filter has at most %d values", MaxValues)
+	}
+	for _, c := range q.Countries {
+		if len(c) != 2 || !isLetter(c[0]) || !isLetter(c[1]) {
+			return f, bad("country %.10q: give two letters, such as CH", c)
+		}
+		f.countries = append(f.countries, [2]byte([]byte(strings.ToUpper(c))))
+	}
+	for _, c := range q.Classes {
+		if len(c) != 1 || !isLetter(c[0]) {
+			return f, bad("class %.10q: give one letter, such as P", c)
+		}
+		f.classes = append(f.classes, c[0]&^0x20)
+	}
+	for _, c := range q.Codes {
+		if len(c) == 0 || len(c) > maxCode+2 {
+			return f, bad("code %.20q: give a feature code, such as PPLC or P.PPLC", c)
+		}
+		f.codes = append(f.codes, strings.ToUpper(c))
+	}
+	if q.Box != nil {
+		if err := q.Box.Check(); err != nil {
+			return f, bad("%v", err)
+		}
+		f.box = q.Box
+	}
+	if q.MinPopulation < 0 {
+		return f, bad("population %d is negative", q.MinPopulation)
+	}
+	f.people = uint64(q.MinPopulation)
+	// Written so that NaN fails.
+	if q.Bias && (!(math.Abs(q.Lat) <= 90) || !(math.Abs(q.Lon) <= 180)) {
+		return f, bad("latitude %v, longitude %v: they must be within ±90 and ±180 degrees", q.Lat, q.Lon)
+	}
+	return f, nil
+}
+
+func checkText(s string) error {
+	if len(s) > MaxQuery {
+		return bad("the text has %d bytes; %d are allowed", len(s), MaxQuery)
+	}
+	if !utf8.ValidString(s) {
+		return bad("the text is not UTF-8")
+	}
+	return nil
+}
+
+func isLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }
+
+const unitsPerDegree = 1e7
+
+func degrees(units int32) float64 { return float64(units) / unitsPerDegree }
+
+// passes reports whether a place is among those asked for.
+func (f *filter) passes(r *record) bool {
+	if r.population < f.people {
+		return false
+	}
+	if len(f.countries) > 0 && !contains(f.countries, r.country) {
+		return false
+	}
+	if len(f.classes) > 0 && !contains(f.classes, r.class) {
+		return false
+	}
+	if len(f.codes) > 0 && !f.hasCode(r) {
+		return false
+	}
+	return f.box == nil || f.box.Contains(degrees(r.lon), degrees(r.lat))
+}
+
+func contains[T comparable](all []T, v T) bool {
+	for _, a := range all {
+		if a == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *filter) hasCode(r *record) bool {
+	for _, c := range f.codes {
+		if len(c) > 2 && c[1] == '.' {
+			if c[0] != r.class {
+				continue
+			}
+			c = c[2:]
+		}
+		if c == string(r.code) {
+			return true
+		}
+	}
+	return false
+}
+
+// distancePenalty is what a place loses by lying so many metres away: ¾ of a
+// doubling for each doubling of the distance.
+func distancePenalty(metres float64) int32 {
+	return int32(log(uint64(metres)/10_000)) * 3 / 4
+}

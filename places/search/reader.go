@@ -1,0 +1,79 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"quadrille/cellstore"
+)
+
+// Reader answers searches over the tables a Builder wrote. Any number of
+// goroutines may use it, for as long as its store is open.
+type Reader struct {
+	names, prefixes, context cellstore.Table
+	sizes                    sizes
+
+	searches sync.Pool // of *search
+	answers  sync.Pool // of *answer
+}
+
+// Open returns a Reader of the tables in a store. Meta is what Finish returned;
+// tables of a newer layout are refused with ErrNewer.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
+	if meta.SchemaVersion > SchemaVersion {
+		return nil, fmt.Errorf("places/search: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	}
+	r := &Reader{sizes: usual}
+	r.searches.New = func() any { return newSearch(r) }
+	r.answers.New = func() any { return new(answer) }
+	for _, t := range []struct {
+		name string
+		into *cellstore.Table
+	}{{tableNames, &r.names}, {tablePrefix, &r.prefixes}, {tableContext, &r.context}} {
+		table, err := store.Table(ctx, t.name)
+		if err != nil {
+			return nil, wrap(err)
+		}
+		*t.into = table
+	}
+	return r, nil
+}
+
+var (
+	selectName       = &cellstore.Selection{Families: []string{famName}}
+	selectJSON       = &cellstore.Selection{Families: []string{famJSON}}
+	selectCandidates = &cellstore.Selection{Families: []string{famCandidates}}
+)
+
+// answer is the memory of one Complete.
+type answer struct {
+	fold []byte
+	row  cellstore.Row
+}
+
+// Complete appends the finished answer for a text without any filter, the 10
+// best places:
+//
+//	{"places":[{"id":…,…,"match":{…}},…]}
+//
+// with the members that Options.Lookup gave and the match as [AppendMatch]
+// writes it. It is stored for texts of 1 to 12 characters that match more than
+// 10 places; for others, and for those that have accents typed, found is false
+// and [Reader.Search] has the answer. It costs one Get and allocates nothing but
+// to grow dst.
+func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error) {
+	if err := checkText(text); err != nil {
+		return dst, false, err
+	}
+	a := r.answers.Get().(*answer)
+	defer r.answers.Put(a)
+	a.fold = Fold(a.fold[:0], text)
+	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || accented(normalize(text)) {
+		return dst, false, nil
+	}
+	if found, err = r.prefixes.Get(ctx, a.fold, selectJSON, &a.row); err != nil || !found {
+		return dst, false, wrap(err)
+	}
+	return append(dst, a.row.Cells[0].Value...), true, nil
+}

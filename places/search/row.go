@@ -1,0 +1,293 @@
+package search
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+
+	"quadrille/cellstore"
+)
+
+// SchemaVersion is the version of the row layouts in the package
+// documentation, the newest that [Open] reads.
+const SchemaVersion = 1
+
+// The tables and their families.
+const (
+	tableNames   = "place_names"
+	tablePrefix  = "place_prefix"
+	tableContext = "place_context"
+
+	famName       = "n"
+	famJSON       = "j"
+	famCandidates = "c"
+	famContext    = "c"
+)
+
+func schemas() []cellstore.Schema {
+	return []cellstore.Schema{
+		// Read by range, never by get: a filter would only cost.
+		{Table: tableNames, Families: []cellstore.Family{
+			{Name: famName, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd},
+		}},
+		{Table: tablePrefix, Families: []cellstore.Family{
+			{Name: famJSON, Compression: cellstore.CompressionZstd},
+			{Name: famCandidates, Compression: cellstore.CompressionZstd},
+		}},
+		{Table: tableContext, Families: []cellstore.Family{{Name: famContext}}},
+	}
+}
+
+// tailSize is what follows the fold in a row of place_names.
+const tailSize = 7
+
+// appendNameKey appends a row of place_names: the fold, a zero, the inverted
+// base score, the id. Rows of one fold are thus in the order of answers.
+func appendNameKey(dst, fold []byte, base uint16, id uint32) []byte {
+	dst = append(append(dst, fold...), 0)
+	dst = binary.BigEndian.AppendUint16(dst, ^base)
+	return binary.BigEndian.AppendUint32(dst, id)
+}
+
+func parseNameKey(key []byte) (fold []byte, base uint16, id uint32, ok bool) {
+	n := len(key) - tailSize
+	if n < 1 || key[n] != 0 {
+		return nil, 0, 0, false
+	}
+	return key[:n], ^binary.BigEndian.Uint16(key[n+1:]), binary.BigEndian.Uint32(key[n+3:]), true
+}
+
+// The first byte of a value.
+const (
+	flagLevel   = 7 // the level of the name
+	flagSuffix  = 1 << 3
+	flagVariant = 3 << 4
+	atVariant   = 4
+	flagCode    = 1 << 6 // found only in full
+	// flagPlain: the place's own name, and its lower case is the fold. Then it
+	// need not be stored.
+	flagPlain = 1 << 7
+)
+
+// record is the value of a row of place_names, over the memory of the row: what
+// filters and ranking need to know of the place, and what matched.
+//
+//	flags (1) │ lat (4) │ lon (4) │ country (2) │ class (1) │ population
+//	          │ length, code │ length, admin1 │ then if plain: length, head
+//	          │ otherwise: start │ length, name │ length, language
+//
+// Numbers without a size are varints. head is the fold of what comes before in
+// the name, for a row of a word inside it; start is where that word begins in
+// name, in bytes.
+type record struct {
+	flags        byte
+	lat, lon     int32
+	country      [2]byte
+	class        byte
+	population   uint64
+	code, admin1 []byte
+	head         []byte
+	start        int
+	name, lang   []byte
+}
+
+func (r *record) level() int   { return int(r.flags & flagLevel) }
+func (r *record) variant() int { return int(r.flags & flagVariant >> atVariant) }
+
+const recordHead = 12
+
+// appendPlace appends what all rows of a place have in common, but the flags.
+func appendPlace(dst []byte, e *Entry) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(e.Lat))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(e.Lon))
+	var country [2]byte
+	copy(country[:], e.Country)
+	dst = append(dst, country[0], country[1], e.Class)
+	dst = binary.AppendUvarint(dst, e.Population)
+	return appendText(appendText(dst, e.Code), e.Admin1)
+}
+
+func appendText[T string | []byte](dst []byte, s T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// parseRecord takes a value apart; false means that it is damaged.
+func parseRecord(b []byte) (r record, ok bool) {
+	if len(b) < recordHead {
+		return r, false
+	}
+	r.flags = b[0]
+	r.lat = int32(binary.BigEndian.Uint32(b[1:]))
+	r.lon = int32(binary.BigEndian.Uint32(b[5:]))
+	r.country = [2]byte(b[9:])
+	r.class = b[11]
+	d := decoder{b[recordHead:], true}
+	r.population = d.number()
+	r.code, r.admin1 = d.text(), d.text()
+	if r.flags&flagPlain != 0 {
+		r.head = d.text()
+	} else {
+		start := d.number()
+		r.name, r.lang = d.text(), d.text()
+		d.ok = d.ok && start <= uint64(len(r.name)) && utf8.Valid(r.name)
+		r.start = int(start)
+	}
+	return r, d.ok && len(d.b) == 0 && r.level() < levels && r.variant() < folds
+}
+
+// decoder reads varints and texts off the front of b until one is cut short.
+type decoder struct {
+	b  []byte
+	ok bool
+}
+
+func (d *decoder) number() uint64 {
+	if len(d.b) > 0 && d.b[0] < 0x80 {
+		n := d.b[0]
+		d.b = d.b[1:]
+		return uint64(n)
+	}
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.b, d.ok = nil, false
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) text() []byte {
+	n := d.number()
+	if n > uint64(len(d.b)) {
+		d.b, d.ok = nil, false
+		return nil
+	}
+	t := d.b[:n]
+	d.b = d.b[n:]
+	return t
+}
+
+func corrupt(table string, key []byte, what string) error {
+	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
+}
+
+// parseNameRow takes a row of place_names apart.
+func parseNameRow(row *cellstore.Row) (fold []byte, base uint16, id uint32, r record, err error) {
+	fold, base, id, ok := parseNameKey(row.Key)
+	if !ok || len(row.Cells) != 1 {
+		return nil, 0, 0, r, corrupt(tableNames, row.Key, "has another layout")
+	}
+	if r, ok = parseRecord(row.Cells[0].Value); !ok {
+		return nil, 0, 0, r, corrupt(tableNames, row.Key, "is damaged")
+	}
+	return fold, base, id, r, nil
+}
+
+// candidate is an element of family c, and of the lists a build keeps: a row of
+// place_names without its fold.
+//
+//	base (2) │ id (4) │ exact (1) │ length, value
+type candidate struct {
+	base  uint16
+	id    uint32
+	exact bool // the prefix is the whole name
+	value []byte
+}
+
+// score of a candidate when its prefix is all that was asked.
+func (c *candidate) score() int32 {
+	if c.exact {
+		return int32(c.base) + exactBonus
+	}
+	return int32(c.base)
+}
+
+// better is the order of lists: greater scores first, then lesser ids; of one
+// place whole names first, and then an order that only has to be one.
+func (c *candidate) better(d *candidate) bool {
+	if a, b := c.score(), d.score(); a != b {
+		return a > b
+	}
+	if c.id != d.id {
+		return c.id < d.id
+	}
+	if c.exact != d.exact {
+		return c.exact
+	}
+	return bytes.Compare(c.value, d.value) < 0
+}
+
+const candidateHead = 7
+
+func appendCandidate(dst []byte, c *candidate) []byte {
+	dst = binary.BigEndian.AppendUint16(dst, c.base)
+	dst = binary.BigEndian.AppendUint32(dst, c.id)
+	exact := byte(0)
+	if c.exact {
+		exact = 1
+	}
+	return appendText(append(dst, exact), c.value)
+}
+
+func (d *decoder) candidate() (c candidate) {
+	if len(d.b) < candidateHead {
+		d.b, d.ok = nil, false
+		return c
+	}
+	c.base = binary.BigEndian.Uint16(d.b)
+	c.id = binary.BigEndian.Uint32(d.b[2:])
+	c.exact = d.b[6] == 1
+	d.b = d.b[candidateHead:]
+	c.value = d.text()
+	return c
+}
+
+// The head of family c: how many rows of place_names begin with the prefix, and
+// whether the list holds all of them that could matter.
+func appendListHead(dst []byte, rows uint64, complete bool) []byte {
+	dst = binary.AppendUvarint(dst, rows)
+	if complete {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+func (d *decoder) listHead() (rows uint64, complete bool) {
+	rows = d.number()
+	if len(d.b) == 0 {
+		d.ok = false
+		return 0, false
+	}
+	complete = d.b[0] == 1
+	d.b = d.b[1:]
+	return rows, complete
+}
+
+// isPlain reports whether a name is ASCII and its fold its lower case.
+func isPlain(name string, fold []byte) bool {
+	if len(name) != len(fold) {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c >= utf8.RuneSelf {
+			return false
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != fold[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// characters counts the characters of a fold.
+func characters(fold []byte) int {
+	if !bytes.ContainsFunc(fold, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return len(fold)
+	}
+	return utf8.RuneCount(fold)
+}

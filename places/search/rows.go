@@ -1,0 +1,189 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"unicode/utf8"
+)
+
+// rowMaker turns a place into rows of place_names.
+type rowMaker struct {
+	folds  []byte // of all rows, end to end
+	starts []wordStart
+	rows   []nameRow
+	common []byte // of the values
+	key    []byte
+	value  []byte
+
+	skipped int64 // names that were left out
+}
+
+// nameRow is one row to be: a fold and where it comes from.
+type nameRow struct {
+	from, to int // of the fold in folds
+	base     uint16
+	flags    byte
+	head     int // bytes of the fold before from, when plain
+	start    int // of the word in name
+	name     string
+	lang     string
+}
+
+// make calls add with key and value of every row of a place, each fold once:
+// of the names that give it, the one that ranks best.
+func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
+	m.folds, m.rows = m.folds[:0], m.rows[:0]
+	if m.starts == nil {
+		m.starts = make([]wordStart, 0, maxWords)
+	}
+	w := weight(e)
+	m.name(w, levelOwn, 0, e.Name, "")
+	if e.ASCIIName != "" && e.ASCIIName != e.Name {
+		m.name(w, levelOther, 0, e.ASCIIName, "")
+	}
+	for i := range e.Names {
+		n := &e.Names[i]
+		if level, flags, ok := levelOf(n); ok {
+			m.name(w, level, flags, n.Text, n.Lang)
+		}
+	}
+	if len(m.rows) > 1 {
+		m.dedupe()
+	}
+	m.common = appendPlace(append(m.common[:0], 0), e)
+	for i := range m.rows {
+		r := &m.rows[i]
+		fold := m.folds[r.from:r.to]
+		m.value = append(m.value[:0], m.common...)
+		m.value[0] = r.flags
+		if r.flags&flagPlain != 0 {
+			m.value = appendText(m.value, m.folds[r.from-r.head:r.from])
+		} else {
+			m.value = binary.AppendUvarint(m.value, uint64(r.start))
+			m.value = appendText(appendText(m.value, r.name), r.lang)
+		}
+		m.key = appendNameKey(m.key[:0], fold, r.base, e.ID)
+		if err := add(m.key, m.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// levelOf returns how a name counts; false if it is none.
+func levelOf(n *Name) (level int, flags byte, ok bool) {
+	switch n.Lang {
+	case "link", "post", "wkdt", "tcid", "phon", "piny":
+		return 0, 0, false
+	case "iata", "icao", "faac", "unlc":
+		flags = flagCode
+	}
+	switch {
+	case n.Historic:
+		level = levelHistoric
+	case n.Short || n.Colloquial || n.Lang == "abbr":
+		level = levelShort
+	case n.Preferred:
+		level = levelPreferred
+	default:
+		level = levelAlternate
+	}
+	return level, flags, true
+}
+
+// name adds the rows of a name.
+func (m *rowMaker) name(weight uint16, level int, flags byte, name, lang string) {
+	if len(name) > maxText || !utf8.ValidString(name) || len(lang) > maxText || len(m.rows) >= maxRows {
+		m.skipped++
+		return
+	}
+	text := normalize(name)
+	if text != name && level == levelOwn {
+		level = levelOther // positions are those of the composed form, so that is displayed
+	}
+	base := weight - levelPenalty[level]
+	at := len(m.folds)
+	m.starts = m.starts[:0]
+	m.folds, m.starts = foldWords(m.folds, m.starts, text, plainFold)
+	m.words(at, nameRow{base: base, flags: flags | byte(level), name: text, lang: lang})
+	if flags&flagCode != 0 {
+		return
+	}
+	if hasUmlaut(text) {
+		m.variant(umlautFold, nameRow{base: base, flags: flags | byte(level), name: text, lang: lang})
+	}
+	if abbreviated(m.folds[at:]) {
+		m.variant(abbrevFold, nameRow{base: base, flags: flags | byte(level), name: text, lang: lang})
+	}
+}
+
+func (m *rowMaker) variant(variant int, r nameRow) {
+	at := len(m.folds)
+	m.starts = m.starts[:0]
+	m.folds, m.starts = foldWords(m.folds, m.starts, r.name, variant)
+	r.base -= variantPenalty
+	r.flags |= byte(variant << atVariant)
+	m.words(at, r)
+}
+
+// words adds a row for the fold that begins at, and one for each further word.
+func (m *rowMaker) words(at int, r nameRow) {
+	fold := m.folds[at:]
+	if len(fold) == 0 {
+		return
+	}
+	if r.flags == levelOwn && isPlain(r.name, fold) {
+		r.flags |= flagPlain
+	}
+	for i, s := range m.starts[:min(len(m.starts), maxWords)] {
+		row := r
+		row.from, row.start, row.head = at+s.fold, s.source, s.fold
+		row.to = row.from + len(cutFold(m.folds[row.from:], maxFold))
+		if i > 0 {
+			if r.flags&flagCode != 0 {
+				break
+			}
+			row.flags |= flagSuffix
+			row.base -= wordPenalty
+		}
+		m.rows = append(m.rows, row)
+	}
+}
+
+// dedupe keeps the best row of each fold. No whole name counts less than a word
+// inside one, so what is lost by that could not have been the best. Of equals it prefers a name with
+// accents, which says more, and then the first given.
+func (m *rowMaker) dedupe() {
+	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
+		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.flags&flagCode, b.flags&flagCode); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(b.base, a.base); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.flags&flagSuffix, b.flags&flagSuffix); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.flags&flagLevel, b.flags&flagLevel); c != 0 {
+			return c
+		}
+		return cmp.Compare(len(b.name), len(a.name))
+	})
+	m.rows = slices.CompactFunc(m.rows, func(a, b nameRow) bool {
+		return bytes.Equal(m.folds[a.from:a.to], m.folds[b.from:b.to])
+	})
+}
+
+func hasUmlaut(s string) bool {
+	for _, r := range s {
+		if r >= utf8.RuneSelf && umlaut(r) != "" {
+			return true
+		}
+	}
+	return false
+}

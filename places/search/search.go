@@ -1,0 +1,246 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// Hit is a place found.
+type Hit struct {
+	ID         uint32
+	Match      Match
+	Lat, Lon   int32  // 1e-7 degrees
+	Importance uint64 // its weight in searches: 256 for each doubling of people
+	Score      int32  // what it is ranked by, greater first
+}
+
+// Bounds of the work of one search.
+const (
+	maxExamined = 30_000 // rows and candidates looked at
+	maxNear     = 10_000 // with Bias, when distance may lift any of them
+	maxReads    = 3_000  // positionings
+)
+
+// Search returns the places that match, best first and by id where scores are
+// equal, and how many were found, at least; what Complete answers is the same.
+// The hits are written over dst.
+//
+// Names match by their beginning or that of a word inside. When no more than 10
+// places match so, the last words may instead name the country or first-level
+// division ("springfield illinois"), the words may be in any order, and if then
+// still no name matches as a whole, texts of six letters and more may have one
+// letter wrong: missing, in excess, another, or swapped with the next.
+//
+// Work is bounded: a search stops after looking at 30000 names, with Bias at
+// 10000, which only rare filters on short texts, words that thousands of names
+// share, and distances come to. It then answers the best it has seen, having
+// begun with the most important. Accents typed reorder the best only.
+func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, total int, err error) {
+	f, err := q.check()
+	if err != nil {
+		return dst[:0], 0, err
+	}
+	s := r.searches.Get().(*search)
+	defer s.end()
+	if err := s.begin(ctx, &q, f); err != nil {
+		return dst[:0], 0, err
+	}
+	if err := s.run(); err != nil {
+		return dst[:0], 0, err
+	}
+	return s.hits(dst[:0]), len(s.found), nil
+}
+
+// search is the state of one.
+type search struct {
+	r      *Reader
+	ctx    context.Context
+	q      *Query
+	filter filter
+	fold   []byte
+	accent []byte // the text as typed, when its accents matter
+	need   int    // places after which less important ones are of no interest
+	extra  int32  // what accents and language may add to a stored score
+
+	found    []foundPlace
+	byID     map[uint32]int
+	exact    bool   // a whole name was found
+	arena    []byte // of values
+	most     int    // that may be examined
+	examined int
+	checked  int // what was examined when it was last seen whether that will do
+	reads    int
+
+	row  cellstore.Row
+	list cellstore.Row
+	text []byte
+	heap []openNode
+}
+
+// foundPlace is a place and its best match so far.
+type foundPlace struct {
+	candidate
+	points   int32
+	n        int // bytes of the fold that matched
+	kind     Kind
+	lat, lon int32
+	weight   uint64
+}
+
+func newSearch(r *Reader) *search {
+	return &search{r: r, byID: map[uint32]int{}}
+}
+
+func (s *search) begin(ctx context.Context, q *Query, f filter) error {
+	s.ctx, s.q, s.filter = ctx, q, f
+	s.fold = Fold(s.fold[:0], q.Text)
+	if len(s.fold) == 0 {
+		return bad("the text %q has no letter or digit", q.Text)
+	}
+	s.fold = cutFold(s.fold, maxFold)
+	s.accent, s.extra = s.accent[:0], 0
+	if text := normalize(q.Text); accented(text) {
+		s.accent = accentFold(s.accent, text)
+		s.extra += accentBonus
+	}
+	if q.Lang != "" {
+		s.extra += int32(levelPenalty[levelAlternate])
+	}
+	s.need = max(q.Offset+q.Limit, answerPlaces+1)
+	clear(s.found)
+	s.found, s.arena = s.found[:0], s.arena[:0]
+	clear(s.byID)
+	s.exact, s.examined, s.checked, s.reads = false, 0, 0, 0
+	if s.most = maxExamined; q.Bias {
+		s.most = maxNear
+	}
+	return nil
+}
+
+// end gives the search back without what was only lent to it.
+func (s *search) end() {
+	s.ctx, s.q, s.filter = nil, nil, filter{}
+	s.r.searches.Put(s)
+}
+
+// pattern is one way to read the text.
+type pattern struct {
+	fold []byte
+	// whole allows only whole names, ended also beginnings that end with a
+	// word.
+	whole, ended bool
+	within       []division // if any, the place lies in one of them
+	penalty      int32
+	kind         Kind // instead of Exact and Prefix
+}
+
+func (s *search) run() error {
+	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole}); err != nil {
+		return err
+	}
+	for _, step := range []func() error{s.inContext, s.inAnyOrder, s.withTypo} {
+		if len(s.found) > answerPlaces {
+			return nil
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *search) spent() bool { return s.examined >= s.most || s.reads >= maxReads }
+
+// consider takes a row or candidate, whose fold p.fold begins or, when exact,
+// is.
+func (s *search) consider(p *pattern, c *candidate) bool {
+	s.examined++
+	r, ok := parseRecord(c.value)
+	if !ok {
+		return false
+	}
+	if r.flags&flagCode != 0 && !c.exact || !s.filter.passes(&r) {
+		return true
+	}
+	if len(p.within) > 0 && !slices.ContainsFunc(p.within, func(d division) bool { return d.holds(&r) }) {
+		return true
+	}
+	points := c.score() - p.penalty
+	if s.extra > 0 {
+		points += s.extraPoints(&r)
+	}
+	if s.q.Bias {
+		points -= distancePenalty(quadkey.Distance(s.q.Lon, s.q.Lat, degrees(r.lon), degrees(r.lat)))
+	}
+	kind := p.kind
+	switch {
+	case kind != "":
+	case c.exact:
+		kind = Exact
+		s.exact = true
+	default:
+		kind = Prefix
+	}
+	s.keep(c, points, len(p.fold), kind, &r)
+	return true
+}
+
+// extraPoints are for what a stored score does not know of.
+func (s *search) extraPoints(r *record) (points int32) {
+	if level := r.level(); s.q.Lang != "" && (level == levelAlternate || level == levelPreferred) && string(r.lang) == s.q.Lang {
+		points = int32(levelPenalty[level])
+	}
+	if len(s.accent) > 0 && r.flags&flagPlain == 0 {
+		s.text = accentFold(s.text[:0], string(r.name[r.start:]))
+		if bytes.HasPrefix(s.text, s.accent) {
+			points += accentBonus
+		}
+	}
+	return points
+}
+
+// keep notes a match if it is the place's best; one without a wrong letter is
+// better than any with one.
+func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
+	i, ok := s.byID[c.id]
+	if !ok {
+		i = len(s.found)
+		s.byID[c.id] = i
+		s.found = append(s.found, foundPlace{})
+	} else if old := &s.found[i]; kind == Typo && old.kind != Typo || points < old.points || points == old.points && !c.better(&old.candidate) {
+		return
+	}
+	at := len(s.arena)
+	s.arena = append(s.arena, c.value...)
+	f := foundPlace{candidate: *c, points: points, n: n, kind: kind, lat: r.lat, lon: r.lon}
+	f.value = s.arena[at:len(s.arena):len(s.arena)]
+	f.weight = uint64(c.base) + uint64(levelPenalty[r.level()]) - floor
+	if r.flags&flagSuffix != 0 {
+		f.weight += wordPenalty
+	}
+	if r.variant() != plainFold {
+		f.weight += variantPenalty
+	}
+	s.found[i] = f
+}
+
+// hits appends the page asked for.
+func (s *search) hits(dst []Hit) []Hit {
+	slices.SortFunc(s.found, func(a, b foundPlace) int {
+		return cmp.Or(cmp.Compare(b.points, a.points), cmp.Compare(a.id, b.id))
+	})
+	for i := s.q.Offset; i < len(s.found) && len(dst) < s.q.Limit; i++ {
+		f := &s.found[i]
+		r, _ := parseRecord(f.value) // it was taken apart before
+		dst = append(dst, Hit{
+			ID: f.id, Match: r.match(f.n, f.kind), Lat: f.lat, Lon: f.lon,
+			Importance: f.weight, Score: f.points,
+		})
+	}
+	return dst
+}

@@ -1,0 +1,311 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	// prefixCharacters is how long the prefixes of place_prefix are at most.
+	prefixCharacters = 12
+	// answerPlaces is how many places a finished answer has; prefixes with no
+	// more matches have none, as reading their names is as quick.
+	answerPlaces = 10
+)
+
+// sizes are what tests make small.
+type sizes struct {
+	// list is how many candidates family c has, at least answerPlaces.
+	list int
+	// rows is up to how many rows of place_names a prefix has no candidates:
+	// reading them all is as quick.
+	rows int
+	// scan is up to how many rows a search reads them rather than the
+	// candidates of longer prefixes.
+	scan int
+}
+
+var usual = sizes{list: 100, rows: 256, scan: 2_000}
+
+// slack is how many times as many candidates as are wanted are gathered before
+// the best are chosen.
+const slack = 5
+
+// tree makes the nodes of place_prefix of rows of place_names in their order.
+//
+// The prefixes of one row are a path, and a node is finished when a row comes
+// that it is no prefix of. What is best in it is then handed to the node above:
+// each row is looked at once, at the deepest node of its path, and a node that
+// has one child only takes over the child's list.
+type tree struct {
+	sizes
+	emit  func(order uint64, n *finishedNode) error
+	path  []byte // the prefixes open, the longest
+	ends  [prefixCharacters + 1]int
+	depth int
+	nodes [prefixCharacters + 1]node
+	order uint64
+
+	seen    idSet
+	scratch []candidate
+	out     finishedNode
+	chunk   []byte
+}
+
+// node is a prefix whose rows are still coming. candidates of others are in no
+// order until cut.
+type node struct {
+	order     uint64
+	rows      uint64
+	exact     []candidate // the prefix is their whole fold; best first
+	others    []candidate
+	worst     candidate // of others when cut: nothing less is of interest
+	truncated bool
+}
+
+// finishedNode is what is stored of one.
+type finishedNode struct {
+	top     []candidate
+	encoded []byte
+}
+
+func newTree(s sizes, emit func(uint64, *finishedNode) error) *tree {
+	return &tree{sizes: s, emit: emit}
+}
+
+// add takes a row. The candidate's value is copied.
+func (t *tree) add(fold []byte, c candidate) error {
+	// How much of the open path the row shares, in characters.
+	same := 0
+	for same < t.depth && len(fold) >= t.ends[same+1] && bytes.Equal(fold[t.ends[same]:t.ends[same+1]], t.path[t.ends[same]:t.ends[same+1]]) {
+		same++
+	}
+	if err := t.close(same); err != nil {
+		return err
+	}
+	t.path = t.path[:t.ends[same]]
+	for t.depth < prefixCharacters && len(t.path) < len(fold) {
+		_, size := utf8.DecodeRune(fold[len(t.path):])
+		t.path = append(t.path, fold[len(t.path):len(t.path)+size]...)
+		t.depth++
+		t.ends[t.depth] = len(t.path)
+		n := &t.nodes[t.depth]
+		n.order, n.rows, n.truncated = t.order, 0, false
+		t.order++
+	}
+	n := &t.nodes[t.depth]
+	n.rows++
+	c.exact = len(t.path) == len(fold) && c.value[0]&flagSuffix == 0
+	switch {
+	case c.exact:
+		if len(n.exact) == t.list { // and they come best first
+			n.truncated = true
+			return nil
+		}
+		c.value = t.keep(c.value)
+		n.exact = append(n.exact, c)
+	case c.value[0]&flagCode == 0 && n.wants(&c):
+		c.value = t.keep(c.value)
+		t.gather(n, c)
+	}
+	return nil
+}
+
+// keep copies a value. Chunks are small, because one candidate keeps a whole
+// chunk alive.
+func (t *tree) keep(value []byte) []byte {
+	if len(value) > cap(t.chunk)-len(t.chunk) {
+		t.chunk = make([]byte, 0, max(8<<10, len(value)))
+	}
+	at := len(t.chunk)
+	t.chunk = append(t.chunk, value...)
+	return t.chunk[at:len(t.chunk):len(t.chunk)]
+}
+
+// wants reports whether a candidate may be among the best of the others.
+func (n *node) wants(c *candidate) bool { return !n.truncated || n.worst.id == 0 || c.better(&n.worst) }
+
+func (t *tree) gather(n *node, c candidate) {
+	n.others = append(n.others, c)
+	if len(n.others) >= slack*t.list {
+		t.cut(n)
+	}
+}
+
+// cut sorts the others, keeps each place's best and the best of those.
+func (t *tree) cut(n *node) {
+	slices.SortFunc(n.others, compareCandidates)
+	t.seen.reset()
+	kept := n.others[:0]
+	for _, c := range n.others {
+		if !t.seen.add(c.id) {
+			continue
+		}
+		if len(kept) == t.list {
+			n.truncated = true
+			n.worst = kept[t.list-1]
+			break
+		}
+		kept = append(kept, c)
+	}
+	clear(n.others[len(kept):]) // lets chunks go
+	n.others = kept
+}
+
+func compareCandidates(a, b candidate) int {
+	switch {
+	case a.better(&b):
+		return -1
+	case b.better(&a):
+		return 1
+	}
+	return 0
+}
+
+func (t *tree) finish() error { return t.close(0) }
+
+// close finishes the open nodes deeper than to.
+func (t *tree) close(to int) error {
+	for ; t.depth > to; t.depth-- {
+		n := &t.nodes[t.depth]
+		if n.rows > answerPlaces {
+			if err := t.store(n, t.path[:t.ends[t.depth]]); err != nil {
+				return err
+			}
+		}
+		if t.depth > 1 {
+			t.handUp(n, &t.nodes[t.depth-1])
+		}
+		clear(n.exact)
+		clear(n.others)
+		n.exact, n.others, n.worst = n.exact[:0], n.others[:0], candidate{}
+	}
+	return nil
+}
+
+// handUp adds a finished node to the one above, where nothing is exact.
+func (t *tree) handUp(n, up *node) {
+	up.rows += n.rows
+	if len(up.others) == 0 && up.worst.id == 0 {
+		up.others, n.others = n.others, up.others
+		up.worst = n.worst
+	} else {
+		for _, c := range n.others {
+			if up.wants(&c) {
+				t.gather(up, c)
+			}
+		}
+	}
+	up.truncated = up.truncated || n.truncated
+	for _, c := range n.exact {
+		if c.exact = false; c.value[0]&flagCode == 0 && up.wants(&c) {
+			t.gather(up, c)
+		}
+	}
+}
+
+// store emits a node if it has more places than an answer.
+func (t *tree) store(n *node, prefix []byte) error {
+	t.cut(n)
+	t.scratch = append(append(t.scratch[:0], n.exact...), n.others...)
+	slices.SortFunc(t.scratch, compareCandidates)
+	t.seen.reset()
+	places := 0
+	top := t.out.top[:0]
+	for _, c := range t.scratch {
+		if !t.seen.add(c.id) {
+			continue
+		}
+		if places++; places > answerPlaces {
+			break
+		}
+		top = append(top, c)
+	}
+	t.out.top = top
+	if places <= answerPlaces {
+		return nil
+	}
+	list := t.scratch[:min(len(t.scratch), t.list)]
+	complete := !n.truncated && len(list) == len(t.scratch)
+	// No text that is looked for ends in a space, but searches that go on word
+	// by word look at its candidates.
+	inside := prefix[len(prefix)-1] == ' '
+	if n.rows <= uint64(t.rows) {
+		if inside {
+			return nil
+		}
+		list = nil
+	}
+	if inside {
+		t.out.top = nil
+	}
+	t.out.encoded = encodeNode(t.out.encoded[:0], prefix, n.rows, complete, list, t.out.top)
+	return t.emit(n.order, &t.out)
+}
+
+// A node on its way through the sort:
+//
+//	length, prefix │ length, value of family c │ candidates of the answer
+func encodeNode(dst, prefix []byte, rows uint64, complete bool, list, top []candidate) []byte {
+	dst = appendText(dst, prefix)
+	var c []byte
+	if len(list) > 0 {
+		c = appendListHead(c, rows, complete)
+		for i := range list {
+			c = appendCandidate(c, &list[i])
+		}
+	}
+	dst = appendText(dst, c)
+	for i := range top {
+		dst = appendCandidate(dst, &top[i])
+	}
+	return dst
+}
+
+type storedNode struct {
+	prefix, list []byte
+	top          []candidate
+}
+
+func decodeNode(b []byte) (n storedNode, err error) {
+	d := decoder{b, true}
+	n.prefix, n.list = d.text(), d.text()
+	for d.ok && len(d.b) > 0 {
+		n.top = append(n.top, d.candidate())
+	}
+	if !d.ok || len(n.prefix) == 0 {
+		return n, errors.New("temporary file is damaged")
+	}
+	return n, nil
+}
+
+// idSet is a set of a few hundred ids that is emptied in no time.
+type idSet struct {
+	slots [setSlots]struct{ round, id uint32 }
+	round uint32
+}
+
+const setSlots = 2048 // a power of two, over twice what is put in
+
+func (s *idSet) reset() {
+	if s.round++; s.round == 0 {
+		s.slots = [setSlots]struct{ round, id uint32 }{}
+		s.round = 1
+	}
+}
+
+// add reports whether the id is new.
+func (s *idSet) add(id uint32) bool {
+	for i := id * 2654435761 >> 21; ; i++ {
+		e := &s.slots[i%setSlots]
+		if e.round != s.round {
+			e.round, e.id = s.round, id
+			return true
+		}
+		if e.id == id {
+			return false
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package search
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"quadrille/cellstore"
+)
+
+const (
+	// typoLetters is from how many letters on one may be wrong.
+	typoLetters = 6
+	// typoReads bounds the positionings of looking for a wrong letter.
+	typoReads = 2_000
+	// ideograms is where scripts begin whose characters are words: another of
+	// them is another word.
+	ideograms = 0x2e80
+	// blockBits: characters of one alphabet share what is above them, more or
+	// less.
+	blockBits = 8
+)
+
+// speller looks for names that begin with a text but for one letter. Names are
+// kept in order, so at each position only letters are tried that some name has
+// there, and none beyond the first position where no name agrees with the text.
+type speller struct {
+	*search
+	pattern pattern
+	blocks  []rune // of the characters in the text, ascending
+	until   int    // of search.reads
+}
+
+func (s *search) withTypo() error {
+	text := []rune(string(s.fold))
+	if s.exact || s.q.Exact || !forgivable(text) {
+		return nil
+	}
+	sp := &speller{search: s, pattern: pattern{whole: s.q.Whole, penalty: typoPenalty, kind: Typo}, until: s.reads + typoReads}
+	for _, r := range text {
+		sp.blocks = append(sp.blocks, r>>blockBits)
+	}
+	slices.Sort(sp.blocks)
+	sp.blocks = slices.Compact(sp.blocks)
+
+	var right []byte // what comes before the wrong letter
+	for i, r := range text {
+		if err := sp.wrongAt(right, r, text[i+1:]); err != nil {
+			return err
+		}
+		right = utf8.AppendRune(right, r)
+		if known, err := s.begins(right); err != nil || !known || sp.done() {
+			return err
+		}
+	}
+	return nil
+}
+
+func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
+
+// forgivable reports whether a text has letters enough.
+func forgivable(text []rune) bool {
+	letters := 0
+	for _, r := range text {
+		if r >= ideograms {
+			return false
+		}
+		if r != ' ' {
+			letters++
+		}
+	}
+	return letters >= typoLetters
+}
+
+// wrongAt tries what else may be meant where a text has r between right and
+// rest.
+func (sp *speller) wrongAt(right []byte, r rune, rest []rune) error {
+	// r is one too many.
+	if err := sp.try(right, rest); err != nil {
+		return err
+	}
+	// r and the next are swapped.
+	if len(rest) > 0 && rest[0] != r {
+		if err := sp.try(right, rest[1:], rest[0], r); err != nil {
+			return err
+		}
+	}
+	return sp.eachLetter(right, func(x rune) error {
+		// x is meant instead of r, or before it.
+		if x != r {
+			if err := sp.try(right, rest, x); err != nil {
+				return err
+			}
+		}
+		return sp.try(right, rest, x, r)
+	})
+}
+
+// try gathers the names that begin with right, then middle, then rest.
+func (sp *speller) try(right []byte, rest []rune, middle ...rune) error {
+	if sp.done() {
+		return nil
+	}
+	fold := bytes.Clone(right)
+	for _, r := range middle {
+		fold = utf8.AppendRune(fold, r)
+	}
+	for _, r := range rest {
+		fold = utf8.AppendRune(fold, r)
+	}
+	if len(fold) == 0 || fold[0] == ' ' || fold[len(fold)-1] == ' ' {
+		return nil
+	}
+	known, err := sp.begins(fold)
+	if err != nil || !known {
+		return err
+	}
+	sp.pattern.fold = fold
+	return sp.match(&sp.pattern)
+}
+
+// begins reports whether any name begins so.
+func (s *search) begins(fold []byte) (bool, error) {
+	s.reads++
+	found, err := s.r.names.Next(s.ctx, fold, cellstore.PrefixEnd(fold), selectName, &s.row)
+	return found, wrap(err)
+}
+
+// eachLetter calls fn with every letter that names have after right, of the
+// alphabets that the text has, and with the space.
+func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
+	end := cellstore.PrefixEnd(right)
+	from := append(bytes.Clone(right), ' ')
+	for !sp.done() {
+		next, err := sp.nextCharacter(right, from, end)
+		if err != nil || next < 0 {
+			return err
+		}
+		following := next + 1
+		if block := next >> blockBits; next == ' ' || slices.Contains(sp.blocks, block) {
+			if err := fn(next); err != nil {
+				return err
+			}
+		} else {
+			i, _ := slices.BinarySearch(sp.blocks, block)
+			if i == len(sp.blocks) {
+				return nil
+			}
+			following = sp.blocks[i] << blockBits
+		}
+		from = utf8.AppendRune(append(from[:0], right...), following)
+	}
+	return nil
+}
+
+// nextCharacter returns the first character at or after from that a name has
+// after a prefix, or -1.
+func (s *search) nextCharacter(prefix, from, end []byte) (rune, error) {
+	s.reads++
+	found, err := s.r.names.Next(s.ctx, from, end, selectName, &s.row)
+	if err != nil || !found {
+		return -1, wrap(err)
+	}
+	fold, _, _, ok := parseNameKey(s.row.Key)
+	if !ok || len(fold) <= len(prefix) {
+		return -1, corrupt(tableNames, s.row.Key, "has another layout")
+	}
+	r, size := utf8.DecodeRune(fold[len(prefix):])
+	if r == utf8.RuneError && size <= 1 {
+		return -1, corrupt(tableNames, s.row.Key, "is not a fold")
+	}
+	return r, nil
+}

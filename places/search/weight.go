@@ -1,0 +1,114 @@
+package search
+
+import "math/bits"
+
+// Scores are whole numbers, so that they are equal everywhere. Their unit is a
+// 256th of a doubling: a place scores 256 more for each doubling of the people
+// that count for it, and matches are told apart in the same unit.
+const (
+	octave = 256
+	// exactBonus is for a whole name: York is looked for by "york", rather
+	// than New York.
+	exactBonus = 5 * octave
+	// wordPenalty is for a match that begins inside the name.
+	wordPenalty = 3 * octave
+	// variantPenalty is for names that fold to the text in the second way.
+	variantPenalty = octave / 2
+	// contextPenalty is for words that were taken for a country or division.
+	contextPenalty = octave
+	// typoPenalty is for one wrong letter: more than a whole name gains.
+	typoPenalty = 7 * octave
+	// accentBonus is for accents that are typed and there.
+	accentBonus = octave
+	// floor is what the least place has, so that penalties leave a base ≥ 0.
+	floor = 8 * octave
+)
+
+// The levels of a name, best first.
+const (
+	levelOwn       = iota
+	levelOther     // another form of the own name, displayed where it matched
+	levelPreferred // official in a language
+	levelAlternate
+	levelShort // or colloquial
+	levelHistoric
+	levels
+)
+
+var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2}
+
+// A rule turns the people of a place into what counts: base + population ×
+// percent / 100.
+type rule struct{ base, percent uint64 }
+
+// Rules by class and code, and by class for codes not listed. Areas count for
+// little of their people, because a city is looked for before the district or
+// region around it; countries and continents come before their cities.
+var rules = map[string]rule{
+	"P.PPLC":  {60_000, 250},
+	"P.PPLG":  {30_000, 200},
+	"P.PPLA":  {10_000, 150},
+	"P.PPLA2": {1_000, 110},
+	"P.PPLX":  {20, 40}, // part of a town that is listed itself
+	"P.PPLL":  {20, 80},
+	"P.PPLQ":  {10, 10},
+	"P.PPLH":  {10, 10},
+	"P.PPLW":  {10, 10},
+	"P.PPLCH": {10, 10},
+	"P.":      {50, 100},
+
+	"A.PCLI": {2_000_000, 200},
+	"A.PCLS": {500_000, 200},
+	"A.PCLD": {300_000, 200},
+	"A.PCLF": {300_000, 200},
+	"A.PCL":  {300_000, 200},
+	"A.PCLH": {100, 2},
+	"A.TERR": {50_000, 100},
+	"A.ADM1": {8_000, 5},
+	"A.ADM2": {500, 3},
+	"A.ADM3": {50, 2},
+	"A.ADM4": {20, 2},
+	"A.":     {10, 1},
+
+	"L.CONT": {10_000_000, 0},
+	"H.OCN":  {5_000_000, 0},
+	"H.SEA":  {1_000_000, 0},
+	"L.RGN":  {1_000, 1},
+	"S.AIRP": {20_000, 0},
+	"T.ISL":  {500, 50},
+	"T.ISLS": {1_000, 50},
+	"T.MTS":  {2_000, 0},
+	"T.MT":   {200, 0},
+	"T.VLC":  {500, 0},
+	"H.LK":   {200, 0},
+	"H.STM":  {50, 0},
+}
+
+var otherRule = rule{10, 1}
+
+// mostPeople keeps products within 64 bits; it is far beyond real populations.
+const mostPeople = 1 << 48
+
+// weight is how important a place is to a search, in the unit of scores.
+func weight(e *Entry) uint16 {
+	var key [2 + maxCode]byte
+	name := append(append(key[:0], e.Class, '.'), e.Code...)
+	r, ok := rules[string(name)]
+	if !ok {
+		if r, ok = rules[string(name[:2])]; !ok {
+			r = otherRule
+		}
+	}
+	people := r.base + min(e.Population, mostPeople)*r.percent/100
+	if e.Class != 'A' && e.Class != 'P' {
+		people = max(people, e.Importance&(mostPeople-1))
+	}
+	return floor + log(people)
+}
+
+// log is 256·log₂(n+1), straight between powers of two.
+func log(n uint64) uint16 {
+	n = min(n, mostPeople*8) + 1
+	whole := bits.Len64(n) - 1
+	return uint16(whole*octave) + uint16((n-1<<whole)*octave>>whole)
+}

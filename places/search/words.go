@@ -1,0 +1,141 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"quadrille/cellstore"
+)
+
+const (
+	// maxQueryWords is how many words a text may have to be read in parts.
+	maxQueryWords = 8
+	// maxWordRows is how many names of the rarest word are looked at.
+	maxWordRows = 5_000
+)
+
+// inContext reads the last words as the name of a country or division.
+func (s *search) inContext() error {
+	if bytes.Count(s.fold, []byte(" ")) >= maxQueryWords {
+		return nil
+	}
+	for i := len(s.fold) - 1; i > 0; i-- {
+		if s.fold[i] != ' ' {
+			continue
+		}
+		s.reads++
+		within, err := s.r.divisions(s.ctx, s.fold[i+1:], &s.row, nil)
+		if err != nil {
+			return err
+		}
+		if len(within) == 0 {
+			continue
+		}
+		p := &pattern{fold: bytes.Clone(s.fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: contextPenalty}
+		if err := s.match(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inAnyOrder looks for names with every word of the text, by the names of the
+// rarest.
+func (s *search) inAnyOrder() error {
+	words := bytes.Split(s.fold, []byte(" "))
+	if s.q.Whole || len(words) < 2 || len(words) > maxQueryWords {
+		return nil
+	}
+	slices.SortStableFunc(words, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
+	rarest, least := 0, ^uint64(0)
+	for i, w := range words {
+		rows, err := s.rowsOn(w)
+		if err != nil {
+			return err
+		}
+		if rows < least {
+			rarest, least = i, rows
+		}
+	}
+	p := &pattern{fold: words[rarest], kind: Word}
+	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(p.fold)}, Selection: *selectName, Limit: maxWordRows}
+	s.reads++
+	var name []byte
+	for row, err := range s.r.names.Scan(s.ctx, scan) {
+		if err != nil {
+			return wrap(err)
+		}
+		fold, base, id, r, err := parseNameRow(row)
+		if err != nil {
+			return err
+		}
+		if name = wholeFold(name[:0], fold, &r); r.flags&flagCode == 0 && hasWords(name, words) {
+			c := candidate{base: base, id: id, value: row.Cells[0].Value}
+			if p.penalty = wordPenalty; r.flags&flagSuffix != 0 {
+				p.penalty = 0 // it is in the base
+			}
+			s.consider(p, &c)
+		}
+		if s.spent() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// rowsOn is about how many names have a word that begins so; for rare ones it
+// is 0.
+func (s *search) rowsOn(word []byte) (uint64, error) {
+	if characters(word) > prefixCharacters {
+		return 0, nil
+	}
+	s.reads++
+	found, err := s.r.prefixes.Get(s.ctx, word, selectCandidates, &s.list)
+	if err != nil || !found {
+		return 0, wrap(err)
+	}
+	d := decoder{s.list.Cells[0].Value, true}
+	rows, _ := d.listHead()
+	if !d.ok {
+		return 0, corrupt(tablePrefix, word, "is damaged")
+	}
+	return rows, nil
+}
+
+// wholeFold appends the fold of the name that a row's word is in.
+func wholeFold(dst, fold []byte, r *record) []byte {
+	if r.flags&flagPlain != 0 {
+		return append(append(dst, r.head...), fold...)
+	}
+	dst, _ = foldWords(dst, nil, string(r.name), r.variant())
+	return dst
+}
+
+// hasWords reports whether each word begins another word of a name; words are
+// the longest first. What a word begins, its own beginning begins too, so the
+// longest has the least choice, and what it takes matters to no other.
+func hasWords(name []byte, words [][]byte) bool {
+	var used uint32
+	for _, w := range words {
+		at := findWord(name, w, used)
+		if at < 0 {
+			return false
+		}
+		used |= 1 << at
+	}
+	return true
+}
+
+// findWord returns the number of the first unused word of a name, of the first
+// 32, that begins with w.
+func findWord(name, w []byte, used uint32) int {
+	for at := 0; at < 32 && len(name) > 0; at++ {
+		word, rest, _ := bytes.Cut(name, []byte(" "))
+		name = rest
+		if used>>at&1 == 0 && bytes.HasPrefix(word, w) {
+			return at
+		}
+	}
+	return -1
+}
