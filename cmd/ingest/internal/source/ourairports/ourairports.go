@@ -1,0 +1,370 @@
+// Package ourairports reads OurAirports' airports.csv: UTF-8, comma-separated,
+// a line of column names first, one airport per record.
+//
+//	id               "6523"          elevation_ft       "13"      iata_code   "SFO"
+//	ident            "KSFO"          iso_country        "US"      gps_code    "KSFO"
+//	type             "large_airport" iso_region         "US-CA"   local_code  "SFO"
+//	name                             municipality                 home_link, wikipedia_link
+//	latitude_deg, longitude_deg      scheduled_service  "yes"     keywords    "SF, Bay"
+//
+// Columns are found by their names, in any order; ident, type, name and the
+// coordinates are required and the others may be missing. icao_code is a column
+// of files from 2025 on; in older ones the ICAO code is the ident or gps_code
+// that looks like one. A column tz with an IANA zone is not OurAirports' but
+// understood, and a file of one's own may leave out id.
+//
+// Fields may be quoted, and then hold commas, quotes that are doubled, and line
+// ends. The continent and the country "NA" are North America and Namibia.
+package ourairports
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Record is one airport as the file gives it; what is unknown is empty or nil.
+// Codes are in capital letters.
+type Record struct {
+	ID          uint32 // 0 in files without the column
+	Ident       string // never empty, unique in the file
+	Type        string // one of Types
+	Name        string // never empty
+	Lat, Lon    float64
+	ElevationFt *float64
+	Country     string // two letters A to Z
+	Region      string // ISO 3166-2, "US-CA"
+	City        string // the column municipality
+	Scheduled   bool
+	ICAO        string // four letters or digits
+	IATA        string // three letters or digits
+	GPS, Local  string
+	Home        string // http or https
+	Wikipedia   string // http or https
+	Keywords    []string
+	TimeZone    string // as given
+	// Ignored is how many of the record's fields were no code or address of
+	// their kind and are left empty.
+	Ignored int
+	Line    int // 1-based, of the record's begin
+}
+
+// Types are the types there are.
+var Types = []string{"large_airport", "medium_airport", "small_airport", "heliport", "seaplane_base", "balloonport", "closed"}
+
+// oldClosed is how files before 2013 wrote closed.
+const oldClosed = "closed_airport"
+
+// Limits of a record: bytes with its line ends, and lines. The longest real
+// one has about 1 KB.
+const (
+	MaxRecord = 64 << 10
+	maxLines  = 16
+
+	maxName     = 500 // bytes
+	maxText     = 1000
+	maxKeywords = 50
+	maxCode     = 16
+)
+
+// The reasons of bad records.
+const (
+	reasonLength    = "record is too long"
+	reasonQuotes    = "quotes are not closed or not alone in their field"
+	reasonColumns   = "not as many columns as the header"
+	reasonUTF8      = "not UTF-8"
+	reasonID        = "id is not a number from 1 to 4294967295"
+	reasonDuplicate = "id or ident occurred before in this file"
+	reasonIdent     = "ident is not letters, digits and hyphens"
+	reasonType      = "type is not one of OurAirports'"
+	reasonName      = "no name"
+	reasonText      = "a text is too long"
+	reasonLat       = "latitude is not within ±90 degrees"
+	reasonLon       = "longitude is not within ±180 degrees"
+	reasonElevation = "elevation is not a number of feet"
+	reasonCountry   = "country is not two letters A to Z"
+	reasonScheduled = "scheduled_service is not yes or no"
+)
+
+// Member reports whether a file of a zip archive is a table of airports by its
+// name.
+func Member(name string) bool {
+	base := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	return strings.HasSuffix(base, ".csv") && strings.Contains(base, "airports") && !strings.HasPrefix(base, ".")
+}
+
+// Read yields the records of r in order, and name is what bad ones are reported
+// under. The second value is nil, a *source.BadRecord, after which reading goes
+// on, or an error, which is the last thing yielded: that of r, or of a header
+// that is none. Unpacking is left to source.OpenMember.
+//
+// A quote that is not closed costs the line it is in, not what follows.
+func Read(r io.Reader, name string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		in := newRecords(r)
+		cols, err := header(in)
+		if err != nil {
+			yield(Record{}, fmt.Errorf("%s: %w", name, err))
+			return
+		}
+		ids, idents := map[uint32]struct{}{}, map[string]struct{}{}
+		for {
+			fields, reason, err := in.next(cols.n)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, in.line, err))
+				return
+			}
+			var rec Record
+			var detail string
+			switch {
+			case reason != "":
+				detail = source.Excerpt(strings.Join(fields, ","))
+			default:
+				if reason, detail = cols.record(fields, &rec); reason == "" && !unused(&rec, ids, idents) {
+					reason, detail = reasonDuplicate, source.Excerpt(rec.Ident)
+				}
+			}
+			var bad error
+			if rec.Line = in.line; reason != "" {
+				rec, bad = Record{}, &source.BadRecord{Source: name, Line: in.line, Reason: reason, Detail: detail}
+			}
+			if !yield(rec, bad) {
+				return
+			}
+		}
+	}
+}
+
+// unused takes a record's id and ident, and reports whether both were free.
+func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bool {
+	if _, used := idents[rec.Ident]; used {
+		return false
+	}
+	if rec.ID != 0 {
+		if _, used := ids[rec.ID]; used {
+			return false
+		}
+		ids[rec.ID] = struct{}{}
+	}
+	idents[rec.Ident] = struct{}{}
+	return true
+}
+
+// columns says where in a record each field is, -1 for a column that is
+// missing.
+type columns struct {
+	n                                                int
+	id, ident, typ, name, lat, lon, elevation        int
+	country, region, city, scheduled                 int
+	icao, iata, gps, local, home, wiki, keywords, tz int
+}
+
+func header(in *records) (c columns, err error) {
+	fields, reason, err := in.next(0)
+	switch {
+	case errors.Is(err, io.EOF):
+		return c, errors.New("the file is empty; it should be OurAirports' airports.csv")
+	case err != nil:
+		return c, err
+	case reason != "":
+		return c, fmt.Errorf("the first line is no header: %s; it should be that of OurAirports' airports.csv", reason)
+	}
+	for i := range fields {
+		fields[i] = strings.ToLower(strings.TrimSpace(fields[i]))
+	}
+	c.n = len(fields)
+	for _, column := range []struct {
+		name     string
+		at       *int
+		required bool
+	}{
+		{"id", &c.id, false}, {"ident", &c.ident, true}, {"type", &c.typ, true}, {"name", &c.name, true},
+		{"latitude_deg", &c.lat, true}, {"longitude_deg", &c.lon, true}, {"elevation_ft", &c.elevation, false},
+		{"iso_country", &c.country, false}, {"iso_region", &c.region, false}, {"municipality", &c.city, false},
+		{"scheduled_service", &c.scheduled, false}, {"icao_code", &c.icao, false}, {"iata_code", &c.iata, false},
+		{"gps_code", &c.gps, false}, {"local_code", &c.local, false}, {"home_link", &c.home, false},
+		{"wikipedia_link", &c.wiki, false}, {"keywords", &c.keywords, false}, {"tz", &c.tz, false},
+	} {
+		*column.at = slices.Index(fields, column.name)
+		if column.required && *column.at < 0 {
+			return c, fmt.Errorf("there is no column %q in the first line; it should be OurAirports' airports.csv with its header", column.name)
+		}
+	}
+	return c, nil
+}
+
+// record fills rec from the fields of a record, or says why not.
+func (c *columns) record(fields []string, rec *Record) (reason, detail string) {
+	field := func(at int) string {
+		if at < 0 {
+			return ""
+		}
+		return strings.TrimSpace(fields[at])
+	}
+	for _, f := range fields {
+		if !utf8.ValidString(f) {
+			return reasonUTF8, source.Excerpt(f)
+		}
+	}
+	if c.id >= 0 {
+		id, err := strconv.ParseUint(field(c.id), 10, 32)
+		if err != nil || id == 0 {
+			return reasonID, source.Excerpt(field(c.id))
+		}
+		rec.ID = uint32(id)
+	}
+	var ok bool
+	if rec.Ident, ok = code(field(c.ident), 1, maxCode); !ok || rec.Ident == "" {
+		return reasonIdent, source.Excerpt(field(c.ident))
+	}
+	if rec.Type = strings.ToLower(field(c.typ)); rec.Type == oldClosed {
+		rec.Type = "closed"
+	}
+	if !slices.Contains(Types, rec.Type) {
+		return reasonType, source.Excerpt(rec.Type)
+	}
+	if rec.Name = field(c.name); rec.Name == "" {
+		return reasonName, source.Excerpt(rec.Ident)
+	}
+	rec.City, rec.TimeZone = field(c.city), field(c.tz)
+	if len(rec.Name) > maxName || len(rec.City) > maxName || len(rec.TimeZone) > maxName {
+		return reasonText, source.Excerpt(rec.Ident)
+	}
+	if rec.Lat, ok = decimal(field(c.lat), 90); !ok {
+		return reasonLat, source.Excerpt(field(c.lat))
+	}
+	if rec.Lon, ok = decimal(field(c.lon), 180); !ok {
+		return reasonLon, source.Excerpt(field(c.lon))
+	}
+	if s := field(c.elevation); s != "" {
+		const highest = 100_000 // thrice the highest mountain
+		feet, ok := decimal(s, highest)
+		if !ok {
+			return reasonElevation, source.Excerpt(s)
+		}
+		rec.ElevationFt = &feet
+	}
+	if rec.Country = field(c.country); rec.Country != "" && !letters(rec.Country, 2) {
+		return reasonCountry, source.Excerpt(rec.Country)
+	}
+	switch s := strings.ToLower(field(c.scheduled)); s {
+	case "yes", "1", "true":
+		rec.Scheduled = true
+	case "no", "0", "false", "":
+	default:
+		return reasonScheduled, source.Excerpt(s)
+	}
+	rec.optional(c, field)
+	return "", ""
+}
+
+// optional fills what a record can do without; what is not of its kind is
+// ignored.
+func (rec *Record) optional(c *columns, field func(int) string) {
+	codeIn := func(at, shortest, longest int) string {
+		s, ok := code(field(at), shortest, longest)
+		if !ok {
+			rec.Ignored++
+		}
+		return s
+	}
+	rec.ICAO = codeIn(c.icao, 4, 4)
+	rec.IATA = codeIn(c.iata, 3, 3)
+	rec.GPS, rec.Local = codeIn(c.gps, 1, maxCode), codeIn(c.local, 1, maxCode)
+	if c.icao < 0 {
+		for _, s := range []string{rec.Ident, rec.GPS} {
+			if rec.ICAO == "" && letters(s, 4) {
+				rec.ICAO = s
+			}
+		}
+	}
+	link := func(at int) string {
+		s := field(at)
+		if s == "" || isLink(s) {
+			return s
+		}
+		rec.Ignored++
+		return ""
+	}
+	rec.Home, rec.Wikipedia = link(c.home), link(c.wiki)
+	if rec.Region = field(c.region); !isRegion(rec.Region) {
+		// "US-U-A" is OurAirports' own for a region not known yet.
+		if rec.Region != "" && !strings.HasSuffix(rec.Region, "-U-A") {
+			rec.Ignored++
+		}
+		rec.Region = ""
+	}
+	for word := range strings.SplitSeq(field(c.keywords), ",") {
+		if word = strings.TrimSpace(word); word == "" || slices.Contains(rec.Keywords, word) {
+			continue
+		}
+		if len(rec.Keywords) == maxKeywords || len(word) > maxText {
+			rec.Ignored++
+			continue
+		}
+		rec.Keywords = append(rec.Keywords, word)
+	}
+}
+
+// code reads a code of letters, digits and inner hyphens in either case; the
+// empty one is a code too.
+func code(s string, shortest, longest int) (string, bool) {
+	if s == "" {
+		return "", true
+	}
+	s = strings.ToUpper(s)
+	if len(s) < shortest || len(s) > longest || s[0] == '-' || s[len(s)-1] == '-' {
+		return "", false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
+			return "", false
+		}
+	}
+	return s, true
+}
+
+// letters reports whether s is n letters A to Z.
+func letters(s string, n int) bool {
+	for i := range len(s) {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return len(s) == n
+}
+
+// isRegion reports whether s is a code of ISO 3166-2: a country's two letters,
+// a hyphen, and one to three letters or digits.
+func isRegion(s string) bool {
+	country, part, ok := strings.Cut(s, "-")
+	part, valid := code(part, 1, 3)
+	return ok && letters(country, 2) && valid && part != "" && !strings.Contains(part, "-")
+}
+
+// isLink reports whether s is a web address that a page may link to.
+func isLink(s string) bool {
+	if len(s) > maxText {
+		return false
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// decimal parses a number of at most ±most; NaN is none.
+func decimal(s string, most float64) (float64, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && math.Abs(v) <= most
+}

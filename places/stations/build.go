@@ -1,0 +1,401 @@
+package stations
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/places/internal/extsort"
+	"quadrille/quadkey"
+)
+
+// MaxStations is how many stations a data set may have. A Finder of as many
+// holds 64 MB, and building them takes about 1 GB.
+const MaxStations = 1 << 20
+
+// BuildOptions are for Build and BuildWeather; the zero value works.
+type BuildOptions struct {
+	// TempDir is where what does not fit in memory is sorted. Empty: the
+	// system's directory for temporary files.
+	TempDir string
+	// Memory is how many bytes sorting may hold; 0 means 256 MiB, and less than
+	// 4 MiB is taken as 4 MiB.
+	Memory int64
+	// Progress, if set, is called now and then, and at the end of each stage,
+	// from the goroutine that builds. total is 0 where it is not known.
+	Progress func(stage string, done, total int64)
+}
+
+func (o BuildOptions) memory() int64 {
+	if o.Memory == 0 {
+		return 256 << 20
+	}
+	return max(o.Memory, 4<<20)
+}
+
+func (o BuildOptions) progress(stage string, done, total int64) {
+	if o.Progress != nil {
+		o.Progress(stage, done, total)
+	}
+}
+
+// progressEvery is how many records lie between two calls of Progress and
+// between two looks at the context.
+const progressEvery = 8192
+
+// Meta describes a data set of stations. It belongs into its manifest as JSON,
+// and Open needs it.
+type Meta struct {
+	SchemaVersion int   `json:"schema_version"`
+	Stations      int64 `json:"stations"`
+	// Positions is at how many places they stand.
+	Positions int64 `json:"positions"`
+	// Leaves of station_tiles, and the positions all of them list.
+	Leaves int64 `json:"leaves"`
+	Listed int64 `json:"listed"`
+	// Bounds is west, south, east, north in degrees, without regard to ±180°;
+	// absent without stations.
+	Bounds []float64 `json:"bounds,omitempty"`
+	// Fingerprint identifies the content. Page cursors are bound to it.
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Stats says what Build did.
+type Stats struct {
+	Read       int64 // stations given
+	Duplicates int64 // of those dropped for another record of the same id
+}
+
+// Build writes the tables of stations into a store that has none of them.
+// Stations come in any order; of several records with one id the one that ends
+// last is kept, and the first given where they end on the same day. An error of
+// the sequence and a station that is not valid end the build, and so does one
+// more than MaxStations; a store left by a failed build is of no use.
+func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Station, error], opts BuildOptions) (Meta, Stats, error) {
+	b := &builder{ctx: ctx, store: store, opts: opts, sum: sha256.New()}
+	meta, err := b.build(seq)
+	if err != nil {
+		return Meta{}, b.stats, fmt.Errorf("stations: %w", err)
+	}
+	return meta, b.stats, nil
+}
+
+type builder struct {
+	ctx   context.Context
+	store cellstore.Store
+	opts  BuildOptions
+	stats Stats
+	sum   hash.Hash
+
+	stations []Station // in the order of their ids
+	at       []position
+	sites    []site
+	siteOf   []int32 // of each station
+	tiles    *extsort.Sorter
+	meta     Meta
+}
+
+func (b *builder) build(seq iter.Seq2[Station, error]) (_ Meta, err error) {
+	for _, s := range stationSchemas() {
+		if err := b.store.CreateTable(b.ctx, s); err != nil {
+			return Meta{}, err
+		}
+	}
+	if err := b.collect(seq); err != nil {
+		return Meta{}, err
+	}
+	b.tiles = extsort.New(b.opts.TempDir, b.opts.memory())
+	defer func() { err = errors.Join(err, b.tiles.Close()) }()
+	b.findSites()
+	b.meta = Meta{SchemaVersion: SchemaVersion, Stations: int64(len(b.stations)), Positions: int64(len(b.sites)), Bounds: b.bounds()}
+	for _, write := range []func() error{b.writeTiles, b.writeInfo, b.writeIndex} {
+		if err := write(); err != nil {
+			return Meta{}, err
+		}
+	}
+	b.meta.Fingerprint = hex.EncodeToString(b.sum.Sum(nil)[:16])
+	return b.meta, nil
+}
+
+// collect takes the stations, and leaves one of each id.
+func (b *builder) collect(seq iter.Seq2[Station, error]) error {
+	for s, err := range seq {
+		if err != nil {
+			return err
+		}
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		if b.stats.Read++; b.stats.Read > MaxStations {
+			return fmt.Errorf("%w stations: more than %d; split them into data sets of regions", ErrTooMany, MaxStations)
+		}
+		b.stations = append(b.stations, s)
+	}
+	slices.SortStableFunc(b.stations, func(x, y Station) int {
+		if c := bytes.Compare(x.ID[:], y.ID[:]); c != 0 {
+			return c
+		}
+		return cmp.Compare(dayOf(y.End, always), dayOf(x.End, always))
+	})
+	b.stations = slices.CompactFunc(b.stations, func(x, y Station) bool { return x.ID == y.ID })
+	b.stats.Duplicates = b.stats.Read - int64(len(b.stations))
+	return b.ctx.Err()
+}
+
+// findSites gathers the stations of one position. Sites are then in the order
+// of the least of their ids.
+func (b *builder) findSites() {
+	b.at = make([]position, len(b.stations))
+	b.siteOf = make([]int32, len(b.stations))
+	index := make(map[position]int32, len(b.stations))
+	for i := range b.stations {
+		s := &b.stations[i]
+		at := positionOf(s.Lat, s.Lon)
+		n, ok := index[at]
+		if !ok {
+			n = int32(len(b.sites))
+			index[at] = n
+			b.sites = append(b.sites, site{candidate: candidate{id: s.ID, at: at}, vec: at.vec()})
+		}
+		b.at[i], b.siteOf[i] = at, n
+		b.sites[n].shared++
+	}
+}
+
+func (b *builder) bounds() []float64 {
+	if len(b.at) == 0 {
+		return nil
+	}
+	box := []float64{180, 90, -180, -90}
+	for _, p := range b.at {
+		lon, lat := p.degrees()
+		box[0], box[1] = min(box[0], lon), min(box[1], lat)
+		box[2], box[3] = max(box[2], lon), max(box[3], lat)
+	}
+	return box
+}
+
+// timestamp of a cell: milliseconds since 1970, never negative.
+func timestamp(t time.Time) int64 {
+	if t.Unix() <= 0 {
+		return 0
+	}
+	return min(t.Unix(), cellstore.MaxTimestamp/1000-1) * 1000
+}
+
+// bulk loads a table in one go.
+func bulk(ctx context.Context, store cellstore.Store, table string, fill func(cellstore.BulkLoader) error) error {
+	t, err := store.Table(ctx, table)
+	if err != nil {
+		return err
+	}
+	l, err := t.Bulk(ctx)
+	if err != nil {
+		return err
+	}
+	// It fails only in leaving waste in a store that is thrown away.
+	defer func() { _ = l.Abort() }()
+	if err := fill(l); err != nil {
+		return err
+	}
+	return l.Commit(ctx)
+}
+
+// writeTiles writes the leaves, and notes for each position which they are.
+func (b *builder) writeTiles() error {
+	const stage = "dividing the world among stations"
+	newest := int64(0)
+	for i := range b.stations {
+		newest = max(newest, timestamp(b.stations[i].End))
+	}
+	return bulk(b.ctx, b.store, tableTiles, func(l cellstore.BulkLoader) error {
+		var value []byte
+		v := &voronoi{ctx: b.ctx, sites: b.sites}
+		v.emit = func(t quadkey.Tile, listed []int32) error {
+			key := t.Key()
+			value = value[:0]
+			for _, i := range listed {
+				value = b.sites[i].append(value)
+				if err := b.tiles.Add(uint64(i), key[:]); err != nil {
+					return err
+				}
+			}
+			b.sum.Write(key[:])
+			b.sum.Write(value)
+			b.meta.Leaves++
+			b.meta.Listed += int64(len(listed))
+			if b.meta.Leaves%progressEvery == 0 {
+				// Leaves come in the order of cells, of which there are 2³².
+				_, last := t.CellRange()
+				b.opts.progress(stage, int64(last), math.MaxUint32)
+			}
+			return l.Add(key[:], cellstore.Cell{Family: famNear, Timestamp: newest, Value: value})
+		}
+		if err := v.run(); err != nil {
+			return err
+		}
+		b.opts.progress(stage, math.MaxUint32, math.MaxUint32)
+		return nil
+	})
+}
+
+// writeInfo writes the records. Those of a position follow the order of their
+// ids as positions do, so the leaves of each are at hand when its first station
+// is written.
+func (b *builder) writeInfo() error {
+	return bulk(b.ctx, b.store, tableInfo, func(l cellstore.BulkLoader) error {
+		w := &infoWriter{b: b, l: l}
+		at, keys := int32(0), []byte(nil)
+		err := b.tiles.Each(func(n uint64, key []byte) error {
+			if int32(n) != at {
+				if err := w.through(at, keys); err != nil {
+					return err
+				}
+				at, keys = int32(n), keys[:0]
+			}
+			keys = append(keys, key...)
+			return nil
+		})
+		if err != nil || len(b.sites) == 0 {
+			return err
+		}
+		if err := w.through(at, keys); err != nil {
+			return err
+		}
+		return w.rest()
+	})
+}
+
+type infoWriter struct {
+	b     *builder
+	l     cellstore.BulkLoader
+	next  int // station
+	value []byte
+}
+
+// through writes the stations up to the first of a position, whose leaves are
+// given.
+func (w *infoWriter) through(n int32, keys []byte) error {
+	for ; w.next < len(w.b.stations); w.next++ {
+		first := w.b.sites[w.b.siteOf[w.next]].id == w.b.stations[w.next].ID
+		if first && w.b.siteOf[w.next] != n {
+			return fmt.Errorf("position %d is in no leaf", w.b.siteOf[w.next])
+		}
+		if !first {
+			if err := w.later(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.record(); err != nil {
+			return err
+		}
+		const chunk = tilesChunk * len(quadkey.Key{})
+		for i := 0; i*chunk < len(keys); i++ {
+			part := keys[i*chunk : min((i+1)*chunk, len(keys))]
+			w.value = append(append(w.value[:0], tilesListed), part...)
+			if err := w.tiles(uint16(i)); err != nil {
+				return err
+			}
+		}
+		w.next++
+		return nil
+	}
+	return nil
+}
+
+// rest writes the stations after the first of the last position.
+func (w *infoWriter) rest() error {
+	for ; w.next < len(w.b.stations); w.next++ {
+		if err := w.later(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// later writes a station that is not the first of its position.
+func (w *infoWriter) later() error {
+	if err := w.record(); err != nil {
+		return err
+	}
+	first := &w.b.sites[w.b.siteOf[w.next]]
+	w.value = append(append(w.value[:0], tilesShared), first.id[:]...)
+	return w.tiles(0)
+}
+
+func (w *infoWriter) record() error {
+	s := &w.b.stations[w.next]
+	w.value = appendMembers(w.value[:0], s, w.b.at[w.next])
+	w.b.sum.Write(w.value)
+	if err := w.l.Add(s.ID[:], cellstore.Cell{Family: famJSON, Timestamp: timestamp(s.End), Value: w.value}); err != nil {
+		return err
+	}
+	if w.next%progressEvery == 0 {
+		w.b.opts.progress("writing stations", int64(w.next), int64(len(w.b.stations)))
+		return w.b.ctx.Err()
+	}
+	return nil
+}
+
+func (w *infoWriter) tiles(part uint16) error {
+	s := &w.b.stations[w.next]
+	var qualifier [2]byte
+	binary.BigEndian.PutUint16(qualifier[:], part)
+	return w.l.Add(s.ID[:], cellstore.Cell{Family: famTiles, Qualifier: qualifier[:], Timestamp: timestamp(s.End), Value: w.value})
+}
+
+// writeIndex writes what a Finder keeps in memory.
+func (b *builder) writeIndex() error {
+	type placed struct {
+		cell quadkey.Cell
+		n    int32
+	}
+	order := make([]placed, len(b.stations))
+	for i := range order {
+		lon, lat := b.at[i].degrees()
+		cell, err := quadkey.CellOf(lon, lat)
+		if err != nil {
+			return err
+		}
+		order[i] = placed{cell, int32(i)}
+	}
+	slices.SortFunc(order, func(x, y placed) int {
+		if x.cell != y.cell {
+			return cmp.Compare(x.cell, y.cell)
+		}
+		return cmp.Compare(x.n, y.n)
+	})
+	return bulk(b.ctx, b.store, tableIndex, func(l cellstore.BulkLoader) error {
+		var key [4]byte
+		var value []byte
+		for i := 0; i < len(order); i += indexChunk {
+			binary.BigEndian.PutUint32(key[:], uint32(i))
+			value = value[:0]
+			newest := int64(0)
+			for _, p := range order[i:min(i+indexChunk, len(order))] {
+				s := &b.stations[p.n]
+				e := entry{id: s.ID, at: b.at[p.n], begin: dayOf(s.Begin, always), end: dayOf(s.End, forever)}
+				copy(e.country[:], s.Country)
+				value = e.append(value)
+				newest = max(newest, timestamp(s.End))
+			}
+			if err := l.Add(key[:], cellstore.Cell{Family: famIndex, Timestamp: newest, Value: value}); err != nil {
+				return err
+			}
+		}
+		b.opts.progress("writing stations", int64(len(order)), int64(len(order)))
+		return nil
+	})
+}

@@ -1,0 +1,229 @@
+package stations
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// Finder reads what Build wrote. Any number of goroutines may use it, for as
+// long as its store is open.
+type Finder struct {
+	info, tiles cellstore.Table
+	data        [4]byte // tag of the content, for cursors
+
+	// Every station, in the order of quadkeys, and where it is on the unit
+	// sphere. Blocks are of blockSize of them, one after another.
+	entries []entry
+	vecs    []vec
+	blocks  []block
+
+	lookups  sync.Pool // of *lookup
+	rows     sync.Pool // of *cellstore.Row
+	searches sync.Pool // of *search
+}
+
+// Open returns a Finder of the tables in a store. Meta is what Build returned.
+// It reads station_index into memory and checks it; tables of a newer layout
+// are refused with ErrNewer, damaged ones with cellstore.ErrCorrupt.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
+	if meta.SchemaVersion > SchemaVersion {
+		return nil, newer(meta.SchemaVersion)
+	}
+	f := &Finder{data: tagOf([]byte(meta.Fingerprint))}
+	f.lookups.New = func() any { return new(lookup) }
+	f.rows.New = func() any { return new(cellstore.Row) }
+	f.searches.New = func() any { return new(search) }
+	var index cellstore.Table
+	if err := openTables(ctx, store, map[string]*cellstore.Table{tableInfo: &f.info, tableTiles: &f.tiles, tableIndex: &index}); err != nil {
+		return nil, err
+	}
+	if meta.Stations < 0 || meta.Stations > MaxStations {
+		return nil, fmt.Errorf("stations: %w: the manifest counts %d stations: build the data set again", cellstore.ErrCorrupt, meta.Stations)
+	}
+	if err := f.readIndex(ctx, index, int(meta.Stations)); err != nil {
+		return nil, fmt.Errorf("stations: %w", err)
+	}
+	return f, nil
+}
+
+func newer(version int) error {
+	return fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, version, SchemaVersion)
+}
+
+func openTables(ctx context.Context, store cellstore.Store, tables map[string]*cellstore.Table) error {
+	for name, into := range tables {
+		table, err := store.Table(ctx, name)
+		if err != nil {
+			return fmt.Errorf("stations: %w", err)
+		}
+		*into = table
+	}
+	return nil
+}
+
+func (f *Finder) readIndex(ctx context.Context, index cellstore.Table, count int) error {
+	f.entries = make([]entry, 0, count)
+	var key [4]byte
+	for row, err := range index.Scan(ctx, cellstore.Scan{}) {
+		if err != nil {
+			return err
+		}
+		binary.BigEndian.PutUint32(key[:], uint32(len(f.entries)))
+		if string(row.Key) != string(key[:]) || len(row.Cells) != 1 {
+			return corrupt(tableIndex, row.Key, "has another layout")
+		}
+		value := row.Cells[0].Value
+		if len(value)%entrySize != 0 || len(f.entries)+len(value)/entrySize > count {
+			return corrupt(tableIndex, row.Key, "does not fit the manifest")
+		}
+		for ; len(value) > 0; value = value[entrySize:] {
+			e := parseEntry(value)
+			if e.at.lat < -quarterTurn || e.at.lat > quarterTurn || e.at.lon < -halfTurn || e.at.lon > halfTurn || !e.id.Valid() {
+				return corrupt(tableIndex, row.Key, "has another layout")
+			}
+			f.entries = append(f.entries, e)
+		}
+	}
+	if len(f.entries) != count {
+		return corrupt(tableIndex, key[:], "does not fit the manifest")
+	}
+	f.vecs = make([]vec, count)
+	for i := range f.entries {
+		f.vecs[i] = f.entries[i].at.vec()
+	}
+	f.makeBlocks()
+	return nil
+}
+
+var (
+	selectJSON  = &cellstore.Selection{Families: []string{famJSON}}
+	selectTiles = &cellstore.Selection{Families: []string{famTiles}}
+	selectNear  = &cellstore.Selection{Families: []string{famNear}}
+)
+
+// Len is how many stations there are.
+func (f *Finder) Len() int { return len(f.entries) }
+
+// Record appends the record of a station to dst: the members of a JSON object,
+// without the braces around them. They are "id", "usaf", "wban", "lat" and
+// "lon" (degrees) and, where known, "name", "country", "state", "icao",
+// "elevation_m", "begin" and "end" (dates). An id without a station gives
+// ErrNotFound.
+func (f *Finder) Record(ctx context.Context, id ID, dst []byte) ([]byte, error) {
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	found, err := f.info.Get(ctx, id[:], selectJSON, row)
+	if err != nil {
+		return dst, fmt.Errorf("stations: %w", err)
+	}
+	if !found {
+		return dst, fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	return append(dst, row.Cells[0].Value...), nil
+}
+
+// Tiles returns the leaves that list a station: the tiles in which it may be
+// the nearest, together all of the ground where it is. They are disjoint and in
+// the order of their keys. An id without a station gives ErrNotFound.
+func (f *Finder) Tiles(ctx context.Context, id ID) ([]quadkey.Tile, error) {
+	var row cellstore.Row
+	found, err := f.info.Get(ctx, id[:], selectTiles, &row)
+	if err == nil && found && len(row.Cells[0].Value) == 1+len(id) && row.Cells[0].Value[0] == tilesShared {
+		id = ID(row.Cells[0].Value[1:])
+		found, err = f.info.Get(ctx, id[:], selectTiles, &row)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stations: %w", err)
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	var tiles []quadkey.Tile
+	for i := range row.Cells {
+		v := row.Cells[i].Value
+		if len(v) == 0 || v[0] != tilesListed || len(v)%len(quadkey.Key{}) != 1 {
+			return nil, corrupt(tableInfo, row.Key, "has another layout")
+		}
+		for v = v[1:]; len(v) > 0; v = v[len(quadkey.Key{}):] {
+			t, err := quadkey.ParseKey(v[:len(quadkey.Key{})])
+			if err != nil {
+				return nil, corrupt(tableInfo, row.Key, "lists no tile")
+			}
+			tiles = append(tiles, t)
+		}
+	}
+	return tiles, nil
+}
+
+// Near is the answer of Nearest.
+type Near struct {
+	ID        ID
+	Lat, Lon  float64 // degrees
+	DistanceM float64 // metres from the point asked about
+	// Shared is how many stations have stood at this very position, at most
+	// 65535 of them counted; ID is the least of theirs.
+	Shared int
+	// Tile is the leaf of the point, and Candidates how many positions were
+	// compared.
+	Tile       quadkey.Tile
+	Candidates int
+}
+
+// lookup is the memory of one Nearest.
+type lookup struct {
+	key quadkey.Key
+	row cellstore.Row
+}
+
+// Nearest returns the station nearest to a point, in degrees, by great-circle
+// distance (quadkey.Distance), and of those equally near the one with the least
+// id. It is exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
+// It reads one row and allocates nothing. Stations count whether they still
+// report or not; Nearby can tell.
+//
+// Errors match ErrQuery for a point that is none, ErrNotFound when the data set
+// is empty, or are the store's.
+func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
+	cell, err := quadkey.CellOf(lon, lat)
+	if err != nil {
+		return Near{}, fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	l := f.lookups.Get().(*lookup)
+	defer f.lookups.Put(l)
+	l.key = cellKey(cell)
+	row := &l.row
+	found, err := f.tiles.Next(ctx, l.key[:], nil, selectNear, row)
+	if err != nil {
+		return Near{}, fmt.Errorf("stations: %w", err)
+	}
+	if !found {
+		if len(f.entries) == 0 {
+			return Near{}, fmt.Errorf("%w: the data set is empty", ErrNotFound)
+		}
+		return Near{}, corrupt(tableTiles, l.key[:], "is missing")
+	}
+	t, err := quadkey.ParseKey(row.Key)
+	if err != nil {
+		return Near{}, corrupt(tableTiles, row.Key, "has another layout")
+	}
+	value := row.Cells[0].Value
+	if len(value) == 0 || len(value)%candidateSize != 0 || !t.Contains(cell.Tile()) {
+		return Near{}, corrupt(tableTiles, row.Key, "has another layout")
+	}
+	best := Near{DistanceM: -1, Tile: t, Candidates: len(value) / candidateSize}
+	for ; len(value) > 0; value = value[candidateSize:] {
+		c := parseCandidate(value)
+		d := c.at.distance(lon, lat)
+		if best.DistanceM >= 0 && (d > best.DistanceM || d == best.DistanceM && string(c.id[:]) > string(best.ID[:])) {
+			continue
+		}
+		best.ID, best.DistanceM, best.Shared = c.id, d, c.shared
+		best.Lon, best.Lat = c.at.degrees()
+	}
+	return best, nil
+}

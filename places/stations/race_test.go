@@ -1,0 +1,5 @@
+//go:build race
+
+package stations
+
+const raceEnabled = true

@@ -1,0 +1,170 @@
+package stations
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"quadrille/quadkey"
+)
+
+// ID names a station: the six characters of its USAF number and the five of its
+// WBAN number. They are letters A to Z and digits.
+type ID [11]byte
+
+const usafLen = 6
+
+// MakeID joins a USAF and a WBAN number. Errors match ErrInvalid.
+func MakeID(usaf, wban string) (ID, error) {
+	var id ID
+	if len(usaf) != usafLen || len(wban) != len(id)-usafLen {
+		return ID{}, idError(usaf + "-" + wban)
+	}
+	copy(id[:], usaf)
+	copy(id[usafLen:], wban)
+	if !id.Valid() {
+		return ID{}, idError(usaf + "-" + wban)
+	}
+	return id, nil
+}
+
+// ParseID reads "066600-99999" or "06660099999", letters of either case.
+// Errors match ErrInvalid.
+func ParseID(s string) (ID, error) {
+	switch {
+	case len(s) == len(ID{}):
+		return MakeID(strings.ToUpper(s[:usafLen]), strings.ToUpper(s[usafLen:]))
+	case len(s) == len(ID{})+1 && s[usafLen] == '-':
+		return MakeID(strings.ToUpper(s[:usafLen]), strings.ToUpper(s[usafLen+1:]))
+	}
+	return ID{}, idError(s)
+}
+
+func idError(s string) error {
+	return fmt.Errorf("%w: %.40q is no station id; give a USAF and a WBAN number, such as 066600-99999", ErrInvalid, s)
+}
+
+// Valid reports whether the id is eleven letters A to Z and digits.
+func (id ID) Valid() bool {
+	for _, c := range id {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns the eleven characters.
+func (id ID) String() string { return string(id[:]) }
+
+// USAF and WBAN return the two numbers, as text: either may start with zeros
+// or hold letters.
+func (id ID) USAF() string { return string(id[:usafLen]) }
+
+// WBAN returns the second number.
+func (id ID) WBAN() string { return string(id[usafLen:]) }
+
+// Station is a weather station as Build takes it. Unknown fields are empty,
+// zero or nil.
+type Station struct {
+	ID         ID
+	Name       string
+	Country    string // ISO 3166-1 alpha-2, upper case
+	State      string // of the United States, two letters
+	ICAO       string
+	Lat, Lon   float64  // degrees WGS84
+	ElevationM *float64 // metres above sea level
+	// Begin and End are the first and the last day of its record, UTC.
+	Begin, End time.Time
+}
+
+// maxText is the longest text of a station, in bytes.
+const maxText = 256
+
+// Validate returns an error that matches ErrInvalid unless the station can be
+// stored.
+func (s *Station) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: station %s: %s", ErrInvalid, s.ID, fmt.Sprintf(format, args...))
+	}
+	if !s.ID.Valid() {
+		return idError(s.ID.String())
+	}
+	// Written so that NaN fails.
+	if !(math.Abs(s.Lat) <= 90) || !(math.Abs(s.Lon) <= 180) {
+		return bad("position %v, %v; give degrees within ±90 and ±180", s.Lat, s.Lon)
+	}
+	for _, text := range [...]string{s.Name, s.State, s.ICAO} {
+		if len(text) > maxText || !utf8.ValidString(text) {
+			return bad("text %.20q; give at most %d bytes of UTF-8", text, maxText)
+		}
+	}
+	if !validCountry(s.Country) {
+		return bad("country %.20q; give two letters of ISO 3166-1, upper case, or none", s.Country)
+	}
+	if e := s.ElevationM; e != nil && !(math.Abs(*e) <= 100_000) {
+		return bad("elevation %v; give metres", *e)
+	}
+	for _, day := range [...]time.Time{s.Begin, s.End} {
+		if !day.IsZero() && (day.Year() < 1 || day.Year() > 9999) {
+			return bad("date %v; give one of the years 1 to 9999", day)
+		}
+	}
+	return nil
+}
+
+func validCountry(c string) bool {
+	return c == "" || len(c) == 2 && 'A' <= c[0] && c[0] <= 'Z' && 'A' <= c[1] && c[1] <= 'Z'
+}
+
+const (
+	unitsPerDegree = 1e7
+	halfTurn       = 180 * unitsPerDegree
+	quarterTurn    = 90 * unitsPerDegree
+)
+
+func toUnits(degrees float64) int32 { return int32(math.Round(degrees * unitsPerDegree)) }
+
+func toDegrees(units int32) float64 { return float64(units) / unitsPerDegree }
+
+// position is where a station is, in units of 1e-7 degrees.
+type position struct{ lat, lon int32 }
+
+// positionOf writes every point of the globe one way: 180° is −180°, and a
+// pole has no longitude. Stations at one point then have one position.
+func positionOf(lat, lon float64) position {
+	p := position{toUnits(lat), toUnits(lon)}
+	if p.lon == halfTurn {
+		p.lon = -halfTurn
+	}
+	if p.lat == quarterTurn || p.lat == -quarterTurn {
+		p.lon = 0
+	}
+	return p
+}
+
+func (p position) degrees() (lon, lat float64) { return toDegrees(p.lon), toDegrees(p.lat) }
+
+func (p position) distance(lon, lat float64) float64 {
+	plon, plat := p.degrees()
+	return quadkey.Distance(lon, lat, plon, plat)
+}
+
+// Days of a record, in days since 1970.
+const (
+	forever = math.MaxInt32
+	always  = math.MinInt32
+)
+
+func dayOf(t time.Time, unknown int32) int32 {
+	if t.IsZero() {
+		return unknown
+	}
+	days := t.Unix() / 86400
+	if t.Unix()%86400 < 0 {
+		days--
+	}
+	return int32(days)
+}

@@ -1,0 +1,179 @@
+package stations
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"quadrille/quadkey"
+)
+
+const (
+	// leafSites is how many positions a leaf lists, unless its tile cannot be
+	// divided further.
+	leafSites = 8
+	// Where dividing a tile twice over drops none of a few positions they are
+	// one to this arithmetic, and the tile stays a leaf.
+	leafSitesAlike = 16
+	vainDivisions  = 2
+	// Tiles of the top and bottom rows reach to the pole however narrow they
+	// get. From this zoom on they are slivers, and each zoom may list twice as
+	// many as the one before.
+	sliverZoom = 4
+	// maxLeafSites is how many a tile that cannot be divided may list. A zoom-16 tile is 600 m
+	// wide, where positions rounded to 0.001° come to some 40.
+	maxLeafSites = 1024
+	// compareAll is how many positions are compared each with each. More lie in
+	// a tile that has to be divided anyway, or are soon fewer.
+	compareAll = 256
+	// maxLeaves and leavesPerSite bound the leaves of hostile input. Real
+	// stations have one leaf each.
+	maxLeaves     = 1 << 18
+	leavesPerSite = 64
+
+	// ahead is by how much a position must be nearer than another, in the
+	// cosine of the angle, to make it superfluous. It is more than ten times
+	// what rounding adds up to here, and amounts to 60 nanometres or more of
+	// distance, where quadkey.Distance errs by a few.
+	ahead = 1e-14
+)
+
+// site is a position of stations.
+type site struct {
+	candidate
+	vec vec
+}
+
+// voronoi divides the world into leaves. See the package documentation.
+type voronoi struct {
+	ctx   context.Context
+	sites []site // in the order of their ids
+	// emit takes the leaves in the order of their keys, with the indexes of
+	// the positions they list, which it must not keep.
+	emit   func(t quadkey.Tile, listed []int32) error
+	leaves int
+
+	lists [quadkey.CellZoom + 1][]int32 // of the tile being divided, by zoom
+	high  []float64
+	order []ranked
+}
+
+// ranked is a position by how near it is to the centre of a tile.
+type ranked struct {
+	site int32
+	dot  float64
+}
+
+func (v *voronoi) run() error {
+	all := make([]int32, len(v.sites))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return v.divide(quadkey.Tile{}, all, 0)
+}
+
+// divide makes leaves of a tile. The nearest position to any of its points is
+// among those of from, the list of its parent. vain is how many divisions
+// before have dropped none.
+func (v *voronoi) divide(t quadkey.Tile, from []int32, vain int) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	g := groundOf(t)
+	list := v.narrow(&g, append(v.lists[t.Z][:0], from...), t.Z == quadkey.CellZoom)
+	v.lists[t.Z] = list
+	if vain++; len(list) < len(from) {
+		vain = 0
+	}
+	if !v.isLeaf(t, list, vain) {
+		for _, child := range t.Children() {
+			if err := v.divide(child, list, vain); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) > maxLeafSites {
+		return fmt.Errorf("%w positions: %d of them compete for the nearest within tile %v, of %d at most; leave stations out whose coordinates are not their own",
+			ErrTooMany, len(list), t, maxLeafSites)
+	}
+	if v.leaves++; v.leaves > maxLeaves+leavesPerSite*len(v.sites) {
+		return fmt.Errorf("%w leaves: %d positions lie so that they divide the world into more than %d tiles; leave stations out whose coordinates are not their own",
+			ErrTooMany, len(v.sites), v.leaves-1)
+	}
+	return v.emit(t, list)
+}
+
+func (v *voronoi) isLeaf(t quadkey.Tile, list []int32, vain int) bool {
+	if len(list) <= leafSites || t.Z == quadkey.CellZoom {
+		return true
+	}
+	if t.Z > sliverZoom && (t.Y == 0 || t.Y == 1<<t.Z-1) && len(list) <= min(leafSites<<(t.Z-sliverZoom), maxLeafSites) {
+		return true
+	}
+	return vain >= vainDivisions && len(list) <= leafSitesAlike
+}
+
+// narrow drops the positions that another one of the list makes superfluous on
+// the ground, in place. A short list is left in the
+// order of distances from its centre. all asks for every comparison, however
+// long the list.
+func (v *voronoi) narrow(g *ground, list []int32, all bool) []int32 {
+	// The nearest position is nowhere farther than the one whose farthest point
+	// is nearest. This takes one look at each.
+	bound := -2.0
+	v.high = v.high[:0]
+	for _, i := range list {
+		at := v.sites[i].vec
+		bound = max(bound, -g.maxDot(at.negative()))
+		v.high = append(v.high, g.maxDot(at))
+	}
+	v.order = v.order[:0]
+	for k, i := range list {
+		if v.high[k] >= bound-ahead {
+			v.order = append(v.order, ranked{i, v.sites[i].vec.dot(g.centre)})
+		}
+	}
+	list = list[:0]
+	if len(v.order) > compareAll && !all {
+		first := []int32{slices.MinFunc(v.order, ranked.compare).site}
+		for _, r := range v.order {
+			if !v.superfluous(g, r.site, first) {
+				list = append(list, r.site)
+			}
+		}
+		return list
+	}
+	// A position can only be made superfluous by one nearer to the centre,
+	// which is one of the points.
+	slices.SortFunc(v.order, ranked.compare)
+	for _, r := range v.order {
+		if !v.superfluous(g, r.site, list) {
+			list = append(list, r.site)
+		}
+	}
+	return list
+}
+
+func (a ranked) compare(b ranked) int {
+	if a.dot != b.dot {
+		return cmp.Compare(b.dot, a.dot)
+	}
+	return cmp.Compare(a.site, b.site)
+}
+
+// superfluous reports whether one of the positions in by is nearer than i to
+// every point of the ground.
+func (v *voronoi) superfluous(g *ground, i int32, by []int32) bool {
+	at := v.sites[i].vec
+	for _, j := range by {
+		if g.maxDot(at.minus(v.sites[j].vec)) < -ahead {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package stations
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// MaxWeatherZoom is the deepest zoom of tiles that have weather.
+const MaxWeatherZoom = partZoom
+
+// Weather reads what BuildWeather wrote. Any number of goroutines may use it,
+// for as long as its store is open.
+type Weather struct {
+	meta                WeatherMeta
+	data                [4]byte
+	observations, tiles cellstore.Table
+	rows                sync.Pool // of *cellstore.Row
+}
+
+// OpenWeather returns a reader of the tables in a store. Meta is what
+// BuildWeather returned. Tables of a newer layout are refused with ErrNewer.
+func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (*Weather, error) {
+	if meta.SchemaVersion > SchemaVersion {
+		return nil, newer(meta.SchemaVersion)
+	}
+	w := &Weather{meta: meta, data: tagOf([]byte(meta.Fingerprint))}
+	w.rows.New = func() any { return new(cellstore.Row) }
+	if err := openTables(ctx, store, map[string]*cellstore.Table{tableObservations: &w.observations, tableWeather: &w.tiles}); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Span returns the times of the oldest and the newest observation; both are
+// zero when there is none.
+func (w *Weather) Span() (first, last time.Time) { return w.meta.First, w.meta.Last }
+
+// ObservationQuery asks for the observations of a station.
+type ObservationQuery struct {
+	Station  ID
+	From, To time.Time // both included; zero: no bound
+	Limit    int       // observations per page, 1 to MaxLimit; 0 means DefaultLimit
+	// Cursor continues where the page that returned it ended. All the other
+	// fields but Limit must be as they were.
+	Cursor string
+}
+
+// Observations returns a page of what a station observed, the newest first,
+// and the cursor of the next page, empty when there is none. A station that is
+// not known has observed nothing. The observations are written over dst. The
+// page is one seek and a step for each.
+//
+// Errors match ErrQuery, ErrCursor, ErrCursorExpired or are the store's.
+func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Observation) (page []Observation, next string, err error) {
+	dst = dst[:0]
+	limit, err := limitOf(q.Limit)
+	if err != nil {
+		return dst, "", err
+	}
+	oldest, newest := uint32(0), ^uint32(0)
+	if !q.From.IsZero() {
+		// A minute begins before the seconds of from, which rounds up.
+		from, ok := minutesOf(q.From.Add(time.Minute - time.Nanosecond))
+		if !ok {
+			return dst, "", timeError("from", q.From)
+		}
+		oldest = from
+	}
+	if !q.To.IsZero() {
+		to, ok := minutesOf(q.To)
+		if !ok {
+			return dst, "", timeError("to", q.To)
+		}
+		newest = to
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
+		return dst, "", fmt.Errorf("%w: from %v is after to %v; exchange them", ErrQuery, q.From, q.To)
+	}
+	tag := make([]byte, 0, len(ID{})+8)
+	tag = append(tag, q.Station[:]...)
+	tag = binary.BigEndian.AppendUint32(tag, oldest)
+	query := tagOf(binary.BigEndian.AppendUint32(tag, newest))
+	if q.Cursor != "" {
+		at, err := decodeCursor(q.Cursor, w.data, query)
+		if err != nil {
+			return dst, "", err
+		}
+		newest = min(newest, uint32(at))
+	}
+	if oldest > newest {
+		return dst, "", nil
+	}
+	first, last := makeObservationKey(q.Station, newest), makeObservationKey(q.Station, oldest)
+	scan := cellstore.Scan{
+		Ranges:    []cellstore.Range{{From: first[:], To: last[:], ToInclusive: true}},
+		Selection: cellstore.Selection{Families: []string{famObservation}},
+		Limit:     limit + 1, // one more tells whether there is a next page
+		Batch:     limit + 1,
+	}
+	for row, err := range w.observations.Scan(ctx, scan) {
+		if err != nil {
+			return dst[:0], "", fmt.Errorf("stations: %w", err)
+		}
+		if len(row.Key) != len(observationKey{}) || len(row.Cells) != 1 {
+			return dst[:0], "", corrupt(tableObservations, row.Key, "has another layout")
+		}
+		minutes := (*observationKey)(row.Key).minutes()
+		if len(dst) == limit {
+			return dst, encodeCursor(uint64(minutes), w.data, query), nil
+		}
+		o := Observation{Station: q.Station, Time: minuteTime(minutes)}
+		if !o.parseValue(row.Cells[0].Value) {
+			return dst[:0], "", corrupt(tableObservations, row.Key, "has another layout")
+		}
+		dst = append(dst, o)
+	}
+	return dst, "", nil
+}
+
+func timeError(name string, t time.Time) error {
+	return fmt.Errorf("%w: %s %v; give a time of the years 1 to 6053", ErrQuery, name, t)
+}
+
+// TileWeather is the weather of a tile in an hour.
+type TileWeather struct {
+	Hour time.Time // when it begins, UTC
+	// Total is of the whole tile, and Parts of those parts that have
+	// observations, from west to east and then from north to south. The tile is
+	// divided into Side × Side parts: 4 to zoom 6, 2 at 7 and 1 at 8.
+	Total Sums
+	Side  int
+	Parts []Part
+}
+
+// Part is the weather of a part of a tile.
+type Part struct {
+	X, Y int // column from the west and row from the north, from 0
+	Sums
+}
+
+// Tile returns the weather of a tile, of a zoom up to MaxWeatherZoom, in the
+// hour that holds a time: one read. A tile without observations in that hour
+// has none, which is no error. Parts reuses the memory of dst's.
+//
+// Errors match ErrQuery or are the store's.
+func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *TileWeather) error {
+	if !t.Valid() || t.Z > MaxWeatherZoom {
+		return fmt.Errorf("%w: tile %v; weather is kept for tiles of zoom 0 to %d", ErrQuery, t, MaxWeatherZoom)
+	}
+	minutes, ok := minutesOf(at)
+	if !ok {
+		return timeError("at", at)
+	}
+	hour := hourOf(minutes)
+	*dst = TileWeather{Hour: hourTime(hour), Parts: dst.Parts[:0]}
+	row := w.rows.Get().(*cellstore.Row)
+	defer w.rows.Put(row)
+	above := t.Ancestor(rowZoom)
+	key := makeWeatherKey(above, hour)
+	found, err := w.tiles.Get(ctx, key[:], nil, row)
+	if err != nil {
+		return fmt.Errorf("stations: %w", err)
+	}
+	// The tile is a square of the parts of the row.
+	dst.Side = partsPerSide >> (t.Z - above.Z)
+	if !found {
+		return nil
+	}
+	var parts [partsPerTile]Sums
+	if len(row.Cells) != 1 || !parseParts(row.Cells[0].Value, &parts) {
+		return corrupt(tableWeather, row.Key, "has another layout")
+	}
+	first, _ := t.AtZoom(above.Z + partDepth)
+	dst.Parts = slices.Grow(dst.Parts, dst.Side*dst.Side)
+	for y := range dst.Side {
+		for x := range dst.Side {
+			p := &parts[partOf(quadkey.Tile{Z: first.Z, X: first.X + uint32(x), Y: first.Y + uint32(y)})]
+			if p.Observations > 0 {
+				dst.Total.merge(p)
+				dst.Parts = append(dst.Parts, Part{X: x, Y: y, Sums: *p})
+			}
+		}
+	}
+	return nil
+}

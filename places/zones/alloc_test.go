@@ -1,0 +1,23 @@
+//go:build !race
+
+package zones
+
+import (
+	"testing"
+	"time"
+)
+
+// The race detector makes pools forget, so this says nothing under it.
+func TestOffsetAllocatesNothing(t *testing.T) {
+	r := newReader(t, some)
+	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
+	run := func() {
+		if _, err := r.Offset(t.Context(), "Europe/Zurich", at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(200, run); n > 0 {
+		t.Errorf("%v allocations per offset", n)
+	}
+}

@@ -1,0 +1,176 @@
+package zones
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// rule is what holds in a zone from an instant on.
+type rule struct {
+	start        time.Time // zero: always
+	seconds      int
+	dst          bool
+	abbreviation string
+}
+
+// Build writes the rules of the zones named into a store without the table.
+// The names may come in any order; one that time.LoadLocation does not know,
+// and one given twice, are errors. A store left by a failed build is of no
+// use.
+func Build(ctx context.Context, store cellstore.Store, names []string) (Meta, Stats, error) {
+	meta, stats, err := build(ctx, store, names)
+	if err != nil {
+		return Meta{}, stats, fmt.Errorf("zones: %w", err)
+	}
+	return meta, stats, nil
+}
+
+func build(ctx context.Context, store cellstore.Store, names []string) (meta Meta, stats Stats, err error) {
+	names = slices.Sorted(slices.Values(names)) // the order of rows
+	for i, name := range names {
+		if i > 0 && name == names[i-1] {
+			return meta, stats, fmt.Errorf("zone %q is named twice; name each once", name)
+		}
+	}
+	if err := store.CreateTable(ctx, schema()); err != nil {
+		return meta, stats, err
+	}
+	t, err := store.Table(ctx, table)
+	if err != nil {
+		return meta, stats, err
+	}
+	loader, err := t.Bulk(ctx)
+	if err != nil {
+		return meta, stats, err
+	}
+	defer func() { _ = loader.Abort() }() // waste stays in a store that is thrown away, at worst
+
+	sum := sha256.New()
+	var value []byte
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return meta, stats, err
+		}
+		loc, err := load(name)
+		if err != nil {
+			return meta, stats, err
+		}
+		rules := rulesOf(loc)
+		for _, r := range slices.Backward(rules) { // newest first is the order of cells
+			value = appendValue(value[:0], &r)
+			cell := cellstore.Cell{Family: family, Timestamp: timestamp(r.start), Value: value}
+			if err := loader.Add([]byte(name), cell); err != nil {
+				return meta, stats, err
+			}
+			// Lengths first, so that no two tables sum up the same text.
+			fmt.Fprintf(sum, "%d %d %d %s%s", len(name), cell.Timestamp, len(value), name, value)
+		}
+		stats.Zones++
+		stats.Rules += int64(len(rules))
+		stats.MostRules = max(stats.MostRules, len(rules))
+	}
+	if err := loader.Commit(ctx); err != nil {
+		return meta, stats, err
+	}
+	return Meta{
+		SchemaVersion: SchemaVersion, Zones: stats.Zones, Rules: stats.Rules,
+		Fingerprint: hex.EncodeToString(sum.Sum(nil)[:16]),
+	}, stats, nil
+}
+
+func schema() cellstore.Schema {
+	return cellstore.Schema{Table: table, Families: []cellstore.Family{{
+		Name: family, MaxVersions: cellstore.Unlimited, Compression: cellstore.CompressionZstd,
+		// A zone's rules take about 2 KiB and are read one at a time.
+		BlockSize: 4 << 10,
+	}}}
+}
+
+func load(name string) (*time.Location, error) {
+	// To LoadLocation these two are what the machine is set to, and UTC.
+	if name == "" || name == "Local" || len(name) > maxName {
+		return nil, fmt.Errorf("%.80q is not the name of a time zone; name one such as Europe/Zurich", name)
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("%.80q is not in this machine's zone database; install a newer one or leave the name out: %w", name, err)
+	}
+	return loc, nil
+}
+
+// step is less than any rule lasts.
+const step = time.Minute
+
+// rulesOf enumerates what holds in a zone from 1900 to 2100, the oldest rule
+// first. That begins where it really did, which may be long before 1900.
+func rulesOf(loc *time.Location) []rule {
+	var rules []rule
+	for t := first.In(loc); t.Before(after); {
+		start, end := t.ZoneBounds()
+		r := ruleAt(t)
+		r.start = start.UTC()
+		if len(rules) == 0 {
+			r.start = beginning(t)
+		}
+		// Where Go's bounds are those of years, or of changes to something
+		// that is not kept here, the rule before goes on.
+		if n := len(rules); n == 0 || !rules[n-1].same(&r) {
+			rules = append(rules, r)
+		}
+		if end.IsZero() {
+			break // it holds for ever
+		}
+		// On the last day of a leap year Go's end lies in the past.
+		if t = t.Add(step); end.After(t) {
+			t = end
+		}
+	}
+	return rules
+}
+
+// beginning is when what holds at t came into force, zero when it always did.
+func beginning(t time.Time) time.Time {
+	r := ruleAt(t)
+	for {
+		start, _ := t.ZoneBounds()
+		if start.IsZero() {
+			return time.Time{}
+		}
+		t = start.Add(-time.Second)
+		if before := ruleAt(t); !before.same(&r) {
+			return start.UTC()
+		}
+	}
+}
+
+func ruleAt(t time.Time) rule {
+	name, seconds := t.Zone()
+	return rule{seconds: seconds, dst: t.IsDST(), abbreviation: name}
+}
+
+func (r *rule) same(o *rule) bool {
+	return r.seconds == o.seconds && r.dst == o.dst && r.abbreviation == o.abbreviation
+}
+
+func timestamp(start time.Time) int64 {
+	if start.IsZero() {
+		return 0
+	}
+	return max(start.UnixMilli()+bias, 0)
+}
+
+func appendValue(dst []byte, r *rule) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(int32(r.seconds)))
+	var flags byte
+	if r.dst {
+		flags |= flagDST
+	}
+	return append(append(dst, flags), r.abbreviation...)
+}

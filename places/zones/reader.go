@@ -1,0 +1,199 @@
+package zones
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// Reader reads what Build wrote.
+type Reader struct {
+	table cellstore.Table
+	reads sync.Pool // of *read
+
+	// abbreviations seen so far, so that an answer need not copy its own.
+	// Replaced as a whole when there is a new one.
+	abbreviations atomic.Pointer[map[string]string]
+}
+
+// maxAbbreviations bounds what is remembered. The whole database has about 300.
+const maxAbbreviations = 2000
+
+// Open returns a Reader of the table in a store. Meta is what Build returned.
+// A table of a newer layout is refused with ErrNewer.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
+	if meta.SchemaVersion > SchemaVersion {
+		return nil, fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	}
+	t, err := store.Table(ctx, table)
+	if err != nil {
+		return nil, fmt.Errorf("zones: %w", err)
+	}
+	r := &Reader{table: t}
+	r.reads.New = func() any { return &read{sel: cellstore.Selection{Families: []string{family}}} }
+	r.abbreviations.Store(&map[string]string{})
+	return r, nil
+}
+
+// read is the memory of one call.
+type read struct {
+	row cellstore.Row
+	sel cellstore.Selection
+	key []byte
+}
+
+// Offset is what clocks show in a zone.
+type Offset struct {
+	Seconds      int    // east of UTC
+	DST          bool   // daylight saving time is in force
+	Abbreviation string // "CEST"; of zones without one, "+03"
+	// Since is when this came into force, UTC; zero when it always was.
+	Since time.Time
+}
+
+// Offset returns what clocks in a zone show at an instant. An instant outside
+// 1900 to 2100 UTC is ErrRange, a name that is no zone ErrNotFound.
+func (r *Reader) Offset(ctx context.Context, zone string, at time.Time) (Offset, error) {
+	if err := checkTime(at); err != nil {
+		return Offset{}, err
+	}
+	m := r.reads.Get().(*read)
+	defer r.reads.Put(m)
+	if err := r.get(ctx, m, zone, at, 1); err != nil {
+		return Offset{}, err
+	}
+	return r.decode(&m.row, 0)
+}
+
+// get reads the newest rules not younger than at.
+func (r *Reader) get(ctx context.Context, m *read, zone string, at time.Time, versions int) error {
+	if zone == "" || len(zone) > maxName {
+		return fmt.Errorf("%w: %.80q", ErrNotFound, zone)
+	}
+	m.key = append(m.key[:0], zone...)
+	m.sel.Time, m.sel.Versions = cellstore.AsOf(at.UnixMilli()+bias), versions
+	found, err := r.table.Get(ctx, m.key, &m.sel, &m.row)
+	if err != nil {
+		return fmt.Errorf("zones: %w", err)
+	}
+	if !found {
+		return fmt.Errorf("%w: %q", ErrNotFound, zone)
+	}
+	return nil
+}
+
+func checkTime(at time.Time) error {
+	if at.Before(first) || !at.Before(after) {
+		return fmt.Errorf("%w: %s: give one from 1900 to 2100", ErrRange, at.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// decode reads a cell of a row.
+func (r *Reader) decode(row *cellstore.Row, i int) (Offset, error) {
+	c := &row.Cells[i]
+	if len(c.Value) < valueHead {
+		return Offset{}, fmt.Errorf("zones: %w: row %q of %s has another layout: ingest the time zones again", cellstore.ErrCorrupt, row.Key, table)
+	}
+	o := Offset{
+		Seconds:      int(int32(binary.BigEndian.Uint32(c.Value))),
+		DST:          c.Value[4]&flagDST != 0,
+		Abbreviation: r.abbreviation(c.Value[valueHead:]),
+	}
+	if c.Timestamp != 0 {
+		o.Since = time.UnixMilli(c.Timestamp - bias).UTC()
+	}
+	return o, nil
+}
+
+// abbreviation returns a string of the bytes.
+func (r *Reader) abbreviation(b []byte) string {
+	known := r.abbreviations.Load()
+	if s, ok := (*known)[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if len(*known) < maxAbbreviations {
+		more := maps.Clone(*known)
+		more[s] = s
+		// Losing against another goroutine costs a copy next time.
+		r.abbreviations.CompareAndSwap(known, &more)
+	}
+	return s
+}
+
+// rulesPerYear is more than the rules that one year can have; four begin in the
+// busiest so far.
+const rulesPerYear = 16
+
+// Year returns the offsets of a year as lists of time zones give them: at the
+// beginning of 1 January and of 1 July UTC, and the least one that was in
+// force during the year, which is standard time where daylight saving time is
+// added to it. All are in seconds. The year is 1900 to 2100, else ErrRange.
+func (r *Reader) Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error) {
+	if year < first.Year() || year >= after.Year() {
+		return 0, 0, 0, fmt.Errorf("%w: year %d: give one from 1900 to 2100", ErrRange, year)
+	}
+	begin, middle := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
+	end := time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := r.reads.Get().(*read)
+	defer r.reads.Put(m)
+	if err := r.get(ctx, m, zone, end.Add(-time.Millisecond), rulesPerYear); err != nil {
+		return 0, 0, 0, err
+	}
+	julFound := false
+	for i := range m.row.Cells { // the newest first
+		o, err := r.decode(&m.row, i)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		if i == 0 || o.Seconds < raw {
+			raw = o.Seconds
+		}
+		if !julFound && !o.Since.After(middle) {
+			jul, julFound = o.Seconds, true
+		}
+		if !o.Since.After(begin) {
+			return o.Seconds, jul, raw, nil
+		}
+	}
+	return 0, 0, 0, fmt.Errorf("zones: %w: row %q of %s does not reach back to %d: ingest the time zones again", cellstore.ErrCorrupt, m.row.Key, table, year)
+}
+
+// Local is an instant as clocks with an offset show it.
+func Local(at time.Time, o Offset) time.Time {
+	return at.In(time.FixedZone(o.Abbreviation, o.Seconds))
+}
+
+// AppendOffset appends seconds east of UTC as +02:00, and as +00:34:08 where
+// they are not whole minutes, as before zones were agreed on.
+func AppendOffset(dst []byte, seconds int) []byte {
+	sign := byte('+')
+	if seconds < 0 {
+		sign, seconds = '-', -seconds
+	}
+	two := func(n int) { dst = append(dst, byte('0'+n/10%10), byte('0'+n%10)) }
+	dst = append(dst, sign)
+	two(seconds / 3600)
+	dst = append(dst, ':')
+	two(seconds / 60 % 60)
+	if s := seconds % 60; s != 0 {
+		dst = append(dst, ':')
+		two(s)
+	}
+	return dst
+}
+
+// AppendLocal appends an instant as clocks with an offset show it, in the form
+// of RFC 3339 to the second: 2026-07-01T14:00:00+02:00. Offsets that are not
+// whole minutes, which RFC 3339 does not have, are written with their seconds.
+func AppendLocal(dst []byte, at time.Time, o Offset) []byte {
+	dst = at.UTC().Add(time.Duration(o.Seconds)*time.Second).AppendFormat(dst, "2006-01-02T15:04:05")
+	return AppendOffset(dst, o.Seconds)
+}
