@@ -112,7 +112,7 @@ func BenchmarkBuild(b *testing.B) {
 	rows := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		_, stats, err := Build(b.Context(), newStore(b), sequence(list), BuildOptions{TempDir: b.TempDir()})
+		_, stats, err := Build(b.Context(), newStore(b), source(list), BuildOptions{TempDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func BenchmarkImportance(b *testing.B) {
 	var all []uint64
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		all = append(all[:0], importance(qualifiers[i%len(qualifiers)], uint64(i)))
+		all = append(all[:0], importance(qualifiers[i%len(qualifiers)], uint64(i), 0))
 	}
 	if slices.Max(all) == 0 {
 		b.Fatal("no importance")

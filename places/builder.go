@@ -2,33 +2,39 @@ package places
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
-	"iter"
-	"math"
+	"sync/atomic"
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
 	"quadrille/places/internal/extsort"
-	"quadrille/quadkey"
+	"quadrille/places/search"
 )
 
 // BuildOptions are for [Build]; the zero value works.
 type BuildOptions struct {
 	// TempDir is where places that do not fit in memory are sorted: a
-	// directory with room for about 400 bytes per place. Empty: the system's.
+	// directory with room for about 400 bytes per place and 50 per alternate
+	// name. Empty: the system's.
 	TempDir string
 	// Memory is how many bytes the sorting may hold; 0 means 512 MiB, and less
 	// than 16 MiB is taken as 16 MiB. The store's own memory is not counted.
 	Memory int64
 	// Progress, if set, is called now and then, and at the end of each stage,
-	// from the goroutine that runs Build. The first stage, taking the places,
+	// one call at a time. The first stage, taking the places,
 	// is not reported: the sequence knows better how far it has come.
 	Progress func(stage string, done, total int64)
+	// Prefix, if set, begins the names of the tables, so that places of
+	// another kind have tables of their own: with "airport_" they are
+	// airport_tiles, airport_info, airport_rollup, airport_index and
+	// airport_codes. Meta carries it to Open.
+	Prefix string
+	// NoNames leaves out the tables of name search.
+	NoNames bool
 }
 
 const (
@@ -45,6 +51,13 @@ type Stats struct {
 	Stored     int64 // places kept
 	Duplicates int64 // places dropped for a newer one of the same id
 	Spilled    int64 // bytes of temporary files written
+
+	// Of the other sequences: what was kept, and what was dropped because it
+	// is about a place that was not given or has too many: 5,000 names or
+	// 256 KiB of them, 1,000 parents.
+	Names, NamesDropped     int64
+	Parents, ParentsDropped int64
+	Admin5, Admin5Dropped   int64
 }
 
 // Meta describes a built data set. It belongs into its manifest as JSON, and
@@ -63,19 +76,25 @@ type Meta struct {
 	// Fingerprint identifies the content: the same places have the same. Page
 	// cursors are bound to it.
 	Fingerprint string `json:"fingerprint"`
+	// Prefix is that of the names of the tables.
+	Prefix string `json:"prefix,omitempty"`
+	// Search describes the tables of name search; nil where they were left out.
+	Search *search.Meta `json:"search,omitempty"`
 }
 
 // Build writes the tables of the package documentation into a store that has
 // none of them. Places come in any order; of several with the same id the one
 // with the latest modification date is kept, and the first given where dates
-// are equal. An error of the sequence and a place that is not valid end the
+// are equal. An error of a sequence and an entry that is not valid end the
 // build; a store left by a failed build is of no use.
 //
-// Memory stays within opts.Memory and a small multiple of the parts that are
-// kept per 16 places, however many there are.
-func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Place, error], opts BuildOptions) (Meta, Stats, error) {
-	b := &builder{ctx: ctx, opts: opts}
-	meta, err := b.build(store, seq)
+// Memory stays within opts.Memory, what the Gazetteer takes and what a Finder
+// will hold: about a byte per place.
+func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOptions) (Meta, Stats, error) {
+	b := &builder{opts: opts}
+	b.ctx, b.cancel = context.WithCancel(ctx)
+	defer b.cancel()
+	meta, err := b.build(store, &src)
 	if err != nil {
 		return Meta{}, b.stats, fmt.Errorf("places: %w", err)
 	}
@@ -84,65 +103,133 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Place, erro
 
 // builder takes the places through two sorts.
 //
-// The first, by id, puts duplicates side by side; what survives goes to
-// place_info at once and to the second sort, by cell and id, whose order is
-// that of tile_places and of the pass that makes place_rollup and place_index.
-//
-// A record of the first sort is
-//
-//	timestamp (8) │ length of value (4) │ length of qualifier (1) │ qualifier │ tile_places value │ details
-//
-// and a record of the second is the same without the details: all JSON is
-// written once, when the place arrives, and copied from there.
+// The first, by id, brings together what is said of one place: rows of it, of
+// which one is kept, alternate names, parents. From there it goes to
+// place_info and to name search, and its row of tile_places to the second sort,
+// by cell and id. That is the order of tile_places and of the pass that makes
+// place_rollup and place_index. All JSON is written once, between the two.
 type builder struct {
-	ctx   context.Context
-	opts  BuildOptions
-	stats Stats
+	ctx    context.Context
+	cancel context.CancelFunc
+	opts   BuildOptions
+	stats  Stats
 
 	byID, byCell *extsort.Sorter
+	names        *nameTables
+	sink         nameSink // nil without name search
+	search       search.Meta
 	sum          hash.Hash
 	newest       int64 // ms
 	bounds       [4]float64
 	tier         [tiers]int64
+	tilesDone    atomic.Bool
 }
 
-const recordHead = 13
-
-func (b *builder) build(store cellstore.Store, seq iter.Seq2[Place, error]) (_ Meta, err error) {
-	// Both sorters are full at once while one is read and the other filled.
+func (b *builder) build(store cellstore.Store, src *Source) (_ Meta, err error) {
+	// The first sort is full while it is read and what comes after it is filled.
 	memory := b.opts.Memory
 	if memory == 0 {
 		memory = defaultMemory
 	}
-	memory = max(memory, minMemory) / 2
-	b.byID = extsort.New(b.opts.TempDir, memory)
-	b.byCell = extsort.New(b.opts.TempDir, memory)
-	defer func() { err = errors.Join(err, b.byID.Close(), b.byCell.Close()) }()
-
-	for _, s := range schemas() {
+	memory = max(memory, minMemory)
+	b.byID = extsort.New(b.opts.TempDir, memory/2)
+	defer func() { err = errors.Join(err, b.byID.Close()) }()
+	if b.names, err = newNameTables(&src.Gazetteer); err != nil {
+		return Meta{}, err
+	}
+	for i := range src.Gazetteer.Features {
+		if err := src.Gazetteer.Features[i].Validate(); err != nil {
+			return Meta{}, err
+		}
+	}
+	for _, s := range schemas(b.opts.Prefix) {
 		if err := store.CreateTable(b.ctx, s); err != nil {
 			return Meta{}, err
 		}
 	}
-	if err := b.collect(seq); err != nil {
+	if err := b.collect(src); err != nil {
 		return Meta{}, err
 	}
+	b.names.complete()
+
+	memory /= 2
+	if !b.opts.NoNames {
+		memory /= 2
+		info, err := store.Table(b.ctx, tableName(b.opts.Prefix, tableInfo))
+		if err != nil {
+			return Meta{}, err
+		}
+		if b.sink, err = newNameSink(b, store, info, memory); err != nil {
+			return Meta{}, err
+		}
+		defer func() { err = errors.Join(err, b.sink.Close()) }()
+	}
+	b.byCell = extsort.New(b.opts.TempDir, memory)
+	defer func() { err = errors.Join(err, b.byCell.Close()) }()
 	if err := b.writeInfo(store); err != nil {
 		return Meta{}, err
 	}
+	b.stats.Spilled = b.byID.Spilled()
 	if err := b.byID.Close(); err != nil {
 		return Meta{}, err
 	}
-	b.stats.Spilled = b.byID.Spilled()
-	if err := b.writeTiles(store); err != nil {
+	if err := b.writeGazetteer(store, src.Gazetteer.Features); err != nil {
 		return Meta{}, err
 	}
-	b.stats.Spilled += b.byCell.Spilled()
+	if err := b.finish(store); err != nil {
+		return Meta{}, err
+	}
+	return b.meta(), nil
+}
 
+// finish makes what is in the order of cells and, beside it, the tables of name
+// search: two sorts that have nothing to do with each other.
+func (b *builder) finish(store cellstore.Store) error {
+	done := make(chan error, 1)
+	if b.sink == nil {
+		done <- nil
+	} else {
+		go func() {
+			var err error
+			if b.search, err = b.sink.Finish(); err != nil {
+				b.cancel()
+			}
+			done <- err
+		}()
+	}
+	err := b.writeTiles(store)
+	if err != nil {
+		b.cancel()
+	}
+	b.tilesDone.Store(true)
+	// Of two failures the other one is that it was cancelled.
+	if also := <-done; also != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = also
+	}
+	if err != nil {
+		return err
+	}
+	b.stats.Spilled += b.byCell.Spilled()
+	return nil
+}
+
+// searchProgress is Options.Progress for name search. It is silent while the
+// other tables report: one stage at a time, and never two calls at once.
+func (b *builder) searchProgress(stage string, done, total int64) {
+	if b.opts.Progress != nil && b.tilesDone.Load() {
+		b.opts.Progress(stage, done, total)
+	}
+}
+
+func (b *builder) meta() Meta {
 	meta := Meta{
 		SchemaVersion: SchemaVersion,
 		Places:        b.stats.Stored,
 		Fingerprint:   hex.EncodeToString(b.sum.Sum(nil)[:16]),
+		Prefix:        b.opts.Prefix,
+	}
+	if b.sink != nil {
+		meta.Search = &b.search
 	}
 	if b.stats.Stored > 0 {
 		meta.Bounds = b.bounds[:]
@@ -154,7 +241,7 @@ func (b *builder) build(store cellstore.Store, seq iter.Seq2[Place, error]) (_ M
 	if b.newest > 0 {
 		meta.Modified = time.UnixMilli(b.newest).UTC()
 	}
-	return meta, nil
+	return meta
 }
 
 // step reports progress and notices the end of the context. It is called with
@@ -176,199 +263,6 @@ func (b *builder) end(stage string, done int64) error {
 	return b.ctx.Err()
 }
 
-func (b *builder) collect(seq iter.Seq2[Place, error]) error {
-	var record, qualifier []byte
-	for p, err := range seq {
-		if err != nil {
-			return err
-		}
-		if err := p.Validate(); err != nil {
-			return err
-		}
-		qualifier = appendQualifier(qualifier[:0], p.Class, p.Code)
-		record = binary.BigEndian.AppendUint64(record[:0], uint64(timestamp(p.Modified)))
-		record = append(record, 0, 0, 0, 0, byte(len(qualifier)))
-		record = append(record, qualifier...)
-		at := len(record)
-		record = appendValue(record, &p)
-		binary.BigEndian.PutUint32(record[8:], uint32(len(record)-at))
-		record = appendDetails(record, &p)
-
-		// Among equal ids the latest date comes first, and then the first given.
-		seconds := min(max(p.Modified.Unix(), 0), math.MaxUint32)
-		if err := b.byID.Add(uint64(p.ID)<<32|uint64(^uint32(seconds)), record); err != nil {
-			return err
-		}
-		if b.stats.Read++; b.stats.Read%progressEvery == 0 {
-			if err := b.ctx.Err(); err != nil {
-				return err
-			}
-		}
-	}
-	return b.ctx.Err()
-}
-
-// timestamp of a cell: milliseconds since 1970, never negative.
-func timestamp(t time.Time) int64 {
-	if t.Unix() <= 0 {
-		return 0
-	}
-	return min(t.Unix(), cellstore.MaxTimestamp/1000-1) * 1000
-}
-
-// stored is a record of either sort, taken apart.
-type stored struct {
-	ts                        int64
-	qualifier, value, details []byte
-	core                      []byte // all but the details
-}
-
-func parseStored(record []byte) (s stored, err error) {
-	if len(record) < recordHead {
-		return s, errors.New("temporary file is damaged")
-	}
-	valueLen, qualLen := int(binary.BigEndian.Uint32(record[8:])), int(record[12])
-	if recordHead+qualLen+valueLen > len(record) {
-		return s, errors.New("temporary file is damaged")
-	}
-	s.ts = int64(binary.BigEndian.Uint64(record))
-	s.core = record[:recordHead+qualLen+valueLen]
-	s.qualifier, s.value = s.core[recordHead:recordHead+qualLen], s.core[recordHead+qualLen:]
-	s.details = record[len(s.core):]
-	return s, nil
-}
-
-// writeInfo drops duplicates, writes place_info and feeds the second sort.
-func (b *builder) writeInfo(store cellstore.Store) error {
-	const stage = "writing places"
-	info, err := newLoad(b.ctx, store, tableInfo)
-	if err != nil {
-		return err
-	}
-	defer info.abort()
-
-	var key, value []byte
-	var last uint32 // ids start at 1
-	err = b.byID.Each(func(sortKey uint64, record []byte) error {
-		id := uint32(sortKey >> 32)
-		if id == last {
-			b.stats.Duplicates++
-			return nil
-		}
-		last = id
-		s, err := parseStored(record)
-		if err != nil {
-			return err
-		}
-		lon, lat := coordinates(s.value)
-		cell, err := quadkey.CellOf(lon, lat)
-		if err != nil {
-			return err
-		}
-		if err := b.byCell.Add(uint64(cell)<<32|uint64(id), s.core); err != nil {
-			return err
-		}
-		key = appendInfoKey(key[:0], id)
-		value = append(append(value[:0], '{'), s.value[atMembers:]...)
-		value = append(append(value, s.details...), '}')
-		b.newest = max(b.newest, s.ts)
-		b.stats.Stored++
-		if err := info.add(key, cellstore.Cell{Family: famJSON, Timestamp: s.ts, Value: value}); err != nil {
-			return err
-		}
-		return b.step(stage, b.stats.Stored+b.stats.Duplicates, b.stats.Read)
-	})
-	if err != nil {
-		return err
-	}
-	if err := info.commit(); err != nil {
-		return err
-	}
-	return b.end(stage, b.stats.Read)
-}
-
-func coordinates(value []byte) (lon, lat float64) {
-	return toDegrees(int32(binary.BigEndian.Uint32(value[atLon:]))),
-		toDegrees(int32(binary.BigEndian.Uint32(value[atLat:])))
-}
-
-// writeTiles writes the tables that are in the order of cells.
-func (b *builder) writeTiles(store cellstore.Store) error {
-	const stage = "writing tiles of places"
-	tiles, err := newLoad(b.ctx, store, tableTiles)
-	if err != nil {
-		return err
-	}
-	defer tiles.abort()
-	rollups, err := newLoad(b.ctx, store, tableRollup)
-	if err != nil {
-		return err
-	}
-	defer rollups.abort()
-
-	b.sum = sha256.New()
-	b.bounds = [4]float64{180, 90, -180, -90}
-	var indexes [tiers]*index
-	for i := range indexes {
-		indexes[i] = newIndex()
-	}
-	roll := &rollup{emit: rollups.add, ts: b.newest}
-	row := cellstore.Row{Cells: make([]cellstore.Cell, 1)}
-	var done int64
-	err = b.byCell.Each(func(sortKey uint64, record []byte) error {
-		s, err := parseStored(record)
-		if err != nil {
-			return err
-		}
-		cell := quadkey.Cell(sortKey >> 32)
-		row.Key = appendTileKey(row.Key[:0], cell, uint32(sortKey))
-		c := &row.Cells[0]
-		*c = cellstore.Cell{Qualifier: s.qualifier, Timestamp: s.ts, Value: s.value}
-		p, err := parsePlace(&row)
-		if err != nil {
-			return err
-		}
-		tier := tierOf(p.qualifier, p.population)
-		c.Family = tierNames[tier]
-		if err := tiles.add(row.Key, *c); err != nil {
-			return err
-		}
-		if err := indexes[tier].add(cell, &p); err != nil {
-			return err
-		}
-		if err := roll.add(cell, &p); err != nil {
-			return err
-		}
-		b.tier[tier]++
-		b.sum.Write(row.Key)
-		b.sum.Write(s.core)
-		lon, lat := toDegrees(p.lon), toDegrees(p.lat)
-		b.bounds = [4]float64{min(b.bounds[0], lon), min(b.bounds[1], lat), max(b.bounds[2], lon), max(b.bounds[3], lat)}
-		done++
-		return b.step(stage, done, b.stats.Stored)
-	})
-	if err != nil {
-		return err
-	}
-	if err := roll.finish(); err != nil {
-		return err
-	}
-	if err := tiles.commit(); err != nil {
-		return err
-	}
-	if err := rollups.commit(); err != nil {
-		return err
-	}
-	summary, err := newLoad(b.ctx, store, tableIndex)
-	if err != nil {
-		return err
-	}
-	defer summary.abort()
-	if err := writeIndex(&indexes, b.newest, summary.add); err != nil {
-		return err
-	}
-	if err := summary.commit(); err != nil {
-		return err
-	}
-	return b.end(stage, done)
+func (b *builder) newLoad(store cellstore.Store, table string) (*bulkload.Load, error) {
+	return bulkload.New(b.ctx, store, tableName(b.opts.Prefix, table))
 }

@@ -47,7 +47,7 @@ func TestPlaceRecord(t *testing.T) {
 	}
 	const want = `{"id":2661552,"name":"Bern \"BE\"","country":"CH","class":"P","code":"PPLC","population":121631,` +
 		`"admin1":"BE","timezone":"Europe/Zurich","lat":46.94809,"lon":7.44744,"ascii_name":"Bern",` +
-		`"alternate_names":["BRN","Berna","Bärn"],"cc2":["CH","LI"],"admin2":"246","admin3":"351","admin4":"x",` +
+		`"alternate_names":["BRN","Berna","Bärn"],"cc2":["CH","LI"],"country_name":"Switzerland","admin2":"246","admin3":"351","admin4":"x",` +
 		`"elevation_m":540,"dem_m":0,"modified":"2019-09-05"}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -58,6 +58,16 @@ func TestPlaceRecord(t *testing.T) {
 	if _, err = f.Place(t.Context(), 2); !errors.Is(err, ErrNotFound) {
 		t.Errorf("id 2: %v", err)
 	}
+}
+
+// columnsOf takes a place through the form it is sorted in.
+func columnsOf(t *testing.T, p *Place) *columns {
+	t.Helper()
+	c := &columns{id: p.ID}
+	if err := c.parse(string(appendColumns(nil, p))); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // Any valid place comes back as it was, in valid JSON, with nothing null or
@@ -77,7 +87,8 @@ func TestPlaceRoundTrip(t *testing.T) {
 			}
 			rt.Skip(err)
 		}
-		value := appendValue(nil, &p)
+		c := columnsOf(t, &p)
+		value := appendValue(nil, c, "")
 		var got struct {
 			ID             uint32   `json:"id"`
 			Name           string   `json:"name"`
@@ -87,7 +98,7 @@ func TestPlaceRoundTrip(t *testing.T) {
 			Lat, Lon       float64
 			Population     int64
 		}
-		members := append(value[atMembers:], appendDetails(nil, &p)...)
+		members := append(value[atMembers:], appendDetails(nil, c, &nameTables{}, &said{})...)
 		record := slices.Concat([]byte{'{'}, members, []byte{'}'})
 		if err := json.Unmarshal(record, &got); err != nil {
 			rt.Fatalf("%v in %s", err, record)
@@ -185,7 +196,7 @@ func TestInvalidPlacesAreRefused(t *testing.T) {
 		if err := p.Validate(); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := Build(t.Context(), newStore(t), sequence([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+		if _, _, err := Build(t.Context(), newStore(t), source([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: Build: %v", name, err)
 		}
 	}
@@ -196,17 +207,17 @@ func TestBuildFails(t *testing.T) {
 	failing := iter.Seq2[Place, error](func(yield func(Place, error) bool) {
 		_ = yield(bern, nil) && yield(Place{}, broken)
 	})
-	if _, _, err := Build(t.Context(), newStore(t), failing, BuildOptions{}); !errors.Is(err, broken) {
+	if _, _, err := Build(t.Context(), newStore(t), Source{Places: failing}, BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("error of the sequence: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(ctx, newStore(t), sequence([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(ctx, newStore(t), source([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	store := newStore(t)
 	build := func() error {
-		_, _, err := Build(t.Context(), store, sequence([]Place{bern}), BuildOptions{})
+		_, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
 		return err
 	}
 	if err := build(); err != nil {
@@ -222,7 +233,7 @@ func TestTooManyCodes(t *testing.T) {
 	for i := range list {
 		list[i] = Place{ID: uint32(i + 1), Name: "x", Code: fmt.Sprint(i)}
 	}
-	if _, _, err := Build(t.Context(), newStore(t), sequence(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+	if _, _, err := Build(t.Context(), newStore(t), source(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 		t.Error(err)
 	}
 }
@@ -232,7 +243,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Errorf("empty store: %v", err)
 	}
-	meta, _, err := Build(t.Context(), store, sequence([]Place{bern}), BuildOptions{})
+	meta, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,6 +251,11 @@ func TestOpenRefuses(t *testing.T) {
 	newer.SchemaVersion++
 	if _, err := Open(t.Context(), store, newer); !errors.Is(err, ErrNewer) {
 		t.Errorf("newer: %v", err)
+	}
+	older := meta
+	older.SchemaVersion--
+	if _, err := Open(t.Context(), store, older); !errors.Is(err, ErrOlder) {
+		t.Errorf("older: %v", err)
 	}
 	other := meta
 	other.Places++
@@ -279,11 +295,12 @@ func TestBuildIsDeterministic(t *testing.T) {
 	list := scatter(4, 1200, clustered)
 	for i := range list {
 		list[i].AlternateNames = strings.Repeat("a name of medium length,", 200)
+		list[i].Admin1 = fmt.Sprint(i % 3) // named by one of the ADM1 rows, always the same
 	}
 	build := func(list []Place, spills bool) (string, Meta) {
 		dir := t.TempDir()
 		store := newStore(t)
-		meta, stats, err := Build(t.Context(), store, sequence(list), BuildOptions{TempDir: dir, Memory: 1})
+		meta, stats, err := Build(t.Context(), store, source(list), BuildOptions{TempDir: dir, Memory: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +328,8 @@ func TestMeta(t *testing.T) {
 	list := scatter(4, 500, shapes["uniform"])
 	store := newStore(t)
 	var stages []string
-	meta, stats, err := Build(t.Context(), store, sequence(append(list, list[:20]...)), BuildOptions{
+	meta, stats, err := Build(t.Context(), store, source(append(list, list[:20]...)), BuildOptions{
+		NoNames:  true,
 		Progress: func(stage string, done, total int64) { stages = append(stages, fmt.Sprint(stage, done, total)) },
 	})
 	if err != nil {
@@ -323,7 +341,7 @@ func TestMeta(t *testing.T) {
 	want := Meta{SchemaVersion: SchemaVersion, Places: 500, Tiers: map[string]int64{}, Bounds: []float64{180, 90, -180, -90}, Fingerprint: meta.Fingerprint}
 	for _, p := range list {
 		p = settled(p)
-		want.Tiers[tierNames[tierOf(appendQualifier(nil, p.Class, p.Code), uint64(p.Population))]]++
+		want.Tiers[tierNames[tierOf(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), 0)]]++
 		want.Bounds[0], want.Bounds[1] = min(want.Bounds[0], p.Lon), min(want.Bounds[1], p.Lat)
 		want.Bounds[2], want.Bounds[3] = max(want.Bounds[2], p.Lon), max(want.Bounds[3], p.Lat)
 		if p.Modified.After(want.Modified) {

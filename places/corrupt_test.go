@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
 	"quadrille/quadkey"
 )
 
 // Rows cut short anywhere are reported as corrupt, or are whole.
 func TestCutRows(t *testing.T) {
-	value := appendValue(nil, &bern)
+	value := appendValue(nil, columnsOf(t, &bern), "")
 	split := int(binary.BigEndian.Uint16(value[atSplit:]))
 	key := appendTileKey(nil, 7, bern.ID)
 	for n := range value {
@@ -49,74 +50,97 @@ func TestCutRows(t *testing.T) {
 		}
 	}
 
-	record := append([]byte{0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2, 1, 'q', 'v', 'v'}, "details"...)
+	record := append([]byte{0, 0, 0, 0, 0, 0, 0, 9, 1, 'q'}, "value"...)
 	for n := range record {
-		if _, err := parseStored(record[:n]); (err == nil) != (n >= 16) {
+		if _, err := parseStored(record[:n]); (err == nil) != (n >= 10) {
 			t.Fatalf("%d of %d bytes: %v", n, len(record), err)
 		}
 	}
-	var g group
-	if g.parse(make([]byte, groupSize-1)) || !g.parse((&group{}).append(nil)) {
-		t.Error("groups of the wrong size are taken, or none")
+	whole := appendColumns(nil, &bern)
+	for n := range whole {
+		var c columns
+		if err := c.parse(string(whole[:n])); err == nil {
+			t.Fatalf("%d of %d bytes of columns are whole", n, len(whole))
+		}
+	}
+	name := appendAlternate(nil, &AlternateName{Lang: "de", Name: "x"})
+	for n := range name {
+		var a alternate
+		if err := a.parse(string(name[:n])); (err == nil) != (n >= 4) {
+			t.Fatalf("%d of %d bytes: %v", n, len(name), err)
+		}
 	}
 }
 
 func TestCorruptIndex(t *testing.T) {
-	for name, row := range map[string]struct {
-		key   string
-		value []byte
-	}{
-		"unknown kind":        {"x\x00", nil},
-		"short key":           {"q", (&group{}).append(nil)},
-		"unknown tier":        {"q\x03P.PPL", (&group{}).append(nil)},
-		"short group":         {"q\x00P.PPL", []byte{1}},
-		"country of 3":        {"c\x00ABC", (&group{}).append(nil)},
-		"half a sample":       {"s\x00\x00\x00\x00\x00", []byte{1, 2}},
-		"sample of no place":  {"s\x00\x00\x00\x00\x00", []byte{1, 2, 3, 4}},
-		"place of no sample":  {"q\x00P.PPL", (&group{count: 1}).append(nil)},
-		"too many of a place": {"q\x00P.PPL", (&group{count: 1 << 40}).append(nil)},
+	count := func(n uint64, list ...byte) []byte {
+		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, n), 0), list...)
+	}
+	for name, rows := range map[string][]indexRow{
+		"unknown kind":        {{"x\x00", nil}},
+		"short key":           {{"p", count(1, 0)}},
+		"unknown tier":        {{"p\x03P.PPL\x00CH\x00", count(1, 0)}},
+		"short group":         {{"p\x00P.PPL\x00CH\x00", []byte{1}}},
+		"group of no block":   {{"p\x00P.PPL\x00CH\x00", count(1)}},
+		"group of no place":   {{"p\x00P.PPL\x00CH\x00", count(0, 0)}},
+		"no end of the code":  {{"p\x00P.PPLCH0", count(1, 0)}},
+		"country of 3":        {{"p\x00P.PPL\x00CHE\x00", count(1, 0)}},
+		"populated 2":         {{"p\x00P.PPL\x00CH\x02", count(1, 0)}},
+		"half a sample":       {{"s\x00\x00\x00\x00\x00", []byte{1, 2}}},
+		"sample of no place":  {{"s\x00\x00\x00\x00\x00", []byte{1, 2, 3, 4}}},
+		"half a block":        {{"b\x00\x00\x00\x00\x00", make([]byte, blockSize-1)}},
+		"block of no place":   {{"b\x00\x00\x00\x00\x00", make([]byte, blockSize)}},
+		"half a grid":         {{"g\x00", make([]byte, 511)}},
+		"place of no sample":  {{"p\x00P.PPL\x00CH\x00", count(1, 0)}},
+		"too many of a place": {{"p\x00P.PPL\x00CH\x00", count(1<<40, 0)}},
+		"block beyond": {
+			{"b\x00\x00\x00\x00\x00", make([]byte, blockSize)}, {"p\x00P.PPL\x00CH\x00", count(1, 1)}, {"s\x00\x00\x00\x00\x00", make([]byte, 4)},
+		},
+		"list cut short": {
+			{"b\x00\x00\x00\x00\x00", make([]byte, blockSize)}, {"p\x00P.PPL\x00CH\x00", count(1, 0x80)}, {"s\x00\x00\x00\x00\x00", make([]byte, 4)},
+		},
+		"more blocks than places": {
+			{"b\x00\x00\x00\x00\x00", make([]byte, blockSize)}, {"p\x00P.PPL\x00CH\x00", count(1, 0, 0)}, {"s\x00\x00\x00\x00\x00", make([]byte, 4)},
+		},
 	} {
-		store := newStore(t)
-		for _, s := range schemas() {
-			if err := store.CreateTable(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l, err := newLoad(t.Context(), store, tableIndex)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.add([]byte(row.key), cellstore.Cell{Family: famSummary, Value: row.value}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.commit(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrCorrupt) {
+		if err := openWithIndex(t, rows, 0); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	whole := []indexRow{
+		{"b\x00\x00\x00\x00\x00", make([]byte, blockSize)}, {"p\x00P.PPL\x00CH\x00", count(1, 0)}, {"s\x00\x00\x00\x00\x00", make([]byte, 4)},
+	}
+	if err := openWithIndex(t, whole, 1); err != nil {
+		t.Errorf("a whole one: %v", err)
+	}
 }
 
-// A load whose cells cannot be written says so and does not hang.
-func TestLoadFails(t *testing.T) {
+type indexRow struct {
+	key   string
+	value []byte
+}
+
+// openWithIndex opens tables that have nothing but rows of place_index.
+func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
+	t.Helper()
 	store := newStore(t)
-	if err := store.CreateTable(t.Context(), schemas()[1]); err != nil {
-		t.Fatal(err)
+	for _, s := range schemas("") {
+		if err := store.CreateTable(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
 	}
-	l, err := newLoad(t.Context(), store, tableInfo)
+	l, err := bulkload.New(t.Context(), store, "place_index")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.abort()
-	cell := cellstore.Cell{Family: famJSON, Value: make([]byte, batchSize/2)}
-	for i := 0; i < 100 && err == nil; i++ {
-		err = l.add([]byte("same row"), cell)
+	for _, row := range rows {
+		if err := l.Add([]byte(row.key), cellstore.Cell{Family: famSummary, Value: row.value}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err == nil {
-		err = l.commit()
+	if err := l.Commit(); err != nil {
+		t.Fatal(err)
 	}
-	if !errors.Is(err, cellstore.ErrUnsorted) {
-		t.Error(err)
-	}
+	_, err = Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion, Places: count})
+	return err
 }

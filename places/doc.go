@@ -4,7 +4,9 @@
 //
 // # Tables
 //
-// Build writes four tables. All numbers in keys and values are big-endian.
+// Build writes five tables, and those of name search. All numbers in keys and
+// values are big-endian. With BuildOptions.Prefix "airport_" the five are called
+// airport_tiles, airport_info, airport_rollup, airport_index and airport_codes.
 //
 // tile_places holds every place once, in the order of quadkeys:
 //
@@ -15,16 +17,20 @@
 //
 // lat and lon are int32 of 1e-7 degrees: places are kept, measured and shown at
 // that precision, about a centimetre. country is two letters or two zero bytes.
-// members are finished JSON, the members of the place's object without braces;
-// the first split bytes of them are what a GeoJSON feature has as properties,
-// the rest is lat and lon. So a reader compares numbers and copies bytes; it
-// decodes nothing.
+// A place with a weight of its own has the highest bit of population set and
+// the weight (8) before the members. members are finished JSON, the members of
+// the place's object without braces; the first split bytes of them are what a
+// GeoJSON feature has as properties, the rest is lat and lon. So a reader
+// compares numbers and copies bytes; it decodes nothing.
 //
 //	"id":2657896,"name":"Zürich","country":"CH",…,"lat":47.36667,"lon":8.55
 //	├──────────────────── split ────────────────┤
 //
-// place_info holds the whole record: row id (4), family json, empty qualifier,
-// value a JSON object.
+// place_info holds the whole record by row id (4). Family json has the members
+// of tile_places under the empty qualifier, and under "more" those that follow
+// them in the record, the first with a comma before it. Family names has the
+// name to display in each language, its qualifier, where alternate names were
+// given.
 //
 // place_rollup holds, for each tile of zoom 0 to 10 that has places, what a map
 // shows of it: row quadkey.Key of the tile, family counts (qualifier a class,
@@ -36,18 +42,28 @@
 //	       │ length of name (2) │ name
 //
 // place_index holds what a [Finder] keeps in memory to search without reading
-// in vain: every 16th cell of each family, and for each feature code and each
-// country of a family how many places it has, the largest population and the
-// zoom-6 tiles they lie in. 13 million places come to about 5 MB.
+// in vain. The places of a family, in the order of their cells, are cut into
+// blocks of 128. Of each block it has the largest population and importance; for
+// each feature code and country the blocks that have such places, with and
+// without population; and the cells of the places, of the low tier only every
+// 16th. A query with filters thus reads blocks of which each has a place that
+// has the class or code and country asked for, and the population or another
+// place of the block has it. 13 million places come to about 12 MB.
 //
-// Cell timestamps are the places' own modification dates, and in place_rollup
-// and place_index the newest of them: the same places give the same bytes.
+// gazetteer holds what codes mean, as JSON: rows c/ and a country's code, d/
+// and a division's (family admin2 for those of the second level), f/ and a
+// feature's.
+//
+// Cell timestamps are the places' own modification dates, and in place_rollup,
+// place_index and gazetteer the newest of them: the same places give the same
+// bytes.
 //
 // # Importance
 //
 // Places are ranked by tier, then by weight: population, more for seats of
 // government, less for parts and ruins of towns. Features without population
-// have a weight by their code. Administrative areas (class A) rank below
+// have a weight by their code, and Place.Weight overrules both, for the tier
+// too. Administrative areas (class A) rank below
 // everything else: on a map their seat stands for them.
 //
 // A tile shows the most important place of each of its 4×4 parts. A place that

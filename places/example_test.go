@@ -38,12 +38,12 @@ func Example() {
 	defer store.Close()
 
 	ctx := context.Background()
-	meta, _, err := places.Build(ctx, store, withoutErrors([]places.Place{
+	meta, _, err := places.Build(ctx, store, places.Source{Places: withoutErrors([]places.Place{
 		{ID: 2198148, Name: "Suva", Lat: -18.14161, Lon: 178.44149, Class: "P", Code: "PPLC", Country: "FJ", Population: 77366},
 		{ID: 4035413, Name: "Apia", Lat: -13.83333, Lon: -171.76666, Class: "P", Code: "PPLC", Country: "WS", Population: 40407},
 		{ID: 2193733, Name: "Auckland", Lat: -36.84853, Lon: 174.76349, Class: "P", Code: "PPLA", Country: "NZ", Population: 417910},
 		{ID: 2179537, Name: "Wellington", Lat: -41.28664, Lon: 174.77557, Class: "P", Code: "PPLC", Country: "NZ", Population: 381900},
-	}), places.BuildOptions{TempDir: dir})
+	})}, places.BuildOptions{TempDir: dir})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func Example() {
 	}
 
 	// The nearest capitals to a ship just east of the antimeridian.
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: -17, Lon: -179.5, Code: "PPLC", Limit: 2}, nil)
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: -17, Lon: -179.5, Codes: []string{"PPLC"}, Limit: 2}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,41 +4,54 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/places/search"
 	"quadrille/quadkey"
 )
 
 // Finder reads what Build wrote. Any number of goroutines may use it, for as
 // long as its store is open.
 type Finder struct {
-	tiles, info, rollup cellstore.Table
-	indexes             *[tiers]*index
-	data                [4]byte // tag of the content, for cursors
+	tiles, info, rollup, codeTable cellstore.Table
 
-	searches sync.Pool // of *search
+	indexes    *[tiers]*index
+	unfiltered *masks
+	maskCache  maskCache
+	codes      *codes
+	names      *search.Reader // nil without name search
+	data       [4]byte        // tag of the content, for cursors
+
+	searches sync.Pool // of *nearby
+	withins  sync.Pool // of *within
 	pickers  sync.Pool // of *picker
 	rows     sync.Pool // of *cellstore.Row
 }
 
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
-// It reads place_index into memory and checks it; tables of a newer layout are
-// refused with ErrNewer, damaged ones with cellstore.ErrCorrupt.
+// It reads place_index and all of gazetteer but the second-level divisions into
+// memory and checks them; tables of another layout are refused with ErrNewer or
+// ErrOlder, damaged ones with cellstore.ErrCorrupt.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
 	if meta.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+		return nil, fmt.Errorf("%w: row layout %d, this program reads %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	}
+	if meta.SchemaVersion < SchemaVersion {
+		return nil, fmt.Errorf("%w: row layout %d, this program reads %d: ingest the data set again", ErrOlder, meta.SchemaVersion, SchemaVersion)
 	}
 	f := &Finder{data: dataTag(meta.Fingerprint)}
-	f.searches.New = func() any { return new(search) }
+	f.searches.New = func() any { return new(nearby) }
+	f.withins.New = func() any { return new(within) }
 	f.pickers.New = func() any { return new(picker) }
 	f.rows.New = func() any { return new(cellstore.Row) }
 	var index cellstore.Table
 	for _, t := range []struct {
 		name string
 		into *cellstore.Table
-	}{{tableTiles, &f.tiles}, {tableInfo, &f.info}, {tableRollup, &f.rollup}, {tableIndex, &index}} {
-		table, err := store.Table(ctx, t.name)
+	}{{tableTiles, &f.tiles}, {tableInfo, &f.info}, {tableRollup, &f.rollup}, {tableIndex, &index}, {tableCodes, &f.codeTable}} {
+		table, err := store.Table(ctx, tableName(meta.Prefix, t.name))
 		if err != nil {
 			return nil, fmt.Errorf("places: %w", err)
 		}
@@ -48,9 +61,19 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if f.indexes, err = readIndex(ctx, index); err != nil {
 		return nil, fmt.Errorf("places: %w", err)
 	}
+	if f.codes, err = readCodes(ctx, f.codeTable); err != nil {
+		return nil, fmt.Errorf("places: %w", err)
+	}
+	if meta.Search != nil {
+		if f.names, err = search.Open(ctx, store, *meta.Search); err != nil {
+			return nil, fmt.Errorf("places: %w", err)
+		}
+	}
 	var count int64
-	for _, x := range f.indexes {
+	f.unfiltered = &masks{}
+	for tier, x := range f.indexes {
 		count += int64(x.count)
+		f.unfiltered[tier] = x.mask(&filter{})
 	}
 	if count != meta.Places {
 		return nil, fmt.Errorf("places: %w: tables hold %d places, the manifest says %d: build the data set again",
@@ -61,28 +84,109 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 
 var (
 	selectJSON    = &cellstore.Selection{Families: []string{famJSON}}
+	selectMembers = &cellstore.Selection{Columns: []cellstore.Column{{Family: famJSON}}}
+	selectAdmin2  = &cellstore.Selection{Families: []string{famAdmin2}}
 	selectCounts  = &cellstore.Selection{Families: []string{famCounts}}
 	selectGeoJSON = &cellstore.Selection{Families: []string{famGeoJSON}}
 	selectPoints  = &cellstore.Selection{Families: []string{famPoints}}
 )
 
-// Place returns the record of a place, a JSON object with every column that is
-// known: id, name, country, class, code, population, admin1 to admin4,
-// timezone, lat and lon (degrees), ascii_name, alternate_names and cc2 (lists),
-// elevation_m, dem_m, modified (a date). An id without a place gives
-// ErrNotFound. The bytes are the caller's.
+// Place returns the record of a place, a JSON object with what is known of it.
+// First come the members that Hit has too:
+//
+//	id, name, country, class, code, population, admin1, admin1_name, timezone,
+//	those of Place.Extra, lat, lon (degrees)
+//
+// and then, of the place's row,
+//
+//	ascii_name, alternate_names and cc2 (lists), country_name, admin2,
+//	admin2_name, admin3, admin4, admin5, elevation_m, dem_m, modified (a date)
+//
+// and of the other sequences of Source
+//
+//	parents     ids of the places it lies in
+//	names       an object: language → the name to display
+//	codes       an object: faac, iata, icao, unlc → the code
+//	wikidata    the id of its Wikidata item
+//	alternates  all alternate names in the order given: objects with name,
+//	            lang, and preferred, short, colloquial, historic where true
+//
+// An id without a place gives ErrNotFound. The bytes are the caller's.
 func (f *Finder) Place(ctx context.Context, id uint32) ([]byte, error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
+	if err := f.getInfo(ctx, id, selectJSON, row); err != nil {
+		return nil, err
+	}
+	record := []byte{'{'}
+	for i := range row.Cells {
+		record = append(record, row.Cells[i].Value...)
+	}
+	return append(record, '}'), nil
+}
+
+// Members appends the members of a place's object that Hit.JSON has, without
+// the braces. An id without a place gives ErrNotFound.
+func (f *Finder) Members(ctx context.Context, id uint32, dst []byte) ([]byte, error) {
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	if err := f.getInfo(ctx, id, selectMembers, row); err != nil {
+		return dst, err
+	}
+	return append(dst, row.Cells[0].Value...), nil
+}
+
+// getInfo reads the row of a place, or returns ErrNotFound.
+func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selection, row *cellstore.Row) error {
 	var key [4]byte
-	found, err := f.info.Get(ctx, appendInfoKey(key[:0], id), selectJSON, row)
+	found, err := f.info.Get(ctx, appendInfoKey(key[:0], id), sel, row)
 	if err != nil {
-		return nil, fmt.Errorf("places: %w", err)
+		return fmt.Errorf("places: %w", err)
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: id %d", ErrNotFound, id)
+		return fmt.Errorf("%w: id %d", ErrNotFound, id)
 	}
-	return append([]byte(nil), row.Cells[0].Value...), nil
+	if len(row.Cells[0].Qualifier) > 0 {
+		return corrupt(tableInfo, row.Key, "lacks its members")
+	}
+	return nil
+}
+
+// NameIn returns the name of a place to display in a language, such as "de" or
+// "zh-Hant"; where there is none, that in the language without its last part
+// ("zh"), and for "en" the place's own name. It reports whether there is one.
+// An id without a place gives false, or ErrNotFound for English.
+func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name string, ok bool, err error) {
+	if lang == "" || !validLang(lang) {
+		return "", false, badQuery("language %.40q: give an ISO 639 code such as de", lang)
+	}
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	var key [4]byte
+	appendInfoKey(key[:0], id)
+	for {
+		column := [1]cellstore.Column{{Family: famNames, Qualifier: []byte(lang)}}
+		found, err := f.info.Get(ctx, key[:], &cellstore.Selection{Columns: column[:]}, row)
+		if err != nil {
+			return "", false, fmt.Errorf("places: %w", err)
+		}
+		if found {
+			return string(row.Cells[0].Value), true, nil
+		}
+		cut := strings.LastIndexAny(lang, "-_")
+		if cut <= 0 {
+			break
+		}
+		lang = lang[:cut]
+	}
+	if lang != "en" {
+		return "", false, nil
+	}
+	if err := f.getInfo(ctx, id, selectMembers, row); err != nil {
+		return "", false, err
+	}
+	name, err = nameOf(row.Cells[0].Value)
+	return name, err == nil, err
 }
 
 // Counts calls fn with the number of places of each feature class in a tile,

@@ -1,21 +1,21 @@
 package places
 
-// ranked is a pointer to an element of a heap.
-type ranked[T any] interface {
+// element is a pointer to an element of a heap.
+type element[T any] interface {
 	*T
 	// above reports whether the element belongs nearer the top than another.
 	above(*T) bool
 }
 
 // heapify makes a heap of h.
-func heapify[T any, P ranked[T]](h []T) {
+func heapify[T any, P element[T]](h []T) {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		sink[T, P](h, i)
 	}
 }
 
 // sink restores a heap whose element i may belong further down.
-func sink[T any, P ranked[T]](h []T, i int) {
+func sink[T any, P element[T]](h []T, i int) {
 	for {
 		top := i
 		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
@@ -32,7 +32,7 @@ func sink[T any, P ranked[T]](h []T, i int) {
 }
 
 // push adds an element to a heap.
-func push[T any, P ranked[T]](h []T, x T) []T {
+func push[T any, P element[T]](h []T, x T) []T {
 	h = append(h, x)
 	for i := len(h) - 1; i > 0; {
 		up := (i - 1) / 2
@@ -46,7 +46,7 @@ func push[T any, P ranked[T]](h []T, x T) []T {
 }
 
 // pop takes the top element off a heap.
-func pop[T any, P ranked[T]](h []T) (T, []T) {
+func pop[T any, P element[T]](h []T) (T, []T) {
 	top, last := h[0], len(h)-1
 	h[0] = h[last]
 	h = h[:last]

@@ -48,7 +48,10 @@ var weights = map[string]struct {
 }
 
 // tierOf returns the index in tierNames of the family a place is in.
-func tierOf(qualifier []byte, population uint64) int {
+func tierOf(qualifier []byte, population, weight uint64) int {
+	if weight != 0 {
+		population, qualifier = weight, nil
+	}
 	switch {
 	case population >= highPopulation || string(qualifier) == "P.PPLC":
 		return high
@@ -67,7 +70,20 @@ const (
 
 // importance orders places for display; greater is more important. Among
 // places that are not of class A, those of a higher tier are always greater.
-func importance(qualifier []byte, population uint64) uint64 {
+// A weight that is not 0 is taken as it is.
+func importance(qualifier []byte, population, weight uint64) uint64 {
+	tier := tierOf(qualifier, population, weight)
+	if weight == 0 {
+		weight = weightOf(qualifier, population)
+	}
+	n := uint64(tiers-tier)<<weightBits | min(weight, maxWeight)
+	if len(qualifier) > 0 && qualifier[0] == 'A' {
+		return n
+	}
+	return n | notArea
+}
+
+func weightOf(qualifier []byte, population uint64) uint64 {
 	w, ok := weights[string(qualifier)]
 	if !ok && len(qualifier) >= 2 {
 		w, ok = weights[string(qualifier[:2])]
@@ -75,10 +91,13 @@ func importance(qualifier []byte, population uint64) uint64 {
 	if !ok {
 		w.base, w.percent = 10, 10
 	}
-	population = min(population, maxWeight/1000)
-	n := uint64(tiers-tierOf(qualifier, population))<<weightBits | min(w.base+population*w.percent/100, maxWeight)
-	if len(qualifier) > 0 && qualifier[0] == 'A' {
-		return n
-	}
-	return n | notArea
+	return w.base + min(population, maxWeight/1000)*w.percent/100
+}
+
+// Importance orders places for display, greater before less. Bit 63 is set but
+// for administrative areas (class A), the bits from 48 on say the tier (3 high,
+// 2 medium, 1 low), those below are the weight.
+func Importance(class, code string, population int64) uint64 {
+	var memory [2 + maxCode]byte
+	return importance(appendQualifier(memory[:0], class, code), uint64(max(population, 0)), 0)
 }

@@ -1,34 +1,35 @@
 package places
 
 import (
-	"context"
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
-	"quadrille/cellstore"
 	"quadrille/quadkey"
 )
 
-// place_index, rows of the family summary:
-//
-//	's' │ tier (1) │ chunk (4)     cells (4 each), ascending: every sampleEvery-th
-//	'q' │ tier (1) │ class.code    what a group of places has: see group
-//	'c' │ tier (1) │ country (2)   the same
 const (
-	kindSample  = 's'
-	kindCode    = 'q'
-	kindCountry = 'c'
-
-	sampleEvery = 16
-	sampleChunk = 16 << 10 // cells per row
+	// blockPlaces is how many places a block has: what is known of a tier's
+	// places is known block by block.
+	blockPlaces = 128
 
 	// maxCodes bounds the different class.code of a data set; GeoNames has 681.
 	maxCodes = 4096
+	// maxPairs bounds the different groups of a tier; GeoNames has about
+	// 60,000. The places of further ones are in a group that every filter
+	// lets pass.
+	maxPairs = 1 << 17
 )
 
-// gridZoom is the zoom of the tiles whose set a group has.
+// sampleEvery says how many places of a tier come to a sample. Of those tiers
+// that hold few, every place is one: a search near none of them reads nothing.
+var sampleEvery = [tiers]int32{high: 1, medium: 1, low: 16}
+
+// gridZoom is the zoom of the tiles whose set an index has.
 const gridZoom = 6
 
 // grid is a set of tiles of zoom gridZoom, by packed quadkey, so that the
@@ -57,217 +58,271 @@ func (g *grid) meets(first, last quadkey.Cell) bool {
 	return false
 }
 
-func (g *grid) or(o *grid) {
-	for i := range g {
-		g[i] |= o[i]
-	}
-}
-
-func (g *grid) and(o *grid) {
-	for i := range g {
-		g[i] &= o[i]
-	}
-}
-
-// group sums up the places of a tier with one feature code or country.
-type group struct {
-	count         uint64
-	maxPopulation uint64
-	grid          grid
-}
-
-func (g *group) add(c quadkey.Cell, population uint64) {
-	g.count++
-	g.maxPopulation = max(g.maxPopulation, population)
-	g.grid.add(c)
-}
-
-const groupSize = 16 + len(grid{})*8
-
-func (g *group) append(dst []byte) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, g.count)
-	dst = binary.BigEndian.AppendUint64(dst, g.maxPopulation)
-	for _, w := range g.grid {
-		dst = binary.BigEndian.AppendUint64(dst, w)
-	}
-	return dst
-}
-
-func (g *group) parse(v []byte) bool {
-	if len(v) != groupSize {
-		return false
-	}
-	g.count = binary.BigEndian.Uint64(v)
-	g.maxPopulation = binary.BigEndian.Uint64(v[8:])
-	for i := range g.grid {
-		g.grid[i] = binary.BigEndian.Uint64(v[16+8*i:])
-	}
-	return true
-}
-
-// index is what a Finder knows of one tier without reading.
+// index is what a Finder knows of one tier without reading. The tier's places,
+// in the order of their cells, are cut into blocks of blockPlaces.
 type index struct {
-	count     uint64
-	samples   []quadkey.Cell
-	codes     map[string]*group // by class.code
-	countries map[country]*group
-	all       grid
+	count   uint64
+	every   int32          // sampleEvery of the tier
+	samples []quadkey.Cell // of every so many-th place, the first included
+	blocks  []block
+	supers  []block // of superBlocks blocks each
+	grid    grid
+	codes   []string // class.code, sorted
+	groups  []group  // by code, country, and without population first
+	lists   []byte   // the groups' blocks; see group
 }
 
-func newIndex() *index {
-	return &index{codes: map[string]*group{}, countries: map[country]*group{}}
+// block sums up some places.
+type block struct {
+	maxPopulation uint64
+	// rank is the greatest importance of the places, areaRank that of those of
+	// class A.
+	rank, areaRank uint64
+}
+
+// group is the places with one class.code and country that have a population,
+// or have none.
+type group struct {
+	code          uint16 // index.codes, or anyCode
+	country       country
+	count         uint32
+	maxPopulation uint64
+	// The blocks that the group has places in are index.lists[:end] from
+	// where those of the group before it end: the first one's number, then
+	// the distance from one to the next, as uvarints.
+	end uint32
+}
+
+// anyCode is the code of the group of places that have no group of their own.
+const anyCode = math.MaxUint16
+
+// blockCount is how many blocks so many places come to.
+func blockCount(places uint64) uint64 { return (places + blockPlaces - 1) / blockPlaces }
+
+// blocksOf returns the blocks, first to last, that may hold the places of a
+// tile in which the samples lo to hi lie; there are none if first > last.
+func (x *index) blocksOf(lo, hi int32) (first, last int32) {
+	// Places before the first sample of the tile, after the one before it, may
+	// be in it too.
+	from, to := int64(lo)*int64(x.every), int64(hi)*int64(x.every)
+	if x.every > 1 && lo > 0 {
+		from -= int64(x.every) - 1
+	}
+	if from >= to {
+		return 0, -1
+	}
+	return int32(from / blockPlaces), int32(min((to-1)/blockPlaces, int64(len(x.blocks))-1))
+}
+
+// samplesIn returns which of the samples lo to hi, those of a tile, lie in its
+// descendant whose last cell is last, when lo is already that descendant's
+// first: it returns where the next one's begin.
+func (x *index) samplesIn(lo, hi int32, last quadkey.Cell) int32 {
+	if last == math.MaxUint32 {
+		return hi
+	}
+	at, _ := slices.BinarySearch(x.samples[lo:hi], last+1)
+	return lo + int32(at)
+}
+
+// leaf reports whether a tile with the samples lo to hi is read rather than
+// split in search of what is near. One read of much is better than several
+// where hardly any place passes.
+func (x *index) leaf(m *mask, lo, hi int32) bool {
+	n := (hi - lo) * x.every
+	switch {
+	case m.sparse:
+		return n <= blockPlaces
+	case x.exact():
+		return n <= exactLeaf
+	}
+	return n <= leafPlaces
+}
+
+const (
+	leafPlaces = 32
+	exactLeaf  = 8
+)
+
+// exact reports whether every place is a sample.
+func (x *index) exact() bool { return x.every == 1 }
+
+// mayHold reports whether a tile, with its cells and samples, can have places
+// that a filter lets pass.
+func (x *index) mayHold(m *mask, z uint8, first, last quadkey.Cell, lo, hi int32) bool {
+	return (z > gridZoom || x.grid.meets(first, last)) && m.meets(x.blocksOf(lo, hi))
+}
+
+// superBlocks is how many blocks are summed up once more: those of a word of a
+// mask.
+const superBlocks = 64
+
+func (b *block) add(o *block) {
+	b.maxPopulation = max(b.maxPopulation, o.maxPopulation)
+	b.rank, b.areaRank = max(b.rank, o.rank), max(b.areaRank, o.areaRank)
+}
+
+// greatest returns a bound of the importance of the places that a filter lets
+// pass in a tile with the samples lo to hi.
+func (x *index) greatest(m *mask, lo, hi int32) uint64 {
+	var sum block
+	first, last := x.blocksOf(lo, hi)
+	for b := first; b <= last; {
+		switch {
+		case b%superBlocks != 0 || b+superBlocks-1 > last:
+			if m.has(b) {
+				sum.add(&x.blocks[b])
+			}
+			b++
+		case m.sparse:
+			for w := m.words[b/superBlocks]; w != 0; w &= w - 1 {
+				sum.add(&x.blocks[b+int32(bits.TrailingZeros64(w))])
+			}
+			b += superBlocks
+		default:
+			sum.add(&x.supers[b/superBlocks])
+			b += superBlocks
+		}
+	}
+	if m.areas {
+		return sum.areaRank
+	}
+	return sum.rank
+}
+
+// indexer makes an index.
+type indexer struct {
+	index
+	byKey map[groupKey]*growing
+	known map[string]uint16 // codes in the order they came
+
+	// The last group, as many places are like the one before.
+	key  groupKey
+	last *growing
+	text []byte
+}
+
+type groupKey struct {
+	code      uint16
+	country   country
+	populated bool
+}
+
+// growing is a group whose list is not finished.
+type growing struct {
+	count, maxPopulation uint64
+	lastBlock            uint32
+	list                 []byte
+}
+
+func newIndexer(tier int) *indexer {
+	return &indexer{index: index{every: sampleEvery[tier]}, byKey: map[groupKey]*growing{}, known: map[string]uint16{}}
 }
 
 // add takes the tier's places in the order of their cells.
-func (x *index) add(c quadkey.Cell, p *place) error {
-	if x.count%sampleEvery == 0 {
+func (x *indexer) add(c quadkey.Cell, p *place) error {
+	if x.count == math.MaxUint32 {
+		return fmt.Errorf("%w: place %d brings their number to more than %d", ErrInvalidPlace, p.id, uint32(math.MaxUint32))
+	}
+	if x.count%uint64(x.every) == 0 {
 		x.samples = append(x.samples, c)
 	}
+	number := uint32(x.count / blockPlaces)
+	if x.count%blockPlaces == 0 {
+		x.blocks = append(x.blocks, block{})
+	}
 	x.count++
-	g := x.codes[string(p.qualifier)]
-	if g == nil {
-		if len(x.codes) == maxCodes {
-			return fmt.Errorf("%w: place %d brings the different feature codes to more than %d; check that they are codes",
-				ErrInvalidPlace, p.id, maxCodes)
-		}
-		g = &group{}
-		x.codes[string(p.qualifier)] = g
+	x.grid.add(c)
+	b, rank := &x.blocks[number], p.importance()
+	b.maxPopulation, b.rank = max(b.maxPopulation, p.population), max(b.rank, rank)
+	if rank&notArea == 0 {
+		b.areaRank = max(b.areaRank, rank)
 	}
-	g.add(c, p.population)
-	if p.country == (country{}) {
-		return nil
+
+	g, err := x.group(p)
+	if err != nil {
+		return err
 	}
-	g = x.countries[p.country]
-	if g == nil {
-		g = &group{}
-		x.countries[p.country] = g
+	g.count++
+	g.maxPopulation = max(g.maxPopulation, p.population)
+	switch {
+	case len(g.list) == 0:
+		g.list = binary.AppendUvarint(g.list, uint64(number))
+	case number != g.lastBlock:
+		g.list = binary.AppendUvarint(g.list, uint64(number-g.lastBlock))
 	}
-	g.add(c, p.population)
+	g.lastBlock = number
 	return nil
 }
 
-// mask returns the tiles that can hold places the filter lets pass, and
-// whether there are any.
-func (x *index) mask(f *filter, g *grid) bool {
-	if f.none() {
-		*g = x.all
-		return x.count > 0
-	}
-	*g = grid{}
-	found := false
-	for q, c := range x.codes {
-		if c.maxPopulation >= f.minPopulation && f.code(q) {
-			g.or(&c.grid)
-			found = true
+func (x *indexer) group(p *place) (*growing, error) {
+	key := groupKey{country: p.country, populated: p.population > 0}
+	if x.last != nil && string(x.text) == string(p.qualifier) {
+		key.code = x.key.code
+		if key == x.key {
+			return x.last, nil
 		}
-	}
-	if f.country != (country{}) {
-		c := x.countries[f.country]
-		if c == nil || c.maxPopulation < f.minPopulation {
-			return false
-		}
-		g.and(&c.grid)
-	}
-	return found
-}
-
-// writeIndex writes place_index.
-func writeIndex(indexes *[tiers]*index, ts int64, emit func(key []byte, c cellstore.Cell) error) error {
-	var key, value []byte
-	put := func() error {
-		return emit(key, cellstore.Cell{Family: famSummary, Timestamp: ts, Value: value})
-	}
-	head := func(kind byte, tier int) { key = append(key[:0], kind, byte(tier)) }
-	for tier, x := range indexes {
-		countries := make([]country, 0, len(x.countries))
-		for c := range x.countries {
-			countries = append(countries, c)
-		}
-		slices.SortFunc(countries, func(a, b country) int { return slices.Compare(a[:], b[:]) })
-		for _, c := range countries {
-			head(kindCountry, tier)
-			key = append(key, c[:]...)
-			value = x.countries[c].append(value[:0])
-			if err := put(); err != nil {
-				return err
-			}
-		}
-	}
-	for tier, x := range indexes {
-		codes := make([]string, 0, len(x.codes))
-		for q := range x.codes {
-			codes = append(codes, q)
-		}
-		slices.Sort(codes)
-		for _, q := range codes {
-			head(kindCode, tier)
-			key = append(key, q...)
-			value = x.codes[q].append(value[:0])
-			if err := put(); err != nil {
-				return err
-			}
-		}
-	}
-	for tier, x := range indexes {
-		n := uint32(0)
-		for chunk := range slices.Chunk(x.samples, sampleChunk) {
-			head(kindSample, tier)
-			key = binary.BigEndian.AppendUint32(key, n)
-			n++
-			value = value[:0]
-			for _, c := range chunk {
-				value = c.AppendKey(value)
-			}
-			if err := put(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// readIndex reads what writeIndex wrote.
-func readIndex(ctx context.Context, table cellstore.Table) (*[tiers]*index, error) {
-	var indexes [tiers]*index
-	for i := range indexes {
-		indexes[i] = newIndex()
-	}
-	for row, err := range table.Scan(ctx, cellstore.Scan{}) {
-		if err != nil {
-			return nil, err
-		}
-		if len(row.Key) < 2 || row.Key[1] >= tiers || len(row.Cells) != 1 {
-			return nil, corrupt(tableIndex, row.Key, "has another layout")
-		}
-		x, rest, value := indexes[row.Key[1]], row.Key[2:], row.Cells[0].Value
-		ok := false
-		switch row.Key[0] {
-		case kindCountry:
-			g := &group{}
-			if ok = len(rest) == 2 && g.parse(value); ok {
-				x.countries[country(rest)] = g
-			}
-		case kindCode:
-			g := &group{}
-			if ok = g.parse(value); ok {
-				x.codes[string(rest)] = g
-				x.count += g.count
-				x.all.or(&g.grid)
-			}
-		case kindSample:
-			ok = len(value)%4 == 0
-			for ; ok && len(value) > 0; value = value[4:] {
-				x.samples = append(x.samples, quadkey.Cell(binary.BigEndian.Uint32(value)))
-			}
-		}
+	} else {
+		code, ok := x.known[string(p.qualifier)]
 		if !ok {
-			return nil, corrupt(tableIndex, row.Key, "has another layout")
+			if len(x.known) == maxCodes {
+				return nil, fmt.Errorf("%w: place %d brings the different feature codes to more than %d; check that they are codes",
+					ErrInvalidPlace, p.id, maxCodes)
+			}
+			code = uint16(len(x.known))
+			x.known[string(p.qualifier)] = code
+			x.codes = append(x.codes, string(p.qualifier))
+		}
+		key.code = code
+	}
+	g := x.byKey[key]
+	if g == nil {
+		if len(x.byKey) >= maxPairs {
+			key = groupKey{code: anyCode}
+			g = x.byKey[key]
+		}
+		if g == nil {
+			g = &growing{}
+			x.byKey[key] = g
 		}
 	}
-	for tier, x := range indexes {
-		if want := (x.count + sampleEvery - 1) / sampleEvery; uint64(len(x.samples)) != want || !slices.IsSorted(x.samples) || x.count > math.MaxUint32 {
-			return nil, corrupt(tableIndex, []byte{kindSample, byte(tier)}, "does not fit the others")
+	if key.code != anyCode {
+		x.key, x.last, x.text = key, g, append(x.text[:0], p.qualifier...)
+	}
+	return g, nil
+}
+
+// eachGroup calls fn for the groups in the order of their keys.
+func (x *indexer) eachGroup(fn func(k groupKey, qualifier string, g *growing) error) error {
+	type named struct {
+		groupKey
+		qualifier string
+	}
+	keys := make([]named, 0, len(x.byKey))
+	for k := range x.byKey {
+		n := named{groupKey: k}
+		if k.code != anyCode {
+			n.qualifier = x.codes[k.code]
+		}
+		keys = append(keys, n)
+	}
+	slices.SortFunc(keys, func(a, b named) int {
+		return cmp.Or(cmp.Compare(a.qualifier, b.qualifier), bytes.Compare(a.country[:], b.country[:]), compareBool(a.populated, b.populated))
+	})
+	for _, k := range keys {
+		if err := fn(k.groupKey, k.qualifier, x.byKey[k.groupKey]); err != nil {
+			return err
 		}
 	}
-	return &indexes, nil
+	return nil
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }

@@ -6,58 +6,84 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"quadrille/quadkey"
 )
 
-// appendValue appends the tile_places value of a valid place.
-func appendValue(dst []byte, p *Place) []byte {
+// appendValue appends the tile_places value of a place. The name of its
+// first-level division may be empty.
+func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	at := len(dst)
-	lat, lon := toUnits(p.Lat), toUnits(p.Lon)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(lat))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(lon))
-	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Population))
-	var c country
-	copy(c[:], p.Country)
-	dst = append(dst, c[0], c[1], 0, 0)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(c.lat))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(c.lon))
+	population := c.population
+	if c.weight != 0 {
+		population |= weighty
+	}
+	dst = binary.BigEndian.AppendUint64(dst, population)
+	dst = append(dst, c.country[0], c.country[1], 0, 0)
+	if c.weight != 0 {
+		dst = binary.BigEndian.AppendUint64(dst, c.weight)
+	}
+	members := len(dst)
 
 	dst = append(dst, `"id":`...)
-	dst = strconv.AppendUint(dst, uint64(p.ID), 10)
-	dst = appendText(dst, "name", p.Name)
-	dst = appendText(dst, "country", p.Country)
-	dst = appendText(dst, "class", p.Class)
-	dst = appendText(dst, "code", p.Code)
-	if p.Population > 0 {
+	dst = strconv.AppendUint(dst, uint64(c.id), 10)
+	dst = appendText(dst, "name", c.name)
+	dst = appendText(dst, "country", c.countryCode())
+	dst = appendText(dst, "class", c.class)
+	dst = appendText(dst, "code", c.code)
+	if c.population > 0 {
 		dst = append(dst, `,"population":`...)
-		dst = strconv.AppendInt(dst, p.Population, 10)
+		dst = strconv.AppendUint(dst, c.population, 10)
 	}
-	dst = appendText(dst, "admin1", p.Admin1)
-	dst = appendText(dst, "timezone", p.TimeZone)
-	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-at-atMembers))
+	dst = appendText(dst, "admin1", c.admin1)
+	dst = appendText(dst, "admin1_name", admin1Name)
+	dst = appendText(dst, "timezone", c.timeZone)
+	dst = append(dst, c.extra...)
+	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-members))
 
 	dst = append(dst, `,"lat":`...)
-	dst = appendUnits(dst, lat)
+	dst = appendUnits(dst, c.lat)
 	dst = append(dst, `,"lon":`...)
-	return appendUnits(dst, lon)
+	return appendUnits(dst, c.lon)
 }
 
 // appendDetails appends the members a place's record has beyond those of its
 // tile_places value, each with a comma before it.
-func appendDetails(dst []byte, p *Place) []byte {
-	dst = appendText(dst, "ascii_name", p.ASCIIName)
-	dst = appendList(dst, "alternate_names", p.AlternateNames)
-	dst = appendList(dst, "cc2", p.CC2)
-	dst = appendText(dst, "admin2", p.Admin2)
-	dst = appendText(dst, "admin3", p.Admin3)
-	dst = appendText(dst, "admin4", p.Admin4)
-	dst = appendInt(dst, "elevation_m", p.Elevation)
-	dst = appendInt(dst, "dem_m", p.DEM)
-	if !p.Modified.IsZero() {
+func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte {
+	dst = appendText(dst, "ascii_name", c.asciiName)
+	dst = appendList(dst, "alternate_names", c.alternates)
+	dst = appendList(dst, "cc2", c.cc2)
+	dst = appendText(dst, "country_name", names.country(c.country))
+	dst = appendText(dst, "admin2", c.admin2)
+	dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
+	dst = appendText(dst, "admin3", c.admin3)
+	dst = appendText(dst, "admin4", c.admin4)
+	dst = appendText(dst, "admin5", said.admin5)
+	if c.known&knowsElevation != 0 {
+		dst = strconv.AppendInt(appendName(dst, "elevation_m"), c.elevation, 10)
+	}
+	if c.known&knowsDEM != 0 {
+		dst = strconv.AppendInt(appendName(dst, "dem_m"), c.dem, 10)
+	}
+	if c.known&knowsModified != 0 {
 		dst = append(dst, `,"modified":"`...)
-		dst = p.Modified.UTC().AppendFormat(dst, "2006-01-02")
+		dst = appendDate(dst, c.modified)
 		dst = append(dst, '"')
 	}
-	return dst
+	return said.appendTo(dst)
+}
+
+// appendDate appends year-month-day of a time in seconds since 1970.
+func appendDate(dst []byte, seconds int64) []byte {
+	year, month, day := time.Unix(seconds, 0).UTC().Date()
+	if year < 1000 || year > 9999 {
+		return time.Unix(seconds, 0).UTC().AppendFormat(dst, time.DateOnly)
+	}
+	dst = strconv.AppendInt(dst, int64(year), 10)
+	return append(dst, '-', '0'+byte(month/10), '0'+byte(month%10), '-', '0'+byte(day/10), '0'+byte(day%10))
 }
 
 func appendText(dst []byte, name, value string) []byte {
@@ -65,13 +91,6 @@ func appendText(dst []byte, name, value string) []byte {
 		return dst
 	}
 	return appendString(appendName(dst, name), value)
-}
-
-func appendInt(dst []byte, name string, value *int) []byte {
-	if value == nil {
-		return dst
-	}
-	return strconv.AppendInt(appendName(dst, name), int64(*value), 10)
 }
 
 // appendList appends a comma-separated text as a list of its elements that

@@ -2,19 +2,17 @@ package places
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
-	"quadrille/cellstore"
 	"quadrille/quadkey"
 )
 
-// Hit is one place found by Nearby.
+// Hit is one place found by Nearby or Within.
 type Hit struct {
 	ID        uint32
 	Lat, Lon  float64 // degrees
-	DistanceM float64 // metres from the point asked about
+	DistanceM float64 // metres from the point asked about; 0 from Within
 	// JSON is the members of the place's object, without the braces around
 	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
 	// alone or with members of your own before or after.
@@ -55,12 +53,12 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 	if err != nil {
 		return dst[:0], "", err
 	}
-	tag := queryTag(&q, &flt)
-	s := f.searches.Get().(*search)
+	tag := q.tag(&flt)
+	s := f.searches.Get().(*nearby)
 	defer f.searches.Put(s)
 	s.after = start
 	if q.Cursor != "" {
-		if s.after, err = decodeCursor(q.Cursor, f.data, tag); err != nil {
+		if s.after, err = decodeDistance(q.Cursor, f.data, tag); err != nil {
 			return dst[:0], "", err
 		}
 	}
@@ -93,15 +91,17 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 	return dst, next, nil
 }
 
-// search is one Nearby call: best-first over quadtree tiles. The frontier
+// nearby is one Nearby call: best-first over quadtree tiles. The frontier
 // starts with the world, once per tier, and always gives up the tile that
 // could hold the nearest place. That tile is read if the index says it holds
-// few, and else replaced by its children. The search ends when the tile at
+// few, and else replaced by its children, but for those in which the index
+// knows of no place that passes the filter. The search ends when the tile at
 // hand cannot hold anything nearer than the last of as many places as are
 // wanted.
-type search struct {
+type nearby struct {
 	f        *Finder
 	filter   filter
+	masks    *masks
 	lat, lon float64
 	after    cursor
 	want     int
@@ -109,15 +109,7 @@ type search struct {
 
 	frontier []node // heap, nearest on top
 	found    []Hit  // heap, farthest on top, once it is full
-	grids    [tiers]grid
-	examined int
-
-	scan    cellstore.Scan
-	ranges  [1]cellstore.Range
-	family  [1]string
-	bounds  [8]byte
-	prefix  []byte
-	through []byte
+	tileScan
 }
 
 // node is a tile of one tier. The tier's samples lo to hi lie in it.
@@ -125,66 +117,61 @@ type node struct {
 	bound  float64 // metres; no place of the tile is nearer
 	tile   quadkey.Tile
 	tier   uint8
+	tight  bool // bound is that of the samples
 	lo, hi int32
 }
 
 // above keeps the nearest tile on top of a heap.
 func (n *node) above(o *node) bool { return n.bound < o.bound }
 
-// leafSamples is how many samples a tile may hold and still be read at once.
-const leafSamples = 2
-
-func (s *search) run(ctx context.Context) error {
+func (s *nearby) run(ctx context.Context) error {
 	s.frontier, s.found, s.examined = s.frontier[:0], s.found[:0], 0
-	s.pushdown()
+	s.masks = s.f.masks(&s.filter)
+	take := s.consider
 	for tier, x := range s.f.indexes {
-		if x.mask(&s.filter, &s.grids[tier]) {
+		if !s.masks[tier].none {
 			s.frontier = push(s.frontier, node{tier: uint8(tier), hi: int32(len(x.samples))})
 		}
 	}
 	for len(s.frontier) > 0 && s.frontier[0].bound <= s.reach {
 		var n node
 		n, s.frontier = pop(s.frontier)
-		if n.hi-n.lo <= leafSamples || n.tile.Z == quadkey.CellZoom {
-			if err := s.read(ctx, &n); err != nil {
-				return err
-			}
-		} else {
+		x := s.f.indexes[n.tier]
+		if n.tile.Z < quadkey.CellZoom && !x.leaf(&s.masks[n.tier], n.lo, n.hi) {
 			s.split(&n)
+			continue
+		}
+		if x.exact() && !n.tight && n.tile.Z < quadkey.CellZoom {
+			if s.tighten(&n); n.bound <= s.reach {
+				s.frontier = push(s.frontier, n)
+			}
+			continue
+		}
+		if err := s.read(ctx, s.f, n.tile, n.tier, take); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// pushdown states the filter on feature codes as one on columns.
-func (s *search) pushdown() {
-	s.scan = cellstore.Scan{Ranges: s.ranges[:]}
-	s.scan.Families = s.family[:]
-	if s.filter.class == "" {
-		return
+// tighten raises the bound of a tile whose places are all samples to the
+// nearest of their cells.
+func (s *nearby) tighten(n *node) {
+	nearest := math.Inf(1)
+	for _, c := range s.f.indexes[n.tier].samples[n.lo:n.hi] {
+		nearest = min(nearest, c.Tile().MinDistance(s.lon, s.lat))
 	}
-	s.prefix = appendQualifier(s.prefix[:0], s.filter.class, s.filter.featureCode)
-	if s.filter.featureCode == "" {
-		s.scan.Filter.Prefix = s.prefix
-		return
-	}
-	s.through = append(append(s.through[:0], s.prefix...), 0)
-	s.scan.Filter.From, s.scan.Filter.To = s.prefix, s.through
+	n.bound, n.tight = max(n.bound, nearest), true
 }
 
-func (s *search) split(n *node) {
-	samples := s.f.indexes[n.tier].samples
+func (s *nearby) split(n *node) {
+	x, m := s.f.indexes[n.tier], &s.masks[n.tier]
 	lo := n.lo
 	for _, t := range n.tile.Children() {
 		first, last := t.CellRange()
-		hi := n.hi
-		if last != math.MaxUint32 {
-			at, _ := slices.BinarySearch(samples[lo:n.hi], last+1)
-			hi = lo + int32(at)
-		}
-		child := node{tile: t, tier: n.tier, lo: lo, hi: hi}
-		lo = hi
-		if t.Z <= gridZoom && !s.grids[n.tier].meets(first, last) {
+		child := node{tile: t, tier: n.tier, lo: lo, hi: x.samplesIn(lo, n.hi, last)}
+		lo = child.hi
+		if !x.mayHold(m, t.Z, first, last, child.lo, child.hi) {
 			continue
 		}
 		child.bound = t.MinDistance(s.lon, s.lat)
@@ -197,7 +184,7 @@ func (s *search) split(n *node) {
 // passed reports whether every place of a tile is nearer than those of the
 // pages before: no two of its places are farther apart than once along its
 // height and once along its widest parallel.
-func (s *search) passed(t quadkey.Tile) bool {
+func (s *nearby) passed(t quadkey.Tile) bool {
 	if s.after.distance <= 0 {
 		return false
 	}
@@ -215,31 +202,10 @@ func (s *search) passed(t quadkey.Tile) bool {
 	return (corner+across)*(1+1e-9)+1e-3 < s.after.distance
 }
 
-// read examines the places of a tile.
-func (s *search) read(ctx context.Context, n *node) error {
-	first, last := n.tile.CellRange()
-	s.ranges[0].From, s.ranges[0].To = cellRange(s.bounds[:0], first, last)
-	s.family[0] = tierNames[n.tier]
-	for row, err := range s.f.tiles.Scan(ctx, s.scan) {
-		if err != nil {
-			return fmt.Errorf("places: %w", err)
-		}
-		if s.examined++; s.examined > MaxExamined {
-			return fmt.Errorf("%w: %d places looked at without finding %d that fit: give a radius, ask for fewer, or relax the filters",
-				ErrTooMuchWork, MaxExamined, s.want-1)
-		}
-		p, err := parsePlace(row)
-		if err != nil {
-			return err
-		}
-		if s.filter.passes(&p) {
-			s.consider(&p)
-		}
+func (s *nearby) consider(p *place) {
+	if !s.filter.passes(p) {
+		return
 	}
-	return nil
-}
-
-func (s *search) consider(p *place) {
 	lat, lon := toDegrees(p.lat), toDegrees(p.lon)
 	// The difference of latitude alone often rules a place out.
 	const metresPerDegree = quadkey.EarthRadius * math.Pi / 180

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +14,19 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+// drawFilter makes a list of mostly none, sometimes one or several elements.
+func drawFilter(rng *rand.Rand, from []string) []string {
+	n := max(0, rng.IntN(6)-2)
+	if n == 3 || n == 0 {
+		n = max(0, n-2)
+	}
+	var list []string
+	for range n {
+		list = append(list, from[rng.IntN(len(from))])
+	}
+	return list
+}
 
 // queryNear makes a query near the data, at the world's edges, or anywhere.
 func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, float64)) NearbyQuery {
@@ -33,9 +47,9 @@ func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, fl
 		q.RadiusM = math.Exp(rng.Float64() * 17)
 	}
 	if rng.IntN(2) == 0 {
-		q.Class = []string{"", "P", "A", "x", "t"}[rng.IntN(5)]
-		q.Code = []string{"", "", "PPL", "pplc", "LK"}[rng.IntN(5)]
-		q.Country = []string{"", "", "CH", "na", "XX"}[rng.IntN(5)]
+		q.Classes = drawFilter(rng, []string{"P", "A", "x", "t"})
+		q.Codes = drawFilter(rng, []string{"PPL", "pplc", "LK", "ADM1", "RD"})
+		q.Countries = drawFilter(rng, []string{"CH", "na", "XX", "FJ"})
 		q.MinPopulation = []int64{0, 0, 1000, 50_000, 2_000_000}[rng.IntN(5)]
 	}
 	return q
@@ -47,11 +61,15 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			list := scatter(11, 500, shape)
+			places, queries, paged := 400, 25, 1
+			if os.Getenv("QUADRILLE_FULL") != "" {
+				places, queries, paged = 400, 100_000, 50
+			}
+			list := scatter(11, places, shape)
 			f := build(t, list)
 			rng := rand.New(rand.NewPCG(3, 9))
 			var dst, page []Hit
-			for range 40 {
+			for i := range queries {
 				q := queryNear(rng, list, shape)
 				want := bruteNearby(list, q)
 				var next string
@@ -63,6 +81,9 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 				sameHits(t, dst, want[:min(q.Limit, len(want))])
 				if more := len(want) > q.Limit; more != (next != "") {
 					t.Fatalf("%+v: next is %q, %d match", q, next, len(want))
+				}
+				if i%paged > 0 {
+					continue
 				}
 
 				var all []Hit
@@ -131,8 +152,9 @@ func TestNearbyRefuses(t *testing.T) {
 	f := build(t, []Place{{ID: 1, Name: "one"}})
 	for _, q := range []NearbyQuery{
 		{Lat: 90.1}, {Lat: math.NaN()}, {Lon: -180.5}, {Lon: math.Inf(1)}, {RadiusM: -1}, {RadiusM: math.NaN()},
-		{RadiusM: math.Inf(1)}, {Limit: -1}, {Limit: MaxLimit + 1}, {MinPopulation: -1}, {Class: "PP"}, {Class: "é"},
-		{Code: "P.PPL"}, {Code: strings.Repeat("A", 11)}, {Country: "CHE"}, {Country: "1"}, {Country: "\x00\x00"},
+		{RadiusM: math.Inf(1)}, {Limit: -1}, {Limit: MaxLimit + 1}, {MinPopulation: -1}, {Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
+		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},
+		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}}, {Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
 	} {
 		hits, next, err := f.Nearby(t.Context(), q, nil)
 		if !errors.Is(err, ErrQuery) || len(hits) != 0 || next != "" {
@@ -149,26 +171,26 @@ func TestNearbyRefuses(t *testing.T) {
 func TestCursorIsBound(t *testing.T) {
 	list := scatter(1, 60, shapes["uniform"])
 	f := build(t, list)
-	q := NearbyQuery{Lat: 10, Lon: 20, Limit: 5, Class: "P"}
+	q := NearbyQuery{Lat: 10, Lon: 20, Limit: 5, Classes: []string{"P"}}
 	first, next, err := f.Nearby(t.Context(), q, nil)
 	if err != nil || next == "" {
 		t.Fatal(next, err)
 	}
-	q.Cursor, q.Limit, q.Class = next, 7, "p" // neither the limit nor case matter
+	q.Cursor, q.Limit, q.Classes = next, 7, []string{"p", "P"} // neither the limit nor case matter
 	second, _, err := f.Nearby(t.Context(), q, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := bruteNearby(list, NearbyQuery{Lat: 10, Lon: 20, Class: "P"})
+	want := bruteNearby(list, NearbyQuery{Lat: 10, Lon: 20, Classes: []string{"P"}})
 	sameHits(t, append(first, second...), want[:12])
 
 	for name, change := range map[string]func(*NearbyQuery){
 		"latitude":   func(q *NearbyQuery) { q.Lat = 11 },
 		"longitude":  func(q *NearbyQuery) { q.Lon = 21 },
 		"radius":     func(q *NearbyQuery) { q.RadiusM = 1e6 },
-		"class":      func(q *NearbyQuery) { q.Class = "" },
-		"code":       func(q *NearbyQuery) { q.Code = "PPL" },
-		"country":    func(q *NearbyQuery) { q.Country = "CH" },
+		"class":      func(q *NearbyQuery) { q.Classes = nil },
+		"code":       func(q *NearbyQuery) { q.Codes = []string{"PPL"} },
+		"country":    func(q *NearbyQuery) { q.Countries = []string{"CH"} },
 		"population": func(q *NearbyQuery) { q.MinPopulation = 1 },
 	} {
 		changed := q
@@ -195,7 +217,7 @@ func TestCursorRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := cursor{rapid.Float64Range(0, 3e7).Draw(rt, "distance"), rapid.Uint32().Draw(rt, "id")}
 		data, query := [4]byte{1, 2}, [4]byte{3, 4}
-		got, err := decodeCursor(c.encode(data, query), data, query)
+		got, err := decodeDistance(c.encode(data, query), data, query)
 		if err != nil || got != c {
 			rt.Fatalf("%v becomes %v, %v", c, got, err)
 		}
@@ -211,7 +233,7 @@ func FuzzDecodeCursor(f *testing.F) {
 	f.Add("")
 	f.Add("AAAA")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := decodeCursor(text, data, query)
+		c, err := decodeDistance(text, data, query)
 		if err != nil {
 			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
 				t.Fatal(err)
@@ -233,7 +255,7 @@ func TestNearbyReadsLittle(t *testing.T) {
 	list := scatter(2, 6000, clustered)
 	f := build(t, list)
 	rng := rand.New(rand.NewPCG(1, 1))
-	s := &search{f: f}
+	s := &nearby{f: f}
 	total := 0
 	const queries = 200
 	for range queries {
@@ -248,7 +270,7 @@ func TestNearbyReadsLittle(t *testing.T) {
 		t.Errorf("%d places read per query", mean)
 	}
 	// A filter that nothing passes reads nothing.
-	s.filter = filter{country: country{'X', 'Y'}}
+	s.filter = filter{countries: []country{{'X', 'Y'}}}
 	if err := s.run(t.Context()); err != nil || s.examined != 0 {
 		t.Errorf("%d places read, %v", s.examined, err)
 	}
@@ -265,7 +287,7 @@ func TestEmpty(t *testing.T) {
 // A store that fails is not a store without places.
 func TestNearbyReportsFailure(t *testing.T) {
 	store := newStore(t)
-	meta, _, err := Build(t.Context(), store, sequence(scatter(1, 50, shapes["uniform"])), BuildOptions{})
+	meta, _, err := Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -22,6 +23,10 @@ var (
 	ErrCursorExpired = errors.New("cursor has expired")
 	// ErrTooMuchWork: a search that looked at MaxExamined places in vain.
 	ErrTooMuchWork = errors.New("search is too wide")
+	// ErrNoCode: no country, division or feature has this code.
+	ErrNoCode = errors.New("no such code")
+	// ErrOlder: tables written by an older version of this package.
+	ErrOlder = errors.New("places were written by an older version")
 	// ErrNewer: tables written by a newer version of this package.
 	ErrNewer = errors.New("places were written by a newer version")
 )
@@ -47,6 +52,16 @@ type Place struct {
 	DEM            *int  // metres, from a digital elevation model
 	TimeZone       string
 	Modified       time.Time
+	// Weight, if not 0, says how important the place is, instead of its
+	// population and feature code: see Importance in the package
+	// documentation. From 100,000 a place is of the high tier, from 5,000 of
+	// the medium one.
+	Weight uint64
+	// Extra is further members of the place's JSON object, finished and each
+	// with a comma before it: `,"iata":"ZRH","icao":"LSZH"`. They follow the
+	// others wherever the place is shown. Names that the others have must not
+	// be repeated. Build copies them.
+	Extra []byte
 }
 
 // Lengths in bytes that bound a stored place.
@@ -55,6 +70,7 @@ const (
 	maxAlternates = 1 << 20
 	maxCode       = 10
 	maxText       = 1000
+	maxExtra      = 4096
 )
 
 // Validate returns an error that matches ErrInvalidPlace and says what is
@@ -102,7 +118,18 @@ func (p *Place) Validate() error {
 			return bad("%s is not UTF-8", f.what)
 		}
 	}
+	if len(p.Extra) > 0 && !validExtra(p.Extra) {
+		return bad("the extra members must be up to %d bytes of JSON, each with a comma before it", maxExtra)
+	}
 	return nil
+}
+
+func validExtra(b []byte) bool {
+	if len(b) > maxExtra || b[0] != ',' {
+		return false
+	}
+	object := append(append(append(make([]byte, 0, len(b)+16), `{"id":0`...), b...), '}')
+	return json.Valid(object) && utf8.Valid(b)
 }
 
 func validClass(s string) bool { return s == "" || len(s) == 1 && isUpper(s[0]) }

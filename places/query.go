@@ -3,13 +3,16 @@ package places
 import (
 	"fmt"
 	"math"
-	"strings"
+
+	"quadrille/quadkey"
 )
 
-// Bounds of a NearbyQuery.
+// Bounds of queries.
 const (
 	DefaultLimit = 10
 	MaxLimit     = 1000
+	// MaxFilter is how many classes, codes or countries a filter may name.
+	MaxFilter = 20
 	// MaxExamined is how many places a search looks at before it gives up with
 	// ErrTooMuchWork. Only filters that few places pass get that far.
 	MaxExamined = 4_000_000
@@ -20,76 +23,61 @@ type NearbyQuery struct {
 	Lat, Lon float64 // degrees WGS84
 	RadiusM  float64 // metres; 0 means no bound
 	Limit    int     // places per page, 1 to MaxLimit; 0 means DefaultLimit
-	// Filters. They are applied before the limit; an empty one lets every
-	// place pass. Letters may be of either case.
-	Class         string // feature class: "P"
-	Code          string // feature code: "PPLC"
-	Country       string // ISO 3166-1 alpha-2
+	// Filters, applied before the limit. A place passes a list if it has one
+	// of its elements; an empty list lets every place pass. Letters may be of
+	// either case. A list has at most MaxFilter elements.
+	Classes       []string // feature classes: "P"
+	Codes         []string // feature codes: "PPLC"
+	Countries     []string // ISO 3166-1 alpha-2
 	MinPopulation int64
 	// Cursor continues where the page that returned it ended. All the other
 	// fields but Limit must be as they were.
 	Cursor string
 }
 
-// filter is what a place must have.
-type filter struct {
-	class         string
-	featureCode   string
-	country       country
-	minPopulation uint64
+// WithinQuery asks for the places in a box or a tile.
+type WithinQuery struct {
+	// Box is in degrees, edges included; its West is greater than its East
+	// when it crosses ±180°.
+	Box quadkey.Box
+	// Tile, if set, is asked about instead of Box: the places that belong to
+	// it, as they do to exactly one tile of each zoom.
+	Tile  *quadkey.Tile
+	Limit int // places per page, 1 to MaxLimit; 0 means DefaultLimit
+	// Filters, as those of NearbyQuery.
+	Classes       []string
+	Codes         []string
+	Countries     []string
+	MinPopulation int64
+	// Cursor continues where the page that returned it ended. All the other
+	// fields but Limit must be as they were.
+	Cursor string
 }
 
-func (q *NearbyQuery) check() (f filter, err error) {
-	bad := func(format string, args ...any) (filter, error) {
-		return filter{}, fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
-	}
+func badQuery(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
+}
+
+func (q *NearbyQuery) check() (filter, error) {
 	// Written so that NaN fails.
 	switch {
 	case !(math.Abs(q.Lat) <= 90):
-		return bad("latitude %v: give degrees from -90 to 90", q.Lat)
+		return filter{}, badQuery("latitude %v: give degrees from -90 to 90", q.Lat)
 	case !(math.Abs(q.Lon) <= 180):
-		return bad("longitude %v: give degrees from -180 to 180", q.Lon)
+		return filter{}, badQuery("longitude %v: give degrees from -180 to 180", q.Lon)
 	case !(q.RadiusM >= 0) || math.IsInf(q.RadiusM, 0):
-		return bad("radius %v: give metres, or 0 for no bound", q.RadiusM)
-	case q.Limit < 0 || q.Limit > MaxLimit:
-		return bad("limit %d: give 1 to %d", q.Limit, MaxLimit)
-	case q.MinPopulation < 0:
-		return bad("minimum population %d: give 0 or more", q.MinPopulation)
+		return filter{}, badQuery("radius %v: give metres, or 0 for no bound", q.RadiusM)
 	}
-	f.class, f.featureCode = strings.ToUpper(q.Class), strings.ToUpper(q.Code)
-	c := strings.ToUpper(q.Country)
-	switch {
-	case !validClass(f.class):
-		return bad("feature class %.20q: give one letter, such as P for populated places", q.Class)
-	case !validCode(f.featureCode):
-		return bad("feature code %.20q: give one such as PPLC, without its class", q.Code)
-	case !validCountry(c):
-		return bad("country %.20q: give a two-letter ISO 3166-1 code such as CH", q.Country)
-	}
-	copy(f.country[:], c)
-	f.minPopulation = uint64(q.MinPopulation)
-	return f, nil
+	return checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
 }
 
-// none reports whether every place passes.
-func (f *filter) none() bool { return *f == filter{} }
-
-// code reports whether a qualifier, class.code, passes.
-func (f *filter) code(qualifier string) bool {
-	class, code, _ := strings.Cut(qualifier, ".")
-	return (f.class == "" || class == f.class) && (f.featureCode == "" || code == f.featureCode)
-}
-
-// passes reports whether a place passes.
-func (f *filter) passes(p *place) bool {
-	if p.population < f.minPopulation {
-		return false
+func (q *WithinQuery) check() (filter, error) {
+	if q.Tile != nil {
+		if err := checkTile(*q.Tile); err != nil {
+			return filter{}, err
+		}
+	} else if err := q.Box.Check(); err != nil {
+		return filter{}, badQuery("%v", err)
 	}
-	if f.country != (country{}) && p.country != f.country {
-		return false
-	}
-	if f.class != "" && (len(p.qualifier) == 0 || p.qualifier[0] != f.class[0]) {
-		return false
-	}
-	return f.featureCode == "" || string(codeOf(p.qualifier)) == f.featureCode
+	return checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
 }

@@ -36,20 +36,23 @@ func newStore(t testing.TB) cellstore.Store {
 	return s
 }
 
-func sequence(list []Place) iter.Seq2[Place, error] {
-	return func(yield func(Place, error) bool) {
-		for _, p := range list {
-			if !yield(p, nil) {
+func sequence[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, x := range list {
+			if !yield(x, nil) {
 				return
 			}
 		}
 	}
 }
 
+// source is only the places.
+func source(list []Place) Source { return Source{Places: sequence(list)} }
+
 func build(t testing.TB, list []Place) *Finder {
 	t.Helper()
 	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, sequence(list), BuildOptions{TempDir: t.TempDir()})
+	meta, stats, err := Build(t.Context(), store, source(list), BuildOptions{TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +72,20 @@ func settled(p Place) Place {
 	return p
 }
 
+// bruteFilter reports whether a place passes the filters of a query.
+func bruteFilter(p *Place, classes, codes, countries []string, minPopulation int64) bool {
+	in := func(list []string, value string) bool {
+		return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, value) })
+	}
+	return in(classes, p.Class) && in(codes, p.Code) && in(countries, p.Country) && p.Population >= minPopulation
+}
+
 // bruteNearby measures every place.
 func bruteNearby(list []Place, q NearbyQuery) []Hit {
 	var hits []Hit
 	for _, p := range list {
 		p = settled(p)
-		if q.Class != "" && p.Class != strings.ToUpper(q.Class) || q.Code != "" && p.Code != strings.ToUpper(q.Code) ||
-			q.Country != "" && p.Country != strings.ToUpper(q.Country) || p.Population < q.MinPopulation {
+		if !bruteFilter(&p, q.Classes, q.Codes, q.Countries, q.MinPopulation) {
 			continue
 		}
 		d := quadkey.Distance(q.Lon, q.Lat, p.Lon, p.Lat)
@@ -193,6 +203,10 @@ func scatter(seed uint64, n int, shape func(*rand.Rand) (float64, float64)) []Pl
 	return list
 }
 
+func bruteImportance(p *Place) uint64 {
+	return importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), p.Weight)
+}
+
 // bruteTile says which places a tile shows, by the rule of the documentation:
 // per part the most important, or all of them.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
@@ -219,7 +233,7 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 				panic(err)
 			}
 		}
-		byPart[part] = append(byPart[part], candidate{importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population)), p.ID})
+		byPart[part] = append(byPart[part], candidate{bruteImportance(&p), p.ID})
 	}
 	var shown []candidate
 	for _, c := range byPart {

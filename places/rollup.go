@@ -77,7 +77,7 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 	r.tiles[rollupZoom].counts[class]++
 
 	const deepest = rollupZoom + partZooms
-	b, imp := &r.best[deepest], importance(p.qualifier, p.population)
+	b, imp := &r.best[deepest], p.importance()
 	if r.filled[deepest] && b.before(imp, p.id) {
 		return nil
 	}

@@ -10,37 +10,66 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts in the package
-// documentation, the newest that [Open] reads.
-const SchemaVersion = 1
+// documentation, the only one that [Open] reads.
+const SchemaVersion = 2
 
-// The tables and, but for the tiers of tile_places, their families.
+// The tables, as errors call them; see tableNames.
 const (
-	tableTiles  = "tile_places"
-	tableInfo   = "place_info"
-	tableRollup = "place_rollup"
-	tableIndex  = "place_index"
+	tableTiles  = "tiles"
+	tableInfo   = "info"
+	tableRollup = "rollup"
+	tableIndex  = "index"
+	tableCodes  = "codes"
+)
 
+// Families, but for the tiers of tile_places, and qualifiers.
+const (
 	famJSON    = "json"
+	famNames   = "names"
 	famCounts  = "counts"
 	famGeoJSON = "geojson"
 	famPoints  = "points"
 	famSummary = "summary"
+	famAdmin2  = "admin2"
+
+	qualMore = "more"
 )
 
-func schemas() []cellstore.Schema {
-	return []cellstore.Schema{
-		{Table: tableTiles, Families: []cellstore.Family{
-			// Read by range, never by get: a filter would only cost.
-			{Name: tierNames[high], Bloom: cellstore.BloomNone},
-			{Name: tierNames[medium], Bloom: cellstore.BloomNone},
-			{Name: tierNames[low], Bloom: cellstore.BloomNone},
-		}},
-		{Table: tableInfo, Families: []cellstore.Family{{Name: famJSON}}},
-		{Table: tableRollup, Families: []cellstore.Family{
-			{Name: famCounts}, {Name: famGeoJSON}, {Name: famPoints},
-		}},
-		{Table: tableIndex, Families: []cellstore.Family{{Name: famSummary, Bloom: cellstore.BloomNone}}},
+// tableName returns the name a table has in the store.
+func tableName(prefix, table string) string {
+	switch {
+	case prefix != "":
+		return prefix + table
+	case table == tableTiles:
+		return "tile_places"
+	case table == tableCodes:
+		return "gazetteer"
 	}
+	return "place_" + table
+}
+
+func schemas(prefix string) []cellstore.Schema {
+	tables := []struct {
+		table    string
+		bloom    cellstore.Bloom
+		families []string
+	}{
+		// Read by range, never by get: a filter would only cost.
+		{tableTiles, cellstore.BloomNone, tierNames[:]},
+		{tableInfo, cellstore.BloomRow, []string{famJSON, famNames}},
+		{tableRollup, cellstore.BloomRow, []string{famCounts, famGeoJSON, famPoints}},
+		{tableIndex, cellstore.BloomNone, []string{famSummary}},
+		{tableCodes, cellstore.BloomRow, []string{famJSON, famAdmin2}},
+	}
+	list := make([]cellstore.Schema, len(tables))
+	for i, t := range tables {
+		list[i].Table = tableName(prefix, t.table)
+		for _, name := range t.families {
+			// No cell is written twice: the store need not look for hidden ones.
+			list[i].Families = append(list[i].Families, cellstore.Family{Name: name, Bloom: t.bloom, MaxVersions: cellstore.Unlimited})
+		}
+	}
+	return list
 }
 
 // tileKeySize is the length of a tile_places row: cell, id.
@@ -63,7 +92,8 @@ func cellRange(dst []byte, first, last quadkey.Cell) (from, to []byte) {
 	return dst[:4:4], dst[4:8:8]
 }
 
-// The fixed part of a tile_places value.
+// The fixed part of a tile_places value. Where the population has weighty set,
+// a weight of 8 bytes stands before the members.
 const (
 	atLat        = 0
 	atLon        = 4
@@ -71,6 +101,8 @@ const (
 	atCountry    = 16
 	atSplit      = 18
 	atMembers    = 20
+
+	weighty = 1 << 63
 )
 
 // country is an ISO 3166-1 alpha-2 code; the zero value is unknown.
@@ -82,38 +114,57 @@ type place struct {
 	id         uint32
 	lat, lon   int32 // 1e-7 degrees
 	population uint64
+	weight     uint64 // 0: that of its code and population
 	country    country
 	qualifier  []byte // class.code
 	properties []byte // JSON members, the first of them the id, but for lat and lon
 	members    []byte // all of them
 }
 
+func (p *place) importance() uint64 { return importance(p.qualifier, p.population, p.weight) }
+
+func (p *place) tier() int { return tierOf(p.qualifier, p.population, p.weight) }
+
 func parsePlace(row *cellstore.Row) (p place, err error) {
 	if len(row.Key) != tileKeySize || len(row.Cells) != 1 {
 		return p, corrupt(tableTiles, row.Key, "has another layout")
 	}
-	v := row.Cells[0].Value
-	if len(v) < atMembers {
+	c := &row.Cells[0]
+	if !p.parse(c.Qualifier, c.Value) {
 		return p, corrupt(tableTiles, row.Key, "is cut short")
 	}
+	p.id = binary.BigEndian.Uint32(row.Key[4:])
+	return p, nil
+}
+
+// parse takes all but the id and reports whether the value is whole.
+func (p *place) parse(qualifier, v []byte) bool {
+	if len(v) < atMembers || len(qualifier) == 0 {
+		return false
+	}
+	p.lat = int32(binary.BigEndian.Uint32(v[atLat:]))
+	p.lon = int32(binary.BigEndian.Uint32(v[atLon:]))
+	p.population = binary.BigEndian.Uint64(v[atPopulation:])
+	p.country = country(v[atCountry:])
+	p.qualifier = qualifier
 	split := int(binary.BigEndian.Uint16(v[atSplit:]))
-	if split > len(v)-atMembers {
-		return p, corrupt(tableTiles, row.Key, "is cut short")
+	v = v[atMembers:]
+	if p.population&weighty != 0 {
+		if len(v) < 8 {
+			return false
+		}
+		p.population &^= weighty
+		p.weight, v = binary.BigEndian.Uint64(v), v[8:]
 	}
-	return place{
-		id:         binary.BigEndian.Uint32(row.Key[4:]),
-		lat:        int32(binary.BigEndian.Uint32(v[atLat:])),
-		lon:        int32(binary.BigEndian.Uint32(v[atLon:])),
-		population: binary.BigEndian.Uint64(v[atPopulation:]),
-		country:    country(v[atCountry:]),
-		qualifier:  row.Cells[0].Qualifier,
-		properties: v[atMembers : atMembers+split],
-		members:    v[atMembers:],
-	}, nil
+	if split > len(v) {
+		return false
+	}
+	p.properties, p.members = v[:split:split], v
+	return true
 }
 
 func corrupt(table string, key []byte, what string) error {
-	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
+	return fmt.Errorf("%w: table of %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
 }
 
 // degreesPerUnit turns stored coordinates into degrees.

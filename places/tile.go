@@ -171,7 +171,7 @@ func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
 		return err
 	}
 	part := uint32(cell) >> (2 * (quadkey.CellZoom - partZooms - uint32(t.Z))) % parts
-	imp := importance(x.qualifier, x.population)
+	imp := x.importance()
 	at := p.byPart[part]
 	if at < 0 {
 		at = p.grow()
@@ -206,7 +206,7 @@ func (p *picker) takeAll(t quadkey.Tile, x *place) error {
 			return nil
 		}
 	}
-	imp := importance(x.qualifier, x.population)
+	imp := x.importance()
 	if len(p.picked) < maxShown {
 		p.picked[p.grow()].hold(x, imp)
 		if len(p.picked) == maxShown {

@@ -30,6 +30,7 @@ type Source struct {
 	File        string    `json:"file,omitempty"`        // base name of the file read
 	SHA256      string    `json:"sha256,omitempty"`      // of that file's bytes, hexadecimal
 	Bytes       int64     `json:"bytes,omitempty"`       // its size
+	Records     int64     `json:"records,omitempty"`     // good ones in it, where that is counted
 	Modified    time.Time `json:"modified,omitzero"`     // modification or release date
 	Version     string    `json:"version,omitempty"`     // as the publisher counts
 	License     string    `json:"license,omitempty"`     // SPDX identifier where there is one

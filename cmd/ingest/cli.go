@@ -22,8 +22,10 @@ Every command that reads files builds a new generation of one data set beside th
 
   bin/ingest demo                 # the whole world, from the sample packages
   bin/ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz
-  bin/ingest places cities15000.zip
+  bin/ingest places cities15000.zip countryInfo.txt admin1CodesASCII.txt
   bin/ingest ip country-ipv4.csv country-ipv6.csv
+  bin/ingest timezones
+  bin/ingest airports airports.csv
   bin/ingest list                 # what is there, and what is published
   bin/ingest rollback places      # publish the generation before
 
@@ -39,9 +41,13 @@ type cli struct {
 	Version kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
 	Boundaries boundariesCmd `cmd:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
-	Places     placesCmd     `cmd:"" help:"Publish places from GeoNames files."`
+	Places     placesCmd     `cmd:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP address ranges from CSV files."`
-	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places and ip from the sample packages."`
+	Airports   airportsCmd   `cmd:"" help:"Publish airports from a file of OurAirports."`
+	Timezones  timezonesCmd  `cmd:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
+	Stations   stationsCmd   `cmd:"" help:"Publish weather stations from NOAA's list of them."`
+	Weather    weatherCmd    `cmd:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
+	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
 	List       listCmd       `cmd:"" help:"List data sets and their generations."`
 	Verify     verifyCmd     `cmd:"" help:"Check every byte of the published generations."`
 	Export     exportCmd     `cmd:"" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
@@ -155,22 +161,6 @@ func (c *boundariesCmd) Run(s *session) error {
 	return err
 }
 
-type placesCmd struct {
-	Files []string `arg:"" name:"file" help:"GeoNames files: allCountries.zip, cities15000.zip, NL.txt, ….gz."`
-}
-
-func (placesCmd) Help() string {
-	return `FILE is in GeoNames' own layout of 19 columns separated by tabs, as downloaded (.zip), unpacked (.txt) or compressed by gzip. Of a place found in several files the row with the latest modification date is taken.
-
-  ingest places allCountries.zip
-  ingest places cities15000.zip NL.zip no-country.zip`
-}
-
-func (c *placesCmd) Run(s *session) error {
-	_, err := job.Places(s.ctx, s.catalog, inputs(c.Files, job.GeoNames), s.options)
-	return err
-}
-
 type ipCmd struct {
 	Files []string `arg:"" name:"file" help:"CSV files of address ranges, IPv4 and IPv6."`
 }
@@ -182,16 +172,12 @@ func (ipCmd) Help() string {
 }
 
 func (c *ipCmd) Run(s *session) error {
-	_, err := job.IP(s.ctx, s.catalog, inputs(c.Files, job.Credit{}), s.options)
-	return err
-}
-
-func inputs(files []string, credit job.Credit) []job.Input {
-	in := make([]job.Input, len(files))
-	for i, f := range files {
-		in[i] = job.Input{Path: f, Credit: credit}
+	inputs := make([]job.Input, len(c.Files))
+	for i, f := range c.Files {
+		inputs[i].Path = f
 	}
-	return in
+	_, err := job.IP(s.ctx, s.catalog, inputs, s.options)
+	return err
 }
 
 type demoCmd struct {
@@ -199,7 +185,7 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return `Builds the whole world from four public packages that npm installs: countries, United States states and counties, 135,000 places, and the countries of all IP addresses.
+	return `Builds the whole world from four public packages that npm installs: countries, United States states and counties, 135,000 places, and the countries of all IP addresses; with them time zones and the largest airports, which need no package.
 
   cd sample && npm ci && cd ..
   ingest demo`

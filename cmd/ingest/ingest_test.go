@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/tiles"
 )
 
@@ -58,6 +59,12 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"export", "all", "x.pmtiles", "--max-zoom", "14"}, 2},
 		{[]string{"export", "all", "x.pmtiles"}, 1},
 		{[]string{"boundaries", "--layer", "x=none.json"}, 1},
+		{[]string{"places", "--help"}, 0},
+		{[]string{"places"}, 2},
+		{[]string{"places", "--as", "x"}, 2},
+		{[]string{"places", "x.txt", "--memory", "1kB"}, 2},
+		{[]string{"places", "none.txt"}, 1},
+		{[]string{"places", "--as", "places=none.txt"}, 1},
 		{[]string{"rollback", "places"}, 1},
 	} {
 		err := run(context.Background(), append(tc.args, flagsFor(t, tc.args)...), io.Discard, io.Discard)
@@ -119,6 +126,40 @@ func TestLayerFlag(t *testing.T) {
 		var l layerFlag
 		if err := l.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q: %+v", text, l)
+		}
+	}
+}
+
+func TestKindFlag(t *testing.T) {
+	for text, want := range map[string]kindFlag{
+		"places=a.txt":           {geonames.KindPlaces, "a.txt"},
+		"AlternateNames=b=c.txt": {geonames.KindAlternates, "b=c.txt"},
+		"deletes=dir:x/d.txt":    {geonames.KindDeletions, "dir:x/d.txt"},
+	} {
+		var k kindFlag
+		if err := k.UnmarshalText([]byte(text)); err != nil || k != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, k, err, want)
+		}
+	}
+	for _, text := range []string{"", "places", "places=", "=a.txt", "a.txt=places"} {
+		var k kindFlag
+		if err := k.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: %+v", text, k)
+		}
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]byteSize{"0": 0, "1024": 1024, "2GiB": 2 << 30, "1.5 g": 3 << 29, "500MB": 500e6, "1tb": 1e12} {
+		var b byteSize
+		if err := b.UnmarshalText([]byte(text)); err != nil || b != want {
+			t.Errorf("%q: %d, %v; want %d", text, b, err, want)
+		}
+	}
+	for _, text := range []string{"", "GiB", "-1", "1XB", "NaN", "1e30", "many"} {
+		var b byteSize
+		if err := b.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: %d", text, b)
 		}
 	}
 }

@@ -62,9 +62,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	boundaries := dataset.NewLive(catalog, httpapi.BoundariesDataset, httpapi.OpenBoundaries)
 	finder := dataset.NewLive(catalog, httpapi.PlacesDataset, httpapi.OpenPlaces)
 	addresses := dataset.NewLive(catalog, httpapi.AddressesDataset, httpapi.OpenAddresses)
+	airports := dataset.NewLive(catalog, httpapi.AirportsDataset, httpapi.OpenAirports)
+	timeZones := dataset.NewLive(catalog, httpapi.TimeZonesDataset, httpapi.OpenTimeZones)
+	stations := dataset.NewLive(catalog, httpapi.StationsDataset, httpapi.OpenStations)
+	weather := dataset.NewLive(catalog, httpapi.WeatherDataset, httpapi.OpenWeather)
 
-	defer func() { err = errors.Join(err, boundaries.Close(), finder.Close(), addresses.Close()) }()
-	serving := follow(ctx, boundaries, log) + follow(ctx, finder, log) + follow(ctx, addresses, log)
+	defer func() {
+		err = errors.Join(err, boundaries.Close(), finder.Close(), addresses.Close(), airports.Close(), timeZones.Close(),
+			stations.Close(), weather.Close())
+	}()
+	serving := follow(ctx, boundaries, log) + follow(ctx, finder, log) + follow(ctx, addresses, log) +
+		follow(ctx, airports, log) + follow(ctx, timeZones, log) + follow(ctx, stations, log) + follow(ctx, weather, log)
 	if serving == 0 {
 		log.Warn("nothing is published yet: run ingest with the same --data, and its data will be served as soon as it is there", "data", catalog.Dir())
 	}
@@ -73,6 +81,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Boundaries:         boundaries,
 		Places:             finder,
 		Addresses:          addresses,
+		Airports:           airports,
+		TimeZones:          timeZones,
+		Stations:           stations,
+		Weather:            weather,
 		Version:            version(),
 		PublicURL:          cfg.publicURL(),
 		TrustedProxies:     cfg.trusted(),

@@ -136,7 +136,7 @@ const Places = 3000
 // PublishPlaces publishes the places: most of them around a few towns.
 func PublishPlaces(ctx context.Context, c *dataset.Catalog) error {
 	return publish(ctx, c, "places", func(s cellstore.Store) (int, any, error) {
-		meta, _, err := places.Build(ctx, s, eachPlace(), places.BuildOptions{})
+		meta, _, err := places.Build(ctx, s, places.Source{Places: eachPlace()}, places.BuildOptions{})
 		return places.SchemaVersion, meta, err
 	})
 }

@@ -11,6 +11,8 @@ var (
 	NaturalEarth = Credit{Name: "Natural Earth", License: "public domain", Attribution: "Made with Natural Earth"}
 	USCensus     = Credit{Name: "US Census Bureau", License: "public domain", Attribution: "US Census Bureau"}
 	GeoNames     = Credit{Name: "GeoNames", License: "CC-BY-4.0", Attribution: "GeoNames"}
+	OurAirports  = Credit{Name: "OurAirports", License: "public domain"}
+	NOAA         = Credit{Name: "NOAA Integrated Surface Database", License: "public domain", Attribution: "NOAA NCEI"}
 	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0; whois part CC-BY-4.0", Attribution: "ip-location-db, NRO"}
 )
 

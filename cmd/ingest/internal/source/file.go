@@ -35,6 +35,9 @@ type File struct {
 	Path     string
 	Size     int64     // bytes on disk
 	Modified time.Time // of the file, UTC
+	// Packed is when the member of a zip archive that is read was last changed,
+	// as its publisher's clock had it; zero for other files.
+	Packed time.Time
 
 	raw   *os.File
 	done  atomic.Int64 // bytes of the file on disk read so far
@@ -129,7 +132,7 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.zip = r
+	f.zip, f.Packed = r, found.Modified.UTC()
 	packed := int64(min(found.CompressedSize64, uint64(f.Size)))
 	f.left = max(ratioFloor, packed*maxRatio)
 	return r, nil

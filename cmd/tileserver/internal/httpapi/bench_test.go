@@ -103,6 +103,7 @@ func bareEcho(text string) http.Handler {
 	}
 	e.GET("/tiles/:layers/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)
+	e.GET("/places/search", h)
 	return e
 }
 
@@ -113,6 +114,38 @@ func BenchmarkHTTPTileBare(b *testing.B) {
 func BenchmarkHTTPIP(b *testing.B) { benchHTTP(b, newBenchWorld(b).handler, addressPaths()...) }
 func BenchmarkHTTPIPBare(b *testing.B) {
 	benchHTTP(b, bareEcho(body(b, newBenchWorld(b).get(addressPaths()[0]))), addressPaths()...)
+}
+
+// benchGlobe keeps a stored answer of ten places for "sant".
+func benchGlobe(b *testing.B) *globe {
+	g := newGlobe(b, func(c *Config) { c.ResponseCacheBytes = 16 << 20 })
+	var list []string
+	for i := range 10 {
+		r := g.places.gazetteer.rows[i]
+		list = append(list, "{"+string(r.members())+`,"match":{"kind":"prefix","highlight":[0,3]}}`)
+	}
+	g.places.completions = map[string]string{"sant": placesHead + strings.Join(list, ",") + "]}"}
+	return g
+}
+
+const hotSearch = "/places/search?q=sant"
+
+func BenchmarkSearchKept(b *testing.B) { benchHandler(b, benchGlobe(b).handler, nil, hotSearch) }
+func BenchmarkSearchKeptGzip(b *testing.B) {
+	benchHandler(b, benchGlobe(b).handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, hotSearch)
+}
+func BenchmarkSearchBare(b *testing.B) {
+	benchHandler(b, bareEcho(body(b, benchGlobe(b).get(hotSearch))), nil, hotSearch)
+}
+func BenchmarkHTTPSearch(b *testing.B) { benchHTTP(b, benchGlobe(b).handler, hotSearch) }
+func BenchmarkHTTPSearchBare(b *testing.B) {
+	benchHTTP(b, bareEcho(body(b, benchGlobe(b).get(hotSearch))), hotSearch)
+}
+func BenchmarkAt(b *testing.B) {
+	benchHandler(b, newBenchWorld(b).handler, nil, "/at?lat=47.123&lon=4.567", "/at?lat=48.5&lon=6.1&at=2026-07-01T12:00:00Z")
+}
+func BenchmarkGeonamesNearby(b *testing.B) {
+	benchHandler(b, newBenchWorld(b).handler, nil, "/findNearbyPlaceNameJSON?lat=47.123&lng=4.567")
 }
 
 // benchHTTP sends requests one after another over one connection.

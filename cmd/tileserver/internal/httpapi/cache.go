@@ -16,6 +16,7 @@ type tileKey struct {
 	layers     string // canonical
 	boundaries uint64 // identity of the generation; 0 when it plays no part
 	places     uint64
+	airports   uint64
 	tile       uint64 // packed with its zoom
 	form       form
 	coding     coding
@@ -56,6 +57,7 @@ type finished struct {
 	body     []byte // nil for an empty tile
 	form     form
 	large    bool     // enough to be compressed for those who take that
+	byAccept bool     // the Accept header chose the form
 	encoding []string // Content-Encoding, nil for identity
 	length   []string // Content-Length
 	etag     []string // nil for none

@@ -16,6 +16,9 @@ const (
 	formJSON form = iota
 	formGeoJSON
 	formMVT
+	formGeoNames // JSON, as GeoNames labels it
+	formScript
+	formText
 	formPNG
 	formPNG2x // of double density
 	formCount
@@ -23,11 +26,14 @@ const (
 
 // contentTypes are ready to be put into a header map.
 var contentTypes = [formCount][]string{
-	formJSON:    {"application/json"},
-	formGeoJSON: {"application/geo+json"},
-	formMVT:     {"application/vnd.mapbox-vector-tile"},
-	formPNG:     {"image/png"},
-	formPNG2x:   {"image/png"},
+	formJSON:     {"application/json"},
+	formGeoJSON:  {"application/geo+json"},
+	formMVT:      {"application/vnd.mapbox-vector-tile"},
+	formGeoNames: {"application/json;charset=UTF-8"},
+	formScript:   {"text/javascript;charset=UTF-8"},
+	formText:     {"text/plain;charset=UTF-8"},
+	formPNG:      {"image/png"},
+	formPNG2x:    {"image/png"},
 }
 
 // picture reports whether the form is an image. Images are compressed as they

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/search"
+	"quadrille/places/zones"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -31,9 +35,34 @@ type Boundaries interface {
 // answers it.
 type Places interface {
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
+	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
+	Members(ctx context.Context, id uint32, dst []byte) ([]byte, error)
+	NameIn(ctx context.Context, id uint32, lang string) (string, bool, error)
+	Country(ctx context.Context, code string) (places.Country, error)
+	Division(ctx context.Context, code string) (places.Division, error)
+	Feature(ctx context.Context, code string) (places.Feature, error)
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
 	TilePlaces(ctx context.Context, t quadkey.Tile, fn places.PlaceFunc) error
+}
+
+// Airports is what the handlers ask of a generation of airports.
+// *airports.Finder answers it.
+type Airports interface {
+	Lookup(ctx context.Context, code string, r *airports.Record) error
+	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
+	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
+}
+
+// TimeZones is what the handlers ask of a generation of time zones.
+// *zones.Reader answers it.
+type TimeZones interface {
+	Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error)
+	Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error)
 }
 
 // Addresses is what the handlers ask of a generation of IP ranges.
@@ -47,10 +76,12 @@ const (
 	BoundariesDataset = "boundaries"
 	PlacesDataset     = "places"
 	AddressesDataset  = "ip"
+	AirportsDataset   = "airports"
+	TimeZonesDataset  = "timezones"
 )
 
-// OpenBoundaries makes the reader of a generation of boundaries; the two below
-// do the same for theirs. They are for dataset.NewLive.
+// OpenBoundaries makes the reader of a generation of boundaries; those below do
+// the same for theirs. They are for dataset.NewLive.
 func OpenBoundaries(g *dataset.Generation) (Boundaries, error) {
 	meta, err := metaOf[tiles.Meta](g, tiles.SchemaVersion)
 	if err != nil {
@@ -75,6 +106,24 @@ func OpenAddresses(g *dataset.Generation) (Addresses, error) {
 		return nil, err
 	}
 	return ipgeo.Open(context.Background(), g.Store, meta)
+}
+
+// OpenAirports makes the reader of a generation of airports.
+func OpenAirports(g *dataset.Generation) (Airports, error) {
+	meta, err := metaOf[airports.Meta](g, airports.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return airports.Open(context.Background(), g.Store, meta)
+}
+
+// OpenTimeZones makes the reader of a generation of time zones.
+func OpenTimeZones(g *dataset.Generation) (TimeZones, error) {
+	meta, err := metaOf[zones.Meta](g, zones.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return zones.Open(context.Background(), g.Store, meta)
 }
 
 // metaOf takes what a domain package wants back out of a manifest.

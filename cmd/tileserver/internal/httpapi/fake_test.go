@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 	"quadrille/places"
+	"quadrille/places/search"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -183,8 +184,13 @@ type fakeBoundaries struct {
 	next     string
 	within   tiles.WithinQuery // the last
 	radius   float64           // the last
-	err      error
-	reads    atomic.Int64
+	// where, if set, says what is at and around a point instead of at and
+	// matches.
+	where func(lat, lon float64) []tiles.Match
+	// records are those of Region by type and id, before those it makes up.
+	records map[string]string
+	err     error
+	reads   atomic.Int64
 }
 
 // boundBoundaries is the fake as one generation sees it.
@@ -227,8 +233,16 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 	if f.err != nil {
 		return nil, f.err
 	}
+	at := f.at
+	if f.where != nil {
+		for _, m := range f.where(lat, lon) {
+			if m.Kind == tiles.MatchInside {
+				at = append(at, m.Region)
+			}
+		}
+	}
 	var found []tiles.Region
-	for _, r := range f.at {
+	for _, r := range at {
 		if len(types) == 0 || slices.Contains(types, r.Type) {
 			found = append(found, r)
 		}
@@ -236,11 +250,15 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 	return found, nil
 }
 
-func (f *boundBoundaries) Nearest(_ context.Context, _, _, radius float64, types ...string) ([]tiles.Match, error) {
+func (f *boundBoundaries) Nearest(_ context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error) {
 	f.reads.Add(1)
 	f.radius = radius
+	matches := f.matches
+	if f.where != nil {
+		matches = slices.DeleteFunc(f.where(lat, lon), func(m tiles.Match) bool { return m.Distance > radius })
+	}
 	var found []tiles.Match
-	for _, m := range f.matches {
+	for _, m := range matches {
 		if len(types) == 0 || slices.Contains(types, m.Type) {
 			found = append(found, m)
 		}
@@ -272,6 +290,9 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 	if f.err != nil {
 		return nil, f.err
 	}
+	if record, ok := f.records[typ+"/"+id]; ok {
+		return []byte(record), nil
+	}
 	if !slices.ContainsFunc(f.types, func(t tiles.TypeMeta) bool { return t.Name == typ }) {
 		return nil, fmt.Errorf("secret path: %w", tiles.ErrUnknownType)
 	}
@@ -286,10 +307,18 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 }
 
 type fakePlaces struct {
-	hits  []places.Hit
-	next  string
-	query places.NearbyQuery // the last
-	tile  []fakePlace
+	hits     []places.Hit
+	next     string
+	query    places.NearbyQuery // the last
+	within   places.WithinQuery // the last
+	searched search.Query       // the last
+	tile     []fakePlace
+	// gazetteer, if set, answers instead of hits.
+	gazetteer *gazetteer
+	// block, if set, holds up the reading of a record.
+	block func()
+	// completions are the stored answers by text.
+	completions map[string]string
 	// mark puts the generation into tiles.
 	mark  bool
 	err   error
@@ -311,6 +340,10 @@ type boundPlaces struct {
 func (f *boundPlaces) Nearby(_ context.Context, q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	f.reads.Add(1)
 	f.query = q
+	if f.gazetteer != nil && f.err == nil {
+		hits, next := f.gazetteer.nearby(q, dst)
+		return hits, next, nil
+	}
 	return append(dst, f.hits...), f.next, f.err
 }
 
@@ -318,6 +351,12 @@ func (f *boundPlaces) Place(_ context.Context, id uint32) ([]byte, error) {
 	f.reads.Add(1)
 	if f.err != nil {
 		return nil, f.err
+	}
+	if f.block != nil {
+		f.block()
+	}
+	if f.gazetteer != nil {
+		return f.gazetteer.record(id)
 	}
 	if id != 2988507 {
 		return nil, places.ErrNotFound

@@ -52,3 +52,53 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
+
+// FuzzGlobe does the same for searches, points and the GeoNames endpoints,
+// whose answers are JSON, or a call of a function that was asked for by a
+// harmless name.
+func FuzzGlobe(f *testing.F) {
+	for _, seed := range []string{
+		"/places/search?q=zur", "/places/search?q=%E5%8C%97%E4%BA%AC&lang=de&lat=1&lon=2&bbox=1,2,3,4&limit=100&format=geojson", "/places/search?q=pdx&country=US,CH&class=P,S",
+		"/places/within?bbox=170,-90,-170,90&cursor=x&limit=1000", "/places/within?tile=22/0/4194303&code=PPL&format=geojson", "/at?lat=47.4&lon=8.5&at=1969-12-31T23:59:60Z&types=country&lang=fr",
+		"/at?lat=-90&lon=180&at=2100-12-31T23:59:59.999-23:59", "/searchJSON?q=a&country=CH&countryBias=DE&orderby=elevation&style=FULL&startRow=5000&maxRows=1000",
+		"/search?name_startsWith=z&type=json&callback=a.b&fuzzy=0.5", "/searchJSON?continentCode=EU&adminCode2=112&east=1&west=-1&north=1&south=-1&cities=cities1000",
+		"/findNearbyJSON?lat=0&lng=0&radius=1e-9&featureClass=T&featureCode=ISL", "/findNearbyPlaceName?lat=47&lng=8&localCountry=true&style=LONG&lang=local&callback=%24",
+		"/getJSON?geonameId=2657896&lang=it&style=full", "/timezoneJSON?lat=47&lng=8&date=2026-01-01,2100-12-31&radius=10", "/timezone?lat=-89.9&lng=180&type=JSON",
+		"/countryCode?lat=45.7&lng=7&radius=20", "/countryCodeJSON?lat=-70&lng=0&lang=de", "/countrySubdivisionJSON?lat=47.4&lng=8.5&level=5&radius=300",
+	} {
+		f.Add(seed, "gzip", "application/geo+json")
+	}
+	g := newGlobe(f, nil)
+	f.Fuzz(func(t *testing.T, target, encoding, accept string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || !strings.HasPrefix(target, "/") {
+			t.Skip()
+		}
+		r := &http.Request{Method: "GET", URL: u, Host: "example.com", RemoteAddr: "192.0.2.1:1", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
+			Header: http.Header{"Accept-Encoding": {encoding}, "Accept": {accept}}}
+		w := httptest.NewRecorder()
+		g.handler.ServeHTTP(w, r)
+		res := w.Result()
+		b, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode >= 500 {
+			t.Fatalf("%d %s", res.StatusCode, b)
+		}
+		if res.Header.Get("Content-Encoding") != "" {
+			return
+		}
+		switch ct := res.Header.Get("Content-Type"); {
+		case strings.Contains(ct, "json"):
+			if !json.Valid(b) {
+				t.Fatalf("not JSON: %s", b)
+			}
+		case strings.HasPrefix(ct, "text/javascript"):
+			name, inner, ok := strings.Cut(strings.TrimPrefix(string(b), "/**/"), "(")
+			if inner, end := strings.CutSuffix(inner, ");"); !ok || !end || !isCallback(name) || !json.Valid([]byte(inner)) {
+				t.Fatalf("not a call: %s", b)
+			}
+		}
+	})
+}

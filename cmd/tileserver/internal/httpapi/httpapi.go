@@ -37,6 +37,10 @@ type Config struct {
 	Boundaries *dataset.Live[Boundaries]
 	Places     *dataset.Live[Places]
 	Addresses  *dataset.Live[Addresses]
+	Airports   *dataset.Live[Airports]
+	TimeZones  *dataset.Live[TimeZones]
+	Stations   *dataset.Live[Stations]
+	Weather    *dataset.Live[Weather]
 
 	// Version is reported by /status and is part of every entity tag, since
 	// another version may write other bytes.
@@ -58,8 +62,8 @@ type Config struct {
 	// CORSOrigin is the web origin whose pages may read the answers, "none"
 	// for no such header. "*", every origin.
 	CORSOrigin string
-	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth
-	// of it, of answers for addresses. 0 keeps none.
+	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth of
+	// it each, of answers for addresses and to searches. 0 keeps none.
 	ResponseCacheBytes int64
 
 	// MaxConcurrent is how many requests may run at once; more are answered
@@ -73,6 +77,8 @@ type Config struct {
 	Log *slog.Logger
 	// AccessLog receives a record per request. Nil logs none.
 	AccessLog *slog.Logger
+
+	now func() time.Time // tests set the clock
 }
 
 // maxRequestBody is the largest body a request may announce, in bytes. No
@@ -85,6 +91,10 @@ type server struct {
 	boundaries *dataset.Live[Boundaries]
 	places     *dataset.Live[Places]
 	addresses  *dataset.Live[Addresses]
+	airports   *dataset.Live[Airports]
+	timeZones  *dataset.Live[TimeZones]
+	stations   *dataset.Live[Stations]
+	weather    *dataset.Live[Weather]
 
 	version      string
 	tagStart     hash // version, mixed into every tag
@@ -95,6 +105,7 @@ type server struct {
 
 	responses *responseCache[tileKey]
 	answers   *responseCache[addressKey]
+	searches  *responseCache[searchKey]
 	repeated  doorkeeper // addresses asked for more than once
 	layerSets layerCache
 	page      *page
@@ -105,6 +116,7 @@ type server struct {
 	running    atomic.Int64
 	maxRunning int64
 	timeout    time.Duration
+	now        func() time.Time // the clock; tests have their own
 
 	log, access *slog.Logger
 }
@@ -116,18 +128,24 @@ func New(cfg Config) http.Handler {
 		boundaries:   cfg.Boundaries,
 		places:       cfg.Places,
 		addresses:    cfg.Addresses,
+		airports:     cfg.Airports,
+		timeZones:    cfg.TimeZones,
+		stations:     cfg.Stations,
+		weather:      cfg.Weather,
 		version:      cfg.Version,
 		tagStart:     hashStart.bytes(cfg.Version),
 		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
 		trusted:      cfg.TrustedProxies,
 		cacheControl: []string{"public, max-age=300"},
 		origin:       []string{"*"},
-		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - cfg.ResponseCacheBytes/8),
+		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
 		answers:      newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
+		searches:     newResponseCache[searchKey](cfg.ResponseCacheBytes / 8),
 		page:         newPage(cfg.Page),
 		drawing:      make(chan struct{}, runtime.GOMAXPROCS(0)),
 		maxRunning:   512,
 		timeout:      10 * time.Second,
+		now:          time.Now,
 		log:          cfg.Log,
 		access:       cfg.AccessLog,
 	}
@@ -146,6 +164,9 @@ func New(cfg Config) http.Handler {
 	}
 	if cfg.RequestTimeout > 0 {
 		s.timeout = cfg.RequestTimeout
+	}
+	if cfg.now != nil {
+		s.now = cfg.now
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -176,10 +197,24 @@ func (s *server) routes(e *echo.Echo) {
 	get("/regions/at", s.guard(s.getRegionsAt))
 	get("/regions/within", s.guard(s.getRegionsWithin))
 	get("/regions/:type/:id", s.guard(s.getRegion))
+	get("/at", s.guard(s.getAt))
 	get("/places/nearby", s.guard(s.getNearby))
+	get("/places/within", s.guard(s.getPlacesWithin))
+	get("/places/search", s.guard(s.getSearch))
 	get("/places/:id", s.guard(s.getPlace))
+	get("/places/:id/offset", s.guard(s.getPlaceOffset))
+	get("/airports/within", s.guard(s.getAirportsWithin))
+	get("/airports/nearby", s.guard(s.getAirportsNearby))
+	get("/airports/:code", s.guard(s.getAirport))
+	get("/airports/:code/offset", s.guard(s.getAirportOffset))
+	s.stationRoutes(get)
 	get("/ip/me", s.guard(s.getOwnAddress))
 	get("/ip/:addr", s.guard(s.getAddress))
+	for i := range gnEndpoints {
+		g := &gnEndpoints[i]
+		get("/"+g.name, s.geonames(g))
+		get("/"+g.name+"JSON", s.geonames(g))
+	}
 	// Operations stay reachable when the service is at its limit: that is
 	// when they are needed.
 	get("/healthz", s.unlimited(s.getHealth))

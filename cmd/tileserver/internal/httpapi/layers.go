@@ -10,22 +10,25 @@ import (
 	"quadrille/tiles"
 )
 
-// allLayers and placesLayer are the layer names that are not region types.
+// These are the layer names that are not region types.
 const (
-	allLayers   = "all"
-	placesLayer = "places"
+	allLayers     = "all"
+	placesLayer   = "places"
+	airportsLayer = "airports"
 )
 
 // layerSet is a list of layers that has been checked against the generations
 // it is for.
 type layerSet struct {
 	// canonical is the same for every spelling of the same set: types in
-	// their published order, regions of a type by id, places last.
+	// their published order, regions of a type by id, places and airports
+	// last.
 	canonical string
 	hash      hash // of canonical
 	selectors []tiles.Selector
 	types     []string // the region types in selectors, each once
 	places    bool
+	airports  bool
 }
 
 // Limits of a list of layers: bytes of its spelling, and entries in it.
@@ -37,12 +40,7 @@ const (
 // resolveLayers returns the set that a list of layers names, from memory when
 // it has been asked for before.
 func (s *server) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	// Of places only their state matters: published, absent or failed.
-	places := v.places.id
-	if places&1 == 1 {
-		places = 1
-	}
-	key := layerKey{list: list, boundaries: v.boundaries.id, places: places}
+	key := layerKey{list: list, boundaries: v.boundaries.id, places: stateOf(v.places.id), airports: stateOf(v.airports.id)}
 	if set := s.layerSets.get(key); set != nil {
 		return set, nil
 	}
@@ -53,6 +51,14 @@ func (s *server) resolveLayers(ctx context.Context, v *view, list string) (*laye
 	key.list = strings.Clone(list) // a part of the request's path otherwise
 	s.layerSets.put(key, set)
 	return set, nil
+}
+
+// stateOf is all that layers of points depend on: published, absent or failed.
+func stateOf(id uint64) uint64 {
+	if id&1 == 1 {
+		return 1
+	}
+	return id
 }
 
 func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
@@ -73,17 +79,23 @@ func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerS
 				return nil, err
 			}
 			set.places = true
+		case airportsLayer:
+			if _, err := v.airports.get(); err != nil {
+				return nil, err
+			}
+			set.airports = true
 		case allLayers:
 			// A data set that is not published is left out; one that cannot
 			// be read must not be passed over in silence.
 			b, berr := v.boundaries.get()
 			_, perr := v.places.get()
-			for _, err := range []error{berr, perr} {
+			_, aerr := v.airports.get()
+			for _, err := range []error{berr, perr, aerr} {
 				if err != nil && !errors.Is(err, errDatasetMissing) {
 					return nil, err
 				}
 			}
-			if berr != nil && perr != nil {
+			if berr != nil && perr != nil && aerr != nil {
 				return nil, berr
 			}
 			if berr == nil {
@@ -92,6 +104,7 @@ func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerS
 				}
 			}
 			set.places = set.places || perr == nil
+			set.airports = set.airports || aerr == nil
 		default:
 			b, err := v.boundaries.get()
 			if err != nil {
@@ -140,6 +153,9 @@ func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerS
 	if set.places {
 		canonical = append(canonical, placesLayer)
 	}
+	if set.airports {
+		canonical = append(canonical, airportsLayer)
+	}
 	set.canonical = strings.Join(canonical, ",")
 	set.hash = hashStart.bytes(set.canonical)
 	return set, nil
@@ -147,11 +163,11 @@ func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerS
 
 // unknownLayer says which layers there are.
 func unknownLayer(b Boundaries) error {
-	names := make([]string, 0, len(b.Types())+2)
+	names := make([]string, 0, len(b.Types())+3)
 	for _, t := range b.Types() {
 		names = append(names, t.Name)
 	}
-	names = append(names, placesLayer, allLayers)
+	names = append(names, placesLayer, airportsLayer, allLayers)
 	return refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
 		"; add :id to a type for a single region.")
 }
@@ -160,7 +176,8 @@ func unknownLayer(b Boundaries) error {
 type layerKey struct {
 	list       string
 	boundaries uint64
-	places     uint64 // idMissing, idFailed or 1, which "all" depends on
+	// idMissing, idFailed or 1, which "all" depends on
+	places, airports uint64
 }
 
 // layerCache remembers resolved lists. Its zero value is ready.

@@ -43,6 +43,18 @@ func (s *server) datasets() []dataset.Status {
 	if s.addresses != nil {
 		all = append(all, s.addresses.Status())
 	}
+	if s.airports != nil {
+		all = append(all, s.airports.Status())
+	}
+	if s.timeZones != nil {
+		all = append(all, s.timeZones.Status())
+	}
+	if s.stations != nil {
+		all = append(all, s.stations.Status())
+	}
+	if s.weather != nil {
+		all = append(all, s.weather.Status())
+	}
 	return all
 }
 

@@ -5,8 +5,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/places"
+	"quadrille/quadkey"
 )
 
 // params reads query parameters strictly: a value that cannot be used is
@@ -111,22 +116,98 @@ func (p *params) oneOf(name string, words ...string) string {
 	return ""
 }
 
-// code returns a parameter of min to max ASCII letters, and digits where those
-// are allowed, in upper case; or "" when it is absent.
-func (p *params) code(name, what string, min, max int, digits bool) string {
+// codes returns the entries of a comma-separated list of at most
+// places.MaxFilter codes of min to max ASCII letters, and digits where those are
+// allowed, in upper case; nil when it is absent.
+func (p *params) codes(name, what string, min, max int, digits bool) []string {
+	entries := p.list(name, places.MaxFilter)
+	for i, v := range entries {
+		v = strings.ToUpper(v)
+		if !isCode(v, min, max, digits) {
+			p.refuse(name, "Set "+name+" to "+what+", or to several with commas between them.")
+			return nil
+		}
+		entries[i] = v
+	}
+	return entries
+}
+
+// isCode reports whether s is min to max upper-case ASCII letters, or digits
+// where those are allowed.
+func isCode(s string, min, max int, digits bool) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'A' || c > 'Z') && (!digits || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(s) >= min && len(s) <= max
+}
+
+// placeFilter is what endpoints of places let through.
+type placeFilter struct {
+	classes, codes, countries []string
+	minPopulation             int64
+}
+
+// places reads the filters that endpoints of places have in common.
+func (p *params) places() (f placeFilter) {
+	f.classes = p.codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
+	f.codes = p.codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
+	f.countries = p.codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	f.minPopulation = p.integer("min_population", 0, 1<<53, 0)
+	return f
+}
+
+// cursor returns the cursor, "" for the first page.
+func (p *params) cursor() string {
+	cursor := p.text("cursor", maxCursor)
+	if cursor == "" && p.has("cursor") {
+		// A client that lost its cursor must not read page one for ever.
+		p.refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
+	}
+	return cursor
+}
+
+// searchText returns the required text of a search.
+func (p *params) searchText(name string) string {
 	if !p.has(name) {
+		p.refuse(name, "Add "+name+", the beginning of a place's name or words of it.")
 		return ""
 	}
-	v := strings.ToUpper(p.text(name, 64))
-	ok := len(v) >= min && len(v) <= max
-	for i := range len(v) {
-		ok = ok && (v[i] >= 'A' && v[i] <= 'Z' || digits && v[i] >= '0' && v[i] <= '9')
-	}
-	if !ok {
-		p.refuse(name, "Set "+name+" to "+what+".")
-		return ""
+	v := p.text(name, maxSearchText)
+	if p.err == nil && !isSearchText(v) {
+		p.refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" bytes of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
+}
+
+// isSearchText reports whether a text can be searched for.
+func isSearchText(s string) bool {
+	blank := true
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+		blank = blank && unicode.IsSpace(r)
+	}
+	return !blank && len(s) <= maxSearchText && utf8.ValidString(s)
+}
+
+// tile returns the tile z/x/y that a parameter names, nil when it is absent.
+func (p *params) tile(name string) *quadkey.Tile {
+	if !p.has(name) {
+		return nil
+	}
+	z, rest, _ := strings.Cut(p.text(name, 64), "/")
+	x, y, _ := strings.Cut(rest, "/")
+	zn, okZ := whole(z)
+	xn, okX := whole(x)
+	yn, okY := whole(y)
+	t, err := quadkey.NewTile(zn, xn, yn)
+	if !okZ || !okX || !okY || err != nil {
+		p.refuse(name, "Set "+name+" to z/x/y: a zoom from 0 to 22, then x and y from 0 to 2^z - 1.")
+	}
+	return &t
 }
 
 // list returns the entries of a comma-separated parameter, nil when it is

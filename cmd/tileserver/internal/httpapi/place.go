@@ -31,23 +31,14 @@ func (s *server) getNearby(c echo.Context) error {
 	query.Lat, query.Lon = q.position()
 	query.RadiusM = q.optional("radius", "metres", 1, maxRadius, 0)
 	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.Class = q.code("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
-	query.Code = q.code("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
-	query.Country = q.code("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
-	query.MinPopulation = q.integer("min_population", 0, 1<<53, 0)
-	query.Cursor = q.text("cursor", maxCursor)
-	if query.Cursor == "" && q.has("cursor") {
-		// A client that lost its cursor must not read page one for ever.
-		q.refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
-	}
-	format := q.oneOf("format", "json", "geojson")
+	f := q.places()
+	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
+	query.Cursor = q.cursor()
+	form := q.listForm(r)
 	if q.err != nil {
 		return q.err
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
-	if format == "geojson" || format == "" && prefersGeoJSON(r) {
-		a.form = formGeoJSON
-	}
+	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
 	p := pin(s.places)
 	defer p.release()
 	finder, err := p.get()
@@ -79,9 +70,12 @@ func (s *server) getNearby(c echo.Context) error {
 	return s.send(c, a, out)
 }
 
+// placesHead begins a list of places.
+const placesHead = `{"places":[`
+
 // appendHits writes {"places":[…],"next":"…"}.
 func appendHits(dst []byte, hits []places.Hit, next string) []byte {
-	dst = append(dst, `{"places":[`...)
+	dst = append(dst, placesHead...)
 	for i := range hits {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -96,21 +90,29 @@ func appendHits(dst []byte, hits []places.Hit, next string) []byte {
 func appendHitFeatures(dst []byte, hits []places.Hit, next string) []byte {
 	dst = append(dst, collectionHead...)
 	for i := range hits {
-		h := &hits[i]
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"type":"Feature","id":`...)
-		dst = strconv.AppendUint(dst, uint64(h.ID), 10)
-		dst = append(dst, `,"geometry":{"type":"Point","coordinates":[`...)
-		dst = strconv.AppendFloat(dst, h.Lon, 'f', -1, 64)
-		dst = append(dst, ',')
-		dst = strconv.AppendFloat(dst, h.Lat, 'f', -1, 64)
-		dst = append(dst, `]},"properties":`...)
-		dst = appendHit(dst, h)
-		dst = append(dst, '}')
+		dst = appendFeatureHead(dst, hits[i].ID, hits[i].Lon, hits[i].Lat)
+		dst = append(appendHit(dst, &hits[i]), '}')
 	}
 	return appendNext(append(dst, ']'), next)
+}
+
+// appendFeatureHead writes a point feature up to its properties.
+func appendFeatureHead(dst []byte, id uint32, lon, lat float64) []byte {
+	dst = append(dst, `{"type":"Feature","id":`...)
+	dst = strconv.AppendUint(dst, uint64(id), 10)
+	return append(appendPoint(append(dst, ','), lon, lat), `,"properties":`...)
+}
+
+// appendPoint writes the geometry member of a point.
+func appendPoint(dst []byte, lon, lat float64) []byte {
+	dst = append(dst, `"geometry":{"type":"Point","coordinates":[`...)
+	dst = strconv.AppendFloat(dst, lon, 'f', -1, 64)
+	dst = append(dst, ',')
+	dst = strconv.AppendFloat(dst, lat, 'f', -1, 64)
+	return append(dst, `]}`...)
 }
 
 // appendHit writes a place with its distance in metres, to the decimetre.
@@ -167,6 +169,16 @@ func (s *server) getPlace(c echo.Context) error {
 	defer out.release()
 	out.body = append(out.body, record...)
 	return s.send(c, a, out)
+}
+
+// listForm reads format: a list of places is JSON or, if that or the Accept
+// header says so, GeoJSON.
+func (p *params) listForm(r *http.Request) form {
+	format := p.oneOf("format", "json", "geojson")
+	if format == "geojson" || format == "" && prefersGeoJSON(r) {
+		return formGeoJSON
+	}
+	return formJSON
 }
 
 // prefersGeoJSON reports whether the Accept header gives GeoJSON more weight

@@ -78,6 +78,11 @@ func (s *server) send(c echo.Context, a answer, b *scratch) error {
 	if a.tag != nil && matches(c.Request(), a.tag, true) {
 		return s.notModified(c, a) // "*": by now it is known to exist
 	}
+	return s.sendStatus(c, http.StatusOK, a, b)
+}
+
+// sendStatus writes an answer with a status.
+func (s *server) sendStatus(c echo.Context, status int, a answer, b *scratch) error {
 	body := b.body
 	res := c.Response()
 	h := res.Header()
@@ -87,10 +92,13 @@ func (s *server) send(c echo.Context, a answer, b *scratch) error {
 		body = b.packed.Bytes()
 		h["Content-Encoding"] = gzipEncoding
 	}
+	if a.form == formScript || a.form == formText {
+		h["X-Content-Type-Options"] = noSniff
+	}
 	h["Content-Type"] = contentTypes[a.form]
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	s.commonHeaders(h, a, len(b.body) >= compressFrom)
-	res.WriteHeader(http.StatusOK)
+	res.WriteHeader(status)
 	return write(c, body)
 }
 
@@ -144,6 +152,19 @@ func finish(body []byte, f form, cd coding, t *tag) *finished {
 	return res
 }
 
+// vary is the value of the Vary header, nil for none.
+func (f *finished) vary() []string {
+	switch {
+	case f.byAccept && f.large:
+		return varyAcceptEncoding
+	case f.byAccept:
+		return varyAccept
+	case f.large:
+		return varyEncoding
+	}
+	return nil
+}
+
 // sendFinished writes a kept response: header values that exist already, and
 // one Write.
 func (s *server) sendFinished(c echo.Context, f *finished) error {
@@ -153,8 +174,8 @@ func (s *server) sendFinished(c echo.Context, f *finished) error {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
 	h["Cache-Control"] = s.cacheControl
-	if f.large {
-		h["Vary"] = varyEncoding
+	if vary := f.vary(); vary != nil {
+		h["Vary"] = vary
 	}
 	if f.etag != nil {
 		h["Etag"] = f.etag

@@ -10,6 +10,10 @@ import (
 	"quadrille/cellstore"
 	"quadrille/ipgeo"
 	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/search"
+	"quadrille/places/stations"
+	"quadrille/places/zones"
 	"quadrille/tiles"
 	"quadrille/tiles/raster"
 )
@@ -27,6 +31,7 @@ var (
 	errDatasetMissing = errors.New("data set is not published")
 	errDatasetFailed  = errors.New("data set cannot be read")
 	errBusy           = errors.New("too many requests at once")
+	errNoTimeZone     = errors.New("time zone is not known")
 	errNotReady       = errors.New("not every published data set is open")
 )
 
@@ -72,12 +77,32 @@ var kinds = []kind{
 		detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
 	{err: places.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Correct the parameters of the search and send the request again."},
+	{err: search.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameters of the search and send the request again."},
 	{err: places.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
 	{err: places.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
 		detail: "The places have been published anew since the page before. Begin again without a cursor."},
 	{err: places.ErrTooMuchWork, status: http.StatusUnprocessableEntity, typ: "search-too-wide", title: "The search is too wide",
 		detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
+	{err: airports.ErrNotFound, status: http.StatusNotFound, typ: "airport-not-found", title: "There is no such airport",
+		detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
+	{err: airports.ErrBadCode, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},
+	{err: errNoTimeZone, status: http.StatusNotFound, typ: "timezone-unknown", title: "The time zone is not known",
+		detail: "There is no time zone on record here, so no offset can be told."},
+	{err: zones.ErrNotFound, status: http.StatusNotFound, typ: "timezone-unknown", title: "The time zone is not known",
+		detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
+	{err: zones.ErrRange, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Give a time from 1900 to 2100."},
+	{err: stations.ErrNotFound, status: http.StatusNotFound, typ: "station-not-found", title: "There is no such station",
+		detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
+	{err: stations.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameters of the search and send the request again."},
+	{err: stations.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+	{err: stations.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
+		detail: "The data has been published anew since the page before. Begin again without a cursor."},
 	{err: ipgeo.ErrBadAddress, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
 	{err: ipgeo.ErrReserved, status: http.StatusNotFound, typ: "address-reserved", title: "The address is reserved",

@@ -51,7 +51,10 @@ func (s *server) getTile(c echo.Context) error {
 	if set.places {
 		key.places = v.places.id
 	}
-	etag := s.tagStart.number(uint64(set.hash)).number(key.boundaries).number(key.places).
+	if set.airports {
+		key.airports = v.airports.id
+	}
+	etag := s.tagStart.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
 		number(key.tile).number(uint64(f)<<8 | uint64(key.coding)).tag()
 	if matches(r, &etag, true) {
 		return s.notModified(c, answer{form: f, tag: &etag, cache: s.cacheControl})
@@ -175,7 +178,12 @@ func appendMVT(ctx context.Context, dst []byte, v *view, set *layerSet, t quadke
 		if err != nil {
 			return dst, err
 		}
-		return appendPlacesLayer(ctx, dst, p, t)
+		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
+			return dst, err
+		}
+	}
+	if set.airports {
+		return appendAirportsLayer(ctx, dst, v, t)
 	}
 	return dst, nil
 }
@@ -247,16 +255,33 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 		if err != nil {
 			return dst, err
 		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		comma := len(dst)
-		if dst, err = p.AppendTileGeoJSON(ctx, dst, t); err != nil {
+		if dst, err = appendFeatures(ctx, dst, start, t, p.AppendTileGeoJSON); err != nil {
 			return dst, err
 		}
-		if len(dst) == comma && comma > start {
-			dst = dst[:comma-1]
+	}
+	if set.airports {
+		a, err := v.airports.get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = appendFeatures(ctx, dst, start, t, a.AppendTileGeoJSON); err != nil {
+			return dst, err
 		}
 	}
 	return append(dst, collectionTail...), nil
+}
+
+// appendFeatures appends the features of a tile that features gives, after a
+// comma if there are some since start.
+func appendFeatures(ctx context.Context, dst []byte, start int, t quadkey.Tile,
+	features func(context.Context, []byte, quadkey.Tile) ([]byte, error)) ([]byte, error) {
+	if len(dst) > start {
+		dst = append(dst, ',')
+	}
+	comma := len(dst)
+	dst, err := features(ctx, dst, t)
+	if err == nil && len(dst) == comma && comma > start {
+		dst = dst[:comma-1]
+	}
+	return dst, err
 }

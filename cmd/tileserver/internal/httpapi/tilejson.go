@@ -70,6 +70,9 @@ func (s *server) getTileJSON(c echo.Context) error {
 	if set.places {
 		h = h.number(v.places.id)
 	}
+	if set.airports {
+		h = h.number(v.airports.id)
+	}
 	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
 	etag := h.number(uint64(a.coding)).tag()
 	a.tag = &etag
@@ -101,7 +104,7 @@ func describe(v *view, set *layerSet, base string) (*tileJSON, error) {
 		MaxZoom:      dataZoom,
 	}
 	var ext extent
-	var generations [2]uint64
+	var generations [3]uint64
 	var credits []string
 	if len(set.selectors) > 0 {
 		b, err := v.boundaries.get()
@@ -128,8 +131,17 @@ func describe(v *view, set *layerSet, base string) (*tileJSON, error) {
 			ID: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
 		})
 	}
+	if set.airports {
+		m := v.airports.handle.Manifest()
+		generations[2] = m.Generation
+		credits = appendCredits(credits, m)
+		ext.add(m.Bounds)
+		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
+			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first", MaxZoom: dataZoom,
+		})
+	}
 	// Semantic, and larger after every publication.
-	doc.Version = strconv.FormatUint(generations[0], 10) + "." + strconv.FormatUint(generations[1], 10) + ".0"
+	doc.Version = strconv.FormatUint(generations[0], 10) + "." + strconv.FormatUint(generations[1], 10) + "." + strconv.FormatUint(generations[2], 10)
 	doc.Attribution = strings.Join(credits, " | ")
 	doc.Bounds, doc.Center = ext.bounds(), ext.center()
 	return doc, nil

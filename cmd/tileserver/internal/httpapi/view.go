@@ -57,15 +57,17 @@ func (p *pinned[T]) get() (v T, err error) {
 type view struct {
 	boundaries pinned[Boundaries]
 	places     pinned[Places]
+	airports   pinned[Airports]
 }
 
-// pinTiles pins both, since a list of layers may name either. Whoever calls it
+// pinTiles pins all, since a list of layers may name any. Whoever calls it
 // releases the view.
 func (s *server) pinTiles() view {
-	return view{boundaries: pin(s.boundaries), places: pin(s.places)}
+	return view{boundaries: pin(s.boundaries), places: pin(s.places), airports: pin(s.airports)}
 }
 
 func (v *view) release() {
 	v.boundaries.release()
 	v.places.release()
+	v.airports.release()
 }

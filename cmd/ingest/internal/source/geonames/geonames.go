@@ -1,5 +1,9 @@
-// Package geonames reads the GeoNames gazetteer: UTF-8 text of one place per
-// line in 19 tab-separated columns, without a header.
+// Package geonames reads the tables of the GeoNames gazetteer: UTF-8 text of one
+// record per line in columns separated by tabs, mostly without a header. Nothing
+// is quoted and nothing escaped: a " is part of a name. Lines end in LF or CRLF;
+// empty lines are skipped.
+//
+// The places have 19 columns:
 //
 //	1 geonameid     6 longitude       11 admin1 code   16 elevation (m)
 //	2 name          7 feature class   12 admin2 code   17 dem (m)
@@ -7,23 +11,20 @@
 //	4 alternates    9 country code    14 admin4 code   19 modification date
 //	5 latitude     10 cc2             15 population
 //
-// Nothing is quoted and nothing escaped: a " is part of a name. Lines end in LF
-// or CRLF; empty lines are skipped.
+// The tables beside it are described with their records. Recognise tells which
+// table a file is.
+//
+// Every reader holds a line at a time; those of places and alternate names
+// also remember the ids seen, a bit each.
 package geonames
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
-	"path"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
 )
@@ -45,20 +46,16 @@ type Record struct {
 	Admin3         string
 	Admin4         string
 	Population     int64 // not negative
-	Elevation      *int  // metres
-	DEM            *int  // metres
+	Elevation      *int  // metres; shared between records: not to be changed
+	DEM            *int  // metres, likewise
 	TimeZone       string
 	Modified       time.Time // a date, UTC
 	Line           int       // 1-based
 }
 
-// MaxLine is the longest line taken, in bytes with its end. GeoNames' longest
-// column, the alternate names, has up to 10,000 characters.
-const MaxLine = 256 << 10
-
 const columns = 19
 
-// The reasons of bad records.
+// The reasons of bad records, in whichever table.
 const (
 	reasonLine       = "line is too long"
 	reasonColumns    = "not 19 columns"
@@ -76,13 +73,6 @@ const (
 	reasonModified   = "modification date is not year-month-day"
 )
 
-// Member reports whether a file of a zip archive is a table of places by its
-// name. Archives of GeoNames may hold readme.txt beside it.
-func Member(name string) bool {
-	base := strings.ToLower(path.Base(name))
-	return strings.HasSuffix(base, ".txt") && base != "readme.txt" && !strings.HasPrefix(base, ".")
-}
-
 // Read yields the records of r in order, and name is what bad ones are
 // reported under. The second value is nil, a *source.BadRecord, after which
 // reading goes on, or the error of r, which is the last thing yielded.
@@ -91,143 +81,112 @@ func Member(name string) bool {
 // A record without a name is given its ASCII name, else the first of its
 // alternate names. An id is taken once per file; later rows with it are bad.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		lines := bufio.NewReaderSize(r, MaxLine)
-		if bom, _ := lines.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-			if _, err := lines.Discard(3); err != nil {
-				yield(Record{}, fmt.Errorf("%s: %w", name, err))
-				return
+	return rows(r, name, func() parser[Record] {
+		var seen IDSet
+		return func(line []byte, n int, rec *Record) (reason, detail string) {
+			if reason, detail = rec.parse(line); reason == "" && !seen.Add(rec.ID) {
+				reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
 			}
+			rec.Line = n
+			return reason, detail
 		}
-		var seen idSet
-		for n := 1; ; n++ {
-			line, last, err := readLine(lines)
-			var reason, detail string
-			var rec Record
-			switch {
-			case errors.Is(err, bufio.ErrBufferFull):
-				reason, detail = reasonLine, fmt.Sprintf("over %d bytes", MaxLine)
-			case err != nil:
-				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, n, err))
-				return
-			case len(line) == 0:
-				if last {
-					return
-				}
-				continue
-			default:
-				if reason, detail = rec.parse(line); reason == "" && !seen.add(rec.ID) {
-					reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-				}
-			}
-			var bad error
-			if rec.Line = n; reason != "" {
-				rec, bad = Record{}, &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}
-			}
-			if !yield(rec, bad) || last {
-				return
-			}
-		}
-	}
-}
-
-// readLine returns the next line without its end, valid until the next call,
-// and whether it is the last. A line longer than the buffer is skipped and
-// answers bufio.ErrBufferFull.
-func readLine(r *bufio.Reader) (line []byte, last bool, err error) {
-	line, err = r.ReadSlice('\n')
-	if err == io.EOF {
-		last, err = true, nil
-	}
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}), last, err
-	}
-	for {
-		switch _, err := r.ReadSlice('\n'); {
-		case err == io.EOF:
-			return nil, true, bufio.ErrBufferFull
-		case !errors.Is(err, bufio.ErrBufferFull):
-			if err == nil {
-				err = bufio.ErrBufferFull
-			}
-			return nil, false, err
-		}
-	}
+	})
 }
 
 // parse fills the record from a line without its end, or says why not.
 func (rec *Record) parse(line []byte) (reason, detail string) {
-	if n := bytes.Count(line, []byte{'\t'}) + 1; n != columns {
-		return reasonColumns, strconv.Itoa(n)
+	r, reason, detail := split(line, reasonColumns, columns)
+	if reason != "" {
+		return reason, detail
 	}
-	if !utf8.Valid(line) {
-		return reasonUTF8, source.Excerpt(line)
+	var ok bool
+	c := r.next()
+	if rec.ID, ok = parseID(c); !ok {
+		return reasonID, source.Excerpt(c)
 	}
-	text := string(line) // the one copy: every column is a part of it
-	column := func() (c string) {
-		c, text, _ = strings.Cut(text, "\t")
-		return c
-	}
-
-	idText := column()
-	id, err := strconv.ParseUint(idText, 10, 32)
-	if err != nil || id == 0 {
-		return reasonID, source.Excerpt(idText)
-	}
-	rec.ID = uint32(id)
-	rec.Name, rec.ASCIIName, rec.AlternateNames = column(), column(), column()
+	rec.Name, rec.ASCIIName, rec.AlternateNames = r.next(), r.next(), r.next()
 	if blank(rec.Name) {
 		rec.Name = rec.ASCIIName
 		for rest := rec.AlternateNames; blank(rec.Name) && rest != ""; {
 			rec.Name, rest, _ = strings.Cut(rest, ",")
 		}
 		if blank(rec.Name) {
-			return reasonName, "id " + idText
+			return reasonName, "id " + c
 		}
 	}
-	var ok bool
-	c := column()
+	c = r.next()
 	if rec.Lat, ok = degrees(c, 90); !ok {
 		return reasonLat, source.Excerpt(c)
 	}
-	c = column()
+	c = r.next()
 	if rec.Lon, ok = degrees(c, 180); !ok {
 		return reasonLon, source.Excerpt(c)
 	}
-	if rec.Class = column(); len(rec.Class) > 1 || !codeLetters(rec.Class, 'A') {
+	if rec.Class = r.next(); len(rec.Class) > 1 || !codeLetters(rec.Class, 'A') {
 		return reasonClass, source.Excerpt(rec.Class)
 	}
-	if rec.Code = column(); len(rec.Code) > 10 || !codeLetters(rec.Code, '0') {
+	if rec.Code = r.next(); len(rec.Code) > 10 || !codeLetters(rec.Code, '0') {
 		return reasonCode, source.Excerpt(rec.Code)
 	}
-	if rec.Country = column(); len(rec.Country) != 0 && len(rec.Country) != 2 || !codeLetters(rec.Country, 'A') {
+	if rec.Country = r.next(); rec.Country != "" && !isCountry(rec.Country) {
 		return reasonCountry, source.Excerpt(rec.Country)
 	}
-	rec.CC2 = column()
-	rec.Admin1, rec.Admin2, rec.Admin3, rec.Admin4 = column(), column(), column(), column()
-	if c = column(); c != "" {
-		if rec.Population, err = strconv.ParseInt(c, 10, 64); err != nil || rec.Population < 0 {
-			return reasonPopulation, source.Excerpt(c)
-		}
+	rec.CC2 = r.next()
+	rec.Admin1, rec.Admin2, rec.Admin3, rec.Admin4 = r.next(), r.next(), r.next(), r.next()
+	c = r.next()
+	if rec.Population, ok = count(c); !ok {
+		return reasonPopulation, source.Excerpt(c)
 	}
-	c = column()
+	c = r.next()
 	if rec.Elevation, ok = metres(c); !ok {
 		return reasonElevation, source.Excerpt(c)
 	}
-	c = column()
+	c = r.next()
 	if rec.DEM, ok = metres(c); !ok {
 		return reasonElevation, source.Excerpt(c)
 	}
-	rec.TimeZone = column()
-	if c = column(); c != "" {
-		if rec.Modified, err = time.Parse(time.DateOnly, c); err != nil {
+	rec.TimeZone = r.next()
+	if c = r.next(); c != "" {
+		if rec.Modified, ok = date(c); !ok {
 			return reasonModified, source.Excerpt(c)
 		}
 	}
 	return "", ""
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// count parses a number of people; none is 0.
+func count(s string) (int64, bool) {
+	if s == "" {
+		return 0, true
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && n >= 0
+}
+
+// date parses year-month-day, as time.Parse does but in a tenth of the time.
+func date(s string) (time.Time, bool) {
+	if len(s) != len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
+		return time.Time{}, false
+	}
+	number := func(s string) (n int) {
+		for i := range len(s) {
+			if s[i] < '0' || s[i] > '9' {
+				return -1
+			}
+			n = 10*n + int(s[i]-'0')
+		}
+		return n
+	}
+	y, m, d := number(s[:4]), number(s[5:7]), number(s[8:])
+	if y < 0 || m < 1 || m > 12 || d < 1 {
+		return time.Time{}, false
+	}
+	t := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
+	return t, t.Day() == d
+}
+
+// isCountry reports whether s can be a country code.
+func isCountry(s string) bool { return len(s) == 2 && codeLetters(s, 'A') }
 
 // degrees parses a coordinate of at most ±most degrees; NaN is none.
 func degrees(s string, most float64) (float64, bool) {
@@ -249,6 +208,16 @@ func codeLetters(s string, least byte) bool {
 // unknownHeight is what GeoNames writes where its elevation model has no data.
 const unknownHeight = "-9999"
 
+// heights are the values that pointers to usual heights point to.
+var heights = func() (h [10000]int) {
+	for i := range h {
+		h[i] = i + leastHeight
+	}
+	return h
+}()
+
+const leastHeight = -500
+
 func metres(s string) (*int, bool) {
 	if s == "" || s == unknownHeight {
 		return nil, true
@@ -257,36 +226,9 @@ func metres(s string) (*int, bool) {
 	if err != nil {
 		return nil, false
 	}
+	if i := v - leastHeight; i >= 0 && i < int64(len(heights)) {
+		return &heights[i], true
+	}
 	n := int(v)
 	return &n, true
-}
-
-// idSet is a set of ids. GeoNames' are dense, so it keeps bits in pages; ids
-// chosen to waste pages cost at most about 600 MB.
-type idSet struct {
-	pages  map[uint32]*[pageBits / 64]uint64
-	number uint32
-	page   *[pageBits / 64]uint64 // pages[number], the last used
-}
-
-const pageBits = 4096
-
-// add adds an id and reports whether it was new.
-func (s *idSet) add(id uint32) bool {
-	if number := id / pageBits; s.page == nil || number != s.number {
-		if s.pages == nil {
-			s.pages = map[uint32]*[pageBits / 64]uint64{}
-		}
-		s.page, s.number = s.pages[number], number
-		if s.page == nil {
-			s.page = new([pageBits / 64]uint64)
-			s.pages[number] = s.page
-		}
-	}
-	word, bit := id%pageBits/64, uint64(1)<<(id%64)
-	if s.page[word]&bit != 0 {
-		return false
-	}
-	s.page[word] |= bit
-	return true
 }

@@ -146,10 +146,10 @@ func TestDuplicates(t *testing.T) {
 
 func TestIDSetAgainstMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var s idSet
+		var s IDSet
 		want := map[uint32]bool{}
 		for _, id := range rapid.SliceOf(rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Uint32Range(4000, 4200), rapid.Uint32())).Draw(rt, "ids") {
-			if s.add(id) == want[id] {
+			if s.Add(id) == want[id] {
 				rt.Fatalf("id %d was in the set: %v", id, want[id])
 			}
 			want[id] = true

@@ -1,0 +1,207 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"path/filepath"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/ourairports"
+	"quadrille/places/airports"
+)
+
+// AirportsDataset is the name of the data set Airports publishes.
+const AirportsDataset = "airports"
+
+// Airports reads a file of OurAirports, or one of its layout, and publishes a
+// generation of its airports.
+//
+// The file of OurAirports has no time zones. They are taken from what is
+// published, the places and the boundaries of type timezone, so those should be
+// ingested before; see [zoneFinder] for which comes first. A column tz of the
+// file's own wins.
+func Airports(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dataset.Manifest, error) {
+	rep := o.reporter()
+	f, err := source.OpenMember(in.Path, ourairports.Member)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer f.Close()
+	if !in.Released.IsZero() {
+		f.Modified = in.Released
+	}
+	zones, err := openZones(ctx, c)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer zones.close()
+	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}}
+	return publish(ctx, c, AirportsDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		meta, stats, err := airports.Build(ctx, b.Store(), r.airports(), airports.BuildOptions{
+			TempDir: filepath.Join(c.Dir(), AirportsDataset), Modified: f.Modified,
+			Progress: func(stage string, done, total int64) {
+				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "airports"})
+			},
+		})
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		src, err := in.describe(f)
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		r.note(&stats)
+		m := dataset.Manifest{
+			SchemaVersion: airports.SchemaVersion, Sources: append([]dataset.Source{src}, zones.credits()...), Bad: r.tally.Counts(),
+			Records: map[string]int64{"airports": meta.Airports, "codes": meta.Codes}, Bounds: meta.Places.Bounds,
+		}
+		m.Meta, err = json.Marshal(meta)
+		return m, err
+	})
+}
+
+// airportReader reads the file of a job.
+type airportReader struct {
+	ctx   context.Context
+	in    Input
+	file  *source.File
+	rep   Reporter
+	tally *Tally
+	zones *zoneFinder
+	ids   map[uint32]string // ident by id, of files without ids
+
+	ignored  int64 // fields
+	zoneless int64 // airports
+}
+
+// airports yields the good records, then an error if too many were bad.
+func (r *airportReader) airports() iter.Seq2[airports.Airport, error] {
+	return func(yield func(airports.Airport, error) bool) {
+		defer r.tally.Report(r.rep)
+		report := func() {
+			r.rep.Progress(Progress{Stage: "reading airports", Done: r.file.Progress(), Total: r.file.Size, Unit: "bytes"})
+		}
+		report()
+		rows := 0
+		for rec, err := range ahead(ourairports.Read(r.file, r.in.Path)) {
+			if rows++; rows%1024 == 0 {
+				report()
+			}
+			var a airports.Airport
+			if err == nil {
+				a, err = r.airport(&rec)
+			}
+			if err != nil {
+				if err = r.tally.Bad(err); err != nil {
+					yield(airports.Airport{}, err)
+					return
+				}
+				continue
+			}
+			r.tally.Good()
+			if !yield(a, nil) {
+				return
+			}
+		}
+		report()
+		if err := r.tally.Err(); err != nil {
+			yield(airports.Airport{}, err)
+		}
+	}
+}
+
+const metresPerFoot = 0.3048
+
+// airport makes an airport of a record, or says by a *source.BadRecord why not.
+func (r *airportReader) airport(rec *ourairports.Record) (airports.Airport, error) {
+	bad := func(reason, detail string) error {
+		return &source.BadRecord{Source: r.in.Path, Line: rec.Line, Reason: reason, Detail: detail}
+	}
+	a := airports.Airport{
+		ID: rec.ID, Ident: rec.Ident, IATA: rec.IATA, ICAO: rec.ICAO, GPS: rec.GPS, Local: rec.Local, Type: rec.Type, Name: rec.Name,
+		Municipality: rec.City, Country: rec.Country, Region: rec.Region, Lat: rec.Lat, Lon: rec.Lon, Scheduled: rec.Scheduled,
+		Keywords: rec.Keywords, Home: rec.Home, Wikipedia: rec.Wikipedia, TimeZone: rec.TimeZone,
+	}
+	if a.ID == 0 {
+		a.ID = identID(a.Ident)
+		if other, used := r.ids[a.ID]; used {
+			return a, bad("ident needs an id", fmt.Sprintf("%s; the one made for it is that of %s", a.Ident, other))
+		}
+		r.ids[a.ID] = a.Ident
+	}
+	if rec.ElevationFt != nil {
+		m := *rec.ElevationFt * metresPerFoot
+		a.ElevationM = &m
+	}
+	if a.TimeZone != "" && !isZone(a.TimeZone) {
+		return a, bad("tz is no time zone of the IANA database", source.Excerpt(a.TimeZone))
+	}
+	if err := a.Validate(); err != nil {
+		return a, bad("airport cannot be stored", err.Error())
+	}
+	if a.TimeZone == "" {
+		var err error
+		if a.TimeZone, a.TimeZoneSource, err = r.zones.find(r.ctx, a.Lat, a.Lon, a.Country); err != nil {
+			return a, err
+		}
+		if a.TimeZone == "" {
+			r.zoneless++
+		}
+	}
+	r.ignored += int64(rec.Ignored)
+	return a, nil
+}
+
+// identID makes an id of an ident, the same in every run.
+func identID(ident string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(ident)) // never fails
+	return max(h.Sum32(), 1)
+}
+
+// note tells what the user may want to know or do.
+func (r *airportReader) note(stats *airports.Stats) {
+	if stats.Conflicts > 0 {
+		r.rep.Note(fmt.Sprintf("%d codes belong to several airports: each finds the most important of them", stats.Conflicts))
+	}
+	if r.ignored > 0 {
+		r.rep.Note(fmt.Sprintf("%d codes and links are none and were left out", r.ignored))
+	}
+	z := r.zones
+	if z.nearest+z.inside > 0 {
+		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.nearest, z.inside))
+	}
+	switch {
+	case r.zoneless == 0:
+	case z.places == nil && z.regions == nil:
+		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, or boundaries of type timezone, and then the airports again", r.zoneless))
+	case z.places == nil:
+		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, and then the airports again", r.zoneless))
+	default:
+		r.rep.Note(fmt.Sprintf("%d airports have no time zone: no place within %d km has one", r.zoneless, zoneReach/1000))
+	}
+}
+
+// current opens what is published of a data set that a job makes use of; nil
+// when nothing is.
+func current(c *dataset.Catalog, name string, newest int, meta any) (*dataset.Generation, error) {
+	g, err := c.OpenCurrent(name)
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the published %s, which airports take time zones from, cannot be read: %w; ingest them again first", name, err)
+	}
+	if err := g.Manifest.CheckSchema(newest); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	if err := json.Unmarshal(g.Manifest.Meta, meta); err != nil {
+		return nil, errors.Join(fmt.Errorf("the manifest of the published %s cannot be read, ingest them again first: %w", name, err), g.Close())
+	}
+	return g, nil
+}

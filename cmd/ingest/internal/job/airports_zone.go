@@ -1,0 +1,192 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/places"
+	"quadrille/tiles"
+)
+
+const (
+	// zoneReach is how far a place lends its time zone, in metres.
+	zoneReach = 200_000
+	// zonePlaces is how many places are looked at for one that has a zone.
+	zonePlaces = 8
+	zoneType   = "timezone"
+)
+
+// How an airport has got its time zone.
+const (
+	zoneOfRegion  = "region"
+	zoneOfNearest = "nearest"
+)
+
+// zoneFinder finds the time zone at a point in what is published:
+//
+//  1. the region of type timezone that holds the point, if it is one zone, as
+//     those of timezone-boundary-builder are;
+//  2. the nearest populated place within 200 km, of the same country if there
+//     is one;
+//  3. the region of type timezone, if it is an area of one offset named for one
+//     of the zones in it, as Natural Earth's are: Lima lies in the one named
+//     for New York.
+type zoneFinder struct {
+	regions *tiles.Reader  // nil without a type timezone
+	places  *places.Finder // nil without places
+	open    []*dataset.Generation
+
+	known map[string]zoneRegion // by region id
+	hits  []places.Hit
+	// How many were found either way.
+	nearest, inside int64
+}
+
+// zoneRegion is what a region of type timezone says.
+type zoneRegion struct {
+	zone  string
+	exact bool
+}
+
+func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err error) {
+	z := &zoneFinder{known: map[string]zoneRegion{}}
+	defer func() {
+		if err != nil {
+			z.close()
+		}
+	}()
+	var borders tiles.Meta
+	g, err := current(c, BoundariesDataset, tiles.SchemaVersion, &borders)
+	if err != nil {
+		return nil, err
+	}
+	if g != nil {
+		z.open = append(z.open, g)
+		if slices.ContainsFunc(borders.Types, func(t tiles.TypeMeta) bool { return t.Name == zoneType }) {
+			if z.regions, err = tiles.Open(ctx, g.Store, borders); err != nil {
+				return nil, fmt.Errorf("the published boundaries: %w; ingest them again first", err)
+			}
+		}
+	}
+	var points places.Meta
+	if g, err = current(c, PlacesDataset, places.SchemaVersion, &points); err != nil {
+		return nil, err
+	}
+	if g != nil {
+		z.open = append(z.open, g)
+		if z.places, err = places.Open(ctx, g.Store, points); err != nil {
+			return nil, fmt.Errorf("the published places: %w; ingest them again first", err)
+		}
+	}
+	return z, nil
+}
+
+func (z *zoneFinder) close() {
+	for _, g := range z.open {
+		_ = g.Close() // only read
+	}
+}
+
+// credits are the sources of what time zones were taken from.
+func (z *zoneFinder) credits() (list []dataset.Source) {
+	for _, g := range z.open {
+		used := g.Manifest.Dataset == PlacesDataset && z.nearest > 0 || g.Manifest.Dataset == BoundariesDataset && z.inside > 0
+		for _, src := range g.Manifest.Sources {
+			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
+			if used && src.Attribution != "" && !slices.Contains(list, credit) {
+				list = append(list, credit)
+			}
+		}
+	}
+	return list
+}
+
+// find returns the time zone at a point of a country, if that is known, and
+// how it was found; both are empty when it was not.
+func (z *zoneFinder) find(ctx context.Context, lat, lon float64, country string) (zone, how string, err error) {
+	region, err := z.region(ctx, lat, lon)
+	if err != nil {
+		return "", "", err
+	}
+	if region.exact {
+		z.inside++
+		return region.zone, zoneOfRegion, nil
+	}
+	if zone, err = z.near(ctx, lat, lon, country); err != nil {
+		return "", "", err
+	}
+	switch {
+	case zone != "":
+		z.nearest++
+		return zone, zoneOfNearest, nil
+	case region.zone != "":
+		z.inside++
+		return region.zone, zoneOfRegion, nil
+	}
+	return "", "", nil
+}
+
+func (z *zoneFinder) region(ctx context.Context, lat, lon float64) (zoneRegion, error) {
+	if z.regions == nil {
+		return zoneRegion{}, nil
+	}
+	at, err := z.regions.At(ctx, lat, lon, zoneType)
+	if err != nil || len(at) == 0 {
+		return zoneRegion{}, err
+	}
+	id := at[0].ID
+	if found, ok := z.known[id]; ok {
+		return found, nil
+	}
+	record, err := z.regions.Region(ctx, zoneType, id, false)
+	if err != nil {
+		return zoneRegion{}, err
+	}
+	var doc struct {
+		Zone   string `json:"time_zone"`
+		Offset string `json:"utc_offset"`
+	}
+	if err := json.Unmarshal(record, &doc); err != nil {
+		return zoneRegion{}, fmt.Errorf("region %s of type %s: %w; ingest the boundaries again", id, zoneType, err)
+	}
+	found := zoneRegion{zone: doc.Zone, exact: doc.Offset == ""}
+	if !isZone(found.zone) {
+		found = zoneRegion{}
+	}
+	z.known[id] = found
+	return found, nil
+}
+
+// near is the zone of the nearest place that has one.
+func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string) (string, error) {
+	if z.places == nil {
+		return "", nil
+	}
+	queries := []places.NearbyQuery{{}, {}}
+	if queries[0].Countries = []string{country}; country == "" {
+		queries = queries[1:]
+	}
+	for _, q := range queries {
+		q.Lat, q.Lon, q.RadiusM, q.Limit, q.Classes = lat, lon, zoneReach, zonePlaces, []string{"P"}
+		hits, _, err := z.places.Nearby(ctx, q, z.hits)
+		if err != nil {
+			return "", err
+		}
+		z.hits = hits
+		for i := range hits {
+			var doc struct {
+				Zone string `json:"timezone"`
+			}
+			if err := json.Unmarshal(slices.Concat([]byte{'{'}, hits[i].JSON, []byte{'}'}), &doc); err != nil {
+				return "", fmt.Errorf("place %d: %w; ingest the places again", hits[i].ID, err)
+			}
+			if isZone(doc.Zone) {
+				return doc.Zone, nil
+			}
+		}
+	}
+	return "", nil
+}

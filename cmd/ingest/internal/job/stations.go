@@ -1,0 +1,177 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/isd"
+	"quadrille/places"
+	"quadrille/places/stations"
+)
+
+// StationsDataset is the name of the data set Stations publishes.
+const StationsDataset = "stations"
+
+// Stations reads NOAA's list of weather stations and publishes a generation of
+// them. Rows without a position are counted as bad and left out, but the share
+// of bad records that is tolerated is of the others. Of several records of one
+// station the one that ends last is taken. The manifest dates the file by the
+// last day any station reported.
+func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dataset.Manifest, error) {
+	rep := o.reporter()
+	z, err := openZones(ctx, c)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer z.close()
+	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), unplaced: NewTally(1), zones: z}
+	return publish(ctx, c, StationsDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		meta, stats, err := stations.Build(ctx, b.Store(), r.stations(), stations.BuildOptions{
+			TempDir: filepath.Join(c.Dir(), StationsDataset),
+			Progress: func(stage string, done, total int64) {
+				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
+			},
+		})
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		if meta.Stations == 0 {
+			return dataset.Manifest{}, errors.New("the file holds no stations with a position; check that it is NOAA's isd-history.csv")
+		}
+		if stats.Duplicates > 0 {
+			rep.Note(fmt.Sprintf("%d records gave way to one of the same station that ends later", stats.Duplicates))
+		}
+		if r.foreign > 0 {
+			rep.Note(fmt.Sprintf("%d stations have a country code that stands for no country of today; they are kept without one", r.foreign))
+		}
+		if r.misread > 0 {
+			rep.Note(fmt.Sprintf("%d stations have an ISO country code where the list has FIPS codes; the places around them tell", r.misread))
+		}
+		m := dataset.Manifest{
+			SchemaVersion: meta.SchemaVersion, Sources: []dataset.Source{r.src}, Bad: r.tally.Counts(), Bounds: meta.Bounds,
+			Records: map[string]int64{"stations": meta.Stations, "positions": meta.Positions, "leaves": meta.Leaves},
+		}
+		for reason, n := range r.unplaced.Counts() {
+			if m.Bad == nil {
+				m.Bad = map[string]int64{}
+			}
+			m.Bad[reason] = n
+		}
+		m.Meta, err = json.Marshal(meta)
+		return m, err
+	})
+}
+
+type stationReader struct {
+	ctx context.Context
+	in  Input
+	rep Reporter
+	src dataset.Source
+	// tally counts rows, unplaced those without a position: NOAA's own list has
+	// so many that they say nothing against a file.
+	tally, unplaced *Tally
+	foreign         int64 // stations whose country code stands for none
+	misread         int64 // stations whose country code is not what the list says it is
+	zones           *zoneFinder
+	hits            []places.Hit
+}
+
+// stations yields the good rows, then an error if too many were bad.
+func (r *stationReader) stations() iter.Seq2[stations.Station, error] {
+	return func(yield func(stations.Station, error) bool) {
+		defer r.tally.Report(r.rep)
+		defer r.unplaced.Report(r.rep)
+		more, err := r.read(yield)
+		if more && err == nil {
+			err = r.tally.Err()
+		}
+		if more && err != nil {
+			yield(stations.Station{}, err)
+		}
+	}
+}
+
+func (r *stationReader) read(yield func(stations.Station, error) bool) (more bool, err error) {
+	f, err := r.in.open()
+	if err != nil {
+		return true, err
+	}
+	defer f.Close()
+	report := func() {
+		r.rep.Progress(Progress{Stage: "reading stations", Done: f.Progress(), Total: f.Size, Unit: "bytes"})
+	}
+	report()
+	var newest time.Time
+	rows := 0
+	for rec, err := range isd.ReadStations(f, r.in.Path) {
+		if rows++; rows%progressRows == 0 {
+			report()
+			if err := r.ctx.Err(); err != nil {
+				return true, err
+			}
+		}
+		var s stations.Station
+		if err == nil {
+			s, err = r.stationOf(&rec)
+		}
+		if err != nil {
+			if err = r.bad(err); err != nil {
+				return true, err
+			}
+			continue
+		}
+		r.tally.Good()
+		if rec.End.After(newest) {
+			newest = rec.End
+		}
+		if !yield(s, nil) {
+			return false, nil
+		}
+	}
+	report()
+	if r.src, err = r.in.describe(f); err != nil {
+		return true, err
+	}
+	if !newest.IsZero() {
+		// When the file was fetched says nothing of what is in it.
+		r.src.Modified = newest
+	}
+	return true, nil
+}
+
+func (r *stationReader) bad(err error) error {
+	var b *source.BadRecord
+	if errors.As(err, &b) && isd.Unplaced(b) {
+		return r.unplaced.Bad(err)
+	}
+	return r.tally.Bad(err)
+}
+
+func (r *stationReader) stationOf(rec *isd.Station) (stations.Station, error) {
+	refuse := func(err error) (stations.Station, error) {
+		return stations.Station{}, &source.BadRecord{Source: r.in.Path, Line: rec.Line, Reason: "station cannot be stored", Detail: err.Error()}
+	}
+	id, err := stations.MakeID(rec.USAF, rec.WBAN)
+	if err != nil {
+		return refuse(err)
+	}
+	country, err := r.countryOf(r.ctx, rec.Country, rec.Lat, rec.Lon)
+	if err != nil {
+		return stations.Station{}, err
+	}
+	s := stations.Station{
+		ID: id, Name: rec.Name, Country: country, State: rec.State, ICAO: rec.ICAO,
+		Lat: rec.Lat, Lon: rec.Lon, ElevationM: rec.ElevationM, Begin: rec.Begin, End: rec.End,
+	}
+	if err := s.Validate(); err != nil {
+		return refuse(err)
+	}
+	return s, nil
+}

@@ -1,0 +1,155 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/places/zones"
+)
+
+func TestTimeZones(t *testing.T) {
+	c := newCatalog(t)
+	rep := &recorder{}
+	m, err := TimeZones(t.Context(), c, Options{Reporter: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := int64(len(zoneNames())); m.Records["zones"] != n || m.Records["rules"] < 10*n || m.Dataset != "timezones" || len(rep.published) != 1 {
+		t.Errorf("%+v", m)
+	}
+	if len(m.Sources) != 1 || m.Sources[0].License != "public domain" {
+		t.Errorf("%+v", m.Sources)
+	}
+	g, err := c.OpenCurrent(TimeZonesDataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var meta zones.Meta
+	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
+		t.Fatal(err)
+	}
+	r, err := zones.Open(t.Context(), g.Store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
+	for _, name := range zoneNames() {
+		loc, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		abbreviation, seconds := at.In(loc).Zone()
+		if o, err := r.Offset(t.Context(), name, at); err != nil || o.Seconds != seconds || o.Abbreviation != abbreviation {
+			t.Errorf("%s: %+v, %v", name, o, err)
+		}
+	}
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := TimeZones(cancelled, c, Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if m, err := c.Current(TimeZonesDataset); err != nil || m.Generation != 1 {
+		t.Errorf("generation %d is published, %v", m.Generation, err)
+	}
+}
+
+// TestZoneListComplete: the list has every zone of this machine's database.
+// Zones that a newer list has more are in the one compiled in.
+func TestZoneListComplete(t *testing.T) {
+	names := zoneNames()
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Error("the list is not sorted or has a name twice")
+	}
+	for _, name := range []string{"UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "America/Argentina/Buenos_Aires", "Etc/GMT-14"} {
+		if !isZone(name) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if isZone("") || isZone("Local") || isZone("europe/zurich") {
+		t.Error("the list has names that are none")
+	}
+	text, err := os.ReadFile("/usr/share/zoneinfo/tzdata.zi")
+	if err != nil {
+		t.Skipf("%v: the list is not compared", err)
+	}
+	var have []string
+	for line := range strings.Lines(string(text)) {
+		switch f := strings.Fields(line); {
+		case len(f) > 1 && f[0] == "Z":
+			have = append(have, f[1])
+		case len(f) > 2 && f[0] == "L":
+			have = append(have, f[2])
+		}
+	}
+	for _, name := range have {
+		if !isZone(name) {
+			t.Errorf("%s of this machine is missing in timezones.txt", name)
+		}
+	}
+}
+
+func TestZoneVersion(t *testing.T) {
+	dir := func(name, text string) string {
+		d := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(d, "Europe"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for path, text := range map[string]string{"Europe/London": "", name: text} {
+			if err := os.WriteFile(filepath.Join(d, path), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	none := t.TempDir()
+	for _, tt := range []struct {
+		dirs []string
+		want string
+	}{
+		{[]string{dir("tzdata.zi", "# version 2025b\nR d 1916\n")}, "2025b"},
+		{[]string{none, dir("+VERSION", "2024a\n"), dir("tzdata.zi", "# version 2025b\n")}, "2024a"},
+		{[]string{dir("+VERSION", "2024aa")}, "2024aa"},
+		{[]string{dir("other", "")}, ""},
+		{[]string{dir("tzdata.zi", "\x00\x01")}, ""},
+		{[]string{dir("tzdata.zi", "")}, ""},
+	} {
+		if got := zoneVersion(tt.dirs); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.dirs, got, tt.want)
+		}
+	}
+	if got := zoneVersion([]string{none}); !strings.HasPrefix(got, "of ") {
+		t.Errorf("without a database: %q", got)
+	}
+}
+
+// The same database gives the same bytes.
+func TestTimeZonesRepeat(t *testing.T) {
+	c := newCatalog(t)
+	files := func() (list []dataset.File) {
+		m, err := TimeZones(t.Context(), c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range m.Files {
+			if strings.HasSuffix(f.Path, ".sst") {
+				list = append(list, f)
+			}
+		}
+		return list
+	}
+	if diff := cmp.Diff(files(), files()); diff != "" {
+		t.Error(diff)
+	}
+}

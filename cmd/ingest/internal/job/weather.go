@@ -1,0 +1,246 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/isd"
+	"quadrille/places/stations"
+)
+
+// WeatherDataset is the name of the data set Weather publishes.
+const WeatherDataset = "weather"
+
+// Weather reads files of observations in NOAA's isd-lite format, one for each
+// station and year, and publishes a generation of them. Where the stations are
+// is taken from the stations published: a file of another one is left out and
+// counted. Of several observations of a station and hour that of the file named
+// first is taken.
+func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (_ dataset.Manifest, err error) {
+	if len(inputs) == 0 {
+		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
+	}
+	finder, closeStations, err := publishedStations(ctx, c)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer func() { err = errors.Join(err, closeStations()) }()
+	rep := o.reporter()
+	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: NewTally(o.MaxBad)}
+	return publish(ctx, c, WeatherDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, r.observations(), stations.BuildOptions{
+			TempDir: filepath.Join(c.Dir(), WeatherDataset),
+			Progress: func(stage string, done, total int64) {
+				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
+			},
+		})
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		if meta.Observations == 0 {
+			return dataset.Manifest{}, errors.New("the files hold no observations of stations that are published; check that they are of the isd-lite format, and that ingest stations has read a list that names them")
+		}
+		if stats.Duplicates > 0 {
+			rep.Note(fmt.Sprintf("%d observations were given before, for the same station and hour", stats.Duplicates))
+		}
+		if r.empty > 0 {
+			rep.Note(fmt.Sprintf("%d observations said nothing but their time and were left out", r.empty))
+		}
+		m := dataset.Manifest{
+			SchemaVersion: meta.SchemaVersion, Sources: r.sources.list(), Bad: r.tally.Counts(),
+			Records: map[string]int64{"observations": meta.Observations, "stations": meta.Stations, "tiles": meta.Tiles},
+		}
+		m.Meta, err = json.Marshal(meta)
+		return m, err
+	})
+}
+
+// publishedStations opens the stations that are published.
+func publishedStations(ctx context.Context, c *dataset.Catalog) (*stations.Finder, func() error, error) {
+	g, err := c.OpenCurrent(StationsDataset)
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return nil, nil, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var meta stations.Meta
+	if err = g.Manifest.CheckSchema(stations.SchemaVersion); err == nil {
+		err = json.Unmarshal(g.Manifest.Meta, &meta)
+	}
+	var f *stations.Finder
+	if err == nil {
+		f, err = stations.Open(ctx, g.Store, meta)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("generation %d of %s: %w", g.Manifest.Generation, StationsDataset, err), g.Close())
+	}
+	return f, g.Close, nil
+}
+
+// weatherReader reads the files of a job one after another.
+type weatherReader struct {
+	ctx      context.Context
+	inputs   []Input
+	stations *stations.Finder
+	rep      Reporter
+	tally    *Tally
+	empty    int64
+	sources  sourceList
+}
+
+// Reasons of the records that only this job refuses.
+const (
+	reasonUnknownStation = "station of the file is not among those published"
+	reasonImpossible     = "value is not possible on Earth"
+)
+
+// observations yields the good lines of all files, then an error if too many
+// were bad.
+func (r *weatherReader) observations() iter.Seq2[stations.Observation, error] {
+	return func(yield func(stations.Observation, error) bool) {
+		defer r.tally.Report(r.rep)
+		for i, in := range r.inputs {
+			r.rep.Progress(Progress{Stage: "reading weather", Done: int64(i), Total: int64(len(r.inputs)), Unit: "files"})
+			more, err := r.read(in, yield)
+			if !more {
+				return
+			}
+			if err != nil {
+				yield(stations.Observation{}, err)
+				return
+			}
+		}
+		r.rep.Progress(Progress{Stage: "reading weather", Done: int64(len(r.inputs)), Total: int64(len(r.inputs)), Unit: "files"})
+		if err := r.tally.Err(); err != nil {
+			yield(stations.Observation{}, err)
+		}
+	}
+}
+
+func (r *weatherReader) read(in Input, yield func(stations.Observation, error) bool) (more bool, err error) {
+	if err := r.ctx.Err(); err != nil {
+		return true, err
+	}
+	name, ok := isd.ParseName(filepath.ToSlash(in.Path))
+	if !ok {
+		return true, fmt.Errorf("%s: a file of observations is known by its name, which is that of its station and year, such as 066600-99999-2024.gz; give it back the name it came with", in.Path)
+	}
+	id, err := stations.MakeID(name.USAF, name.WBAN)
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", in.Path, err)
+	}
+	f, err := in.open()
+	if err != nil {
+		return true, err
+	}
+	defer f.Close()
+	if _, err := r.stations.Record(r.ctx, id, nil); errors.Is(err, stations.ErrNotFound) {
+		return true, r.tally.Bad(&source.BadRecord{Source: in.Path, Line: 1, Reason: reasonUnknownStation, Detail: name.USAF + "-" + name.WBAN})
+	} else if err != nil {
+		return true, err
+	}
+	var newest time.Time
+	rows := 0
+	for rec, err := range isd.ReadLite(f, in.Path, name.Year) {
+		if rows++; rows%progressRows == 0 {
+			if err := r.ctx.Err(); err != nil {
+				return true, err
+			}
+		}
+		o := stations.Observation{Station: id, Time: rec.Time}
+		if err == nil {
+			err = fill(&o, &rec, in.Path)
+		}
+		if err != nil {
+			if err = r.tally.Bad(err); err != nil {
+				return true, err
+			}
+			continue
+		}
+		r.tally.Good()
+		if o.Empty() {
+			r.empty++
+			continue
+		}
+		if rec.Time.After(newest) {
+			newest = rec.Time
+		}
+		if !yield(o, nil) {
+			return false, nil
+		}
+	}
+	src, err := in.describe(f)
+	if err != nil {
+		return true, err
+	}
+	if !newest.IsZero() {
+		src.Modified = newest
+	}
+	r.sources.add(src)
+	return true, nil
+}
+
+// quantityOf is where the fields of a file go.
+var quantityOf = [isd.Fields]stations.Quantity{
+	isd.AirTemperature: stations.Temperature, isd.DewPoint: stations.DewPoint, isd.Pressure: stations.Pressure,
+	isd.WindDirection: stations.WindDirection, isd.WindSpeed: stations.WindSpeed, isd.SkyCode: stations.Sky,
+	isd.Precipitation1h: stations.Precipitation1h, isd.Precipitation6h: stations.Precipitation6h,
+}
+
+// fill sets what was observed. The units of both are the same.
+func fill(o *stations.Observation, rec *isd.Observation, path string) error {
+	for field, v := range rec.Values {
+		if v == isd.Missing {
+			continue
+		}
+		if err := o.Set(quantityOf[field], v); err != nil {
+			return &source.BadRecord{Source: path, Line: rec.Line, Reason: reasonImpossible, Detail: fmt.Sprintf("%v of %d", quantityOf[field], v)}
+		}
+	}
+	return nil
+}
+
+// sourceList describes the files of a job: each of a few, but thousands as one,
+// whose checksum is made of theirs and their names.
+type sourceList struct {
+	few   []dataset.Source
+	all   dataset.Source
+	count int
+	sum   [sha256.Size]byte
+}
+
+const maxSources = 100
+
+func (l *sourceList) add(src dataset.Source) {
+	if l.count == 0 {
+		l.all = src
+		l.all.Bytes = 0
+	}
+	if l.count++; l.count <= maxSources {
+		l.few = append(l.few, src)
+	}
+	l.sum = sha256.Sum256(fmt.Appendf(l.sum[:], "%s  %s\n", src.SHA256, src.File))
+	l.all.Bytes += src.Bytes
+	if src.Modified.After(l.all.Modified) {
+		l.all.Modified = src.Modified
+	}
+}
+
+func (l *sourceList) list() []dataset.Source {
+	if l.count <= maxSources {
+		return l.few
+	}
+	l.all.File = fmt.Sprintf("%d files", l.count)
+	l.all.SHA256 = hex.EncodeToString(l.sum[:])
+	return []dataset.Source{l.all}
+}

@@ -1,0 +1,196 @@
+package geonames
+
+import (
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Division is a row of admin1CodesASCII.txt or admin2Codes.txt: the code, the
+// name, the name in ASCII, the geonameid.
+type Division struct {
+	Code      string // "US.CA" or "US.CA.037"
+	Name      string // not empty
+	ASCIIName string
+	ID        uint32 // of the place; 0: not known
+	Line      int    // 1-based
+}
+
+// Admin5 is a row of adminCode5.txt: a place and the code of its fifth-level
+// division.
+type Admin5 struct {
+	ID   uint32 // of the place, not 0
+	Code string // not empty
+	Line int    // 1-based
+}
+
+// Feature is a row of featureCodes_en.txt, or of its translations.
+type Feature struct {
+	Code        string // "P.PPLC"
+	Name        string // not empty
+	Description string
+	Line        int // 1-based
+}
+
+// Longest texts taken, in bytes.
+const (
+	maxCode        = 100
+	maxDescription = 4000
+)
+
+const (
+	reasonDivisions     = "not 4 columns"
+	reasonDivision      = "code is not that of a division"
+	reasonDuplicateCode = "code occurred before in this file"
+	reasonAdmin5        = "not 2 columns"
+	reasonNoCode        = "code is empty or over 100 bytes"
+	reasonFeatures      = "not 3 columns"
+	reasonDescription   = "description is over 4000 bytes"
+)
+
+// ReadDivisions yields the divisions of r, which are of the first level or the
+// second; see Read. A code is taken once per file; later rows with it are bad.
+func ReadDivisions(r io.Reader, name string, level int) iter.Seq2[Division, error] {
+	return rows(r, name, func() parser[Division] {
+		seen := map[string]bool{}
+		return func(line []byte, n int, rec *Division) (reason, detail string) {
+			if reason, detail = rec.parse(line, level); reason != "" {
+				return reason, detail
+			}
+			if seen[rec.Code] {
+				return reasonDuplicateCode, source.Excerpt(rec.Code)
+			}
+			seen[rec.Code] = true
+			rec.Line = n
+			return "", ""
+		}
+	})
+}
+
+func (rec *Division) parse(line []byte, level int) (reason, detail string) {
+	r, reason, detail := split(line, reasonDivisions, 4)
+	if reason != "" {
+		return reason, detail
+	}
+	if rec.Code = r.text(); levelOf(rec.Code) != level {
+		return reasonDivision, source.Excerpt(rec.Code)
+	}
+	rec.Name, rec.ASCIIName = r.text(), r.text()
+	if rec.Name == "" {
+		rec.Name = rec.ASCIIName
+	}
+	if reason, detail := checkName(rec.Name, rec.Code); reason != "" {
+		return reason, detail
+	}
+	if len(rec.ASCIIName) > maxName {
+		return reasonLongName, source.Excerpt(rec.ASCIIName)
+	}
+	c := r.text()
+	var ok bool
+	if rec.ID, ok = parseAnyID(c); !ok {
+		return reasonID, source.Excerpt(c)
+	}
+	return "", ""
+}
+
+// checkName says what is wrong with the name of what has a code.
+func checkName(name, code string) (reason, detail string) {
+	switch {
+	case name == "":
+		return reasonName, "code " + source.Excerpt(code)
+	case len(name) > maxName:
+		return reasonLongName, source.Excerpt(name)
+	}
+	return "", ""
+}
+
+// levelOf tells "US.CA", which is 1, from "US.CA.037", which is 2, and 0 from
+// what is no code of a division.
+func levelOf(code string) int {
+	country, rest, ok := strings.Cut(code, ".")
+	if !ok || !isCountry(country) || len(code) > maxCode {
+		return 0
+	}
+	level := 0
+	for part := range strings.SplitSeq(rest, ".") {
+		if level++; part == "" || level > 2 {
+			return 0
+		}
+	}
+	return level
+}
+
+// ReadAdmin5 yields the fifth-level codes of r; see Read. An id is taken once
+// per file; later rows with it are bad.
+func ReadAdmin5(r io.Reader, name string) iter.Seq2[Admin5, error] {
+	return rows(r, name, func() parser[Admin5] {
+		var seen IDSet
+		return func(line []byte, n int, rec *Admin5) (reason, detail string) {
+			r, reason, detail := split(line, reasonAdmin5, 2)
+			if reason != "" {
+				return reason, detail
+			}
+			c := r.text()
+			var ok bool
+			if rec.ID, ok = parseID(c); !ok {
+				return reasonID, source.Excerpt(c)
+			}
+			if rec.Code = r.text(); rec.Code == "" || len(rec.Code) > maxCode {
+				return reasonNoCode, source.Excerpt(rec.Code)
+			}
+			if !seen.Add(rec.ID) {
+				return reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
+			}
+			rec.Line = n
+			return "", ""
+		}
+	})
+}
+
+// noFeature is the code that GeoNames explains as "not available".
+const noFeature = "null"
+
+// ReadFeatures yields the features of r; see Read. A code is taken once per
+// file; later rows with it are bad.
+func ReadFeatures(r io.Reader, name string) iter.Seq2[Feature, error] {
+	return rows(r, name, func() parser[Feature] {
+		seen := map[string]bool{}
+		return func(line []byte, n int, rec *Feature) (reason, detail string) {
+			if reason, detail = rec.parse(line); reason != "" {
+				return reason, detail
+			}
+			if seen[rec.Code] {
+				return reasonDuplicateCode, source.Excerpt(rec.Code)
+			}
+			seen[rec.Code] = true
+			rec.Line = n
+			return "", ""
+		}
+	})
+}
+
+func (rec *Feature) parse(line []byte) (reason, detail string) {
+	r, reason, detail := split(line, reasonFeatures, 3)
+	if reason != "" {
+		return reason, detail
+	}
+	switch rec.Code = r.text(); {
+	case rec.Code == noFeature:
+		return skip, ""
+	case !isFeature(rec.Code):
+		return reasonCode, source.Excerpt(rec.Code)
+	}
+	rec.Name, rec.Description = r.text(), r.text()
+	if len(rec.Description) > maxDescription {
+		return reasonDescription, source.Excerpt(rec.Description)
+	}
+	return checkName(rec.Name, rec.Code)
+}
+
+// isFeature reports whether s is a class and a code, such as "P.PPLC".
+func isFeature(s string) bool {
+	return len(s) >= 3 && len(s) <= 12 && codeLetters(s[:1], 'A') && s[1] == '.' && codeLetters(s[2:], '0')
+}

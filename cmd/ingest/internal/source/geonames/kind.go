@@ -1,0 +1,131 @@
+package geonames
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Kind is what a file of GeoNames holds. Its text is what users call it.
+type Kind string
+
+// The files known.
+const (
+	KindPlaces     Kind = "places"         // allCountries, NL, cities15000, modifications-…
+	KindAlternates Kind = "alternatenames" // alternateNamesV2, alternateNames
+	KindAdmin1     Kind = "admin1"         // admin1CodesASCII
+	KindAdmin2     Kind = "admin2"         // admin2Codes
+	KindAdmin5     Kind = "admin5"         // adminCode5
+	KindCountries  Kind = "countries"      // countryInfo
+	KindFeatures   Kind = "features"       // featureCodes_en
+	KindHierarchy  Kind = "hierarchy"      // hierarchy
+	KindTimeZones  Kind = "timezones"      // timeZones
+	KindLanguages  Kind = "languages"      // iso-languagecodes
+	KindDeletions  Kind = "deletes"        // deletes-…
+)
+
+// kinds are all of them with the columns they have, for messages.
+var kinds = []struct {
+	kind    Kind
+	columns string
+}{
+	{KindPlaces, "19"}, {KindAlternates, "10 or 8"}, {KindAdmin1, "4"}, {KindAdmin2, "4"}, {KindAdmin5, "2"},
+	{KindCountries, "19"}, {KindFeatures, "3"}, {KindHierarchy, "3 or 2"}, {KindTimeZones, "5"}, {KindLanguages, "4"},
+	{KindDeletions, "3"},
+}
+
+// ParseKind takes the text of a kind, in any case.
+func ParseKind(s string) (Kind, error) {
+	for _, k := range kinds {
+		if strings.EqualFold(s, string(k.kind)) {
+			return k.kind, nil
+		}
+	}
+	return "", fmt.Errorf("%q is no kind of file; give one of %s", s, KindNames())
+}
+
+// KindNames lists the kinds: "places, alternatenames, …".
+func KindNames() string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, string(k.kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// named are the names of files that say what is in them, in lower case and
+// without .txt, .zip and .gz. That of a country does not: its alternate names
+// and its postal codes have the same.
+var named = []struct {
+	kind Kind
+	name *regexp.Regexp
+}{
+	{KindPlaces, regexp.MustCompile(`^(allcountries|no-country|cities[0-9].*|modifications-[0-9-]+)$`)},
+	{KindAlternates, regexp.MustCompile(`^alternatenames(v2)?$`)},
+	{KindAdmin1, regexp.MustCompile(`^admin1codesascii$`)},
+	{KindAdmin2, regexp.MustCompile(`^admin2codes$`)},
+	{KindAdmin5, regexp.MustCompile(`^admincode5$`)},
+	{KindCountries, regexp.MustCompile(`^countryinfo$`)},
+	{KindFeatures, regexp.MustCompile(`^featurecodes(_[a-z]+)?$`)},
+	{KindHierarchy, regexp.MustCompile(`^hierarchy$`)},
+	{KindTimeZones, regexp.MustCompile(`^timezones$`)},
+	{KindLanguages, regexp.MustCompile(`^iso-languagecodes$`)},
+	{KindDeletions, regexp.MustCompile(`^deletes-[0-9-]+$`)},
+}
+
+// foreign are files of GeoNames that are not read, and why.
+var foreign = []struct {
+	name *regexp.Regexp
+	why  string
+}{
+	{regexp.MustCompile(`^alternatenames(modifications|deletes)-`), "holds one day's changes of alternate names, which are not applied; fetch alternateNamesV2.zip anew"},
+	{regexp.MustCompile(`^usertags$`), "holds tags of users, which are not read; leave it out"},
+	{regexp.MustCompile(`^shapes_`), "holds borders; they are for ingest boundaries"},
+	{regexp.MustCompile(`^readme$`), "is a description and holds no data; leave it out"},
+}
+
+// stem is the name of a file as the patterns above have it.
+func stem(name string) string {
+	s := strings.ToLower(filepath.Base(name))
+	for _, suffix := range []string{".gz", ".zip", ".txt"} {
+		s = strings.TrimSuffix(s, suffix)
+	}
+	return s
+}
+
+// kindByName is "" for a name that says nothing. The error is for a file that
+// is known and not read.
+func kindByName(name string) (Kind, error) {
+	s := stem(name)
+	for _, f := range foreign {
+		if f.name.MatchString(s) {
+			return "", fmt.Errorf("%s: %s", name, f.why)
+		}
+	}
+	for _, n := range named {
+		if n.name.MatchString(s) {
+			return n.kind, nil
+		}
+	}
+	return "", nil
+}
+
+// DeletedOn is the day that the name of a file of deletions gives.
+func DeletedOn(name string) (time.Time, error) {
+	s, ok := strings.CutPrefix(stem(name), "deletes-")
+	if t, is := date(s); ok && is {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%s: the day of the deletions is not known, which decides what they apply to; name the file deletes-YYYY-MM-DD.txt, as GeoNames does", name)
+}
+
+// Member reports whether a file of a zip archive is a table by its name.
+// Archives of GeoNames may hold descriptions and the codes of languages beside
+// it.
+func Member(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	return strings.HasSuffix(base, ".txt") && base != "readme.txt" && base != "iso-languagecodes.txt" && !strings.HasPrefix(base, ".")
+}

@@ -1,0 +1,211 @@
+package geonames
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// How much of a file is looked at to tell what it is: so many rows that are
+// not comments, and so many lines in all.
+const (
+	sampleRows  = 100
+	sampleLines = 2000
+)
+
+// Recognise says what a file holds, by its name, and failing that by its rows.
+// A name that the rows contradict is an error, and so are rows that no table
+// has.
+func Recognise(file string) (Kind, error) {
+	byName, err := kindByName(file)
+	if err != nil {
+		return "", err
+	}
+	f, err := source.OpenMember(file, Member)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	s, err := look(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	if byName == "" {
+		return s.kind(file)
+	}
+	switch best, votes := s.best(); {
+	case s.votes[byName] > 0 || votes == 0 || 2*votes < s.rows:
+		// Rows that fit nothing are counted as bad ones when they are read.
+		return byName, nil
+	case best == postalCodes:
+		return "", s.postal(file)
+	default:
+		return "", fmt.Errorf("%s: its name is that of %s and its rows are those of %s; name what it is, as in --as %s=%s",
+			file, byName, best, best, file)
+	}
+}
+
+// sample counts the shapes of the first rows of a file.
+type sample struct {
+	rows    int
+	votes   map[Kind]int // the kinds a row may be of
+	columns map[int]alike
+}
+
+// alike are the rows with a number of columns.
+type alike struct {
+	rows  int
+	first string // an excerpt
+}
+
+// postalCodes is what GeoNames publishes under the names of the places.
+const postalCodes Kind = "postal codes"
+
+func look(r io.Reader) (s sample, err error) {
+	lines, err := newLines(r)
+	if err != nil {
+		return s, err
+	}
+	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
+	for range sampleLines {
+		line, last, err := readLine(lines)
+		switch {
+		case errors.Is(err, errLongLine):
+			s.rows++
+		case err != nil:
+			return s, err
+		case len(line) == 0 || line[0] == '#':
+		default:
+			s.rows++
+			s.vote(line)
+		}
+		if last || s.rows == sampleRows {
+			break
+		}
+	}
+	return s, nil
+}
+
+func (s *sample) vote(line []byte) {
+	columns := bytes.Split(line, []byte{'\t'})
+	a := s.columns[len(columns)]
+	if a.rows++; a.rows == 1 {
+		a.first = source.Excerpt(line)
+	}
+	s.columns[len(columns)] = a
+	if k := shape(columns); k != "" {
+		s.votes[k]++
+	}
+}
+
+// shape is the kind a row may be of; "" for none and for two columns, which
+// say too little.
+func shape(c [][]byte) Kind {
+	switch len(c) {
+	case 3:
+		switch {
+		case string(c[0]) == noFeature || isFeature(string(c[0])):
+			return KindFeatures
+		case isNumber(c[0]) && isNumber(c[1]):
+			return KindHierarchy
+		case isNumber(c[0]):
+			return KindDeletions
+		}
+	case 4:
+		if bytes.HasPrefix(c[0], []byte("ISO 639-3")) || isLanguage(string(c[0])) && !isNumber(c[0]) {
+			return KindLanguages
+		}
+		switch levelOf(string(c[0])) {
+		case 1:
+			return KindAdmin1
+		case 2:
+			return KindAdmin2
+		}
+	case 5:
+		if string(c[0]) == "CountryCode" || isCountry(string(c[0])) && bytes.IndexByte(c[1], '/') > 0 {
+			return KindTimeZones
+		}
+	case 8, 10:
+		if isNumber(c[0]) && isNumber(c[1]) {
+			return KindAlternates
+		}
+	case 12:
+		if isCountry(string(c[0])) {
+			return postalCodes
+		}
+	case 19:
+		switch {
+		case isNumber(c[0]):
+			return KindPlaces
+		case isCountry(string(c[0])):
+			return KindCountries
+		}
+	}
+	return ""
+}
+
+func isNumber(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// best is the kind with the most votes, of equal ones the first of kinds.
+func (s *sample) best() (best Kind, votes int) {
+	for _, k := range kinds {
+		if n := s.votes[k.kind]; n > votes {
+			best, votes = k.kind, n
+		}
+	}
+	if n := s.votes[postalCodes]; n > votes {
+		best, votes = postalCodes, n
+	}
+	return best, votes
+}
+
+// kind decides by the rows alone: at least half of them must be alike.
+func (s *sample) kind(file string) (Kind, error) {
+	best, votes := s.best()
+	switch {
+	case s.rows == 0:
+		return "", fmt.Errorf("%s: has no rows; check that it was fetched completely", file)
+	case best == postalCodes:
+		return "", s.postal(file)
+	case 2*votes >= s.rows:
+		return best, nil
+	}
+	columns, most := 0, alike{}
+	for n, a := range s.columns {
+		if a.rows > most.rows || a.rows == most.rows && n < columns {
+			columns, most = n, a
+		}
+	}
+	if columns <= 1 {
+		return "", fmt.Errorf("%s: its lines, such as %s, are not columns separated by tabs, as all tables of GeoNames are; check that it is the file you mean", file, most.first)
+	}
+	known := ""
+	for _, k := range kinds {
+		known += fmt.Sprintf("%s %s, ", k.kind, k.columns)
+	}
+	return "", fmt.Errorf("%s: rows of %d columns, such as %s, do not show which table of GeoNames it is; these are known, by their columns: %s; name it, as in --as %s=%s",
+		file, columns, most.first, strings.TrimSuffix(known, ", "), guess(columns), file)
+}
+
+// guess is an example for a message.
+func guess(columns int) Kind {
+	if columns == 2 {
+		return KindAdmin5
+	}
+	return KindPlaces
+}
+
+func (s *sample) postal(file string) error {
+	return fmt.Errorf("%s: holds postal codes, which GeoNames publishes under the same name; fetch the places from https://download.geonames.org/export/dump/", file)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source/geonames"
+)
+
+type placesCmd struct {
+	Files  []string   `arg:"" optional:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
+	As     []kindFlag `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
+	Memory byteSize   `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use, ${default} if not given, 256MiB at least; what does not fit is sorted on disk."`
+}
+
+func (placesCmd) Help() string {
+	return `FILE is a table of GeoNames as downloaded (.zip), unpacked (.txt) or compressed by gzip. What it holds shows in its name, or else in its rows:
+
+  places          allCountries, cities15000, NL, no-country, modifications-YYYY-MM-DD
+  alternatenames  alternateNamesV2 or alternateNames, all or of one country: names in other languages, codes, links
+  countries       countryInfo: names, capitals, currencies, neighbours
+  admin1, admin2  admin1CodesASCII, admin2Codes: names of the divisions of countries
+  admin5          adminCode5: the fifth-level divisions of places
+  features        featureCodes_en: what feature codes mean
+  hierarchy       hierarchy: which place lies in which
+  deletes         deletes-YYYY-MM-DD: places deleted that day
+  languages       iso-languagecodes: makes one of the two codes that languages have in alternate names
+  timezones       timeZones: counts places with a time zone it does not know
+
+At least one file must hold places; the others add to those. Of a place found in several files the row with the latest modification date is taken. --max-bad is the share of each file.
+
+  ingest places allCountries.zip alternateNamesV2.zip hierarchy.zip adminCode5.zip countryInfo.txt admin1CodesASCII.txt admin2Codes.txt featureCodes_en.txt
+  ingest places cities15000.zip NL.zip no-country.zip
+  ingest places allCountries.zip modifications-2026-11-20.txt deletes-2026-11-20.txt
+  ingest places NL.zip --as alternatenames=NL-names.txt
+
+Files of --as come after the others, which decides what is taken where dates are equal.`
+}
+
+// minMemory is what a build of places takes however little it sorts at once.
+const minMemory = 256 << 20
+
+func (c *placesCmd) Run(s *session) error {
+	if c.Memory < minMemory {
+		return &usageError{fmt.Errorf("--memory %d: too little to sort places with; give at least 256MiB", c.Memory)}
+	}
+	var inputs []job.PlaceInput
+	for _, f := range c.Files {
+		inputs = append(inputs, job.PlaceInput{Input: job.Input{Path: f, Credit: job.GeoNames}})
+	}
+	for _, as := range c.As {
+		inputs = append(inputs, job.PlaceInput{Input: job.Input{Path: as.file, Credit: job.GeoNames}, Kind: as.kind})
+	}
+	if len(inputs) == 0 {
+		return &usageError{errors.New("no files; name at least one, such as cities15000.zip")}
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		// A quarter is for what is not on the heap, and for its peaks.
+		debug.SetMemoryLimit(int64(c.Memory) / 4 * 3)
+	}
+	options := s.options
+	options.Memory = int64(c.Memory)
+	_, err := job.Places(s.ctx, s.catalog, inputs, options)
+	return err
+}
+
+// kindFlag is KIND=FILE.
+type kindFlag struct {
+	kind geonames.Kind
+	file string
+}
+
+var _ encoding.TextUnmarshaler = (*kindFlag)(nil)
+
+func (k *kindFlag) UnmarshalText(text []byte) error {
+	kind, file, ok := strings.Cut(string(text), "=")
+	if !ok || file == "" {
+		return fmt.Errorf("%q is not a file; give one as KIND=FILE, KIND one of %s", text, geonames.KindNames())
+	}
+	var err error
+	k.kind, err = geonames.ParseKind(kind)
+	k.file = file
+	return err
+}
+
+// byteSize is a number of bytes, with an optional unit.
+type byteSize int64
+
+var _ encoding.TextUnmarshaler = (*byteSize)(nil)
+
+var units = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1 << 10, "kib": 1 << 10, "kb": 1e3,
+	"m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
+	"g": 1 << 30, "gib": 1 << 30, "gb": 1e9,
+	"t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
+}
+
+func (b *byteSize) UnmarshalText(text []byte) error {
+	s := strings.ToLower(strings.TrimSpace(string(text)))
+	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
+	unit, ok := units[strings.TrimSpace(s[len(number):])]
+	v, err := strconv.ParseFloat(number, 64)
+	if v *= unit; !ok || err != nil || !(v >= 0 && v < math.MaxInt64) {
+		return fmt.Errorf("%q is not a size; give one like 2GiB, 500MB or a number of bytes", text)
+	}
+	*b = byteSize(v)
+	return nil
+}

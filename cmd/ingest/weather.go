@@ -1,0 +1,42 @@
+package main
+
+import "quadrille/cmd/ingest/internal/job"
+
+type stationsCmd struct {
+	File string `arg:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
+}
+
+func (stationsCmd) Help() string {
+	return `FILE is the list of stations of the Integrated Surface Database, with the names of its columns in the first line. Stations without a position are counted and left out; they do not count towards --max-bad. Country codes, which are FIPS 10-4 in the file, become those of ISO 3166.
+
+  ingest stations isd-history.csv`
+}
+
+func (c *stationsCmd) Run(s *session) error {
+	_, err := job.Stations(s.ctx, s.catalog, job.Input{Path: c.File, Credit: job.NOAA}, s.options)
+	return err
+}
+
+type weatherCmd struct {
+	Files []string `arg:"" name:"file" help:"NOAA's isd-lite files, one for each station and year: 066600-99999-2024.gz …."`
+}
+
+func (weatherCmd) Help() string {
+	return `FILE is in the isd-lite format, plain or compressed by gzip, under the name NOAA gives it: the USAF and WBAN numbers of its station, and the year. Publish the stations first; a file of a station that is not among them is counted and left out. The files named become the published ones: what was published before and is not named again is gone.
+
+  ingest stations isd-history.csv
+  ingest weather isd-lite/2024/*.gz`
+}
+
+func (c *weatherCmd) Run(s *session) error {
+	_, err := job.Weather(s.ctx, s.catalog, inputs(c.Files, job.NOAA), s.options)
+	return err
+}
+
+func inputs(files []string, credit job.Credit) []job.Input {
+	in := make([]job.Input, len(files))
+	for i, f := range files {
+		in[i] = job.Input{Path: f, Credit: credit}
+	}
+	return in
+}

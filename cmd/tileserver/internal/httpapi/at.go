@@ -1,0 +1,266 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// The instants that time zones are known for.
+var (
+	firstInstant = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	afterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// getAt answers GET /at?lat=&lon=: everything about a point in one call – the
+// regions that hold it, its time zone and local time, and the nearest place,
+// airport and weather station, each with how it matched. What is not published
+// is left out and named in "missing".
+//
+// The answer is about an instant. With at= it depends on nothing else and may
+// be kept; without, the instant is now, and it must not be.
+func (s *server) getAt(c echo.Context) error {
+	r := c.Request()
+	q := queryParams(r)
+	lat, lon := q.position()
+	types := q.list("types", maxLayers)
+	lang := q.language("lang")
+	at, fixed := q.instant("at")
+	if q.err != nil {
+		return q.err
+	}
+	v := s.pinPoint()
+	defer v.release()
+	a := answer{form: formJSON, cache: noStore, coding: accepted(r)}
+	if fixed {
+		a.cache = s.cacheControl
+		etag := s.requestTag(r, v.boundaries.id, a, v.places.id, v.airports.id, v.timeZones.id, v.stations.id)
+		a.tag = &etag
+		if matches(r, a.tag, false) {
+			return s.notModified(c, a)
+		}
+	} else {
+		at = s.now().UTC().Truncate(time.Second)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
+	defer cancel()
+	out := getScratch()
+	defer out.release()
+	p := point{view: &v, lat: lat, lon: lon, at: at, types: types, lang: lang, dst: out.body}
+	err := p.write(ctx)
+	out.body = p.dst
+	if err != nil {
+		return err
+	}
+	return s.send(c, a, out)
+}
+
+// instant reads an RFC 3339 time that time zones are known for.
+func (p *params) instant(name string) (time.Time, bool) {
+	if !p.has(name) {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, p.text(name, 64))
+	if err != nil || at.Before(firstInstant) || !at.Before(afterInstant) {
+		p.refuse(name, "Set "+name+" to a time of the years 1900 to 2100 such as 2026-07-01T12:00:00Z, with + written as %2B.")
+		return time.Time{}, false
+	}
+	return at.UTC(), true
+}
+
+// point is the answer about a point being written.
+type point struct {
+	view     *pointView
+	lat, lon float64
+	at       time.Time
+	types    []string
+	lang     string
+	dst      []byte
+	missing  []string
+}
+
+func (p *point) write(ctx context.Context) error {
+	cell, err := quadkey.CellOf(p.lon, p.lat)
+	if err != nil {
+		return err // the parameters were checked
+	}
+	p.dst = strconv.AppendFloat(append(p.dst, `{"lat":`...), p.lat, 'f', -1, 64)
+	p.dst = strconv.AppendFloat(append(p.dst, `,"lon":`...), p.lon, 'f', -1, 64)
+	p.dst = cell.Tile().AppendQuadkey(append(p.dst, `,"quadkey":"`...))
+	p.dst = p.at.AppendFormat(append(p.dst, `","at":"`...), time.RFC3339)
+	p.dst = append(p.dst, '"')
+	regions, err := p.regions(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.zone(ctx, regions); err != nil {
+		return err
+	}
+	for _, part := range [...]func(context.Context) error{p.place, p.airport, p.station} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	if len(p.missing) == pointDatasets {
+		return errDatasetMissing
+	}
+	p.end()
+	return nil
+}
+
+// pointDatasets is how many data sets an answer is made from.
+const pointDatasets = 5
+
+// end names what is missing and closes the answer.
+func (p *point) end() {
+	for i, name := range p.missing {
+		if i == 0 {
+			p.dst = append(p.dst, `,"missing":[`...)
+		} else {
+			p.dst = append(p.dst, ',')
+		}
+		p.dst = appendString(p.dst, name)
+	}
+	if len(p.missing) > 0 {
+		p.dst = append(p.dst, ']')
+	}
+	p.dst = append(p.dst, '}')
+}
+
+// reader returns a data set's reader, or notes that it is missing.
+func reader[T any](p *point, set *pinned[T], name string) (T, bool, error) {
+	v, ok, err := have(set)
+	if err == nil && !ok {
+		p.missing = append(p.missing, name)
+	}
+	return v, ok, err
+}
+
+// regions writes the regions that were asked for and returns all of them.
+func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
+	b, ok, err := reader(p, &p.view.boundaries, BoundariesDataset)
+	if !ok {
+		return nil, err
+	}
+	if err := checkTypes(b, p.types); err != nil {
+		return nil, err
+	}
+	found, err := b.At(ctx, p.lat, p.lon)
+	if err != nil {
+		return nil, err
+	}
+	p.dst = append(p.dst, `,"regions":[`...)
+	n := 0
+	for i := range found {
+		if !wanted(p.types, found[i].Type) {
+			continue
+		}
+		if n++; n > 1 {
+			p.dst = append(p.dst, ',')
+		}
+		p.dst = append(appendRegion(p.dst, &found[i]), `,"match":"`+matchInside+`"}`...)
+	}
+	p.dst = append(p.dst, ']')
+	return found, nil
+}
+
+func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
+	if _, _, err := reader(p, &p.view.timeZones, TimeZonesDataset); err != nil {
+		return err
+	}
+	z, err := p.view.zoneAt(ctx, p.lat, p.lon, zoneReach, p.at, regions)
+	if err != nil {
+		return err
+	}
+	p.dst = z.append(append(p.dst, `,"timezone":`...), p.at)
+	return nil
+}
+
+func (p *point) place(ctx context.Context) error {
+	finder, ok, err := reader(p, &p.view.places, PlacesDataset)
+	if !ok {
+		return err
+	}
+	memory := nearbyHits.Get().(*[]places.Hit)
+	defer nearbyHits.Put(memory)
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}}, (*memory)[:0])
+	if err != nil {
+		return err
+	}
+	*memory = hits
+	if len(hits) == 0 {
+		return nil
+	}
+	name := ""
+	if p.lang != "" {
+		if name, _, err = finder.NameIn(ctx, hits[0].ID, p.lang); err != nil {
+			return inside(err)
+		}
+	}
+	p.dst = appendRenamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
+	p.distance(hits[0].DistanceM)
+	return nil
+}
+
+// nearestAirport asks for the nearest airport as travellers understand it: not
+// for the pad on the roof of a hospital.
+func nearestAirport(lat, lon float64) airports.NearbyQuery {
+	return airports.NearbyQuery{Lat: lat, Lon: lon, Limit: 1, Filter: airports.Filter{
+		Types: []string{airports.Large, airports.Medium, airports.Small},
+	}}
+}
+
+func (p *point) airport(ctx context.Context) error {
+	r, ok, err := reader(p, &p.view.airports, AirportsDataset)
+	if !ok {
+		return err
+	}
+	memory := nearbyHits.Get().(*[]places.Hit)
+	defer nearbyHits.Put(memory)
+	hits, _, err := r.Nearby(ctx, nearestAirport(p.lat, p.lon), (*memory)[:0])
+	if err != nil {
+		return err
+	}
+	*memory = hits
+	if len(hits) == 0 {
+		return nil
+	}
+	p.dst = append(append(p.dst, `,"airport":{`...), hits[0].JSON...)
+	p.distance(hits[0].DistanceM)
+	return nil
+}
+
+func (p *point) station(ctx context.Context) error {
+	r, ok, err := reader(p, &p.view.stations, StationsDataset)
+	if !ok {
+		return err
+	}
+	near, err := r.Nearest(ctx, p.lat, p.lon)
+	if errors.Is(err, stations.ErrNotFound) {
+		return nil // none at all
+	}
+	if err != nil {
+		return err
+	}
+	p.dst, err = r.Record(ctx, near.ID, append(p.dst, `,"station":{`...))
+	if err != nil {
+		return inside(err)
+	}
+	p.distance(near.DistanceM)
+	return nil
+}
+
+// distance closes an object that is the nearest to the point.
+func (p *point) distance(metres float64) {
+	p.dst = strconv.AppendFloat(append(p.dst, `,"distance_m":`...), metres, 'f', 1, 64)
+	p.dst = append(p.dst, `,"match":"`+matchNearest+`"}`...)
+}

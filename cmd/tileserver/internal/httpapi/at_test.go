@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+)
+
+// pointAnswer is what /at answers, as a client reads it.
+type pointAnswer struct {
+	Regions  []struct{ Type, ID, Match string }
+	Timezone struct {
+		ID, Offset, Source, Match, Abbreviation string
+		OffsetS                                 *int   `json:"offset_s"`
+		LocalTime                               string `json:"local_time"`
+	}
+	Place, Airport, Station *struct {
+		Name      string
+		DistanceM *float64 `json:"distance_m"`
+		Match     string
+	}
+	Missing []string
+}
+
+func (g *globe) at(query string) (a pointAnswer) {
+	g.t.Helper()
+	res := g.get("/at?" + query)
+	text := body(g.t, res)
+	if res.StatusCode != 200 {
+		g.t.Fatalf("%s: %d %s", query, res.StatusCode, text)
+	}
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		g.t.Fatalf("%s: %v: %s", query, err, text)
+	}
+	return a
+}
+
+func TestTimeZoneAt(t *testing.T) {
+	g := newGlobe(t, nil)
+	for _, tt := range []struct {
+		name, query       string
+		id, source, match string
+	}{
+		{"a region that is a zone", "lat=20&lon=80", "Asia/Kolkata", "region", "inside"},
+		{"the nearest place in the same country", "lat=47.58&lon=8.2", "Europe/Zurich", "place", "nearest"},
+		{"not the nearer place across the border", "lat=47.61&lon=8.55", "Europe/Berlin", "place", "nearest"},
+		{"an area of one offset is not asked before places", "lat=-12&lon=-77", "America/Lima", "place", "nearest"},
+		{"but where there are none", "lat=-16&lon=-68.1", "America/New_York", "region", "derived"},
+		{"land without places", "lat=35&lon=-100", "Etc/GMT+7", "longitude", "derived"},
+		{"the sea near land", "lat=-12&lon=-78.9", "America/Lima", "place", "nearest"},
+		{"the sea", "lat=0&lon=-140", "Etc/GMT+9", "longitude", "derived"},
+		{"a pole", "lat=-90&lon=0", "Etc/GMT", "longitude", "derived"},
+		{"places without a zone", "lat=52.2&lon=0.2", "Etc/GMT", "longitude", "derived"},
+	} {
+		a := g.at(tt.query)
+		if z := a.Timezone; z.ID != tt.id || z.Source != tt.source || z.Match != tt.match || z.OffsetS == nil {
+			t.Errorf("%s: %+v, want %s by %s, %s", tt.name, z, tt.id, tt.source, tt.match)
+		}
+	}
+}
+
+func TestNauticalZone(t *testing.T) {
+	for lon, want := range map[float64]string{
+		0: "Etc/GMT", 7.49: "Etc/GMT", -7.5: "Etc/GMT", -7.51: "Etc/GMT+1", 7.5: "Etc/GMT-1", 15: "Etc/GMT-1", 22.5: "Etc/GMT-2", 172.5: "Etc/GMT-12",
+		179.999: "Etc/GMT-12", 180: "Etc/GMT+12", -180: "Etc/GMT+12", -172.51: "Etc/GMT+12", -172.5: "Etc/GMT+11", -140: "Etc/GMT+9",
+	} {
+		z := nauticalZone(lon)
+		if z.id != want {
+			t.Errorf("%v: %s, want %s", lon, z.id, want)
+		}
+		// The name's sign is that of POSIX: the zone database knows it so.
+		if loc, err := time.LoadLocation(z.id); err == nil {
+			if _, offset := globeNoon.In(loc).Zone(); offset != z.offset.Seconds {
+				t.Errorf("%v: %s is %d s ahead, not %d", lon, z.id, offset, z.offset.Seconds)
+			}
+		}
+		if off := math.Abs(float64(z.offset.Seconds)/3600*15 - lon); off > 7.5 && off < 352.5 {
+			t.Errorf("%v: offset %d", lon, z.offset.Seconds)
+		}
+	}
+}
+
+// TestAtMissing: what is not published is left out and named; what is
+// published but cannot be read is an error.
+func TestAtMissing(t *testing.T) {
+	every := []string{BoundariesDataset, TimeZonesDataset, PlacesDataset, AirportsDataset, StationsDataset}
+	for i := range every {
+		published := slices.Delete(slices.Clone(every), i, i+1)
+		a := newGlobe(t, nil, published...).at("lat=47.4&lon=8.5")
+		if !slices.Equal(a.Missing, every[i:i+1]) {
+			t.Errorf("without %s: missing %q", every[i], a.Missing)
+		}
+		if (a.Place == nil) != (every[i] == PlacesDataset) || (a.Airport == nil) != (every[i] == AirportsDataset) ||
+			(a.Station == nil) != (every[i] == StationsDataset) || (a.Regions == nil) != (every[i] == BoundariesDataset) {
+			t.Errorf("without %s: %+v", every[i], a)
+		}
+		if (a.Timezone.LocalTime == "") != (every[i] == TimeZonesDataset) || a.Timezone.ID == "" {
+			t.Errorf("without %s: %+v", every[i], a.Timezone)
+		}
+	}
+	wantProblem(t, newGlobe(t, nil, AddressesDataset).get("/at?lat=1&lon=1"), 404, "dataset-missing")
+
+	for name, spoil := range map[string]func(*globe){
+		"places":   func(g *globe) { g.places.err = errHidden },
+		"regions":  func(g *globe) { g.bounds.err = errHidden },
+		"airports": func(g *globe) { g.airports.err = errHidden },
+		"stations": func(g *globe) { g.stations.err = errHidden },
+		"record":   func(g *globe) { g.bounds.records["timezone/kolkata"] = `{` },
+	} {
+		g := newGlobe(t, nil)
+		spoil(g)
+		if p := wantProblem(t, g.get("/at?lat=20&lon=80"), 500, "data-corrupt"); strings.Contains(p.Detail, "secret") {
+			t.Errorf("%s: internals shown: %+v", name, p)
+		}
+	}
+	g := newGlobe(t, nil)
+	g.places.gazetteer, g.places.hits = nil, []places.Hit{{ID: 1, JSON: []byte(`"id":1,`)}}
+	wantProblem(t, g.get("/at?lat=-12&lon=-77"), 500, "data-corrupt")
+	// No station at all is no damage.
+	g = newGlobe(t, nil)
+	g.stations.err = fmt.Errorf("%w: the data set is empty", stations.ErrNotFound)
+	g.airports.hits = nil
+	if a := g.at("lat=47.4&lon=8.5"); a.Station != nil || a.Airport != nil || a.Missing != nil {
+		t.Errorf("%+v", a)
+	}
+	// The airport that is looked for is open, and more than a helipad.
+	if q := g.airports.query; q.Limit != 1 || q.Closed || slices.Contains(q.Types, airports.Heliport) || len(q.Types) == 0 {
+		t.Errorf("%+v", q)
+	}
+}
+
+// TestAtCaching: an answer about a named instant may be kept, one about now
+// may not.
+func TestAtCaching(t *testing.T) {
+	g := newGlobe(t, nil)
+	const path = "/at?lat=47.4&lon=8.5"
+	now := g.get(path)
+	if now.Header.Get("Etag") != "" || now.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%v", now.Header)
+	}
+	const fixed = path + "&at=2026-07-01T12:00:00Z"
+	then := g.get(fixed)
+	tag := then.Header.Get("Etag")
+	if a, b := body(t, now), body(t, then); a != b || tag == "" {
+		t.Errorf("%s\n%s %v", a, b, then.Header)
+	}
+	reads := g.places.reads.Load() + g.bounds.reads.Load()
+	if res := g.get(fixed, "If-None-Match", tag); res.StatusCode != http.StatusNotModified || reads != g.places.reads.Load()+g.bounds.reads.Load() {
+		t.Errorf("%d with its tag", res.StatusCode)
+	}
+	for _, name := range []string{BoundariesDataset, PlacesDataset, AirportsDataset, TimeZonesDataset, StationsDataset} {
+		g.publish(name)
+		g.poll()
+		for _, err := range []error{g.cfg.Airports.Poll(t.Context()), g.cfg.TimeZones.Poll(t.Context()), g.cfg.Stations.Poll(t.Context())} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		res := g.get(fixed, "If-None-Match", tag)
+		if res.StatusCode != 200 || res.Header.Get("Etag") == tag {
+			t.Errorf("%d after %s was published", res.StatusCode, name)
+		}
+		tag = res.Header.Get("Etag")
+	}
+}
+
+// TestAtEverywhere: every point has a time zone, an answer and a cell.
+func TestAtEverywhere(t *testing.T) {
+	g := newGlobe(t, nil)
+	for lat := -90.0; lat <= 90; lat += 22.5 {
+		for lon := -180.0; lon <= 180; lon += 22.5 {
+			a := g.at(fmt.Sprintf("lat=%v&lon=%v&at=2026-03-29T01:00:00Z", lat, lon))
+			if a.Timezone.ID == "" || a.Timezone.LocalTime == "" || a.Place == nil || a.Place.DistanceM == nil || *a.Place.DistanceM > quadkey.EarthRadius*math.Pi {
+				t.Fatalf("%v, %v: %+v", lat, lon, a)
+			}
+		}
+	}
+}

@@ -1,0 +1,445 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/search"
+	"quadrille/places/stations"
+	"quadrille/places/zones"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// gazetteer is a short list of real places, typed by hand, that answers as
+// package places does, by looking at each of them.
+type gazetteer struct {
+	rows      []gazetteerRow
+	countries map[string]places.Country
+	divisions map[string]places.Division
+	features  map[string]string
+}
+
+type gazetteerRow struct {
+	id                           uint32
+	name, country, class, code   string
+	population                   int64
+	admin1, admin1Name, timeZone string
+	lat, lon                     float64
+	details                      string            // members of the record alone
+	names                        map[string]string // by language
+}
+
+func newGazetteer() *gazetteer {
+	return &gazetteer{
+		rows: []gazetteerRow{
+			{2657896, "Zürich", "CH", "P", "PPLA", 341730, "ZH", "Zurich", "Europe/Zurich", 47.36667, 8.55,
+				`,"ascii_name":"Zurich","alternate_names":["ZRH","Zurich"],"country_name":"Switzerland","admin2":"112","admin2_name":"Zürich District","admin3":"261","elevation_m":408,"dem_m":429,` +
+					`"modified":"2024-01-02","alternates":[{"name":"Zurich","lang":"en","preferred":true},{"name":"Turicum","lang":"la","historic":true},{"name":"Züri","lang":"gsw","colloquial":true}]`,
+				map[string]string{"en": "Zurich", "de": "Zürich", "fr": "Zurich", "it": "Zurigo"}},
+			{2661552, "Bern", "CH", "P", "PPLC", 121631, "BE", "Bern", "Europe/Zurich", 46.94809, 7.44744, "", map[string]string{"fr": "Berne"}},
+			{2925177, "Freiburg im Breisgau", "DE", "P", "PPLA3", 215966, "01", "Baden-Württemberg", "Europe/Berlin", 47.9959, 7.85222, "", nil},
+			{2825297, "Stuttgart", "DE", "P", "PPLA", 589793, "01", "Baden-Württemberg", "Europe/Berlin", 48.78232, 9.17702, "", nil},
+			{5746545, "Portland", "US", "P", "PPLA2", 652503, "OR", "Oregon", "America/Los_Angeles", 45.52345, -122.67621, "", nil},
+			{4975802, "Portland", "US", "P", "PPL", 66881, "ME", "Maine", "America/New_York", 43.65737, -70.2589, "", nil},
+			{3936456, "Lima", "PE", "P", "PPLC", 7737002, "15", "", "America/Lima", -12.04318, -77.02824, "", nil},
+			{7280291, `Null "Island" <b>`, "", "T", "ISL", 0, "", "", "", 0, 0, `,"dem_m":-9999`, nil},
+			{2658434, "Switzerland", "CH", "A", "PCLI", 8516543, "00", "", "Europe/Zurich", 47.00016, 8.01427, "", map[string]string{"de": "Schweiz", "fr": "Suisse"}},
+			{6295533, "Zürich Flughafen", "CH", "S", "AIRP", 0, "ZH", "Zurich", "Europe/Zurich", 47.45806, 8.54806, "", nil},
+			{2653941, "Cambridge", "GB", "P", "PPLA2", 145700, "ENG", "England", "", 52.2, 0.11667, "", nil},
+		},
+		countries: map[string]places.Country{
+			"CH": {Code: "CH", Name: "Switzerland", Continent: "EU", ID: 2658434, Languages: []string{"de-CH", "fr-CH", "it-CH", "rm"}},
+			"DE": {Code: "DE", Name: "Germany", Continent: "EU", ID: 2921044, Languages: []string{"de"}},
+			"US": {Code: "US", Name: "United States", Continent: "NA", ID: 6252001, Languages: []string{"en-US", "es-US"}},
+			"PE": {Code: "PE", Name: "Peru", Continent: "SA", ID: 3932488, Languages: []string{"es-PE", "qu", "ay"}},
+		},
+		divisions: map[string]places.Division{
+			"CH.ZH":     {Code: "CH.ZH", Name: "Zurich", ID: 2657895},
+			"CH.ZH.112": {Code: "CH.ZH.112", Name: "Zürich District", ID: 6458798},
+		},
+		features: map[string]string{"P.PPL": "populated place", "P.PPLA": "seat of a first-order administrative division", "P.PPLC": "capital of a political entity", "T.ISL": "island"},
+	}
+}
+
+// members is what package places keeps of a row.
+func (r *gazetteerRow) members() []byte {
+	b := fmt.Appendf(nil, `"id":%d,"name":%s`, r.id, quoted(r.name))
+	for _, m := range [][2]string{{"country", r.country}, {"class", r.class}, {"code", r.code}} {
+		if m[1] != "" {
+			b = fmt.Appendf(b, `,%q:%s`, m[0], quoted(m[1]))
+		}
+	}
+	if r.population > 0 {
+		b = fmt.Appendf(b, `,"population":%d`, r.population)
+	}
+	for _, m := range [][2]string{{"admin1", r.admin1}, {"admin1_name", r.admin1Name}, {"timezone", r.timeZone}} {
+		if m[1] != "" {
+			b = fmt.Appendf(b, `,%q:%s`, m[0], quoted(m[1]))
+		}
+	}
+	return fmt.Appendf(b, `,"lat":%v,"lon":%v`, r.lat, r.lon)
+}
+
+// quoted is a JSON string as package places writes it: markup stands as it is.
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (r *gazetteerRow) passes(classes, codes, countries []string, minPopulation int64) bool {
+	has := func(list []string, v string) bool { return len(list) == 0 || slices.Contains(list, v) }
+	return has(classes, r.class) && has(codes, r.code) && has(countries, r.country) && r.population >= minPopulation
+}
+
+func (g *gazetteer) nearby(q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string) {
+	for i := range g.rows {
+		r := &g.rows[i]
+		d := quadkey.Distance(q.Lon, q.Lat, r.lon, r.lat)
+		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && (q.RadiusM == 0 || d <= q.RadiusM) {
+			dst = append(dst, places.Hit{ID: r.id, Lat: r.lat, Lon: r.lon, DistanceM: d, JSON: r.members()})
+		}
+	}
+	slices.SortFunc(dst, func(a, b places.Hit) int {
+		return cmp.Or(cmp.Compare(a.DistanceM, b.DistanceM), cmp.Compare(a.ID, b.ID))
+	})
+	return dst[:min(len(dst), q.Limit)], ""
+}
+
+// within pages by the number of the first place, as its cursor.
+func (g *gazetteer) within(q places.WithinQuery, dst []places.Hit) ([]places.Hit, string) {
+	box := q.Box
+	if q.Tile != nil {
+		box = q.Tile.Bound()
+	}
+	var rows []*gazetteerRow
+	for i := range g.rows {
+		r := &g.rows[i]
+		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && box.Contains(r.lon, r.lat) {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *gazetteerRow) int { return cmp.Compare(b.population, a.population) })
+	from, _ := strconv.Atoi(q.Cursor)
+	next := ""
+	if to := from + q.Limit; to < len(rows) {
+		rows, next = rows[:to], strconv.Itoa(to)
+	}
+	for _, r := range rows[min(from, len(rows)):] {
+		dst = append(dst, places.Hit{ID: r.id, Lat: r.lat, Lon: r.lon, JSON: r.members()})
+	}
+	return dst, next
+}
+
+var unaccent = strings.NewReplacer("ü", "u", "ö", "o", "é", "e")
+
+func simpleFold(s string) string { return unaccent.Replace(strings.ToLower(s)) }
+
+// find looks for the beginning of names.
+func (g *gazetteer) find(q search.Query, dst []search.Hit) []search.Hit {
+	text := simpleFold(strings.TrimSpace(q.Text))
+	for i := range g.rows {
+		r := &g.rows[i]
+		if !r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) || q.Box != nil && !q.Box.Contains(r.lon, r.lat) {
+			continue
+		}
+		names := []string{""}
+		for _, n := range r.names {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			fold := simpleFold(cmp.Or(n, r.name))
+			if !strings.HasPrefix(fold, text) || q.Whole && fold != text {
+				continue
+			}
+			m := search.Match{End: len([]rune(text)), Kind: search.Prefix}
+			if fold == text {
+				m.Kind = search.Exact
+			}
+			if n != r.name {
+				m.Name = n
+			}
+			dst = append(dst, search.Hit{ID: r.id, Match: m, Lat: units(r.lat), Lon: units(r.lon), Importance: uint64(r.population)})
+			break
+		}
+	}
+	slices.SortStableFunc(dst, func(a, b search.Hit) int { return cmp.Compare(b.Importance, a.Importance) })
+	return dst
+}
+
+func units(degrees float64) int32 { return int32(degrees*1e7 + 0.5) }
+
+func (g *gazetteer) row(id uint32) (*gazetteerRow, error) {
+	for i := range g.rows {
+		if g.rows[i].id == id {
+			return &g.rows[i], nil
+		}
+	}
+	return nil, fmt.Errorf("secret path: %w", places.ErrNotFound)
+}
+
+func (g *gazetteer) record(id uint32) ([]byte, error) {
+	r, err := g.row(id)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(append([]byte{'{'}, r.members()...), r.details...), '}'), nil
+}
+
+// The rest of Places.
+
+func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
+	f.reads.Add(1)
+	f.fakePlaces.within = q
+	if f.gazetteer != nil && f.err == nil {
+		hits, next := f.gazetteer.within(q, dst)
+		return hits, next, nil
+	}
+	return append(dst, f.hits...), f.next, f.err
+}
+
+func (f *boundPlaces) Search(_ context.Context, q search.Query, dst []search.Hit) ([]search.Hit, int, error) {
+	f.reads.Add(1)
+	f.searched = q
+	if f.err != nil || f.gazetteer == nil {
+		return dst, 0, f.err
+	}
+	hits := f.gazetteer.find(q, dst)
+	page := hits[min(q.Offset, len(hits)):]
+	return page[:min(len(page), q.Limit)], len(hits), nil
+}
+
+func (f *boundPlaces) Complete(_ context.Context, text string, dst []byte) ([]byte, bool, error) {
+	f.reads.Add(1)
+	made, ok := f.completions[text]
+	return append(dst, made...), ok, f.err
+}
+
+func (f *boundPlaces) Members(_ context.Context, id uint32, dst []byte) ([]byte, error) {
+	if f.gazetteer == nil {
+		return dst, places.ErrNotFound
+	}
+	r, err := f.gazetteer.row(id)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, r.members()...), nil
+}
+
+func (f *boundPlaces) NameIn(_ context.Context, id uint32, lang string) (string, bool, error) {
+	if f.gazetteer == nil {
+		return "", false, nil
+	}
+	r, err := f.gazetteer.row(id)
+	if err != nil {
+		return "", false, err
+	}
+	name, ok := r.names[lang]
+	return name, ok, nil
+}
+
+func (f *boundPlaces) Country(_ context.Context, code string) (places.Country, error) {
+	if f.gazetteer != nil {
+		if c, ok := f.gazetteer.countries[code]; ok {
+			return c, nil
+		}
+	}
+	return places.Country{}, places.ErrNoCode
+}
+
+func (f *boundPlaces) Division(_ context.Context, code string) (places.Division, error) {
+	if f.gazetteer != nil {
+		if d, ok := f.gazetteer.divisions[code]; ok {
+			return d, nil
+		}
+	}
+	return places.Division{}, places.ErrNoCode
+}
+
+func (f *boundPlaces) Feature(_ context.Context, code string) (places.Feature, error) {
+	if f.gazetteer != nil {
+		if n, ok := f.gazetteer.features[code]; ok {
+			return places.Feature{Code: code, Name: n}, nil
+		}
+	}
+	return places.Feature{}, places.ErrNoCode
+}
+
+// globeAirports has the airports it was given.
+type globeAirports struct {
+	Airports                   // for what no test here asks
+	records  map[string]string // by code
+	hits     []places.Hit
+	query    airports.NearbyQuery // the last
+	err      error
+}
+
+func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Record) error {
+	record, ok := f.records[code]
+	if !ok && f.err == nil {
+		return fmt.Errorf("%w: secret", airports.ErrNotFound)
+	}
+	r.JSON = append(r.JSON[:0], record...)
+	return f.err
+}
+
+func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
+	f.query = q
+	return append(dst, f.hits...), "", f.err
+}
+
+// globeStations has one station.
+type globeStations struct {
+	Stations // for what no test here asks
+	near     stations.Near
+	record   string
+	err      error
+}
+
+func (f *globeStations) Nearest(context.Context, float64, float64) (stations.Near, error) {
+	if f.err != nil {
+		return stations.Near{}, f.err
+	}
+	return f.near, nil
+}
+
+func (f *globeStations) Record(_ context.Context, _ stations.ID, dst []byte) ([]byte, error) {
+	return append(dst, f.record...), nil
+}
+
+// toyZones are real time zones, built once.
+var toyZones = sync.OnceValues(func() (*zones.Reader, error) {
+	dir, err := toyData()
+	if err != nil {
+		return nil, err
+	}
+	store, err := toyworld.Open(dir+"/zones", false)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	meta, _, err := zones.Build(ctx, store, []string{"Europe/Zurich", "Europe/Berlin", "America/Lima", "America/New_York", "America/Los_Angeles", "Asia/Kolkata", "Etc/GMT-1"})
+	if err != nil {
+		return nil, err
+	}
+	return zones.Open(ctx, store, meta)
+})
+
+// globe is a service over the gazetteer, a few regions, two airports, a
+// station and real time zones.
+type globe struct {
+	*fixture
+	airports globeAirports
+	stations globeStations
+}
+
+// globeNoon is what its clock shows.
+var globeNoon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+const portlandAirport = `{"id":3780,"ident":"KPDX","iata":"PDX","icao":"KPDX","name":"Portland International <Airport>","type":"large_airport","municipality":"Portland","country":"US","region":"US-OR","scheduled":true,"lat":45.588699,"lon":-122.598,"timezone":"America/Los_Angeles"}`
+
+// newGlobe serves the data sets named, all when none is.
+func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
+	t.Helper()
+	if len(published) == 0 {
+		published = append([]string{AirportsDataset, TimeZonesDataset, StationsDataset}, all...)
+	}
+	reader, err := toyZones()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &globe{fixture: newFixture(t, change)}
+	g.places.gazetteer = newGazetteer()
+	g.bounds.types = append(g.bounds.types, tiles.TypeMeta{Name: timeZoneType})
+	g.bounds.where = whereOnGlobe
+	g.bounds.records = map[string]string{
+		"timezone/rough":   `{"type":"timezone","id":"rough","name":"America/New_York","utc_offset":"UTC-05:00"}`,
+		"timezone/kolkata": `{"type":"timezone","id":"kolkata","name":"Asia/Kolkata"}`,
+	}
+	g.airports.records = map[string]string{
+		"PDX": portlandAirport, "KPDX": portlandAirport,
+		"ZUR": `{"ident":"X","iata":"ZUR","name":"Small","type":"small_airport","country":"CH","lat":47,"lon":8}`,
+	}
+	g.airports.hits = []places.Hit{{ID: 3780, DistanceM: 1500, JSON: []byte(`"id":3780,"name":"Portland International","iata":"PDX"`)}}
+	g.stations.near = stations.Near{DistanceM: 2345.67}
+	g.stations.record = `"id":"72698024229","name":"PORTLAND INTL","lat":45.5908,"lon":-122.6003`
+	bind := func(_ *dataset.Generation) (Airports, error) { return &g.airports, nil }
+	g.cfg.Airports = dataset.NewLive(g.catalog, AirportsDataset, bind)
+	g.cfg.TimeZones = dataset.NewLive(g.catalog, TimeZonesDataset, func(*dataset.Generation) (TimeZones, error) { return reader, nil })
+	g.cfg.Stations = dataset.NewLive(g.catalog, StationsDataset, func(*dataset.Generation) (Stations, error) { return &g.stations, nil })
+	t.Cleanup(func() {
+		for _, err := range []error{g.cfg.Airports.Close(), g.cfg.TimeZones.Close(), g.cfg.Stations.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, name := range published {
+		g.publish(name)
+	}
+	g.poll()
+	for _, err := range []error{g.cfg.Airports.Poll(t.Context()), g.cfg.TimeZones.Poll(t.Context()), g.cfg.Stations.Poll(t.Context())} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.cfg.now = func() time.Time { return globeNoon }
+	g.handler = New(g.cfg)
+	return g
+}
+
+// whereOnGlobe knows a few rectangles of land; 1 degree around them is near.
+func whereOnGlobe(lat, lon float64) []tiles.Match {
+	var found []tiles.Match
+	for _, r := range []struct {
+		box           quadkey.Box
+		typ, id, name string
+	}{
+		{quadkey.Box{West: 6, South: 45.8, East: 10.5, North: 47.6}, "country", "ch", "Switzerland"},
+		{quadkey.Box{West: 8.3, South: 47.2, East: 8.9, North: 47.6}, "state", "ch-zh", "Zürich"},
+		{quadkey.Box{West: 6, South: 47.60001, East: 15, North: 55}, "country", "de", "Germany"},
+		{quadkey.Box{West: -125, South: 25, East: -66, North: 49}, "country", "us", "United States"},
+		{quadkey.Box{West: -124, South: 42, East: -117, North: 46}, "state", "us-or", "Oregon"},
+		{quadkey.Box{West: -82, South: -18, East: -68, North: 0}, "country", "pe", "Peru"},
+		{quadkey.Box{West: -82, South: -18, East: -66, North: 45}, "timezone", "rough", "America/New_York"},
+		{quadkey.Box{West: 68, South: 8, East: 97, North: 35}, "timezone", "kolkata", "Asia/Kolkata"},
+		{quadkey.Box{West: -180, South: -90, East: 180, North: -60}, "country", "nobodys-land", "Nobody's Land"},
+	} {
+		m := tiles.Match{Region: tiles.Region{Type: r.typ, ID: r.id, Name: r.name}}
+		wide := quadkey.Box{West: max(r.box.West-0.2, -180), South: max(r.box.South-0.2, -90), East: min(r.box.East+0.2, 180), North: min(r.box.North+0.2, 90)}
+		switch {
+		case r.box.Contains(lon, lat):
+			m.Kind = tiles.MatchInside
+		case wide.Contains(lon, lat):
+			m.Kind, m.Distance = tiles.MatchSnapped, 12_345.6
+		default:
+			continue
+		}
+		found = append(found, m)
+	}
+	// Inside comes first, as a region that holds the point is the answer.
+	slices.SortStableFunc(found, func(a, b tiles.Match) int { return cmp.Compare(a.Kind, b.Kind) })
+	return found
+}
+
+var errHidden = fmt.Errorf("secret: %w", cellstore.ErrCorrupt)

@@ -1,0 +1,386 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quadrille/places"
+	"quadrille/places/search"
+	"quadrille/quadkey"
+)
+
+const (
+	// searchRows is how many places are answered when maxRows is not given.
+	searchRows = 100
+	// maxCandidates is how many of the best places are looked at where a
+	// condition cannot be part of the search, or another order is asked for.
+	maxCandidates = 1000
+)
+
+// gnSearch is a search in GeoNames' manner.
+type gnSearch struct {
+	query      search.Query
+	filter     placeFilter
+	start, max int
+	bias       string   // country to be listed first
+	continent  string   // conditions on what was found
+	divisions  []string // adminCode1 to 5
+	order      string
+	style      style
+	lang       string
+}
+
+// search answers /searchJSON: places by name, or without a name the most
+// important ones that pass the filters. The parameters operator, tag,
+// isNameRequired, searchlang and inclBbox are ignored: every word must match,
+// in a name or as the country or division.
+func (g *gnRequest) search(ctx context.Context) error {
+	q, err := g.readSearch()
+	if err != nil {
+		return err
+	}
+	finder, err := g.view.places.get()
+	if err != nil {
+		return err
+	}
+	var found []placeDoc
+	var total int
+	if q.query.Text != "" {
+		found, total, err = g.findByName(ctx, finder, q)
+	} else {
+		found, total, err = g.findByFilter(ctx, finder, q)
+	}
+	if err != nil {
+		return err
+	}
+	g.open()
+	g.int("totalResultsCount", int64(total))
+	list := gnList{g: g, finder: finder, style: q.style, lang: q.lang}
+	list.begin()
+	for i := range found {
+		if err := list.write(ctx, &found[i], -1); err != nil {
+			return err
+		}
+	}
+	list.end()
+	g.close()
+	return nil
+}
+
+func (g *gnRequest) readSearch() (q gnSearch, err error) {
+	p := &g.params
+	if err := q.readText(p); err != nil {
+		return q, err
+	}
+	if q.max, err = p.rows(searchRows); err != nil {
+		return q, err
+	}
+	if q.start, err = p.integer("startRow", 0); err != nil {
+		return q, err
+	}
+	if q.start > maxStartRow {
+		return q, gnRefuse(gnParameter, "startRow is too large; give at most "+strconv.Itoa(maxStartRow))
+	}
+	for _, list := range []struct {
+		name     string
+		min, max int
+		digits   bool
+		into     *[]string
+	}{
+		{"country", 2, 2, false, &q.filter.countries},
+		{"featureClass", 1, 1, false, &q.filter.classes},
+		{"featureCode", 1, 10, true, &q.filter.codes},
+	} {
+		if *list.into, err = p.codes(list.name, list.min, list.max, list.digits); err != nil {
+			return q, err
+		}
+	}
+	if q.filter.minPopulation, err = p.minPopulation(); err != nil {
+		return q, err
+	}
+	if q.filter.minPopulation > 0 && len(q.filter.classes) == 0 {
+		q.filter.classes = []string{"P"} // cities
+	}
+	if q.query.Box, err = p.box(); err != nil {
+		return q, err
+	}
+	q.bias, q.continent = strings.ToUpper(p.text("countryBias")), strings.ToUpper(p.text("continentCode"))
+	if q.bias != "" && !isCode(q.bias, 2, 2, false) || q.continent != "" && !isCode(q.continent, 2, 2, false) {
+		return q, gnRefuse(gnParameter, "invalid countryBias or continentCode; give two letters")
+	}
+	for i := range 5 {
+		q.divisions = append(q.divisions, p.text("adminCode"+strconv.Itoa(i+1)))
+	}
+	switch q.order = strings.ToLower(p.text("orderby")); q.order {
+	case "population", "elevation":
+	default:
+		q.order = ""
+	}
+	q.style, q.lang = p.style(), p.language("en")
+	f := &q.filter
+	q.query.Countries, q.query.Classes, q.query.Codes, q.query.MinPopulation = f.countries, f.classes, f.codes, f.minPopulation
+	q.query.Lang = q.lang
+	if q.query.Text == "" && !q.filtered() {
+		return q, gnRefuse(gnParameter, "missing parameter; give q, name, name_equals, name_startsWith or a filter such as country")
+	}
+	return q, nil
+}
+
+// readText reads the name to look for: q and name find names that begin with
+// the text or have it as words, name_startsWith only the former kind, and
+// name_equals the same names. With fuzzy below 1 a letter may be wrong.
+func (q *gnSearch) readText(p *gnParams) error {
+	for _, name := range []string{"q", "name", "name_equals", "name_startsWith"} {
+		given := p.text(name)
+		text := strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, given))
+		if text == "" {
+			continue
+		}
+		if !utf8.ValidString(given) || !isSearchText(text) {
+			return gnRefuse(gnInput, "invalid "+name+"; give at most "+strconv.Itoa(maxSearchText)+" bytes of UTF-8")
+		}
+		q.query.Text, q.query.Whole = text, name == "name_equals"
+		break
+	}
+	fuzzy, given, err := p.number("fuzzy", 1)
+	q.query.Exact = !given || fuzzy >= 1
+	return err
+}
+
+// filtered reports whether anything narrows the list.
+func (q *gnSearch) filtered() bool {
+	f := &q.filter
+	return len(f.countries)+len(f.classes)+len(f.codes) > 0 || f.minPopulation > 0 || q.query.Box != nil || q.conditional()
+}
+
+// conditional reports whether places that were found must be looked at.
+func (q *gnSearch) conditional() bool {
+	return q.continent != "" || slices.ContainsFunc(q.divisions, func(d string) bool { return d != "" })
+}
+
+// detailed reports whether the conditions are on what only records have.
+func (q *gnSearch) detailed() bool {
+	return q.style >= styleLong || q.order == "elevation" || slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
+}
+
+// box reads east, west, north and south.
+func (p gnParams) box() (*quadkey.Box, error) {
+	var b quadkey.Box
+	n := 0
+	for _, edge := range []struct {
+		name string
+		most float64
+		into *float64
+	}{{"west", 180, &b.West}, {"south", 90, &b.South}, {"east", 180, &b.East}, {"north", 90, &b.North}} {
+		v, given, err := p.number(edge.name, edge.most)
+		if err != nil {
+			return nil, err
+		}
+		if *edge.into = v; given {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil, nil
+	case n < 4 || !b.Valid():
+		return nil, gnRefuse(gnParameter, "invalid box; give east, west, north and south in degrees")
+	}
+	return &b, nil
+}
+
+// findByName returns the rows asked for, and how many there are at least.
+func (g *gnRequest) findByName(ctx context.Context, finder Places, q gnSearch) ([]placeDoc, int, error) {
+	query := q.query
+	if q.bias == "" && q.order == "" && !q.conditional() {
+		query.Offset = min(q.start, search.MaxResults-1)
+		query.Limit = min(max(q.max, 1), search.MaxResults-query.Offset)
+		docs, total, err := g.candidates(ctx, finder, query, q.detailed())
+		if q.start > query.Offset {
+			docs = nil
+		}
+		return docs[:min(len(docs), q.max)], total, err
+	}
+	query.Limit = maxCandidates
+	var docs []placeDoc
+	if q.bias != "" && (len(query.Countries) == 0 || slices.Contains(query.Countries, q.bias)) {
+		query.Countries = []string{q.bias}
+		var err error
+		if docs, _, err = g.candidates(ctx, finder, query, q.detailed()); err != nil {
+			return nil, 0, err
+		}
+		query.Countries = q.query.Countries
+	}
+	rest, total, err := g.candidates(ctx, finder, query, q.detailed())
+	if err != nil {
+		return nil, 0, err
+	}
+	docs = appendForeign(docs, rest, q.bias)
+	return g.choose(ctx, finder, q, docs, max(total, len(docs)))
+}
+
+// candidates reads the places that a search finds.
+func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.Query, detailed bool) ([]placeDoc, int, error) {
+	memory := searchHits.Get().(*[]search.Hit)
+	defer searchHits.Put(memory)
+	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
+	if err != nil {
+		return nil, 0, err
+	}
+	*memory = hits
+	var docs []placeDoc
+	var members []byte
+	for i := range hits {
+		if members, err = finder.Members(ctx, hits[i].ID, members[:0]); err != nil {
+			return nil, 0, inside(err)
+		}
+		doc, err := g.readAs(ctx, finder, hits[i].ID, members, detailed)
+		if err != nil {
+			return nil, 0, err
+		}
+		docs = append(docs, doc)
+	}
+	return docs, max(total, query.Offset+len(hits)), nil
+}
+
+func (g *gnRequest) readAs(ctx context.Context, finder Places, id uint32, members []byte, detailed bool) (placeDoc, error) {
+	l := gnList{g: g, finder: finder, style: styleMedium}
+	if detailed {
+		l.style = styleFull
+	}
+	return l.read(ctx, id, members)
+}
+
+// findByFilter lists places without a name, the most important first.
+func (g *gnRequest) findByFilter(ctx context.Context, finder Places, q gnSearch) ([]placeDoc, int, error) {
+	f := &q.filter
+	query := places.WithinQuery{
+		Box: quadkey.World, Classes: f.classes, Codes: f.codes, Countries: f.countries, MinPopulation: f.minPopulation,
+	}
+	if q.query.Box != nil {
+		query.Box = *q.query.Box
+	}
+	if q.bias == "" && q.order == "" && !q.conditional() {
+		return g.within(ctx, finder, query, q.start, q.start+q.max, q.detailed())
+	}
+	var docs []placeDoc
+	if q.bias != "" && (len(f.countries) == 0 || slices.Contains(f.countries, q.bias)) {
+		query.Countries = []string{q.bias}
+		var err error
+		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, q.detailed()); err != nil {
+			return nil, 0, err
+		}
+		query.Countries = f.countries
+	}
+	rest, _, err := g.within(ctx, finder, query, 0, maxCandidates, q.detailed())
+	if err != nil {
+		return nil, 0, err
+	}
+	docs = appendForeign(docs, rest, q.bias)
+	return g.choose(ctx, finder, q, docs, len(docs))
+}
+
+// appendForeign appends the places that are not of a country; "" is none.
+func appendForeign(docs, rest []placeDoc, country string) []placeDoc {
+	for i := range rest {
+		if country == "" || rest[i].Country != country {
+			docs = append(docs, rest[i])
+		}
+	}
+	return docs
+}
+
+// within reads the places of a query from one to another, counted from 0, and
+// how many there are up to the latter.
+func (g *gnRequest) within(ctx context.Context, finder Places, query places.WithinQuery, from, to int, detailed bool) ([]placeDoc, int, error) {
+	memory := nearbyHits.Get().(*[]places.Hit)
+	defer nearbyHits.Put(memory)
+	var docs []placeDoc
+	seen := 0
+	for seen < to {
+		query.Limit = min(to-seen, places.MaxLimit)
+		hits, next, err := finder.Within(ctx, query, (*memory)[:0])
+		if err != nil {
+			return nil, 0, err
+		}
+		*memory = hits
+		for i := range hits {
+			if seen++; seen <= from {
+				continue
+			}
+			doc, err := g.readAs(ctx, finder, hits[i].ID, hits[i].JSON, detailed)
+			if err != nil {
+				return nil, 0, err
+			}
+			docs = append(docs, doc)
+		}
+		if next == "" || len(hits) == 0 {
+			break
+		}
+		query.Cursor = next
+	}
+	return docs, seen, nil
+}
+
+// choose applies the conditions and the order to what was found, and takes the
+// rows asked for.
+func (g *gnRequest) choose(ctx context.Context, finder Places, q gnSearch, docs []placeDoc, total int) ([]placeDoc, int, error) {
+	if q.conditional() {
+		kept := docs[:0]
+		for i := range docs {
+			ok, err := q.passes(ctx, finder, &docs[i])
+			if err != nil {
+				return nil, 0, err
+			}
+			if ok {
+				kept = append(kept, docs[i])
+			}
+		}
+		docs, total = kept, len(kept)
+	}
+	switch q.order {
+	case "population":
+		slices.SortStableFunc(docs, func(a, b placeDoc) int { return cmp.Compare(b.Population, a.Population) })
+	case "elevation":
+		slices.SortStableFunc(docs, func(a, b placeDoc) int { return cmp.Compare(b.height(), a.height()) })
+	}
+	docs = docs[min(q.start, len(docs)):]
+	return docs[:min(q.max, len(docs))], total, nil
+}
+
+// passes reports whether a place meets the conditions.
+func (q *gnSearch) passes(ctx context.Context, finder Places, d *placeDoc) (bool, error) {
+	if q.continent != "" {
+		country, err := countryInfo(ctx, finder, d.Country)
+		if err != nil || country.Continent != q.continent {
+			return false, err
+		}
+	}
+	for i, have := range [...]string{d.Admin1, d.Admin2, d.Admin3, d.Admin4, d.Admin5} {
+		if want := q.divisions[i]; want != "" && !strings.EqualFold(want, have) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// height is a place's elevation in metres; those without one come last.
+func (d *placeDoc) height() int64 {
+	switch {
+	case d.Elevation != nil:
+		return *d.Elevation
+	case d.DEM != nil:
+		return *d.DEM
+	}
+	return unknownDEM
+}

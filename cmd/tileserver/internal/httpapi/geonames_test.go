@@ -1,0 +1,347 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/places"
+	"quadrille/places/search"
+)
+
+// geonames sends a request in GeoNames' manner and decodes the answer.
+func (g *globe) geonames(path string) map[string]any {
+	g.t.Helper()
+	res := g.get(path)
+	text := body(g.t, res)
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "application/json;charset=UTF-8" {
+		g.t.Fatalf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		g.t.Fatalf("%s: %v: %s", path, err, text)
+	}
+	return doc
+}
+
+// wantGeonames checks that the answer is an error object with the value.
+func (g *globe) wantGeonames(path string, value int) string {
+	g.t.Helper()
+	status, ok := g.geonames(path)["status"].(map[string]any)
+	if !ok || status["value"] != float64(value) || status["message"] == "" {
+		g.t.Errorf("%s: %v, want value %d", path, status, value)
+		return ""
+	}
+	return status["message"].(string)
+}
+
+// TestGeonamesTypes: clients of typed languages read these fields, so their
+// types are GeoNames' own: some numbers are strings.
+func TestGeonamesTypes(t *testing.T) {
+	g := newGlobe(t, nil)
+	first := func(path string) map[string]any {
+		list := g.geonames(path)["geonames"].([]any)
+		return list[0].(map[string]any)
+	}
+	for _, tt := range []struct {
+		name           string
+		doc            map[string]any
+		texts, numbers []string
+	}{
+		{"toponym", first("/findNearbyPlaceNameJSON?lat=47.4&lng=8.5"),
+			[]string{"lat", "lng", "countryId", "adminCode1", "distance", "fcl", "fclName", "fcode", "fcodeName", "countryCode", "countryName", "adminName1", "toponymName", "name"},
+			[]string{"geonameId", "population"}},
+		{"zero", first("/findNearbyJSON?lat=0&lng=0"), []string{"lat", "lng", "distance"}, []string{"geonameId"}},
+		{"record", g.geonames("/getJSON?geonameId=2657896"), []string{"asciiName", "continentCode", "adminCode2", "adminName2", "adminId1", "adminId2"}, []string{"geonameId", "elevation"}},
+		{"record's zone", g.geonames("/getJSON?geonameId=2657896")["timezone"].(map[string]any), []string{"timeZoneId"}, []string{"gmtOffset", "dstOffset"}},
+		{"time zone", g.geonames("/timezoneJSON?lat=47.4&lng=8.5"),
+			[]string{"timezoneId", "countryCode", "countryName", "time", "sunrise", "sunset"}, []string{"lat", "lng", "gmtOffset", "dstOffset", "rawOffset"}},
+		{"country", g.geonames("/countryCodeJSON?lat=47.4&lng=8.5"), []string{"languages", "distance", "countryCode", "countryName"}, nil},
+		{"subdivision", g.geonames("/countrySubdivisionJSON?lat=47.4&lng=8.5"), []string{"countryCode", "countryName", "adminCode1", "adminName1"}, []string{"distance"}},
+	} {
+		for _, name := range tt.texts {
+			if v, ok := tt.doc[name].(string); !ok || v == "" {
+				t.Errorf("%s: %s is %v, want a string", tt.name, name, tt.doc[name])
+			}
+		}
+		for _, name := range tt.numbers {
+			if _, ok := tt.doc[name].(float64); !ok {
+				t.Errorf("%s: %s is %v, want a number", tt.name, name, tt.doc[name])
+			}
+		}
+	}
+	sea := g.geonames("/timezoneJSON?lat=0&lng=-140")
+	if _, has := sea["timezoneId"]; has || sea["rawOffset"] != -9.0 {
+		t.Errorf("at sea: %v", sea)
+	}
+}
+
+// TestGeonamesStyles: each style has all of the one below it.
+func TestGeonamesStyles(t *testing.T) {
+	g := newGlobe(t, nil)
+	var last []string
+	for _, style := range []string{"SHORT", "medium", "Long", "FULL"} {
+		doc := g.geonames("/getJSON?geonameId=2657896&style=" + style)
+		var fields []string
+		for name := range doc {
+			fields = append(fields, name)
+		}
+		for _, name := range last {
+			if !slices.Contains(fields, name) {
+				t.Errorf("%s lacks %s", style, name)
+			}
+		}
+		if len(fields) <= len(last) {
+			t.Errorf("%s has %q", style, fields)
+		}
+		last = fields
+		// A list says as much of a place as the place itself.
+		list := g.geonames("/searchJSON?name_equals=z%C3%BCrich&maxRows=1&style=" + style)["geonames"].([]any)
+		if got, want := fmt.Sprint(list[0]), fmt.Sprint(doc); got != want {
+			t.Errorf("%s: %s in a list, %s alone", style, got, want)
+		}
+	}
+}
+
+func TestGeonamesErrors(t *testing.T) {
+	g := newGlobe(t, nil)
+	for path, value := range map[string]int{
+		"/searchJSON":          14,
+		"/searchJSON?q=%20%00": 14,
+		"/searchJSON?q=" + strings.Repeat("a", 201):         21,
+		"/searchJSON?q=%ff":                                 21,
+		"/searchJSON?q=a&maxRows=1001":                      27,
+		"/searchJSON?q=a&maxRows=-1":                        14,
+		"/searchJSON?q=a&maxRows=x":                         14,
+		"/searchJSON?q=a&startRow=5001":                     14,
+		"/searchJSON?q=a&country=CHE":                       14,
+		"/searchJSON?country=" + strings.Repeat("CH,", 21):  14,
+		"/searchJSON?q=a&featureClass=PP":                   14,
+		"/searchJSON?q=a&featureCode=P.PPL":                 14,
+		"/searchJSON?q=a&countryBias=x":                     14,
+		"/searchJSON?q=a&continentCode=EUR":                 14,
+		"/searchJSON?q=a&cities=many":                       14,
+		"/searchJSON?q=a&fuzzy=much":                        14,
+		"/searchJSON?q=a&north=1":                           14,
+		"/searchJSON?q=a&north=1&south=2&east=1&west=0":     14,
+		"/search?q=a&type=rdf":                              23,
+		"/findNearbyJSON":                                   14,
+		"/findNearbyJSON?lat=91&lng=0":                      14,
+		"/findNearbyJSON?lat=NaN&lng=0":                     14,
+		"/findNearbyJSON?lat=1&lng=0x1":                     14,
+		"/findNearbyJSON?lat=1&lng=1&radius=300.1":          24,
+		"/findNearbyJSON?lat=1&lng=1&radius=-1":             14,
+		"/findNearbyJSON?lat=1&lng=1&radius=far":            14,
+		"/findNearbyPlaceNameJSON?lat=1&lng=1&cities=15000": 14,
+		"/getJSON":                                  14,
+		"/getJSON?geonameId=0":                      14,
+		"/getJSON?geonameId=4294967296":             14,
+		"/getJSON?geonameId=99":                     11,
+		"/timezoneJSON?lat=1":                       14,
+		"/timezoneJSON?lat=1&lng=1&date=soon":       14,
+		"/timezoneJSON?lat=1&lng=1&date=1899-12-31": 14,
+		"/timezoneJSON?lat=1&lng=1&date=2101-01-01": 14,
+		"/timezoneJSON?lat=1&lng=1&date=" + strings.Repeat("2026-01-01,", 32): 14,
+		"/countryCodeJSON?lat=0&lng=-140":                                     15,
+		"/countryCodeJSON?lat=0&lng=-140&radius=301":                          24,
+		"/countrySubdivisionJSON?lat=0&lng=-140":                              15,
+		"/countrySubdivisionJSON?lat=47.4&lng=8.5&level=6":                    14,
+		"/countrySubdivisionJSON?lat=35&lng=-100":                             15,
+		"/getJSON?geonameId=2657896&callback=a(b":                             14,
+		"/getJSON?geonameId=2657896&callback=.a":                              14,
+		"/getJSON?geonameId=2657896&callback=1a":                              14,
+		"/getJSON?geonameId=2657896&callback=" + strings.Repeat("a", 81):      14,
+	} {
+		g.wantGeonames(path, value)
+	}
+	// GeoNames ignores what it does not know, and so do we.
+	for _, path := range []string{
+		"/searchJSON?q=bern&unknown=1&q=other&lang=%3Cscript%3Elong%20language%20indeed&style=HUGE&orderby=luck&%zz&operator=OR&username=a&username=b",
+		"/findNearbyJSON?lat=47.4&lon=8.5&lang=local&token=x",
+		"/get?geonameId=2657896",
+		"/getJSON?geonameId=2657896&type=xml", // the name of the endpoint says what it answers
+	} {
+		if doc := g.geonames(path); doc["status"] != nil {
+			t.Errorf("%s: %v", path, doc)
+		}
+	}
+}
+
+func TestGeonamesFailures(t *testing.T) {
+	paths := []string{"/searchJSON?q=bern", "/searchJSON?country=CH", "/findNearbyJSON?lat=47.4&lng=8.5", "/findNearbyPlaceNameJSON?lat=47.4&lng=8.5", "/getJSON?geonameId=2657896"}
+	g := newGlobe(t, nil)
+	for _, tt := range []struct {
+		err   error
+		value int
+	}{
+		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {search.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"), 12}, {errHidden, 12},
+	} {
+		g.places.err = fmt.Errorf("secret: %w", tt.err)
+		for _, path := range paths {
+			if m := g.wantGeonames(path, tt.value); strings.Contains(m, "secret") {
+				t.Errorf("%s: internals shown: %s", path, m)
+			}
+		}
+	}
+	for _, path := range append(paths, "/countryCodeJSON?lat=1&lng=1", "/countrySubdivisionJSON?lat=1&lng=1") {
+		if m := newGlobe(t, nil, AddressesDataset).wantGeonames(path, 12); !strings.Contains(m, "not published") {
+			t.Errorf("%s without data: %s", path, m)
+		}
+	}
+	if m := newGlobe(t, nil, PlacesDataset).wantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
+		t.Errorf("without time zones: %s", m)
+	}
+	// The nautical zones need nothing that is published.
+	if doc := newGlobe(t, nil, AddressesDataset).geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
+		t.Errorf("without anything: %v", doc)
+	}
+	// Countries come from places where no boundaries are published.
+	if doc := newGlobe(t, nil, PlacesDataset).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
+		t.Errorf("without boundaries: %v", doc)
+	}
+	// And their names from boundaries where no places are.
+	if doc := newGlobe(t, nil, BoundariesDataset).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
+		t.Errorf("without places: %v", doc)
+	}
+	g = newGlobe(t, nil)
+	g.bounds.err = errHidden
+	g.wantGeonames("/findNearbyPlaceNameJSON?lat=47.4&lng=8.5&localCountry=true", 12)
+}
+
+// TestGeonamesBusy: a server at its limit says so in both languages, HTTP's and
+// GeoNames'.
+func TestGeonamesBusy(t *testing.T) {
+	g := newGlobe(t, func(c *Config) { c.MaxConcurrent = 1 })
+	inside, leave := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	g.places.block = func() { close(inside); <-leave }
+	go func() {
+		defer close(done)
+		g.get("/getJSON?geonameId=2657896")
+	}()
+	<-inside
+	res := g.get("/getJSON?geonameId=2657896&callback=cb")
+	if text := body(t, res); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.HasPrefix(text, "/**/cb(") || !strings.Contains(text, `"value":22`) {
+		t.Errorf("%d %v %s", res.StatusCode, res.Header, text)
+	}
+	close(leave)
+	<-done
+}
+
+func TestGeonamesScript(t *testing.T) {
+	g := newGlobe(t, nil)
+	for callback, ok := range map[string]bool{"cb": true, "a.b.c": true, "$_1": true, "jQuery123_456": true, "a..b": false, "a-b": false, "": true, "ä": false, "a b": false} {
+		res := g.get("/countryCodeJSON?lat=47.4&lng=8.5&callback=" + url.QueryEscape(callback))
+		text := body(t, res)
+		switch {
+		case callback == "":
+			if res.Header.Get("Content-Type") != "application/json;charset=UTF-8" {
+				t.Errorf("without callback: %v", res.Header)
+			}
+		case ok:
+			inner := strings.TrimSuffix(strings.TrimPrefix(text, "/**/"+callback+"("), ");")
+			if !json.Valid([]byte(inner)) || res.Header.Get("Content-Type") != "text/javascript;charset=UTF-8" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s: %v %s", callback, res.Header, text)
+			}
+		case strings.Contains(text, callback+"("):
+			t.Errorf("%s was taken: %s", callback, text)
+		}
+	}
+	// An error is a call, too.
+	if text := body(t, g.get("/getJSON?geonameId=1&callback=cb")); text != `/**/cb({"status":{"message":"the geoname feature does not exist","value":11}});` {
+		t.Error(text)
+	}
+}
+
+func TestGeonamesQueries(t *testing.T) {
+	g := newGlobe(t, nil)
+	for path, want := range map[string]search.Query{
+		"q=a":                         {Text: "a", Exact: true, Lang: "en", Limit: 100},
+		"name=a&lang=local&fuzzy=0.8": {Text: "a", Limit: 100},
+		"name_equals=a%0Ab&maxRows=5&startRow=7&lang=de": {Text: "a b", Whole: true, Exact: true, Lang: "de", Limit: 5, Offset: 7},
+		"q=a&cities=cities5000":                          {Text: "a", Exact: true, Lang: "en", Limit: 100, Classes: []string{"P"}, MinPopulation: 5000},
+		"q=a&featureCode=ppl&featureCode=PPLC,PPLA&country=ch&country=DE": {Text: "a", Exact: true, Lang: "en", Limit: 100,
+			Codes: []string{"PPL", "PPLC", "PPLA"}, Countries: []string{"CH", "DE"}},
+		"q=a&orderby=population": {Text: "a", Exact: true, Lang: "en", Limit: 1000},
+	} {
+		g.geonames("/searchJSON?" + path)
+		if got := g.places.searched; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+	g.geonames("/searchJSON?q=a&west=170&south=-1&east=-170&north=1")
+	if b := g.places.searched.Box; b == nil || b.String() != "170,-1,-170,1" {
+		t.Errorf("box %v", b)
+	}
+	g.geonames("/findNearbyJSON?lat=47.4&lng=8.5&radius=2.5&maxRows=3&featureClass=P&featureClass=S&featureCode=PPL")
+	if q := g.places.query; q.RadiusM != 2500 || q.Limit != 3 || len(q.Classes) != 2 || len(q.Codes) != 1 {
+		t.Errorf("%+v", q)
+	}
+	// Rows that are not asked for cost nothing, and a radius of nothing is not
+	// one without bound.
+	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=zur&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
+		if list := g.geonames(path)["geonames"].([]any); len(list) != 0 {
+			t.Errorf("%s: %v", path, list)
+		}
+	}
+}
+
+// TestGeonamesOrder: the country that is preferred comes first, and pages are
+// parts of the whole.
+func TestGeonamesOrder(t *testing.T) {
+	g := newGlobe(t, nil)
+	ids := func(path string) (list []float64) {
+		for _, p := range g.geonames(path)["geonames"].([]any) {
+			list = append(list, p.(map[string]any)["geonameId"].(float64))
+		}
+		return list
+	}
+	for _, query := range []string{"featureClass=P", "featureClass=P&countryBias=CH", "name=b&countryBias=CH", "featureClass=P&orderby=population", "featureClass=P&orderby=elevation", "continentCode=EU&featureClass=P", "q=port"} {
+		whole := ids("/searchJSON?" + query)
+		var paged []float64
+		for start := 0; start < len(whole)+2; start += 2 {
+			paged = append(paged, ids(fmt.Sprintf("/searchJSON?%s&maxRows=2&startRow=%d", query, start))...)
+		}
+		if !slices.Equal(whole, paged) || len(whole) == 0 {
+			t.Errorf("%s: %v in one piece, %v in pages", query, whole, paged)
+		}
+	}
+	if got := ids("/searchJSON?featureClass=P&countryBias=ch"); got[0] != 2657896 || got[1] != 2661552 || got[2] != 3936456 {
+		t.Errorf("countryBias: %v", got)
+	}
+	if got := ids("/searchJSON?featureClass=P&orderby=elevation"); got[0] != 2657896 {
+		t.Errorf("by elevation: %v", got)
+	}
+	if got := ids("/searchJSON?adminCode2=112&country=CH"); !slices.Equal(got, []float64{2657896}) {
+		t.Errorf("by adminCode2: %v", got)
+	}
+}
+
+func TestGeonamesMethods(t *testing.T) {
+	g := newGlobe(t, nil)
+	for i := range gnEndpoints {
+		for _, path := range []string{"/" + gnEndpoints[i].name, "/" + gnEndpoints[i].name + "JSON"} {
+			query := path + "?lat=47.4&lng=8.5&geonameId=2657896&q=bern"
+			get, head := g.get(query), g.do(http.MethodHead, query)
+			if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("Content-Length") != get.Header.Get("Content-Length") || get.Header.Get("Content-Length") == "" {
+				t.Errorf("%s: HEAD %d %v, GET %v", path, head.StatusCode, head.Header, get.Header)
+			}
+			if tag := get.Header.Get("Etag"); gnEndpoints[i].moment == (tag != "") {
+				t.Errorf("%s: tag %q", path, tag)
+			} else if tag != "" {
+				if res := g.get(query, "If-None-Match", tag); res.StatusCode != http.StatusNotModified {
+					t.Errorf("%s: %d with its tag", path, res.StatusCode)
+				}
+			}
+			if res := g.do(http.MethodPost, path); res.StatusCode != http.StatusMethodNotAllowed {
+				t.Errorf("POST %s: %d", path, res.StatusCode)
+			}
+		}
+	}
+}

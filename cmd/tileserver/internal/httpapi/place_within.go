@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/places"
+)
+
+// getPlacesWithin answers GET /places/within?bbox= or ?tile=: a page of the
+// places in a box or a tile that pass the filters, the most important first,
+// as JSON or GeoJSON.
+func (s *server) getPlacesWithin(c echo.Context) error {
+	r := c.Request()
+	q := queryParams(r)
+	query := places.WithinQuery{}
+	switch {
+	case q.has("bbox") && q.has("tile"):
+		q.refuse("tile", "Give either bbox or tile, not both.")
+	case q.has("tile"):
+		query.Tile = q.tile("tile")
+	case q.has("bbox"):
+		query.Box = q.box("bbox")
+	default:
+		q.refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
+	}
+	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
+	f := q.places()
+	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
+	query.Cursor = q.cursor()
+	form := q.listForm(r)
+	if q.err != nil {
+		return q.err
+	}
+	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
+	p := pin(s.places)
+	defer p.release()
+	finder, err := p.get()
+	if err != nil {
+		return err
+	}
+	etag := s.requestTag(r, p.id, a)
+	a.tag = &etag
+	if matches(r, a.tag, false) {
+		return s.notModified(c, a)
+	}
+
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
+	defer cancel()
+	memory := nearbyHits.Get().(*[]places.Hit)
+	defer nearbyHits.Put(memory)
+	hits, next, err := finder.Within(ctx, query, (*memory)[:0])
+	if err != nil {
+		return err
+	}
+	*memory = hits
+	out := getScratch()
+	defer out.release()
+	out.body = appendPlaces(out.body, form, hits, next)
+	return s.send(c, a, out)
+}
+
+// appendPlaces writes a page of places that were not looked for near a point.
+func appendPlaces(dst []byte, f form, hits []places.Hit, next string) []byte {
+	if f == formGeoJSON {
+		dst = append(dst, collectionHead...)
+	} else {
+		dst = append(dst, placesHead...)
+	}
+	for i := range hits {
+		h := &hits[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if f == formGeoJSON {
+			dst = appendFeatureHead(dst, h.ID, h.Lon, h.Lat)
+		}
+		dst = append(append(append(dst, '{'), h.JSON...), '}')
+		if f == formGeoJSON {
+			dst = append(dst, '}')
+		}
+	}
+	return appendNext(append(dst, ']'), next)
+}

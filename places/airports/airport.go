@@ -1,0 +1,279 @@
+package airports
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"quadrille/places"
+)
+
+// Types of airports, in the words of OurAirports.
+const (
+	Large    = "large_airport"
+	Medium   = "medium_airport"
+	Small    = "small_airport"
+	Heliport = "heliport"
+	Seaplane = "seaplane_base"
+	Balloon  = "balloonport"
+	Closed   = "closed"
+)
+
+// kinds says of each type what it is in package places and how important.
+var kinds = []struct {
+	typ    string
+	code   string
+	weight uint64
+}{
+	{Large, "LARGE", 100_000}, // of the high tier
+	{Medium, "MEDIUM", 5_000}, // of the medium tier
+	{Small, "SMALL", 1_000},
+	{Seaplane, "SEAPLANE", 500},
+	{Heliport, "HELIPORT", 200},
+	{Balloon, "BALLOON", 100},
+	{Closed, "CLOSED", 1},
+}
+
+// Types lists the types, the most important first.
+func Types() []string {
+	list := make([]string, len(kinds))
+	for i := range kinds {
+		list[i] = kinds[i].typ
+	}
+	return list
+}
+
+const (
+	class = "S"
+	// withService ends the code of an airport with scheduled service.
+	withService = "1"
+)
+
+// Airport is what is known of an airport. Unknown values are empty or nil.
+type Airport struct {
+	ID           uint32 // never 0
+	Ident        string // the source's own code, required
+	IATA, ICAO   string
+	GPS, Local   string
+	Type         string // one of Types
+	Name         string // required
+	Municipality string
+	Country      string  // ISO 3166-1 alpha-2
+	Region       string  // ISO 3166-2
+	Lat, Lon     float64 // degrees WGS84
+	ElevationM   *float64
+	Scheduled    bool
+	Keywords     []string
+	// Home and Wikipedia are addresses that begin with http:// or https://.
+	Home, Wikipedia string
+	TimeZone        string // IANA name
+	// TimeZoneSource says how the time zone is known when the source does not
+	// give it: "region" or "nearest".
+	TimeZoneSource string
+}
+
+// Lengths in bytes that bound a stored airport.
+const (
+	maxName     = 500
+	maxText     = 1000
+	maxZone     = 64
+	maxKeywords = 50
+)
+
+// Validate returns an error that matches ErrInvalidAirport and says what is
+// wrong, or nil for an airport that Build takes.
+func (a *Airport) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: airport %.20q: %s", ErrInvalidAirport, a.Ident, fmt.Sprintf(format, args...))
+	}
+	if a.Ident == "" {
+		return bad("it has no ident")
+	}
+	if kindOf(a.Type) < 0 {
+		return bad("type %.20q must be one of %s", a.Type, strings.Join(Types(), ", "))
+	}
+	for _, c := range [...]struct {
+		what, code string
+		length     int // 0: up to MaxCode
+	}{{"ident", a.Ident, 0}, {"IATA code", a.IATA, 3}, {"ICAO code", a.ICAO, 4}, {"GPS code", a.GPS, 0}, {"local code", a.Local, 0}} {
+		if c.code == "" {
+			continue
+		}
+		key, err := appendCode(nil, c.code)
+		if err != nil || string(key) != c.code || c.length != 0 && len(c.code) != c.length {
+			return bad("%s %.20q must be capital letters, digits and hyphens", c.what, c.code)
+		}
+	}
+	if a.ElevationM != nil && !(math.Abs(*a.ElevationM) <= 100_000) {
+		return bad("elevation of %v metres", *a.ElevationM)
+	}
+	for _, f := range [...]struct {
+		what, text string
+		most       int
+	}{
+		{"name", a.Name, maxName}, {"municipality", a.Municipality, maxName}, {"region", a.Region, MaxCode},
+		{"home link", a.Home, maxText}, {"Wikipedia link", a.Wikipedia, maxText},
+		{"time zone", a.TimeZone, maxZone}, {"source of the time zone", a.TimeZoneSource, maxZone},
+	} {
+		if len(f.text) > f.most || !utf8.ValidString(f.text) {
+			return bad("%s must be UTF-8 of at most %d bytes", f.what, f.most)
+		}
+	}
+	for _, link := range []string{a.Home, a.Wikipedia} {
+		if link != "" && !strings.HasPrefix(link, "http://") && !strings.HasPrefix(link, "https://") {
+			return bad("link %.40q must begin with http:// or https://", link)
+		}
+	}
+	if len(a.Keywords) > maxKeywords {
+		return bad("%d keywords are over the limit of %d", len(a.Keywords), maxKeywords)
+	}
+	for _, k := range a.Keywords {
+		if len(k) > maxText || !utf8.ValidString(k) {
+			return bad("keywords must be UTF-8 of at most %d bytes", maxText)
+		}
+	}
+	p, err := a.place()
+	if err != nil {
+		return bad("%v", err)
+	}
+	if err := p.Validate(); err != nil {
+		return bad("%v", err)
+	}
+	return nil
+}
+
+// kindOf returns the index of a type in kinds, or -1.
+func kindOf(typ string) int {
+	for i := range kinds {
+		if kinds[i].typ == typ {
+			return i
+		}
+	}
+	return -1
+}
+
+// weight orders airports by importance.
+func (a *Airport) weight() uint64 {
+	w := kinds[kindOf(a.Type)].weight
+	if a.Type == Closed {
+		return w
+	}
+	if a.Scheduled {
+		w *= 6 // small ones with service enter the medium tier
+	}
+	if a.IATA != "" {
+		w += w / 2
+	}
+	return w
+}
+
+// record is the JSON of an airport.
+type record struct {
+	ID             uint32   `json:"id"`
+	Ident          string   `json:"ident"`
+	IATA           string   `json:"iata,omitempty"`
+	ICAO           string   `json:"icao,omitempty"`
+	GPS            string   `json:"gps,omitempty"`
+	Local          string   `json:"local,omitempty"`
+	Name           string   `json:"name"`
+	Type           string   `json:"type"`
+	Municipality   string   `json:"municipality,omitempty"`
+	Country        string   `json:"country,omitempty"`
+	Region         string   `json:"region,omitempty"`
+	Scheduled      bool     `json:"scheduled"`
+	Lat            float64  `json:"lat"`
+	Lon            float64  `json:"lon"`
+	ElevationM     *float64 `json:"elevation_m,omitempty"`
+	TimeZone       string   `json:"timezone,omitempty"`
+	TimeZoneSource string   `json:"timezone_source,omitempty"`
+	Keywords       []string `json:"keywords,omitempty"`
+	Home           string   `json:"home,omitempty"`
+	Wikipedia      string   `json:"wikipedia,omitempty"`
+}
+
+// members is what a search and a tile show of an airport beyond what package
+// places does.
+type members struct {
+	Type         string   `json:"type"`
+	Scheduled    bool     `json:"scheduled"`
+	Ident        string   `json:"ident"`
+	IATA         string   `json:"iata,omitempty"`
+	ICAO         string   `json:"icao,omitempty"`
+	Local        string   `json:"local,omitempty"`
+	Municipality string   `json:"municipality,omitempty"`
+	Region       string   `json:"region,omitempty"`
+	ElevationM   *float64 `json:"elevation_m,omitempty"`
+}
+
+// place is the airport as package places has it.
+func (a *Airport) place() (places.Place, error) {
+	k := &kinds[kindOf(a.Type)]
+	code := k.code
+	if a.Scheduled {
+		code += withService
+	}
+	extra, err := json.Marshal(members{
+		Type: a.Type, Scheduled: a.Scheduled, Ident: a.Ident, IATA: a.IATA, ICAO: a.ICAO, Local: a.Local,
+		Municipality: a.Municipality, Region: a.Region, ElevationM: decimetres(a.ElevationM),
+	})
+	if err != nil {
+		return places.Place{}, err
+	}
+	extra[0] = ','
+	return places.Place{
+		ID: a.ID, Name: a.Name, Lat: a.Lat, Lon: a.Lon, Class: class, Code: code,
+		Country: a.Country, TimeZone: a.TimeZone, Weight: a.weight(), Extra: extra[:len(extra)-1],
+	}, nil
+}
+
+// value is what the rows of the airport's codes hold.
+func (a *Airport) value() ([]byte, error) {
+	lat, lon := roundUnits(a.Lat), roundUnits(a.Lon)
+	text, err := json.Marshal(record{
+		ID: a.ID, Ident: a.Ident, IATA: a.IATA, ICAO: a.ICAO, GPS: a.GPS, Local: a.Local, Name: a.Name, Type: a.Type,
+		Municipality: a.Municipality, Country: a.Country, Region: a.Region, Scheduled: a.Scheduled,
+		Lat: lat / unitsPerDegree, Lon: lon / unitsPerDegree, ElevationM: decimetres(a.ElevationM),
+		TimeZone: a.TimeZone, TimeZoneSource: a.TimeZoneSource, Keywords: a.Keywords, Home: a.Home, Wikipedia: a.Wikipedia,
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := binary.BigEndian.AppendUint32(make([]byte, 0, valueHead+len(a.TimeZone)+len(text)), a.ID)
+	v = binary.BigEndian.AppendUint32(v, uint32(int32(lat)))
+	v = binary.BigEndian.AppendUint32(v, uint32(int32(lon)))
+	v = append(append(v, byte(len(a.TimeZone))), a.TimeZone...)
+	return append(v, text...), nil
+}
+
+func decimetres(m *float64) *float64 {
+	if m == nil {
+		return nil
+	}
+	v := math.Round(*m*10)/10 + 0 // -0 is 0
+	return &v
+}
+
+// appendCode appends a code in capital letters, or ErrBadCode.
+func appendCode(dst []byte, code string) ([]byte, error) {
+	if code == "" || len(code) > MaxCode {
+		return dst, fmt.Errorf("%w: %.20q: give 1 to %d characters, such as SFO, KSFO or US-0003", ErrBadCode, code, MaxCode)
+	}
+	for i := range len(code) {
+		c := code[i]
+		switch {
+		case c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		case c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
+		default:
+			return dst, fmt.Errorf("%w: %.20q: give letters, digits and hyphens, such as SFO, KSFO or US-0003", ErrBadCode, code)
+		}
+		dst = append(dst, c)
+	}
+	return dst, nil
+}
+
+// roundUnits is a coordinate in the units that are kept.
+func roundUnits(degrees float64) float64 { return math.Round(degrees * unitsPerDegree) }

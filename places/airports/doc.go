@@ -1,0 +1,75 @@
+// Package airports finds airports by their codes and by where they are.
+//
+// # Tables
+//
+// Build writes the table airports, and beside it the tables of package places
+// under the prefix "airport_", which answer what lies near a point, in a box
+// and in a tile.
+//
+//	row     kind (1) │ code     i: IATA, o: ICAO, f: everything else
+//	family  r
+//	value   id (4) │ lat (4) │ lon (4) │ length of zone (1) │ zone │ record
+//
+// Numbers are big-endian, lat and lon int32 of 1e-7 degrees, zone the IANA name
+// of the time zone or nothing, and record a finished JSON object. Codes are in
+// capital letters. Every airport has the rows of all its codes, each with the
+// whole record: finding it by any of them is one get.
+//
+// Row f holds idents, GPS and local codes in one name space. Of several airports
+// with one code the row holds the most important: open before closed, then by
+// importance, then the one whose ident it is before those whose GPS or local
+// code it is, then the lowest id.
+//
+// In package places an airport has class S and as code its type and, if it has
+// scheduled service, a 1: LARGE1, HELIPORT. What is shown of it has type and
+// scheduled instead of these. Importance is by type, scheduled service and
+// having an IATA code. Closed airports are kept but neither shown in tiles nor
+// found near a point or in a box unless that is asked for.
+//
+// Cell timestamps are the date of the source.
+//
+// # Concurrency
+//
+// A [Finder] may be used by any number of goroutines. It ends with the store
+// it reads from.
+package airports
+
+import "errors"
+
+// What callers branch on; use errors.Is. Searches also give the errors of
+// package places.
+var (
+	// ErrNotFound: no airport has this code.
+	ErrNotFound = errors.New("no such airport")
+	// ErrBadCode: what is no code of an airport.
+	ErrBadCode = errors.New("airport code is not valid")
+	// ErrInvalidAirport: an Airport that cannot be stored.
+	ErrInvalidAirport = errors.New("airport is not valid")
+	// ErrNewer: tables written by a newer version of this package.
+	ErrNewer = errors.New("airports were written by a newer version")
+)
+
+// SchemaVersion is that of the rows.
+const SchemaVersion = 1
+
+const (
+	table  = "airports"
+	family = "r"
+	prefix = "airport_"
+
+	// MaxCode is the longest code, in bytes.
+	MaxCode = 16
+
+	valueHead      = 13 // bytes before the zone
+	unitsPerDegree = 1e7
+)
+
+// Kind is a name space of codes, and the first byte of their rows.
+type Kind byte
+
+// The kinds of codes.
+const (
+	IATA  Kind = 'i' // three letters: SFO
+	ICAO  Kind = 'o' // four letters: KSFO
+	Local Kind = 'f' // idents, GPS and local codes: KSFO, SFO, US-0003
+)

@@ -1,0 +1,120 @@
+package airports
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"quadrille/cellstore"
+	"quadrille/places"
+)
+
+// Finder reads what Build wrote.
+type Finder struct {
+	codes cellstore.Table
+	geo   *places.Finder
+	reads sync.Pool // of *read
+}
+
+// read is the memory of one get.
+type read struct {
+	row cellstore.Row
+	key []byte
+}
+
+// Open returns a Finder of the tables in a store. Meta is what Build returned.
+// Tables of a newer layout are refused with ErrNewer.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
+	if meta.SchemaVersion > SchemaVersion {
+		return nil, fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	}
+	f := &Finder{}
+	f.reads.New = func() any { return new(read) }
+	var err error
+	if f.codes, err = store.Table(ctx, table); err != nil {
+		return nil, fmt.Errorf("airports: %w", err)
+	}
+	if f.geo, err = places.Open(ctx, store, meta.Places); err != nil {
+		return nil, fmt.Errorf("airports: %w", err)
+	}
+	return f, nil
+}
+
+// Record is an airport found by a code.
+type Record struct {
+	ID       uint32
+	Lat, Lon float64 // degrees
+	TimeZone string  // IANA name, empty when unknown
+	// JSON is the record, an object with the members that are known: id,
+	// ident, iata, icao, gps, local, name, type, municipality, country, region
+	// (ISO 3166-2), scheduled, lat and lon (degrees), elevation_m, timezone,
+	// timezone_source ("region" or "nearest" when it is derived), keywords (a
+	// list), home and wikipedia (links).
+	JSON []byte
+}
+
+// Lookup finds an airport by a code in either case of letters: three letters
+// are an IATA code first, four an ICAO code, and all may be an ident, GPS or
+// local code. The record is written over r, whose memory is used again. A code
+// that no airport has is ErrNotFound, one that cannot be a code ErrBadCode.
+func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
+	m := f.reads.Get().(*read)
+	defer f.reads.Put(m)
+	kinds := [2]Kind{Local}
+	switch len(code) {
+	case 3:
+		kinds = [2]Kind{IATA, Local}
+	case 4:
+		kinds = [2]Kind{ICAO, Local}
+	}
+	for _, k := range kinds {
+		if k == 0 {
+			break
+		}
+		found, err := f.get(ctx, m, k, code, r)
+		if found || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %q", ErrNotFound, code)
+}
+
+// Get is Lookup of one kind of codes.
+func (f *Finder) Get(ctx context.Context, kind Kind, code string, r *Record) error {
+	if kind != IATA && kind != ICAO && kind != Local {
+		return fmt.Errorf("%w: there are the kinds IATA, ICAO and Local", ErrBadCode)
+	}
+	m := f.reads.Get().(*read)
+	defer f.reads.Put(m)
+	found, err := f.get(ctx, m, kind, code, r)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %q", ErrNotFound, code)
+	}
+	return err
+}
+
+func (f *Finder) get(ctx context.Context, m *read, kind Kind, code string, r *Record) (found bool, err error) {
+	if m.key, err = appendCode(append(m.key[:0], byte(kind)), code); err != nil {
+		return false, err
+	}
+	if found, err = f.codes.Get(ctx, m.key, nil, &m.row); err != nil {
+		return false, fmt.Errorf("airports: %w", err)
+	}
+	if !found {
+		return false, nil
+	}
+	v := m.row.Cells[0].Value
+	if len(v) < valueHead || len(v) < valueHead+int(v[valueHead-1]) {
+		return false, fmt.Errorf("airports: %w: row %q of %s has another layout: ingest the airports again", cellstore.ErrCorrupt, m.key, table)
+	}
+	r.ID = binary.BigEndian.Uint32(v)
+	r.Lat = float64(int32(binary.BigEndian.Uint32(v[4:]))) / unitsPerDegree
+	r.Lon = float64(int32(binary.BigEndian.Uint32(v[8:]))) / unitsPerDegree
+	zone := v[valueHead : valueHead+int(v[valueHead-1])]
+	if string(zone) != r.TimeZone { // else the string it has will do
+		r.TimeZone = string(zone)
+	}
+	r.JSON = append(r.JSON[:0], v[valueHead+len(zone):]...)
+	return true, nil
+}

@@ -1,0 +1,150 @@
+package places
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// mask is the set of a tier's blocks that can hold places a filter lets pass.
+type mask struct {
+	all bool // every block
+	// none: no place of the tier passes.
+	none    bool
+	words   []uint64
+	summary []uint64 // bit i says whether words[i] has bits
+	// sparse: a block has few of the places that pass, on average.
+	sparse bool
+	// areas: only places of class A pass.
+	areas bool
+}
+
+// masks are those of a filter.
+type masks [tiers]mask
+
+// meets reports whether one of the blocks first to last is in the set.
+func (m *mask) meets(first, last int32) bool {
+	if m.all {
+		return first <= last
+	}
+	if m.none || first > last {
+		return false
+	}
+	from, to := first/64, last/64
+	head, tail := ^uint64(0)<<(first%64), ^uint64(0)>>(63-last%64)
+	if from == to {
+		return m.words[from]&head&tail != 0
+	}
+	if m.words[from]&head != 0 || m.words[to]&tail != 0 {
+		return true
+	}
+	for from++; from < to; {
+		w := m.summary[from/64] >> (from % 64)
+		if w == 0 {
+			from = (from/64 + 1) * 64
+			continue
+		}
+		return from+int32(bits.TrailingZeros64(w)) < to
+	}
+	return false
+}
+
+func (m *mask) has(b int32) bool { return m.all || m.words[b/64]>>(b%64)&1 != 0 }
+
+// mask makes the set for a filter.
+func (x *index) mask(f *filter) (m mask) {
+	if x.count == 0 {
+		return mask{none: true}
+	}
+	if f.none() {
+		return mask{all: true}
+	}
+	passes := make([]bool, len(x.codes))
+	m.areas = true
+	for i, code := range x.codes {
+		if passes[i] = f.qualifier([]byte(code)); passes[i] && code[0] != 'A' {
+			m.areas = false
+		}
+	}
+	m.words = make([]uint64, (len(x.blocks)+63)/64)
+	var count uint64
+	from := uint32(0)
+	for i := range x.groups {
+		g := &x.groups[i]
+		if g.maxPopulation >= f.minPopulation && (g.code == anyCode || passes[g.code] &&
+			(len(f.countries) == 0 || slices.Contains(f.countries, g.country))) {
+			count += uint64(g.count)
+			m.areas = m.areas && g.code != anyCode
+			x.eachBlock(from, g.end, func(b uint32) { m.words[b/64] |= 1 << (b % 64) })
+		}
+		from = g.end
+	}
+	m.finish(x, f, count)
+	return m
+}
+
+// finish leaves out blocks that lack the population and makes the summary.
+func (m *mask) finish(x *index, f *filter, count uint64) {
+	m.summary = make([]uint64, (len(m.words)+63)/64)
+	blocks := uint64(0)
+	for i, w := range m.words {
+		if f.minPopulation > 0 {
+			for rest := w; rest != 0; rest &= rest - 1 {
+				bit := bits.TrailingZeros64(rest)
+				if x.blocks[64*i+bit].maxPopulation < f.minPopulation {
+					w &^= 1 << bit
+				}
+			}
+			m.words[i] = w
+		}
+		if w != 0 {
+			m.summary[i/64] |= 1 << (i % 64)
+			blocks += uint64(bits.OnesCount64(w))
+		}
+	}
+	m.none = blocks == 0
+	m.sparse = count < blocks*(blockPlaces/8)
+}
+
+// maskCache holds the masks of the filters used of late: a handful is asked for
+// again and again.
+type maskCache struct {
+	mu    sync.Mutex
+	masks map[string]*masks
+	order []string // the oldest first
+}
+
+const cachedMasks = 64
+
+func (f *Finder) masks(flt *filter) *masks {
+	if flt.none() {
+		return f.unfiltered
+	}
+	var memory [64]byte
+	key := flt.appendTo(memory[:0])
+	c := &f.maskCache
+	c.mu.Lock()
+	m := c.masks[string(key)]
+	c.mu.Unlock()
+	if m != nil {
+		return m
+	}
+	m = &masks{}
+	for tier, x := range f.indexes {
+		m[tier] = x.mask(flt)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.masks == nil {
+		c.masks = map[string]*masks{}
+	}
+	if len(c.order) == cachedMasks {
+		delete(c.masks, c.order[0])
+		c.order = slices.Delete(c.order, 0, 1)
+	}
+	if text := string(key); c.masks[text] == nil {
+		c.masks[text] = m
+		c.order = append(c.order, text)
+	}
+	return m
+}

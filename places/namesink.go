@@ -1,0 +1,91 @@
+package places
+
+import (
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/places/search"
+)
+
+// nameSink takes what name search is built from: a search.Builder, or what
+// records it in a test.
+type nameSink interface {
+	Add(*search.Entry) error
+	Finish() (search.Meta, error)
+	Close() error
+}
+
+// newNameSink begins the tables of name search. What an answer says of a place
+// is read back from place_info, which is complete when that is asked for.
+var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
+	var row cellstore.Row
+	var key [4]byte
+	return search.NewBuilder(b.ctx, store, search.Options{
+		TempDir: b.opts.TempDir,
+		Memory:  memory,
+		Lookup: func(id uint32, dst []byte) ([]byte, error) {
+			found, err := info.Get(b.ctx, appendInfoKey(key[:0], id), selectMembers, &row)
+			if err != nil {
+				return dst, err
+			}
+			if !found || len(row.Cells[0].Qualifier) > 0 {
+				return dst, corrupt(tableInfo, key[:], "lacks its members")
+			}
+			return append(dst, row.Cells[0].Value...), nil
+		},
+		Context:   b.names.searchContexts(),
+		Progress:  b.searchProgress,
+		Timestamp: func() int64 { return b.newest },
+	})
+}
+
+// notSearched are the kinds of alternate names nobody looks for.
+var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
+
+// fillEntry makes the entry of a place, over the memory of the one before. The
+// names of the row's own column count only where no others were given.
+func fillEntry(e *search.Entry, c *columns, s *said, importance uint64) {
+	*e = search.Entry{
+		ID: c.id, Importance: importance, Name: c.name, ASCIIName: c.asciiName, Names: e.Names[:0],
+		Code: c.code, Country: c.countryCode(), Admin1: c.admin1, Population: c.population, Lat: c.lat, Lon: c.lon,
+	}
+	if c.class != "" {
+		e.Class = c.class[0]
+	}
+	if len(s.names) > 0 {
+		for i := range s.names {
+			n := &s.names[i]
+			if !notSearched[n.lang] {
+				e.Names = append(e.Names, search.Name{
+					Text: n.name, Lang: n.lang, Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,
+					Historic: n.flags&isHistoric != 0, Colloquial: n.flags&isColloquial != 0,
+				})
+			}
+		}
+		return
+	}
+	for list := c.alternates; list != ""; {
+		var name string
+		name, list, _ = strings.Cut(list, ",")
+		if name = strings.TrimSpace(name); name != "" {
+			e.Names = append(e.Names, search.Name{Text: name})
+		}
+	}
+}
+
+// searchContexts returns the names that tell namesakes apart: "Illinois" in
+// "springfield illinois".
+func (t *nameTables) searchContexts() []search.Context {
+	var list []search.Context
+	for _, c := range t.sortedCountries() {
+		list = append(list, search.Context{Text: c.Name, Country: c.Code})
+	}
+	for _, d := range t.sortedDivisions(0) {
+		code, admin1, _ := strings.Cut(d.Code, ".")
+		list = append(list, search.Context{Text: d.Name, Country: code, Admin1: admin1})
+		if d.ASCIIName != "" && d.ASCIIName != d.Name {
+			list = append(list, search.Context{Text: d.ASCIIName, Country: code, Admin1: admin1})
+		}
+	}
+	return list
+}

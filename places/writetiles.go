@@ -1,0 +1,89 @@
+package places
+
+import (
+	"crypto/sha256"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// writeTiles writes the tables that are in the order of cells.
+func (b *builder) writeTiles(store cellstore.Store) error {
+	const stage = "writing tiles of places"
+	tiles, err := b.newLoad(store, tableTiles)
+	if err != nil {
+		return err
+	}
+	defer tiles.Abort()
+	rollups, err := b.newLoad(store, tableRollup)
+	if err != nil {
+		return err
+	}
+	defer rollups.Abort()
+
+	b.sum = sha256.New()
+	b.bounds = [4]float64{180, 90, -180, -90}
+	var indexes [tiers]*indexer
+	for i := range indexes {
+		indexes[i] = newIndexer(i)
+	}
+	roll := &rollup{emit: rollups.Add, ts: b.newest}
+	row := cellstore.Row{Cells: make([]cellstore.Cell, 1)}
+	var done int64
+	err = b.byCell.Each(func(sortKey uint64, record []byte) error {
+		s, err := parseStored(record)
+		if err != nil {
+			return err
+		}
+		cell := quadkey.Cell(sortKey >> 32)
+		row.Key = appendTileKey(row.Key[:0], cell, uint32(sortKey))
+		c := &row.Cells[0]
+		*c = cellstore.Cell{Qualifier: s.qualifier, Timestamp: s.ts, Value: s.value}
+		p, err := parsePlace(&row)
+		if err != nil {
+			return err
+		}
+		tier := p.tier()
+		c.Family = tierNames[tier]
+		if err := tiles.Add(row.Key, *c); err != nil {
+			return err
+		}
+		if err := indexes[tier].add(cell, &p); err != nil {
+			return err
+		}
+		if err := roll.add(cell, &p); err != nil {
+			return err
+		}
+		b.tier[tier]++
+		b.sum.Write(row.Key)
+		b.sum.Write(record)
+		lon, lat := toDegrees(p.lon), toDegrees(p.lat)
+		b.bounds = [4]float64{min(b.bounds[0], lon), min(b.bounds[1], lat), max(b.bounds[2], lon), max(b.bounds[3], lat)}
+		done++
+		return b.step(stage, done, b.stats.Stored)
+	})
+	if err != nil {
+		return err
+	}
+	if err := roll.finish(); err != nil {
+		return err
+	}
+	if err := tiles.Commit(); err != nil {
+		return err
+	}
+	if err := rollups.Commit(); err != nil {
+		return err
+	}
+	summary, err := b.newLoad(store, tableIndex)
+	if err != nil {
+		return err
+	}
+	defer summary.Abort()
+	if err := writeIndex(&indexes, b.newest, summary.Add); err != nil {
+		return err
+	}
+	if err := summary.Commit(); err != nil {
+		return err
+	}
+	return b.end(stage, done)
+}
