@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // The map page in a real browser, over data that the real ingest command made
@@ -88,7 +89,7 @@ func TestMapPage(t *testing.T) {
 		// The same page says in words what is wrong, without moving. The browser itself logs the status.
 		w.expect("404", "400")
 		at := w.hash()
-		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "nonsense": "IP address, such as"} {
+		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "1.2.3": "IP address, such as", "nonsense": "No place has this name"} {
 			w.lookUp(address)
 			w.waitFor(`document.querySelector('#card .problem')?.textContent.includes(` + quote(want) + `)`)
 		}
@@ -130,6 +131,32 @@ func TestMapPage(t *testing.T) {
 		if none := w.picture(""); w.at(none, 48, 8) != w.at(none, 45, 11.5) || w.at(none, 48, 8) == w.at(both, 48, 8) {
 			t.Error("layers that are switched off are still drawn")
 		}
+	})
+
+	t.Run("search", func(t *testing.T) {
+		w := open(t, browser, site+"/#3/20/0", screen{width: 1000, height: 700, density: 1})
+		w.drawn(1)
+		evaluate[chromedp.Void](w, `document.querySelector('#search').focus()`)
+		w.do(chromedp.SendKeys(chromedp.CSS("#search"), "img s"))
+		w.waitFor(`document.querySelector('#search').ariaExpanded === 'true'`)
+		if got := w.texts(".suggestions .suggestion-name"); len(got) == 0 || !strings.Contains(got[0], sons) {
+			t.Errorf("suggestions: %q, want %q first", got, sons)
+		}
+		w.picture("desktop-search")
+		// The arrows move the choice, and past the last one back into the field.
+		active := `document.querySelector('#search').getAttribute('aria-activedescendant')`
+		w.key(kb.ArrowDown)
+		w.waitFor(active + ` === 'suggestion-0'`)
+		w.key(kb.ArrowUp)
+		w.waitFor(active + ` === null`)
+		w.key(kb.Escape)
+		w.waitFor(`document.querySelector('#suggestions').hidden`)
+		w.key(kb.ArrowDown)
+		w.waitFor(active + ` === 'suggestion-0'`)
+		w.key(kb.Enter)
+		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(sons))
+		w.waitFor(`document.querySelectorAll('#map .pin').length === 1 && Number(location.hash.slice(1).split('/')[0]) >= 8`)
+		w.picture("desktop-search-found")
 	})
 
 	t.Run("keyboard", func(t *testing.T) {

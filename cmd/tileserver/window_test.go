@@ -224,8 +224,8 @@ func (w *window) key(keys string) {
 
 func (w *window) lookUp(address string) {
 	w.t.Helper()
-	evaluate[chromedp.Void](w, `{ document.querySelector('#ip').value = '' }`)
-	w.do(chromedp.SendKeys(chromedp.CSS("#ip"), address+"\r"))
+	evaluate[chromedp.Void](w, `{ document.querySelector('#search').value = '' }`)
+	w.do(chromedp.SendKeys(chromedp.CSS("#search"), address+"\r"))
 }
 
 // visit changes the view through the permalink, as following a link does.

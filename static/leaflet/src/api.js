@@ -76,6 +76,11 @@ export const status = options => json('status', options)
 export const regionsAt = (lat, lon, options) => json(`regions/at?lat=${lat}&lon=${lon}`, options)
 export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, options)
 export const placesNearby = (lat, lon, limit, options) => json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}`, options)
+// Without a limit the answer is one that the server has finished beforehand.
+export const placesSearch = (text, near, options) => {
+  const bias = near ? `&lat=${near.lat}&lon=${near.lon}` : ''
+  return json(`places/search?q=${encodeURIComponent(text)}${bias}`, options)
+}
 export const address = (ip, options) => json(`ip/${segment(ip)}`, options)
 
 /** The places of a tile as GeoJSON features; none for an empty tile. */

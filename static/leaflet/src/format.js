@@ -61,3 +61,37 @@ export function displayText(value, limit = 200) {
   const characters = Array.from(text)
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
+
+const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+
+/** The English name of an ISO 3166-1 code; the code itself where the browser knows none. */
+export function countryName(code) {
+  const text = displayText(code, 8)
+  if (!/^[A-Z]{2}$/.test(text)) return text
+  return countries.of(text) ?? text
+}
+
+/** A place in a few words, to tell it from others of its name: "city, Kansas, United States". */
+export function describePlace(place) {
+  const airport = [place.iata, place.icao].map(code => displayText(code, 8)).find(Boolean)
+  const kind = placeKind(place.class, place.code, place.population)
+  return [airport ? `airport ${airport}` : kind, displayText(place.admin1_name), countryName(place.country)]
+    .filter(Boolean).join(', ')
+}
+
+/**
+ * The name of a place found by search in three parts, the middle one what was typed: ["", "Zür", "ich"]. Where another of
+ * its names was found, that stands behind its own, in parentheses. Positions count UTF-16 code units, as strings do here.
+ */
+export function marked(place) {
+  const name = displayText(place.name)
+  const { name: other, highlight } = place.match ?? {}
+  const found = typeof other === 'string' ? other : place.name
+  const [start, end] = Array.isArray(highlight) ? highlight : []
+  const whole = other === undefined || other === place.name
+  const fits = Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= (found?.length ?? 0)
+    && displayText(found) === found // else the positions are not those of what is shown
+  if (!fits) return [whole ? name : `${name} (${displayText(found)})`, '', '']
+  const parts = [found.slice(0, start), found.slice(start, end), found.slice(end)]
+  return whole ? parts : [`${name} (${parts[0]}`, parts[1], `${parts[2]})`]
+}

@@ -5,11 +5,14 @@ import { status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
 import { attributions } from './attribution.js'
 import { createCard } from './card.js'
 import { Credits } from './credits.js'
+import { createFound } from './found.js'
+import { wrapLongitude } from './hash.js'
 import { createHere } from './here.js'
 import { createLayerSwitch } from './layerswitch.js'
 import { NamesLayer } from './nameslayer.js'
 import { createNotice } from './notice.js'
 import { PLACES, regionTypes } from './regiontypes.js'
+import { createSuggest } from './suggest.js'
 import { onDensityChange, onThemeChange, readTheme, roomy } from './theme.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
@@ -129,9 +132,23 @@ function ask(types) {
     if (event.key === 'Enter') askAt(map.getCenter())
     if (event.key === 'Escape') card.close()
   })
-  element('ip-form').addEventListener('submit', event => {
-    event.preventDefault()
-    element('ip').blur() // folds a phone's keyboard away
-    lookup(element('ip').value)
+  const found = createFound({ card, pin, select, goTo: place => flyToPoint(place, reach(place)), signal })
+  createSuggest({
+    form: element('search-form'), input: element('search'), list: element('suggestions'),
+    choose: found.show, fail: found.nothing, lookup,
+    // On a map of a country or less, what is called so there comes first.
+    near: () => map.getZoom() >= 6 ? centre() : null,
   })
+}
+
+// Whole tenths of a degree are near enough, and let a cache answer.
+function centre() {
+  const { lat, lng } = map.getCenter()
+  return { lat: lat.toFixed(1), lon: wrapLongitude(lng).toFixed(1) }
+}
+
+// How many kilometres around a place the map shows of it.
+function reach({ class: featureClass, code, population = 0 }) {
+  if (featureClass === 'A') return code?.startsWith('PCL') ? 600 : code === 'ADM1' ? 150 : 30
+  return population > 1e6 ? 20 : population > 1e5 ? 10 : 5
 }

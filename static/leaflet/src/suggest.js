@@ -1,0 +1,145 @@
+// The box at the top: place names as they are typed, airport codes, and IP addresses. A combobox with a list, as the ARIA
+// practices describe it: the text field keeps the focus, the arrows move a choice through the list.
+import { placesSearch } from './api.js'
+import { el } from './dom.js'
+import { describePlace, displayText, marked } from './format.js'
+
+const PAUSE = 90 // milliseconds without a key before the server is asked
+const MOST = 8
+
+/** Whether a text is meant as an IP address: digits with dots, or anything with a colon that could be IPv6. */
+export function isAddress(text) {
+  return /^[\d.]*\.[\d.]*$/.test(text) && /\d/.test(text) || /^\[?[0-9a-f:.]*:[0-9a-f:.]*(%\w+)?\]?$/i.test(text)
+}
+
+/**
+ * Makes the box work. input is its text field, list the empty list below it. choose(place) is called with what was chosen,
+ * lookup(text) with an address, fail(text, message) when there is nothing to choose. near() is the point that places
+ * should be near to, or null.
+ */
+export function createSuggest({ form, input, list, choose, lookup, fail, near = () => null }) {
+  let places = [] // as listed
+  let asked = '' // the text they answer
+  let active = -1
+  let timer = 0
+  let question = new AbortController()
+
+  function close() {
+    clearTimeout(timer)
+    list.hidden = true
+    active = -1
+    input.setAttribute('aria-expanded', 'false')
+    input.removeAttribute('aria-activedescendant')
+  }
+
+  function activate(index) {
+    active = index
+    for (const [i, option] of [...list.children].entries()) option.setAttribute('aria-selected', String(i === index))
+    const option = list.children[index]
+    if (option) {
+      input.setAttribute('aria-activedescendant', option.id)
+      option.scrollIntoView({ block: 'nearest' })
+    } else {
+      input.removeAttribute('aria-activedescendant')
+    }
+  }
+
+  function show() {
+    list.replaceChildren(...places.map((place, i) => {
+      const [before, match, after] = marked(place)
+      return el('li', {
+        role: 'option', id: `suggestion-${i}`, 'aria-selected': 'false',
+        // A press would take the focus from the field and close the list before the click.
+        onpointerdown: event => event.preventDefault(),
+        onclick: () => take(place),
+      },
+      el('span', { class: 'suggestion-name' }, before, match ? el('mark', {}, match) : '', after),
+      el('span', { class: 'suggestion-detail' }, describePlace(place)))
+    }))
+    list.hidden = places.length === 0
+    input.setAttribute('aria-expanded', String(places.length > 0))
+    activate(-1)
+  }
+
+  async function ask(text) {
+    question.abort()
+    question = new AbortController()
+    const { signal } = question
+    const answer = await placesSearch(text, near(), { signal })
+    if (signal.aborted) return
+    places = (Array.isArray(answer?.places) ? answer.places : [])
+      .filter(place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon)).slice(0, MOST)
+    asked = text
+  }
+
+  function take(place) {
+    question.abort()
+    close()
+    input.value = displayText(place.name)
+    asked = ''
+    input.blur() // folds a phone's keyboard away
+    choose(place)
+  }
+
+  input.addEventListener('input', () => {
+    clearTimeout(timer)
+    question.abort()
+    const text = input.value.trim()
+    if (text === '' || isAddress(text)) {
+      places = []
+      asked = ''
+      close()
+      return
+    }
+    // What cannot be had while typing is no news; Enter says it.
+    timer = setTimeout(() => ask(text).then(() => {
+      if (asked === text && document.activeElement === input) show()
+    }, () => {}), PAUSE)
+  })
+
+  input.addEventListener('keydown', event => {
+    if (event.key === 'Escape') {
+      if (list.hidden) input.value = ''
+      close()
+      return
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (!step || places.length === 0) return
+    event.preventDefault()
+    if (list.hidden) show()
+    // One past either end is the field itself.
+    activate((active + 1 + step + places.length + 1) % (places.length + 1) - 1)
+  })
+
+  input.addEventListener('blur', close)
+
+  form.addEventListener('submit', async event => {
+    event.preventDefault()
+    clearTimeout(timer)
+    const text = input.value.trim()
+    if (text === '' || isAddress(text)) {
+      question.abort()
+      close()
+      input.blur()
+      lookup(text)
+      return
+    }
+    if (active >= 0 && !list.hidden) {
+      take(places[active])
+      return
+    }
+    try {
+      if (asked !== text) await ask(text)
+      if (input.value.trim() !== text || asked !== text) return // typed on meanwhile
+      if (places.length > 0) take(places[0])
+      else {
+        close()
+        fail(text, 'No place has this name, in any language the data know.')
+      }
+    } catch (error) {
+      if (error.name === 'AbortError') return
+      close()
+      fail(text, error.message)
+    }
+  })
+}
