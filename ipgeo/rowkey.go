@@ -59,6 +59,7 @@ func schema() cellstore.Schema {
 		Name:        familyName,
 		Bloom:       cellstore.BloomNone, // never read by exact key
 		Compression: cellstore.CompressionZstd,
+		MaxVersions: cellstore.Unlimited, // rows are written once: the store need not look for more
 	}}}
 }
 

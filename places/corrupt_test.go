@@ -144,3 +144,27 @@ func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 	_, err = Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion, Places: count})
 	return err
 }
+
+// Whatever the rows of place_index hold, they are refused, or what is made of
+// them can be searched without a panic.
+func FuzzIndex(f *testing.F) {
+	group := func(list ...byte) []byte {
+		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 1), 7), list...)
+	}
+	f.Add("P.PPL\x00CH\x01", group(0), make([]byte, blockSize), uint32(5))
+	f.Add("P.PPL\x00CH\x01", group(0x80), make([]byte, blockSize), uint32(5))
+	f.Add("\x00\x00\x00\x00", group(0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), make([]byte, 2*blockSize), uint32(5))
+	f.Fuzz(func(t *testing.T, key string, value, blocks []byte, sample uint32) {
+		x := &index{every: sampleEvery[low], samples: []quadkey.Cell{quadkey.Cell(sample)}}
+		if !x.readBlocks(blocks) || !x.readGroup(key, value) || !x.fits() {
+			return
+		}
+		for _, flt := range []filter{{}, {classes: 1 << 15}, {minPopulation: 5}, {countries: []country{{'C', 'H'}}}} {
+			m := x.mask(&flt)
+			if !m.none {
+				x.greatest(&m, 0, int32(len(x.samples)))
+			}
+			m.meets(x.blocksOf(0, int32(len(x.samples))))
+		}
+	})
+}

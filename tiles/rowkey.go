@@ -95,12 +95,13 @@ func schemas(types []string) []cellstore.Schema {
 			}
 			bounds.Families = append(bounds.Families, cellstore.Family{
 				Name: f, Bloom: bloom, Compression: cellstore.CompressionZstd,
+				MaxVersions: cellstore.Unlimited, // rows are written once: the store need not look for more
 			})
 		}
 	}
 	regions := cellstore.Schema{Table: TableRegions, Families: []cellstore.Family{
-		{Name: familyRecord, Compression: cellstore.CompressionZstd},
-		{Name: familyGeometry, Compression: cellstore.CompressionZstd},
+		{Name: familyRecord, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+		{Name: familyGeometry, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 	}}
 	return []cellstore.Schema{bounds, regions}
 }

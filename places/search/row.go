@@ -27,15 +27,17 @@ const (
 
 func schemas() []cellstore.Schema {
 	return []cellstore.Schema{
+		// Rows are written once: with one version to keep, the store would look for
+		// others after every load.
 		// Read by range, never by get: a filter would only cost.
 		{Table: tableNames, Families: []cellstore.Family{
-			{Name: famName, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd},
+			{Name: famName, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		}},
 		{Table: tablePrefix, Families: []cellstore.Family{
-			{Name: famJSON, Compression: cellstore.CompressionZstd},
-			{Name: famCandidates, Compression: cellstore.CompressionZstd},
+			{Name: famJSON, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+			{Name: famCandidates, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		}},
-		{Table: tableContext, Families: []cellstore.Family{{Name: famContext}}},
+		{Table: tableContext, Families: []cellstore.Family{{Name: famContext, MaxVersions: cellstore.Unlimited}}},
 	}
 }
 

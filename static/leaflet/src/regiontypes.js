@@ -18,6 +18,9 @@ const presets = [
 /** The switch's last row; the server decides which places a zoom shows. */
 export const PLACES = { type: 'places', label: 'Places', role: 'places', from: 0, on: true }
 
+// Airports are points for other clients; here the search box and the card of a point show them.
+const AIRPORTS = 'airports'
+
 /**
  * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, on }. The layers
  * with a type's border lines and labels belong to their type; places are no region.
@@ -28,6 +31,7 @@ export function regionTypes(tileJSON) {
     if (typeof layer?.id === 'string' && layer.id !== '') layers.set(layer.id, Number(layer.minzoom) || 0)
   }
   layers.delete(PLACES.type)
+  layers.delete(AIRPORTS)
   const companion = id => /_(line|label)$/.test(id) && layers.has(id.replace(/_(line|label)$/, ''))
   const types = [...layers.keys()].filter(id => !companion(id)).map(id => ({
     ...(presets.find(preset => preset.type === id) ?? { type: id, label: title(id), role: 'overlay', from: 0, on: false }),

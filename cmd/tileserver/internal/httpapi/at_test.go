@@ -69,6 +69,21 @@ func TestTimeZoneAt(t *testing.T) {
 	}
 }
 
+// Where places do not tell zones the nearest airport does, in the same country.
+func TestTimeZoneOfAirports(t *testing.T) {
+	g := newGlobe(t, nil)
+	g.airports.hits = []places.Hit{
+		{ID: 1, JSON: []byte(`"id":1,"name":"None"`)},
+		{ID: 2, JSON: []byte(`"id":2,"name":"Denver","timezone":"America/Los_Angeles"`)},
+	}
+	if z := g.at("lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" || z.OffsetS == nil {
+		t.Errorf("%+v", z)
+	}
+	if z := g.at("lat=47.58&lon=8.2").Timezone; z.Source != "place" {
+		t.Errorf("places come first: %+v", z)
+	}
+}
+
 func TestNauticalZone(t *testing.T) {
 	for lon, want := range map[float64]string{
 		0: "Etc/GMT", 7.49: "Etc/GMT", -7.5: "Etc/GMT", -7.51: "Etc/GMT+1", 7.5: "Etc/GMT-1", 15: "Etc/GMT-1", 22.5: "Etc/GMT-2", 172.5: "Etc/GMT-12",

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/places"
+	"quadrille/places/airports"
 	"quadrille/places/zones"
 	"quadrille/tiles"
 )
@@ -120,7 +121,7 @@ const (
 // localZone is the time zone at a point, and how it was found.
 type localZone struct {
 	id     string // of the IANA database
-	source string // "region", "place" or "longitude"
+	source string // "region", "place", "airport" or "longitude"
 	match  string // one of those above
 	offset zones.Offset
 	// known says that offset is; otherwise the zones are not published, or
@@ -142,7 +143,8 @@ func countryOf(regions []tiles.Region) string {
 // zoneAt finds the time zone of a point at an instant: that of the region of
 // type timezone that holds it, else that of the nearest place within reach (in
 // metres) that has one, in the country of the point where that is known, else
-// what ships use, by longitude.
+// that of the nearest airport on the same terms, else what ships use, by
+// longitude.
 //
 // Natural Earth's zones are areas of one offset, each called after one of the
 // many zones in it: Lima lies in America/New_York there. Such a region is
@@ -167,7 +169,14 @@ func (v *pointView) zoneAt(ctx context.Context, lat, lon, reach float64, at time
 		}
 		rough, rough.match = z, matchDerived
 	}
-	z, err := v.zoneOfPlaces(ctx, lat, lon, reach, at, countryOf(regions))
+	country := countryOf(regions)
+	z, err := v.zoneOfPlaces(ctx, lat, lon, reach, at, country)
+	if err == nil && z.id == "" && rough.id == "" {
+		if z.id, err = zoneOfAirports(ctx, &v.airports, lat, lon, reach, country); z.id != "" {
+			z.source, z.match = "airport", matchNearest
+			_, err = v.clock(ctx, &z, at)
+		}
+	}
 	switch {
 	case err != nil || z.id != "":
 		return z, err
@@ -231,6 +240,33 @@ func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, a
 		return z, err
 	}
 	return z, nil
+}
+
+// zoneOfAirports returns the zone of the nearest airport within reach that has
+// one, "" when there is none: places need not say what zone they are in.
+func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach float64, country string) (string, error) {
+	r, ok, err := have(p)
+	if !ok || reach <= 0 {
+		return "", err
+	}
+	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces}
+	if country != "" {
+		q.Countries = []string{country}
+	}
+	memory := nearbyHits.Get().(*[]places.Hit)
+	defer nearbyHits.Put(memory)
+	hits, _, err := r.Nearby(ctx, q, (*memory)[:0])
+	if err != nil {
+		return "", err
+	}
+	*memory = hits
+	for i := range hits {
+		doc, err := readMembers(hits[i].JSON)
+		if err != nil || doc.TimeZone != "" {
+			return doc.TimeZone, err
+		}
+	}
+	return "", nil
 }
 
 // clock reads what clocks in a zone show. exists is false only if it is known

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -41,14 +40,31 @@ func (s *server) getPlaceOffset(c echo.Context) error {
 		if err != nil {
 			return dst, "", err
 		}
-		var doc struct {
-			TimeZone string `json:"timezone"`
+		doc, err := readPlace(record)
+		if err != nil {
+			return dst, "", err
 		}
-		if err := json.Unmarshal(record, &doc); err != nil {
-			return dst, "", fmt.Errorf("%w: the record of a place cannot be read: ingest the places again", cellstore.ErrCorrupt)
+		if doc.TimeZone == "" {
+			if doc.TimeZone, err = v.zoneNear(ctx, &doc); err != nil {
+				return dst, "", err
+			}
 		}
 		return strconv.AppendUint(append(dst, `{"id":`...), id, 10), doc.TimeZone, nil
 	})
+}
+
+// zoneNear returns the zone of the airport nearest to a place, in its country if
+// that is known: not every gazetteer tells zones.
+func (v *zoned) zoneNear(ctx context.Context, doc *placeDoc) (string, error) {
+	lat, err := doc.Lat.Float64()
+	if err != nil {
+		return "", fmt.Errorf("%w: the record of a place has no latitude: ingest the places again", cellstore.ErrCorrupt)
+	}
+	lon, err := doc.Lon.Float64()
+	if err != nil {
+		return "", fmt.Errorf("%w: the record of a place has no longitude: ingest the places again", cellstore.ErrCorrupt)
+	}
+	return zoneOfAirports(ctx, &v.airports, lat, lon, zoneReach, doc.Country)
 }
 
 // sendOffset answers what clocks show at the instant of the parameter at, or
@@ -76,7 +92,7 @@ func (s *server) sendOffset(c echo.Context, v *zoned, generation uint64, of func
 	a := answer{form: formJSON, cache: noStore, coding: accepted(r)}
 	if fixed {
 		a.cache = s.cacheControl
-		etag := s.requestTag(r, generation, a, v.timeZones.id)
+		etag := s.requestTag(r, generation, a, v.timeZones.id, v.airports.id)
 		a.tag = &etag
 		if matches(r, a.tag, false) {
 			return s.notModified(c, a)
