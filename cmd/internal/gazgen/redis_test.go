@@ -140,6 +140,17 @@ func percentile(sorted []time.Duration, p float64) float64 {
 	return float64(sorted[int(p*float64(len(sorted)-1))].Nanoseconds()) / 1e3
 }
 
+// report tells how long both took.
+func report(b *testing.B, ours, theirs []time.Duration) {
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	for name, q := range map[string]float64{"p50": 0.5, "p99": 0.99} {
+		b.ReportMetric(percentile(ours, q), name+"-µs")
+		b.ReportMetric(percentile(theirs, q), name+"-redis-µs")
+		b.ReportMetric(percentile(ours, q)/percentile(theirs, q), name+"-ratio")
+	}
+}
+
 // warm asks once at every point, so that no run pays for filling the cache.
 func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 	b.Helper()
@@ -182,13 +193,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 					b.Fatalf("%d hits at %v, %d there", len(hits), p, len(names)/2)
 				}
 			}
-			slices.Sort(ours)
-			slices.Sort(theirs)
-			for name, q := range map[string]float64{"p50": 0.5, "p99": 0.99} {
-				b.ReportMetric(percentile(ours, q), name+"-µs")
-				b.ReportMetric(percentile(theirs, q), name+"-redis-µs")
-				b.ReportMetric(percentile(ours, q)/percentile(theirs, q), name+"-ratio")
-			}
+			report(b, ours, theirs)
 		})
 	}
 }

@@ -51,7 +51,7 @@ func bare(answers []answer) http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	h := func(c echo.Context) error {
-		key := c.Request().URL.Path
+		key := c.Request().RequestURI
 		if f := c.Request().Header["X-Forwarded-For"]; len(f) > 0 {
 			key += f[0]
 		}
@@ -68,5 +68,6 @@ func bare(answers []answer) http.Handler {
 	}
 	e.GET("/tiles/:layers/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)
+	e.GET("/places/search", h)
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"quadrille/cmd/internal/toyworld"
@@ -90,7 +91,21 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	if all, err = add(ctx, all, url, "IP address, kept", asked, 100); err != nil {
 		return nil, err
 	}
-	return add(ctx, all, url, "IP address of the caller, read", own, 100)
+	if all, err = add(ctx, all, url, "IP address of the caller, read", own, 100); err != nil {
+		return nil, err
+	}
+	// What is typed of names, whose answers were finished when the data was.
+	var typed []answer
+	for a := 'a'; a <= 'z'; a++ {
+		typed = append(typed, answer{Path: "/places/search?q=" + string(a)})
+		for b := 'a'; b <= 'z'; b++ {
+			typed = append(typed, answer{Path: "/places/search?q=" + string([]rune{a, b})})
+		}
+	}
+	for n := range 100 { // the made-up world's names
+		typed = append(typed, answer{Path: "/places/search?q=place+" + strconv.Itoa(n)})
+	}
+	return add(ctx, all, url, "autocomplete, finished", typed, 10)
 }
 
 // add appends a scenario of those requests whose answers have content.
@@ -100,7 +115,7 @@ func add(ctx context.Context, all []scenario, url, name string, requests []answe
 		if err := a.fetch(ctx, url); err != nil {
 			return nil, err
 		}
-		if len(a.Body) > 0 {
+		if len(a.Body) > len(`{"places":[]}`) {
 			s.Answers = append(s.Answers, a)
 		}
 	}
