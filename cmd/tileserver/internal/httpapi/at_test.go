@@ -74,10 +74,13 @@ func TestTimeZoneOfAirports(t *testing.T) {
 	g := newGlobe(t, nil)
 	g.airports.hits = []places.Hit{
 		{ID: 1, JSON: []byte(`"id":1,"name":"None"`)},
-		{ID: 2, JSON: []byte(`"id":2,"name":"Denver","timezone":"America/Los_Angeles"`)},
+		{ID: 2, JSON: []byte(`"id":2,"name":"Denver","elevation_m":6.4,"timezone":"America/Los_Angeles"`)},
 	}
 	if z := g.at("lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" || z.OffsetS == nil {
 		t.Errorf("%+v", z)
+	}
+	if text := body(t, g.get("/places/2653941/offset?at=2026-07-01T12:00:00Z")); !strings.Contains(text, `"timezone":"America/Los_Angeles"`) {
+		t.Error(text)
 	}
 	if z := g.at("lat=47.58&lon=8.2").Timezone; z.Source != "place" {
 		t.Errorf("places come first: %+v", z)

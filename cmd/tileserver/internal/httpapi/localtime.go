@@ -172,7 +172,7 @@ func (v *pointView) zoneAt(ctx context.Context, lat, lon, reach float64, at time
 	country := countryOf(regions)
 	z, err := v.zoneOfPlaces(ctx, lat, lon, reach, at, country)
 	if err == nil && z.id == "" && rough.id == "" {
-		if z.id, err = zoneOfAirports(ctx, &v.airports, lat, lon, reach, country); z.id != "" {
+		if z.id, err = zoneOfAirports(ctx, &v.airports, lat, lon, reach, country); err == nil && z.id != "" {
 			z.source, z.match = "airport", matchNearest
 			_, err = v.clock(ctx, &z, at)
 		}
@@ -261,9 +261,14 @@ func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach fl
 	}
 	*memory = hits
 	for i := range hits {
-		doc, err := readMembers(hits[i].JSON)
-		if err != nil || doc.TimeZone != "" {
-			return doc.TimeZone, err
+		var doc struct {
+			TimeZone string `json:"timezone"`
+		}
+		if err := json.Unmarshal(slices.Concat([]byte{'{'}, hits[i].JSON, []byte{'}'}), &doc); err != nil {
+			return "", fmt.Errorf("%w: the members of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
+		}
+		if doc.TimeZone != "" {
+			return doc.TimeZone, nil
 		}
 	}
 	return "", nil
