@@ -169,7 +169,7 @@ func TestRealStations(t *testing.T) {
 }
 
 func TestFIPS10(t *testing.T) {
-	for fips, iso := range map[string]string{"SZ": "CH", "GM": "DE", "CH": "CN", "AS": "AU", "AU": "AT", "SF": "ZA", "RS": "RU", "RI": "RS", "KS": "KR", "KN": "KP", "UK": "GB", "WQ": "UM", "WA": "NA"} {
+	for fips, iso := range map[string]string{"SZ": "CH", "GM": "DE", "CH": "CN", "AS": "AU", "AU": "AT", "SF": "ZA", "RS": "RU", "RI": "RS", "KS": "KR", "KN": "KP", "UK": "GB", "WQ": "UM", "WA": "NA", "WE": "PS", "GZ": "PS"} {
 		if got := isoByFIPS10[fips]; got != iso {
 			t.Errorf("%s is %q, want %s", fips, got, iso)
 		}

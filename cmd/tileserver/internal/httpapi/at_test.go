@@ -73,8 +73,8 @@ func TestTimeZoneAt(t *testing.T) {
 func TestTimeZoneOfAirports(t *testing.T) {
 	g := newGlobe(t, nil)
 	g.airports.hits = []places.Hit{
-		{ID: 1, JSON: []byte(`"id":1,"name":"None"`)},
-		{ID: 2, JSON: []byte(`"id":2,"name":"Denver","elevation_m":6.4,"timezone":"America/Los_Angeles"`)},
+		{ID: 1, JSON: []byte(`"id":1,"name":"None","elevation_m":12.5`)},
+		{ID: 2, JSON: []byte(`"id":2,"name":"Denver","timezone":"America/Los_Angeles"`)},
 	}
 	if z := g.at("lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" || z.OffsetS == nil {
 		t.Errorf("%+v", z)
@@ -84,6 +84,27 @@ func TestTimeZoneOfAirports(t *testing.T) {
 	}
 	if z := g.at("lat=47.58&lon=8.2").Timezone; z.Source != "place" {
 		t.Errorf("places come first: %+v", z)
+	}
+}
+
+// TestTimeZoneOfTerritories: maps count to a country what has a code of its own
+// in the gazetteer, which must not keep the zone of the place at hand from it.
+func TestTimeZoneOfTerritories(t *testing.T) {
+	g := newGlobe(t, nil)
+	g.places.gazetteer.rows = []gazetteerRow{
+		{id: 1, name: "Territory", country: "GF", class: "P", code: "PPLC", timeZone: "America/Lima", lat: -16, lon: -68.1},
+	}
+	if z := g.at("lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
+		t.Errorf("close by: %+v", z)
+	}
+	g.places.gazetteer.rows = append(g.places.gazetteer.rows, gazetteerRow{
+		id: 2, name: "Typo", country: "PE", class: "P", code: "PPL", timeZone: "America/Nowhere", lat: -16.1, lon: -68.1,
+	})
+	if z := g.at("lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
+		t.Errorf("behind one with a zone there is not: %+v", z)
+	}
+	if z := g.at("lat=-17.5&lon=-70.1").Timezone; z.ID != "America/New_York" || z.Match != "derived" {
+		t.Errorf("far away: %+v", z)
 	}
 }
 

@@ -307,12 +307,13 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 }
 
 type fakePlaces struct {
-	hits     []places.Hit
-	next     string
-	query    places.NearbyQuery // the last
-	within   places.WithinQuery // the last
-	searched search.Query       // the last
-	tile     []fakePlace
+	hits      []places.Hit
+	searchErr error // of Search alone
+	next      string
+	query     places.NearbyQuery // the last
+	within    places.WithinQuery // the last
+	searched  search.Query       // the last
+	tile      []fakePlace
 	// gazetteer, if set, answers instead of hits.
 	gazetteer *gazetteer
 	// block, if set, holds up the reading of a record.

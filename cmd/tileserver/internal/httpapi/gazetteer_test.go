@@ -221,6 +221,9 @@ func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []plac
 func (f *boundPlaces) Search(_ context.Context, q search.Query, dst []search.Hit) ([]search.Hit, int, error) {
 	f.reads.Add(1)
 	f.searched = q
+	if f.searchErr != nil {
+		return dst, 0, f.searchErr
+	}
 	if f.err != nil || f.gazetteer == nil {
 		return dst, 0, f.err
 	}

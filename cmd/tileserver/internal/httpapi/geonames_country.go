@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,11 @@ import (
 // placeReach is how far the nearest place says which country a point is in
 // where no countries are published, in metres.
 const placeReach = 50_000
+
+// shoreReach is how far outside all borders a place still says it, in metres:
+// maps of the world draw coasts so coarsely that Manhattan and Stockholm lie in
+// the sea.
+const shoreReach = 5_000
 
 // gnCountry is the country of a point. Its code is "" when there is none.
 type gnCountry struct {
@@ -42,7 +48,7 @@ func (g *gnRequest) countryAt(ctx context.Context, lat, lon, radius float64) (gn
 		}
 		// Beyond the distance of borders only places tell. Within it, they do
 		// for land whose region has no code of a country.
-		reach = radius
+		reach = max(radius, shoreReach)
 		if len(found) > 0 && found[0].Kind == tiles.MatchInside {
 			reach = placeReach
 		}
@@ -164,7 +170,7 @@ func (g *gnRequest) needCountries() error {
 
 // countrySubdivision answers /countrySubdivisionJSON: the first-level division
 // of a point, and with level the ones below it as the nearest place has them.
-// The name is that of the region of type state that holds the point.
+// The region of type state that holds the point says which division it is.
 func (g *gnRequest) countrySubdivision(ctx context.Context) error {
 	lat, lng, err := g.params.position()
 	if err != nil {
@@ -233,12 +239,16 @@ type division struct {
 
 // divisionAt joins the region of type state with the nearest place, which
 // alone knows GeoNames' code: it counts if its division has the region's name
-// or code, or if no states are published there.
+// or code, or if no states are published there. Regions may be smaller than
+// GeoNames' divisions, such as the départements of France, or called otherwise,
+// such as Berlin, its State of Berlin: then the division is that of the nearest
+// place in the same region.
 func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, country string) (d division, err error) {
 	b, ok, err := have(&g.view.boundaries)
 	if err != nil {
 		return d, err
 	}
+	region := ""
 	if ok && hasType(b, stateType) {
 		found, err := b.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), stateType)
 		if err != nil {
@@ -251,6 +261,7 @@ func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, co
 				continue
 			}
 			iso, ofCountry := strings.CutPrefix(m.ID, prefix)
+			region = m.ID
 			if d.name, d.metres = m.Name, m.Distance; ofCountry {
 				d.iso = strings.ToUpper(iso)
 			}
@@ -258,6 +269,9 @@ func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, co
 		}
 	}
 	near, err := g.placesNear(ctx, lat, lon, max(radius, placeReach), country)
+	if err != nil {
+		return d, err
+	}
 	for i := range near {
 		p := &near[i]
 		if p.Admin1 == "" || d.name != "" && !strings.EqualFold(p.Admin1Name, d.name) && !(isoDivisions[country] && p.Admin1 == d.iso) {
@@ -269,6 +283,18 @@ func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, co
 		}
 		break
 	}
+	if d.place == 0 && region != "" {
+		p, err := nearestIn(ctx, b, region, near)
+		if err != nil {
+			return d, err
+		}
+		if p != nil {
+			if !sameName(p.Admin1Name, d.name) {
+				d.iso = "" // it is that of the region
+			}
+			d.code, d.place, d.name = p.Admin1, p.ID, p.Admin1Name
+		}
+	}
 	if isoDivisions[country] {
 		if d.code == "" {
 			d.code = d.iso
@@ -276,7 +302,34 @@ func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, co
 			d.iso = d.code
 		}
 	}
-	return d, err
+	return d, nil
+}
+
+// nearestIn returns the first of some places that is in a region of type state
+// and has a division with a name; nil when there is none.
+func nearestIn(ctx context.Context, b Boundaries, region string, near []placeDoc) (*placeDoc, error) {
+	for i := range near {
+		p := &near[i]
+		lat, errLat := p.Lat.Float64()
+		lon, errLon := p.Lon.Float64()
+		if p.Admin1 == "" || p.Admin1Name == "" || errLat != nil || errLon != nil {
+			continue
+		}
+		at, err := b.At(ctx, lat, lon, stateType)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }) {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// sameName reports whether one name is the other with words around it.
+func sameName(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return strings.Contains(a, b) || strings.Contains(b, a)
 }
 
 // lowerDivisions writes the divisions of levels 2 to 5 of the nearest place.

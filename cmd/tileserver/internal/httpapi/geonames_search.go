@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ const (
 	// maxCandidates is how many of the best places are looked at where a
 	// condition cannot be part of the search, or another order is asked for.
 	maxCandidates = 1000
+	// maxLooked is how many of the most important places of a box are looked
+	// at for those that meet conditions.
+	maxLooked = 20_000
 )
 
 // gnSearch is a search in GeoNames' manner.
@@ -234,6 +238,9 @@ func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.
 	memory := searchHits.Get().(*[]search.Hit)
 	defer searchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
+	if errors.Is(err, search.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
+		return nil, 0, nil // no place has such a name, which is no error
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -253,6 +260,8 @@ func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.
 	return docs, max(total, query.Offset+len(hits)), nil
 }
 
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
 func (g *gnRequest) readAs(ctx context.Context, finder Places, id uint32, members []byte, detailed bool) (placeDoc, error) {
 	l := gnList{g: g, finder: finder, style: styleMedium}
 	if detailed {
@@ -270,19 +279,19 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder Places, q gnSearch)
 	if q.query.Box != nil {
 		query.Box = *q.query.Box
 	}
-	if q.bias == "" && q.order == "" && !q.conditional() {
-		return g.within(ctx, finder, query, q.start, q.start+q.max, q.detailed())
+	if q.bias == "" && q.order == "" {
+		return g.within(ctx, finder, query, q.start, q.start+q.max, &q)
 	}
 	var docs []placeDoc
 	if q.bias != "" && (len(f.countries) == 0 || slices.Contains(f.countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
-		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, q.detailed()); err != nil {
+		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, &q); err != nil {
 			return nil, 0, err
 		}
 		query.Countries = f.countries
 	}
-	rest, _, err := g.within(ctx, finder, query, 0, maxCandidates, q.detailed())
+	rest, _, err := g.within(ctx, finder, query, 0, maxCandidates, &q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -300,36 +309,60 @@ func appendForeign(docs, rest []placeDoc, country string) []placeDoc {
 	return docs
 }
 
-// within reads the places of a query from one to another, counted from 0, and
-// how many there are up to the latter.
-func (g *gnRequest) within(ctx context.Context, finder Places, query places.WithinQuery, from, to int, detailed bool) ([]placeDoc, int, error) {
+// within reads the places of a query that meet the conditions of q, from one to
+// another, counted from 0, and how many there are at least: up to the latter,
+// and one more where that is not all, so that who pages by the count goes on.
+func (g *gnRequest) within(ctx context.Context, finder Places, query places.WithinQuery, from, to int, q *gnSearch) ([]placeDoc, int, error) {
+	if to == 0 {
+		return nil, 0, nil
+	}
 	memory := nearbyHits.Get().(*[]places.Hit)
 	defer nearbyHits.Put(memory)
+	conditional, detailed := q.conditional(), q.detailed()
 	var docs []placeDoc
 	seen := 0
-	for seen < to {
+	for looked := 0; seen < to && looked < maxLooked; {
 		query.Limit = min(to-seen, places.MaxLimit)
+		if conditional {
+			query.Limit = places.MaxLimit
+		}
 		hits, next, err := finder.Within(ctx, query, (*memory)[:0])
 		if err != nil {
 			return nil, 0, err
 		}
 		*memory = hits
+		looked += len(hits)
 		for i := range hits {
-			if seen++; seen <= from {
+			if !conditional && seen < from {
+				seen++
 				continue
 			}
 			doc, err := g.readAs(ctx, finder, hits[i].ID, hits[i].JSON, detailed)
 			if err != nil {
 				return nil, 0, err
 			}
-			docs = append(docs, doc)
+			if conditional {
+				ok, err := q.passes(ctx, finder, &doc)
+				if err != nil {
+					return nil, 0, err
+				}
+				if !ok {
+					continue
+				}
+			}
+			if seen++; seen > from && seen <= to {
+				docs = append(docs, doc)
+			}
 		}
 		if next == "" || len(hits) == 0 {
-			break
+			return docs, seen, nil
 		}
 		query.Cursor = next
 	}
-	return docs, seen, nil
+	if seen < to {
+		return docs, seen, nil // enough was looked at
+	}
+	return docs, seen + 1, nil
 }
 
 // choose applies the conditions and the order to what was found, and takes the

@@ -345,3 +345,106 @@ func TestGeonamesMethods(t *testing.T) {
 		}
 	}
 }
+
+// TestGeonamesCount: who pages by the count must not stop at the first page.
+func TestGeonamesCount(t *testing.T) {
+	g := newGlobe(t, nil)
+	for path, want := range map[string]float64{
+		"/searchJSON?featureClass=P&maxRows=2":              3,
+		"/searchJSON?featureClass=P&maxRows=2&startRow=2":   5,
+		"/searchJSON?featureClass=P&maxRows=100":            8,
+		"/searchJSON?featureClass=P&maxRows=8":              8,
+		"/searchJSON?featureClass=P&maxRows=0":              0,
+		"/searchJSON?adminCode1=01&maxRows=2":               2,
+		"/searchJSON?continentCode=EU&maxRows=2&startRow=2": 6,
+	} {
+		if got := g.geonames(path)["totalResultsCount"]; got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestGeonamesOffshore: the zones that a map draws over the sea are not named.
+func TestGeonamesOffshore(t *testing.T) {
+	g := newGlobe(t, nil)
+	at := g.geonames("/timezoneJSON?lat=30&lng=-66.1&radius=1")
+	if at["timezoneId"] != nil && at["countryCode"] == nil {
+		t.Errorf("%v", at)
+	}
+	at = g.geonames("/timezoneJSON?lat=10&lng=-75")
+	if at["timezoneId"] != nil || at["rawOffset"] != -5.0 {
+		t.Errorf("%v", at)
+	}
+	if at = g.geonames("/timezoneJSON?lat=20&lng=80"); at["timezoneId"] != "Asia/Kolkata" {
+		t.Errorf("a zone that is one: %v", at)
+	}
+}
+
+// TestGeonamesShore: coasts are drawn coarsely, and towns stand on them.
+func TestGeonamesShore(t *testing.T) {
+	g := newGlobe(t, nil)
+	g.places.gazetteer.rows = append(g.places.gazetteer.rows, gazetteerRow{
+		id: 5128581, name: "Harbour", country: "US", class: "P", code: "PPL", lat: 40, lon: -60,
+	})
+	if at := g.geonames("/countryCodeJSON?lat=40.01&lng=-60"); at["countryCode"] != "US" || at["distance"] != "0" {
+		t.Errorf("%v", at)
+	}
+	g.wantGeonames("/countryCodeJSON?lat=40.1&lng=-60", gnNoResult)
+}
+
+// TestGeonamesSmallRegions: regions of type state that are smaller than
+// GeoNames' divisions, or called otherwise, have the division of the nearest
+// place in them.
+func TestGeonamesSmallRegions(t *testing.T) {
+	g := newGlobe(t, nil)
+	rows := g.places.gazetteer.rows
+	for i := range rows {
+		if rows[i].id == 5746545 { // Portland, Oregon
+			rows[i].admin1, rows[i].admin1Name, rows[i].country = "07", "Cascadia", "US"
+		}
+	}
+	at := g.geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
+	if at["adminCode1"] != "07" || at["adminName1"] != "Cascadia" {
+		t.Errorf("%v", at)
+	}
+	for i := range rows {
+		if rows[i].id == 5746545 {
+			rows[i].admin1, rows[i].admin1Name = "07", "State of Oregon"
+		}
+	}
+	at = g.geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
+	codes, _ := at["codes"].([]any)
+	if at["adminCode1"] != "07" || at["adminName1"] != "State of Oregon" || len(codes) != 1 || codes[0].(map[string]any)["code"] != "OR" {
+		t.Errorf("%v", at)
+	}
+}
+
+// TestGeonamesNoLetters: a name without letters is no place's, which is no
+// error.
+func TestGeonamesNoLetters(t *testing.T) {
+	g := newGlobe(t, nil)
+	g.places.searchErr = fmt.Errorf("secret: %w", search.ErrQuery)
+	for _, path := range []string{"/searchJSON?q=---", "/searchJSON?q=---&countryBias=CH&maxRows=2"} {
+		if at := g.geonames(path); at["totalResultsCount"] != 0.0 {
+			t.Errorf("%s: %v", path, at)
+		}
+	}
+	if text := body(t, g.get("/places/search?q=---")); !strings.Contains(text, `"parameter":"q"`) || strings.Contains(text, "secret") {
+		t.Error(text)
+	}
+}
+
+// TestGeonamesConditionsFirst: conditions come before the limit.
+func TestGeonamesConditionsFirst(t *testing.T) {
+	g := newGlobe(t, nil)
+	var rows []gazetteerRow
+	for i := range uint32(2500) {
+		rows = append(rows, gazetteerRow{id: i + 1, name: "Town", country: "US", class: "P", code: "PPL", population: 9000 - int64(i), admin1: "ME"})
+	}
+	rows[2400].admin1 = "WY"
+	g.places.gazetteer.rows = rows
+	at := g.geonames("/searchJSON?country=US&adminCode1=WY")
+	if list := at["geonames"].([]any); at["totalResultsCount"] != 1.0 || len(list) != 1 || list[0].(map[string]any)["geonameId"] != 2401.0 {
+		t.Errorf("%v", at)
+	}
+}

@@ -69,7 +69,7 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 	}
 	g.float("lat", lat)
 	g.float("lng", lng)
-	if z.source != "longitude" {
+	if !g.offshore(&z, country.code) {
 		g.text("timezoneId", z.id)
 	}
 	g.hours("gmtOffset", jan)
@@ -93,6 +93,16 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 	}
 	g.close()
 	return nil
+}
+
+// offshore reports whether a zone is that of ships: one by longitude, or one
+// that a map of time zones draws over the sea.
+func (g *gnRequest) offshore(z *localZone, country string) bool {
+	if country != "" || z.source != "region" {
+		return z.source == "longitude"
+	}
+	b, ok, _ := have(&g.view.boundaries) // which told the zone
+	return strings.HasPrefix(z.id, "Etc/") || z.match == matchDerived && ok && hasType(b, countryType)
 }
 
 // withoutZones says why the clocks of a zone are not known.

@@ -144,7 +144,9 @@ func countryOf(regions []tiles.Region) string {
 // type timezone that holds it, else that of the nearest place within reach (in
 // metres) that has one, in the country of the point where that is known, else
 // that of the nearest airport on the same terms, else what ships use, by
-// longitude.
+// longitude. Where no place of the country is within reach one close by lends
+// its zone whatever its country: borders draw Svalbard as Norway and Cayenne as
+// France, and places have codes of their own there.
 //
 // Natural Earth's zones are areas of one offset, each called after one of the
 // many zones in it: Lima lies in America/New_York there. Such a region is
@@ -171,6 +173,9 @@ func (v *pointView) zoneAt(ctx context.Context, lat, lon, reach float64, at time
 	}
 	country := countryOf(regions)
 	z, err := v.zoneOfPlaces(ctx, lat, lon, reach, at, country)
+	if err == nil && z.id == "" && country != "" {
+		z, err = v.zoneOfPlaces(ctx, lat, lon, min(reach, placeReach), at, "")
+	}
 	if err == nil && z.id == "" && rough.id == "" {
 		if z.id, err = zoneOfAirports(ctx, &v.airports, lat, lon, reach, country); err == nil && z.id != "" {
 			z.source, z.match = "airport", matchNearest
@@ -209,8 +214,8 @@ func (v *pointView) exactZone(ctx context.Context, id string) (bool, error) {
 	return doc.Offset == nil, nil
 }
 
-// zoneOfPlaces is the zone of the nearest populated place that has one; its id
-// is "" when there is none.
+// zoneOfPlaces is the zone of the nearest populated place that has one there is;
+// its id is "" when there is none.
 func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, at time.Time, country string) (z localZone, err error) {
 	finder, ok, err := have(&v.places)
 	if !ok || reach <= 0 {
@@ -236,10 +241,11 @@ func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, a
 			continue
 		}
 		z = localZone{id: doc.TimeZone, source: "place", match: matchNearest}
-		_, err = v.clock(ctx, &z, at)
-		return z, err
+		if exists, err := v.clock(ctx, &z, at); exists || err != nil {
+			return z, err
+		}
 	}
-	return z, nil
+	return localZone{}, nil
 }
 
 // zoneOfAirports returns the zone of the nearest airport within reach that has
@@ -261,17 +267,24 @@ func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach fl
 	}
 	*memory = hits
 	for i := range hits {
-		var doc struct {
-			TimeZone string `json:"timezone"`
-		}
-		if err := json.Unmarshal(slices.Concat([]byte{'{'}, hits[i].JSON, []byte{'}'}), &doc); err != nil {
-			return "", fmt.Errorf("%w: the members of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
-		}
-		if doc.TimeZone != "" {
-			return doc.TimeZone, nil
+		zone, err := airportZone(hits[i].JSON)
+		if err != nil || zone != "" {
+			return zone, err
 		}
 	}
 	return "", nil
+}
+
+// airportZone reads the time zone among an airport's members. They are not all
+// as a place's of the same name: elevations have decimals.
+func airportZone(members []byte) (string, error) {
+	var doc struct {
+		TimeZone string `json:"timezone"`
+	}
+	if err := json.Unmarshal(slices.Concat([]byte{'{'}, members, []byte{'}'}), &doc); err != nil {
+		return "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
+	}
+	return doc.TimeZone, nil
 }
 
 // clock reads what clocks in a zone show. exists is false only if it is known
