@@ -153,7 +153,7 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 }
 
 // NameIn returns the name of a place to display in a language, such as "de" or
-// "zh-Hant"; where there is none, that in the language without its last part
+// "zh-Hant", in either case; where there is none, that in the language without its last part
 // ("zh"), and for "en" the place's own name. It reports whether there is one.
 // An id without a place gives false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name string, ok bool, err error) {
@@ -164,6 +164,7 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name strin
 	defer f.rows.Put(row)
 	var key [4]byte
 	appendInfoKey(key[:0], id)
+	usual := usualCase(lang)
 	for {
 		column := [1]cellstore.Column{{Family: famNames, Qualifier: []byte(lang)}}
 		found, err := f.info.Get(ctx, key[:], &cellstore.Selection{Columns: column[:]}, row)
@@ -172,6 +173,10 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name strin
 		}
 		if found {
 			return string(row.Cells[0].Value), true, nil
+		}
+		if u := usual[:len(lang)]; lang != u {
+			lang = u
+			continue
 		}
 		cut := strings.LastIndexAny(lang, "-_")
 		if cut <= 0 {
@@ -187,6 +192,26 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name strin
 	}
 	name, err = nameOf(row.Cells[0].Value)
 	return name, err == nil, err
+}
+
+// usualCase returns a language code in the case that codes are written in:
+// zh-Hant-TW.
+func usualCase(lang string) string {
+	b, from := []byte(strings.ToLower(lang)), 0
+	for i := range len(b) + 1 {
+		if i < len(b) && b[i] != '-' && b[i] != '_' {
+			continue
+		}
+		switch part := b[from:i]; {
+		case from == 0:
+		case len(part) == 2:
+			copy(part, strings.ToUpper(string(part)))
+		case len(part) == 4:
+			copy(part, strings.ToUpper(string(part[:1])))
+		}
+		from = i + 1
+	}
+	return string(b)
 }
 
 // Counts calls fn with the number of places of each feature class in a tile,

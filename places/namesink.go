@@ -43,7 +43,8 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
 
 // fillEntry makes the entry of a place, over the memory of the one before. The
-// names of the row's own column count only where no others were given.
+// names of the row's own column count only where no others were given that are
+// looked for: a link, say, is none.
 func fillEntry(e *search.Entry, c *columns, s *said, importance uint64) {
 	*e = search.Entry{
 		ID: c.id, Importance: importance, Name: c.name, ASCIIName: c.asciiName, Names: e.Names[:0],
@@ -52,16 +53,16 @@ func fillEntry(e *search.Entry, c *columns, s *said, importance uint64) {
 	if c.class != "" {
 		e.Class = c.class[0]
 	}
-	if len(s.names) > 0 {
-		for i := range s.names {
-			n := &s.names[i]
-			if !notSearched[n.lang] {
-				e.Names = append(e.Names, search.Name{
-					Text: n.name, Lang: n.lang, Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,
-					Historic: n.flags&isHistoric != 0, Colloquial: n.flags&isColloquial != 0,
-				})
-			}
+	for i := range s.names {
+		n := &s.names[i]
+		if !notSearched[n.lang] {
+			e.Names = append(e.Names, search.Name{
+				Text: n.name, Lang: n.lang, Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,
+				Historic: n.flags&isHistoric != 0, Colloquial: n.flags&isColloquial != 0,
+			})
 		}
+	}
+	if len(e.Names) > 0 {
 		return
 	}
 	for list := c.alternates; list != ""; {

@@ -103,6 +103,12 @@ func TestNameSink(t *testing.T) {
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false} {Zurich  false false false false}]" {
 		t.Error(got)
 	}
+	// A link is no name.
+	link := AlternateName{PlaceID: zurich.ID, Lang: "link", Name: "https://example.org/Zurich"}
+	build(Source{Places: sequence([]Place{zurich}), Names: sequence([]AlternateName{link})}, BuildOptions{})
+	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false} {Zurich  false false false false}]" {
+		t.Error(got)
+	}
 	r = nil
 	build(Source{Places: sequence([]Place{zurich})}, BuildOptions{NoNames: true})
 	if r != nil {

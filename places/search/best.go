@@ -128,6 +128,10 @@ func (s *search) scan(p *pattern, rng cellstore.Range) error {
 		c := candidate{base: base, id: id, value: row.Cells[0].Value}
 		c.exact = len(fold) == len(p.fold) && c.value[0]&flagSuffix == 0
 		if p.whole && !c.exact {
+			// Millions of names may end in this word.
+			if s.examined++; s.spent() {
+				return nil
+			}
 			continue
 		}
 		if !s.consider(p, &c) {

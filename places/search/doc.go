@@ -52,9 +52,10 @@
 // matched in full. Taken off are 128 for another name that is official, 384 for
 // other names, 512 for short and colloquial ones, 640 for historic ones; 128
 // for the second fold; 768 for a word inside the name; 256 for words read as a
-// country or division; 1792 for a wrong letter. So a whole name comes before the
-// beginning of one and that before a word inside, unless what is behind is much
-// more important. Equal scores are in the order of ids.
+// country or division. So a whole name comes before the beginning of one and
+// that before a word inside, unless what is behind is much more important. For a
+// wrong letter 24576 are taken off: what has none comes before all that has one.
+// Equal scores are in the order of ids.
 //
 // # Concurrency and memory
 //

@@ -65,6 +65,8 @@ const (
 	// counted. The largest real places have about 600.
 	maxRows = 4096
 	maxCode = 10
+	// maxLangs bounds the languages of a name, in bytes of their list.
+	maxLangs = 500
 )
 
 // check returns an error that matches ErrInvalidEntry.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ type Match struct {
 	// Name is the spelling that matched, in composed form (NFC). It is empty
 	// when that is the place's own name, and when the name is historic.
 	Name string
-	// Lang is the language of Name, if known.
+	// Lang is the language of Name, if known; of several the one asked for.
 	Lang string
 	// Start and End are the part that matched, of Name or else of the place's
 	// own name, in UTF-16 code units, as JavaScript counts.
@@ -90,7 +91,8 @@ func (r *record) match(n int, kind Kind) Match {
 	m := Match{Kind: kind, Start: units(name[:r.start])}
 	m.End = m.Start + units(name[r.start:matchedEnd(name, r.start, r.variant(), n)])
 	if r.level() != levelOwn {
-		m.Name, m.Lang = name, string(r.lang)
+		lang, _, _ := bytes.Cut(r.lang, []byte(","))
+		m.Name, m.Lang = name, string(lang)
 	}
 	return m
 }

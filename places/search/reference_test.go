@@ -79,10 +79,12 @@ func refNames(e *Entry) (names []refName) {
 		}
 		add(n.Text, level, n.Lang == "iata")
 	}
-	// A code that is also a name is that.
-	return slices.DeleteFunc(names, func(n refName) bool {
-		return n.code && slices.ContainsFunc(names, func(o refName) bool { return !o.code && o.fold == n.fold })
-	})
+	// A code that is also a name, or a word inside one, is found as a name is.
+	for i := range names {
+		n := &names[i]
+		n.code = n.code && !slices.ContainsFunc(names, func(o refName) bool { return !o.code && o.fold == n.fold })
+	}
+	return names
 }
 
 // refFolds folds a text in each way. The first so many words are not written
@@ -207,8 +209,11 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 			}
 		}
 	}
-	if letters := []rune(text); len(r.best) <= answerPlaces && !r.exact && !r.q.Exact && len(letters)-strings.Count(text, " ") >= typoLetters && slices.Max(letters) < ideograms {
+	if letters := []rune(text); len(r.best) <= answerPlaces && !r.exact && !r.q.Exact && len(letters)-strings.Count(text, " ") >= typoLetters-1 && slices.Max(letters) < ideograms {
 		for near := range r.near(letters) {
+			if strings.Count(near, "")-strings.Count(near, " ")-1 < typoLetters && len(letters)-strings.Count(text, " ") < typoLetters {
+				continue
+			}
 			r.match(near, anywhere, false, typoPenalty, true)
 		}
 	}

@@ -81,7 +81,7 @@ const (
 //
 // Numbers without a size are varints. head is the fold of what comes before in
 // the name, for a row of a word inside it; start is where that word begins in
-// name, in bytes.
+// name, in bytes. The language may be several, with commas between.
 type record struct {
 	flags        byte
 	lat, lon     int32

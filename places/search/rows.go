@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -153,14 +154,12 @@ func (m *rowMaker) words(at int, r nameRow) {
 }
 
 // dedupe keeps the best row of each fold. No whole name counts less than a word
-// inside one, so what is lost by that could not have been the best. Of equals it prefers a name with
-// accents, which says more, and then the first given.
+// inside one, so what is lost by that could not have been the best. Of equals it
+// prefers a name with accents, which says more, and then the first given. A code
+// that is also a name, or a word inside one, is found by its beginning too.
 func (m *rowMaker) dedupe() {
 	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
 		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(a.flags&flagCode, b.flags&flagCode); c != 0 {
 			return c
 		}
 		if c := cmp.Compare(b.base, a.base); c != 0 {
@@ -169,14 +168,54 @@ func (m *rowMaker) dedupe() {
 		if c := cmp.Compare(a.flags&flagSuffix, b.flags&flagSuffix); c != 0 {
 			return c
 		}
+		if c := cmp.Compare(a.flags&flagCode, b.flags&flagCode); c != 0 {
+			return c
+		}
 		if c := cmp.Compare(a.flags&flagLevel, b.flags&flagLevel); c != 0 {
 			return c
 		}
 		return cmp.Compare(len(b.name), len(a.name))
 	})
-	m.rows = slices.CompactFunc(m.rows, func(a, b nameRow) bool {
-		return bytes.Equal(m.folds[a.from:a.to], m.folds[b.from:b.to])
-	})
+	kept := m.rows[:1]
+	for _, r := range m.rows[1:] {
+		if last := &kept[len(kept)-1]; bytes.Equal(m.folds[last.from:last.to], m.folds[r.from:r.to]) {
+			last.flags &= r.flags | ^byte(flagCode)
+			last.share(&r)
+			continue
+		}
+		kept = append(kept, r)
+	}
+	m.rows = kept
+}
+
+// share adds the language of a name that is spelled as the row's.
+func (r *nameRow) share(other *nameRow) {
+	const alike = flagSuffix | flagVariant
+	if other.lang == "" || other.flags&flagCode != 0 || r.name != other.name || (r.flags^other.flags)&alike != 0 ||
+		!inLanguage(r.flags) || !inLanguage(other.flags) || spoken(r.lang, other.lang) != "" || len(r.lang)+len(other.lang) >= maxLangs {
+		return
+	}
+	if r.lang != "" {
+		r.lang += ","
+	}
+	r.lang += other.lang
+}
+
+// inLanguage reports whether a name counts more when its language is asked for.
+func inLanguage(flags byte) bool {
+	level := flags & flagLevel
+	return level == levelPreferred || level == levelAlternate
+}
+
+// spoken returns a language as a list of languages has it, in whatever case, or
+// "".
+func spoken[T string | []byte](langs T, lang string) string {
+	for l := range strings.SplitSeq(string(langs), ",") {
+		if strings.EqualFold(l, lang) {
+			return l
+		}
+	}
+	return ""
 }
 
 func hasUmlaut(s string) bool {

@@ -34,7 +34,8 @@ const (
 // places match so, the last words may instead name the country or first-level
 // division ("springfield illinois"), the words may be in any order, and if then
 // still no name matches as a whole, texts of six letters and more may have one
-// letter wrong: missing, in excess, another, or swapped with the next.
+// letter wrong: missing, in excess, another, or swapped with the next. Of five
+// letters one may be missing.
 //
 // Work is bounded: a search stops after looking at 30000 names, with Bias at
 // 10000, which only rare filters on short texts, words that thousands of names
@@ -192,8 +193,8 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 
 // extraPoints are for what a stored score does not know of.
 func (s *search) extraPoints(r *record) (points int32) {
-	if level := r.level(); s.q.Lang != "" && (level == levelAlternate || level == levelPreferred) && string(r.lang) == s.q.Lang {
-		points = int32(levelPenalty[level])
+	if s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != "" {
+		points = int32(levelPenalty[r.level()])
 	}
 	if len(s.accent) > 0 && r.flags&flagPlain == 0 {
 		s.text = accentFold(s.text[:0], string(r.name[r.start:]))
@@ -237,8 +238,12 @@ func (s *search) hits(dst []Hit) []Hit {
 	for i := s.q.Offset; i < len(s.found) && len(dst) < s.q.Limit; i++ {
 		f := &s.found[i]
 		r, _ := parseRecord(f.value) // it was taken apart before
+		m := r.match(f.n, f.kind)
+		if m.Lang != "" && s.q.Lang != "" {
+			m.Lang = cmp.Or(spoken(r.lang, s.q.Lang), m.Lang)
+		}
 		dst = append(dst, Hit{
-			ID: f.id, Match: r.match(f.n, f.kind), Lat: f.lat, Lon: f.lon,
+			ID: f.id, Match: m, Lat: f.lat, Lon: f.lon,
 			Importance: f.weight, Score: f.points,
 		})
 	}

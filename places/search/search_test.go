@@ -152,6 +152,8 @@ func TestSearch(t *testing.T) {
 		{Query{Text: "frankfurt hesse"}, "[6]", `"kind":"prefix","highlight":[0,9]`},
 		{Query{Text: "frankfrut"}, "[6]", `"kind":"typo","highlight":[0,9]`},
 		{Query{Text: "frankfrut", Exact: true}, "[]", ``},
+		{Query{Text: "zurch"}, "[1 2]", `"kind":"typo","highlight":[0,6]`},
+		{Query{Text: "zuurc"}, "[]", ``},
 		{Query{Text: "rankfurt"}, "[6]", `"kind":"typo","highlight":[0,9]`},
 		{Query{Text: "frankfurtammain"}, "[]", ``},
 		{Query{Text: "frankfurtam"}, "[6]", `"kind":"typo","highlight":[0,12]`},

@@ -60,6 +60,7 @@ type node struct {
 	order     uint64
 	rows      uint64
 	exact     []candidate // the prefix is their whole fold; best first
+	codes     int         // of exact: those are not handed up
 	others    []candidate
 	worst     candidate // of others when cut: nothing less is of interest
 	truncated bool
@@ -100,9 +101,18 @@ func (t *tree) add(fold []byte, c candidate) error {
 	c.exact = len(t.path) == len(fold) && c.value[0]&flagSuffix == 0
 	switch {
 	case c.exact:
-		if len(n.exact) == t.list { // and they come best first
+		// They come best first. Codes have room of their own: the node above
+		// is to get as many names as it may show.
+		of := len(n.exact) - n.codes
+		if c.value[0]&flagCode != 0 {
+			of = n.codes
+		}
+		if of == t.list {
 			n.truncated = true
 			return nil
+		}
+		if c.value[0]&flagCode != 0 {
+			n.codes++
 		}
 		c.value = t.keep(c.value)
 		n.exact = append(n.exact, c)
@@ -180,7 +190,7 @@ func (t *tree) close(to int) error {
 		}
 		clear(n.exact)
 		clear(n.others)
-		n.exact, n.others, n.worst = n.exact[:0], n.others[:0], candidate{}
+		n.exact, n.codes, n.others, n.worst = n.exact[:0], 0, n.others[:0], candidate{}
 	}
 	return nil
 }

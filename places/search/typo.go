@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// typoLetters is from how many letters on one may be wrong.
+	// typoLetters is from how many letters of a name on one may be wrong.
 	typoLetters = 6
 	// typoReads bounds the positionings of looking for a wrong letter.
 	typoReads = 2_000
@@ -28,15 +28,17 @@ type speller struct {
 	*search
 	pattern pattern
 	blocks  []rune // of the characters in the text, ascending
+	missing bool   // only a missing letter is forgiven: the name has as many as it takes
 	until   int    // of search.reads
 }
 
 func (s *search) withTypo() error {
 	text := []rune(string(s.fold))
-	if s.exact || s.q.Exact || !forgivable(text) {
+	letters := forgivable(text)
+	if s.exact || s.q.Exact || letters < typoLetters-1 {
 		return nil
 	}
-	sp := &speller{search: s, pattern: pattern{whole: s.q.Whole, penalty: typoPenalty, kind: Typo}, until: s.reads + typoReads}
+	sp := &speller{search: s, missing: letters < typoLetters, pattern: pattern{whole: s.q.Whole, penalty: typoPenalty, kind: Typo}, until: s.reads + typoReads}
 	for _, r := range text {
 		sp.blocks = append(sp.blocks, r>>blockBits)
 	}
@@ -58,23 +60,36 @@ func (s *search) withTypo() error {
 
 func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
 
-// forgivable reports whether a text has letters enough.
-func forgivable(text []rune) bool {
-	letters := 0
+// forgivable counts the letters of a text; where a letter is a word none can be
+// forgiven, and it says 0.
+func forgivable(text []rune) (letters int) {
 	for _, r := range text {
 		if r >= ideograms {
-			return false
+			return 0
 		}
 		if r != ' ' {
 			letters++
 		}
 	}
-	return letters >= typoLetters
+	return letters
 }
 
 // wrongAt tries what else may be meant where a text has r between right and
 // rest.
 func (sp *speller) wrongAt(right []byte, r rune, rest []rune) error {
+	if sp.missing {
+		return sp.eachLetter(right, func(x rune) error {
+			if x == ' ' {
+				return nil
+			}
+			if r == ' ' {
+				if err := sp.try(right, rest, x); err != nil {
+					return err
+				}
+			}
+			return sp.try(right, rest, x, r)
+		})
+	}
 	// r is one too many.
 	if err := sp.try(right, rest); err != nil {
 		return err

@@ -16,8 +16,10 @@ const (
 	variantPenalty = octave / 2
 	// contextPenalty is for words that were taken for a country or division.
 	contextPenalty = octave
-	// typoPenalty is for one wrong letter: more than a whole name gains.
-	typoPenalty = 7 * octave
+	// typoPenalty is for one wrong letter: more than anything gains, so that a
+	// name keeps its place while it is typed, however much more important another
+	// is that has one letter less.
+	typoPenalty = 96 * octave
 	// accentBonus is for accents that are typed and there.
 	accentBonus = octave
 	// floor is what the least place has, so that penalties leave a base ≥ 0.

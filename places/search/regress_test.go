@@ -1,0 +1,105 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A code counts as the whole name it is, though a word of a name is the same.
+func TestCodeThatIsAWord(t *testing.T) {
+	r := build(t, []Entry{
+		{ID: 1, Name: "Portland International Airport PDX", Class: 'S', Code: "AIRP", Names: []Name{{Text: "PDX", Lang: "iata"}}},
+		{ID: 2, Name: "Pdxville", Class: 'P', Code: "PPL", Population: 40_000},
+	})
+	for text, want := range map[string]string{"pdx": "[1 2]", "pd": "[2 1]"} {
+		if got := fmt.Sprint(ids(find(t, r, Query{Text: text}))); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Whole names are looked for within the bounds of a search too.
+func TestWholeNamesAreBounded(t *testing.T) {
+	var entries []Entry
+	for i := range maxExamined + 100 {
+		entries = append(entries, Entry{ID: uint32(i + 1), Name: fmt.Sprintf("n%d church", i)})
+	}
+	r := build(t, entries)
+	s := newSearch(r)
+	q := Query{Text: "church", Whole: true}
+	f, err := q.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.begin(t.Context(), &q, f); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	if s.examined != maxExamined || len(s.found) != 0 {
+		t.Errorf("%d examined, %d found", s.examined, len(s.found))
+	}
+}
+
+// Codes do not take the room of names in the lists of shorter prefixes.
+func TestCodesLeaveRoomForNames(t *testing.T) {
+	var entries []Entry
+	add := func(n int, e Entry) {
+		for range n {
+			e.ID = uint32(len(entries) + 1)
+			entries = append(entries, e)
+		}
+	}
+	add(10, Entry{Name: "x", Class: 'P', Population: 1e6, Names: []Name{{Text: "abc", Lang: "iata"}}})
+	add(15, Entry{Name: "Abc", Class: 'P', Population: 1e4})
+	for i := range 14 {
+		add(1, Entry{Name: "Abd", Class: 'P', Population: uint64(9000 - 300*i)})
+	}
+	store := newStore(t)
+	meta := buildSized(t, t.TempDir(), store, entries, nil, sizes{list: 12, rows: 2, scan: 2})
+	r, err := Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.sizes = sizes{list: 12, rows: 2, scan: 2}
+	got := ids(find(t, r, Query{Text: "ab", Limit: 11}))
+	want := []uint32{11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What is typed of a name is not taken for a mistyped one, however important.
+func TestTypingIsNoMistake(t *testing.T) {
+	r := build(t, []Entry{
+		{ID: 1, Name: "Konotop", Class: 'P', Population: 92_000},
+		{ID: 2, Name: "Koroto", Class: 'P', Population: 1 << 60},
+	})
+	for text, want := range map[string]string{"konot": "[1]", "konoto": "[1 2]", "konotop": "[1]", "korotp": "[2]"} {
+		if got := fmt.Sprint(ids(find(t, r, Query{Text: text, Lat: -80, Bias: true}))); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// A name that languages share counts in each of them.
+func TestSharedNames(t *testing.T) {
+	r := build(t, []Entry{
+		{ID: 1, Name: "London", Class: 'P', Population: 100_000, Names: []Name{
+			{Text: "Londres"}, {Text: "Londres", Lang: "es"}, {Text: "Londres", Lang: "fr", Preferred: true}, {Text: "Londres", Lang: "pt", Historic: true}}},
+		{ID: 2, Name: "Londres", Class: 'P', Population: 80_000},
+	})
+	for lang, want := range map[string]string{
+		"": "2 1 fr", "es": "1 2 ", "ES": "1 2 ", "fr": "1 2 ", "pt": "2 1 fr", "e": "2 1 fr",
+	} {
+		hits := find(t, r, Query{Text: "londres", Lang: lang})
+		if got := fmt.Sprint(hits[0].ID, hits[1].ID, " "+hits[1].Match.Lang); got != want {
+			t.Errorf("%q: %s, want %s", lang, got, want)
+		}
+		if strings.EqualFold(lang, "es") && hits[0].Match.Lang != "es" {
+			t.Errorf("%+v", hits[0].Match)
+		}
+	}
+}
