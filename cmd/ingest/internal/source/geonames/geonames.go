@@ -190,8 +190,8 @@ func isCountry(s string) bool { return len(s) == 2 && codeLetters(s, 'A') }
 
 // degrees parses a coordinate of at most ±most degrees; NaN is none.
 func degrees(s string, most float64) (float64, bool) {
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && math.Abs(v) <= most
+	v, ok := source.Decimal(s)
+	return v, ok && math.Abs(v) <= most
 }
 
 // codeLetters reports whether s is made of A to Z, and of 0 to 9 too when

@@ -365,6 +365,6 @@ func isLink(s string) bool {
 
 // decimal parses a number of at most ±most; NaN is none.
 func decimal(s string, most float64) (float64, bool) {
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && math.Abs(v) <= most
+	v, ok := source.Decimal(s)
+	return v, ok && math.Abs(v) <= most
 }
