@@ -8,9 +8,12 @@ import (
 	"quadrille/quadkey"
 )
 
+// CountedZoom is the deepest zoom of a tile whose places are counted.
+const CountedZoom = 10
+
 const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
-	rollupZoom = 10
+	rollupZoom = CountedZoom
 	// partZooms is how many zooms below a tile its parts lie: a tile shows one
 	// place of each of its 4×4 parts.
 	partZooms = 2

@@ -46,6 +46,7 @@ type Places interface {
 	Feature(ctx context.Context, code string) (places.Feature, error)
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
 	TilePlaces(ctx context.Context, t quadkey.Tile, fn places.PlaceFunc) error
+	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
 }
 
 // Airports is what the handlers ask of a generation of airports.

@@ -2,15 +2,18 @@ package httpapi
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/places"
+	"quadrille/quadkey"
 )
 
 // getPlacesWithin answers GET /places/within?bbox= or ?tile=: a page of the
 // places in a box or a tile that pass the filters, the most important first,
-// as JSON or GeoJSON.
+// as JSON or GeoJSON. The first page of a tile up to zoom 10 has also how many
+// places of each class the tile holds, whatever the filters.
 func (s *server) getPlacesWithin(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
@@ -58,7 +61,28 @@ func (s *server) getPlacesWithin(c echo.Context) error {
 	out := getScratch()
 	defer out.release()
 	out.body = appendPlaces(out.body, form, hits, next)
+	if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
+		if out.body, err = appendCounts(ctx, out.body, finder, *t); err != nil {
+			return err
+		}
+	}
 	return s.send(c, a, out)
+}
+
+// appendCounts adds the member counts to a finished object; places without a
+// class are counted under "".
+func appendCounts(ctx context.Context, dst []byte, finder Places, t quadkey.Tile) ([]byte, error) {
+	dst = append(dst[:len(dst)-1], `,"counts":{`...)
+	first := true
+	err := finder.Counts(ctx, t, func(class string, count int64) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(appendString(dst, class), ':')
+		dst = strconv.AppendInt(dst, count, 10)
+	})
+	return append(dst, "}}"...), err
 }
 
 // appendPlaces writes a page of places that were not looked for near a point.
