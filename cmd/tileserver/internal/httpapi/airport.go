@@ -156,36 +156,13 @@ func (s *server) getAirportsWithin(c echo.Context) error {
 // sendAirports answers with a page of airports, each written by appendOne.
 func (s *server) sendAirports(c echo.Context, q *params, appendOne func([]byte, *places.Hit) []byte,
 	search func(context.Context, Airports, []places.Hit) ([]places.Hit, string, error)) error {
-	r := c.Request()
-	form := q.listForm(r)
+	form := q.listForm(c.Request())
 	if q.err != nil {
 		return q.err
 	}
-	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
-	p := pin(s.airports)
-	defer p.release()
-	finder, err := p.get()
-	if err != nil {
-		return err
-	}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	memory := nearbyHits.Get().(*[]places.Hit)
-	defer nearbyHits.Put(memory)
-	hits, next, err := search(ctx, finder, (*memory)[:0])
-	if err != nil {
-		return err
-	}
-	*memory = hits
-	out := getScratch()
-	defer out.release()
-	out.body = appendAirports(out.body, form, hits, next, appendOne)
-	return s.send(c, a, out)
+	return sendHits(s, c, s.airports, form, search, func(_ context.Context, _ Airports, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		return appendAirports(dst, form, hits, next, appendOne), nil
+	})
 }
 
 // appendAirports writes {"airports":[…],"next":"…"} or a FeatureCollection.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/places"
 )
 
@@ -38,8 +39,24 @@ func (s *server) getNearby(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
+	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
+		return f.Nearby(ctx, query, dst)
+	}, func(_ context.Context, _ Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		if form == formGeoJSON {
+			return appendHitFeatures(dst, hits, next), nil
+		}
+		return appendHits(dst, hits, next), nil
+	})
+}
+
+// sendHits answers with a page of places or airports of a data set: ask finds
+// them and write appends them to the body, both in one generation.
+func sendHits[F any](s *server, c echo.Context, live *dataset.Live[F], form form,
+	ask func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
+	write func(ctx context.Context, f F, dst []byte, hits []places.Hit, next string) ([]byte, error)) error {
+	r := c.Request()
 	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
-	p := pin(s.places)
+	p := pin(live)
 	defer p.release()
 	finder, err := p.get()
 	if err != nil {
@@ -55,17 +72,15 @@ func (s *server) getNearby(c echo.Context) error {
 	defer cancel()
 	memory := nearbyHits.Get().(*[]places.Hit)
 	defer nearbyHits.Put(memory)
-	hits, next, err := finder.Nearby(ctx, query, (*memory)[:0])
+	hits, next, err := ask(ctx, finder, (*memory)[:0])
 	if err != nil {
 		return err
 	}
 	*memory = hits
 	out := getScratch()
 	defer out.release()
-	if a.form == formGeoJSON {
-		out.body = appendHitFeatures(out.body, hits, next)
-	} else {
-		out.body = appendHits(out.body, hits, next)
+	if out.body, err = write(ctx, finder, out.body, hits, next); err != nil {
+		return err
 	}
 	return s.send(c, a, out)
 }

@@ -36,37 +36,15 @@ func (s *server) getPlacesWithin(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
-	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
-	p := pin(s.places)
-	defer p.release()
-	finder, err := p.get()
-	if err != nil {
-		return err
-	}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	memory := nearbyHits.Get().(*[]places.Hit)
-	defer nearbyHits.Put(memory)
-	hits, next, err := finder.Within(ctx, query, (*memory)[:0])
-	if err != nil {
-		return err
-	}
-	*memory = hits
-	out := getScratch()
-	defer out.release()
-	out.body = appendPlaces(out.body, form, hits, next)
-	if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
-		if out.body, err = appendCounts(ctx, out.body, finder, *t); err != nil {
-			return err
+	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
+		return f.Within(ctx, query, dst)
+	}, func(ctx context.Context, f Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		dst = appendPlaces(dst, form, hits, next)
+		if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
+			return appendCounts(ctx, dst, f, *t)
 		}
-	}
-	return s.send(c, a, out)
+		return dst, nil
+	})
 }
 
 // appendCounts adds the member counts to a finished object; places without a
