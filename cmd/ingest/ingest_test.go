@@ -149,21 +149,6 @@ func TestKindFlag(t *testing.T) {
 	}
 }
 
-func TestByteSize(t *testing.T) {
-	for text, want := range map[string]byteSize{"0": 0, "1024": 1024, "2GiB": 2 << 30, "1.5 g": 3 << 29, "500MB": 500e6, "1tb": 1e12} {
-		var b byteSize
-		if err := b.UnmarshalText([]byte(text)); err != nil || b != want {
-			t.Errorf("%q: %d, %v; want %d", text, b, err, want)
-		}
-	}
-	for _, text := range []string{"", "GiB", "-1", "1XB", "NaN", "1e30", "many"} {
-		var b byteSize
-		if err := b.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q: %d", text, b)
-		}
-	}
-}
-
 func TestNumbersInWords(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
 		if got := grouped(n); got != want {

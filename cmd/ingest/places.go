@@ -4,20 +4,19 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/bytesize"
 )
 
 type placesCmd struct {
-	Files  []string   `arg:"" optional:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
-	As     []kindFlag `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
-	Memory byteSize   `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use, ${default} if not given, 256MiB at least; what does not fit is sorted on disk."`
+	Files  []string      `arg:"" optional:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
+	As     []kindFlag    `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
+	Memory bytesize.Size `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use, ${default} if not given, 256MiB at least; what does not fit is sorted on disk."`
 }
 
 func (placesCmd) Help() string {
@@ -88,29 +87,4 @@ func (k *kindFlag) UnmarshalText(text []byte) error {
 	k.kind, err = geonames.ParseKind(kind)
 	k.file = file
 	return err
-}
-
-// byteSize is a number of bytes, with an optional unit.
-type byteSize int64
-
-var _ encoding.TextUnmarshaler = (*byteSize)(nil)
-
-var units = map[string]float64{
-	"": 1, "b": 1,
-	"k": 1 << 10, "kib": 1 << 10, "kb": 1e3,
-	"m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
-	"g": 1 << 30, "gib": 1 << 30, "gb": 1e9,
-	"t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
-}
-
-func (b *byteSize) UnmarshalText(text []byte) error {
-	s := strings.ToLower(strings.TrimSpace(string(text)))
-	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
-	unit, ok := units[strings.TrimSpace(s[len(number):])]
-	v, err := strconv.ParseFloat(number, 64)
-	if v *= unit; !ok || err != nil || !(v >= 0 && v < math.MaxInt64) {
-		return fmt.Errorf("%q is not a size; give one like 2GiB, 500MB or a number of bytes", text)
-	}
-	*b = byteSize(v)
-	return nil
 }

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/netip"
 	"net/url"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"quadrille/cmd/internal/bytesize"
 )
 
 const description = `Serve map tiles, regions, places and IP locations from a data directory that
@@ -44,8 +44,8 @@ type config struct {
 	CacheControl string   `default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
 	CORSOrigin   string   `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
 
-	Cache         byteSize `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, half for finished tiles."`
-	MaxConcurrent int      `default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
+	Cache         bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, half for finished tiles."`
+	MaxConcurrent int           `default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
 
 	RequestTimeout time.Duration `default:"10s" help:"Longest time to spend reading the data for one answer."`
 	ReadTimeout    time.Duration `default:"10s" help:"Longest time a client may take to send a request."`
@@ -187,31 +187,6 @@ func (p *prefix) UnmarshalText(text []byte) error {
 		n = netip.PrefixFrom(n.Addr().Unmap(), n.Bits()-96)
 	}
 	*p = prefix(n.Masked())
-	return nil
-}
-
-// byteSize is a number of bytes, with an optional unit.
-type byteSize int64
-
-var _ encoding.TextUnmarshaler = (*byteSize)(nil)
-
-var units = map[string]float64{
-	"": 1, "b": 1,
-	"k": 1 << 10, "kib": 1 << 10, "kb": 1e3,
-	"m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
-	"g": 1 << 30, "gib": 1 << 30, "gb": 1e9,
-	"t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
-}
-
-func (b *byteSize) UnmarshalText(text []byte) error {
-	s := strings.ToLower(strings.TrimSpace(string(text)))
-	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
-	unit, ok := units[strings.TrimSpace(s[len(number):])]
-	v, err := strconv.ParseFloat(number, 64)
-	if v *= unit; !ok || err != nil || !(v >= 0 && v < math.MaxInt64) {
-		return fmt.Errorf("%q is not a size; give one like 256MiB, 2GB or a number of bytes", text)
-	}
-	*b = byteSize(v)
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -259,10 +260,10 @@ func TestFlags(t *testing.T) {
 		is   any
 	}{
 		{nil, nil, func(c *config) any { return c.Data + " " + c.Listen }, "./data 127.0.0.1:8080"},
-		{nil, nil, func(c *config) any { return c.Cache }, byteSize(256 << 20)},
-		{[]string{"--cache=2GB"}, nil, func(c *config) any { return c.Cache }, byteSize(2e9)},
-		{[]string{"--cache", "1.5GiB"}, nil, func(c *config) any { return c.Cache }, byteSize(3 << 29)},
-		{nil, map[string]string{"QUADRILLE_CACHE": "1048576"}, func(c *config) any { return c.Cache }, byteSize(1 << 20)},
+		{nil, nil, func(c *config) any { return c.Cache }, bytesize.Size(256 << 20)},
+		{[]string{"--cache=2GB"}, nil, func(c *config) any { return c.Cache }, bytesize.Size(2e9)},
+		{[]string{"--cache", "1.5GiB"}, nil, func(c *config) any { return c.Cache }, bytesize.Size(3 << 29)},
+		{nil, map[string]string{"QUADRILLE_CACHE": "1048576"}, func(c *config) any { return c.Cache }, bytesize.Size(1 << 20)},
 		{nil, map[string]string{"QUADRILLE_DATA": "/d", "QUADRILLE_LISTEN": ":1"}, func(c *config) any { return c.Data + c.Listen }, "/d:1"},
 		{[]string{"--data=/x"}, map[string]string{"QUADRILLE_DATA": "/d"}, func(c *config) any { return c.Data }, "/x"},
 		{[]string{"--trusted-proxy=10.0.0.0/8", "--trusted-proxy", "::1"}, nil, func(c *config) any { return fmt.Sprint(c.trusted()) }, "[10.0.0.0/8 ::1/128]"},
