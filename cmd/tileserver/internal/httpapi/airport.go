@@ -42,35 +42,28 @@ func (s *server) getAirport(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: noStore, coding: accepted(r)}
-	if !local {
-		a.cache = s.cacheControl
-		etag := s.requestTag(r, v.airports.id, a)
-		a.tag = &etag
-		if matches(r, a.tag, false) {
-			return s.notModified(c, a)
-		}
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	record := airportRecords.Get().(*airports.Record)
-	defer airportRecords.Put(record)
-	if err := finder.Lookup(ctx, code, record); err != nil {
-		return badCode(err)
-	}
-	out := getScratch()
-	defer out.release()
-	out.body = append(out.body, record.JSON...)
+	from := []uint64{v.airports.id}
 	if local {
-		at := s.clock()
-		o, err := v.offset(ctx, record.TimeZone, at)
-		if err != nil {
-			return err
-		}
-		out.body = append(out.body[:len(out.body)-1], ',') // the record is an object
-		out.body = append(appendClock(out.body, at, o), '}')
+		from = nil
 	}
-	return s.send(c, a, out)
+	return s.reply(c, answer{form: formJSON}, from, func(ctx context.Context, out *scratch) error {
+		record := airportRecords.Get().(*airports.Record)
+		defer airportRecords.Put(record)
+		if err := finder.Lookup(ctx, code, record); err != nil {
+			return badCode(err)
+		}
+		out.body = append(out.body, record.JSON...)
+		if local {
+			at := s.clock()
+			o, err := v.offset(ctx, record.TimeZone, at)
+			if err != nil {
+				return err
+			}
+			out.body = append(out.body[:len(out.body)-1], ',') // the record is an object
+			out.body = append(appendClock(out.body, at, o), '}')
+		}
+		return nil
+	})
 }
 
 // pathCode is the first parameter of the path, the code of an airport. Whether

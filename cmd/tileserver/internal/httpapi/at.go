@@ -40,28 +40,18 @@ func (s *server) getAt(c echo.Context) error {
 	}
 	v := s.pinPoint()
 	defer v.release()
-	a := answer{form: formJSON, cache: noStore, coding: accepted(r)}
+	var from []uint64
 	if fixed {
-		a.cache = s.cacheControl
-		etag := s.requestTag(r, v.boundaries.id, a, v.places.id, v.airports.id, v.timeZones.id, v.stations.id)
-		a.tag = &etag
-		if matches(r, a.tag, false) {
-			return s.notModified(c, a)
-		}
+		from = []uint64{v.boundaries.id, v.places.id, v.airports.id, v.timeZones.id, v.stations.id}
 	} else {
-		at = s.now().UTC().Truncate(time.Second)
+		at = s.clock()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	p := point{view: &v, lat: lat, lon: lon, at: at, types: types, lang: lang, dst: out.body}
-	err := p.write(ctx)
-	out.body = p.dst
-	if err != nil {
+	return s.reply(c, answer{form: formJSON}, from, func(ctx context.Context, out *scratch) error {
+		p := point{view: &v, lat: lat, lon: lon, at: at, types: types, lang: lang, dst: out.body}
+		err := p.write(ctx)
+		out.body = p.dst
 		return err
-	}
-	return s.send(c, a, out)
+	})
 }
 
 // instant reads an RFC 3339 time that time zones are known for.

@@ -173,3 +173,13 @@ func identityOf(m *dataset.Manifest) uint64 {
 func generationID(generation uint64, built time.Time) uint64 {
 	return uint64(hashStart.number(generation).number(uint64(built.UnixNano()))) | 1
 }
+
+// requestTag is the entity tag of an answer made from a whole address and
+// generations of data sets, or whatever else it depends on.
+func (s *server) requestTag(r *http.Request, a answer, from ...uint64) tag {
+	h := s.tagStart.bytes(r.URL.Path).bytes(r.URL.RawQuery)
+	for _, id := range from {
+		h = h.number(id)
+	}
+	return h.number(uint64(a.form)<<8 | uint64(a.coding)).tag()
+}

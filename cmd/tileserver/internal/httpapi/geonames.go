@@ -122,7 +122,7 @@ func (s *server) geonames(e *gnEndpoint) echo.HandlerFunc {
 			a.cache = noStore
 		} else {
 			// Time zones are given with the offsets of the year.
-			etag := s.requestTag(r, g.view.boundaries.id, a, g.view.places.id, g.view.timeZones.id, uint64(g.now.Year()))
+			etag := s.requestTag(r, a, g.view.boundaries.id, g.view.places.id, g.view.timeZones.id, uint64(g.now.Year()))
 			a.tag = &etag
 			if matches(r, a.tag, false) {
 				return s.notModified(c, a)

@@ -54,35 +54,23 @@ func (s *server) getNearby(c echo.Context) error {
 func sendHits[F any](s *server, c echo.Context, live *dataset.Live[F], form form,
 	ask func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
 	write func(ctx context.Context, f F, dst []byte, hits []places.Hit, next string) ([]byte, error)) error {
-	r := c.Request()
-	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
 	p := pin(live)
 	defer p.release()
 	finder, err := p.get()
 	if err != nil {
 		return err
 	}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	memory := nearbyHits.Get().(*[]places.Hit)
-	defer nearbyHits.Put(memory)
-	hits, next, err := ask(ctx, finder, (*memory)[:0])
-	if err != nil {
+	return s.reply(c, answer{form: form, byAccept: true}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
+		memory := nearbyHits.Get().(*[]places.Hit)
+		defer nearbyHits.Put(memory)
+		hits, next, err := ask(ctx, finder, (*memory)[:0])
+		if err != nil {
+			return err
+		}
+		*memory = hits
+		out.body, err = write(ctx, finder, out.body, hits, next)
 		return err
-	}
-	*memory = hits
-	out := getScratch()
-	defer out.release()
-	if out.body, err = write(ctx, finder, out.body, hits, next); err != nil {
-		return err
-	}
-	return s.send(c, a, out)
+	})
 }
 
 // placesHead begins a list of places.
@@ -150,7 +138,6 @@ func appendNext(dst []byte, next string) []byte {
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id.
 func (s *server) getPlace(c echo.Context) error {
-	r := c.Request()
 	if runsOn(c) {
 		return errNoRoute
 	}
@@ -168,22 +155,11 @@ func (s *server) getPlace(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	record, err := finder.Place(ctx, uint32(id))
-	if err != nil {
+	return s.reply(c, answer{form: formJSON}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
+		record, err := finder.Place(ctx, uint32(id))
+		out.body = append(out.body, record...)
 		return err
-	}
-	out := getScratch()
-	defer out.release()
-	out.body = append(out.body, record...)
-	return s.send(c, a, out)
+	})
 }
 
 // listForm reads format: a list of places is JSON or, if that or the Accept

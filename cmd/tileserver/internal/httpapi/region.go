@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,17 +11,6 @@ import (
 
 	"quadrille/tiles"
 )
-
-// requestTag is the entity tag of an answer made from a whole address and one
-// generation of a data set. What an answer depends on beyond that goes into
-// more.
-func (s *server) requestTag(r *http.Request, generation uint64, a answer, more ...uint64) tag {
-	h := s.tagStart.bytes(r.URL.Path).bytes(r.URL.RawQuery).number(generation)
-	for _, m := range more {
-		h = h.number(m)
-	}
-	return h.number(uint64(a.form)<<8 | uint64(a.coding)).tag()
-}
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
 // every type, or of those listed, that hold the point. With snap, a distance in
@@ -46,42 +34,33 @@ func (s *server) getRegionsAt(c echo.Context) error {
 	if err := checkTypes(b, types); err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	out.body = append(out.body, `{"lat":`...)
-	out.body = strconv.AppendFloat(out.body, lat, 'f', -1, 64)
-	out.body = append(out.body, `,"lon":`...)
-	out.body = strconv.AppendFloat(out.body, lon, 'f', -1, 64)
-	out.body = append(out.body, `,"regions":[`...)
-	if snap >= 0 {
-		matches, err := b.Nearest(ctx, lat, lon, snap, types...)
+	return s.reply(c, answer{form: formJSON}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
+		out.body = append(out.body, `{"lat":`...)
+		out.body = strconv.AppendFloat(out.body, lat, 'f', -1, 64)
+		out.body = append(out.body, `,"lon":`...)
+		out.body = strconv.AppendFloat(out.body, lon, 'f', -1, 64)
+		out.body = append(out.body, `,"regions":[`...)
+		if snap >= 0 {
+			matches, err := b.Nearest(ctx, lat, lon, snap, types...)
+			if err != nil {
+				return err
+			}
+			out.body = appendMatches(out.body, matches)
+			return nil
+		}
+		regions, err := b.At(ctx, lat, lon, types...)
 		if err != nil {
 			return err
 		}
-		out.body = appendMatches(out.body, matches)
-		return s.send(c, a, out)
-	}
-	regions, err := b.At(ctx, lat, lon, types...)
-	if err != nil {
-		return err
-	}
-	for i := range regions {
-		if i > 0 {
-			out.body = append(out.body, ',')
+		for i := range regions {
+			if i > 0 {
+				out.body = append(out.body, ',')
+			}
+			out.body = append(appendRegion(out.body, &regions[i]), '}')
 		}
-		out.body = append(appendRegion(out.body, &regions[i]), '}')
-	}
-	out.body = append(out.body, `]}`...)
-	return s.send(c, a, out)
+		out.body = append(out.body, `]}`...)
+		return nil
+	})
 }
 
 // appendMatches writes the regions that matched, and then, as "none", the types
@@ -167,26 +146,14 @@ func (s *server) getRegion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	record, err := b.Region(ctx, typ, id, geometry)
-	switch {
-	case errors.Is(err, tiles.ErrUnknownType):
-		return unknownType(b, "type")
-	case err != nil:
+	return s.reply(c, answer{form: formJSON}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
+		record, err := b.Region(ctx, typ, id, geometry)
+		if errors.Is(err, tiles.ErrUnknownType) {
+			return unknownType(b, "type")
+		}
+		out.body = append(out.body, record...)
 		return err
-	}
-	out := getScratch()
-	defer out.release()
-	out.body = append(out.body, record...)
-	return s.send(c, a, out)
+	})
 }
 
 // unknownType says which region types there are.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
@@ -71,6 +72,35 @@ func compress(dst *bytes.Buffer, src []byte, level int) {
 	_, _ = w.Write(src)
 	_ = w.Close()
 	compressors[level].Put(w)
+}
+
+// reply answers with what fill writes, within the time a request may take.
+//
+// from are the generations the answer is made from. It may be kept, under an
+// entity tag of them and the address, and a client that has it already is told
+// so before anything is read. An answer that depends on more than those, such as
+// the time of day, is from nil and must not be kept.
+func (s *server) reply(c echo.Context, a answer, from []uint64, fill func(ctx context.Context, out *scratch) error) error {
+	r := c.Request()
+	a.coding = accepted(r)
+	if from == nil {
+		a.cache = noStore
+	} else {
+		a.cache = s.cacheControl
+		etag := s.requestTag(r, a, from...)
+		a.tag = &etag
+		if matches(r, a.tag, false) {
+			return s.notModified(c, a)
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
+	defer cancel()
+	out := getScratch()
+	defer out.release()
+	if err := fill(ctx, out); err != nil {
+		return err
+	}
+	return s.send(c, a, out)
 }
 
 // send writes an answer whose body is in b.

@@ -59,7 +59,6 @@ func (s *server) getSearch(c echo.Context) error {
 		return q.err
 	}
 
-	a := answer{form: form, cache: s.cacheControl, byAccept: true, coding: accepted(r)}
 	p := pin(s.places)
 	defer p.release()
 	air := s.pinAirports(query.Text)
@@ -68,24 +67,17 @@ func (s *server) getSearch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	etag := s.requestTag(r, p.id, a, air.id)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	l := placeList{dst: out.body, form: form, limit: query.Limit}
-	if err := l.search(ctx, finder, query); err != nil {
-		return err
-	}
-	if err := l.addAirport(ctx, &air, query); err != nil {
-		return err
-	}
-	out.body = l.end()
-	return s.send(c, a, out)
+	return s.reply(c, answer{form: form, byAccept: true}, []uint64{p.id, air.id}, func(ctx context.Context, out *scratch) error {
+		l := placeList{dst: out.body, form: form, limit: query.Limit}
+		if err := l.search(ctx, finder, query); err != nil {
+			return err
+		}
+		if err := l.addAirport(ctx, &air, query); err != nil {
+			return err
+		}
+		out.body = l.end()
+		return nil
+	})
 }
 
 // onlyText returns the text of a query that consists of q alone.

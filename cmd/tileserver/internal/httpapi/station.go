@@ -82,27 +82,15 @@ func (s *server) getNearestStation(c echo.Context) error {
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
 func (s *server) answerFromStations(c echo.Context, form form, byAccept bool, fill func(context.Context, Stations, *scratch) error) error {
-	r := c.Request()
 	p := pin(s.stations)
 	defer p.release()
 	f, err := p.get()
 	if err != nil {
 		return err
 	}
-	a := answer{form: form, cache: s.cacheControl, byAccept: byAccept, coding: accepted(r)}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	if err := fill(ctx, f, out); err != nil {
-		return err
-	}
-	return s.send(c, a, out)
+	return s.reply(c, answer{form: form, byAccept: byAccept}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
+		return fill(ctx, f, out)
+	})
 }
 
 // getNearbyStations answers GET /stations/nearby: the k nearest stations that

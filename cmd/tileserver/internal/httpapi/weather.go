@@ -61,37 +61,29 @@ func (s *server) getObservations(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
-	etag := s.requestTag(r, where.id, a, what.id)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	page, next, err := w.Observations(ctx, query, nil)
-	if err != nil {
-		return err
-	}
-	if len(page) == 0 {
-		// Nothing observed, or no such station: two answers.
-		if out.body, err = f.Record(ctx, id, out.body); err != nil {
+	return s.reply(c, answer{form: formJSON}, []uint64{where.id, what.id}, func(ctx context.Context, out *scratch) error {
+		page, next, err := w.Observations(ctx, query, nil)
+		if err != nil {
 			return err
 		}
-		out.body = out.body[:0]
-	}
-	out.body = append(append(out.body, `{"station":"`...), id[:]...)
-	out.body = append(out.body, `","observations":[`...)
-	for i := range page {
-		if i > 0 {
-			out.body = append(out.body, ',')
+		if len(page) == 0 {
+			// Nothing observed, or no such station: two answers.
+			if out.body, err = f.Record(ctx, id, out.body); err != nil {
+				return err
+			}
+			out.body = out.body[:0]
 		}
-		out.body = page[i].AppendJSON(out.body)
-	}
-	out.body = appendNext(append(out.body, ']'), next)
-	return s.send(c, a, out)
+		out.body = append(append(out.body, `{"station":"`...), id[:]...)
+		out.body = append(out.body, `","observations":[`...)
+		for i := range page {
+			if i > 0 {
+				out.body = append(out.body, ',')
+			}
+			out.body = page[i].AppendJSON(out.body)
+		}
+		out.body = appendNext(append(out.body, ']'), next)
+		return nil
+	})
 }
 
 // defaultObservations is a day of hours.
@@ -155,23 +147,15 @@ func (s *server) getWeather(c echo.Context) error {
 	if at.IsZero() {
 		_, at = w.Span()
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	weather := tileWeathers.Get().(*stations.TileWeather)
-	defer tileWeathers.Put(weather)
-	if err := w.Tile(ctx, t, at, weather); err != nil {
-		return err
-	}
-	out := getScratch()
-	defer out.release()
-	out.body = appendWeather(out.body, t, weather)
-	return s.send(c, a, out)
+	return s.reply(c, answer{form: formJSON}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
+		weather := tileWeathers.Get().(*stations.TileWeather)
+		defer tileWeathers.Put(weather)
+		if err := w.Tile(ctx, t, at, weather); err != nil {
+			return err
+		}
+		out.body = appendWeather(out.body, t, weather)
+		return nil
+	})
 }
 
 // appendWeather writes {"tile":"z/x/y","hour":"…","observations":…,…,

@@ -47,29 +47,18 @@ func (s *server) getRegionsWithin(c echo.Context) error {
 	if err := checkTypes(b, query.Types); err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
+	a := answer{form: formJSON}
 	if id != "" {
 		a.form = formGeoJSON
 	}
-	etag := s.requestTag(r, p.id, a)
-	a.tag = &etag
-	if matches(r, a.tag, false) {
-		return s.notModified(c, a)
-	}
-
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	if id != "" {
-		out.body, err = s.appendCutout(ctx, out.body, b, query.Types[0], id, query.Box)
-	} else {
-		out.body, err = appendWithin(ctx, out.body, b, query)
-	}
-	if err != nil {
+	return s.reply(c, a, []uint64{p.id}, func(ctx context.Context, out *scratch) (err error) {
+		if id != "" {
+			out.body, err = s.appendCutout(ctx, out.body, b, query.Types[0], id, query.Box)
+		} else {
+			out.body, err = appendWithin(ctx, out.body, b, query)
+		}
 		return err
-	}
-	return s.send(c, a, out)
+	})
 }
 
 // appendWithin writes {"bbox":[…],"regions":[…],"next":"…"}.

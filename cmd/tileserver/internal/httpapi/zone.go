@@ -89,31 +89,24 @@ func (s *server) sendOffset(c echo.Context, v *zoned, generation uint64, of func
 	if _, err := v.timeZones.get(); err != nil {
 		return err
 	}
-	a := answer{form: formJSON, cache: noStore, coding: accepted(r)}
+	var from []uint64
 	if fixed {
-		a.cache = s.cacheControl
-		etag := s.requestTag(r, generation, a, v.timeZones.id, v.airports.id)
-		a.tag = &etag
-		if matches(r, a.tag, false) {
-			return s.notModified(c, a)
+		from = []uint64{generation, v.timeZones.id, v.airports.id}
+	}
+	return s.reply(c, answer{form: formJSON}, from, func(ctx context.Context, out *scratch) error {
+		body, zone, err := of(ctx, out.body)
+		if err != nil {
+			return err
 		}
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-	defer cancel()
-	out := getScratch()
-	defer out.release()
-	body, zone, err := of(ctx, out.body)
-	if err != nil {
-		return err
-	}
-	o, err := v.offset(ctx, zone, at)
-	if err != nil {
-		return err
-	}
-	body = appendString(append(body, `,"timezone":`...), zone)
-	body = at.AppendFormat(append(body, `,"at":"`...), time.RFC3339Nano)
-	out.body = append(appendClock(append(body, `",`...), at, o), '}')
-	return s.send(c, a, out)
+		o, err := v.offset(ctx, zone, at)
+		if err != nil {
+			return err
+		}
+		body = appendString(append(body, `,"timezone":`...), zone)
+		body = at.AppendFormat(append(body, `,"at":"`...), time.RFC3339Nano)
+		out.body = append(appendClock(append(body, `",`...), at, o), '}')
+		return nil
+	})
 }
 
 // appendClock writes the members of an offset: hours and minutes, the same in
