@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/places/internal/jsontext"
 	"quadrille/quadkey"
 )
 
@@ -45,9 +46,9 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-members))
 
 	dst = append(dst, `,"lat":`...)
-	dst = appendUnits(dst, c.lat)
+	dst = jsontext.AppendDegrees(dst, c.lat)
 	dst = append(dst, `,"lon":`...)
-	return appendUnits(dst, c.lon)
+	return jsontext.AppendDegrees(dst, c.lon)
 }
 
 // appendDetails appends the members a place's record has beyond those of its
@@ -90,7 +91,7 @@ func appendText(dst []byte, name, value string) []byte {
 	if value == "" {
 		return dst
 	}
-	return appendString(appendName(dst, name), value)
+	return jsontext.AppendString(appendName(dst, name), value)
 }
 
 // appendList appends a comma-separated text as a list of its elements that
@@ -106,7 +107,7 @@ func appendList(dst []byte, name, value string) []byte {
 		if open == '[' {
 			dst = appendName(dst, name)
 		}
-		dst = appendString(append(dst, open), element)
+		dst = jsontext.AppendString(append(dst, open), element)
 		open = ','
 	}
 	if open == '[' {
@@ -121,56 +122,14 @@ func appendName(dst []byte, name string) []byte {
 	return append(dst, '"', ':')
 }
 
-const hexDigits = "0123456789abcdef"
-
-// appendString appends valid UTF-8 as a JSON string.
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		if c == '"' || c == '\\' {
-			dst = append(dst, '\\', c)
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		from = i + 1
-	}
-	return append(append(dst, s[from:]...), '"')
-}
-
-// appendUnits appends a coordinate in degrees, as short as it can be.
-func appendUnits(dst []byte, units int32) []byte {
-	v := int64(units)
-	if v < 0 {
-		dst = append(dst, '-')
-		v = -v
-	}
-	dst = strconv.AppendInt(dst, v/unitsPerDegree, 10)
-	rest := v % unitsPerDegree
-	if rest == 0 {
-		return dst
-	}
-	dst = append(dst, '.')
-	for unit := int64(unitsPerDegree) / 10; rest > 0; unit /= 10 {
-		dst = append(dst, byte('0'+rest/unit))
-		rest %= unit
-	}
-	return dst
-}
-
 // appendFeature appends a place as a GeoJSON feature.
 func appendFeature(dst []byte, p *place) []byte {
 	dst = append(dst, `{"type":"Feature","id":`...)
 	dst = strconv.AppendUint(dst, uint64(p.id), 10)
 	dst = append(dst, `,"geometry":{"type":"Point","coordinates":[`...)
-	dst = appendUnits(dst, p.lon)
+	dst = jsontext.AppendDegrees(dst, p.lon)
 	dst = append(dst, ',')
-	dst = appendUnits(dst, p.lat)
+	dst = jsontext.AppendDegrees(dst, p.lat)
 	dst = append(dst, `]},"properties":{`...)
 	// The id is the feature's; the name is after it.
 	dst = append(dst, p.properties[bytes.IndexByte(p.properties, ',')+1:]...)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"quadrille/places/internal/jsontext"
 )
 
 // What is kept of one place at most, so that its record stays below the limit
@@ -122,8 +124,8 @@ func (s *said) appendTo(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, s.shown[i].lang), ':')
-			dst = appendString(dst, s.shown[i].name)
+			dst = append(jsontext.AppendString(dst, s.shown[i].lang), ':')
+			dst = jsontext.AppendString(dst, s.shown[i].name)
 		}
 		dst = append(dst, '}')
 	}
@@ -136,8 +138,8 @@ func (s *said) appendTo(dst []byte) []byte {
 		if open == '{' {
 			dst = appendName(dst, "codes")
 		}
-		dst = append(appendString(append(dst, open), kind), ':')
-		dst = appendString(dst, code)
+		dst = append(jsontext.AppendString(append(dst, open), kind), ':')
+		dst = jsontext.AppendString(dst, code)
 		open = ','
 	}
 	if open == ',' {
@@ -154,7 +156,7 @@ func (s *said) appendTo(dst []byte) []byte {
 }
 
 func appendAlternateJSON(dst []byte, n *alternate) []byte {
-	dst = appendString(append(dst, `{"name":`...), n.name)
+	dst = jsontext.AppendString(append(dst, `{"name":`...), n.name)
 	dst = appendText(dst, "lang", n.lang)
 	for bit, flag := range [...]string{"preferred", "short", "colloquial", "historic"} {
 		if n.flags>>bit&1 != 0 {

@@ -225,7 +225,7 @@ func TestHitJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `"id":1,"name":"Zürich \"Ost\" <b>","country":"CH","timezone":"Europe/Zurich","type":"large_airport","scheduled":true,` +
+	const want = `"id":1,"name":"Zürich \"Ost\" \u003cb\u003e","country":"CH","timezone":"Europe/Zurich","type":"large_airport","scheduled":true,` +
 		`"ident":"LSZZ","iata":"ZZH","icao":"LSZZ","municipality":"Zürich","region":"CH-ZH","elevation_m":431.6,"lat":47.4647,"lon":8.5492`
 	if got := string(hits[0].JSON); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)

@@ -2,9 +2,10 @@ package search
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"unicode/utf8"
+
+	"quadrille/places/internal/jsontext"
 )
 
 // Kind says how a name matched.
@@ -47,33 +48,14 @@ func AppendMatch(dst []byte, m *Match) []byte {
 		return append(dst, `,"historic":true}`...)
 	}
 	if m.Name != "" {
-		dst = appendString(append(dst, `,"name":`...), m.Name)
+		dst = jsontext.AppendString(append(dst, `,"name":`...), m.Name)
 		if m.Lang != "" {
-			dst = appendString(append(dst, `,"lang":`...), m.Lang)
+			dst = jsontext.AppendString(append(dst, `,"lang":`...), m.Lang)
 		}
 	}
 	dst = strconv.AppendInt(append(dst, `,"highlight":[`...), int64(m.Start), 10)
 	dst = strconv.AppendInt(append(dst, ','), int64(m.End), 10)
 	return append(dst, "]}"...)
-}
-
-// appendString appends a JSON string. What a page could take for markup is
-// escaped, as names come from anywhere.
-func appendString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c >= 0x7f {
-			return appendEscaped(dst, s)
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
-}
-
-func appendEscaped(dst []byte, s string) []byte {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string always marshals
-	}
-	return append(dst, b...)
 }
 
 // match describes how a record matched the first n bytes of a fold.
