@@ -1,7 +1,6 @@
 package geonames
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/textline"
 )
 
 // MaxLine is the longest line taken, in bytes with its end. GeoNames' longest
@@ -30,18 +30,14 @@ const skip = "\x00"
 func rows[T any](r io.Reader, name string, begin func() parser[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none, rec T
-		lines, err := newLines(r)
-		if err != nil {
-			yield(none, fmt.Errorf("%s: %w", name, err))
-			return
-		}
+		lines := textline.New(r, MaxLine)
 		parse := begin()
 		for n := 1; ; n++ {
-			line, last, err := readLine(lines)
+			line, last, err := lines.Next()
 			rec = none
 			var reason, detail string
 			switch {
-			case errors.Is(err, errLongLine):
+			case errors.Is(err, textline.ErrLong):
 				reason, detail = reasonLine, fmt.Sprintf("over %d bytes", MaxLine)
 			case err != nil:
 				yield(none, fmt.Errorf("%s: line %d: %w", name, n, err))
@@ -65,43 +61,6 @@ func rows[T any](r io.Reader, name string, begin func() parser[T]) iter.Seq2[T, 
 			if last {
 				return
 			}
-		}
-	}
-}
-
-// errLongLine is readLine's for a line longer than MaxLine.
-var errLongLine = bufio.ErrBufferFull
-
-// newLines buffers r for readLine and passes over a byte order mark.
-func newLines(r io.Reader) (*bufio.Reader, error) {
-	lines := bufio.NewReaderSize(r, MaxLine)
-	if bom, _ := lines.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		_, err := lines.Discard(3)
-		return lines, err
-	}
-	return lines, nil
-}
-
-// readLine returns the next line without its end, valid until the next call,
-// and whether it is the last. A line longer than the buffer is skipped and
-// answers errLongLine.
-func readLine(r *bufio.Reader) (line []byte, last bool, err error) {
-	line, err = r.ReadSlice('\n')
-	if err == io.EOF {
-		last, err = true, nil
-	}
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}), last, err
-	}
-	for {
-		switch _, err := r.ReadSlice('\n'); {
-		case err == io.EOF:
-			return nil, true, errLongLine
-		case !errors.Is(err, bufio.ErrBufferFull):
-			if err == nil {
-				err = errLongLine
-			}
-			return nil, false, err
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/textline"
 )
 
 // How much of a file is looked at to tell what it is: so many rows that are
@@ -66,15 +67,12 @@ type alike struct {
 const postalCodes Kind = "postal codes"
 
 func look(r io.Reader) (s sample, err error) {
-	lines, err := newLines(r)
-	if err != nil {
-		return s, err
-	}
+	lines := textline.New(r, MaxLine)
 	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
 	for range sampleLines {
-		line, last, err := readLine(lines)
+		line, last, err := lines.Next()
 		switch {
-		case errors.Is(err, errLongLine):
+		case errors.Is(err, textline.ErrLong):
 			s.rows++
 		case err != nil:
 			return s, err

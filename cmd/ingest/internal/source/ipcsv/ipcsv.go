@@ -15,7 +15,6 @@
 package ipcsv
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/textline"
 )
 
 // Record is one range as the file gives it. First and Last are valid addresses
@@ -54,28 +54,23 @@ const (
 // Unpacking is left to source.Open.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		lines := bufio.NewReaderSize(r, MaxLine)
-		if bom, _ := lines.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-			_, _ = lines.Discard(3) // they have just been peeked
-		}
+		lines := textline.New(r, MaxLine)
 		var (
 			cols   = positional
 			fields [][]byte
 			begun  bool // a line that is no comment has been met
 		)
 		for n := 1; ; n++ {
-			line, err := readLine(lines)
+			line, last, err := lines.Next()
 			bad := func(reason, detail string) error {
 				return &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}
 			}
-			if errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, textline.ErrLong) {
 				begun = true
 				if !yield(Record{}, bad(reasonLine, fmt.Sprintf("over %d bytes", MaxLine))) {
 					return
 				}
-				continue
-			}
-			if err != nil && !errors.Is(err, io.EOF) {
+			} else if err != nil {
 				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, n, err))
 				return
 			}
@@ -83,11 +78,14 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 				var ok bool
 				var rec Record
 				var refused error
-				if fields, ok = split(text, fields[:0]); !ok {
+				if fields, ok = textline.Split(text, fields[:0]); !ok {
 					refused = bad(reasonQuotes, source.Excerpt(text))
 				} else if !begun && isHeader(fields) {
 					cols = cols.named(fields)
 					begun = true
+					if last {
+						return
+					}
 					continue
 				} else if reason, detail := cols.record(fields, &rec); reason != "" {
 					refused = bad(reason, source.Excerpt(detail))
@@ -101,66 +99,10 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 					return
 				}
 			}
-			if errors.Is(err, io.EOF) {
+			if last {
 				return
 			}
 		}
-	}
-}
-
-// readLine returns the next line, valid until the next call. A line over the
-// buffer is skipped and answers bufio.ErrBufferFull.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
-	for errors.Is(err, bufio.ErrBufferFull) {
-		_, err = r.ReadSlice('\n')
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return nil, bufio.ErrBufferFull
-}
-
-// split cuts a line at its commas, unquotes the fields in place (RFC 4180, but
-// a quoted field ends with its line) and trims blanks around them.
-func split(line []byte, fields [][]byte) ([][]byte, bool) {
-	for {
-		line = bytes.TrimLeft(line, " \t")
-		if len(line) == 0 || line[0] != '"' {
-			field, rest, more := bytes.Cut(line, []byte{','})
-			fields = append(fields, bytes.TrimRight(field, " \t"))
-			if !more {
-				return fields, true
-			}
-			line = rest
-			continue
-		}
-		in, out := 1, 0
-		for {
-			i := bytes.IndexByte(line[in:], '"')
-			if i < 0 {
-				return fields, false
-			}
-			out += copy(line[out:], line[in:in+i])
-			in += i + 1
-			if in == len(line) || line[in] != '"' {
-				break
-			}
-			line[out] = '"' // two quotes stand for one; out < in always
-			out, in = out+1, in+1
-		}
-		fields = append(fields, bytes.TrimSpace(line[:out]))
-		line = bytes.TrimLeft(line[in:], " \t")
-		if len(line) == 0 {
-			return fields, true
-		}
-		if line[0] != ',' {
-			return fields, false
-		}
-		line = line[1:]
 	}
 }
 

@@ -139,32 +139,6 @@ func TestParseNumberAgainstBig(t *testing.T) {
 	})
 }
 
-// However a field is quoted, the same comes out.
-func TestSplitProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOfN(rapid.StringMatching(`([a-z",]([a-z", ]*[a-z",])?)?`), 1, 6).Draw(t, "fields")
-		var b strings.Builder
-		for i, f := range want {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if strings.ContainsAny(f, `",`) || rapid.Bool().Draw(t, "quoted") {
-				f = `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
-			}
-			b.WriteString(f)
-		}
-		got, ok := split([]byte(b.String()), nil)
-		if !ok || len(got) != len(want) {
-			t.Fatalf("%s: %q, %v", b.String(), got, ok)
-		}
-		for i := range want {
-			if string(got[i]) != want[i] {
-				t.Fatalf("%s: field %d is %q, want %q", b.String(), i, got[i], want[i])
-			}
-		}
-	})
-}
-
 // The dotted and the decimal edition of one list are the same list.
 func TestRealFilesAgree(t *testing.T) {
 	const dir = "../../../../../../shared/data/ip/"

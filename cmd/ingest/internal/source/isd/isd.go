@@ -4,7 +4,6 @@
 package isd
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/textline"
 )
 
 // MaxLine is the longest line taken, in bytes with its end. Those of both
@@ -111,7 +111,7 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 				return yield(Station{}, err)
 			}
 			var ok bool
-			if fields, ok = split(line, fields[:0]); !ok {
+			if fields, ok = textline.Split(line, fields[:0]); !ok {
 				return yield(Station{}, bad(reasonQuotes, source.Excerpt(line)))
 			}
 			if cols == nil {
@@ -143,20 +143,14 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 // when that is false. Lines that are too long and the failure of r come as
 // errors.
 func each(r io.Reader, name string, fn func(n int, line []byte, bad func(reason, detail string) error, err error) bool) {
-	lines := bufio.NewReaderSize(r, MaxLine)
-	if bom, _ := lines.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		_, _ = lines.Discard(3) // they have just been peeked
-	}
+	lines := textline.New(r, MaxLine)
 	for n := 1; ; n++ {
 		bad := func(reason, detail string) error {
 			return &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}
 		}
-		line, err := lines.ReadSlice('\n')
-		long := errors.Is(err, bufio.ErrBufferFull)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = lines.ReadSlice('\n')
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		line, last, err := lines.Next()
+		long := errors.Is(err, textline.ErrLong)
+		if err != nil && !long {
 			fn(n, nil, bad, fmt.Errorf("%s: line %d: %w", name, n, err))
 			return
 		}
@@ -173,49 +167,9 @@ func each(r io.Reader, name string, fn func(n int, line []byte, bad func(reason,
 		case !fn(n, text, bad, nil):
 			return
 		}
-		if err != nil {
+		if last {
 			return
 		}
-	}
-}
-
-// split cuts a line at its commas, unquotes the fields in place (RFC 4180, but
-// a quoted field ends with its line) and trims blanks around them.
-func split(line []byte, fields [][]byte) ([][]byte, bool) {
-	for {
-		line = bytes.TrimLeft(line, " \t")
-		if len(line) == 0 || line[0] != '"' {
-			field, rest, more := bytes.Cut(line, []byte{','})
-			fields = append(fields, bytes.TrimSpace(field))
-			if !more {
-				return fields, true
-			}
-			line = rest
-			continue
-		}
-		in, out := 1, 0
-		for {
-			i := bytes.IndexByte(line[in:], '"')
-			if i < 0 {
-				return fields, false
-			}
-			out += copy(line[out:], line[in:in+i])
-			in += i + 1
-			if in == len(line) || line[in] != '"' {
-				break
-			}
-			line[out] = '"' // two quotes stand for one; out < in always
-			out, in = out+1, in+1
-		}
-		fields = append(fields, bytes.TrimSpace(line[:out]))
-		line = bytes.TrimLeft(line[in:], " \t")
-		if len(line) == 0 {
-			return fields, true
-		}
-		if line[0] != ',' {
-			return fields, false
-		}
-		line = line[1:]
 	}
 }
 
