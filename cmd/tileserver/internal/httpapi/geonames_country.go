@@ -60,40 +60,13 @@ func hasType(b Boundaries, typ string) bool { return checkTypes(b, []string{typ}
 
 // countryOfPlaces is the country of the nearest populated place.
 func (g *gnRequest) countryOfPlaces(ctx context.Context, lat, lon, reach float64) (gnCountry, error) {
-	docs, err := g.placesNear(ctx, lat, lon, reach, "")
+	docs, err := g.view.placesNear(ctx, lat, lon, reach, "")
 	for i := range docs {
 		if docs[i].Country != "" {
 			return gnCountry{code: docs[i].Country}, err
 		}
 	}
 	return gnCountry{}, err
-}
-
-// placesNear returns the nearest populated places, of one country if it is
-// named.
-func (g *gnRequest) placesNear(ctx context.Context, lat, lon, reach float64, country string) ([]placeDoc, error) {
-	finder, ok, err := have(&g.view.places)
-	if !ok || reach <= 0 {
-		return nil, err
-	}
-	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Classes: []string{"P"}}
-	if country != "" {
-		q.Countries = []string{country}
-	}
-	memory := nearbyHits.Get().(*[]places.Hit)
-	defer nearbyHits.Put(memory)
-	hits, _, err := finder.Nearby(ctx, q, (*memory)[:0])
-	if err != nil {
-		return nil, err
-	}
-	*memory = hits
-	docs := make([]placeDoc, len(hits))
-	for i := range hits {
-		if docs[i], err = readMembers(hits[i].JSON); err != nil {
-			return nil, err
-		}
-	}
-	return docs, nil
 }
 
 // countryMembers writes a country's code and name.
@@ -268,7 +241,7 @@ func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, co
 			break
 		}
 	}
-	near, err := g.placesNear(ctx, lat, lon, max(radius, placeReach), country)
+	near, err := g.view.placesNear(ctx, lat, lon, max(radius, placeReach), country)
 	if err != nil {
 		return d, err
 	}

@@ -214,12 +214,12 @@ func (v *pointView) exactZone(ctx context.Context, id string) (bool, error) {
 	return doc.Offset == nil, nil
 }
 
-// zoneOfPlaces is the zone of the nearest populated place that has one there is;
-// its id is "" when there is none.
-func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, at time.Time, country string) (z localZone, err error) {
+// placesNear returns the nearest populated places within reach, in metres, of
+// one country if it is named.
+func (v *pointView) placesNear(ctx context.Context, lat, lon, reach float64, country string) ([]placeDoc, error) {
 	finder, ok, err := have(&v.places)
 	if !ok || reach <= 0 {
-		return z, err
+		return nil, err
 	}
 	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Classes: []string{"P"}}
 	if country != "" {
@@ -229,18 +229,30 @@ func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, a
 	defer nearbyHits.Put(memory)
 	hits, _, err := finder.Nearby(ctx, q, (*memory)[:0])
 	if err != nil {
-		return z, err
+		return nil, err
 	}
 	*memory = hits
+	docs := make([]placeDoc, len(hits))
 	for i := range hits {
-		doc, err := readMembers(hits[i].JSON)
-		if err != nil {
-			return z, err
+		if docs[i], err = readMembers(hits[i].JSON); err != nil {
+			return nil, err
 		}
-		if doc.TimeZone == "" {
+	}
+	return docs, nil
+}
+
+// zoneOfPlaces is the zone of the nearest populated place that has one there is;
+// its id is "" when there is none.
+func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, at time.Time, country string) (localZone, error) {
+	docs, err := v.placesNear(ctx, lat, lon, reach, country)
+	if err != nil {
+		return localZone{}, err
+	}
+	for i := range docs {
+		if docs[i].TimeZone == "" {
 			continue
 		}
-		z = localZone{id: doc.TimeZone, source: "place", match: matchNearest}
+		z := localZone{id: docs[i].TimeZone, source: "place", match: matchNearest}
 		if exists, err := v.clock(ctx, &z, at); exists || err != nil {
 			return z, err
 		}
