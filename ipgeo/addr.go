@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"net/netip"
+	"strconv"
 )
 
 // ErrBadAddress is matched by the error for what is not an IP address.
@@ -38,6 +39,8 @@ func resolve(a netip.Addr) netip.Addr {
 	}
 	b := a.As16()
 	switch {
+	case [12]byte(b[:12]) == nat64: // RFC 6052 §2.1, the well-known prefix
+		return netip.AddrFrom4([4]byte(b[12:]))
 	case b[0] == 0x20 && b[1] == 0x02: // 6to4, RFC 3056: 2002:V4ADDR::/48
 		return netip.AddrFrom4([4]byte(b[2:6]))
 	case b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0:
@@ -46,6 +49,21 @@ func resolve(a netip.Addr) netip.Addr {
 		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
 	}
 	return a.WithZone("")
+}
+
+// nat64 is the well-known prefix of addresses translated from IPv4,
+// 64:ff9b::/96.
+var nat64 = [12]byte{1: 0x64, 2: 0xff, 3: 0x9b}
+
+// carriers are the IPv6 networks of addresses that resolve to IPv4 ones.
+var carriers = []struct {
+	prefix netip.Prefix
+	skip   int // bits before the IPv4 address
+}{
+	{netip.MustParsePrefix("::ffff:0:0/96"), 96},
+	{netip.MustParsePrefix("64:ff9b::/96"), 96},
+	{netip.MustParsePrefix("2001::/32"), 96},
+	{netip.MustParsePrefix("2002::/16"), 16},
 }
 
 // u128 is an address as a number. An IPv4 address uses the low 32 bits.
@@ -116,6 +134,35 @@ func network(v4 bool, a, first, last u128) netip.Prefix {
 	if v4 {
 		width = 32
 	}
-	p, _ := addrOf(v4, a).Prefix(networkBits(a, first, last, width)) // 0 ≤ bits ≤ width
-	return p
+	bits := networkBits(a, first, last, width)
+	if host := width - bits; host >= 64 {
+		a = u128{hi: a.hi >> (host - 64) << (host - 64)}
+	} else {
+		a.lo = a.lo >> host << host
+	}
+	return netip.PrefixFrom(addrOf(v4, a), bits)
+}
+
+// decimals spells 0 to 255, and in its last byte says in how many digits.
+var decimals = func() (t [256][4]byte) {
+	for i := range t {
+		t[i][3] = byte(copy(t[i][:3], strconv.Itoa(i)))
+	}
+	return t
+}()
+
+// appendNetwork appends what Prefix.AppendTo does, sooner for IPv4.
+func appendNetwork(dst []byte, p netip.Prefix) []byte {
+	if !p.Addr().Is4() {
+		return p.AppendTo(dst)
+	}
+	for i, b := range p.Addr().As4() {
+		if i > 0 {
+			dst = append(dst, '.')
+		}
+		d := &decimals[b]
+		dst = append(dst, d[:d[3]]...)
+	}
+	d := &decimals[p.Bits()]
+	return append(append(dst, '/'), d[:d[3]]...)
 }

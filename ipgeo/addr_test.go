@@ -47,7 +47,7 @@ func TestResolve(t *testing.T) {
 		{"2001:0:4136:e378:8000:63bf:3fff:fdd2", "192.0.2.45"},
 		{"2001::", "255.255.255.255"},
 		{"2001:1::", "2001:1::"},
-		{"64:ff9b::1.2.3.4", "64:ff9b::102:304"},
+		{"64:ff9b::1.2.3.4", "1.2.3.4"}, {"64:ff9b::1:1.2.3.4", "64:ff9b::1:102:304"},
 		{"fe80::1%eth0", "fe80::1"},
 	} {
 		if got := resolve(netip.MustParseAddr(tc.in)); got != netip.MustParseAddr(tc.want) {
@@ -166,6 +166,16 @@ func FuzzAddress(f *testing.F) {
 		}
 		if res.Country != want {
 			t.Fatalf("%s: %s", s, res.Country)
+		}
+	})
+}
+
+func TestAppendNetworkProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := drawAddr(t, rapid.Bool().Draw(t, "v4"), "a")
+		p := netip.PrefixFrom(a, rapid.IntRange(0, a.BitLen()).Draw(t, "bits"))
+		if got := string(appendNetwork(nil, p)); got != p.String() {
+			t.Fatalf("%s, want %s", got, p)
 		}
 	})
 }

@@ -15,11 +15,17 @@ type Range struct {
 	// First and Last are both included. They are of one version; a range of
 	// IPv4-mapped IPv6 addresses is one of IPv4 addresses.
 	First, Last netip.Addr
-	// Source is the rank of the source the range is from: where ranges of
-	// several sources overlap, the lowest wins. Within one source the
-	// narrowest range wins, and of equally wide ones the first named.
+	// Source is the rank of the source the range is from. Within one source
+	// the narrowest range wins, and of equally wide ones the first named.
+	// Where several sources have a winner, the answer takes each field from
+	// the lowest rank that supplies it; see Build.
 	Source uint16
 	Record Record
+	// Key, if not 0, names the record: of the ranges with the same key, only
+	// the first that is accepted has its Record read, and the others need not
+	// have one. A source of which many ranges say the same is built several
+	// times as fast with keys.
+	Key uint64
 }
 
 // BadRangeError says why Build refuses a range.
@@ -90,8 +96,9 @@ type BuildOptions struct {
 	// Timestamp of all cells, in milliseconds since 1970: the release or
 	// modification date of the source, so that equal input gives equal bytes.
 	Timestamp int64
-	// MaxBytes bounds the memory that holds ranges and records; 0 means 1 GiB,
-	// which is room for about 15 million ranges.
+	// MaxBytes bounds the memory that holds ranges, records and merged answers;
+	// 0 means 1 GiB, which is room for about 15 million ranges. The store's own
+	// memory, and a few MiB of rows on their way to it, come on top.
 	MaxBytes int64
 	// Bad is told of each range that is refused; the range is left out. An
 	// error from it ends the build. Nil makes the first bad range fatal.
@@ -107,18 +114,27 @@ type Stats struct {
 	Bad      int64 // refused
 	Overlaps int64 // accepted, and beginning inside a range that begins earlier or equals it
 	Reserved int64 // accepted, and touching addresses that are never looked up; those were cut off
-	Joined   int64 // pieces joined with the one before: adjacent, and the same record
+	Joined   int64 // pieces joined with the one before: adjacent, and the same answer
 }
 
 // Build reads ranges in any order and writes the table "ip" into the store:
-// disjoint rows, adjacent ones with equal records joined. An error of seq ends
+// disjoint rows, adjacent ones with equal answers joined. An error of seq ends
 // the build with that error. On any error the table is left without rows.
+//
+// A field that is taken from one source as a whole is each member of Record
+// but for Location, Traits and Extra, whose members are fields of their own;
+// latitude, longitude and accuracy radius are one. The country decides: of a
+// source that names another than the first source to name one, nothing is
+// taken that says where an address is – continent, city, location, postal and
+// subdivisions – while its traits, its extra fields, and the countries the
+// address is registered in or represents, still count. What a source states goes
+// before what was derived for another (Record.Derived), whatever their order.
 //
 // Addresses that are never looked up, because they are reserved or resolve to
 // an IPv4 address, are cut out of the ranges, so that a row and its networks
 // cover exactly the addresses that answer with it.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions) (Meta, Stats, error) {
-	b := builder{opts: opts, ids: make(map[string]uint32), left: opts.MaxBytes}
+	b := builder{opts: opts, ids: make(map[string]uint32), keys: make(map[uint64]uint32), left: opts.MaxBytes}
 	if b.left == 0 {
 		b.left = 1 << 30
 	}
@@ -150,6 +166,7 @@ type builder struct {
 	spans4, spans6 spans
 	enc            encoder
 	ids            map[string]uint32 // encoded record to its index in records
+	keys           map[uint64]uint32 // Range.Key to it
 	records        []string
 }
 
@@ -158,12 +175,12 @@ func (b *builder) read(ctx context.Context, seq iter.Seq2[Range, error]) error {
 		if err != nil {
 			return err
 		}
-		if b.stats.Ranges%every == 0 {
+		if done := b.stats.Ranges + b.stats.Bad; done%every == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if b.opts.Progress != nil {
-				b.opts.Progress(b.stats.Ranges, 0, "read")
+				b.opts.Progress(done, 0, "read")
 			}
 		}
 		if bad, err := b.add(&r); bad != nil {
@@ -186,18 +203,9 @@ func (b *builder) add(r *Range) (*BadRangeError, error) {
 	if bad != nil {
 		return bad, nil
 	}
-	encoded, err := b.enc.encode(&r.Record)
+	id, err := b.record(r)
 	if err != nil {
 		return &BadRangeError{First: r.First, Last: r.Last, Reason: ReasonRecord, Err: err}, nil
-	}
-	id, ok := b.ids[string(encoded)]
-	if !ok {
-		const overhead = 64 // of a map entry, a string and its header
-		b.left -= int64(len(encoded)) + overhead
-		id = uint32(len(b.records))
-		s := string(encoded)
-		b.ids[s] = id
-		b.records = append(b.records, s)
 	}
 	of := &b.spans6
 	if v4 {
@@ -213,36 +221,69 @@ func (b *builder) add(r *Range) (*BadRangeError, error) {
 	return nil, nil
 }
 
+// record returns the index of the record of a range. Its error is about the
+// record.
+func (b *builder) record(r *Range) (uint32, error) {
+	if r.Key != 0 {
+		if id, ok := b.keys[r.Key]; ok {
+			return id, nil
+		}
+	}
+	encoded, err := b.enc.encode(&r.Record)
+	if err != nil {
+		return 0, err
+	}
+	id, ok := b.ids[string(encoded)]
+	if !ok {
+		const overhead = 64 // of a map entry, a string and its header
+		b.left -= int64(len(encoded)) + overhead
+		id = uint32(len(b.records))
+		s := string(encoded)
+		b.ids[s] = id
+		b.records = append(b.records, s)
+	}
+	if r.Key != 0 {
+		const entry = 32 // of the map, spare room included
+		b.left -= entry
+		b.keys[r.Key] = id
+	}
+	return id, nil
+}
+
 func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err error) {
 	load, err := table.Bulk(ctx)
 	if err != nil {
 		return Meta{}, err
 	}
+	rows := startLoader(load, b.opts.Timestamp)
 	defer func() {
 		if err != nil {
+			_ = rows.stop() // its error is said already, or follows from another
 			err = errors.Join(err, load.Abort())
 		}
 	}()
 	meta := Meta{Layout: Layout, Records: int64(len(b.records))}
-	var done int64
+	b.ids, b.keys = nil, nil // the memory is for the answers now
+	m := merger{records: b.records, limit: min(b.left, maxAnswers)}
+	var done, before int64 // ranges met at the last report, and of the versions of IP before this
 	for _, f := range []struct {
 		v4    bool
 		spans *spans
 		rows  *int64
 	}{{true, &b.spans4, &meta.Rows4}, {false, &b.spans6, &meta.Rows6}} {
-		w := rowWriter{load: load, v4: f.v4, records: b.records, timestamp: b.opts.Timestamp}
+		w := rowWriter{load: rows, v4: f.v4}
 		s := newSweep(f.spans, unreachable(f.v4))
 		for s.next() {
-			if s.piece.record == noRecord {
+			if len(s.piece.records) == 0 {
 				err = w.flush()
 			} else {
-				err = w.add(s.piece)
+				err = w.add(s.piece.first, s.piece.last, m.answer(s.piece.records))
 			}
 			if err != nil {
 				return Meta{}, err
 			}
-			if s.begun-done >= every {
-				done = s.begun
+			if before+s.begun-done >= every {
+				done = before + s.begun
 				if err := ctx.Err(); err != nil {
 					return Meta{}, err
 				}
@@ -254,48 +295,52 @@ func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err
 		if err := w.flush(); err != nil {
 			return Meta{}, err
 		}
+		before += s.begun
 		*f.rows = w.rows
 		b.stats.Overlaps += s.overlaps
 		b.stats.Reserved += s.reserved
 		b.stats.Joined += w.joined
 	}
+	if err := rows.finish(); err != nil {
+		return Meta{}, err
+	}
 	return meta, load.Commit(ctx)
 }
 
-// rowWriter joins adjacent pieces of equal record and loads the rows.
-type rowWriter struct {
-	load      cellstore.BulkLoader
-	v4        bool
-	records   []string
-	timestamp int64
+// maxAnswers bounds the merged answers kept for when their sources meet again.
+const maxAnswers = 64 << 20
 
-	pending      piece
-	some         bool // pending holds a piece
+// rowWriter joins adjacent pieces of equal answer and sends the rows to be
+// loaded: compressing them takes as long as merging, so that two processors
+// share the work.
+type rowWriter struct {
+	load *loader
+	v4   bool
+
+	first, last  u128   // of the row pending
+	answer       string // its sections, or "" if no row is
 	rows, joined int64
-	key, value   []byte
 }
 
-func (w *rowWriter) add(p piece) error {
-	if w.some && w.pending.record == p.record && w.pending.last.inc() == p.first {
-		w.pending.last = p.last
+func (w *rowWriter) add(first, last u128, answer string) error {
+	if w.answer == answer && w.last.inc() == first {
+		w.last = last
 		w.joined++
 		return nil
 	}
 	if err := w.flush(); err != nil {
 		return err
 	}
-	w.pending, w.some = p, true
+	w.first, w.last, w.answer = first, last, answer
 	return nil
 }
 
 func (w *rowWriter) flush() error {
-	if !w.some {
+	if w.answer == "" {
 		return nil
 	}
-	w.some = false
 	w.rows++
-	w.key = appendKey(w.key[:0], w.v4, w.pending.last)
-	w.value = appendAddr(w.value[:0], w.v4, w.pending.first)
-	w.value = append(w.value, w.records[w.pending.record]...)
-	return w.load.Add(w.key, cellstore.Cell{Family: familyName, Timestamp: w.timestamp, Value: w.value})
+	err := w.load.add(loadRow{w.v4, w.first, w.last, w.answer})
+	w.answer = ""
+	return err
 }

@@ -3,6 +3,7 @@ package ipgeo
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,8 +45,8 @@ func rows(t testing.TB, f *fakeStore) (out []string) {
 	t.Helper()
 	for i, k := range f.keys {
 		v4 := k[0] == prefix4
-		r, err := decodeRow(k, f.values[i], v4)
-		if err != nil {
+		var r row
+		if err := r.decode(k, f.values[i], v4); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, fmt.Sprintf("%s-%s %s", addrOf(v4, r.first), addrOf(v4, r.last), r.code))
@@ -88,7 +89,7 @@ func TestBuild(t *testing.T) {
 			{First: netip.MustParseAddr("8.0.0.4"), Last: netip.MustParseAddr("8.0.0.4"), Source: 1, Record: country("BB")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.7"), Record: country("AA")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Source: 1, Record: country("CC")},
-		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{Ranges: 3, Overlaps: 2, Joined: 1}},
+		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{Ranges: 3, Overlaps: 2, Joined: 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, _, _, stats := built(t, tc.in, BuildOptions{Timestamp: 7})
@@ -198,7 +199,7 @@ func TestBuildFails(t *testing.T) {
 
 // Many ranges, shuffled, go through many chunks and come out the same.
 func TestBuildChunks(t *testing.T) {
-	if unsafe.Sizeof(span{})*chunkSpans != chunkBytes {
+	if unsafe.Sizeof(span{}) != spanBytes {
 		t.Errorf("a span has %d bytes", unsafe.Sizeof(span{}))
 	}
 	var in []Range
@@ -229,7 +230,24 @@ func TestBuildChunks(t *testing.T) {
 	}
 }
 
-// The bytes of rows are a promise to generations already built.
+func openBuilt(t testing.TB, f *fakeStore) *Reader {
+	t.Helper()
+	meta := Meta{Layout: Layout}
+	for _, k := range f.keys {
+		if k[0] == prefix4 {
+			meta.Rows4++
+		} else {
+			meta.Rows6++
+		}
+	}
+	r, err := Open(t.Context(), f, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The bytes of rows, and of the index, are a promise to generations already built.
 func TestRowsGolden(t *testing.T) {
 	f, _, _, _ := built(t, []Range{
 		{First: netip.MustParseAddr("1.0.0.0"), Last: netip.MustParseAddr("1.0.0.255"), Record: Record{
@@ -237,11 +255,20 @@ func TestRowsGolden(t *testing.T) {
 			Country:   Country{ISOCode: "AU", Names: Names{"en": "Australia"}},
 		}},
 		{First: netip.MustParseAddr("2001:200::"), Last: netip.MustParseAddr("2001:200:ffff:ffff:ffff:ffff:ffff:ffff"), Record: Record{Country: Country{ISOCode: "JP"}}},
+		{First: netip.MustParseAddr("2001:200:1::"), Last: netip.MustParseAddr("2001:200:1::ffff"), Record: full},
+		{First: netip.MustParseAddr("1.0.0.128"), Last: netip.MustParseAddr("1.0.1.255"), Source: 1, Record: Record{Traits: Traits{AutonomousSystemNumber: 13335}}},
 	}, BuildOptions{Timestamp: 1700000000000})
 	var b strings.Builder
 	for i := range f.keys {
 		fmt.Fprintf(&b, "%x @%d\n  %q\n", f.keys[i], f.timestamps[i], f.values[i])
 	}
+	ix, path := indexed(t, openBuilt(t, f))
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its half megabyte of jump tables is not for a golden file.
+	fmt.Fprintf(&b, "index of %d bytes, SHA-256 %x, chunks %q\n", len(file), sha256.Sum256(file), ix.chunks)
 	golden := filepath.Join("testdata", "rows.golden")
 	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
@@ -257,5 +284,87 @@ func TestRowsGolden(t *testing.T) {
 	}
 	if d := cmp.Diff(string(want), b.String()); d != "" {
 		t.Errorf("the layout changed: raise Layout, or undo it\n%s", d)
+	}
+}
+
+// many returns n ranges of one address each, with gaps between.
+func many(first string, n int, r Record) []Range {
+	out := make([]Range, n)
+	a := netip.MustParseAddr(first)
+	for i := range out {
+		out[i] = Range{First: a, Last: a, Record: r}
+		a = a.Next().Next()
+	}
+	return out
+}
+
+// Progress goes on from one version of IP to the other, and a build can be
+// cancelled in either.
+func TestBuildProgress(t *testing.T) {
+	in := append(many("11.0.0.0", 3*every, country("AA")), many("2400::", 3*every, country("BB"))...)
+	var last int64
+	steps := 0
+	built(t, in, BuildOptions{Progress: func(done, total int64, what string) {
+		if what != "write" {
+			return
+		}
+		steps++
+		if done <= last || done > total || total != int64(len(in)) {
+			t.Errorf("%d of %d after %d", done, total, last)
+		}
+		last = done
+	}})
+	if steps != 6 {
+		t.Errorf("%d reports", steps)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := Build(ctx, &fakeStore{}, seqOf(in), BuildOptions{Progress: func(done, _ int64, what string) {
+		if what == "write" && done > 4*every {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled in IPv6: %v", err)
+	}
+}
+
+// Ranges that are refused count as done, and do not keep a build from ending.
+func TestBuildProgressOfBad(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	seen, reports := 0, 0
+	_, _, err := Build(ctx, &fakeStore{}, func(yield func(Range, error) bool) {
+		r := rng("8.0.0.0-8.0.0.9 AA")
+		for ; seen < 10*every && yield(r, nil); seen++ {
+			r = Range{}
+			if seen == 5*every {
+				cancel()
+			}
+		}
+	}, BuildOptions{
+		Bad:      func(*BadRangeError) error { return nil },
+		Progress: func(int64, int64, string) { reports++ },
+	})
+	if !errors.Is(err, context.Canceled) || seen > 6*every || reports != 6 {
+		t.Errorf("%v after %d ranges and %d reports", err, seen, reports)
+	}
+}
+
+// What is on its way to the store is bounded in bytes, not in rows alone.
+func TestLoaderBytes(t *testing.T) {
+	l := &loader{full: make(chan []loadRow, 3), empty: make(chan []loadRow, 1)}
+	for _, size := range []int{1, 64 << 10, 2 * loadBatchBytes} {
+		answer := strings.Repeat("x", size)
+		want := max(1, min(loadBatch, loadBatchBytes/size))
+		for range 3 * want {
+			if err := l.add(loadRow{answer: answer}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			if batch := <-l.full; len(batch) != want {
+				t.Errorf("%d rows of %d bytes", len(batch), size)
+			}
+		}
 	}
 }

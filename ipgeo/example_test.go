@@ -105,3 +105,47 @@ func ExampleResult_Record() {
 	// {"continent":{"code":"AS","names":{"en":"Asia"}},"country":{"iso_code":"JP","names":{"en":"Japan"}},"traits":{"network":"2001:200::/32"}}
 	// Japan
 }
+
+// Fields chosen by name come as JSON, without decoding the rest.
+func ExampleResult_AppendFields() {
+	ctx := context.Background()
+	store, err := pebblestore.Open("ip", &pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	lat, lon := 46.2, 6.15
+	meta, _, err := ipgeo.Build(ctx, store, func(yield func(ipgeo.Range, error) bool) {
+		first, last := netip.MustParseAddr("9.9.9.0"), netip.MustParseAddr("9.9.9.255")
+		_ = yield(ipgeo.Range{First: first, Last: last, Record: ipgeo.Record{
+			Country:  ipgeo.Country{ISOCode: "CH", Names: ipgeo.Names{"de": "Schweiz", "en": "Switzerland"}},
+			City:     ipgeo.City{Names: ipgeo.Names{"de": "Genf", "en": "Geneva", "fr": "Genève"}},
+			Location: ipgeo.Location{Latitude: &lat, Longitude: &lon},
+		}}, nil) && yield(ipgeo.Range{First: first, Last: last, Source: 1, Record: ipgeo.Record{
+			Traits: ipgeo.Traits{AutonomousSystemNumber: 19281},
+		}}, nil)
+	}, ipgeo.BuildOptions{})
+	if err != nil {
+		panic(err)
+	}
+	reader, err := ipgeo.Open(ctx, store, meta)
+	if err != nil {
+		panic(err)
+	}
+	var res ipgeo.Result
+	if err := reader.Lookup(ctx, netip.MustParseAddr("9.9.9.9"), &res); err != nil {
+		panic(err)
+	}
+	fields, err := ipgeo.ParseFields("country.iso_code,city.names,traits,quadkey")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("{%s}\n", res.AppendFields(nil, fields, "fr"))
+	fmt.Printf("%s\n", res.Field("city.names.de"))
+	_, err = ipgeo.ParseFields("city.name")
+	fmt.Println(err)
+	// Output:
+	// {"country":{"iso_code":"CH"},"city":{"names":{"en":"Geneva","fr":"Genève"}},"traits":{"autonomous_system_number":19281,"network":"9.9.9.0/24"},"quadkey":"1202212023033331"}
+	// "Genf"
+	// field "city.name": there is no such member of city; give names such as country.iso_code,city.names.en,traits.network
+}

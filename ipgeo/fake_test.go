@@ -59,6 +59,42 @@ func (t *fakeTable) Next(_ context.Context, from, to []byte, _ *cellstore.Select
 	return true, nil
 }
 
+func (t *fakeTable) Prev(_ context.Context, from, downTo []byte, _ *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	row.Reset()
+	if t.f.fail != nil {
+		return false, t.f.fail
+	}
+	i := sort.Search(len(t.f.keys), func(i int) bool { return bytes.Compare(t.f.keys[i], from) > 0 }) - 1
+	if i < 0 || bytes.Compare(t.f.keys[i], downTo) <= 0 {
+		return false, nil
+	}
+	row.SetKey(t.f.keys[i])
+	row.AppendCell(t.f.schema.Families[0].Name, nil, t.f.timestamps[i], t.f.values[i])
+	return true, nil
+}
+
+func (t *fakeTable) Scan(_ context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	return func(yield func(*cellstore.Row, error) bool) {
+		var row cellstore.Row
+		in := scan.Ranges[0]
+		for i, k := range t.f.keys {
+			if t.f.fail != nil {
+				yield(nil, t.f.fail)
+				return
+			}
+			if bytes.Compare(k, in.From) < 0 || len(in.To) > 0 && bytes.Compare(k, in.To) >= 0 {
+				continue
+			}
+			row.Reset()
+			row.SetKey(k)
+			row.AppendCell(t.f.schema.Families[0].Name, nil, t.f.timestamps[i], t.f.values[i])
+			if !yield(&row, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (t *fakeTable) Bulk(context.Context) (cellstore.BulkLoader, error) {
 	return &fakeLoad{f: t.f}, nil
 }

@@ -2,7 +2,6 @@ package ipgeo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -23,12 +22,15 @@ type Meta struct {
 	Layout  int   `json:"layout"`  // of the rows
 	Rows4   int64 `json:"rows4"`   // IPv4 rows
 	Rows6   int64 `json:"rows6"`   // IPv6 rows
-	Records int64 `json:"records"` // distinct records
+	Records int64 `json:"records"` // distinct records of the sources
 }
 
 // Reader looks addresses up. It borrows its store: close the store when no
 // lookup runs any more.
-type Reader struct{ table cellstore.Table }
+type Reader struct {
+	table cellstore.Table
+	meta  Meta
+}
 
 // Open returns a reader of the table Build wrote, given the Meta it returned.
 // ErrLayout, or the store's error.
@@ -41,71 +43,29 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	if err != nil {
 		return nil, fmt.Errorf("ipgeo: %w", err)
 	}
-	return &Reader{table: table}, nil
+	return &Reader{table: table, meta: meta}, nil
 }
 
-// Result is the answer to one lookup. The zero Result is ready for use; used
-// again it allocates nothing.
-type Result struct {
-	// Addr is the address looked up: the IPv4 address where the one asked
-	// about carries one, and without a zone. Set on ErrNotFound and
-	// ErrReserved too.
-	Addr netip.Addr
-	// Network is the largest CIDR network that holds Addr and has the same
-	// answer throughout. It is of the same version as Addr.
-	Network netip.Prefix
-	// First and Last bound the range the answer is from, both included.
-	First, Last netip.Addr
-	// Country is the ISO 3166-1 code of the country, or "".
-	Country string
-	// JSON holds the members of the answer's JSON object, without the braces
-	// around them, so that a caller can put members of its own before or
-	// after:
-	//
-	//	"continent":{…},"country":{…},"traits":{"network":"1.0.0.0/24"}
-	//
-	// It is valid until the next lookup into this Result.
-	JSON []byte
-
-	country []byte // the members from country-level sources, in row
-	row     cellstore.Row
-	key     [maxKey]byte
-	json    []byte
+// Lookuper answers lookups: a Reader with one seek of the store, an Index from
+// mapped memory, both alike.
+type Lookuper interface {
+	Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 }
 
-// CountryJSON returns the members known from country-level sources,
-// "continent" and "country": JSON without its "traits", to join with traits of
-// the caller's. It is valid until the next lookup into this Result.
-func (r *Result) CountryJSON() []byte { return r.country }
-
-// Record decodes the answer. Unlike a lookup, it allocates.
-func (r *Result) Record() (Record, error) {
-	var rec Record
-	b := make([]byte, 0, len(r.JSON)+2)
-	b = append(append(append(b, '{'), r.JSON...), '}')
-	if err := json.Unmarshal(b, &rec); err != nil {
-		return Record{}, fmt.Errorf("ipgeo: record of %s: %w: %w", r.Addr, cellstore.ErrCorrupt, err)
-	}
-	return rec, nil
-}
+var (
+	_ Lookuper = (*Reader)(nil)
+	_ Lookuper = (*Index)(nil)
+)
 
 // Lookup finds the range that covers addr and puts it into res, with one seek
 // of the store. An address nothing is known about answers ErrNotFound, one
 // that belongs to nobody a *ReservedError, and the zero Addr ErrBadAddress;
 // any other error is a failure of the store and no statement about the address.
 func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error {
-	res.Network, res.First, res.Last, res.Country = netip.Prefix{}, netip.Addr{}, netip.Addr{}, ""
-	res.JSON, res.country = nil, nil
-	if !addr.IsValid() {
-		res.Addr = netip.Addr{}
-		return fmt.Errorf("ipgeo: %w: the zero Addr; parse one first", ErrBadAddress)
+	addr, err := res.begin(addr)
+	if err != nil {
+		return err
 	}
-	addr = resolve(addr)
-	res.Addr = addr
-	if s := special(addr); s != nil && !s.Block.Global {
-		return s
-	}
-
 	v4, a := addr.Is4(), numberOf(addr)
 	end := end6
 	if v4 {
@@ -120,25 +80,13 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 	if !found {
 		return ErrNotFound
 	}
-	row, err := decodeRow(res.row.Key, res.row.Cells[0].Value, v4)
-	if err != nil {
-		return err
+	var row row
+	if err := row.decode(res.row.Key, res.row.Cells[0].Value, v4); err != nil {
+		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
 	}
 	if a.less(row.first) { // addr is in the gap before the row
 		return ErrNotFound
 	}
-
-	res.Network = network(v4, a, row.first, row.last)
-	res.First, res.Last = addrOf(v4, row.first), addrOf(v4, row.last)
-	res.Country = codeString(row.code)
-	res.country = row.country
-	j := res.json[:0]
-	if len(row.country) > 0 {
-		j = append(append(j, row.country...), ',')
-	}
-	j = append(j, `"traits":{"network":"`...)
-	j = res.Network.AppendTo(j)
-	j = append(j, `"}`...)
-	res.json, res.JSON = j, j
+	res.fill(v4, a, row.first, row.last, &row.sections)
 	return nil
 }

@@ -158,7 +158,7 @@ func TestRealBoundaries(t *testing.T) {
 			ref := newShelves(ranges)
 			step := 1
 			if raceEnabled || testing.Short() {
-				step = 10
+				step = 30
 			}
 			var res Result
 			for i := 0; i < len(ranges); i += step {

@@ -1,8 +1,10 @@
 package ipgeo
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 
 	"quadrille/cellstore"
@@ -30,23 +32,39 @@ import (
 //
 //	tag 1  ISO 3166-1 code of the country, two bytes
 //	tag 2  members of the answer known from country-level sources:
-//	       "continent":{…},"country":{…}   (JSON, without the braces around)
+//	       "continent":{…},"country":{…},"registered_country":{…},
+//	       "represented_country":{…}   (JSON, without the braces around)
+//	tag 3  those known from city-level sources:
+//	       "city":{…},"location":{…},"postal":{…},"subdivisions":[…]
+//	tag 4  the members of "traits", without "network", which each lookup adds
+//	tag 5  the members GeoIP2 has not:
+//	       "quadkey":"…","extra":{…},"derived":[…]
+//	tag 6  latitude and longitude: degrees, two big-endian IEEE 754 doubles
+//	tag 7  number of the autonomous system, four bytes, big-endian
 //
-// The sections are the record: encoded once by the builder, and put on the
-// wire as they are. Readers skip tags they do not know, so a new kind of
-// knowledge is a new tag and no new layout.
+// The sections are the answer: merged and encoded once by the builder, and put
+// on the wire as they are. Readers skip tags they do not know, so a new kind of
+// knowledge is a new tag and no new layout. Sections are in the order of their
+// tags, and those that are empty are left out.
+//
+// Layout 1 had tags 1 and 2 alone, and rows without the fields of the others.
 const (
 	// Layout is the version of all of the above: the schema version of a
 	// generation's manifest. It is kept in Meta too.
-	Layout = 1
+	Layout = 2
 
 	tableName  = "ip"
 	familyName = "r"
 
 	prefix4, prefix6 = 0x04, 0x06
 
-	sectionCode    = 1
-	sectionCountry = 2
+	sectionCode        = 1
+	sectionCountry     = 2
+	sectionCity        = 3
+	sectionTraits      = 4
+	sectionOwn         = 5
+	sectionCoordinates = 6
+	sectionASN         = 7
 
 	maxKey = 1 + 16
 )
@@ -89,50 +107,138 @@ func readAddr(b []byte, v4 bool) (a u128, rest []byte, ok bool) {
 	return u128{}, b, false
 }
 
-// row is a decoded row. The slices point into the value.
-type row struct {
-	first, last u128
-	code        []byte // "FR"; may be empty
-	country     []byte // JSON members
+// sections are the decoded sections of a row. The slices point into it.
+type sections struct {
+	code     []byte // "FR"; may be empty
+	country  []byte // JSON members, as are those below
+	city     []byte
+	traits   []byte
+	own      []byte
+	lat, lon float64 // degrees, if located
+	located  bool
+	asn      uint32
 }
 
-func decodeRow(key, value []byte, v4 bool) (r row, err error) {
-	bad := func(what string) (row, error) {
-		return row{}, fmt.Errorf("ipgeo: row %x: %s: %w; restore the generation or build it again", key, what, cellstore.ErrCorrupt)
+// row is a decoded row.
+type row struct {
+	first, last u128
+	sections
+}
+
+func corruptRow(key []byte, what string) error {
+	return fmt.Errorf("row %x: %s: %w; restore the generation or build it again", key, what, cellstore.ErrCorrupt)
+}
+
+func (r *row) decode(key, value []byte, v4 bool) error {
+	rest, err := r.decodeBounds(key, value, v4)
+	if err != nil {
+		return err
 	}
+	r.sections = sections{}
+	if what := r.sections.decode(rest); what != "" {
+		return corruptRow(key, what)
+	}
+	return nil
+}
+
+// decodeBounds decodes a row's addresses and returns its sections.
+func (r *row) decodeBounds(key, value []byte, v4 bool) (rest []byte, err error) {
 	var ok bool
 	if len(key) == 0 {
-		return bad("no key")
+		return nil, corruptRow(key, "no key")
 	}
-	rest := key[1:]
+	rest = key[1:]
 	if r.last, rest, ok = readAddr(rest, v4); !ok || len(rest) != 0 {
-		return bad("key has the wrong length")
+		return nil, corruptRow(key, "key has the wrong length")
 	}
 	if r.first, rest, ok = readAddr(value, v4); !ok {
-		return bad("value has no first address")
+		return nil, corruptRow(key, "value has no first address")
 	}
 	if r.last.less(r.first) {
-		return bad("first address is after the last")
+		return nil, corruptRow(key, "first address is after the last")
 	}
-	for len(rest) > 0 {
-		tag := rest[0]
-		n, w := binary.Uvarint(rest[1:])
-		if w <= 0 || n > uint64(len(rest)-1-w) {
-			return bad("a section is cut off")
+	return rest, nil
+}
+
+const cutOff = "a section is cut off"
+
+// nextSection splits the first section off b, which is not empty.
+func nextSection(b []byte) (tag byte, body, rest []byte, ok bool) {
+	n, w := binary.Uvarint(b[1:])
+	if w <= 0 || n > uint64(len(b)-1-w) {
+		return 0, nil, nil, false
+	}
+	end := 1 + w + int(n)
+	return b[0], b[1+w : end], b[end:], true
+}
+
+// decode takes sections apart, and says what is wrong with them, or "". What
+// is not among them stays as it is.
+func (s *sections) decode(b []byte) (wrong string) {
+	for len(b) > 0 {
+		tag, body, rest, ok := nextSection(b)
+		if !ok {
+			return cutOff
 		}
-		body := rest[1+w : 1+w+int(n)]
-		rest = rest[1+w+int(n):]
+		b = rest
 		switch tag {
 		case sectionCode:
-			if len(body) != 2 || !isCode(body) {
-				return bad("country code is not two letters")
+			if !isCode(body) {
+				return "country code is not two letters"
 			}
-			r.code = body
+			s.code = body
 		case sectionCountry:
-			r.country = body
+			s.country = body
+		case sectionCity:
+			s.city = body
+		case sectionTraits:
+			s.traits = body
+		case sectionOwn:
+			s.own = body
+		case sectionCoordinates:
+			if s.lat, s.lon, s.located = readCoordinates(body); !s.located {
+				return "coordinates are none"
+			}
+		case sectionASN:
+			if len(body) != 4 {
+				return "the number of the autonomous system has the wrong length"
+			}
+			s.asn = binary.BigEndian.Uint32(body)
 		}
 	}
-	return r, nil
+	return ""
+}
+
+// equal reports whether two answers are the same.
+func (s *sections) equal(t *sections) bool {
+	return bytes.Equal(s.code, t.code) && bytes.Equal(s.country, t.country) && bytes.Equal(s.city, t.city) &&
+		bytes.Equal(s.traits, t.traits) && bytes.Equal(s.own, t.own) &&
+		s.located == t.located && s.lat == t.lat && s.lon == t.lon && s.asn == t.asn
+}
+
+func appendCoordinates(dst []byte, lat, lon float64) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(lat))
+	return binary.BigEndian.AppendUint64(dst, math.Float64bits(lon))
+}
+
+// readCoordinates is the inverse of appendCoordinates. It refuses what is no
+// place on Earth.
+func readCoordinates[T ~string | ~[]byte](b T) (lat, lon float64, ok bool) {
+	if len(b) != 16 {
+		return 0, 0, false
+	}
+	lat, lon = math.Float64frombits(bigEndian(b[:8])), math.Float64frombits(bigEndian(b[8:]))
+	if !(-90 <= lat && lat <= 90 && -180 <= lon && lon <= 180) {
+		return 0, 0, false // NaN too
+	}
+	return lat, lon, true
+}
+
+func bigEndian[T ~string | ~[]byte](b T) (n uint64) {
+	for i := range len(b) {
+		n = n<<8 | uint64(b[i])
+	}
+	return n
 }
 
 // appendSection appends one section of a record; an empty one is left out.

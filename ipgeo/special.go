@@ -131,7 +131,7 @@ var registry = []struct {
 
 	{"::1/128", "Loopback Address", "RFC 4291", false},
 	{"::/128", "Unspecified Address", "RFC 4291", false},
-	{"64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", true},
+	{"64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", true}, // resolved, but Special is asked about it
 	{"64:ff9b:1::/48", "IPv4-IPv6 Translation", "RFC 8215", false},
 	{"100::/64", "Discard-Only Address Block", "RFC 6666", false},
 	{"100:0:0:1::/64", "Dummy IPv6 Prefix", "RFC 9780", false},

@@ -1,6 +1,7 @@
 package ipgeo
 
 import (
+	"cmp"
 	"container/heap"
 	"net/netip"
 	"slices"
@@ -17,11 +18,9 @@ type span struct {
 // noRecord marks the spans of addresses that are never looked up.
 const noRecord = ^uint32(0)
 
-// wins orders overlapping spans: the one that answers comes first.
+// wins orders the overlapping spans of one source: the one that answers comes
+// first.
 func (s *span) wins(t *span) bool {
-	if s.rank != t.rank {
-		return s.rank < t.rank
-	}
 	if c := s.last.sub(s.first).compare(t.last.sub(t.first)); c != 0 {
 		return c < 0
 	}
@@ -30,7 +29,9 @@ func (s *span) wins(t *span) bool {
 
 const (
 	chunkSpans = 1 << 14
-	chunkBytes = chunkSpans * 48 // the size of a span
+	chunkBytes = chunkSpans * (spanBytes + laneBytes)
+	spanBytes  = 48
+	laneBytes  = 16 // of its pointer in a lane, should all overlap, and of the lane's growth
 )
 
 // spans holds spans in chunks, so that growing never copies and sorting never
@@ -94,42 +95,70 @@ func (m *merge) advance() {
 	}
 }
 
-// active is a heap of the spans that have begun, the winner on top. A span
-// that has ended stays until it comes to the top.
-type active []*span
-
-func (a active) Len() int           { return len(a) }
-func (a active) Less(i, j int) bool { return a[i].wins(a[j]) }
-func (a active) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *active) Push(s any)        { *a = append(*a, s.(*span)) }
-func (a *active) Pop() any {
-	n := len(*a) - 1
-	s := (*a)[n]
-	*a = (*a)[:n]
-	return s
+// lane holds the spans of one source that have begun, in a heap with the
+// winner on top. A span that has ended stays until it comes to the top.
+type lane struct {
+	rank uint32
+	heap []*span
 }
 
-// piece is a part of a span in which no other span wins.
+func (l *lane) push(s *span) {
+	h := append(l.heap, s)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].wins(h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	l.heap = h
+}
+
+func (l *lane) pop() {
+	h := l.heap
+	n := len(h) - 1
+	h[0], h[n] = h[n], nil
+	h = h[:n]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= n {
+			break
+		}
+		if down+1 < n && h[down+1].wins(h[down]) {
+			down++
+		}
+		if !h[down].wins(h[i]) {
+			break
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+	l.heap = h
+}
+
+// piece is a run of addresses for which in every source the same span wins.
 type piece struct {
 	first, last u128
-	record      uint32
+	records     []uint32 // of the winners, by rank; none where nothing is looked up
 }
 
 // sweep goes over the addresses once, from the lowest, and cuts overlapping
-// spans into disjoint pieces, sorted. It takes O(n log n).
+// spans into disjoint pieces, sorted. It takes O(n log n) for each source that
+// overlaps others.
 type sweep struct {
-	piece piece // the current one, after next
+	piece piece // the current one, after next; its records until the next
 
 	begun    int64 // spans of the builder met so far
 	overlaps int64
 	reserved int64
 
-	left   *merge
-	active active
-	at     u128 // the first address not yet decided
-	end    bool
-	seen   u128 // the last address of any span met so far
-	any    bool // seen is set
+	left  *merge
+	lanes []lane // by rank
+	at    u128   // the first address not yet decided
+	end   bool
+	seen  u128 // the last address of any span met so far
+	any   bool // seen is set
 
 	cuts []span // the unreachable, sorted and disjoint
 }
@@ -147,28 +176,36 @@ func (s *sweep) next() bool {
 	if s.end {
 		return false
 	}
-	for len(s.active) > 0 && s.active[0].last.less(s.at) {
-		heap.Pop(&s.active)
-	}
+	some := s.expire()
 	for n := s.left.peek(); n != nil; n = s.left.peek() {
-		if len(s.active) == 0 {
-			s.at = n.first
+		if !some {
+			s.at, some = n.first, true
 		} else if s.at.less(n.first) {
 			break
 		}
 		s.begin(n)
 		s.left.advance()
 	}
-	if len(s.active) == 0 {
+	if !some {
 		s.end = true
 		return false
 	}
-	top := s.active[0]
-	last := top.last
+	last, records := maxU128, s.piece.records[:0]
+	for i := range s.lanes {
+		if h := s.lanes[i].heap; len(h) > 0 {
+			records = append(records, h[0].record)
+			if h[0].last.less(last) {
+				last = h[0].last
+			}
+		}
+	}
+	if records[0] == noRecord { // the cuts have the lowest rank
+		records = records[:0]
+	}
 	if n := s.left.peek(); n != nil && n.first.compare(last) <= 0 {
 		last = n.first.dec() // n.first > at, for all others have begun
 	}
-	s.piece = piece{s.at, last, top.record}
+	s.piece = piece{s.at, last, records}
 	if last == maxU128 {
 		s.end = true // nothing is left: a span yet to come would have cut this one
 	}
@@ -176,8 +213,30 @@ func (s *sweep) next() bool {
 	return true
 }
 
+// expire removes the winners that end before at, until each lane has one that
+// does not, and reports whether any is left.
+func (s *sweep) expire() (some bool) {
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		for len(l.heap) > 0 && l.heap[0].last.less(s.at) {
+			l.pop()
+		}
+		some = some || len(l.heap) > 0
+	}
+	return some
+}
+
+// lane returns the lane of a rank.
+func (s *sweep) lane(rank uint32) *lane {
+	i, ok := slices.BinarySearchFunc(s.lanes, rank, func(l lane, rank uint32) int { return cmp.Compare(l.rank, rank) })
+	if !ok {
+		s.lanes = slices.Insert(s.lanes, i, lane{rank: rank})
+	}
+	return &s.lanes[i]
+}
+
 func (s *sweep) begin(n *span) {
-	heap.Push(&s.active, n)
+	s.lane(n.rank).push(n)
 	if n.record == noRecord {
 		return
 	}
@@ -213,8 +272,8 @@ func unreachable(v4 bool) []span {
 	for _, r := range registry {
 		add(netip.MustParsePrefix(r.prefix))
 	}
-	for _, p := range []string{"::ffff:0:0/96", "2001::/32", "2002::/16"} {
-		add(netip.MustParsePrefix(p))
+	for _, c := range carriers {
+		add(c.prefix)
 	}
 	slices.SortFunc(edges, u128.compare)
 	edges = slices.Compact(edges)

@@ -1,0 +1,336 @@
+package ipgeo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrFields is matched by every [FieldsError].
+var ErrFields = errors.New("the list of fields is not valid")
+
+// FieldsError says which field of a list is refused and why.
+type FieldsError struct {
+	Field  string // at most 64 bytes of it
+	Reason string
+}
+
+func (e *FieldsError) Error() string {
+	return fmt.Sprintf("field %q: %s; give names such as country.iso_code,city.names.en,traits.network", e.Field, e.Reason)
+}
+
+// Is matches ErrFields.
+func (e *FieldsError) Is(target error) bool { return target == ErrFields }
+
+const (
+	maxFields     = 50
+	maxFieldBytes = 64
+)
+
+// Fields is a choice of the members of an answer. The zero Fields chooses all.
+// It may be used by any number of goroutines.
+type Fields struct{ nodes []fieldNode }
+
+// fieldNode is a name chosen, and what of its value is: all of it when there
+// are no nodes below.
+type fieldNode struct {
+	name string
+	sub  []fieldNode
+}
+
+// placeFields are the members of cities and the like.
+var placeFields = []string{"confidence", "geoname_id", "names"}
+
+// known are the members an answer may have, and those within. What is within
+// nil is a value, or open: any name may follow.
+var known = map[string][]string{
+	"continent":           {"code", "geoname_id", "names"},
+	"country":             append([]string{"is_in_european_union", "iso_code"}, placeFields...),
+	"registered_country":  append([]string{"is_in_european_union", "iso_code"}, placeFields...),
+	"represented_country": append([]string{"is_in_european_union", "iso_code", "type"}, placeFields...),
+	"city":                placeFields,
+	"location":            {"accuracy_radius", "average_income", "latitude", "longitude", "metro_code", "population_density", "time_zone"},
+	"postal":              {"code", "confidence"},
+	"subdivisions":        append([]string{"iso_code"}, placeFields...),
+	"traits":              append([]string{"ip_address", "network"}, traitNames[:]...),
+	"quadkey":             {},
+	"derived":             {},
+	"extra":               nil,
+	"ip":                  {}, // members of whoever wraps the answer
+	"source":              {},
+}
+
+// ParseFields reads a list of names separated by commas. A name is a path of
+// members separated by dots: "country", "country.iso_code", "city.names.en",
+// "traits.network". In a list, as of subdivisions, the path goes on in every
+// element: "subdivisions.iso_code". A name that includes another makes that
+// one say nothing more. "ip", "source" and "traits.ip_address" are accepted
+// for the caller, who may ask for them by Has. The error is a *FieldsError.
+func ParseFields(list string) (Fields, error) {
+	var f Fields
+	rest, more := list, true
+	for n := 0; more; n++ {
+		var name string
+		name, rest, more = strings.Cut(rest, ",")
+		if n == maxFields {
+			return Fields{}, &FieldsError{Field: shown(name), Reason: fmt.Sprintf("a list has at most %d names", maxFields)}
+		}
+		if reason := checkField(name); reason != "" {
+			return Fields{}, &FieldsError{Field: shown(name), Reason: reason}
+		}
+		f.nodes = addField(f.nodes, name)
+	}
+	return f, nil
+}
+
+func shown(name string) string {
+	return strings.ToValidUTF8(name[:min(len(name), maxFieldBytes)], "\ufffd")
+}
+
+func checkField(name string) (reason string) {
+	if name == "" {
+		return "a name is empty"
+	}
+	if len(name) > maxFieldBytes {
+		return fmt.Sprintf("a name has at most %d bytes", maxFieldBytes)
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" {
+			return "a part of the name is empty"
+		}
+		for i := range len(part) {
+			c := part[i]
+			if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+				return "a name has letters, digits, _ and - between its dots"
+			}
+		}
+	}
+	top, rest, deeper := cutPath(name)
+	within, ok := known[top]
+	switch {
+	case !ok:
+		return "there is no such member"
+	case !deeper || within == nil:
+		return ""
+	}
+	sub, rest, deeper := cutPath(rest)
+	for _, w := range within {
+		if w != sub {
+			continue
+		}
+		if deeper && (sub != "names" || strings.Contains(rest, ".")) {
+			return "it goes on where there is nothing more"
+		}
+		return ""
+	}
+	return "there is no such member of " + top
+}
+
+func addField(nodes []fieldNode, path string) []fieldNode {
+	name, rest, deeper := cutPath(path)
+	for i := range nodes {
+		n := &nodes[i]
+		switch {
+		case n.name != name:
+			continue
+		case !deeper:
+			n.sub = nil
+		case n.sub != nil:
+			n.sub = addField(n.sub, rest)
+		}
+		return nodes
+	}
+	n := fieldNode{name: name}
+	if deeper {
+		n.sub = addField(nil, rest)
+	}
+	return append(nodes, n)
+}
+
+// All reports whether f chooses everything.
+func (f Fields) All() bool { return len(f.nodes) == 0 }
+
+// Has reports whether f chooses the value of a path, or something within it.
+func (f Fields) Has(path string) bool {
+	nodes, more := f.nodes, true
+	for len(nodes) > 0 && more {
+		var name string
+		name, path, more = cutPath(path)
+		n := find(nodes, name)
+		if n == nil {
+			return false
+		}
+		nodes = n.sub
+	}
+	return true
+}
+
+func find[T ~string | ~[]byte](nodes []fieldNode, name T) *fieldNode {
+	for i := range nodes {
+		if nodes[i].name == string(name) {
+			return &nodes[i]
+		}
+	}
+	return nil
+}
+
+// AppendFields appends the chosen members of the answer, as JSON without
+// braces and in the order of JSON. Objects and arrays nothing is left of are
+// absent. A language keeps, of every "names", the English name and those of
+// that language: "pt" keeps "pt-BR", and "de-AT" keeps "de"; a language chosen
+// by the fields themselves, as in "city.names.fr", is kept in any case, and
+// alone. The empty string keeps all languages.
+//
+// Chosen fields cost no memory beyond dst.
+func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {
+	if f.All() && lang == "" {
+		return append(dst, r.JSON...)
+	}
+	c := chooser{dst: dst, lang: lang}
+	c.members(r.JSON, f.nodes)
+	return c.dst
+}
+
+type chooser struct {
+	dst   []byte
+	lang  string
+	depth int // of the value at hand
+}
+
+// maxChosen bounds how deep values are looked into. No builder writes answers as
+// deep as that.
+const maxChosen = maxDepth + 8
+
+// members appends those of an object's members that nodes choose.
+func (c *chooser) members(members []byte, nodes []fieldNode) {
+	start := len(c.dst)
+	for len(members) > 0 {
+		key, value, rest, ok := nextMember(members)
+		if !ok {
+			return
+		}
+		members = rest
+		var sub []fieldNode
+		if len(nodes) > 0 {
+			n := find(nodes, key)
+			if n == nil {
+				continue
+			}
+			sub = n.sub
+		}
+		before := len(c.dst)
+		if before > start {
+			c.dst = append(c.dst, ',')
+		}
+		c.dst = append(append(append(c.dst, '"'), key...), '"', ':')
+		if !c.value(key, value, sub) {
+			c.dst = c.dst[:before]
+		}
+	}
+}
+
+// value appends what nodes choose of the value of a key, and reports whether
+// anything is left.
+func (c *chooser) value(key, value []byte, nodes []fieldNode) bool {
+	switch {
+	case len(nodes) == 0 && (c.lang == "" || string(key) == "extra"):
+	case value[0] == '{' || value[0] == '[':
+		if c.depth == maxChosen {
+			return false
+		}
+		c.depth++
+		before := len(c.dst)
+		c.dst = append(c.dst, value[0])
+		if value[0] == '{' {
+			c.object(key, inner(value), nodes)
+		} else {
+			c.array(inner(value), nodes)
+		}
+		c.depth--
+		if len(c.dst) == before+1 {
+			c.dst = c.dst[:before]
+			return false
+		}
+		c.dst = append(c.dst, value[0]+2) // } or ]
+		return true
+	case len(nodes) > 0:
+		return false // the path goes on, the value does not
+	}
+	c.dst = append(c.dst, value...)
+	return true
+}
+
+// object appends what nodes choose of the members of the object of a key.
+func (c *chooser) object(key, members []byte, nodes []fieldNode) {
+	if len(nodes) == 0 && string(key) == "names" {
+		c.names(members)
+		return
+	}
+	saved := c.lang
+	if string(key) == "extra" {
+		c.lang = ""
+	}
+	c.members(members, nodes)
+	c.lang = saved
+}
+
+// array appends what nodes choose of each element.
+func (c *chooser) array(elements []byte, nodes []fieldNode) {
+	start := len(c.dst)
+	for len(elements) > 0 {
+		v, rest, ok := nextElement(elements)
+		if !ok {
+			return
+		}
+		elements = rest
+		before := len(c.dst)
+		if before > start {
+			c.dst = append(c.dst, ',')
+		}
+		if !c.value(nil, v, nodes) {
+			c.dst = c.dst[:before]
+		}
+	}
+}
+
+// names appends the names in English and in the language.
+func (c *chooser) names(members []byte) {
+	start := len(c.dst)
+	for len(members) > 0 {
+		key, value, rest, ok := nextMember(members)
+		if !ok {
+			return
+		}
+		members = rest
+		if string(key) != "en" && !speaks(key, c.lang) {
+			continue
+		}
+		if len(c.dst) > start {
+			c.dst = append(c.dst, ',')
+		}
+		c.dst = append(append(append(c.dst, '"'), key...), '"', ':')
+		c.dst = append(c.dst, value...)
+	}
+}
+
+// speaks reports whether two language tags are equal, or one is the other
+// with more after a hyphen. Letters are equal in either case.
+func speaks(tag []byte, lang string) bool {
+	n := min(len(tag), len(lang))
+	if n == 0 {
+		return false
+	}
+	for i := range n {
+		if lower(tag[i]) != lower(lang[i]) {
+			return false
+		}
+	}
+	return len(tag) == len(lang) || len(tag) > n && tag[n] == '-' || len(lang) > n && lang[n] == '-'
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

@@ -1,0 +1,112 @@
+package ipgeo
+
+import "quadrille/cellstore"
+
+// loadRow is a row on its way to the store.
+type loadRow struct {
+	v4          bool
+	first, last u128
+	answer      string
+}
+
+const (
+	loadBatch      = 1 << 10 // rows at most
+	loadBatchBytes = 1 << 20 // of answers, and one answer more
+	loadBatches    = 4       // on the way at once
+)
+
+// loader gives rows to the store in a goroutine of its own. After an error it
+// takes no more. It ends with finish or stop.
+type loader struct {
+	load      cellstore.BulkLoader
+	timestamp int64
+
+	batch  []loadRow
+	size   int // bytes of the answers in batch
+	full   chan []loadRow
+	empty  chan []loadRow // to be filled again
+	failed chan struct{}  // closed when err is set and no batch is taken any more
+	done   chan struct{}
+	err    error
+}
+
+func startLoader(load cellstore.BulkLoader, timestamp int64) *loader {
+	l := &loader{
+		load: load, timestamp: timestamp,
+		full: make(chan []loadRow, loadBatches), empty: make(chan []loadRow, loadBatches+2),
+		failed: make(chan struct{}), done: make(chan struct{}),
+	}
+	go l.run()
+	return l
+}
+
+func (l *loader) run() {
+	defer close(l.done)
+	var key, value []byte
+	for batch := range l.full {
+		for i := range batch {
+			r := &batch[i]
+			key = appendKey(key[:0], r.v4, r.last)
+			value = appendAddr(value[:0], r.v4, r.first)
+			value = append(value, r.answer...)
+			if l.err = l.load.Add(key, cellstore.Cell{Family: familyName, Timestamp: l.timestamp, Value: value}); l.err != nil {
+				close(l.failed)
+				return
+			}
+		}
+		clear(batch) // the answers may go
+		l.empty <- batch[:0]
+	}
+}
+
+// add takes a row, which follows those before it in the order of keys.
+func (l *loader) add(r loadRow) error {
+	if l.batch == nil {
+		select {
+		case l.batch = <-l.empty:
+		default:
+			l.batch = make([]loadRow, 0, loadBatch)
+		}
+	}
+	l.batch = append(l.batch, r)
+	l.size += len(r.answer)
+	if len(l.batch) < loadBatch && l.size < loadBatchBytes {
+		return nil
+	}
+	return l.send()
+}
+
+func (l *loader) send() error {
+	batch := l.batch
+	l.batch, l.size = nil, 0
+	select {
+	case l.full <- batch:
+		return nil
+	case <-l.failed:
+		return l.err
+	}
+}
+
+// finish loads what is left, and returns the error of any row.
+func (l *loader) finish() error {
+	var err error
+	if len(l.batch) > 0 {
+		err = l.send()
+	}
+	if stopped := l.stop(); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// stop ends the goroutine when it has loaded what it has been sent. Stopped
+// again, it only returns the error once more.
+func (l *loader) stop() error {
+	select {
+	case <-l.done:
+	default:
+		close(l.full)
+		<-l.done
+	}
+	return l.err
+}

@@ -1,0 +1,241 @@
+package ipgeo
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/quadkey"
+)
+
+// parts is a record of one source, taken apart. The strings point into it.
+type parts struct {
+	part        [partCount]string
+	code        string
+	coordinates string
+	derived     uint32
+	extra       []string // members
+}
+
+// read takes apart what encoder.encode made.
+func (p *parts) read(record string) {
+	extra := p.extra[:0]
+	*p = parts{}
+	for len(record) >= partHeader {
+		n := int(record[1]) | int(record[2])<<8 | int(record[3])<<16
+		tag, body := record[0], record[partHeader:partHeader+n]
+		record = record[partHeader+n:]
+		switch tag {
+		case tagCode:
+			p.code = body
+		case tagCoordinates:
+			p.coordinates = body
+		case tagDerived:
+			p.derived = binary.LittleEndian.Uint32([]byte(body))
+		case tagExtra:
+			extra = append(extra, body)
+		default:
+			p.part[tag] = body
+		}
+	}
+	p.extra = extra
+}
+
+// derivedPart reports whether a part was filled from other data sets.
+func (p *parts) derivedPart(part int) bool { return part < 32 && p.derived&(1<<part) != 0 }
+
+// geographic are the parts that say where an address is. Those of a source
+// that puts it into another country are not mixed with the country's own.
+var geographic = [...]int{
+	partContinent, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
+}
+
+// merger makes the answer out of the records that sources give for the same
+// addresses: each part is from the first source that supplies it. A source
+// that names another country than the one chosen contributes none of the
+// geographic parts. The answers are kept, within a bound, for records meet in
+// the same company again and again.
+type merger struct {
+	records []string // encoded, by number
+	limit   int64    // bytes of the answers kept
+
+	kept    map[string]string
+	size    int64
+	key     []byte
+	sources []parts
+	out     parts
+	w       objectWriter
+	value   []byte
+}
+
+// answer returns the sections of the answer of a tuple of records, the first
+// named first.
+func (m *merger) answer(tuple []uint32) string {
+	m.key = m.key[:0]
+	for _, id := range tuple {
+		m.key = binary.LittleEndian.AppendUint32(m.key, id)
+	}
+	if s, ok := m.kept[string(m.key)]; ok {
+		return s
+	}
+	for len(m.sources) < len(tuple) {
+		m.sources = append(m.sources, parts{})
+	}
+	for i, id := range tuple {
+		m.sources[i].read(m.records[id])
+	}
+	m.merge(m.sources[:len(tuple)])
+	s := string(m.sections())
+	const overhead = 96 // of a map entry and its strings
+	size := int64(len(s) + len(m.key) + overhead)
+	if m.kept == nil || m.size+size > m.limit {
+		m.kept, m.size = make(map[string]string), 0
+	}
+	m.kept[string(m.key)] = s
+	m.size += size
+	return s
+}
+
+func (m *merger) merge(sources []parts) {
+	out := &m.out
+	extra := out.extra[:0]
+	*out = parts{}
+	for i := range sources {
+		if out.code = sources[i].code; out.code != "" {
+			break
+		}
+	}
+	for i := range sources {
+		src := &sources[i]
+		if src.code != "" && src.code != out.code {
+			for _, p := range geographic {
+				src.part[p] = ""
+			}
+		}
+		for p, body := range src.part {
+			derived := src.derivedPart(p)
+			if body == "" || out.part[p] != "" && (derived || !out.derivedPart(p)) {
+				continue // of what two sources say, the first counts, but before what was derived
+			}
+			if p == partCountry && src.code != out.code {
+				continue // names without the code that another source has
+			}
+			out.part[p] = body
+			if p == partPoint {
+				out.coordinates = src.coordinates
+			}
+			if derived {
+				out.derived |= 1 << p
+			} else if p < 32 {
+				out.derived &^= 1 << p
+			}
+		}
+		extra = append(extra, src.extra...)
+	}
+	if len(extra) > 1 {
+		// Of equal keys, the first named stays. One source alone is sorted too,
+		// by its keys as written, so that equal answers have equal bytes.
+		key := func(member string) string { return member[:len(keyOf(member))] }
+		slices.SortStableFunc(extra, func(a, b string) int { return strings.Compare(key(a), key(b)) })
+		extra = slices.CompactFunc(extra, func(a, b string) bool { return key(a) == key(b) })
+	}
+	out.extra = extra
+}
+
+// keyOf returns the quoted key of a member.
+func keyOf(member string) string {
+	for i := 1; i < len(member); i++ {
+		switch member[i] {
+		case '\\':
+			i++
+		case '"':
+			return member[:i+1]
+		}
+	}
+	return member
+}
+
+// sections joins the parts of the merged record to the sections of a row.
+func (m *merger) sections() []byte {
+	out, w := &m.out, &m.w
+	v := appendSection(m.value[:0], sectionCode, out.code)
+
+	w.b = w.b[:0]
+	for p := partContinent; p <= partRepresented; p++ {
+		w.raw(p, out)
+	}
+	v = appendSection(v, sectionCountry, w.b)
+
+	w.b = w.b[:0]
+	w.raw(partCity, out)
+	at := w.open("location")
+	if out.part[partPoint] != "" {
+		w.b = append(w.b, out.part[partPoint]...)
+	} else {
+		w.raw(partRadius, out)
+	}
+	for p := partIncome; p <= partZone; p++ {
+		w.raw(p, out)
+	}
+	w.close(at)
+	w.raw(partPostal, out)
+	w.raw(partSubdivisions, out)
+	v = appendSection(v, sectionCity, w.b)
+
+	w.b = w.b[:0]
+	for p := partTraits; p < partCount; p++ {
+		w.raw(p, out)
+	}
+	v = appendSection(v, sectionTraits, w.b)
+
+	w.b = w.b[:0]
+	w.own(out)
+	v = appendSection(v, sectionOwn, w.b)
+
+	v = appendSection(v, sectionCoordinates, out.coordinates)
+	if asn, err := strconv.ParseUint(out.part[partASN], 10, 32); err == nil {
+		v = appendSection(v, sectionASN, binary.BigEndian.AppendUint32(nil, uint32(asn)))
+	}
+	m.value = v
+	return v
+}
+
+func (w *objectWriter) raw(part int, p *parts) {
+	if body := p.part[part]; body != "" {
+		w.key(partNames[part])
+		w.b = append(w.b, body...)
+	}
+}
+
+// own writes the members that GeoIP2 has not.
+func (w *objectWriter) own(p *parts) {
+	if lat, lon, ok := readCoordinates(p.coordinates); ok {
+		if cell, err := quadkey.CellOf(lon, lat); err == nil {
+			w.key("quadkey")
+			w.b = append(cell.Tile().AppendQuadkey(append(w.b, '"')), '"')
+		}
+	}
+	if len(p.extra) > 0 {
+		w.key("extra")
+		for i, member := range p.extra {
+			c := byte(',')
+			if i == 0 {
+				c = '{'
+			}
+			w.b = append(append(w.b, c), member...)
+		}
+		w.b = append(w.b, '}')
+	}
+	if p.derived != 0 {
+		w.key("derived")
+		c := byte('[')
+		for _, d := range derivable {
+			if p.derived&(1<<d.part) != 0 {
+				w.b = append(append(append(append(w.b, c), '"'), d.name...), '"')
+				c = ','
+			}
+		}
+		w.b = append(w.b, ']')
+	}
+}

@@ -1,0 +1,316 @@
+package ipgeo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// mergeRecords is the reference of merger: field by field, as documented.
+func mergeRecords(records []Record) Record {
+	var out Record
+	for _, r := range records {
+		if out.Country.ISOCode == "" {
+			out.Country.ISOCode = r.Country.ISOCode
+		}
+	}
+	code := out.Country.ISOCode
+	out.Country = Country{}
+	isZero := func(v any) bool { return cmp.Equal(v, zeroOf(v), equal) }
+	derived := map[string]bool{}
+	for _, r := range records {
+		says := func(name string) bool { return slices.Contains(r.Derived, name) }
+		here := r.Country.ISOCode == "" || r.Country.ISOCode == code
+		// takes says whether a field that may be derived is this source's: what is
+		// stated goes before what is derived.
+		takes := func(name string, empty, has bool) bool {
+			if !has || !empty && (says(name) || !derived[name]) {
+				return false
+			}
+			derived[name] = says(name)
+			return true
+		}
+		if r.Country.ISOCode == code && takes("country", isZero(out.Country), !isZero(r.Country)) {
+			out.Country = r.Country
+		}
+		if isZero(out.RegisteredCountry) {
+			out.RegisteredCountry = r.RegisteredCountry
+		}
+		if isZero(out.RepresentedCountry) {
+			out.RepresentedCountry = r.RepresentedCountry
+		}
+		if here {
+			if isZero(out.Continent) {
+				out.Continent = r.Continent
+			}
+			if isZero(out.City) {
+				out.City = r.City
+			}
+			if isZero(out.Postal) {
+				out.Postal = r.Postal
+			}
+			if takes("subdivisions", len(out.Subdivisions) == 0, len(r.Subdivisions) > 0) {
+				out.Subdivisions = r.Subdivisions
+			}
+			if out.Location.Latitude == nil && r.Location.Latitude != nil {
+				out.Location.Latitude, out.Location.Longitude, out.Location.AccuracyRadius = r.Location.Latitude, r.Location.Longitude, r.Location.AccuracyRadius
+			}
+			if takes("location.time_zone", out.Location.TimeZone == "", r.Location.TimeZone != "") {
+				out.Location.TimeZone = r.Location.TimeZone
+			}
+			if out.Location.MetroCode == 0 {
+				out.Location.MetroCode = r.Location.MetroCode
+			}
+		}
+		if out.Traits.AutonomousSystemNumber == 0 {
+			out.Traits.AutonomousSystemNumber = r.Traits.AutonomousSystemNumber
+		}
+		if out.Traits.ISP == "" {
+			out.Traits.ISP = r.Traits.ISP
+		}
+		out.Traits.IsAnycast = out.Traits.IsAnycast || r.Traits.IsAnycast
+		for k, v := range r.Extra {
+			if _, ok := out.Extra[k]; !ok {
+				if out.Extra == nil {
+					out.Extra = map[string]any{}
+				}
+				out.Extra[k] = v
+			}
+		}
+	}
+	for _, d := range derivable {
+		if derived[d.name] {
+			out.Derived = append(out.Derived, d.name)
+		}
+	}
+	return out
+}
+
+func zeroOf(v any) any {
+	switch v.(type) {
+	case Country:
+		return Country{}
+	case RepresentedCountry:
+		return RepresentedCountry{}
+	case Continent:
+		return Continent{}
+	case City:
+		return City{}
+	case Postal:
+		return Postal{}
+	}
+	panic(fmt.Sprintf("%T", v))
+}
+
+// drawPartial draws a record with few fields of few values, so that sources
+// complete and contradict each other.
+func drawPartial(t *rapid.T) Record {
+	var r Record
+	some := func() bool { return rapid.IntRange(0, 2).Draw(t, "some") == 0 }
+	code := rapid.SampledFrom([]string{"", "AA", "BB"})
+	name := func() Names { return Names{"en": rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")} }
+	if rapid.Bool().Draw(t, "country") {
+		r.Country.ISOCode = code.Draw(t, "code")
+		if some() {
+			r.Country.Names = name()
+		}
+	}
+	if some() {
+		r.Continent.Code = code.Draw(t, "continent")
+	}
+	if some() {
+		r.RegisteredCountry.ISOCode = code.Draw(t, "registered")
+	}
+	if some() {
+		r.RepresentedCountry.Type = "military"
+	}
+	if some() {
+		r.City.Names = name()
+	}
+	if some() {
+		r.Subdivisions = []Subdivision{{Names: name()}}
+	}
+	if some() {
+		r.Postal.Code = rapid.SampledFrom([]string{"1", "2"}).Draw(t, "postal")
+	}
+	if some() {
+		r.Location.Latitude, r.Location.Longitude = ptr(float64(rapid.IntRange(0, 2).Draw(t, "lat"))), ptr(1.5)
+		r.Location.AccuracyRadius = rapid.Uint16Range(0, 1).Draw(t, "radius")
+	}
+	if some() {
+		r.Location.TimeZone = rapid.SampledFrom([]string{"A/B", "C/D"}).Draw(t, "zone")
+	}
+	if some() {
+		r.Location.MetroCode = rapid.Uint16Range(0, 2).Draw(t, "metro")
+	}
+	if some() {
+		r.Traits.AutonomousSystemNumber = rapid.Uint32Range(0, 2).Draw(t, "asn")
+	}
+	if some() {
+		r.Traits.ISP = rapid.SampledFrom([]string{"i", "j"}).Draw(t, "isp")
+	}
+	r.Traits.IsAnycast = some()
+	if some() {
+		r.Extra = rapid.MapOfN(rapid.SampledFrom([]string{"k", "k\"", "k!", ""}), rapid.Map(rapid.Int64Range(0, 2), func(i int64) any { return i }), 1, 3).Draw(t, "extra")
+	}
+	r.Derived = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "subdivisions", "location.time_zone"}), 0, 3, rapid.ID[string]).Draw(t, "derived")
+	if _, err := new(encoder).encode(&r); err != nil {
+		r.Traits.IsAnycast = true
+	}
+	return r
+}
+
+func TestMergeProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var records []Record
+		for range rapid.IntRange(1, 4).Draw(t, "sources") {
+			records = append(records, drawPartial(t))
+		}
+		want := mergeRecords(records)
+		got, err := merged(t, records...).Record()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, equal); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestMerge(t *testing.T) {
+	asn := Record{Traits: Traits{AutonomousSystemNumber: 7, ISP: "seven"}}
+	for _, tc := range []struct {
+		name    string
+		records []Record
+		want    string
+	}{
+		{"country and network", []Record{country("FR"), asn},
+			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"autonomous_system_number":7,"isp":"seven","network":"8.8.8.0/24"}`},
+		{"another country's city is no city", []Record{country("FR"), {Country: Country{ISOCode: "DE"}, City: City{GeoNameID: 1}, Traits: Traits{ISP: "i"}}},
+			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"isp":"i","network":"8.8.8.0/24"}`},
+		{"a city without a country is anybody's", []Record{{City: City{GeoNameID: 1}}, country("FR")},
+			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"city":{"geoname_id":1},"traits":{"network":"8.8.8.0/24"}`},
+		{"names without their code give way", []Record{{Country: Country{Names: Names{"en": "Nowhere"}}}, country("FR")},
+			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"network":"8.8.8.0/24"}`},
+		{"a radius gives way to coordinates", []Record{{Location: Location{AccuracyRadius: 9}}, {Location: at(0, 0)}},
+			`"location":{"latitude":0,"longitude":0},"traits":{"network":"8.8.8.0/24"},"quadkey":"3000000000000000"`},
+		{"extra by key", []Record{{Extra: map[string]any{"b": "1", "c": "1"}}, {Extra: map[string]any{"a": "2", "b": "2"}}},
+			`"traits":{"network":"8.8.8.0/24"},"extra":{"a":"2","b":"1","c":"1"}`},
+		{"extra in one order, of however many sources", []Record{{Extra: map[string]any{"k!": "1", "k": "1"}}},
+			`"traits":{"network":"8.8.8.0/24"},"extra":{"k!":"1","k":"1"}`},
+	} {
+		if got := merged(t, tc.records...); string(got.JSON) != tc.want {
+			t.Errorf("%s: got\n%s, want\n%s", tc.name, got.JSON, tc.want)
+		}
+	}
+}
+
+// The answers kept are bounded, and forgetting them changes nothing.
+func TestMergeForgets(t *testing.T) {
+	var a, b fakeStore
+	if _, _, err := Build(t.Context(), &a, seqOf(manySources()), BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Build(t.Context(), &b, seqOf(manySources()), BuildOptions{MaxBytes: chunkBytes*2 + 1<<14}); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(a.keys, a.values) != fmt.Sprint(b.keys, b.values) {
+		t.Error("rows differ")
+	}
+	m := merger{limit: 1}
+	for i := range 9 {
+		e := encoder{}
+		r := country(codes[2*i : 2*i+2])
+		s, err := e.encode(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.records = append(m.records, string(s))
+		m.answer([]uint32{uint32(i)})
+		if len(m.kept) != 1 {
+			t.Errorf("%d answers kept", len(m.kept))
+		}
+	}
+}
+
+// drawSources draws ranges as drawRanges does, with records of all kinds.
+func drawSources(t *rapid.T) []Range {
+	ranges := drawRanges(t)
+	records := []Record{drawPartial(t), drawPartial(t), drawPartial(t)}
+	for i := range ranges {
+		ranges[i].Source = rapid.Uint16Range(0, 3).Draw(t, "source")
+		ranges[i].Record = records[rapid.IntRange(0, 2).Draw(t, "record")]
+	}
+	return ranges
+}
+
+// winners are the records that answer for an address, one of each source.
+func winners(ranges []Range, a netip.Addr) (out []Record) {
+	bySource := map[uint16]reference{}
+	for _, r := range ranges {
+		bySource[r.Source] = append(bySource[r.Source], r)
+	}
+	for _, s := range slices.Sorted(maps.Keys(bySource)) {
+		if r := bySource[s].at(a); r != nil {
+			out = append(out, r.Record)
+		}
+	}
+	return out
+}
+
+// Several sources answer as looking at all their ranges and merging field by
+// field does; the range of the answer is as wide as the answer is the same.
+func TestSourcesAgainstReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranges := drawSources(t)
+		f := &fakeStore{}
+		meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(context.Background(), f, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reserved := func(a netip.Addr) bool {
+			b, ok := Special(a)
+			return !a.IsValid() || resolve(a) != a || ok && !b.Global
+		}
+		var res Result
+		for _, a := range probes(ranges) {
+			if reserved(a) {
+				continue
+			}
+			all := winners(ranges, a)
+			err := r.Lookup(context.Background(), a, &res)
+			if len(all) == 0 {
+				if err == nil {
+					t.Fatalf("%s: %s, want nothing", a, res.JSON)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", a, err)
+			}
+			want := mergeRecords(all)
+			got, err := res.Record()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got, equal); d != "" {
+				t.Fatalf("%s: %s", a, d)
+			}
+			for _, b := range []netip.Addr{res.First.Prev(), res.Last.Next()} {
+				if !reserved(b) && len(winners(ranges, b)) > 0 && cmp.Equal(mergeRecords(winners(ranges, b)), want, equal) {
+					t.Fatalf("%s: range %s–%s, but %s answers alike", a, res.First, res.Last, b)
+				}
+			}
+		}
+	})
+}
