@@ -23,7 +23,7 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest demo                 # the whole world, from the sample packages
   bin/ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz
   bin/ingest places cities15000.zip countryInfo.txt admin1CodesASCII.txt
-  bin/ingest ip country-ipv4.csv country-ipv6.csv
+  bin/ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
   bin/ingest timezones
   bin/ingest airports airports.csv
   bin/ingest list                 # what is there, and what is published
@@ -42,7 +42,7 @@ type cli struct {
 
 	Boundaries boundariesCmd `cmd:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
 	Places     placesCmd     `cmd:"" help:"Publish places from the files of GeoNames."`
-	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP address ranges from CSV files."`
+	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
 	Airports   airportsCmd   `cmd:"" help:"Publish airports from a file of OurAirports."`
 	Timezones  timezonesCmd  `cmd:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
 	Stations   stationsCmd   `cmd:"" help:"Publish weather stations from NOAA's list of them."`
@@ -158,25 +158,6 @@ func (c *boundariesCmd) Run(s *session) error {
 		}
 	}
 	_, err := job.Boundaries(s.ctx, s.catalog, inputs, s.options)
-	return err
-}
-
-type ipCmd struct {
-	Files []string `arg:"" name:"file" help:"CSV files of address ranges, IPv4 and IPv6."`
-}
-
-func (ipCmd) Help() string {
-	return `FILE has one range per row: its first and last address, or a network such as 192.0.2.0/24, and then a country code. Addresses may be written as usual or as decimal numbers. Of ranges that overlap, the one in the file named first answers, and within a file the narrowest.
-
-  ingest ip geo-whois-asn-country-ipv4.csv geo-whois-asn-country-ipv6.csv`
-}
-
-func (c *ipCmd) Run(s *session) error {
-	inputs := make([]job.Input, len(c.Files))
-	for i, f := range c.Files {
-		inputs[i].Path = f
-	}
-	_, err := job.IP(s.ctx, s.catalog, inputs, s.options)
 	return err
 }
 

@@ -50,14 +50,18 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode: 0 done, 1 failed, 2 asked wrongly, 130 interrupted.
+// exitCode: 0 done, 1 failed, 2 asked wrongly, 3 refused what changed too much,
+// 130 interrupted.
 func exitCode(err error) int {
 	var usage *usageError
+	var change *job.IPChangeError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
 		return 2
+	case errors.As(err, &change):
+		return 3
 	case errors.Is(err, context.Canceled):
 		return 130
 	}

@@ -195,7 +195,7 @@ func current(c *dataset.Catalog, name string, newest int, meta any) (*dataset.Ge
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the published %s, which airports take time zones from, cannot be read: %w; ingest them again first", name, err)
+		return nil, fmt.Errorf("the published %s cannot be read: %w; ingest them again first", name, err)
 	}
 	if err := g.Manifest.CheckSchema(newest); err != nil {
 		return nil, errors.Join(err, g.Close())

@@ -69,7 +69,7 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 	if _, err := Stations(ctx, c, Input{Path: filepath.Join(sample, stationCSV), Credit: SampleStations}, o); err != nil {
 		return err
 	}
-	_, err = IP(ctx, c, []Input{input(whoisIPv4), input(whoisIPv6)}, o)
+	_, err = IP(ctx, c, []IPInput{{Input: input(whoisIPv4)}, {Input: input(whoisIPv6)}}, IPOptions{Options: o, Derive: true})
 	return err
 }
 

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
 
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/ingest/internal/iso3166"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
@@ -16,28 +18,67 @@ import (
 // IPDataset is the name of the data set IP publishes.
 const IPDataset = "ip"
 
-// IP publishes the data set "ip" from lists of address ranges with countries,
-// IPv4 and IPv6. Where two files cover one address the first named answers;
-// within a file, the narrowest range.
+// IPInput is a source of address ranges: a file of any kind that openIPSource
+// knows, or the folder of a GeoLite2 CSV set.
+type IPInput struct {
+	Input
+	// Columns of a list of ranges; nil when they are to be recognised.
+	Columns []ipcsv.Column
+}
+
+// IPOptions are the options of IP.
+type IPOptions struct {
+	Options
+	// Derive fills subdivision, time zone and country of records that have
+	// coordinates from the boundaries and places that are published.
+	Derive bool
+	// Check compares what was built with what is published.
+	Check bool
+	// MaxChange, with Check, is the share of addresses, 0 to 1, whose answers
+	// may differ from the published ones; above it nothing is published and
+	// the error is an *IPChangeError.
+	MaxChange float64
+	// Compared is told what Check found; may be nil.
+	Compared func(IPChange)
+}
+
+// maxIPSources is how many sources one data set may have: ranks are 16 bits.
+const maxIPSources = 1000
+
+// IP publishes the data set "ip" from sources of address ranges, IPv4 and
+// IPv6, each a rank of its own in the order given: of each field the first
+// source that has it answers, and within a source the narrowest range.
 //
-// A range whose country is empty, "-", "--", "ZZ" or "XX" says that nothing is
-// known of it; it is left out, so that a wider range or a later file may
-// answer. That is no fault of the file. Every other code of two letters is
-// kept, and so are the codes AP and EU, which are not countries, as package
-// iso3166 explains.
-func IP(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dataset.Manifest, error) {
+// A range that says nothing, such as one whose country is empty, "-", "--",
+// "None", "ZZ" or "XX" and that has no more, is left out, so that a wider range
+// or a later source may answer. That is no fault of the source. Every other
+// code of two letters is kept, and so are the codes AP and EU, which are not
+// countries, as package iso3166 explains.
+func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) (dataset.Manifest, error) {
 	if len(inputs) == 0 {
-		return dataset.Manifest{}, errors.New("no files; name at least one list of address ranges")
+		return dataset.Manifest{}, errors.New("no files; name at least one source of address ranges")
+	}
+	if len(inputs) > maxIPSources {
+		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxIPSources)
 	}
 	rep := o.reporter()
+	var fill *ipFiller
+	if o.Derive {
+		var err error
+		if fill, err = openIPFiller(ctx, c); err != nil {
+			return dataset.Manifest{}, err
+		}
+		defer fill.close()
+	}
 	return publish(ctx, c, IPDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
-		in, err := openRanges(inputs, o)
+		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
-		defer in.close()
+		defer func() { _ = in.close() }() // only read, and closed below when all went well
 		meta, stats, err := ipgeo.Build(ctx, b.Store(), in.ranges, ipgeo.BuildOptions{
 			Timestamp: in.timestamp(),
+			Bad:       in.refused,
 			Progress: func(done, total int64, what string) {
 				if what == "write" {
 					rep.Progress(Progress{Stage: "writing ranges", Done: done, Total: total, Unit: "ranges"})
@@ -48,24 +89,29 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dat
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
+		if err := in.tally.Err(); err != nil {
+			return dataset.Manifest{}, err
+		}
 		if meta.Rows4+meta.Rows6 == 0 {
-			return dataset.Manifest{}, errors.New("the files give no public address a country; check that they are lists of address ranges")
+			return dataset.Manifest{}, errors.New("the sources say nothing of any public address; check that they are sources of address ranges")
 		}
-		if in.unassigned > 0 {
-			rep.Note(fmt.Sprintf("%d ranges have no country and were left out", in.unassigned))
+		in.notes(rep, stats)
+		if err := finishIP(ctx, c, b, meta, o); err != nil {
+			return dataset.Manifest{}, err
 		}
-		if stats.Overlaps > 0 {
-			rep.Note(fmt.Sprintf("%d ranges overlap others: the file named first answers, and in it the narrowest range", stats.Overlaps))
-		}
-		if stats.Reserved > 0 {
-			rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out", stats.Reserved))
-		}
-		sources, err := in.describe()
+		sources, err := in.describe(ctx)
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
+		if fill != nil {
+			sources = append(sources, fill.credits()...)
+		}
 		m, err := json.Marshal(meta)
 		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		// What was unpacked must not become part of the generation.
+		if err := in.close(); err != nil {
 			return dataset.Manifest{}, err
 		}
 		return dataset.Manifest{
@@ -78,73 +124,149 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dat
 	})
 }
 
-// rangeInputs are the files of an IP job, opened at once: the age of the
+// finishIP compares the new generation with the published one, if that is asked
+// for, and writes its index file.
+func finishIP(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipgeo.Meta, o IPOptions) error {
+	r, err := ipgeo.Open(ctx, b.Store(), meta)
+	if err != nil {
+		return err
+	}
+	if o.Check {
+		if err := checkIP(ctx, c, r, o); err != nil {
+			return err
+		}
+	}
+	o.reporter().Progress(Progress{Stage: "writing the index"})
+	return indexIP(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName))
+}
+
+// indexIP writes the index file and checks that it answers as the table does.
+func indexIP(ctx context.Context, r *ipgeo.Reader, path string) (err error) {
+	if _, err := ipgeo.BuildIndex(ctx, r, path); err != nil {
+		return err
+	}
+	ix, err := ipgeo.OpenIndex(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	if err := ipgeo.CheckIndex(ctx, r, ix); err != nil {
+		return fmt.Errorf("the index just written differs from its table: %w; this is a mistake of the program, please report it", err)
+	}
+	return nil
+}
+
+// rangeInputs are the sources of an IP job, opened at once: the age of the
 // newest must be known before the first row is written.
 type rangeInputs struct {
-	inputs []Input
-	files  []*source.File
-	rep    Reporter
-	tally  *Tally
+	ctx     context.Context
+	sources []ipSource
+	fill    *ipFiller
+	rep     Reporter
+	tally   *Tally
+	temp    string
 
 	size       int64 // of all files on disk
 	unassigned int64
-	records    map[string]ipgeo.Record // by code as the files write it
+	records    []int64 // good ones, by source
+	at         struct {
+		source  string
+		line    int
+		refused bool
+	} // of the range last yielded
+	keys   uint64 // given to records
+	closed bool
 }
 
-func openRanges(inputs []Input, o Options) (*rangeInputs, error) {
-	in := &rangeInputs{inputs: inputs, rep: o.reporter(), tally: NewTally(o.MaxBad), records: map[string]ipgeo.Record{}}
-	for _, i := range inputs {
-		f, err := i.open()
+func openRanges(ctx context.Context, inputs []IPInput, o IPOptions, fill *ipFiller, dir string) (_ *rangeInputs, err error) {
+	in := &rangeInputs{ctx: ctx, rep: o.reporter(), tally: NewTally(o.MaxBad), fill: fill, records: make([]int64, len(inputs))}
+	defer func() {
 		if err != nil {
-			in.close()
+			err = errors.Join(err, in.close())
+		}
+	}()
+	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
+		return nil, err
+	}
+	for _, i := range inputs {
+		s, err := openIPSource(i, in.temp)
+		if err != nil {
 			return nil, err
 		}
-		in.files = append(in.files, f)
-		in.size += f.Size
+		in.sources = append(in.sources, s)
+		in.rep.Note(fmt.Sprintf("%s: %s", i.Path, s.kind()))
+		in.size += s.size()
 	}
 	return in, nil
 }
 
-func (in *rangeInputs) close() {
-	for _, f := range in.files {
-		_ = f.Close() // only read
+// close closes the sources and removes what was unpacked.
+func (in *rangeInputs) close() (err error) {
+	if in.closed {
+		return nil
 	}
+	in.closed = true
+	for _, s := range in.sources {
+		err = errors.Join(err, s.close())
+	}
+	if in.temp != "" {
+		err = errors.Join(err, os.RemoveAll(in.temp))
+	}
+	return err
 }
 
 // timestamp is the cell timestamp of the generation.
 func (in *rangeInputs) timestamp() int64 {
-	sources := make([]dataset.Source, len(in.files))
-	for i, f := range in.files {
-		sources[i].Modified = f.Modified
+	sources := make([]dataset.Source, len(in.sources))
+	for i, s := range in.sources {
+		sources[i].Modified = s.modified()
 	}
 	return dataset.Timestamp(sources)
 }
 
-func (in *rangeInputs) describe() ([]dataset.Source, error) {
-	sources := make([]dataset.Source, len(in.files))
-	for i, f := range in.files {
-		s, err := in.inputs[i].describe(f)
+func (in *rangeInputs) describe(ctx context.Context) ([]dataset.Source, error) {
+	var all []dataset.Source
+	for i, s := range in.sources {
+		list, err := s.describe(ctx)
 		if err != nil {
 			return nil, err
 		}
-		sources[i] = s
+		list[0].Records = in.records[i]
+		all = append(all, list...)
 	}
-	return sources, nil
+	return all, nil
 }
 
-// ranges yields the good ranges of all files, and counts the others. Its error
-// is that of a file, or of too many bad records.
+func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats) {
+	if in.unassigned > 0 {
+		rep.Note(fmt.Sprintf("%d ranges say nothing of their addresses and were left out", in.unassigned))
+	}
+	if stats.Overlaps > 0 {
+		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
+	}
+	if stats.Reserved > 0 {
+		rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out", stats.Reserved))
+	}
+	if in.fill != nil {
+		in.fill.note(rep)
+	}
+}
+
+// progressEvery is how many ranges go by between reports.
+const progressEvery = 1 << 14
+
+// ranges yields the good ranges of all sources, and counts the others. Its
+// error is that of a source, or of too many bad records.
 func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) {
-	var before int64 // bytes of the files already read
-	for i, f := range in.files {
-		good := in.tally.good
-		for rec, err := range ipcsv.Read(f, in.inputs[i].Path) {
-			if rec.Line%(1<<14) == 1 {
-				in.rep.Progress(Progress{Stage: "reading ranges", Done: before + f.Progress(), Total: in.size, Unit: "bytes"})
+	var before int64 // bytes of the sources already read
+	for i, s := range in.sources {
+		n := 0
+		for rec, err := range s.ranges(in.fillRecord) {
+			if n++; n%progressEvery == 1 {
+				in.rep.Progress(Progress{Stage: "reading ranges", Done: before + s.done(), Total: in.size, Unit: "bytes"})
 			}
-			var r ipgeo.Range
 			if err == nil {
-				r, err = in.assign(rec, in.inputs[i].Path, uint16(min(i, 1<<16-1)))
+				err = in.check(&rec)
 			}
 			if err != nil {
 				if err := in.tally.Bad(err); err != nil {
@@ -154,21 +276,28 @@ func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) {
 				continue
 			}
 			in.tally.Good()
-			if r.Record.Country.ISOCode == "" {
+			in.records[i]++
+			if rec.made.empty {
 				in.unassigned++
-			} else if !yield(r, nil) {
+				continue
+			}
+			in.at.source, in.at.line, in.at.refused = rec.label, rec.line, false
+			if !yield(in.of(&rec, uint16(i)), nil) {
 				return
 			}
+			if !in.at.refused {
+				rec.made.record = nil
+			}
 		}
-		if in.tally.good == good {
-			err := fmt.Errorf("%s: no range in it can be read; it should hold lines such as 1.0.0.0,1.0.0.255,AU", f.Path)
+		if in.records[i] == 0 {
+			err := fmt.Errorf("%s: no range in it can be read; it was taken for a %s", s.path(), s.kind())
 			if bad := in.tally.Err(); bad != nil {
 				err = fmt.Errorf("%w: %w", err, bad)
 			}
 			yield(ipgeo.Range{}, err)
 			return
 		}
-		before += f.Size
+		before += s.size()
 	}
 	in.rep.Progress(Progress{Stage: "reading ranges", Done: in.size, Total: in.size, Unit: "bytes"})
 	if err := in.tally.Err(); err != nil {
@@ -176,38 +305,55 @@ func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) {
 	}
 }
 
-// assign makes a range of a record. One without a country has the zero Record.
-func (in *rangeInputs) assign(rec ipcsv.Record, path string, rank uint16) (ipgeo.Range, error) {
-	r := ipgeo.Range{First: rec.First, Last: rec.Last, Source: rank}
-	refuse := func(reason, detail string) (ipgeo.Range, error) {
-		return ipgeo.Range{}, &source.BadRecord{Source: path, Line: rec.Line, Reason: reason, Detail: detail}
+// of makes the range for the build, with the record if it has not got it yet.
+func (in *rangeInputs) of(rec *ipRange, rank uint16) ipgeo.Range {
+	r := ipgeo.Range{First: rec.first, Last: rec.last, Source: rank}
+	if rec.made.key == 0 {
+		in.keys++
+		rec.made.key = in.keys
 	}
-	if err := r.Check(); err != nil {
-		var bad *ipgeo.BadRangeError
-		if !errors.As(err, &bad) {
-			return ipgeo.Range{}, err
-		}
-		return refuse(bad.Reason, fmt.Sprintf("%s to %s", rec.First, rec.Last))
+	r.Key = rec.made.key
+	if rec.made.record != nil {
+		r.Record = *rec.made.record
 	}
-	switch rec.Country {
-	case "", "-", "--", "ZZ", "XX":
-		return r, nil
+	return r
+}
+
+// fillRecord adds to a record what other data sets tell of its coordinates.
+func (in *rangeInputs) fillRecord(r *ipgeo.Record) error {
+	if in.fill == nil {
+		return nil
 	}
-	record, ok := in.records[rec.Country]
-	if !ok {
-		c, is := iso3166.Lookup(rec.Country)
-		if !is {
-			return refuse("not a country code", source.Excerpt(rec.Country))
-		}
-		record.Country = ipgeo.Country{ISOCode: c.Code, IsInEuropeanUnion: c.EU}
-		if c.Name != "" {
-			record.Country.Names = ipgeo.Names{"en": c.Name}
-		}
-		if c.Continent != "" {
-			record.Continent = ipgeo.Continent{Code: c.Continent, Names: ipgeo.Names{"en": iso3166.ContinentName(c.Continent)}}
-		}
-		in.records[rec.Country] = record // at most 52 × 52 spellings
+	return in.fill.record(in.ctx, r)
+}
+
+// check refuses what Build would, naming the place.
+func (in *rangeInputs) check(rec *ipRange) error {
+	r := ipgeo.Range{First: rec.first, Last: rec.last}
+	err := r.Check()
+	var bad *ipgeo.BadRangeError
+	if errors.As(err, &bad) {
+		return &source.BadRecord{Source: rec.label, Line: rec.line, Reason: bad.Reason, Detail: fmt.Sprintf("%s to %s", rec.first, rec.last)}
 	}
-	r.Record = record
-	return r, nil
+	return err
+}
+
+// refused counts a range whose record Build refuses. It is asked for the range
+// that was just yielded.
+func (in *rangeInputs) refused(bad *ipgeo.BadRangeError) error {
+	in.tally.good--
+	in.at.refused = true
+	detail := ""
+	if bad.Err != nil {
+		detail = bad.Err.Error()
+	}
+	return in.tally.Bad(&source.BadRecord{Source: in.at.source, Line: in.at.line, Reason: bad.Reason, Detail: detail})
+}
+
+// ipRange is one range of a source.
+type ipRange struct {
+	first, last netip.Addr
+	made        *kept // shared by ranges of equal raw records; without an error in it
+	label       string
+	line        int
 }

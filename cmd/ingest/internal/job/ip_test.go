@@ -61,6 +61,18 @@ func ipFile(t testing.TB, name, text string) Input {
 	return Input{Path: path}
 }
 
+func ipInputs(inputs []Input) (list []IPInput) {
+	for _, in := range inputs {
+		list = append(list, IPInput{Input: in})
+	}
+	return list
+}
+
+func ipJob(t testing.TB, c *dataset.Catalog, o Options, inputs ...Input) (dataset.Manifest, error) {
+	t.Helper()
+	return IP(t.Context(), c, ipInputs(inputs), IPOptions{Options: o})
+}
+
 // ipReader opens what is published.
 func ipReader(t testing.TB, c *dataset.Catalog) (*dataset.Generation, *ipgeo.Reader) {
 	t.Helper()
@@ -143,7 +155,7 @@ func TestIP(t *testing.T) {
 	v4.Credit = Credit{Name: "Hand-made", License: "CC0-1.0", Version: "3"}
 	v6 := ipFile(t, "v6.csv", "42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP\n9.9.9.0,9.9.9.0,US\n9.20.0.0,9.20.0.0,US\n")
 	var rep ipReport
-	m, err := IP(t.Context(), c, []Input{v4, v6}, Options{Reporter: &rep, MaxBad: 0.5})
+	m, err := ipJob(t, c, Options{Reporter: &rep, MaxBad: 0.5}, v4, v6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +198,15 @@ func TestIP(t *testing.T) {
 		t.Errorf("reported %q", rep.bad)
 	}
 	if want := []string{
-		"2 ranges have no country and were left out",
-		"2 ranges overlap others: the file named first answers, and in it the narrowest range",
+		v4.Path + ": list with column names",
+		v6.Path + ": country list",
+		"2 ranges say nothing of their addresses and were left out",
+		"2 ranges overlap others: of each field the source named first answers, and in it the narrowest range",
 		"1 ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out",
 	}; !slices.Equal(rep.notes, want) {
 		t.Errorf("noted %q", rep.notes)
 	}
-	if want := []string{"reading ranges", "publishing ip"}; !slices.Equal(rep.stages, want) {
+	if want := []string{"reading ranges", "writing the index", "publishing ip"}; !slices.Equal(rep.stages, want) {
 		t.Errorf("stages %q", rep.stages)
 	}
 	if m.Records["ipv4"] != 9 || m.Records["ipv6"] != 1 || m.SchemaVersion != ipgeo.Layout || len(m.Sources) != 2 {
@@ -216,7 +230,7 @@ func TestIP(t *testing.T) {
 func TestIPFailures(t *testing.T) {
 	c := ipCatalog(t)
 	good := ipFile(t, "good.csv", "9.9.9.0,9.9.9.255,FR\n")
-	if _, err := IP(t.Context(), c, []Input{good}, Options{}); err != nil {
+	if _, err := ipJob(t, c, Options{}, good); err != nil {
 		t.Fatal(err)
 	}
 	before := ipRows(t, c)
@@ -236,12 +250,12 @@ func TestIPFailures(t *testing.T) {
 		{"too many bad records", t.Context(), []Input{oneBad}, 0.01, "1 of 51 records are bad"},
 		{"not a list of ranges", t.Context(), []Input{good, ipFile(t, "x.csv", "name,population\nParis,2000000\n")}, 1, "no range in it can be read"},
 		{"empty", t.Context(), []Input{good, ipFile(t, "x.csv", "# nothing\n")}, 1, "no range in it can be read"},
-		{"nothing assigned", t.Context(), []Input{ipFile(t, "x.csv", "9.9.9.0,9.9.9.255,ZZ\n10.0.0.0,10.0.0.1,FR\n")}, 1, "no public address a country"},
+		{"nothing assigned", t.Context(), []Input{ipFile(t, "x.csv", "9.9.9.0,9.9.9.255,ZZ\n10.0.0.0,10.0.0.1,FR\n")}, 1, "say nothing of any public address"},
 		{"truncated gzip", t.Context(), []Input{truncated(t)}, 1, "truncated"},
 		{"cancelled", cancelled, []Input{good}, 0, "context canceled"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := IP(tc.ctx, c, tc.inputs, Options{MaxBad: tc.maxBad})
+			_, err := IP(tc.ctx, c, ipInputs(tc.inputs), IPOptions{Options: Options{MaxBad: tc.maxBad}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
@@ -250,11 +264,11 @@ func TestIPFailures(t *testing.T) {
 			}
 		})
 	}
-	if _, err := IP(t.Context(), c, []Input{oneBad}, Options{MaxBad: 0.02}); err != nil {
+	if _, err := ipJob(t, c, Options{MaxBad: 0.02}, oneBad); err != nil {
 		t.Error("within the share:", err)
 	}
 	var many *TooManyBadError
-	if _, err := IP(t.Context(), c, []Input{oneBad}, Options{}); !errors.As(err, &many) || many.Bad != 1 || many.Example.Line != 51 {
+	if _, err := ipJob(t, c, Options{}, oneBad); !errors.As(err, &many) || many.Bad != 1 || many.Example.Line != 51 {
 		t.Errorf("%+v", many)
 	}
 }
@@ -281,7 +295,7 @@ func TestIPRealFiles(t *testing.T) {
 	}
 	rows := func(in []Input) []string {
 		c := ipCatalog(t)
-		m, err := IP(t.Context(), c, in, Options{})
+		m, err := ipJob(t, c, Options{}, in...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +321,7 @@ func TestIPSamplePackage(t *testing.T) {
 	if _, err := os.Stat(dir + "ipv4.csv"); err != nil {
 		t.Skip("no sample packages: ", err)
 	}
-	in, err := openRanges([]Input{{Path: dir + "ipv4.csv"}, {Path: dir + "ipv6.csv"}}, Options{})
+	in, err := openRanges(t.Context(), ipInputs([]Input{{Path: dir + "ipv4.csv"}, {Path: dir + "ipv6.csv"}}), IPOptions{}, nil, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

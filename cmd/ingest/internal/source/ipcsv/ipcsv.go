@@ -1,5 +1,5 @@
-// Package ipcsv reads lists of IP address ranges with the country of each:
-// comma-separated text such as
+// Package ipcsv reads lists of IP address ranges with what is known of each:
+// text in columns separated by commas or tabs, such as
 //
 //	1.0.0.0,1.0.0.255,AU
 //	2001:200::,2001:200:ffff:ffff:ffff:ffff:ffff:ffff,JP
@@ -9,9 +9,12 @@
 // Both addresses are included in their range. They are dotted, in any spelling
 // of IPv6, or decimal numbers: two numbers below 2³² are IPv4 addresses, and if
 // either is larger both are IPv6. A network in place of the first address
-// stands for both. Fields may be quoted, lines end in LF or CRLF, blank lines
-// and lines that begin with # are comments, and a line of column names may
-// come first.
+// stands for both. Fields between commas may be quoted, lines end in LF or
+// CRLF, blank lines and lines that begin with # are comments, and a line of
+// column names may come first. Without one the columns are recognised by what
+// they hold: see layouts.
+//
+// Geofeeds (RFC 8805) are such lists too.
 package ipcsv
 
 import (
@@ -20,9 +23,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math/bits"
 	"net/netip"
-	"strings"
+	"slices"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/textline"
@@ -32,66 +34,187 @@ import (
 // without zones, but may be of different versions or in the wrong order.
 type Record struct {
 	First, Last netip.Addr
-	Country     string // as given, but for blanks around it; may be empty
-	Line        int    // 1-based
+	// Fields are the values of Table.Columns, without the blanks around them;
+	// empty for columns of addresses, those left out, and those the row lacks.
+	// They are valid until the next record.
+	Fields [][]byte
+	Line   int // 1-based
 }
 
 // MaxLine is the longest line taken, in bytes with its end. Lists that carry
 // cities and organisations stay below 1 KiB.
 const MaxLine = 16 << 10
 
+// sampled is how many lines are looked at to recognise the columns.
+const sampled = 200
+
 // The reasons of bad records.
 const (
-	reasonLine    = "line is too long"
-	reasonQuotes  = "quotes are not closed or not alone in their field"
-	reasonColumns = "too few columns"
-	reasonAddress = "not an IP address"
+	ReasonLine    = "line is too long"
+	ReasonQuotes  = "quotes are not closed or not alone in their field"
+	ReasonColumns = "too few columns"
+	ReasonMore    = "too many columns"
+	ReasonAddress = "not an IP address"
+	ReasonZone    = "address with a zone"
+	ReasonPort    = "address in brackets or with a port"
 )
 
-// Read yields the records of r in order, and name is what bad ones are
-// reported under. The second value is nil, a *source.BadRecord, after which
-// reading goes on, or the error of r, which is the last thing yielded.
-// Unpacking is left to source.Open.
-func Read(r io.Reader, name string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		lines := textline.New(r, MaxLine)
-		var (
-			cols   = positional
-			fields [][]byte
-			begun  bool // a line that is no comment has been met
-		)
-		for n := 1; ; n++ {
-			line, last, err := lines.Next()
-			bad := func(reason, detail string) error {
-				return &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}
+// ErrColumns is matched by the error for a list whose columns are not known.
+var ErrColumns = errors.New("its columns are not known")
+
+// Table is an opened list.
+type Table struct {
+	name   string
+	lines  *textline.Reader
+	sample []sampleLine
+	tabs   bool
+	header bool
+
+	layout  string
+	columns []Column
+	shape   *layout // nil when the columns were named
+	open    bool    // more fields than columns may come
+	least   int     // fields that a row must have, when the columns were named
+}
+
+// sampleLine is a line read ahead.
+type sampleLine struct {
+	text []byte
+	err  error
+	last bool
+}
+
+// Open reads the first lines of r and learns from them what the columns hold,
+// unless columns says so. Name is what errors and bad records are reported
+// under. Unpacking is left to source.Open.
+//
+// The error matches ErrColumns when the columns are not recognised; a file
+// without a single address is such.
+func Open(r io.Reader, name string, columns []Column) (*Table, error) {
+	t := &Table{name: name, lines: textline.New(r, MaxLine)}
+	var rows [][]byte // texts of the sample that are rows
+	for len(rows) < sampled && len(t.sample) < 10*sampled {
+		line, last, err := t.lines.Next()
+		t.sample = append(t.sample, sampleLine{bytes.Clone(line), err, last})
+		if err == nil {
+			if text := row(line); text != nil {
+				rows = append(rows, bytes.Clone(text))
 			}
-			if errors.Is(err, textline.ErrLong) {
-				begun = true
-				if !yield(Record{}, bad(reasonLine, fmt.Sprintf("over %d bytes", MaxLine))) {
+		}
+		if last || err != nil && !errors.Is(err, textline.ErrLong) {
+			break
+		}
+	}
+	if len(rows) > 0 {
+		if head, _, tab := bytes.Cut(rows[0], []byte{'\t'}); tab && bytes.IndexByte(head, ',') < 0 {
+			t.tabs = true
+		}
+	}
+	var fields [][][]byte
+	for _, text := range rows {
+		if f, ok := t.split(text, nil); ok {
+			fields = append(fields, f)
+		}
+	}
+	switch {
+	case columns != nil:
+		t.columns, t.layout, t.open = columns, "list with the columns given", true
+		at := max(slices.Index(columns, First), slices.Index(columns, Network))
+		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
+	case len(fields) > 0 && isHeader(fields[0]):
+		t.header = true
+		t.columns, t.layout = named(fields[0]), "list with column names"
+		fields = fields[1:]
+	}
+	if t.columns != nil {
+		t.least = 1 + max(slices.Index(t.columns, First), slices.Index(t.columns, Last), slices.Index(t.columns, Network),
+			slices.IndexFunc(t.columns, func(c Column) bool { return c != First && c != Last && c != Network && c != Skip }))
+		return t, nil
+	}
+	if t.shape = recognise(fields); t.shape == nil {
+		return nil, fmt.Errorf("%s: %w; name them in a first line or by --columns, such as --columns first,last,country,-,city", name, ErrColumns)
+	}
+	t.layout, t.open = t.shape.name, t.shape.open
+	for _, c := range t.shape.columns {
+		t.columns = append(t.columns, c.column)
+	}
+	return t, nil
+}
+
+// Columns says what the fields of the records are.
+func (t *Table) Columns() []Column { return t.columns }
+
+// Layout names the kind of list, for people.
+func (t *Table) Layout() string { return t.layout }
+
+// row returns the text of a line, nil for blank ones and comments.
+func row(line []byte) []byte {
+	if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
+		return text
+	}
+	return nil
+}
+
+// split parts a row into its fields. Tabs separate without quotes: the lists
+// that use them have quotes in names.
+func (t *Table) split(text []byte, fields [][]byte) ([][]byte, bool) {
+	if !t.tabs {
+		return textline.Split(text, fields)
+	}
+	for {
+		field, rest, more := bytes.Cut(text, []byte{'\t'})
+		fields = append(fields, bytes.TrimSpace(field))
+		if !more {
+			return fields, true
+		}
+		text = rest
+	}
+}
+
+// next returns the next line.
+func (t *Table) next() sampleLine {
+	if len(t.sample) > 0 {
+		s := t.sample[0]
+		t.sample = t.sample[1:]
+		return s
+	}
+	text, last, err := t.lines.Next()
+	return sampleLine{text, err, last}
+}
+
+// Records yields the records in order, once. The second value is nil, a
+// *source.BadRecord, after which reading goes on, or the error of the reader,
+// which is the last thing yielded.
+func (t *Table) Records() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var fields [][]byte
+		values := make([][]byte, len(t.columns))
+		header := t.header
+		for n := 1; ; n++ {
+			line := t.next()
+			bad := func(reason string, detail []byte) error {
+				return &source.BadRecord{Source: t.name, Line: n, Reason: reason, Detail: source.Excerpt(detail)}
+			}
+			if errors.Is(line.err, textline.ErrLong) {
+				err := &source.BadRecord{Source: t.name, Line: n, Reason: ReasonLine, Detail: fmt.Sprintf("over %d bytes", MaxLine)}
+				if !yield(Record{}, err) {
 					return
 				}
-			} else if err != nil {
-				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, n, err))
+			} else if line.err != nil {
+				yield(Record{}, fmt.Errorf("%s: line %d: %w", t.name, n, line.err))
 				return
 			}
-			if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
+			if text := row(line.text); text != nil && header {
+				header = false
+			} else if text != nil {
 				var ok bool
-				var rec Record
+				rec := Record{Line: n, Fields: values}
 				var refused error
-				if fields, ok = textline.Split(text, fields[:0]); !ok {
-					refused = bad(reasonQuotes, source.Excerpt(text))
-				} else if !begun && isHeader(fields) {
-					cols = cols.named(fields)
-					begun = true
-					if last {
-						return
-					}
-					continue
-				} else if reason, detail := cols.record(fields, &rec); reason != "" {
-					refused = bad(reason, source.Excerpt(detail))
+				if fields, ok = t.split(text, fields[:0]); !ok {
+					refused = bad(ReasonQuotes, text)
+				} else if reason, detail := t.record(fields, &rec); reason != "" {
+					refused = bad(reason, detail)
 				}
-				begun = true
-				rec.Line = n
 				if refused != nil {
 					rec = Record{}
 				}
@@ -99,153 +222,100 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 					return
 				}
 			}
-			if last {
+			if line.last {
 				return
 			}
 		}
 	}
 }
 
-// columns says where the fields of interest are.
-type columns struct{ first, last, country int }
-
-// positional is where they are unless a header says otherwise.
-var positional = columns{first: 0, last: 1, country: 2}
-
-// isHeader reports whether the first line names columns: its first field is a
-// word. No address is, for an IPv6 address has colons.
-func isHeader(fields [][]byte) bool {
-	f := fields[0]
-	return len(f) > 0 && !bytes.ContainsAny(f, ".:/") && ('a' <= f[0]|0x20 && f[0]|0x20 <= 'z' || f[0] == '_')
-}
-
-// columnNames are the names lists in use give the columns read here.
-var columnNames = func() map[string]func(*columns) *int {
-	m := make(map[string]func(*columns) *int)
-	add := func(names string, of func(*columns) *int) {
-		for name := range strings.FieldsSeq(names) {
-			m[name] = of
-		}
-	}
-	add("start first from start_ip ip_start range_start ip_range_start ip_from first_ip network cidr prefix",
-		func(c *columns) *int { return &c.first })
-	add("end last to end_ip ip_end range_end ip_range_end ip_to last_ip",
-		func(c *columns) *int { return &c.last })
-	add("country country_code country_iso_code iso_code cc",
-		func(c *columns) *int { return &c.country })
-	return m
-}()
-
-// named returns the columns a header names, or c when it does not name at
-// least an address and the country by words known here.
-func (c columns) named(fields [][]byte) columns {
-	found := columns{-1, -1, -1}
-	for i, f := range fields {
-		if of, ok := columnNames[strings.ToLower(string(f))]; ok && *of(&found) < 0 {
-			*of(&found) = i
-		}
-	}
-	if found.first < 0 || found.country < 0 {
-		return c
-	}
-	return found
-}
-
 // record reads the fields of a line into rec, or says what is wrong with which.
-func (c columns) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
-	// A network fills the column of first addresses and leaves none for last
-	// ones, unless a header says so.
-	network := c.first < len(fields) && bytes.IndexByte(fields[c.first], '/') >= 0
-	if network && c == positional {
-		c.country = 1
+func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
+	whole := func() []byte { return bytes.Join(fields, []byte{','}) }
+	if t.shape != nil {
+		values, network := fields, bytes.IndexByte(fields[0], '/') >= 0 || t.shape.network
+		if network {
+			values = values[1:]
+		} else if len(values) > 1 {
+			values = values[2:]
+		} else {
+			return ReasonColumns, whole()
+		}
+		if reason, detail = parse(fields, 0, 1, network, rec); reason != "" {
+			return reason, detail
+		}
+		if len(values) < min(t.shape.least, 1) {
+			return ReasonColumns, whole()
+		}
+		return t.values(values, rec, whole)
 	}
-	if c.first >= len(fields) || c.country >= len(fields) || !network && (c.last < 0 || c.last >= len(fields)) {
-		return reasonColumns, bytes.Join(fields, []byte{','})
+	if len(fields) < t.least {
+		return ReasonColumns, whole()
 	}
-	first := fields[c.first]
-	if network {
-		p, err := netip.ParsePrefix(string(first))
-		if err != nil {
-			return reasonAddress, first
-		}
-		rec.First, rec.Last = p.Masked().Addr(), lastOf(p)
-	} else {
-		last := fields[c.last]
-		a, aNumber, ok := parseAddr(first)
-		if !ok {
-			return reasonAddress, first
-		}
-		b, bNumber, ok := parseAddr(last)
-		if !ok {
-			return reasonAddress, last
-		}
-		// A number is of the version its size says; two are of the same.
-		if aNumber && bNumber && a.Is4() != b.Is4() {
-			a, b = widen(a), widen(b)
-		}
-		rec.First, rec.Last = a, b
+	first, network := slices.Index(t.columns, First), false
+	if first < 0 {
+		first, network = slices.Index(t.columns, Network), true
 	}
-	rec.Country = string(fields[c.country])
+	// A network may also stand in the column of first addresses, the last left
+	// empty.
+	last := slices.Index(t.columns, Last)
+	if last >= 0 && len(fields[last]) == 0 && bytes.IndexByte(fields[first], '/') >= 0 {
+		network = true
+	}
+	if reason, detail = parse(fields, first, last, network, rec); reason != "" {
+		return reason, detail
+	}
+	return t.values(fields, rec, whole)
+}
+
+// values takes the fields that belong to the columns.
+func (t *Table) values(fields [][]byte, rec *Record, whole func() []byte) (reason string, detail []byte) {
+	if !t.open && len(trimEmpty(fields)) > len(t.columns) {
+		return ReasonMore, whole()
+	}
+	for i, c := range t.columns {
+		rec.Fields[i] = nil
+		if i < len(fields) && c != First && c != Last && c != Network && c != Skip {
+			rec.Fields[i] = fields[i]
+		}
+	}
 	return "", nil
 }
 
-// parseAddr reads an address, and says whether it is written as a number.
-func parseAddr(s []byte) (a netip.Addr, number, ok bool) {
-	if len(s) > 0 && bytes.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0 {
-		a, ok = parseNumber(s)
-		return a, true, ok
+// parse reads the addresses.
+func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason string, detail []byte) {
+	if network {
+		rec.First, rec.Last, reason = parseNetwork(fields[first])
+		return reason, fields[first]
 	}
-	a, err := netip.ParseAddr(string(s))
-	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, false, false
+	a, aNumber, reason := parseAddr(fields[first])
+	if reason != "" {
+		return reason, fields[first]
 	}
-	return a, false, true
+	b, bNumber, reason := parseAddr(fields[last])
+	if reason != "" {
+		return reason, fields[last]
+	}
+	// A number is of the version its size says; two are of the same.
+	if aNumber && bNumber && a.Is4() != b.Is4() {
+		a, b = widen(a), widen(b)
+	}
+	rec.First, rec.Last = a, b
+	return "", nil
 }
 
-// parseNumber reads decimal digits as an IPv4 address if they fit 32 bits,
-// else as an IPv6 one.
-func parseNumber(digits []byte) (netip.Addr, bool) {
-	var hi, lo uint64
-	for _, d := range digits {
-		if hi > (1<<64-1)/10 {
-			return netip.Addr{}, false
+// parseNetwork reads a network, or an address that is one alone.
+func parseNetwork(s []byte) (first, last netip.Addr, reason string) {
+	if bytes.IndexByte(s, '/') < 0 {
+		a, _, reason := parseAddr(s)
+		return a, a, reason
+	}
+	p, err := netip.ParsePrefix(string(s))
+	if err != nil {
+		if i := bytes.IndexByte(s, '%'); i >= 0 {
+			return first, last, ReasonZone
 		}
-		carry, low := bits.Mul64(lo, 10)
-		low, c := bits.Add64(low, uint64(d-'0'), 0)
-		hi, lo = hi*10+carry+c, low
-		if hi < carry+c { // hi*10 fits, the carry did not
-			return netip.Addr{}, false
-		}
+		return first, last, ReasonAddress
 	}
-	if hi == 0 && lo < 1<<32 {
-		return netip.AddrFrom4([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8), byte(lo)}), true
-	}
-	var b [16]byte
-	for i := range 8 {
-		b[i], b[8+i] = byte(hi>>(56-8*i)), byte(lo>>(56-8*i))
-	}
-	return netip.AddrFrom16(b), true
-}
-
-// widen makes a number that fits 32 bits an IPv6 address: zeros before it, for
-// it is a count, not an IPv4-mapped address.
-func widen(a netip.Addr) netip.Addr {
-	if !a.Is4() {
-		return a
-	}
-	var b [16]byte
-	copy(b[12:], a.AsSlice())
-	return netip.AddrFrom16(b)
-}
-
-// lastOf returns the last address of a network.
-func lastOf(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := range b {
-		if n := p.Bits() - 8*i; n < 8 {
-			b[i] |= 0xff >> max(n, 0)
-		}
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
+	return p.Masked().Addr(), lastOf(p), ""
 }

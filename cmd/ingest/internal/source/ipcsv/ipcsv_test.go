@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -19,12 +20,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lines reads everything, writing good records as "line first-last country"
-// and bad ones as "line! reason".
-func lines(t testing.TB, text string) []string {
+// lines reads everything, writing good records as "line first-last values" and
+// bad ones as "line! reason".
+func lines(t testing.TB, text string, columns ...Column) []string {
 	t.Helper()
+	table, err := Open(strings.NewReader(text), "x.csv", columns)
+	if err != nil {
+		return []string{strings.TrimPrefix(err.Error(), "x.csv: ")}
+	}
 	var out []string
-	for r, err := range Read(strings.NewReader(text), "x.csv") {
+	for r, err := range table.Records() {
 		var bad *source.BadRecord
 		switch {
 		case errors.As(err, &bad):
@@ -35,11 +40,13 @@ func lines(t testing.TB, text string) []string {
 		case err != nil:
 			t.Fatal(err)
 		default:
-			out = append(out, fmt.Sprintf("%d %s-%s %s", r.Line, r.First, r.Last, r.Country))
+			out = append(out, fmt.Sprintf("%d %s-%s %s", r.Line, r.First, r.Last, bytes.Join(r.Fields, []byte{'|'})))
 		}
 	}
 	return out
 }
+
+const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns first,last,country,-,city"
 
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
@@ -51,24 +58,26 @@ func TestRead(t *testing.T) {
 		{"no last newline", "1.0.0.0,1.0.0.255,AU", []string{"1 1.0.0.0-1.0.0.255 AU"}},
 		{"CRLF", "1.0.0.0,1.0.0.255,AU\r\n1.0.1.0,1.0.1.255,CN\r\n", []string{"1 1.0.0.0-1.0.0.255 AU", "2 1.0.1.0-1.0.1.255 CN"}},
 		{"BOM", "\ufeff1.0.0.0,1.0.0.255,AU\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
-		{"BOM and header", "\ufeffstart,end,country\n1.0.0.0,1.0.0.255,AU\n", []string{"2 1.0.0.0-1.0.0.255 AU"}},
+		{"BOM and header", "\ufeffstart,end,country\n1.0.0.0,1.0.0.255,AU\n", []string{"2 1.0.0.0-1.0.0.255 ||AU"}},
 		{"comments and blanks", "# a\n\n  # b\n \t\n1.0.0.0,1.0.0.255,AU\n#c\n", []string{"5 1.0.0.0-1.0.0.255 AU"}},
 		{"header after comment", "# a\nfoo,bar,baz\n1.0.0.0,1.0.0.255,AU\n", []string{"3 1.0.0.0-1.0.0.255 AU"}},
 		{"header once", "start,end,country\nstart,end,country\n", []string{"2! not an IP address"}},
-		{"quoted", `"1.0.0.0","1.0.0.255","AU","A ""b"", c"` + "\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
+		{"quoted", `"1.0.0.0","1.0.0.255","AU","A ""b"", c"` + "\n", []string{`1 1.0.0.0-1.0.0.255 AU|A "b", c`}},
 		{"blanks", " 1.0.0.0 ,\t1.0.0.255 , \" AU \" ,\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
 		{"more columns", "1.0.0.0,1.0.0.255,AU,Queensland,,South Brisbane\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
-		{"named columns", "Country_Name,Country_Code,IP_From,IP_To\nAustralia,AU,16777216,16777471\n", []string{"2 1.0.0.0-1.0.0.255 AU"}},
+		{"named columns", "Country_Name,Country_Code,IP_From,IP_To\nAustralia,AU,16777216,16777471\n", []string{"2 1.0.0.0-1.0.0.255 Australia|AU||"}},
 		{"empty country", "1.0.0.0,1.0.0.255,\n", []string{"1 1.0.0.0-1.0.0.255 "}},
-		{"two columns", "1.0.0.0,1.0.0.255\n", []string{"1! too few columns"}},
+		{"two columns", "1.0.0.0,1.0.0.255\n", []string{notKnown}},
 		{"one column", "1.0.0.0\n", []string{"1! too few columns"}},
+		{"no country", "1.0.0.0,1.0.0.255,Germany\n", []string{notKnown}},
+		{"too few columns", "1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255\n1.0.2.0\n", []string{"1 1.0.0.0-1.0.0.255 AU", "2! too few columns", "3! too few columns"}},
 		{"network", "1.0.0.0/24,AU\n1.2.3.4/8,US\n2001:200::/32,JP\n::/0,ZZ\n0.0.0.0/0,ZZ\n", []string{
 			"1 1.0.0.0-1.0.0.255 AU", "2 1.0.0.0-1.255.255.255 US",
 			"3 2001:200::-2001:200:ffff:ffff:ffff:ffff:ffff:ffff JP",
 			"4 ::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ", "5 0.0.0.0-255.255.255.255 ZZ"}},
-		{"network named", "network,geoname_id,country_iso_code\n1.0.0.0/24,2077456,AU\n1.0.1.0,x,AU\n", []string{"2 1.0.0.0-1.0.0.255 AU", "3! too few columns"}},
+		{"network named", "network,geoname_id,country_iso_code\n1.0.0.0/24,2077456,AU\n1.0.1.0,x,AU\n", []string{"2 1.0.0.0-1.0.0.255 |2077456|AU", "3 1.0.1.0-1.0.1.0 |x|AU"}},
 		{"bad network", "1.0.0.0/33,AU\n1.0.0.0/,AU\n/,AU\n", []string{"1! not an IP address", "2! not an IP address", "3! not an IP address"}},
-		{"network alone", "1.0.0.0/24\n", []string{"1! too few columns"}},
+		{"network alone", "1.0.0.0/24\n", []string{notKnown}},
 		{"IPv6 in full", "2001:0200:0000:0000:0000:0000:0000:0000,2001:0200:ffff:ffff:ffff:ffff:ffff:ffff,JP\n",
 			[]string{"1 2001:200::-2001:200:ffff:ffff:ffff:ffff:ffff:ffff JP"}},
 		{"decimal 128", "42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP\n",
@@ -84,7 +93,10 @@ func TestRead(t *testing.T) {
 		{"reversed is the caller's", "1.0.0.9,1.0.0.1,AU\n", []string{"1 1.0.0.9-1.0.0.1 AU"}},
 		{"bad addresses", "1.0.0.256,1.0.0.1,AU\n1.0.0.1,1.0.0,AU\n01.0.0.1,1.0.0.1,AU\n-1,5,AU\n+1,5,AU\n1e3,1e4,AU\n,,AU\nfe80::1%eth0,fe80::2%eth0,AU\n", []string{
 			"1! not an IP address", "2! not an IP address", "3! not an IP address", "4! not an IP address",
-			"5! not an IP address", "6! not an IP address", "7! not an IP address", "8! not an IP address"}},
+			"5! not an IP address", "6! not an IP address", "7! not an IP address", "8! address with a zone"}},
+		{"more bad addresses", "[2001:db8::1],[2001:db8::2],AU\n[2001:db8::1]:80,::2,AU\n1.2.3.4:80,1.2.3.5,AU\n1.2.3.4 ,1.2.3. 5,AU\nfe80::%a/64,AU\n1.2.3.04,1.2.3.5,AU\n1.2.3.4.5,1.2.3.5,AU\n1..3.4,1.2.3.5,AU\n.1.2.3,1.2.3.5,AU\n", []string{
+			"1! address in brackets or with a port", "2! address in brackets or with a port", "3! address in brackets or with a port", "4! not an IP address",
+			"5! address with a zone", "6! not an IP address", "7! not an IP address", "8! not an IP address", "9! not an IP address"}},
 		{"bad quotes", "\"1.0.0.0,1.0.0.255,AU\n1.0.0.0,\"1.0.0.255\"x,AU\n1.0.0.0,1.0.0.255,AU\n", []string{
 			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field", "3 1.0.0.0-1.0.0.255 AU"}},
 		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLine) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLine), []string{
@@ -99,11 +111,20 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func open(t testing.TB, r io.Reader) *Table {
+	t.Helper()
+	table, err := Open(r, "x.csv", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
 func TestReadStopsAtReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	r := io.MultiReader(strings.NewReader("1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0"), iotest.ErrReader(broken))
 	var got []error
-	for _, err := range Read(r, "x.csv") {
+	for _, err := range open(t, r).Records() {
 		got = append(got, err)
 	}
 	if len(got) != 2 || got[0] != nil || !errors.Is(got[1], broken) {
@@ -113,7 +134,7 @@ func TestReadStopsAtReadError(t *testing.T) {
 
 func TestReadStopsWhenAsked(t *testing.T) {
 	n := 0
-	for range Read(strings.NewReader(strings.Repeat("1.0.0.0,1.0.0.255,AU\n", 5)), "x.csv") {
+	for range open(t, strings.NewReader(strings.Repeat("1.0.0.0,1.0.0.255,AU\n", 5))).Records() {
 		if n++; n == 2 {
 			break
 		}
@@ -139,41 +160,132 @@ func TestParseNumberAgainstBig(t *testing.T) {
 	})
 }
 
-// The dotted and the decimal edition of one list are the same list.
-func TestRealFilesAgree(t *testing.T) {
-	const dir = "../../../../../../shared/data/ip/"
-	for _, version := range []string{"ipv4", "ipv6"} {
-		t.Run(version, func(t *testing.T) {
-			dotted := readFile(t, dir+"geo-asn-country-"+version+"-20201219.csv.gz")
-			decimal := readFile(t, dir+"geo-asn-country-"+version+"-num-20201219.csv.gz")
-			if len(dotted) < 49000 || len(dotted) != len(decimal) {
-				t.Fatalf("%d and %d records", len(dotted), len(decimal))
+func TestLayouts(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+		columns    string
+	}{
+		{"city list of ip-location-db", "1.178.1.0,1.178.1.255,US,Oregon,,Boardman,,45.83986,-119.70058,America/Los_Angeles\n1.178.4.0,1.178.6.255,US,,,,,,,\n",
+			[]string{"1 1.178.1.0-1.178.1.255 US|Oregon||Boardman||45.83986|-119.70058|America/Los_Angeles", "2 1.178.4.0-1.178.6.255 US|||||||"},
+			"country subdivisions.0.names.en subdivisions.1.names.en city.names.en postal.code location.latitude location.longitude location.time_zone"},
+		{"city list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU,Queensland,\"South Brisbane, West\",-27.4767,153.017\n::,1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,ZZ,ZZ,,,0,0\n",
+			[]string{"1 1.0.0.0-1.0.0.255 OC|AU|Queensland|South Brisbane, West|-27.4767|153.017", "2 ::-1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ|ZZ|||0|0"},
+			"continent country subdivisions.0.names.en city.names.en location.latitude location.longitude"},
+		{"city list of IP2Location", "\"16777216\",\"16777471\",\"AU\",\"Australia\",\"Queensland\",\"Brisbane\",\"-27.467940\",\"153.028090\",\"4000\",\"+10:00\"\n",
+			[]string{"1 1.0.0.0-1.0.0.255 AU|Australia|Queensland|Brisbane|-27.467940|153.028090|4000|+10:00"},
+			"country country.names.en subdivisions.0.names.en city.names.en location.latitude location.longitude postal.code extra.utc_offset"},
+		{"list of iptoasn.com", "1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUDFLARENET \"a, b\n1.0.1.0\t1.0.3.255\t0\tNone\tNot routed\n",
+			[]string{"1 1.0.0.0-1.0.0.255 13335|US|CLOUDFLARENET \"a, b", "2 1.0.1.0-1.0.3.255 0|None|Not routed"},
+			"traits.autonomous_system_number country traits.autonomous_system_organization"},
+		{"list of autonomous systems", "1.0.0.0/24,13335,\"Cloudflare, Inc.\"\n",
+			[]string{"1 1.0.0.0-1.0.0.255 13335|Cloudflare, Inc."}, "traits.autonomous_system_number traits.autonomous_system_organization"},
+		{"geofeed (RFC 8805)", "# c\n192.0.2.0/24,US,US-MA,Tewksbury, \n192.0.2.5,US,US-AL,Mobile,\n2001:db8::/32,PL,,,\n203.0.113.0/24,AT\n",
+			[]string{"2 192.0.2.0-192.0.2.255 US|US-MA|Tewksbury|", "3 192.0.2.5-192.0.2.5 US|US-AL|Mobile|", "4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff PL|||", "5 203.0.113.0-203.0.113.255 AT|||"},
+			"country region city.names.en postal.code"},
+		{"list with column names", "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider,postal_code,latitude,longitude,accuracy_radius,is_anycast\n1.0.0.0/24,2077456,2077456,,0,0,,-33.4940,143.2104,1000,\n",
+			[]string{"2 1.0.0.0-1.0.0.255 |2077456|2077456||0|0||-33.4940|143.2104|1000|"},
+			"network geoname_id registered_country.geoname_id represented_country.geoname_id extra.is_anonymous_proxy traits.is_satellite_provider postal.code location.latitude location.longitude location.accuracy_radius traits.is_anycast"},
+		{"list with column names", "start_ip,end_ip,join_key,country,country_code,continent,as_domain,foo,foo\n1.0.0.0,1.0.0.255,1.0.0.0,Australia,AU,Oceania,x.com,1,2,3\n1.0.1.0,1.0.1.255,,,CN,,,,\n",
+			[]string{"2! too many columns", "3 1.0.1.0-1.0.1.255 ||||CN||||"},
+			"first last extra.join_key country country.iso_code continent extra.as_domain extra.foo -"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			table := open(t, strings.NewReader(tc.text))
+			var columns []string
+			for _, c := range table.Columns() {
+				columns = append(columns, string(c))
 			}
-			for i := range dotted {
-				if dotted[i] != decimal[i] {
-					t.Fatalf("%+v and %+v", dotted[i], decimal[i])
-				}
+			if table.Layout() != tc.name || strings.Join(columns, " ") != tc.columns {
+				t.Errorf("%s with %s", table.Layout(), columns)
+			}
+			if d := cmp.Diff(tc.want, lines(t, tc.text)); d != "" {
+				t.Error(d)
 			}
 		})
 	}
 }
 
-func readFile(t *testing.T, path string) []Record {
+func TestColumnsGiven(t *testing.T) {
+	columns, err := ParseColumns(" City, -,first ,LAST,extra.carrier,cc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 1.0.0.0-1.0.0.255 Perth||||x|AU", "2 1.0.1.0-1.0.1.255 ||||y|"}
+	if d := cmp.Diff(want, lines(t, "Perth,zz,1.0.0.0,1.0.0.255,x,AU,more\n,,1.0.1.0/24,,y\n", columns...)); d != "" {
+		t.Error(d)
+	}
+	for _, list := range []string{"", "first", "first,last", "network", "country", "first,country", "first,last,network,country", "first,last,countr", "first,last,country,country", "network,extra.",
+		"network,country" + strings.Repeat(",-", maxColumns)} {
+		if c, err := ParseColumns(list); err == nil {
+			t.Errorf("%q: %q", list, c)
+		}
+	}
+}
+
+// The dotted and the decimal edition of one list are the same list.
+func TestRealFilesAgree(t *testing.T) {
+	for _, version := range []string{"ipv4", "ipv6"} {
+		t.Run(version, func(t *testing.T) {
+			dotted := readFile(t, "geo-asn-country-"+version+"-20201219.csv.gz")
+			decimal := readFile(t, "geo-asn-country-"+version+"-num-20201219.csv.gz")
+			if len(dotted) < 49000 || !slices.Equal(dotted, decimal) {
+				t.Fatalf("%d and %d records, or others", len(dotted), len(decimal))
+			}
+		})
+	}
+}
+
+// Every real list is recognised, and every row of it read.
+func TestRealFiles(t *testing.T) {
+	for name, want := range map[string]struct {
+		layout string
+		rows   int
+	}{
+		"asn-country-ipv4-20231223.csv.gz":           {"country list", 130163},
+		"geo-whois-asn-country-ipv6-20201220.csv.gz": {"country list", 71383},
+		"ip2asn-v6-20231208.tsv.gz":                  {"list of iptoasn.com", 152385},
+		"geofeed-verizon-20260423.csv.gz":            {"geofeed (RFC 8805)", 52169},
+		"geofeed-aws-20260822.csv.gz":                {"geofeed (RFC 8805)", 10661},
+		"city-geofeed-ipv4.csv.gz":                   {"city list of ip-location-db", 32086},
+		"city-geofeed-ipv6.csv.gz":                   {"city list of ip-location-db", 3594},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := openFile(t, name)
+			rows := 0
+			for _, err := range table.Records() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows++
+			}
+			if rows != want.rows || table.Layout() != want.layout {
+				t.Errorf("%d rows, %s", rows, table.Layout())
+			}
+		})
+	}
+}
+
+func openFile(t *testing.T, name string) *Table {
 	t.Helper()
-	f, err := source.Open(filepath.FromSlash(path))
+	f, err := source.Open(filepath.FromSlash("../../../../../../shared/data/ip/" + name))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("no real data: ", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var out []Record
-	for r, err := range Read(f, path) {
+	t.Cleanup(func() { f.Close() })
+	return open(t, f)
+}
+
+func readFile(t *testing.T, name string) (out []string) {
+	t.Helper()
+	for r, err := range openFile(t, name).Records() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, r)
+		out = append(out, fmt.Sprintf("%d %s-%s %s", r.Line, r.First, r.Last, r.Fields[0]))
 	}
 	return out
 }
@@ -183,45 +295,58 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("# c\n\"16777216\",\"16777471\",\"A\"\"U\"\n"))
 	f.Add([]byte("2001:200::/32,JP\n42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP"))
 	f.Add([]byte("\"1.0.0.0,\n::ffff:1.2.3.4,1.2.3.4,\n340282366920938463463374607431768211456,0,x"))
+	f.Add([]byte("1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUDFLARENET\n"))
+	f.Add([]byte("192.0.2.5,US,US-AL,Mobile,\n"))
+	f.Add([]byte("network,latitude,foo\n1.0.0.0/8,91,x\n"))
+	f.Add([]byte("1.0.0.0,1.0.0.255,OC,AU,Queensland,South,-27.4767,153.017\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		last, most := 0, bytes.Count(text, []byte{'\n'})+1
-		for r, err := range Read(bytes.NewReader(text), "x") {
-			line := r.Line
-			var bad *source.BadRecord
-			if errors.As(err, &bad) {
-				line = bad.Line
-				if r != (Record{}) || bad.Reason == "" {
-					t.Fatalf("%+v with %v", r, err)
-				}
-			} else if err != nil {
-				t.Fatal(err)
-			} else if !r.First.IsValid() || !r.Last.IsValid() || r.First.Zone() != "" || r.Last.Zone() != "" {
-				t.Fatalf("%+v", r)
-			}
-			if line <= last || line > most {
-				t.Fatalf("line %d after %d of %d", line, last, most)
-			}
-			last = line
+		for _, columns := range [][]Column{nil, {Country, First, Last, Skip, City}, {Network, Latitude}} {
+			fuzzTable(t, text, columns)
 		}
 	})
 }
 
+func fuzzTable(t *testing.T, text []byte, columns []Column) {
+	table, err := Open(bytes.NewReader(text), "x", columns)
+	if err != nil {
+		if !errors.Is(err, ErrColumns) {
+			t.Fatal(err)
+		}
+		return
+	}
+	last, most := 0, bytes.Count(text, []byte{'\n'})+1
+	for r, err := range table.Records() {
+		line := r.Line
+		var bad *source.BadRecord
+		if errors.As(err, &bad) {
+			line = bad.Line
+			if r.Fields != nil || bad.Reason == "" {
+				t.Fatalf("%+v with %v", r, err)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		} else if !r.First.IsValid() || !r.Last.IsValid() || r.First.Zone() != "" || r.Last.Zone() != "" || len(r.Fields) != len(table.Columns()) {
+			t.Fatalf("%+v", r)
+		}
+		if line <= last || line > most {
+			t.Fatalf("line %d after %d of %d", line, last, most)
+		}
+		last = line
+	}
+}
+
 func FuzzParseAddr(f *testing.F) {
-	for _, s := range []string{"1.2.3.4", "::1", "4294967296", "::ffff:1.2.3.4", "fe80::1%x", "340282366920938463463374607431768211455"} {
+	for _, s := range []string{"1.2.3.4", "::1", "4294967296", "::ffff:1.2.3.4", "fe80::1%x", "340282366920938463463374607431768211455", "01.2.3.4", "1.2.3.4:5"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, s []byte) {
-		a, number, ok := parseAddr(s)
-		if !ok {
-			return
+		a, number, reason := parseAddr(s)
+		b, err := netip.ParseAddr(string(s))
+		if !number && (reason == "") != (err == nil && b.Zone() == "") {
+			t.Fatalf("%q: %v %q, %v %v", s, a, reason, b, err)
 		}
-		if !a.IsValid() || a.Zone() != "" {
-			t.Fatalf("%q: %v", s, a)
-		}
-		if !number {
-			if b, err := netip.ParseAddr(string(s)); err != nil || a != b {
-				t.Fatalf("%q: %v, %v", s, a, b)
-			}
+		if reason == "" && (!a.IsValid() || a.Zone() != "" || !number && a != b) {
+			t.Fatalf("%q: %v, %v", s, a, b)
 		}
 	})
 }

@@ -1,0 +1,179 @@
+package iprecord
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geolite"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/ipgeo"
+)
+
+// Columns makes records of the rows of a list.
+type Columns struct {
+	columns []ipcsv.Column
+	set     []setter // nil for columns of addresses and those left out
+	places  *geolite.Places
+}
+
+// ForColumns prepares for a list. Places are those that its geoname_id columns
+// refer to; without them these are the ids of the cities.
+func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
+	c := &Columns{columns: columns, set: make([]setter, len(columns)), places: places}
+	for i, col := range columns {
+		switch col {
+		case ipcsv.First, ipcsv.Last, ipcsv.Network, ipcsv.Skip:
+			continue
+		case ipcsv.Place:
+			c.set[i] = number(func(d *draft) *uint32 { return &d.City.GeoNameID })
+			if places != nil {
+				c.set[i] = c.place
+			}
+			continue
+		case ipcsv.RegisteredPlace:
+			c.set[i] = c.country(func(d *draft) *ipgeo.Country { return &d.RegisteredCountry })
+			continue
+		case ipcsv.RepresentedPlace:
+			c.set[i] = c.country(func(d *draft) *ipgeo.Country { return &d.RepresentedCountry.Country })
+			continue
+		}
+		if name, ok := strings.CutPrefix(string(col), ipcsv.Extra); ok {
+			is := strings.HasPrefix(name, "is_")
+			c.set[i] = func(d *draft, _ string, v any) error {
+				if s := string(v.(cell)); !is || s != "0" { // no is absence, as of the flags that are known
+					d.keep(name, s)
+				}
+				return nil
+			}
+			continue
+		}
+		if c.set[i] = columnSetters[col]; c.set[i] == nil {
+			return nil, fmt.Errorf("column %s is not known", col)
+		}
+	}
+	return c, nil
+}
+
+// columnSetters are those of the columns that are not named like the fields of
+// GeoIP2.
+var columnSetters = func() map[ipcsv.Column]setter {
+	m := map[ipcsv.Column]setter{
+		ipcsv.Continent:     either(text(continentCode), english(continentNames)),
+		ipcsv.ContinentName: english(continentNames),
+		ipcsv.Country:       countryCell,
+		ipcsv.CountryName:   english(countryNames),
+		ipcsv.Region:        regionCell,
+		ipcsv.RegionCode:    text(func(d *draft) *string { return &subdivision(d, 0).ISOCode }),
+		ipcsv.RegionName:    english(region(0)),
+		ipcsv.DistrictCode:  text(func(d *draft) *string { return &subdivision(d, 1).ISOCode }),
+		ipcsv.DistrictName:  english(region(1)),
+		ipcsv.City:          english(cityNames),
+	}
+	for path, set := range geoip2.fields {
+		if c := ipcsv.Column(path); m[c] == nil {
+			m[c] = set
+		}
+	}
+	return m
+}()
+
+// countryCell keeps a code, or a name where another column has the code, until
+// both are known.
+func countryCell(d *draft, _ string, v any) error {
+	d.country = string(v.(cell))
+	return nil
+}
+
+// regionCell reads an ISO 3166-2 code, or else a name.
+func regionCell(d *draft, path string, v any) error {
+	s := string(v.(cell))
+	if len(s) >= 4 && len(s) <= 6 && s[2] == '-' && isUpper(s[:2]) {
+		d.region = s
+		return nil
+	}
+	return english(region(0))(d, path, v)
+}
+
+func isUpper(s string) bool {
+	for i := range len(s) {
+		if s[i] < 'A' || 'Z' < s[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Record makes a record of a row. The error is a *Refusal.
+func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
+	var d draft
+	for i, set := range c.set {
+		// "-" is the word of some lists for nothing.
+		if set == nil || len(fields[i]) == 0 || len(fields[i]) == 1 && fields[i][0] == '-' {
+			continue
+		}
+		if err := set(&d, string(c.columns[i]), cell(fields[i])); err != nil {
+			return ipgeo.Record{}, err
+		}
+	}
+	return d.finish()
+}
+
+func (c *Columns) find(path string, v any) (*geolite.Place, error) {
+	id, err := strconv.ParseUint(string(v.(cell)), 10, 32)
+	if err != nil {
+		return nil, refuse(ReasonNumber, path, v)
+	}
+	p := c.places.Find(uint32(id))
+	if p == nil {
+		return nil, &Refusal{ReasonPlace, source.Excerpt(string(v.(cell)))}
+	}
+	return p, nil
+}
+
+// place fills in the place that a row refers to.
+func (c *Columns) place(d *draft, path string, v any) error {
+	p, err := c.find(path, v)
+	if err != nil {
+		return err
+	}
+	d.Continent = ipgeo.Continent{Code: p.Continent.Code, GeoNameID: p.Continent.ID, Names: copyNames(&p.Continent)}
+	d.Country = placeCountry(p)
+	for i := range p.Subdivisions {
+		if s := &p.Subdivisions[i]; s.Code != "" || len(s.Names) > 0 {
+			*subdivision(d, i) = ipgeo.Subdivision{GeoNameID: s.ID, ISOCode: s.Code, Names: copyNames(s)}
+		}
+	}
+	d.City = ipgeo.City{GeoNameID: p.City.ID, Names: copyNames(&p.City)}
+	d.Location.MetroCode, d.Location.TimeZone = p.Metro, p.TimeZone
+	return nil
+}
+
+// country fills in a country that a row refers to besides that of its place.
+func (c *Columns) country(of func(*draft) *ipgeo.Country) setter {
+	return func(d *draft, path string, v any) error {
+		if c.places == nil {
+			return number(func(d *draft) *uint32 { return &of(d).GeoNameID })(d, path, v)
+		}
+		p, err := c.find(path, v)
+		if err != nil {
+			return err
+		}
+		*of(d) = placeCountry(p)
+		return nil
+	}
+}
+
+func placeCountry(p *geolite.Place) ipgeo.Country {
+	return ipgeo.Country{GeoNameID: p.Country.ID, IsInEuropeanUnion: p.EU, ISOCode: p.Country.Code, Names: copyNames(&p.Country)}
+}
+
+// copyNames: the places share theirs.
+func copyNames(p *geolite.Part) ipgeo.Names {
+	if len(p.Names) == 0 {
+		return nil
+	}
+	return maps.Clone(p.Names)
+}

@@ -1,0 +1,424 @@
+// Package iprecord makes records of package ipgeo from what the readers of IP
+// sources yield: the fields of MaxMind DB records, by one table per schema,
+// and the columns of lists.
+package iprecord
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"quadrille/cmd/ingest/internal/iso3166"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/ipgeo"
+)
+
+// Refusal says why a record cannot be made. Callers that know where it is from
+// report it with that place.
+type Refusal struct {
+	Reason string // one of a small fixed set
+	Detail string
+}
+
+func (r *Refusal) Error() string {
+	if r.Detail == "" {
+		return r.Reason
+	}
+	return r.Reason + ": " + r.Detail
+}
+
+// The reasons of a Refusal.
+const (
+	ReasonCountry   = "not a country code"
+	ReasonType      = "field of the wrong type"
+	ReasonNumber    = "number out of range"
+	ReasonLatitude  = "latitude out of range"
+	ReasonLongitude = "longitude out of range"
+	ReasonHalf      = "latitude without longitude, or the reverse"
+	ReasonRegion    = "region is not an ISO 3166-2 code of the country"
+	ReasonPlace     = "no place has this geoname_id"
+)
+
+func refuse(reason, path string, v any) error {
+	return &Refusal{Reason: reason, Detail: path + " " + source.Excerpt(fmt.Sprint(v))}
+}
+
+// cell is a field of a list, where all values are text.
+type cell string
+
+// draft is a record being made.
+type draft struct {
+	ipgeo.Record
+	country string // a code or a name
+	region  string // ISO 3166-2 code, which is checked against the country
+}
+
+// setter puts a value into the record; path names it in errors.
+type setter func(d *draft, path string, v any) error
+
+func text(of func(*draft) *string) setter {
+	return func(d *draft, path string, v any) error {
+		switch v := v.(type) {
+		case string:
+			*of(d) = v
+		case cell:
+			*of(d) = string(v)
+		default:
+			return refuse(ReasonType, path, v)
+		}
+		return nil
+	}
+}
+
+func number[T uint8 | uint16 | uint32](of func(*draft) *T) setter {
+	return func(d *draft, path string, v any) error {
+		var n uint64
+		ok := true
+		switch v := v.(type) {
+		case uint64:
+			n = v
+		case int64:
+			n, ok = uint64(v), v >= 0
+		case float64:
+			n, ok = uint64(max(v, 0)), v >= 0 && v == math.Trunc(v) && v < 1<<53
+		case cell:
+			var err error
+			n, err = strconv.ParseUint(string(v), 10, 64)
+			ok = err == nil
+		default:
+			return refuse(ReasonType, path, v)
+		}
+		if !ok || n > uint64(^T(0)) {
+			return refuse(ReasonNumber, path, v)
+		}
+		*of(d) = T(n)
+		return nil
+	}
+}
+
+// asn reads a number of an autonomous system, which may be written AS64512.
+func asn(d *draft, path string, v any) error {
+	switch w := v.(type) {
+	case string:
+		v = cell(w)
+	case cell:
+		v = w
+	}
+	if s, ok := v.(cell); ok {
+		if len(s) > 2 && strings.EqualFold(string(s[:2]), "AS") {
+			s = s[2:]
+		}
+		if s == "" {
+			return nil
+		}
+		v = s
+	}
+	return number(func(d *draft) *uint32 { return &d.Traits.AutonomousSystemNumber })(d, path, v)
+}
+
+func flag(of func(*draft) *bool) setter {
+	return func(d *draft, path string, v any) error {
+		switch v := v.(type) {
+		case bool:
+			*of(d) = v
+		case cell:
+			switch strings.ToLower(string(v)) {
+			case "1", "true", "yes":
+				*of(d) = true
+			case "0", "false", "no":
+			default:
+				return refuse(ReasonType, path, v)
+			}
+		default:
+			return refuse(ReasonType, path, v)
+		}
+		return nil
+	}
+}
+
+// decimal reads a number; sources without types of their own write it as text.
+func decimal(path string, v any) (float64, error) {
+	var s string
+	switch v := v.(type) {
+	case float64:
+		return v, nil
+	case uint64:
+		return float64(v), nil
+	case int64:
+		return float64(v), nil
+	case string:
+		s = v
+	case cell:
+		s = string(v)
+	default:
+		return 0, refuse(ReasonType, path, v)
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, refuse(ReasonType, path, v)
+	}
+	return f, nil
+}
+
+func degrees(of func(*draft) **float64, most float64, reason string) setter {
+	return func(d *draft, path string, v any) error {
+		if v == "" {
+			return nil
+		}
+		f, err := decimal(path, v)
+		if err != nil {
+			return err
+		}
+		if !(math.Abs(f) <= most) {
+			return refuse(reason, path, v)
+		}
+		f += 0 // -0 is 0
+		*of(d) = &f
+		return nil
+	}
+}
+
+func score(d *draft, path string, v any) error {
+	f, err := decimal(path, v)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return refuse(ReasonNumber, path, v)
+	}
+	d.Traits.StaticIPScore = f
+	return nil
+}
+
+// names reads the names of a thing by language.
+func names(of func(*draft) *ipgeo.Names) setter {
+	return func(d *draft, path string, v any) error {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return refuse(ReasonType, path, v)
+		}
+		for lang, name := range m {
+			s, ok := name.(string)
+			if !ok {
+				return refuse(ReasonType, path+"."+lang, name)
+			}
+			setName(of(d), lang, s)
+		}
+		return nil
+	}
+}
+
+// english reads the name of a thing where a source has no other.
+func english(of func(*draft) *ipgeo.Names) setter {
+	return func(d *draft, path string, v any) error {
+		var s string
+		if err := text(func(*draft) *string { return &s })(d, path, v); err != nil {
+			return err
+		}
+		setName(of(d), "en", s)
+		return nil
+	}
+}
+
+func setName(n *ipgeo.Names, lang, name string) {
+	if lang == "" || name == "" {
+		return
+	}
+	if *n == nil {
+		*n = ipgeo.Names{}
+	}
+	(*n)[lang] = name
+}
+
+// either reads a code of two letters or, if it is longer, a name: sources do
+// not agree on what "country" and "continent" hold.
+func either(code, name setter) setter {
+	return func(d *draft, path string, v any) error {
+		var s string
+		if err := text(func(*draft) *string { return &s })(d, path, v); err != nil {
+			return err
+		}
+		if len(s) == 2 || isUnknown(s) {
+			return code(d, path, v)
+		}
+		return name(d, path, v)
+	}
+}
+
+// subdivision gives the i-th subdivision, made when missing.
+func subdivision(d *draft, i int) *ipgeo.Subdivision {
+	for len(d.Subdivisions) <= i {
+		d.Subdivisions = append(d.Subdivisions, ipgeo.Subdivision{})
+	}
+	return &d.Subdivisions[i]
+}
+
+// isUnknown are the words for no country.
+func isUnknown(code string) bool {
+	switch code {
+	case "", "-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`:
+		return true
+	}
+	return false
+}
+
+// isZoneName reports whether s has the form of IANA names.
+func isZoneName(s string) bool {
+	slash := true // a part has to begin
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		switch {
+		case c == '/' && !slash:
+			slash = true
+		case letter, i > 0 && ('0' <= c && c <= '9' || c == '_' || c == '+' || c == '-'):
+			slash = false
+		default:
+			return false
+		}
+	}
+	return !slash
+}
+
+// country is what a code alone says. Records share it.
+type country struct {
+	iso3166.Country
+	ok               bool
+	names, continent ipgeo.Names
+}
+
+// countries are all codes of two capital letters, looked up once: a list has
+// millions.
+var countries = sync.OnceValue(func() *[26 * 26]country {
+	var all [26 * 26]country
+	for i := range all {
+		c, ok := iso3166.Lookup(string([]byte{'A' + byte(i/26), 'A' + byte(i%26)}))
+		all[i] = country{Country: c, ok: ok}
+		setName(&all[i].names, "en", c.Name)
+		setName(&all[i].continent, "en", iso3166.ContinentName(c.Continent))
+	}
+	return &all
+})
+
+// countryOf returns what is known of a code, in either case of letters, or nil.
+func countryOf(code string) *country {
+	if len(code) != 2 {
+		return nil
+	}
+	a, b := code[0]&^0x20-'A', code[1]&^0x20-'A'
+	if a >= 26 || b >= 26 || code[0] < 'A' || code[1] < 'A' {
+		return nil
+	}
+	if c := &countries()[int(a)*26+int(b)]; c.ok {
+		return c
+	}
+	return nil
+}
+
+// finish checks what only several fields together tell, and adds what a
+// country code alone says.
+func (d *draft) finish() (ipgeo.Record, error) {
+	if d.Country.ISOCode == "" {
+		d.Country.ISOCode = d.country
+	} else if len(d.country) > 2 {
+		setName(&d.Country.Names, "en", d.country)
+	}
+	for _, c := range []*string{&d.Country.ISOCode, &d.RegisteredCountry.ISOCode, &d.RepresentedCountry.ISOCode} {
+		if isUnknown(*c) {
+			*c = ""
+			continue
+		}
+		known := countryOf(*c)
+		if known == nil {
+			return ipgeo.Record{}, &Refusal{ReasonCountry, source.Excerpt(*c)}
+		}
+		*c = known.Code
+	}
+	addCountry(&d.Record)
+	switch code := strings.ToUpper(d.Continent.Code); {
+	case isUnknown(code):
+		d.Continent.Code = ""
+	case iso3166.ContinentName(code) == "":
+		return ipgeo.Record{}, &Refusal{"not a continent code", source.Excerpt(code)}
+	default:
+		if d.Continent.Code = code; len(d.Continent.Names) == 0 {
+			setName(&d.Continent.Names, "en", iso3166.ContinentName(code))
+		}
+	}
+	if (d.Location.Latitude == nil) != (d.Location.Longitude == nil) {
+		return ipgeo.Record{}, &Refusal{Reason: ReasonHalf}
+	}
+	if err := d.place(); err != nil {
+		return ipgeo.Record{}, err
+	}
+	if z := d.Location.TimeZone; z != "" && !isZoneName(z) {
+		d.Location.TimeZone = ""
+		d.keep("time_zone", z)
+	}
+	// AS 0 is nobody's, and what is said of it is "Not routed".
+	if d.Traits.AutonomousSystemNumber == 0 && d.Traits.AutonomousSystemOrganization == "Not routed" {
+		d.Traits.AutonomousSystemOrganization = ""
+	}
+	d.Subdivisions = slices.DeleteFunc(d.Subdivisions, func(s ipgeo.Subdivision) bool {
+		return s.ISOCode == "" && s.GeoNameID == 0 && len(s.Names) == 0
+	})
+	if len(d.Subdivisions) == 0 {
+		d.Subdivisions = nil
+	}
+	return d.Record, nil
+}
+
+// addCountry adds what the code of the country alone says, where the source
+// says nothing of it.
+func addCountry(r *ipgeo.Record) {
+	c := countryOf(r.Country.ISOCode)
+	if c == nil {
+		return
+	}
+	// A source with names of its own says all it means to.
+	if len(r.Country.Names) == 0 {
+		r.Country.IsInEuropeanUnion = r.Country.IsInEuropeanUnion || c.EU
+		r.Country.Names = c.names
+	}
+	if r.Continent.Code == "" && len(r.Continent.Names) == 0 && c.Continent != "" {
+		r.Continent.Code, r.Continent.Names = c.Continent, c.continent
+	}
+}
+
+// SetCountry gives a record that has none a country, by its code, and reports
+// whether it is one.
+func SetCountry(r *ipgeo.Record, code string) bool {
+	c := countryOf(code)
+	if c != nil {
+		r.Country.ISOCode = c.Code
+		addCountry(r)
+	}
+	return c != nil
+}
+
+// place puts the ISO 3166-2 code of a region into its subdivision.
+func (d *draft) place() error {
+	if d.region == "" {
+		return nil
+	}
+	country, code, ok := strings.Cut(strings.ToUpper(d.region), "-")
+	if !ok || len(code) == 0 || len(code) > 3 {
+		return &Refusal{ReasonRegion, source.Excerpt(d.region)}
+	}
+	if c := countryOf(country); c == nil || d.Country.ISOCode != "" && c.Code != d.Country.ISOCode {
+		return &Refusal{ReasonRegion, source.Excerpt(d.Country.ISOCode + " " + d.region)}
+	}
+	subdivision(d, 0).ISOCode = code
+	return nil
+}
+
+// keep keeps a value that no field takes.
+func (d *draft) keep(name string, v any) {
+	if d.Extra == nil {
+		d.Extra = map[string]any{}
+	}
+	d.Extra[name] = v
+}

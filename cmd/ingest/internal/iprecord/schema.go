@@ -1,0 +1,352 @@
+package iprecord
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"quadrille/ipgeo"
+)
+
+// Schema says what the fields of a MaxMind DB's records mean: its table names
+// each by its path, with dots. Fields that are not in the table are kept in
+// Record.Extra under the source's own names.
+type Schema struct {
+	Name   string
+	fields map[string]setter
+	// list is the path of the subdivisions, if they are a list of maps, and
+	// division the table of one.
+	list     string
+	division map[string]func(*ipgeo.Subdivision) setter
+}
+
+// geoip2 is the schema of GeoIP2, GeoLite2 and DB-IP databases, and of many
+// that follow them. The fields of ISP, ASN, Domain, Connection-Type and
+// Anonymous-IP databases, which are traits, stand alone there.
+var geoip2 = Schema{
+	Name: "GeoIP2",
+	fields: join(
+		map[string]setter{
+			"city.confidence": number(func(d *draft) *uint8 { return &d.City.Confidence }),
+			"city.geoname_id": number(func(d *draft) *uint32 { return &d.City.GeoNameID }),
+			"city.names":      names(func(d *draft) *ipgeo.Names { return &d.City.Names }),
+
+			"continent.code":       text(continentCode),
+			"continent.geoname_id": number(func(d *draft) *uint32 { return &d.Continent.GeoNameID }),
+			"continent.names":      names(func(d *draft) *ipgeo.Names { return &d.Continent.Names }),
+
+			"location.accuracy_radius":    number(func(d *draft) *uint16 { return &d.Location.AccuracyRadius }),
+			"location.average_income":     number(func(d *draft) *uint32 { return &d.Location.AverageIncome }),
+			"location.latitude":           latitude,
+			"location.longitude":          longitude,
+			"location.metro_code":         number(func(d *draft) *uint16 { return &d.Location.MetroCode }),
+			"location.population_density": number(func(d *draft) *uint32 { return &d.Location.PopulationDensity }),
+			"location.time_zone":          text(timeZone),
+
+			"postal.code":       text(postal),
+			"postal.confidence": number(func(d *draft) *uint8 { return &d.Postal.Confidence }),
+
+			"represented_country.type": text(func(d *draft) *string { return &d.RepresentedCountry.Type }),
+
+			"average_income":     number(func(d *draft) *uint32 { return &d.Location.AverageIncome }),
+			"population_density": number(func(d *draft) *uint32 { return &d.Location.PopulationDensity }),
+			"score":              score,
+		},
+		countryFields("country.", func(d *draft) *ipgeo.Country { return &d.Country }),
+		countryFields("registered_country.", func(d *draft) *ipgeo.Country { return &d.RegisteredCountry }),
+		countryFields("represented_country.", func(d *draft) *ipgeo.Country { return &d.RepresentedCountry.Country }),
+		traits("traits."),
+		traits(""),
+	),
+	list: "subdivisions",
+	division: map[string]func(*ipgeo.Subdivision) setter{
+		"confidence": func(s *ipgeo.Subdivision) setter { return number(func(*draft) *uint8 { return &s.Confidence }) },
+		"geoname_id": func(s *ipgeo.Subdivision) setter { return number(func(*draft) *uint32 { return &s.GeoNameID }) },
+		"iso_code":   func(s *ipgeo.Subdivision) setter { return text(func(*draft) *string { return &s.ISOCode }) },
+		"names":      func(s *ipgeo.Subdivision) setter { return names(func(*draft) *ipgeo.Names { return &s.Names }) },
+	},
+}
+
+// iplocation is the schema of ip-location-db: flat, one field per column of
+// its lists.
+var iplocation = Schema{
+	Name: "ip-location-db",
+	fields: map[string]setter{
+		"country_code":                   text(countryCode),
+		"state1":                         english(region(0)),
+		"state2":                         english(region(1)),
+		"city":                           english(cityNames),
+		"postcode":                       text(postal),
+		"latitude":                       latitude,
+		"longitude":                      longitude,
+		"timezone":                       text(timeZone),
+		"autonomous_system_number":       asn,
+		"autonomous_system_organization": text(asOrganization),
+	},
+}
+
+// ipinfo is the schema of IPinfo's databases, of which older ones have codes
+// where newer ones have names. The domain of a network's owner is not that of
+// the address; it is kept in Extra.
+var ipinfo = Schema{
+	Name: "IPinfo",
+	fields: map[string]setter{
+		"continent":      either(text(continentCode), english(continentNames)),
+		"continent_code": text(continentCode),
+		"continent_name": english(continentNames),
+		"country":        either(text(countryCode), english(countryNames)),
+		"country_code":   text(countryCode),
+		"country_name":   english(countryNames),
+		"region":         english(region(0)),
+		"region_code":    text(func(d *draft) *string { return &subdivision(d, 0).ISOCode }),
+		"city":           english(cityNames),
+		"postal":         text(postal),
+		"postal_code":    text(postal),
+		"lat":            latitude,
+		"lng":            longitude,
+		"latitude":       latitude,
+		"longitude":      longitude,
+		"timezone":       text(timeZone),
+		"asn":            asn,
+		"as_name":        text(asOrganization),
+		"is_anonymous":   flag(func(d *draft) *bool { return &d.Traits.IsAnonymous }),
+		"is_anycast":     flag(func(d *draft) *bool { return &d.Traits.IsAnycast }),
+		"is_hosting":     flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
+		"is_satellite":   flag(func(d *draft) *bool { return &d.Traits.IsSatelliteProvider }),
+		"hosting":        flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
+		"vpn":            flag(func(d *draft) *bool { return &d.Traits.IsAnonymousVPN }),
+		"tor":            flag(func(d *draft) *bool { return &d.Traits.IsTorExitNode }),
+		"proxy":          flag(func(d *draft) *bool { return &d.Traits.IsPublicProxy }),
+	},
+}
+
+// The fields that several schemas have.
+var (
+	latitude  = degrees(func(d *draft) **float64 { return &d.Location.Latitude }, 90, ReasonLatitude)
+	longitude = degrees(func(d *draft) **float64 { return &d.Location.Longitude }, 180, ReasonLongitude)
+)
+
+func continentCode(d *draft) *string       { return &d.Continent.Code }
+func continentNames(d *draft) *ipgeo.Names { return &d.Continent.Names }
+func countryCode(d *draft) *string         { return &d.Country.ISOCode }
+func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
+func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
+func postal(d *draft) *string              { return &d.Postal.Code }
+func timeZone(d *draft) *string            { return &d.Location.TimeZone }
+func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
+
+func region(i int) func(*draft) *ipgeo.Names {
+	return func(d *draft) *ipgeo.Names { return &subdivision(d, i).Names }
+}
+
+func countryFields(prefix string, of func(*draft) *ipgeo.Country) map[string]setter {
+	return map[string]setter{
+		prefix + "confidence":           number(func(d *draft) *uint8 { return &of(d).Confidence }),
+		prefix + "geoname_id":           number(func(d *draft) *uint32 { return &of(d).GeoNameID }),
+		prefix + "is_in_european_union": flag(func(d *draft) *bool { return &of(d).IsInEuropeanUnion }),
+		prefix + "iso_code":             text(func(d *draft) *string { return &of(d).ISOCode }),
+		prefix + "names":                names(func(d *draft) *ipgeo.Names { return &of(d).Names }),
+	}
+}
+
+func traits(prefix string) map[string]setter {
+	return map[string]setter{
+		prefix + "autonomous_system_number":       asn,
+		prefix + "autonomous_system_organization": text(asOrganization),
+		prefix + "connection_type":                text(func(d *draft) *string { return &d.Traits.ConnectionType }),
+		prefix + "domain":                         text(func(d *draft) *string { return &d.Traits.Domain }),
+		prefix + "is_anonymous":                   flag(func(d *draft) *bool { return &d.Traits.IsAnonymous }),
+		prefix + "is_anonymous_vpn":               flag(func(d *draft) *bool { return &d.Traits.IsAnonymousVPN }),
+		prefix + "is_anycast":                     flag(func(d *draft) *bool { return &d.Traits.IsAnycast }),
+		prefix + "is_hosting_provider":            flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
+		prefix + "is_legitimate_proxy":            flag(func(d *draft) *bool { return &d.Traits.IsLegitimateProxy }),
+		prefix + "is_public_proxy":                flag(func(d *draft) *bool { return &d.Traits.IsPublicProxy }),
+		prefix + "is_residential_proxy":           flag(func(d *draft) *bool { return &d.Traits.IsResidentialProxy }),
+		prefix + "is_satellite_provider":          flag(func(d *draft) *bool { return &d.Traits.IsSatelliteProvider }),
+		prefix + "is_tor_exit_node":               flag(func(d *draft) *bool { return &d.Traits.IsTorExitNode }),
+		prefix + "isp":                            text(func(d *draft) *string { return &d.Traits.ISP }),
+		prefix + "mobile_country_code":            text(func(d *draft) *string { return &d.Traits.MobileCountryCode }),
+		prefix + "mobile_network_code":            text(func(d *draft) *string { return &d.Traits.MobileNetworkCode }),
+		prefix + "organization":                   text(func(d *draft) *string { return &d.Traits.Organization }),
+		prefix + "static_ip_score":                score,
+		prefix + "user_count":                     number(func(d *draft) *uint32 { return &d.Traits.UserCount }),
+		prefix + "user_type":                      text(func(d *draft) *string { return &d.Traits.UserType }),
+	}
+}
+
+func join(tables ...map[string]setter) map[string]setter {
+	all := map[string]setter{}
+	for _, t := range tables {
+		maps.Copy(all, t)
+	}
+	return all
+}
+
+// ErrSchema says that no schema knows any field of a database.
+type ErrSchema struct {
+	Type   string
+	Fields []string // some of those it has
+}
+
+func (e *ErrSchema) Error() string {
+	return fmt.Sprintf("a database of type %q with fields no schema knows (%s); convert it to a list in columns and name those by --columns",
+		e.Type, strings.Join(e.Fields, ", "))
+}
+
+// Detect chooses the schema of a database by its type and by its first
+// records. A type of the publisher's own names decides, even where all fields
+// are new; else the schema that knows most of the fields does. The error is an
+// *ErrSchema.
+func Detect(databaseType string, sample []map[string]any) (*Schema, error) {
+	lower := strings.ToLower(databaseType)
+	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2} {
+		if strings.HasPrefix(lower, prefix) {
+			return s, nil
+		}
+	}
+	var best *Schema
+	most := 0
+	for _, s := range []*Schema{&geoip2, &iplocation, &ipinfo} {
+		known := 0
+		for _, m := range sample {
+			known += s.known("", m)
+		}
+		if known > most {
+			best, most = s, known
+		}
+	}
+	if best == nil {
+		seen := map[string]bool{}
+		for _, m := range sample {
+			for name := range m {
+				seen[name] = true
+			}
+		}
+		fields := slices.Sorted(maps.Keys(seen))
+		return nil, &ErrSchema{databaseType, fields[:min(len(fields), 10)]}
+	}
+	return best, nil
+}
+
+// known counts the fields that the schema has.
+func (s *Schema) known(prefix string, m map[string]any) (n int) {
+	for name, v := range m {
+		path := prefix + name
+		_, isMap := v.(map[string]any)
+		switch {
+		case s.fields[path] != nil && (!isMap || strings.HasSuffix(path, "names")), path == s.list:
+			n++
+		case isMap && prefix == "": // no schema is deeper
+			n += s.known(path+".", v.(map[string]any))
+		}
+	}
+	return n
+}
+
+// Record makes a record of the fields of a database. A field of an absurd type
+// or value refuses the whole record, for there is no telling what else in it
+// is wrong; the error is a *Refusal.
+func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
+	var d draft
+	extra, err := s.take(&d, "", fields)
+	if err != nil {
+		return ipgeo.Record{}, err
+	}
+	for name, v := range extra {
+		d.keep(name, v)
+	}
+	return d.finish()
+}
+
+// take puts the members of a map into the record and returns those it does not
+// know, nil for none. They are taken in order, so that of several mistakes the
+// same is always reported.
+func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[string]any, err error) {
+	keep := func(name string, v any) {
+		if extra == nil {
+			extra = map[string]any{}
+		}
+		extra[name] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		path, v := prefix+name, m[name]
+		if set := s.fields[path]; set != nil {
+			if err := set(d, path, v); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if path == s.list && s.list != "" {
+			rest, err := s.takeList(d, v)
+			if err != nil {
+				return nil, err
+			}
+			if rest != nil {
+				keep(name, rest)
+			}
+			continue
+		}
+		inner, isMap := v.(map[string]any)
+		if !isMap || prefix != "" {
+			if s.isObject(path) { // text where city and its like are
+				return nil, refuse(ReasonType, path, v)
+			}
+			keep(name, v)
+			continue
+		}
+		rest, err := s.take(d, path+".", inner)
+		if err != nil {
+			return nil, err
+		}
+		if rest != nil {
+			keep(name, rest)
+		}
+	}
+	return extra, nil
+}
+
+// isObject reports whether the schema has fields inside this one.
+func (s *Schema) isObject(path string) bool {
+	for known := range s.fields {
+		if strings.HasPrefix(known, path) && len(known) > len(path) && known[len(path)] == '.' {
+			return true
+		}
+	}
+	return false
+}
+
+// maxDivisions bounds the subdivisions of a record: there are two at most.
+const maxDivisions = 16
+
+func (s *Schema) takeList(d *draft, v any) (extra []any, err error) {
+	list, ok := v.([]any)
+	if !ok || len(list) > maxDivisions {
+		return nil, refuse(ReasonType, s.list, v)
+	}
+	for i, v := range list {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, refuse(ReasonType, s.list, v)
+		}
+		sub := subdivision(d, i)
+		var rest map[string]any
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			set := s.division[name]
+			if set == nil {
+				if rest == nil {
+					rest = map[string]any{}
+				}
+				rest[name] = m[name]
+				continue
+			}
+			if err := set(sub)(d, s.list+"."+name, m[name]); err != nil {
+				return nil, err
+			}
+		}
+		if rest != nil {
+			extra = append(extra, rest)
+		}
+	}
+	return extra, nil
+}

@@ -1,0 +1,186 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/ipgeo"
+	"quadrille/tiles"
+)
+
+// The fields that may be derived, as records name them.
+const (
+	derivedCountry      = "country"
+	derivedSubdivisions = "subdivisions"
+	derivedTimeZone     = "location.time_zone"
+)
+
+// maxFilled bounds the coordinates whose answers are kept: cities repeat.
+const maxFilled = 1 << 17
+
+// ipFiller derives from coordinates what a source does not say: country and
+// subdivision from the published boundaries, the time zone from these and
+// from places, as for airports. What is derived is marked in the record.
+//
+// Coordinates of a network are those of a city at best. So the country of the
+// source is believed before ours: a point beyond its border tells nothing of
+// its states.
+type ipFiller struct {
+	zones   *zoneFinder
+	regions *tiles.Reader // nil without boundaries
+	types   []string      // of state and country, those there are
+
+	known map[ipPoint]ipDerived
+	// How many records got each.
+	countries, subdivisions, timeZones int64
+}
+
+type ipPoint struct {
+	lat, lon float64
+	country  string // of the source
+	zone     bool   // the time zone is asked for
+}
+
+// ipDerived is what is known of a point.
+type ipDerived struct {
+	country, code, name, zone string
+}
+
+func openIPFiller(ctx context.Context, c *dataset.Catalog) (*ipFiller, error) {
+	zones, err := openZones(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	f := &ipFiller{zones: zones, known: map[ipPoint]ipDerived{}}
+	var borders tiles.Meta
+	g, err := current(c, BoundariesDataset, tiles.SchemaVersion, &borders)
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	if g == nil {
+		return f, nil
+	}
+	zones.open = append(zones.open, g)
+	for _, t := range borders.Types {
+		if t.Name == "state" || t.Name == "country" {
+			f.types = append(f.types, t.Name)
+		}
+	}
+	if f.types == nil {
+		return f, nil
+	}
+	if f.regions, err = tiles.Open(ctx, g.Store, borders); err != nil {
+		f.close()
+		return nil, fmt.Errorf("the published boundaries: %w; ingest them again first", err)
+	}
+	return f, nil
+}
+
+func (f *ipFiller) close() { f.zones.close() }
+
+// record fills in what r lacks, if it has coordinates.
+func (f *ipFiller) record(ctx context.Context, r *ipgeo.Record) error {
+	if r.Location.Latitude == nil || r.Location.Longitude == nil {
+		return nil
+	}
+	if r.Country.ISOCode != "" && len(r.Subdivisions) > 0 && r.Location.TimeZone != "" {
+		return nil
+	}
+	p := ipPoint{*r.Location.Latitude, *r.Location.Longitude, r.Country.ISOCode, r.Location.TimeZone == ""}
+	d, ok := f.known[p]
+	if !ok {
+		var err error
+		if d, err = f.derive(ctx, p); err != nil {
+			return err
+		}
+		if len(f.known) >= maxFilled {
+			clear(f.known)
+		}
+		f.known[p] = d
+	}
+	f.apply(r, d)
+	return nil
+}
+
+// apply puts what is known of a point into the fields of r that are empty.
+func (f *ipFiller) apply(r *ipgeo.Record, d ipDerived) {
+	mark := func(field string, count *int64) {
+		r.Derived = append(slices.Clip(r.Derived), field)
+		*count++
+	}
+	if r.Country.ISOCode == "" && d.country != "" && iprecord.SetCountry(r, d.country) {
+		mark(derivedCountry, &f.countries)
+	}
+	if len(r.Subdivisions) == 0 && (d.code != "" || d.name != "") {
+		s := ipgeo.Subdivision{ISOCode: d.code}
+		if d.name != "" {
+			s.Names = ipgeo.Names{"en": d.name}
+		}
+		r.Subdivisions = []ipgeo.Subdivision{s}
+		mark(derivedSubdivisions, &f.subdivisions)
+	}
+	if r.Location.TimeZone == "" && d.zone != "" {
+		r.Location.TimeZone = d.zone
+		mark(derivedTimeZone, &f.timeZones)
+	}
+}
+
+// The ids that presets make of ISO 3166 codes.
+var (
+	countryID = regexp.MustCompile(`^[a-z]{2}$`)
+	stateID   = regexp.MustCompile(`^([a-z]{2})-([a-z0-9]{1,3})$`)
+)
+
+func (f *ipFiller) derive(ctx context.Context, p ipPoint) (d ipDerived, err error) {
+	country := p.country
+	if f.regions != nil {
+		at, err := f.regions.At(ctx, p.lat, p.lon, f.types...)
+		if err != nil {
+			return d, err
+		}
+		inside, state := "", tiles.Region{}
+		for _, r := range at {
+			switch {
+			case r.Type == "country" && inside == "" && countryID.MatchString(r.ID):
+				inside = strings.ToUpper(r.ID)
+			case r.Type == "state" && state.ID == "":
+				state = r
+			}
+		}
+		if country == "" {
+			country, d.country = inside, inside
+		}
+		if m := stateID.FindStringSubmatch(state.ID); m != nil {
+			if strings.EqualFold(m[1], country) {
+				d.code, d.name = strings.ToUpper(m[2]), state.Name
+			}
+		} else if state.ID != "" && country != "" && inside == country {
+			d.name = state.Name
+		}
+	}
+	if p.zone {
+		d.zone, _, err = f.zones.find(ctx, p.lat, p.lon, country)
+	}
+	return d, err
+}
+
+// credits are the sources of what was derived.
+func (f *ipFiller) credits() (list []dataset.Source) {
+	if f.countries+f.subdivisions > 0 {
+		f.zones.inside++ // boundaries were used, though not for time zones
+	}
+	return f.zones.credits()
+}
+
+func (f *ipFiller) note(rep Reporter) {
+	if f.countries+f.subdivisions+f.timeZones > 0 {
+		rep.Note(fmt.Sprintf("derived from coordinates, for distinct records: %d countries, %d subdivisions, %d time zones",
+			f.countries, f.subdivisions, f.timeZones))
+	}
+}

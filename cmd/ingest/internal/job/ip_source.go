@@ -1,0 +1,372 @@
+package job
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geolite"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/cmd/ingest/internal/source/mmdb"
+	"quadrille/ipgeo"
+)
+
+// ipSource is a source of ranges, whatever its format.
+type ipSource interface {
+	path() string
+	// kind says what it was recognised as, for people.
+	kind() string
+	size() int64 // bytes on disk
+	done() int64 // of them, read so far; ranges may be running
+	modified() time.Time
+	// ranges yields the ranges once. Fill is asked to complete each record. An
+	// error that is a *source.BadRecord is of one range.
+	ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error]
+	// describe is called after ranges; it gives one source at least.
+	describe(ctx context.Context) ([]dataset.Source, error)
+	close() error
+}
+
+// openIPSource opens a file or folder, by what it holds:
+//
+//   - a MaxMind DB, alone, compressed by gzip, or in a zip or tar.gz archive;
+//   - a GeoLite2 CSV set, a folder or the zip archive of one;
+//   - a list of ranges in columns, alone, compressed by gzip, or in a zip
+//     archive.
+//
+// What has to be unpacked to be read goes into the directory temp.
+func openIPSource(in IPInput, temp string) (ipSource, error) {
+	info, err := os.Stat(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return openSetSource(in)
+	}
+	isSet, match, err := lookIntoZip(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if isSet {
+		return openSetSource(in)
+	}
+	f, err := source.OpenMember(in.Path, match)
+	if err != nil {
+		return nil, err
+	}
+	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		return openDatabaseSource(in, temp)
+	}
+	return openListSource(in, f)
+}
+
+// lookIntoZip looks which member of a zip archive is the source: match is true
+// for its name. For files that are no zip archives match is nil.
+func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
+	raw, err := os.Open(name)
+	if err != nil {
+		return false, nil, err
+	}
+	var magic [4]byte
+	_, err = io.ReadFull(raw, magic[:])
+	if closeErr := raw.Close(); closeErr != nil {
+		return false, nil, closeErr
+	}
+	if err != nil || string(magic[:]) != "PK\x03\x04" {
+		return false, nil, nil // whoever reads it next reports errors
+	}
+	a, err := source.OpenArchive(name)
+	if err != nil {
+		return false, nil, err
+	}
+	defer func() { _ = a.Close() }() // only read
+	has := func(match func(string) bool) bool {
+		return slices.ContainsFunc(a.Members, func(m *zip.File) bool { return match(m.Name) })
+	}
+	switch {
+	case has(geolite.IsBlocks):
+		return true, nil, nil
+	case has(mmdb.IsName):
+		return false, mmdb.IsName, nil
+	case has(isListName):
+		return false, isListName, nil
+	}
+	return false, nil, fmt.Errorf("%s: holds no .mmdb, .csv or .tsv file; unpack it and name the file inside", name)
+}
+
+// isListName reports whether a member of an archive may be a list of ranges;
+// licences and read-me files lie beside them.
+func isListName(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	switch path.Ext(base) {
+	case ".csv", ".tsv":
+		return !strings.HasPrefix(base, "._")
+	case ".txt":
+		return !strings.HasPrefix(base, "._") && !strings.Contains(base, "readme") && !strings.Contains(base, "license") &&
+			!strings.Contains(base, "licence") && !strings.Contains(base, "copyright")
+	}
+	return false
+}
+
+// kept is what was made of a raw record.
+type kept struct {
+	record *ipgeo.Record // nil once the build has it, under key
+	key    uint64        // what the build knows it by, 0 before
+	empty  bool          // it says nothing
+	err    error
+}
+
+// maxKept bounds the raw records remembered in case they come again. What was
+// made of them is only remembered until the build has it, so that one takes no
+// more than some 200 bytes.
+const maxKept = 1 << 20
+
+// keeper keeps what was made of raw records. Key tells those apart.
+type keeper[K comparable] map[K]*kept
+
+func (k keeper[K]) put(key K, v *kept) {
+	if len(k) >= maxKept {
+		clear(k)
+	}
+	k[key] = v
+}
+
+// made completes a record just made, or keeps why it could not be.
+func made(r ipgeo.Record, err error, fill func(*ipgeo.Record) error) (*kept, error) {
+	var refused *iprecord.Refusal
+	if errors.As(err, &refused) {
+		return &kept{err: refused}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if reflect.ValueOf(r).IsZero() {
+		return &kept{empty: true}, nil
+	}
+	if err := fill(&r); err != nil {
+		return nil, err
+	}
+	return &kept{record: &r}, nil
+}
+
+// badRecord places a refusal; other errors stay what they are.
+func badRecord(err error, label string, line int) error {
+	var r *iprecord.Refusal
+	if errors.As(err, &r) {
+		return &source.BadRecord{Source: label, Line: line, Reason: r.Reason, Detail: r.Detail}
+	}
+	return err
+}
+
+// databaseSource is a MaxMind DB.
+type databaseSource struct {
+	in     IPInput
+	db     *mmdb.File
+	schema *iprecord.Schema
+	read   bool
+}
+
+// schemaSample is how many records are looked at to find the schema.
+const schemaSample = 50
+
+func openDatabaseSource(in IPInput, temp string) (_ *databaseSource, err error) {
+	s := &databaseSource{in: in}
+	if s.db, err = mmdb.Open(in.Path, temp); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.db.Close())
+		}
+	}()
+	var sample []map[string]any
+	for r, err := range s.db.Networks() {
+		if err != nil {
+			return nil, err
+		}
+		if m, err := r.Fields(); err == nil {
+			sample = append(sample, m)
+		} else if errors.Is(err, mmdb.ErrDamaged) {
+			return nil, err
+		}
+		if r.Number >= schemaSample {
+			break
+		}
+	}
+	if s.schema, err = iprecord.Detect(s.db.Type, sample); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Path, err)
+	}
+	return s, nil
+}
+
+func (s *databaseSource) path() string { return s.in.Path }
+func (s *databaseSource) kind() string {
+	return fmt.Sprintf("MaxMind DB of type %s, schema of %s", s.db.Type, s.schema.Name)
+}
+func (s *databaseSource) size() int64 { return s.db.Size }
+func (s *databaseSource) done() int64 {
+	if s.read {
+		return s.db.Size
+	}
+	return 0
+}
+func (s *databaseSource) close() error { return s.db.Close() }
+
+func (s *databaseSource) modified() time.Time {
+	if !s.in.Released.IsZero() {
+		return s.in.Released
+	}
+	return s.db.Built
+}
+
+func (s *databaseSource) describe(ctx context.Context) ([]dataset.Source, error) {
+	src, err := dataset.FileSource(ctx, s.in.Path)
+	if err != nil {
+		return nil, err
+	}
+	src.Name = s.db.Type
+	if at := s.modified(); !at.IsZero() {
+		src.Modified = at
+	}
+	in := s.in.Input
+	in.Credit = in.or(productCredit(s.db.Type))
+	return []dataset.Source{in.credit(src)}, nil
+}
+
+func (s *databaseSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
+	return func(yield func(ipRange, error) bool) {
+		known := keeper[uint64]{}
+		for r, err := range s.db.Networks() {
+			if err != nil {
+				yield(ipRange{}, err)
+				return
+			}
+			v, ok := known[r.Offset]
+			if !ok {
+				if v, err = s.record(&r, fill); err != nil {
+					yield(ipRange{}, err)
+					return
+				}
+				known.put(r.Offset, v)
+			}
+			out := ipRange{first: r.First, last: r.Last, made: v, label: s.in.Path, line: r.Number}
+			if !yield(out, badRecord(v.err, s.in.Path, r.Number)) {
+				return
+			}
+		}
+		s.read = true
+	}
+}
+
+func (s *databaseSource) record(r *mmdb.Record, fill func(*ipgeo.Record) error) (*kept, error) {
+	fields, err := r.Fields()
+	var bad *source.BadRecord
+	if errors.As(err, &bad) {
+		return &kept{err: &iprecord.Refusal{Reason: bad.Reason, Detail: bad.Detail}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.schema.Record(fields)
+	return made(rec, err, fill)
+}
+
+// listSource is a list of ranges in columns.
+type listSource struct {
+	in    IPInput
+	file  *source.File
+	table *ipcsv.Table
+	cols  *iprecord.Columns
+}
+
+func openListSource(in IPInput, f *source.File) (_ *listSource, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	switch {
+	case !in.Released.IsZero():
+		f.Modified = in.Released
+	case !f.Packed.IsZero():
+		f.Modified = f.Packed
+	}
+	s := &listSource{in: in, file: f}
+	if s.table, err = ipcsv.Open(f, in.Path, in.Columns); err != nil {
+		return nil, err
+	}
+	if geolite.IsBlocks(in.Path) && slices.Contains(s.table.Columns(), ipcsv.Place) {
+		return nil, fmt.Errorf("%s: refers to places that are in other files of its set; name the folder or the zip archive of all of them, %s", in.Path, filepath.Dir(in.Path))
+	}
+	if s.cols, err = iprecord.ForColumns(s.table.Columns(), nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Path, err)
+	}
+	return s, nil
+}
+
+func (s *listSource) path() string        { return s.in.Path }
+func (s *listSource) kind() string        { return s.table.Layout() }
+func (s *listSource) size() int64         { return s.file.Size }
+func (s *listSource) done() int64         { return s.file.Progress() }
+func (s *listSource) close() error        { return s.file.Close() }
+func (s *listSource) modified() time.Time { return s.file.Modified }
+
+func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
+	in := s.in.Input
+	in.Credit = in.or(listCredit(in.Path))
+	src, err := in.describe(s.file)
+	return []dataset.Source{src}, err
+}
+
+func (s *listSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
+	return listRanges(s.table, s.cols, s.in.Path, fill)
+}
+
+// listRanges yields the ranges of a list.
+func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
+	return func(yield func(ipRange, error) bool) {
+		known := keeper[string]{}
+		var key []byte
+		for r, err := range t.Records() {
+			if err != nil {
+				if !yield(ipRange{}, err) {
+					return
+				}
+				continue
+			}
+			key = key[:0]
+			for _, f := range r.Fields {
+				key = append(append(key, f...), '\n') // no field has a line feed
+			}
+			v, ok := known[string(key)]
+			if !ok {
+				rec, err := cols.Record(r.Fields)
+				if v, err = made(rec, err, fill); err != nil {
+					yield(ipRange{}, err)
+					return
+				}
+				known.put(string(key), v)
+			}
+			out := ipRange{first: r.First, last: r.Last, made: v, label: label, line: r.Line}
+			if !yield(out, badRecord(v.err, label, r.Line)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,371 @@
+package job
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/cmd/ingest/internal/source/mmdb"
+	"quadrille/cmd/ingest/internal/source/mmdb/mmdbtest"
+	"quadrille/ipgeo"
+)
+
+// answer is what the published generation and its index say of an address,
+// without its network; "" for nothing.
+func answer(t *testing.T, c *dataset.Catalog, addr string) string {
+	t.Helper()
+	g, r := ipReader(t, c)
+	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	var res, again ipgeo.Result
+	err = r.Lookup(t.Context(), netip.MustParseAddr(addr), &res)
+	errAgain := ix.Lookup(t.Context(), netip.MustParseAddr(addr), &again)
+	if !bytes.Equal(res.JSON, again.JSON) || (err == nil) != (errAgain == nil) {
+		t.Fatalf("%s: table %s, %v; index %s, %v", addr, res.JSON, err, again.JSON, errAgain)
+	}
+	if errors.Is(err, ipgeo.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &m); err != nil {
+		t.Fatal(err)
+	}
+	delete(m["traits"].(map[string]any), "network")
+	if len(m["traits"].(map[string]any)) == 0 {
+		delete(m, "traits")
+	}
+	if l, ok := m["location"].(map[string]any); ok {
+		delete(l, "quadkey")
+	}
+	delete(m, "quadkey")
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func mmdbFile(t testing.TB, name string, d *mmdbtest.Database) Input {
+	in := ipFile(t, name, string(d.Bytes()))
+	return in
+}
+
+const (
+	locationsEN = "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,subdivision_1_iso_code,subdivision_1_name,subdivision_2_iso_code,subdivision_2_name,city_name,metro_code,time_zone,is_in_european_union\n" +
+		"2658434,en,EU,Europe,CH,Switzerland,,,,,,,Europe/Zurich,0\n" +
+		"2657896,en,EU,Europe,CH,Switzerland,ZH,Zurich,,,Zürich,,Europe/Zurich,0\n" +
+		"3017382,en,EU,Europe,FR,France,,,,,,,Europe/Paris,1\n"
+	locationsDE = "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,subdivision_1_iso_code,subdivision_1_name,subdivision_2_iso_code,subdivision_2_name,city_name,metro_code,time_zone,is_in_european_union\n" +
+		"2657896,de,EU,Europa,CH,Schweiz,ZH,Kanton Zürich,,,Zürich,,Europe/Zurich,0\n"
+	blocksHead = "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider,postal_code,latitude,longitude,accuracy_radius,is_anycast\n"
+	blocks4    = blocksHead + "1.0.0.0/24,2657896,3017382,,0,0,8001,47.3667,8.55,10,\n1.0.1.0/24,99,,,0,0,,,,,\n1.0.2.0/24,,3017382,,0,1,,,,,\n"
+	blocks6    = blocksHead + "2001:200::/32,3017382,3017382,,0,0,,48.8,2.3,500,1\n"
+)
+
+func TestIPGeoLiteSet(t *testing.T) {
+	files := map[string]string{"GeoLite2-City-Blocks-IPv4.csv": blocks4, "GeoLite2-City-Blocks-IPv6.csv": blocks6,
+		"GeoLite2-City-Locations-en.csv": locationsEN, "GeoLite2-City-Locations-de.csv": locationsDE, "COPYRIGHT.txt": "x"}
+	dir := filepath.Join(t.TempDir(), "GeoLite2-City-CSV_20260106")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var z bytes.Buffer
+	w := zip.NewWriter(&z)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		m, err := w.Create("GeoLite2-City-CSV_20260106/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(m, text)
+	}
+	w.Close()
+	for _, in := range []Input{{Path: dir}, ipFile(t, "set.zip", z.String())} {
+		c := ipCatalog(t)
+		m, err := ipJob(t, c, Options{MaxBad: 0.5}, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `{"city":{"geoname_id":2657896,"names":{"de":"Zürich","en":"Zürich"}},"continent":{"code":"EU","names":{"de":"Europa","en":"Europe"}},` +
+			`"country":{"geoname_id":2658434,"iso_code":"CH","names":{"de":"Schweiz","en":"Switzerland"}},` +
+			`"location":{"accuracy_radius":10,"latitude":47.3667,"longitude":8.55,"time_zone":"Europe/Zurich"},"postal":{"code":"8001"},` +
+			`"registered_country":{"geoname_id":3017382,"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}},` +
+			`"subdivisions":[{"iso_code":"ZH","names":{"de":"Kanton Zürich","en":"Zurich"}}]}`
+		if got := answer(t, c, "1.0.0.9"); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+		if got := answer(t, c, "1.0.2.1"); !strings.Contains(got, `"registered_country":{"geoname_id":3017382`) || !strings.Contains(got, `"is_satellite_provider":true`) {
+			t.Error(got)
+		}
+		if got := answer(t, c, "2001:200::1"); !strings.Contains(got, `"is_anycast":true`) || !strings.Contains(got, `"country":{"geoname_id":3017382,"is_in_european_union":true`) {
+			t.Error(got)
+		}
+		if answer(t, c, "1.0.1.1") != "" || m.Bad[iprecord.ReasonPlace] != 1 {
+			t.Errorf("bad %v", m.Bad)
+		}
+		s := m.Sources[0]
+		if s.Name != "GeoLite2-City" || !s.Modified.Equal(time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)) || s.License == "" || !strings.Contains(s.Attribution, "MaxMind") || s.SHA256 == "" || s.Records != 3 {
+			t.Errorf("%+v", s)
+		}
+		if in.Path == dir && len(m.Sources) != 4 || in.Path != dir && len(m.Sources) != 1 {
+			t.Errorf("%d sources", len(m.Sources))
+		}
+	}
+	c := ipCatalog(t)
+	if _, err := ipJob(t, c, Options{}, Input{Path: filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv")}); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Error(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "GeoLite2-City-Locations-en.csv")), os.Remove(filepath.Join(dir, "GeoLite2-City-Locations-de.csv"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ipJob(t, c, Options{}, Input{Path: dir}); err == nil || !strings.Contains(err.Error(), "Locations-en.csv") {
+		t.Error(err)
+	}
+}
+
+// Sources of all kinds at once: of each field the first that has it.
+func TestIPSeveralSources(t *testing.T) {
+	city := &mmdbtest.Database{Type: "GeoLite2-City", IPVersion: 6, Epoch: 1800000000, Entries: []mmdbtest.Entry{
+		{Network: "9.0.0.0/8", Data: map[string]any{"country": map[string]any{"iso_code": "CH"}, "city": map[string]any{"names": map[string]any{"en": "Bern"}}, "new": uint32(7)}},
+		{Network: "10.0.0.0/8", Data: map[string]any{"country": map[string]any{"iso_code": "CH"}}},
+		{Network: "9.9.9.0/24", Data: map[string]any{"country": map[string]any{"iso_code": 1.5}}},
+	}}
+	asn := &mmdbtest.Database{Type: "DBIP-ASN-Lite", IPVersion: 4, Epoch: 1700000000, Entries: []mmdbtest.Entry{
+		{Network: "9.0.0.0/9", Data: map[string]any{"autonomous_system_number": uint32(64512), "autonomous_system_organization": "A\"<b>"}},
+	}}
+	feed := ipFile(t, "geofeed.csv", "# a feed\n9.1.0.0/16,CH,CH-ZH,Zürich,8001\n9.2.0.0/16,FR,,,\n")
+	var rep ipReport
+	c := ipCatalog(t)
+	m, err := ipJob(t, c, Options{MaxBad: 0.1, Reporter: &rep}, feed, mmdbFile(t, "city.mmdb.gz", city), mmdbFile(t, "asn.mmdb", asn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	country := `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"CH","names":{"en":"Switzerland"}}`
+	for addr, want := range map[string]string{
+		"9.1.2.3":   `{"city":{"names":{"en":"Zürich"}},` + country + `,"extra":{"new":7},"postal":{"code":"8001"},"subdivisions":[{"iso_code":"ZH"}],"traits":{"autonomous_system_number":64512,"autonomous_system_organization":"A\"\u003cb\u003e"}}`,
+		"9.128.0.0": `{"city":{"names":{"en":"Bern"}},` + country + `,"extra":{"new":7}}`,
+		"9.9.9.9":   `{"traits":{"autonomous_system_number":64512,"autonomous_system_organization":"A\"\u003cb\u003e"}}`,
+		"8.0.0.0":   "",
+	} {
+		if got := answer(t, c, addr); got != want {
+			t.Errorf("%s: %s\nwant %s", addr, got, want)
+		}
+	}
+	if m.Bad[iprecord.ReasonType] != 1 || len(m.Bad) != 1 || !slices.Contains(rep.bad, iprecord.ReasonType+" 1, first line 5") {
+		t.Errorf("bad %v, %q", m.Bad, rep.bad)
+	}
+	if len(m.Sources) != 3 || m.Sources[1].Name != "GeoLite2-City" || !m.Sources[1].Modified.Equal(time.Unix(1800000000, 0)) || m.Sources[2].License != "CC-BY-4.0" || m.Sources[1].SHA256 == "" {
+		t.Errorf("%+v", m.Sources)
+	}
+	for _, row := range ipRows(t, c) {
+		if !strings.Contains(row, "@1800000000000 ") {
+			t.Errorf("row %s is not of its newest source's age", row)
+		}
+	}
+	for _, f := range m.Files {
+		if strings.Contains(f.Path, "unpacked") {
+			t.Errorf("%s is part of the generation", f.Path)
+		}
+	}
+	if !slices.ContainsFunc(m.Files, func(f dataset.File) bool { return f.Path == ipgeo.IndexName }) {
+		t.Error("no index file")
+	}
+}
+
+func TestIPSourceErrors(t *testing.T) {
+	var z bytes.Buffer
+	w := zip.NewWriter(&z)
+	w.Create("readme.txt")
+	w.Close()
+	unknown := &mmdbtest.Database{Type: "Mine", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "9.0.0.0/8", Data: map[string]any{"a": "b"}}}}
+	for name, tc := range map[string]struct {
+		in   Input
+		want string
+		is   error
+	}{
+		"zip of nothing":   {ipFile(t, "x.zip", z.String()), "holds no .mmdb, .csv or .tsv", nil},
+		"folder":           {Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
+		"binary":           {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
+		"page of an error": {ipFile(t, "x.mmdb", "<!DOCTYPE html>\n<html>\n"), "no range in it can be read", nil},
+		"unknown columns":  {ipFile(t, "x.csv", "9.0.0.0,9.0.0.1,1.5,x\n"), "--columns", ipcsv.ErrColumns},
+		"unknown fields":   {mmdbFile(t, "x.mmdb", unknown), "no schema knows (a)", nil},
+	} {
+		c := ipCatalog(t)
+		_, err := ipJob(t, c, Options{MaxBad: 1}, tc.in)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || tc.is != nil && !errors.Is(err, tc.is) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestIPColumnsGiven(t *testing.T) {
+	columns, err := ipcsv.ParseColumns("extra.shop,network,-,country")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ipCatalog(t)
+	if _, err := IP(t.Context(), c, []IPInput{{Input: ipFile(t, "x.csv", "A,9.0.0.0/8,z,CH\n"), Columns: columns}}, IPOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := answer(t, c, "9.1.1.1"); !strings.Contains(got, `"extra":{"shop":"A"}`) {
+		t.Error(got)
+	}
+}
+
+// Two countries, two states, of which one has a code, and a time zone.
+const (
+	fijiSquare = `{"type":"FeatureCollection","features":[
+{"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[177.8,-18.2],[178.2,-18.2],[178.2,-17.8],[177.8,-17.8],[177.8,-18.2]]]}}]}`
+	countrySquares = `{"type":"FeatureCollection","features":[
+{"type":"Feature","properties":{"name":"Switzerland","iso_a2":"CH"},"geometry":{"type":"Polygon","coordinates":[[[7,46.5],[7.8,46.5],[7.8,47.2],[7,47.2],[7,46.5]]]}},
+{"type":"Feature","properties":{"name":"Fiji","iso_a2":"FJ"},"geometry":{"type":"Polygon","coordinates":[[[177.8,-18.2],[178.2,-18.2],[178.2,-17.8],[177.8,-17.8],[177.8,-18.2]]]}}]}`
+	stateSquares = `{"type":"FeatureCollection","features":[
+{"type":"Feature","properties":{"name":"Bern","iso_3166_2":"CH-BE"},"geometry":{"type":"Polygon","coordinates":[[[7.2,46.7],[7.6,46.7],[7.6,47],[7.2,47],[7.2,46.7]]]}},
+{"type":"Feature","properties":{"name":"West Isles"},"geometry":{"type":"Polygon","coordinates":[[[177.8,-18.2],[178.2,-18.2],[178.2,-17.8],[177.8,-17.8],[177.8,-18.2]]]}}]}`
+)
+
+func TestIPDerive(t *testing.T) {
+	c := newCatalog(t)
+	if _, err := Boundaries(t.Context(), c, []LayerInput{
+		layerInput("country", write(t, "countries.geojson", countrySquares), ""), layerInput("state", write(t, "states.geojson", stateSquares), ""),
+		layerInput("timezone", write(t, "zones.geojson", fijiSquare), ""),
+	}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Places(t.Context(), c, []PlaceInput{{Input: Input{Path: write(t, "places.txt", rowBern), Credit: GeoNames}}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	list := ipFile(t, "x.csv", "network,country,latitude,longitude,region_name,timezone\n"+
+		"9.0.0.0/24,CH,46.9,7.4,,\n"+
+		"9.0.1.0/24,,46.9,7.4,,\n"+
+		"9.0.2.0/24,CH,46.9,7.4,Own,Europe/Vaduz\n"+
+		"9.0.3.0/24,FR,46.9,7.4,,\n"+ // beyond its border
+		"9.0.4.0/24,FJ,-18,178,,\n"+ // a state without a code
+		"9.0.5.0/24,CH,,,,\n"+
+		"9.0.6.0/24,BR,0,-40,,\n") // nothing is known there
+	run := func(derive bool) dataset.Manifest {
+		m, err := IP(t.Context(), c, []IPInput{{Input: list}}, IPOptions{Derive: derive})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := run(true)
+	type derived struct {
+		Country struct {
+			ISO string `json:"iso_code"`
+		}
+		Subdivisions []struct {
+			ISO   string `json:"iso_code"`
+			Names map[string]string
+		}
+		Location struct {
+			Zone string `json:"time_zone"`
+		}
+		Derived []string
+	}
+	var got []string
+	for i := range 7 {
+		var d derived
+		if err := json.Unmarshal([]byte(answer(t, c, netip.AddrFrom4([4]byte{9, 0, byte(i), 1}).String())), &d); err != nil {
+			t.Fatal(err)
+		}
+		sub := ""
+		for _, s := range d.Subdivisions {
+			sub += s.ISO + ":" + s.Names["en"]
+		}
+		got = append(got, strings.Join([]string{d.Country.ISO, sub, d.Location.Zone, strings.Join(d.Derived, " ")}, " | "))
+	}
+	want := []string{
+		"CH | BE:Bern | Europe/Zurich | location.time_zone subdivisions",
+		"CH | BE:Bern | Europe/Zurich | country location.time_zone subdivisions",
+		"CH | :Own | Europe/Vaduz | ",
+		"FR |  | Europe/Zurich | location.time_zone",
+		"FJ | :West Isles | Pacific/Fiji | location.time_zone subdivisions",
+		"CH |  |  | ",
+		"BR |  |  | ",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if !slices.ContainsFunc(m.Sources, func(s dataset.Source) bool { return s.Name == "GeoNames" && s.Attribution != "" }) {
+		t.Errorf("whose data was used for it is not told: %+v", m.Sources)
+	}
+	run(false)
+	if got := answer(t, c, "9.0.0.1"); strings.Contains(got, "derived") || strings.Contains(got, "time_zone") {
+		t.Error(got)
+	}
+}
+
+func TestIPCheck(t *testing.T) {
+	c := ipCatalog(t)
+	var rep ipReport
+	var told []IPChange
+	run := func(text string, most float64) (dataset.Manifest, error) {
+		told = nil
+		return IP(t.Context(), c, []IPInput{{Input: ipFile(t, "x.csv", text)}}, IPOptions{
+			Options: Options{Reporter: &rep}, Check: true, MaxChange: most, Compared: func(ch IPChange) { told = append(told, ch) }})
+	}
+	if _, err := run("9.0.0.0/24,CH\n", 0); err != nil || told != nil || !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {
+		t.Fatal(err, told, rep.notes)
+	}
+	// A fourth changed, a fourth went, a fourth came; IPv6 is new.
+	before := ipRows(t, c)
+	next := "9.0.0.0/26,FR\n9.0.0.64/26,CH\n9.0.0.128/26,CH\n9.0.1.0/26,CH\n2001:200::/32,JP\n"
+	_, err := run(next, 0.5)
+	var refused *IPChangeError
+	if !errors.As(err, &refused) || refused.Version != "IPv4" || refused.Published != 1 || len(told) != 1 {
+		t.Fatal(err)
+	}
+	if want := (IPShares{Added: 0.2, Removed: 0.2, Changed: 0.2}); refused.Shares != want || told[0].OldRows != 1 || told[0].NewRows != 4 {
+		t.Errorf("%+v, %+v", refused.Shares, told[0])
+	}
+	if !strings.Contains(err.Error(), "60% of the IPv4") || !strings.Contains(err.Error(), "larger --max-change") {
+		t.Error(err)
+	}
+	if !slices.Equal(ipRows(t, c), before) {
+		t.Error("something was published")
+	}
+	if m, err := run(next, 0.61); err != nil || m.Generation != 2 {
+		t.Error(m.Generation, err)
+	}
+	if m, err := run(next, 0); err != nil || m.Generation != 3 {
+		t.Error("the same again:", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := IP(cancelled, c, []IPInput{{Input: ipFile(t, "x.csv", next)}}, IPOptions{Check: true}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0%", 1: "100%", 0.123456: "12.3%", 0.0005: "0.05%", 1e-9: "under 0.01%"} {
+		if got := percent(share); got != want {
+			t.Errorf("%v: %s", share, got)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package geolite
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Rows in the columns of a GeoLite2 City set, written by hand.
+const (
+	en = "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,subdivision_1_iso_code,subdivision_1_name,subdivision_2_iso_code,subdivision_2_name,city_name,metro_code,time_zone,is_in_european_union\n" +
+		"6255148,en,EU,Europe,,,,,,,,,,0\n" +
+		"2658434,en,EU,Europe,CH,Switzerland,,,,,,,Europe/Zurich,0\n" +
+		"2657895,en,EU,Europe,CH,Switzerland,ZH,Zurich,,,,,Europe/Zurich,0\n" +
+		"2657896,en,EU,Europe,CH,Switzerland,ZH,Zurich,112,\"Zürich, District\",Zurich,,Europe/Zurich,0\n" +
+		"2661552,en,EU,Europe,CH,Switzerland,,Nameless,,,Bern,,Europe/Zurich,0\n" +
+		"5128581,en,NA,\"North America\",US,\"United States\",NY,\"New York\",,,\"New York\",501,America/New_York,0\n" +
+		"3017382,en,EU,Europe,FR,France,,,,,,,Europe/Paris,1\n"
+	de = "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,subdivision_1_iso_code,subdivision_1_name,subdivision_2_iso_code,subdivision_2_name,city_name,metro_code,time_zone,is_in_european_union\n" +
+		"2657896,de,EU,Europa,CH,Schweiz,ZH,\"Kanton Zürich\",112,,Zürich,,Europe/Zurich,0\n"
+)
+
+func TestPlaces(t *testing.T) {
+	p := NewPlaces()
+	bad := func(b *source.BadRecord) error { return b }
+	for _, text := range []string{en, de} {
+		if err := p.Read(strings.NewReader("\ufeff"+text), "x.csv", bad); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Resolve()
+	if p.Len() != 7 {
+		t.Errorf("%d places", p.Len())
+	}
+	z := p.Find(2657896)
+	if z == nil || z.Continent.ID != 6255148 || z.Continent.Names["de"] != "Europa" || z.Country.Code != "CH" || z.Country.ID != 2658434 || z.Country.Names["de"] != "Schweiz" ||
+		z.Subdivisions[0].Code != "ZH" || z.Subdivisions[0].ID != 2657895 || z.Subdivisions[0].Names["de"] != "Kanton Zürich" || z.Subdivisions[1].Code != "112" || z.Subdivisions[1].ID != 0 ||
+		z.Subdivisions[1].Names["en"] != "Zürich, District" || z.City.ID != 2657896 || z.City.Names["de"] != "Zürich" || z.TimeZone != "Europe/Zurich" || z.EU {
+		t.Errorf("%+v", z)
+	}
+	// A name that was read with another row.
+	if c := p.Find(2658434); c.Country.Names["de"] != "Schweiz" || c.Country.ID != 2658434 || c.City.ID != 0 {
+		t.Errorf("%+v", c)
+	}
+	if c := p.Find(2661552); c.Subdivisions[0].Names["en"] != "Nameless" || c.Subdivisions[0].ID != 0 {
+		t.Errorf("%+v", c)
+	}
+	if c := p.Find(5128581); c.Metro != 501 || c.Continent.Code != "NA" {
+		t.Errorf("%+v", c)
+	}
+	if c := p.Find(3017382); !c.EU {
+		t.Errorf("%+v", c)
+	}
+	if p.Find(1) != nil {
+		t.Error("a place nobody named")
+	}
+}
+
+func TestBadPlaces(t *testing.T) {
+	head, _, _ := strings.Cut(en, "\n")
+	text := head + "\nx,en,EU\n0,en\n99999999999,en\n1,,EU\n\"1,en\n" + strings.Repeat("x", 2*maxLine) + "\n2,en,EU,Europe\n\n"
+	var reasons []string
+	p := NewPlaces()
+	if err := p.Read(strings.NewReader(text), "x.csv", func(b *source.BadRecord) error {
+		reasons = append(reasons, b.Reason)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{ReasonID, ReasonID, ReasonID, ReasonLanguage, ReasonRow, ReasonLine}; !slices.Equal(reasons, want) || p.Len() != 1 {
+		t.Errorf("%q, %d places", reasons, p.Len())
+	}
+	stop := errors.New("enough")
+	if err := p.Read(strings.NewReader(text), "x.csv", func(*source.BadRecord) error { return stop }); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	for _, text := range []string{"", "a,b\n", "\n\n"} {
+		if err := NewPlaces().Read(strings.NewReader(text), "x.csv", nil); !errors.Is(err, errNoPlaces) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	broken := errors.New("disk on fire")
+	if err := NewPlaces().Read(io.MultiReader(strings.NewReader(en), iotest.ErrReader(broken)), "x.csv", nil); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	files := map[string]string{
+		"GeoLite2-City-Blocks-IPv4.csv": "b4", "GeoLite2-City-Blocks-IPv6.csv": "b6",
+		"GeoLite2-City-Locations-de.csv": de, "GeoLite2-City-Locations-en.csv": en, "GeoLite2-City-Locations-pt-BR.csv": "", "README.txt": "x",
+	}
+	dir := filepath.Join(t.TempDir(), "GeoLite2-City-CSV_20260106")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var z bytes.Buffer
+	w := zip.NewWriter(&z)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		m, err := w.Create("GeoLite2-City-CSV_20260106/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(m, text)
+	}
+	w.Close()
+	archive := filepath.Join(t.TempDir(), "download.zip")
+	if err := os.WriteFile(archive, z.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, archive} {
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var langs []string
+		for _, m := range s.Locations {
+			langs = append(langs, m.Language)
+		}
+		if s.Product != "GeoLite2-City" || !s.Released.Equal(time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)) || len(s.Blocks) != 2 ||
+			!slices.Equal(langs, []string{"en", "de", "pt-BR"}) || s.Blocks[0].Name != "GeoLite2-City-Blocks-IPv4.csv" {
+			t.Errorf("%+v, %s", s, langs)
+		}
+		r, err := s.Blocks[1].Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(r); err != nil || string(b) != "b6" || s.Blocks[1].Size() == 0 {
+			t.Errorf("%q, %v", b, err)
+		}
+		if err := errors.Join(r.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "GeoLite2-ASN-Blocks-IPv4.csv"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "folder of its own") {
+		t.Error(err)
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "Blocks-IPv4.csv") {
+		t.Error(err)
+	}
+	if _, err := Open("none"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func FuzzPlaces(f *testing.F) {
+	f.Add([]byte(en))
+	f.Add([]byte(de))
+	f.Add([]byte("geoname_id,locale_code\n1,en\n\"1,en"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p := NewPlaces()
+		if p.Read(bytes.NewReader(text), "x", func(b *source.BadRecord) error {
+			if b.Reason == "" || b.Line < 1 {
+				t.Fatalf("%+v", b)
+			}
+			return nil
+		}) == nil {
+			p.Resolve()
+		}
+	})
+}

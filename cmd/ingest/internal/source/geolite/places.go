@@ -1,0 +1,253 @@
+package geolite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/textline"
+)
+
+// Place is a city, or where only that is known its subdivision, country or
+// continent.
+type Place struct {
+	ID           uint32 // GeoNames id of the smallest of them
+	Continent    Part   // its code
+	Country      Part
+	Subdivisions [2]Part // largest first
+	City         Part
+	EU           bool // the country is in the European Union
+	Metro        uint16
+	TimeZone     string
+}
+
+// Part is a place or one that it lies in.
+type Part struct {
+	Code  string
+	ID    uint32 // GeoNames id; 0 where the set does not tell
+	Names map[string]string
+}
+
+func (p *Part) known() bool { return p.Code != "" || len(p.Names) > 0 }
+
+// Places are the places of a set, by GeoNames id.
+type Places struct {
+	byID map[uint32]*Place
+	rows int
+	text map[string]string // each text once
+	// names are the names of what many places share, by the part's own key,
+	// so that they are kept once.
+	names map[string]map[string]string
+	ids   map[string]uint32
+}
+
+const (
+	maxLine = 16 << 10
+	// maxRows bounds the memory: a set has 130,000 cities in eight languages.
+	maxRows = 8 << 20
+)
+
+// The reasons of bad rows.
+const (
+	ReasonRow      = "quotes are not closed or not alone in their field"
+	ReasonID       = "not a geoname_id"
+	ReasonLanguage = "no language"
+	ReasonLine     = "line is too long"
+)
+
+// NewPlaces returns an empty table of places.
+func NewPlaces() *Places {
+	return &Places{byID: map[uint32]*Place{}, text: map[string]string{}, names: map[string]map[string]string{}, ids: map[string]uint32{}}
+}
+
+// Find returns a place, or nil.
+func (p *Places) Find(id uint32) *Place { return p.byID[id] }
+
+// Len is how many places there are.
+func (p *Places) Len() int { return len(p.byID) }
+
+// columns of a file of places.
+type columns struct {
+	id, lang, continent, continentName, country, countryName, city, metro, zone, eu int
+	sub, subName                                                                    [2]int
+}
+
+func columnsOf(header [][]byte) (c columns, ok bool) {
+	at := func(name string) int {
+		for i, f := range header {
+			if strings.EqualFold(string(f), name) {
+				return i
+			}
+		}
+		return -1
+	}
+	c = columns{at("geoname_id"), at("locale_code"), at("continent_code"), at("continent_name"), at("country_iso_code"), at("country_name"),
+		at("city_name"), at("metro_code"), at("time_zone"), at("is_in_european_union"),
+		[2]int{at("subdivision_1_iso_code"), at("subdivision_2_iso_code")}, [2]int{at("subdivision_1_name"), at("subdivision_2_name")}}
+	return c, c.id >= 0 && c.lang >= 0
+}
+
+// Read adds the places of a file of one language. Bad is told of each row
+// that is left out; an error from it, or of r, ends the reading.
+func (p *Places) Read(r io.Reader, name string, bad func(*source.BadRecord) error) error {
+	lines := textline.New(r, maxLine)
+	var (
+		cols   columns
+		begun  bool
+		fields [][]byte
+	)
+	for n := 1; ; n++ {
+		line, last, err := lines.Next()
+		refuse := func(reason string, detail []byte) error {
+			return bad(&source.BadRecord{Source: name, Line: n, Reason: reason, Detail: source.Excerpt(detail)})
+		}
+		switch {
+		case errors.Is(err, textline.ErrLong):
+			if err := refuse(ReasonLine, nil); err != nil {
+				return err
+			}
+		case err != nil:
+			return fmt.Errorf("%s: line %d: %w", name, n, err)
+		case len(line) == 0:
+		default:
+			var ok bool
+			if fields, ok = textline.Split(line, fields[:0]); !ok {
+				if err := refuse(ReasonRow, line); err != nil {
+					return err
+				}
+			} else if !begun {
+				if cols, ok = columnsOf(fields); !ok {
+					return fmt.Errorf("%s: %w; check that it is a Locations file of a GeoLite2 CSV set", name, errNoPlaces)
+				}
+			} else if reason, detail := p.add(cols, fields); reason != "" {
+				if err := refuse(reason, detail); err != nil {
+					return err
+				}
+			}
+			begun = true
+			if p.rows > maxRows {
+				return fmt.Errorf("%s: more than %d places and names; check that it is a Locations file of a GeoLite2 CSV set", name, maxRows)
+			}
+		}
+		if last {
+			if !begun {
+				return fmt.Errorf("%s: %w; check that it is a Locations file of a GeoLite2 CSV set", name, errNoPlaces)
+			}
+			return nil
+		}
+	}
+}
+
+func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) {
+	field := func(i int) string {
+		if i < 0 || i >= len(fields) || len(fields[i]) == 0 {
+			return ""
+		}
+		return p.intern(fields[i])
+	}
+	id, err := strconv.ParseUint(field(c.id), 10, 32)
+	if err != nil || id == 0 {
+		return ReasonID, fields[0]
+	}
+	lang := field(c.lang)
+	if lang == "" || len(lang) > 16 {
+		return ReasonLanguage, fields[0]
+	}
+	p.rows++
+	place := p.byID[uint32(id)]
+	if place == nil {
+		place = &Place{ID: uint32(id), EU: field(c.eu) == "1", TimeZone: field(c.zone)}
+		if metro, err := strconv.ParseUint(field(c.metro), 10, 16); err == nil {
+			place.Metro = uint16(metro)
+		}
+		p.byID[uint32(id)] = place
+	}
+	// What a part is called is kept under what it is: the country CH, the
+	// subdivision CH/ZH; a city under its own id.
+	continent, country := field(c.continent), field(c.country)
+	p.part(&place.Continent, "continent "+continent, continent, lang, field(c.continentName))
+	p.part(&place.Country, "country "+country, country, lang, field(c.countryName))
+	key := "country " + country
+	for i := range place.Subdivisions {
+		code := field(c.sub[i])
+		// Some subdivisions have no code: their English name, which is read
+		// first, tells them apart only within their place.
+		if code != "" {
+			key += "/" + code
+		} else {
+			key += fmt.Sprint("/", id)
+		}
+		p.part(&place.Subdivisions[i], key, code, lang, field(c.subName[i]))
+	}
+	p.part(&place.City, fmt.Sprint("city ", id), "", lang, field(c.city))
+	p.own(place, continent, country, key)
+	return "", nil
+}
+
+// own notes the id of the smallest part: it is the place itself.
+func (p *Places) own(place *Place, continent, country, key string) {
+	switch {
+	case place.City.known():
+		place.City.ID = place.ID
+	case place.Subdivisions[1].known():
+		p.ids[key] = place.ID
+	case place.Subdivisions[0].known():
+		p.ids[key[:strings.LastIndexByte(key, '/')]] = place.ID
+	case country != "":
+		p.ids["country "+country] = place.ID
+	case continent != "":
+		p.ids["continent "+continent] = place.ID
+	}
+}
+
+func (p *Places) part(part *Part, key, code, lang, name string) {
+	if code == "" && name == "" {
+		return
+	}
+	part.Code = code
+	names := p.names[key]
+	if names == nil {
+		names = map[string]string{}
+		p.names[key] = names
+	}
+	if name != "" {
+		names[lang] = name
+	}
+	part.Names = names
+}
+
+func (p *Places) intern(b []byte) string {
+	if s, ok := p.text[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	p.text[s] = s
+	return s
+}
+
+// Resolve gives the parts of places the ids that other rows told. It is called
+// once, after all files.
+func (p *Places) Resolve() {
+	for _, place := range p.byID {
+		set := func(part *Part, key string) {
+			if part.ID == 0 && part.known() {
+				part.ID = p.ids[key]
+			}
+		}
+		set(&place.Continent, "continent "+place.Continent.Code)
+		key := "country " + place.Country.Code
+		set(&place.Country, key)
+		for i := range place.Subdivisions {
+			if place.Subdivisions[i].Code == "" {
+				key += fmt.Sprint("/", place.ID)
+			} else {
+				key += "/" + place.Subdivisions[i].Code
+			}
+			set(&place.Subdivisions[i], key)
+		}
+	}
+	p.text, p.ids = nil, nil
+}

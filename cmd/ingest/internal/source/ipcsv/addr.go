@@ -1,0 +1,124 @@
+package ipcsv
+
+import (
+	"bytes"
+	"math/bits"
+	"net/netip"
+)
+
+// parseAddr reads an address, and says whether it is written as a number. The
+// reason is empty unless it is none.
+func parseAddr(s []byte) (a netip.Addr, number bool, reason string) {
+	if isDigits(s) {
+		a, ok := parseNumber(s)
+		if !ok {
+			return netip.Addr{}, true, ReasonAddress
+		}
+		return a, true, ""
+	}
+	if a, ok := parseDotted(s); ok {
+		return a, false, ""
+	}
+	a, err := netip.ParseAddr(string(s))
+	switch {
+	case err == nil && a.Zone() == "":
+		return a, false, ""
+	case err == nil:
+		return netip.Addr{}, false, ReasonZone
+	case bytes.IndexByte(s, '[') >= 0:
+		return netip.Addr{}, false, ReasonPort
+	}
+	if _, err := netip.ParseAddrPort(string(s)); err == nil {
+		return netip.Addr{}, false, ReasonPort
+	}
+	return netip.Addr{}, false, ReasonAddress
+}
+
+func isDigits(s []byte) bool {
+	for _, c := range s {
+		if c < '0' || '9' < c {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// parseDotted is netip.ParseAddr of IPv4 addresses without its allocations,
+// which are most of the time that a list of millions takes. Leading zeros are
+// refused by both: some read them as octal.
+func parseDotted(s []byte) (netip.Addr, bool) {
+	var b [4]byte
+	at, digits, value := 0, 0, 0
+	for _, c := range s {
+		switch {
+		case c == '.':
+			if digits == 0 || at == 3 {
+				return netip.Addr{}, false
+			}
+			b[at] = byte(value)
+			at, digits, value = at+1, 0, 0
+		case '0' <= c && c <= '9':
+			if digits > 0 && value == 0 {
+				return netip.Addr{}, false
+			}
+			if digits, value = digits+1, value*10+int(c-'0'); value > 255 {
+				return netip.Addr{}, false
+			}
+		default:
+			return netip.Addr{}, false
+		}
+	}
+	if at != 3 || digits == 0 {
+		return netip.Addr{}, false
+	}
+	b[3] = byte(value)
+	return netip.AddrFrom4(b), true
+}
+
+// parseNumber reads decimal digits as an IPv4 address if they fit 32 bits,
+// else as an IPv6 one.
+func parseNumber(digits []byte) (netip.Addr, bool) {
+	var hi, lo uint64
+	for _, d := range digits {
+		if hi > (1<<64-1)/10 {
+			return netip.Addr{}, false
+		}
+		carry, low := bits.Mul64(lo, 10)
+		low, c := bits.Add64(low, uint64(d-'0'), 0)
+		hi, lo = hi*10+carry+c, low
+		if hi < carry+c { // hi*10 fits, the carry did not
+			return netip.Addr{}, false
+		}
+	}
+	if hi == 0 && lo < 1<<32 {
+		return netip.AddrFrom4([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8), byte(lo)}), true
+	}
+	var b [16]byte
+	for i := range 8 {
+		b[i], b[8+i] = byte(hi>>(56-8*i)), byte(lo>>(56-8*i))
+	}
+	return netip.AddrFrom16(b), true
+}
+
+// widen makes a number that fits 32 bits an IPv6 address: zeros before it, for
+// it is a count, not an IPv4-mapped address.
+func widen(a netip.Addr) netip.Addr {
+	if !a.Is4() {
+		return a
+	}
+	var b [16]byte
+	copy(b[12:], a.AsSlice())
+	return netip.AddrFrom16(b)
+}
+
+// lastOf returns the last address of a network.
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := range b {
+		if n := p.Bits() - 8*i; n < 8 {
+			b[i] |= 0xff >> max(n, 0)
+		}
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

@@ -1,0 +1,203 @@
+package ipcsv
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Column says what a column holds: First, Last or Network, or a field of a
+// record by its path, such as "country.iso_code". The others are Skip, and
+// Extra followed by a name for what is kept by that name.
+type Column string
+
+// The columns of addresses.
+const (
+	First   Column = "first"   // address of a range
+	Last    Column = "last"    // address of a range
+	Network Column = "network" // in CIDR notation, or an address alone
+)
+
+// Skip is a column that is not read.
+const Skip Column = "-"
+
+// Extra begins the name of a column that is none of the others.
+const Extra = "extra."
+
+// The columns of records.
+const (
+	Continent        Column = "continent" // a code or, if longer, a name
+	ContinentCode    Column = "continent.code"
+	ContinentName    Column = "continent.names.en"
+	Country          Column = "country" // a code or, beside CountryCode, a name
+	CountryCode      Column = "country.iso_code"
+	CountryName      Column = "country.names.en"
+	Region           Column = "region" // ISO 3166-2 code, or else a name
+	RegionCode       Column = "subdivisions.0.iso_code"
+	RegionName       Column = "subdivisions.0.names.en"
+	DistrictCode     Column = "subdivisions.1.iso_code"
+	DistrictName     Column = "subdivisions.1.names.en"
+	City             Column = "city.names.en"
+	Postal           Column = "postal.code"
+	Latitude         Column = "location.latitude"
+	Longitude        Column = "location.longitude"
+	Radius           Column = "location.accuracy_radius"
+	Metro            Column = "location.metro_code"
+	TimeZone         Column = "location.time_zone"
+	ASN              Column = "traits.autonomous_system_number" // 64512 or AS64512
+	ASOrganization   Column = "traits.autonomous_system_organization"
+	Place            Column = "geoname_id" // of the place, in a Locations file
+	RegisteredPlace  Column = "registered_country.geoname_id"
+	RepresentedPlace Column = "represented_country.geoname_id"
+)
+
+// traits are the columns called like the trait they hold.
+const traits = "connection_type domain isp mobile_country_code mobile_network_code organization static_ip_score user_count user_type " +
+	"is_anonymous is_anonymous_vpn is_anycast is_hosting_provider is_legitimate_proxy is_public_proxy is_residential_proxy is_satellite_provider is_tor_exit_node"
+
+// columnNames are the names that lists in use give their columns.
+var columnNames = func() map[string]Column {
+	m := make(map[string]Column)
+	add := func(c Column, names string) {
+		m[string(c)] = c
+		for name := range strings.FieldsSeq(names) {
+			m[name] = c
+		}
+	}
+	add(First, "start from start_ip ip_start range_start ip_range_start ip_from first_ip")
+	add(Last, "end to end_ip ip_end range_end ip_range_end ip_to last_ip")
+	add(Network, "cidr prefix ip_prefix")
+	add(Continent, "")
+	add(ContinentCode, "continent_code")
+	add(ContinentName, "continent_name")
+	add(Country, "")
+	add(CountryCode, "country_code country_iso_code iso_code cc")
+	add(CountryName, "country_name")
+	add(Region, "")
+	add(RegionCode, "region_code subdivision_1_iso_code")
+	add(RegionName, "region_name state state1 stateprov state_prov province subdivision_1_name")
+	add(DistrictCode, "subdivision_2_iso_code")
+	add(DistrictName, "state2 district subdivision_2_name")
+	add(City, "city city_name")
+	add(Postal, "postal postcode postal_code zip zip_code zipcode")
+	add(Latitude, "latitude lat")
+	add(Longitude, "longitude lng lon long")
+	add(Radius, "accuracy_radius")
+	add(Metro, "metro_code")
+	add(TimeZone, "timezone time_zone tz")
+	add(ASN, "asn as_number autonomous_system_number")
+	add(ASOrganization, "as_name as_org as_organization as_description asn_name org autonomous_system_organization")
+	add(Place, "")
+	add(RegisteredPlace, "registered_country_geoname_id")
+	add(RepresentedPlace, "represented_country_geoname_id")
+	for name := range strings.FieldsSeq(traits) {
+		add(Column("traits."+name), name)
+	}
+	m[string(Skip)] = Skip
+	return m
+}()
+
+const (
+	// maxColumns bounds the columns of a file, and maxName a name of one that
+	// is kept under extra.
+	maxColumns = 100
+	maxName    = 64
+)
+
+// ParseColumns reads a list of column names separated by commas, as
+// "first,last,country,-,city,extra.carrier".
+func ParseColumns(list string) ([]Column, error) {
+	var columns []Column
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		c, known := columnNames[name]
+		if rest, ok := strings.CutPrefix(name, Extra); ok && rest != "" && len(rest) <= maxName {
+			c, known = Column(name), true
+		}
+		if !known {
+			return nil, fmt.Errorf("%q is not a column; those known are network, or first and last, and country, country_name, continent, region, city, postal, "+
+				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name", name)
+		}
+		columns = append(columns, c)
+	}
+	if err := check(columns); err != nil {
+		return nil, err
+	}
+	return columns, nil
+}
+
+func check(columns []Column) error {
+	if len(columns) > maxColumns {
+		return fmt.Errorf("%d columns are too many; there may be %d", len(columns), maxColumns)
+	}
+	var first, last, network, values int
+	for i, c := range columns {
+		switch {
+		case c == Skip:
+			continue
+		case slices.Contains(columns[:i], c):
+			return fmt.Errorf("two columns are %s; leave one of them out with -", c)
+		case c == First:
+			first++
+		case c == Last:
+			last++
+		case c == Network:
+			network++
+		default:
+			values++
+		}
+	}
+	if first+last+network == 0 || first+network > 1 || last > first || network == 0 && last == 0 {
+		return fmt.Errorf("the addresses are in the columns first and last, or in the column network; name these, and no others for them")
+	}
+	if values == 0 {
+		return fmt.Errorf("no column says anything of the addresses; name one, such as country")
+	}
+	return nil
+}
+
+// isHeader reports whether a line names columns: its first field, which would be
+// an address, is a word. No address is, for an IPv6 address has colons.
+func isHeader(fields [][]byte) bool {
+	f := fields[0]
+	return len(f) > 0 && !bytes.ContainsAny(f, ".:/") && ('a' <= f[0]|0x20 && f[0]|0x20 <= 'z' || f[0] == '_')
+}
+
+// named returns the columns that a header names, those unknown by their own
+// names; nil when it does not name an address and something known of it.
+func named(header [][]byte) []Column {
+	if len(header) > maxColumns {
+		return nil
+	}
+	columns := make([]Column, len(header))
+	known := 0
+	for i, f := range header {
+		name := strings.ToLower(string(f))
+		c, ok := columnNames[name]
+		switch {
+		case ok && !slices.Contains(columns[:i], c):
+			if columns[i] = c; c != First && c != Last && c != Network && c != Skip {
+				known++
+			}
+		case name == "" || len(name) > maxName || slices.Contains(columns[:i], Extra+Column(name)):
+			columns[i] = Skip
+		default:
+			columns[i] = Extra + Column(name)
+		}
+	}
+	// Of a network and its bounds the network is enough.
+	if slices.Contains(columns, Network) {
+		for i, c := range columns {
+			if c == First || c == Last {
+				columns[i] = Skip
+			}
+		}
+	} else if i := slices.Index(columns, First); i >= 0 && !slices.Contains(columns, Last) {
+		columns[i] = Network
+	}
+	if known == 0 || check(columns) != nil {
+		return nil
+	}
+	return columns
+}

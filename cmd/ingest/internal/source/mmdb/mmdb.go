@@ -1,0 +1,357 @@
+// Package mmdb reads the networks and records of MaxMind DB files, whatever
+// fields their records have.
+package mmdb
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/big"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// File is an opened database.
+type File struct {
+	Path string
+	Size int64 // bytes on disk, packed or not
+	Type string
+	// Built is when its publisher built it.
+	Built time.Time
+	// Languages of the names in it.
+	Languages []string
+
+	db   *maxminddb.Reader
+	temp string
+}
+
+// ErrDamaged is matched by the errors for a file that breaks the rules of the
+// format. What it says is not to be trusted.
+var ErrDamaged = errors.New("damaged MaxMind DB file")
+
+func damaged(path string, err error) error {
+	if text := err.Error(); len(text) > maxMessage { // it may quote a path a thousand levels deep
+		err = errors.New(strings.ToValidUTF8(text[:maxMessage], "") + "…")
+	}
+	return fmt.Errorf("%s: %w: %w; fetch it again, or ask its publisher", path, ErrDamaged, err)
+}
+
+const maxMessage = 300
+
+// ReasonRecord is the reason of a bad record that is no map.
+const ReasonRecord = "record is not a map"
+
+// Open opens a database, alone, compressed by gzip, or as the one member
+// called .mmdb of a zip or tar.gz archive. A packed one is unpacked into the
+// directory temp, within the bounds of source.File, and removed by Close. A
+// file that is not packed must not be rewritten in place until then.
+func Open(path, temp string) (_ *File, err error) {
+	in, err := source.OpenMember(path, IsName)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f := &File{Path: path, Size: in.Size}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // only read
+		}
+	}()
+	file := path
+	if tarred := IsTar(in); tarred || !in.Plain() {
+		var r io.Reader = in
+		if tarred {
+			if r, err = member(in); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		if f.temp, err = unpack(r, temp); errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("%s: %w; it is truncated: fetch it again", path, err)
+		} else if err != nil {
+			return nil, err
+		}
+		file = f.temp
+	}
+	if f.db, err = open(func() (*maxminddb.Reader, error) { return maxminddb.Open(file) }); err != nil {
+		return nil, damaged(path, err)
+	}
+	m := f.db.Metadata
+	// A date that cannot be is a sign of damage, and would become the age of
+	// the data.
+	const latest = 1 << 33 // in the year 2242
+	if m.BuildEpoch > latest {
+		return nil, damaged(path, fmt.Errorf("its build date, %d s after 1970, cannot be", m.BuildEpoch))
+	}
+	if m.BuildEpoch > 0 {
+		f.Built = time.Unix(int64(m.BuildEpoch), 0).UTC()
+	}
+	f.Type, f.Languages = m.DatabaseType, m.Languages
+	return f, nil
+}
+
+// open keeps the mistakes of a damaged file from ending the program, should
+// the library make one.
+func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	if db, err = from(); err != nil {
+		return nil, err
+	}
+	m := db.Metadata
+	if m.BinaryFormatMajorVersion != 2 {
+		err = fmt.Errorf("its format is version %d; version 2 is read", m.BinaryFormatMajorVersion)
+	} else if m.IPVersion != 4 && m.IPVersion != 6 {
+		err = fmt.Errorf("it is of IP version %d", m.IPVersion)
+	} else if m.RecordSize != 24 && m.RecordSize != 28 && m.RecordSize != 32 {
+		err = fmt.Errorf("its record size is %d bits", m.RecordSize)
+	}
+	if err == nil {
+		// A description is asked for by the check below, but by nobody else.
+		if len(m.Description) == 0 {
+			db.Metadata.Description = map[string]string{"en": m.DatabaseType}
+		}
+		// Every node and record is looked at now: a damaged file is known as
+		// such before anything is built of it.
+		err = db.Verify()
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// IsName reports whether a file or member is called like a database.
+func IsName(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".mmdb") }
+
+// IsTar reports whether a file, unpacked or not, is a tar archive.
+func IsTar(f *source.File) bool {
+	const at = 257 // the magic of ustar and GNU tar
+	head, _ := f.Reader().Peek(at + 5)
+	return len(head) == at+5 && string(head[at:]) == "ustar"
+}
+
+// IsDatabase reports whether the unpacked bytes of a file look like a
+// database, or at least not like text: a search tree, or none, comes first.
+func IsDatabase(f *source.File) bool {
+	head, _ := f.Reader().Peek(512)
+	for _, c := range head {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return true
+		}
+	}
+	return len(head) > 0 && !utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)])
+}
+
+// maxMembers bounds the members of a tar archive looked at.
+const maxMembers = 1000
+
+// member finds the one database of a tar archive.
+func member(r io.Reader) (io.Reader, error) {
+	t := tar.NewReader(r)
+	for range maxMembers {
+		h, err := t.Next()
+		if err == io.EOF {
+			return nil, errors.New("tar archive without a .mmdb file; name the database itself")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tar archive: %w; it may be truncated: fetch it again", err)
+		}
+		if h.Typeflag == tar.TypeReg && IsName(h.Name) {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("tar archive of over %d members; unpack it and name the database", maxMembers)
+}
+
+func unpack(r io.Reader, dir string) (name string, err error) {
+	out, err := os.CreateTemp(dir, "unpacked-*.mmdb")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, r)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(out.Name()))
+	}
+	return out.Name(), nil
+}
+
+// Close closes the database and removes what was unpacked.
+func (f *File) Close() error {
+	var err error
+	if f.db != nil {
+		err = f.db.Close()
+	}
+	if f.temp != "" {
+		err = errors.Join(err, os.Remove(f.temp))
+	}
+	return err
+}
+
+// Record is one network.
+type Record struct {
+	First, Last netip.Addr
+	Number      int // 1-based, among the networks with data
+	// Offset identifies the data within the file: records with equal offsets
+	// have equal data.
+	Offset uint64
+
+	result maxminddb.Result
+	file   *File
+}
+
+// Networks yields the networks that have data, in the order of their
+// addresses. Networks that repeat the IPv4 ones inside IPv6 are passed over. An
+// error, which matches ErrDamaged, is the last thing yielded.
+//
+// A search tree whose nodes are shared would have more networks than any disk
+// has room for. A tree has one leaf more than nodes at most; a file that has
+// more is refused.
+func (f *File) Networks() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		stopped := false
+		if err := f.networks(func(r Record) bool {
+			stopped = !yield(r, nil)
+			return !stopped
+		}); err != nil && !stopped {
+			yield(Record{}, err)
+		}
+	}
+}
+
+var all4 = netip.MustParsePrefix("0.0.0.0/0")
+
+func (f *File) networks(yield func(Record) bool) error {
+	most := uint64(f.db.Metadata.NodeCount) + 1
+	var leaves uint64
+	n := 0
+	for res := range f.db.Networks(maxminddb.IncludeNetworksWithoutData()) {
+		if err := res.Err(); err != nil {
+			return damaged(f.Path, err)
+		}
+		if leaves++; leaves > most {
+			return damaged(f.Path, fmt.Errorf("its search tree of %d nodes has more leaves: nodes are shared", most-1))
+		}
+		if !res.Found() {
+			continue
+		}
+		n++
+		p := res.Prefix()
+		r := Record{First: p.Addr(), Last: lastOf(p), Number: n, Offset: uint64(res.Offset()), result: res, file: f}
+		if !yield(r) {
+			return nil
+		}
+		// A network that holds ::/96 answers for all of IPv4.
+		if p.Addr().Is6() && p.Bits() < 96 && p.Contains(netip.IPv6Unspecified()) {
+			if r.First, r.Last = all4.Addr(), lastOf(all4); !yield(r) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Fields decodes the data: strings, bool, int64, uint64, float64, []any and
+// map[string]any. Integers of 128 bits that fit no uint64 are decimal strings,
+// bytes hexadecimal ones. The error is a *source.BadRecord for data that is no
+// map, or matches ErrDamaged.
+func (r *Record) Fields() (_ map[string]any, err error) {
+	defer func() {
+		if p := recover(); p != nil { // a mistake of the library
+			err = damaged(r.file.Path, fmt.Errorf("record of %s: %v", r.First, p))
+		}
+	}()
+	var v any
+	if err := r.result.Decode(&v); err != nil {
+		return nil, damaged(r.file.Path, fmt.Errorf("record of %s: %w", r.result.Prefix(), err))
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, &source.BadRecord{Source: r.file.Path, Line: r.Number, Reason: ReasonRecord, Detail: fmt.Sprintf("%s: %s", r.result.Prefix(), source.Excerpt(fmt.Sprint(v)))}
+	}
+	if err := plain(m); err != nil {
+		return nil, damaged(r.file.Path, fmt.Errorf("record of %s: %w", r.result.Prefix(), err))
+	}
+	return m, nil
+}
+
+// plain makes the values of a map those that Fields promises.
+func plain(m map[string]any) error {
+	for k, v := range m {
+		if !utf8.ValidString(k) {
+			return fmt.Errorf("the name of a field, %s, is not UTF-8", source.Excerpt(k))
+		}
+		w, err := plainValue(v)
+		if err != nil {
+			return err
+		}
+		m[k] = w
+	}
+	return nil
+}
+
+func plainValue(v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		if !utf8.ValidString(v) {
+			return nil, fmt.Errorf("a text, %s, is not UTF-8", source.Excerpt(v))
+		}
+		return v, nil
+	case bool, int64, uint64, float64:
+		return v, nil
+	case float32:
+		return float64(v), nil
+	case int:
+		return int64(v), nil
+	case int32:
+		return int64(v), nil
+	case uint:
+		return uint64(v), nil
+	case uint16:
+		return uint64(v), nil
+	case uint32:
+		return uint64(v), nil
+	case *big.Int:
+		if v.IsUint64() {
+			return v.Uint64(), nil
+		}
+		return v.String(), nil
+	case []byte:
+		return fmt.Sprintf("%x", v), nil
+	case map[string]any:
+		return v, plain(v)
+	case []any:
+		for i := range v {
+			w, err := plainValue(v[i])
+			if err != nil {
+				return nil, err
+			}
+			v[i] = w
+		}
+		return v, nil
+	}
+	return nil, fmt.Errorf("a value of type %T is not known", v)
+}
+
+// lastOf returns the last address of a network.
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := range b {
+		if n := p.Bits() - 8*i; n < 8 {
+			b[i] |= 0xff >> max(n, 0)
+		}
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

@@ -1,0 +1,188 @@
+// Package mmdbtest writes small MaxMind DB files for tests: whatever fields a
+// test wants, absurd ones too. It follows the format's description, version
+// 2.0, and nothing else, so that it can judge readers.
+package mmdbtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"net/netip"
+	"slices"
+)
+
+// Entry is a network and its data. Later entries win.
+type Entry struct {
+	Network string
+	Data    any // string, float64, float32, uint16, uint32, uint64, int32, bool, []byte, []any, map[string]any
+}
+
+// Database describes a file.
+type Database struct {
+	Type       string
+	IPVersion  int    // 4 or 6
+	RecordSize int    // 24, 28 or 32; 0 means 32
+	Epoch      uint64 // seconds since 1970
+	Entries    []Entry
+	// Nodes, if set, changes the search tree before it is written: two
+	// records per node, below len(nodes) a node, equal to it nothing.
+	Nodes func(nodes [][2]uint32) [][2]uint32
+}
+
+const marker = "\xab\xcd\xefMaxMind.com"
+
+// Bytes returns the file.
+func (d *Database) Bytes() []byte {
+	var data bytes.Buffer
+	offsets := map[string]uint32{} // of equal data
+	type leaf struct {
+		prefix netip.Prefix
+		offset uint32
+	}
+	var leaves []leaf
+	for _, e := range d.Entries {
+		b := appendValue(nil, e.Data)
+		at, ok := offsets[string(b)]
+		if !ok {
+			at = uint32(data.Len())
+			offsets[string(b)] = at
+			data.Write(b)
+		}
+		leaves = append(leaves, leaf{netip.MustParsePrefix(e.Network), at})
+	}
+	// While the tree grows, none marks an empty record and what is above
+	// dataAt a leaf.
+	const none, dataAt = math.MaxUint32, 1 << 31
+	nodes := [][2]uint32{{none, none}}
+	for _, l := range leaves {
+		bits, addr := l.prefix.Bits(), l.prefix.Masked().Addr()
+		raw := addr.AsSlice()
+		if addr.Is4() && d.IPVersion == 6 {
+			raw, bits = append(make([]byte, 12), raw...), bits+96
+		}
+		node := uint32(0)
+		for i := range bits {
+			side := raw[i/8] >> (7 - i%8) & 1
+			if i == bits-1 {
+				nodes[node][side] = dataAt + l.offset
+				break
+			}
+			next := nodes[node][side]
+			if next >= dataAt { // empty, or a wider network that is split here
+				nodes = append(nodes, [2]uint32{next, next})
+				next = uint32(len(nodes) - 1)
+				nodes[node][side] = next
+			}
+			node = next
+		}
+	}
+	count := uint32(len(nodes))
+	for i := range nodes {
+		for side, v := range nodes[i] {
+			switch {
+			case v == none:
+				nodes[i][side] = count
+			case v >= dataAt:
+				nodes[i][side] = count + 16 + (v - dataAt)
+			}
+		}
+	}
+	if d.Nodes != nil {
+		nodes = d.Nodes(nodes)
+	}
+	var out []byte
+	size := d.RecordSize
+	if size == 0 {
+		size = 32
+	}
+	for _, n := range nodes {
+		switch l, r := n[0], n[1]; size {
+		case 24:
+			out = append(out, byte(l>>16), byte(l>>8), byte(l), byte(r>>16), byte(r>>8), byte(r))
+		case 28:
+			out = append(out, byte(l>>16), byte(l>>8), byte(l), byte(l>>24)<<4|byte(r>>24)&15, byte(r>>16), byte(r>>8), byte(r))
+		default:
+			out = binary.BigEndian.AppendUint32(out, l)
+			out = binary.BigEndian.AppendUint32(out, r)
+		}
+	}
+	out = append(out, make([]byte, 16)...)
+	out = append(out, data.Bytes()...)
+	out = append(out, marker...)
+	return appendValue(out, map[string]any{
+		"binary_format_major_version": uint16(2), "binary_format_minor_version": uint16(0), "build_epoch": d.Epoch,
+		"database_type": d.Type, "description": map[string]any{}, "ip_version": uint16(d.IPVersion), "languages": []any{"en"},
+		"node_count": uint32(len(nodes)), "record_size": uint16(size),
+	})
+}
+
+func control(dst []byte, kind, size int) []byte {
+	first := byte(0)
+	if kind <= 7 {
+		first = byte(kind) << 5
+	}
+	var more []byte
+	switch {
+	case size < 29:
+		first |= byte(size)
+	case size < 285:
+		first |= 29
+		more = []byte{byte(size - 29)}
+	case size < 65821:
+		first |= 30
+		more = binary.BigEndian.AppendUint16(nil, uint16(size-285))
+	default:
+		first |= 31
+		more = binary.BigEndian.AppendUint32(nil, uint32(size-65821))[1:]
+	}
+	dst = append(dst, first)
+	if kind > 7 {
+		dst = append(dst, byte(kind-7))
+	}
+	return append(dst, more...)
+}
+
+func appendValue(dst []byte, v any) []byte {
+	number := func(kind int, n uint64) []byte {
+		b := bytes.TrimLeft(binary.BigEndian.AppendUint64(nil, n), "\x00")
+		return append(control(dst, kind, len(b)), b...)
+	}
+	switch v := v.(type) {
+	case string:
+		return append(control(dst, 2, len(v)), v...)
+	case float64:
+		return binary.BigEndian.AppendUint64(control(dst, 3, 8), math.Float64bits(v))
+	case []byte:
+		return append(control(dst, 4, len(v)), v...)
+	case uint16:
+		return number(5, uint64(v))
+	case uint32:
+		return number(6, uint64(v))
+	case map[string]any:
+		dst = control(dst, 7, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			dst = appendValue(appendValue(dst, k), v[k])
+		}
+		return dst
+	case int32:
+		return binary.BigEndian.AppendUint32(control(dst, 8, 4), uint32(v))
+	case uint64:
+		return number(9, v)
+	case []any:
+		dst = control(dst, 11, len(v))
+		for _, w := range v {
+			dst = appendValue(dst, w)
+		}
+		return dst
+	case bool:
+		if v {
+			return control(dst, 14, 1)
+		}
+		return control(dst, 14, 0)
+	case float32:
+		return binary.BigEndian.AppendUint32(control(dst, 15, 4), math.Float32bits(v))
+	}
+	panic(fmt.Sprintf("a value of type %T has no place in a database", v))
+}

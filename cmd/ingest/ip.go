@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+)
+
+type ipCmd struct {
+	Files       []string      `arg:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, geofeeds."`
+	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
+	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
+	Check       bool          `help:"Compare what was built with what is published, and say what share of the addresses changed."`
+	MaxChange   *share        `placeholder:"SHARE" help:"Publish nothing when the answers of more than this share of the addresses changed, such as 5%; implies --check."`
+	License     string        `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status. Known for GeoLite2, DB-IP Lite, IPinfo Lite, ip-location-db and iptoasn.com."`
+	Attribution string        `placeholder:"TEXT" help:"What must be shown for using the files."`
+}
+
+func (ipCmd) Help() string {
+	return `Each FILE is one source; what it is shows in its content:
+
+  A MaxMind DB (.mmdb), alone, compressed by gzip, or as it comes in a tar.gz or zip archive: GeoIP2, GeoLite2, DB-IP, IPinfo, ip-location-db. Fields no schema knows are kept under "extra".
+  A GeoLite2 CSV set: its zip archive, or the folder with its Blocks and Locations files.
+  A list of ranges, commas or tabs between its columns, alone, compressed by gzip, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. A first line may name the columns; without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805) and lists of countries are recognised; for others say --columns.
+
+Where several sources cover an address, each field is taken from the first that has it, so put the best first; within a source the narrowest range answers.
+
+  ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
+  ingest ip own-offices.csv geofeed.csv dbip-city-lite.csv.gz ip2asn-combined.tsv.gz
+  ingest ip GeoLite2-City-CSV_20260101.zip --max-change 10%
+  ingest ip customers.csv --columns network,country,-,city,extra.customer
+
+--max-change protects against a bad delivery: above that share nothing is published, and the program ends with exit code 3. Run it again with a larger share, or without, to publish all the same.`
+}
+
+// columnsFlag is [FILE=]LIST.
+type columnsFlag struct {
+	file    string
+	columns []ipcsv.Column
+}
+
+var _ encoding.TextUnmarshaler = (*columnsFlag)(nil)
+
+func (c *columnsFlag) UnmarshalText(text []byte) (err error) {
+	list := string(text)
+	if i := strings.LastIndexByte(list, '='); i >= 0 {
+		c.file, list = list[:i], list[i+1:]
+	}
+	c.columns, err = ipcsv.ParseColumns(list)
+	return err
+}
+
+func (c *ipCmd) Run(s *session) error {
+	inputs := make([]job.IPInput, len(c.Files))
+	for i, f := range c.Files {
+		inputs[i].Path = f
+		inputs[i].License, inputs[i].Attribution = c.License, c.Attribution
+	}
+	for _, flag := range c.Columns {
+		used := false
+		for i, f := range c.Files {
+			if flag.file == f || flag.file == "" && inputs[i].Columns == nil {
+				inputs[i].Columns, used = flag.columns, true
+			}
+		}
+		if !used {
+			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
+		}
+	}
+	o := job.IPOptions{Options: s.options, Derive: c.Derive, Check: c.Check || c.MaxChange != nil, MaxChange: 1}
+	if c.MaxChange != nil {
+		o.MaxChange = float64(*c.MaxChange)
+	}
+	if o.Check {
+		o.Compared = s.reporter.compared
+	}
+	_, err := job.IP(s.ctx, s.catalog, inputs, o)
+	return err
+}
+
+// compared tells how a generation of ip differs from the published one.
+func (r *reporter) compared(c job.IPChange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v4, v6 := c.Shares()
+	if r.json {
+		r.event(comparedEvent(&c, v4, v6))
+		return
+	}
+	if r.bar != nil {
+		_ = r.bar.Clear()
+	}
+	fmt.Fprintf(r.out, "compared with ip generation %d: %s rows, then %s\n", c.Published, grouped(c.OldRows), grouped(c.NewRows))
+	for _, v := range []struct {
+		name string
+		job.IPShares
+	}{{"IPv4", v4}, {"IPv6", v6}} {
+		fmt.Fprintf(r.out, "  %s: %.3f%% of the addresses added, %.3f%% removed, %.3f%% changed\n", v.name, 100*v.Added, 100*v.Removed, 100*v.Changed)
+	}
+	if r.quiet {
+		return
+	}
+	for _, e := range c.Examples {
+		fmt.Fprintf(r.out, "  %s %s to %s: %s\n", e.Kind, e.First, e.Last, difference(e.Old, e.New))
+	}
+}
+
+// difference shows two answers, shortened to where they part.
+func difference(before, after []byte) string {
+	const most, context = 120, 40
+	same := 0
+	for same < min(len(before), len(after)) && before[same] == after[same] {
+		same++
+	}
+	cut := func(b []byte) string {
+		if b == nil {
+			return "none"
+		}
+		from := max(0, min(same, len(b))-context)
+		text := strings.ToValidUTF8(string(b[from:min(len(b), from+most)]), "")
+		if from > 0 {
+			text = "…" + text
+		}
+		if from+most < len(b) {
+			text += "…"
+		}
+		return text
+	}
+	switch {
+	case before == nil:
+		return cut(after)
+	case after == nil:
+		return cut(before)
+	}
+	return cut(before) + " → " + cut(after)
+}
+
+func comparedEvent(c *job.IPChange, v4, v6 job.IPShares) any {
+	type shares struct {
+		Added   float64 `json:"added"`
+		Removed float64 `json:"removed"`
+		Changed float64 `json:"changed"`
+	}
+	type example struct {
+		Kind  string          `json:"kind"`
+		First string          `json:"first"`
+		Last  string          `json:"last"`
+		Old   json.RawMessage `json:"old,omitempty"`
+		New   json.RawMessage `json:"new,omitempty"`
+	}
+	object := func(members []byte) json.RawMessage {
+		if members == nil {
+			return nil
+		}
+		return slices.Concat([]byte{'{'}, members, []byte{'}'})
+	}
+	examples := make([]example, len(c.Examples))
+	for i, e := range c.Examples {
+		examples[i] = example{string(e.Kind), e.First.String(), e.Last.String(), object(e.Old), object(e.New)}
+	}
+	country4, country6 := c.Share(c.Country)
+	return struct {
+		Event     string    `json:"event"`
+		Published uint64    `json:"published"`
+		OldRows   int64     `json:"old_rows"`
+		NewRows   int64     `json:"new_rows"`
+		IPv4      shares    `json:"ipv4"`
+		IPv6      shares    `json:"ipv6"`
+		Country4  float64   `json:"ipv4_country_changed"`
+		Country6  float64   `json:"ipv6_country_changed"`
+		Examples  []example `json:"examples"`
+	}{"compared", c.Published, c.OldRows, c.NewRows, shares(v4), shares(v6), country4, country6, examples}
+}
