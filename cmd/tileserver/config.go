@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
 const description = `Serve map tiles, regions, places and IP locations from a data directory that
@@ -39,8 +40,15 @@ type config struct {
 	Data   string `default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
 	Listen string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port."`
 
+	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS, HTTP/2 included, with this certificate chain in PEM. A renewed file is taken into use within seconds."`
+	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"The private key that goes with --tls-cert, in PEM."`
+
+	GeoIPKeys string `name:"geoip-keys" placeholder:"FILE" help:"Accounts that may use /geoip/v2.1: lines of ACCOUNT:SHA256, the hash of the license key as by: printf %s KEY | sha256sum. Without it everybody may. Changes are taken into use within seconds."`
+
 	PublicURL    *url.URL `name:"public-url" placeholder:"URL" help:"Address clients reach the server under, such as https://maps.example.org, for the absolute addresses in TileJSON. Without it, each request's Host is used."`
-	TrustedProxy []prefix `placeholder:"CIDR" help:"Proxies whose X-Forwarded-For, -Proto and -Host are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
+	TrustedProxy []prefix `placeholder:"CIDR" help:"Proxies whose forwarding headers are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
+	Forwarded    string   `name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
+	ProxyFrom    []prefix `name:"proxy-protocol-from" placeholder:"CIDR" help:"Load balancers that begin each connection with a PROXY header, version 1 or 2, naming the client; repeatable. From them it is required, from others not looked at."`
 	CacheControl string   `default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
 	CORSOrigin   string   `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
 
@@ -52,6 +60,10 @@ type config struct {
 	WriteTimeout   time.Duration `default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
 	IdleTimeout    time.Duration `default:"120s" help:"How long an unused connection is kept open."`
 	DrainTimeout   time.Duration `default:"15s" help:"How long to let running requests finish when stopping."`
+
+	BatchLines   int64         `default:"1000000" placeholder:"N" help:"Longest batch of addresses, in lines, ${default} if not given."`
+	BatchBytes   bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
+	BatchTimeout time.Duration `default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers."`
 
 	AccessLog bool             `help:"Log every request, with the address of its client."`
 	LogFormat string           `enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
@@ -103,13 +115,17 @@ func (c *config) Validate() error {
 		return errors.New("--max-concurrent must be at least 1")
 	case c.Cache < 1<<20:
 		return errors.New("--cache must be at least 1MiB")
+	case c.BatchLines < 1 || c.BatchBytes < 1:
+		return errors.New("--batch-lines and --batch-bytes must be at least 1")
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key go together: give both, or neither")
 	case strings.ContainsAny(c.CacheControl+c.CORSOrigin, "\r\n\x00"):
 		return errors.New("--cache-control and --cors-origin must be one line each")
 	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"request", c.RequestTimeout}, {"read", c.ReadTimeout}, {"write", c.WriteTimeout}, {"idle", c.IdleTimeout}, {"drain", c.DrainTimeout}} {
+	}{{"request", c.RequestTimeout}, {"read", c.ReadTimeout}, {"write", c.WriteTimeout}, {"idle", c.IdleTimeout}, {"drain", c.DrainTimeout}, {"batch", c.BatchTimeout}} {
 		if d.value <= 0 {
 			return fmt.Errorf("--%s-timeout must be positive, such as 10s", d.name)
 		}
@@ -140,6 +156,13 @@ func (c *config) trusted() []netip.Prefix {
 	return list
 }
 
+func (c *config) forwardedHeader() httpapi.ForwardedHeader {
+	if c.Forwarded == "forwarded" {
+		return httpapi.Forwarded
+	}
+	return httpapi.XForwardedFor
+}
+
 func (c *config) handler(w io.Writer) slog.Handler {
 	if c.LogFormat == "json" {
 		return slog.NewJSONHandler(w, nil)
@@ -160,7 +183,11 @@ func (c *config) url(addr net.Addr) string {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http"
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // prefix is a network, or one address.

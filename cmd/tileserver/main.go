@@ -49,6 +49,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	log := slog.New(cfg.handler(stderr))
+	keys, err := cfg.geoIPKeys(log)
+	if err != nil {
+		return err
+	}
 	tuneMemory(int64(cfg.Cache))
 
 	cache := pebblestore.NewCache(int64(cfg.Cache) - cfg.responseBytes())
@@ -88,6 +92,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Version:            version(),
 		PublicURL:          cfg.publicURL(),
 		TrustedProxies:     cfg.trusted(),
+		ForwardedHeader:    cfg.forwardedHeader(),
+		GeoIPKeys:          keys,
+		BatchLines:         cfg.BatchLines,
+		BatchBytes:         int64(cfg.BatchBytes),
+		BatchTimeout:       cfg.BatchTimeout,
 		CacheControl:       cfg.CacheControl,
 		CORSOrigin:         cfg.CORSOrigin,
 		ResponseCacheBytes: cfg.responseBytes(),
@@ -106,6 +115,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 // serve answers requests until ctx ends, and then those that are running.
 func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, stdout io.Writer) error {
+	secure, err := cfg.tlsConfig(log)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen, choose another --listen: %w", err)
@@ -117,10 +130,18 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 		WriteTimeout:      cfg.WriteTimeout,
 		IdleTimeout:       cfg.IdleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		TLSConfig:         secure,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(lazyListener{listener}) }()
+	go func() {
+		l := behindProxies(lazyListener{listener}, cfg.ProxyFrom, cfg)
+		if secure != nil {
+			failed <- server.ServeTLS(l, "", "") // the certificate is in secure
+			return
+		}
+		failed <- server.Serve(l)
+	}()
 	if _, err := fmt.Fprintf(stdout, "Quadrille serves %s\n", cfg.url(listener.Addr())); err != nil {
 		log.Debug("standard output is closed", "error", err)
 	}

@@ -37,6 +37,7 @@ func main() {
 	defer stop()
 	var cli struct {
 		Run  runCmd  `cmd:"" default:"withargs" help:"Measure."`
+		Swap swapCmd `cmd:"" help:"Measure what swaps of generations do to requests."`
 		Bare bareCmd `cmd:"" hidden:"" help:"Serve answers read from standard input."`
 		Load loadCmd `cmd:"" hidden:"" help:"Send the requests read from standard input."`
 	}
@@ -54,6 +55,7 @@ type runCmd struct {
 	Rounds      int           `default:"41" help:"Pairs of runs; at least 7."`
 	Duration    time.Duration `default:"100ms" help:"Length of a run. Many short ones by turns meet the same disturbances."`
 	Connections int           `default:"8" help:"Connections that are kept open and busy."`
+	Only        string        `placeholder:"TEXT" help:"Only the scenarios whose name contains this."`
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
@@ -123,6 +125,9 @@ func (r *runCmd) Run(ctx context.Context) (err error) {
 
 	var results []result
 	for _, s := range scenarios {
+		if !strings.Contains(s.Name, r.Only) {
+			continue
+		}
 		res, err := r.compare(ctx, self, [2]*running{ours, bare}, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)

@@ -12,6 +12,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -53,7 +54,7 @@ func Publish(ctx context.Context, dir string) error {
 }
 
 // publish runs one build.
-func publish(ctx context.Context, c *dataset.Catalog, name string, build func(cellstore.Store) (schema int, meta any, err error)) (err error) {
+func publish(ctx context.Context, c *dataset.Catalog, name string, build func(cellstore.Store) (schema int, meta any, err error), more ...func(dir string, s cellstore.Store) error) (err error) {
 	b, err := c.Begin(ctx, name)
 	if err != nil {
 		return err
@@ -62,6 +63,11 @@ func publish(ctx context.Context, c *dataset.Catalog, name string, build func(ce
 	schema, meta, err := build(b.Store())
 	if err != nil {
 		return err
+	}
+	for _, write := range more {
+		if err := write(b.Dir(), b.Store()); err != nil {
+			return err
+		}
 	}
 	raw, err := json.Marshal(meta)
 	if err != nil {
@@ -175,9 +181,22 @@ const Ranges = 20_000
 
 // PublishAddresses publishes the address ranges.
 func PublishAddresses(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, "ip", func(s cellstore.Store) (int, any, error) {
-		meta, _, err := ipgeo.Build(ctx, s, eachRange(), ipgeo.BuildOptions{Timestamp: Modified.UnixMilli()})
+	return PublishRanges(ctx, c, eachRange())
+}
+
+// PublishRanges publishes any address ranges, with their index.
+func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipgeo.Range, error]) error {
+	var meta ipgeo.Meta
+	return publish(ctx, c, "ip", func(s cellstore.Store) (_ int, _ any, err error) {
+		meta, _, err = ipgeo.Build(ctx, s, ranges, ipgeo.BuildOptions{Timestamp: Modified.UnixMilli()})
 		return ipgeo.Layout, meta, err
+	}, func(dir string, s cellstore.Store) error {
+		r, err := ipgeo.Open(ctx, s, meta)
+		if err != nil {
+			return err
+		}
+		_, err = ipgeo.BuildIndex(ctx, r, filepath.Join(dir, ipgeo.IndexName))
+		return err
 	})
 }
 

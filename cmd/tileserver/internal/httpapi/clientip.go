@@ -12,28 +12,27 @@ const maxHops = 32
 
 // clientAddr returns the address of the client a request came from: the peer
 // of the connection, unless that is a trusted proxy. Then it is the right-most
-// hop of X-Forwarded-For that is not itself trusted: each proxy appends the
-// address it was called from, so everything left of that hop is the client's
-// own claim. An entry that is not an address ends the walk, since whoever
-// wrote it cannot be vouched for; the answer is then the last hop that could.
+// hop of the forwarding header that is not itself trusted: each proxy appends
+// the address it was called from, so everything left of that hop is the
+// client's own claim. An entry that is not an address ends the walk, since
+// whoever wrote it cannot be vouched for; the answer is then the last hop that
+// could. Behind a proxy that speaks the PROXY protocol the peer is the client
+// that proxy names.
 //
-// The zero Addr means that the peer itself is unknown.
+// It is what everything that wants to know the caller asks: answers about the
+// caller, limits and logs. The zero Addr means that the peer itself is unknown.
 func (s *server) clientAddr(r *http.Request) netip.Addr {
 	addr := peerAddr(r)
 	if !s.trusts(addr) {
 		return addr
 	}
-	values := r.Header["X-Forwarded-For"]
+	values := s.forwarded.hops(r.Header)
 	hops := 0
 	for i := len(values) - 1; i >= 0; i-- {
 		rest := values[i]
 		for more := true; more; {
 			var hop string
-			if j := strings.LastIndexByte(rest, ','); j >= 0 {
-				rest, hop = rest[:j], rest[j+1:]
-			} else {
-				hop, more = rest, false
-			}
+			rest, hop, more = s.forwarded.lastHop(rest)
 			if hops++; hops > maxHops {
 				return addr
 			}
@@ -69,8 +68,8 @@ func (s *server) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// parseHop reads one entry of X-Forwarded-For. Proxies write bare addresses,
-// addresses with a port and IPv6 addresses in brackets.
+// parseHop reads one entry of a forwarding header. Proxies write bare
+// addresses, addresses with a port and IPv6 addresses in brackets.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 64 {
@@ -107,13 +106,14 @@ func (s *server) baseURL(r *http.Request) (string, error) {
 		scheme = "https"
 	}
 	if s.trusts(peerAddr(r)) {
-		switch p := lastValue(r.Header["X-Forwarded-Proto"]); {
-		case strings.EqualFold(p, "https"):
+		proto, h := s.forwarded.origin(r.Header)
+		switch {
+		case strings.EqualFold(proto, "https"):
 			scheme = "https"
-		case strings.EqualFold(p, "http"):
+		case strings.EqualFold(proto, "http"):
 			scheme = "http"
 		}
-		if h := lastValue(r.Header["X-Forwarded-Host"]); h != "" {
+		if h != "" {
 			host = h
 		}
 	}

@@ -19,6 +19,10 @@ const (
 	formGeoNames // JSON, as GeoNames labels it
 	formScript
 	formText
+	formNDJSON
+	formGeoIPCountry // the three of GeoIP2's web service
+	formGeoIPCity
+	formGeoIPError
 	formPNG
 	formPNG2x // of double density
 	formCount
@@ -26,14 +30,18 @@ const (
 
 // contentTypes are ready to be put into a header map.
 var contentTypes = [formCount][]string{
-	formJSON:     {"application/json"},
-	formGeoJSON:  {"application/geo+json"},
-	formMVT:      {"application/vnd.mapbox-vector-tile"},
-	formGeoNames: {"application/json;charset=UTF-8"},
-	formScript:   {"text/javascript;charset=UTF-8"},
-	formText:     {"text/plain;charset=UTF-8"},
-	formPNG:      {"image/png"},
-	formPNG2x:    {"image/png"},
+	formJSON:         {"application/json"},
+	formGeoJSON:      {"application/geo+json"},
+	formMVT:          {"application/vnd.mapbox-vector-tile"},
+	formGeoNames:     {"application/json;charset=UTF-8"},
+	formScript:       {"text/javascript;charset=UTF-8"},
+	formText:         {"text/plain;charset=UTF-8"},
+	formNDJSON:       {"application/x-ndjson"},
+	formGeoIPCountry: {"application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"},
+	formGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
+	formGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
+	formPNG:          {"image/png"},
+	formPNG2x:        {"image/png"},
 }
 
 // picture reports whether the form is an image. Images are compressed as they

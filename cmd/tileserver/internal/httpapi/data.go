@@ -3,8 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"time"
 
 	"quadrille/cellstore/dataset"
@@ -67,7 +71,7 @@ type TimeZones interface {
 }
 
 // Addresses is what the handlers ask of a generation of IP ranges.
-// *ipgeo.Reader answers it.
+// *ipgeo.Reader and *ipgeo.Index answer it.
 type Addresses interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
 }
@@ -100,13 +104,26 @@ func OpenPlaces(g *dataset.Generation) (Places, error) {
 	return places.Open(context.Background(), g.Store, meta)
 }
 
-// OpenAddresses makes the reader of a generation of IP ranges.
+// OpenAddresses makes the reader of a generation of IP ranges: of its index where
+// it has one, which is faster, else of its table.
 func OpenAddresses(g *dataset.Generation) (Addresses, error) {
 	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
 	if err != nil {
 		return nil, err
 	}
-	return ipgeo.Open(context.Background(), g.Store, meta)
+	table, err := ipgeo.Open(context.Background(), g.Store, meta)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(g.Dir, ipgeo.IndexName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return table, nil
+	}
+	index, err := ipgeo.OpenIndex(path)
+	if err != nil {
+		return nil, err
+	}
+	return index, nil
 }
 
 // OpenAirports makes the reader of a generation of airports.

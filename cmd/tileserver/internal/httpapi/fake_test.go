@@ -303,7 +303,7 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 	if geometry {
 		g = `,"geometry":{"type":"Point","coordinates":[1,2]}`
 	}
-	return fmt.Appendf(nil, `{"type":%q,"id":%q%s}`, typ, id, g), nil
+	return fmt.Appendf(nil, `{"type":%q,"id":%s%s}`, typ, appendString(nil, id), g), nil
 }
 
 type fakePlaces struct {
@@ -412,6 +412,7 @@ func (f *fakeAddresses) Lookup(_ context.Context, addr netip.Addr, res *ipgeo.Re
 	if b, ok := ipgeo.Special(addr.Unmap()); ok && !b.Global && b.Name != "Documentation (TEST-NET-2)" {
 		return &ipgeo.ReservedError{Block: b}
 	}
+	res.Network = netip.MustParsePrefix("1.2.0.0/16")
 	res.JSON = []byte(`"country":{"iso_code":"NL"},"traits":{"network":"1.2.0.0/16"}`)
 	return nil
 }

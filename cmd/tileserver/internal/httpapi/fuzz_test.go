@@ -20,6 +20,8 @@ func FuzzRequest(f *testing.F) {
 		"/places/2988507", "/ip/1.2.3.4", "/ip/::1%25eth0", "/ip/me", "/status", "/../../etc/passwd", "/%2e%2e/%00", "/tiles//////", "/?%zz",
 		"/tiles/\xff/0/0/0.mvt", "/regions/at?lat=NaN&lat=1;", "/ip/%ff", "//host/path", "/tiles/country/1e9/-0/+1.mvt.geojson",
 		"/tiles/places/3/4/2.png", "/tiles/places/0/0/0@2x.png", "/tiles/places/22/4194303/4194303@2x.png",
+		"/ip/1.2.3.4?fields=country.iso_code,city.names.de,ip&lang=pt-BR", "/ip/me?fields=extra.a.b.c&lang=-", "/ip/headers/a%2fb?c", "/ip/batch",
+		"/geoip/v2.1/city/1.2.3.4", "/geoip/v2.1/country/me", "/geoip/v2.1/insights/%3a%3a1", "/geoip/v2.1/city/", "/geoip/v2.1/city/a/b",
 	} {
 		f.Add(seed, "gzip", "10.0.0.1, x", "example.com")
 	}
@@ -41,6 +43,11 @@ func FuzzRequest(f *testing.F) {
 		}
 		ct := res.Header.Get("Content-Type")
 		switch {
+		case strings.HasPrefix(ct, "application/vnd.maxmind.com-"):
+			if !json.Valid(b) || (res.StatusCode >= 400) != (ct == gipErrorType) {
+				t.Fatalf("%d %s %s", res.StatusCode, ct, b)
+			}
+		case len(b) == 0 && (res.StatusCode == 415 || res.StatusCode == 406) && strings.HasPrefix(u.Path, "/geoip/"):
 		case res.StatusCode >= 500:
 			t.Fatalf("%d %s", res.StatusCode, b)
 		case res.StatusCode >= 400:

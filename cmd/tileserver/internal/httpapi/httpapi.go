@@ -53,8 +53,14 @@ type Config struct {
 	// PublicURL is the absolute URL the server is reached under, without a
 	// final slash. Empty means what each request says.
 	PublicURL string
-	// TrustedProxies are the peers whose forwarding headers are believed.
-	TrustedProxies []netip.Prefix
+	// TrustedProxies are the peers whose forwarding headers are believed, and
+	// ForwardedHeader is the one of them that is. XForwardedFor.
+	TrustedProxies  []netip.Prefix
+	ForwardedHeader ForwardedHeader
+
+	// GeoIPKeys returns the accounts that may use the GeoIP2 endpoints; nil, or
+	// a nil answer, lets everybody. It is called for every such request.
+	GeoIPKeys func() *GeoIPKeys
 
 	// CacheControl is the header of everything that depends only on the
 	// address and the published data. "public, max-age=300".
@@ -72,6 +78,12 @@ type Config struct {
 	// RequestTimeout bounds the reads for a tile, regions, places or a record;
 	// an address is one read, which ends with its request. 10 s.
 	RequestTimeout time.Duration
+	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
+	// its body, compressed or not, and BatchTimeout how long its client may take
+	// over it. 1,000,000, 256 MiB, 5 minutes.
+	BatchLines   int64
+	BatchBytes   int64
+	BatchTimeout time.Duration
 
 	// Log receives failures. Nothing is logged when it is nil.
 	Log *slog.Logger
@@ -81,8 +93,8 @@ type Config struct {
 	now func() time.Time // tests set the clock
 }
 
-// maxRequestBody is the largest body a request may announce, in bytes. No
-// endpoint reads one.
+// maxRequestBody is the largest body a request may announce, in bytes, to
+// endpoints that read none. Those of batches have limits of their own.
 const maxRequestBody = 64 << 10
 
 // server is the state shared by all handlers. Everything in it may be used by
@@ -100,6 +112,8 @@ type server struct {
 	tagStart     hash // version, mixed into every tag
 	publicURL    string
 	trusted      []netip.Prefix
+	forwarded    ForwardedHeader
+	geoIPKeys    func() *GeoIPKeys
 	cacheControl []string
 	origin       []string // Access-Control-Allow-Origin, nil for none
 
@@ -109,12 +123,14 @@ type server struct {
 	repeated  doorkeeper // addresses asked for more than once
 	layerSets layerCache
 	page      *page
-	ipSources atomic.Pointer[sources]
+	ipNow     atomic.Pointer[ipGeneration]
 
 	drawing chan struct{} // full when as many tiles are drawn as may be
 
 	running    atomic.Int64
 	maxRunning int64
+	batches    atomic.Int64
+	batch      batchLimits
 	timeout    time.Duration
 	now        func() time.Time // the clock; tests have their own
 
@@ -136,6 +152,9 @@ func New(cfg Config) http.Handler {
 		tagStart:     hashStart.bytes(cfg.Version),
 		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
 		trusted:      cfg.TrustedProxies,
+		forwarded:    cfg.ForwardedHeader,
+		geoIPKeys:    cfg.GeoIPKeys,
+		batch:        batchLimits{lines: 1_000_000, bytes: 256 << 20, timeout: 5 * time.Minute},
 		cacheControl: []string{"public, max-age=300"},
 		origin:       []string{"*"},
 		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
@@ -165,6 +184,7 @@ func New(cfg Config) http.Handler {
 	if cfg.RequestTimeout > 0 {
 		s.timeout = cfg.RequestTimeout
 	}
+	s.batch.apply(&cfg)
 	if cfg.now != nil {
 		s.now = cfg.now
 	}
@@ -208,8 +228,7 @@ func (s *server) routes(e *echo.Echo) {
 	get("/airports/:code", s.guard(s.getAirport))
 	get("/airports/:code/offset", s.guard(s.getAirportOffset))
 	s.stationRoutes(get)
-	get("/ip/me", s.guard(s.getOwnAddress))
-	get("/ip/:addr", s.guard(s.getAddress))
+	s.ipRoutes(e, get)
 	for i := range gnEndpoints {
 		g := &gnEndpoints[i]
 		get("/"+g.name, s.geonames(g))
@@ -221,7 +240,7 @@ func (s *server) routes(e *echo.Echo) {
 	get("/readyz", s.unlimited(s.getReady))
 	get("/status", s.unlimited(s.getStatus))
 	get("/*", s.guard(s.getPage))
-	e.OPTIONS("/*", s.unlimited(s.preflight))
+	e.OPTIONS("/*", s.preflight("GET, HEAD, OPTIONS"))
 }
 
 // guard bounds the number of requests that run at once, and does what
@@ -237,9 +256,19 @@ func (s *server) guard(h echo.HandlerFunc) echo.HandlerFunc {
 	})
 }
 
-// unlimited turns errors and panics of a handler into problem responses and
-// writes the access log.
+// unlimited refuses large bodies, and does what answering does.
 func (s *server) unlimited(h echo.HandlerFunc) echo.HandlerFunc {
+	return s.answering(func(c echo.Context) error {
+		if c.Request().ContentLength > maxRequestBody {
+			return errBodyTooLarge
+		}
+		return h(c)
+	})
+}
+
+// answering turns errors and panics of a handler into problem responses and
+// writes the access log.
+func (s *server) answering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		var start time.Time
 		if s.access != nil {
@@ -270,10 +299,6 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 		}
 		s.fail(errPanic, c)
 	}()
-	if c.Request().ContentLength > maxRequestBody {
-		s.fail(errBodyTooLarge, c)
-		return
-	}
 	if err := h(c); err != nil {
 		s.fail(err, c)
 	}
@@ -281,15 +306,17 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 
 // preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Everything here is public and read-only.
-func (s *server) preflight(c echo.Context) error {
-	h := c.Response().Header()
-	if s.origin != nil {
-		h["Access-Control-Allow-Origin"] = s.origin
-		h["Access-Control-Allow-Methods"] = []string{"GET, HEAD, OPTIONS"}
-		h["Access-Control-Allow-Headers"] = []string{"*"}
-		h["Access-Control-Max-Age"] = []string{"86400"}
-	}
-	h["Allow"] = []string{"GET, HEAD, OPTIONS"}
-	c.Response().WriteHeader(http.StatusNoContent)
-	return nil
+func (s *server) preflight(methods string) echo.HandlerFunc {
+	return s.unlimited(func(c echo.Context) error {
+		h := c.Response().Header()
+		if s.origin != nil {
+			h["Access-Control-Allow-Origin"] = s.origin
+			h["Access-Control-Allow-Methods"] = []string{methods}
+			h["Access-Control-Allow-Headers"] = []string{"*"}
+			h["Access-Control-Max-Age"] = []string{"86400"}
+		}
+		h["Allow"] = []string{methods}
+		c.Response().WriteHeader(http.StatusNoContent)
+		return nil
+	})
 }

@@ -3,16 +3,40 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 )
+
+// ipRoutes is the table of endpoints for addresses.
+func (s *server) ipRoutes(e *echo.Echo, get func(string, echo.HandlerFunc)) {
+	get("/ip/me", s.guard(s.getOwnAddress))
+	get("/ip/:addr", s.guard(s.getAddress))
+	// Proxies ask about requests of every method, those the router does not
+	// know included.
+	for _, path := range []string{"/ip/headers", "/ip/headers/*"} {
+		e.Any(path, s.answering(s.anyHeaders))
+		e.RouteNotFound(path, s.answering(s.anyHeaders))
+	}
+	const batch = "/ip/batch"
+	e.POST(batch, s.answering(s.postBatch))
+	e.OPTIONS(batch, s.preflight("POST, OPTIONS"))
+	// Otherwise it would be an address that cannot be read.
+	get(batch, s.unlimited(func(c echo.Context) error {
+		c.Response().Header()["Allow"] = []string{"POST, OPTIONS"}
+		return errMethod
+	}))
+	s.geoIPRoutes(get)
+}
 
 // lookup is the memory of one address lookup, reused from request to request.
 type lookup struct {
@@ -33,22 +57,32 @@ func (s *server) getAddress(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	part, err := readPart(r)
+	if err != nil {
+		return err
+	}
 	p := pin(s.addresses)
 	defer p.release()
 	reader, err := p.get()
 	if err != nil {
 		return err
 	}
+	now := s.ipGeneration(&p)
+	h := c.Response().Header()
 	key := addressKey{addr: addr.As16(), generation: p.id, coding: accepted(r)}
-	if kept := s.answers.get(key); kept != nil {
-		return s.sendFinished(c, kept)
+	if part == nil {
+		if kept := s.answers.get(key); kept != nil {
+			h[databaseHeader] = now.header
+			return s.sendFinished(c, kept)
+		}
 	}
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
-	if err := s.locate(c, reader, &p, addr, l); err != nil {
+	if err := l.locate(r, reader, now, addr, part); err != nil {
 		return err
 	}
-	if s.repeated.admit(key.spread()) {
+	h[databaseHeader] = now.header
+	if part == nil && s.repeated.admit(key.spread()) {
 		kept := finish(l.out.body, formJSON, key.coding, nil)
 		s.answers.put(key, kept)
 		return s.sendFinished(c, kept)
@@ -60,9 +94,14 @@ func (s *server) getAddress(c echo.Context) error {
 // getOwnAddress answers GET /ip/me: the address of the caller, who may be
 // behind trusted proxies.
 func (s *server) getOwnAddress(c echo.Context) error {
-	addr := s.clientAddr(c.Request())
+	r := c.Request()
+	addr := s.clientAddr(r)
 	if !addr.IsValid() {
-		return errors.New("the connection has no peer address")
+		return errNoPeer
+	}
+	part, err := readPart(r)
+	if err != nil {
+		return err
 	}
 	p := pin(s.addresses)
 	defer p.release()
@@ -70,31 +109,28 @@ func (s *server) getOwnAddress(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	now := s.ipGeneration(&p)
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
-	if err := s.locate(c, reader, &p, addr, l); err != nil {
+	if err := l.locate(r, reader, now, addr, part); err != nil {
 		return err
 	}
+	c.Response().Header()[databaseHeader] = now.header
 	// The answer is the caller's alone: the next one's is another.
-	return s.send(c, answer{form: formJSON, cache: privateNoStore, coding: accepted(c.Request())}, &l.out)
+	return s.send(c, answer{form: formJSON, cache: privateNoStore, coding: accepted(r)}, &l.out)
 }
 
-var privateNoStore = []string{"private, no-store"}
+var (
+	errNoPeer      = errors.New("the connection has no peer address")
+	privateNoStore = []string{"private, no-store"}
+)
 
 // locate puts the answer for an address into l.out.
-func (s *server) locate(c echo.Context, reader Addresses, p *pinned[Addresses], addr netip.Addr, l *lookup) error {
-	if err := reader.Lookup(c.Request().Context(), addr, &l.res); err != nil {
+func (l *lookup) locate(r *http.Request, reader Addresses, now *ipGeneration, addr netip.Addr, part *ipPart) error {
+	if err := reader.Lookup(r.Context(), addr, &l.res); err != nil {
 		return explainAddress(err, addr)
 	}
-	b := append(l.out.body[:0], `{"ip":"`...)
-	b = l.res.Addr.AppendTo(b)
-	b = append(b, '"')
-	b = append(b, s.sourceMember(p)...)
-	if len(l.res.JSON) > 0 {
-		b = append(b, ',')
-		b = append(b, l.res.JSON...)
-	}
-	l.out.body = append(b, '}')
+	l.out.body = now.append(l.out.body[:0], &l.res, part)
 	return nil
 }
 
@@ -112,30 +148,125 @@ func explainAddress(err error, addr netip.Addr) error {
 	return err
 }
 
-// sources is the "source" member of answers from one generation.
-type sources struct {
-	id     uint64
-	member []byte
+// ipPart says what of an answer a client wants; nil stands for all of it.
+type ipPart struct {
+	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
+	lang   string       // of names, "" for every one there is
 }
 
-// sourceMember returns `,"source":"…"`, or nothing when the generation names
-// no source. It is made once per generation.
-func (s *server) sourceMember(p *pinned[Addresses]) []byte {
-	known := s.ipSources.Load()
-	if known == nil || known.id != p.id {
-		known = &sources{id: p.id, member: encodeSources(p.handle.Manifest())}
-		s.ipSources.Store(known)
+// maxFieldsText bounds a list of fields in bytes.
+const maxFieldsText = 50 * 65
+
+// readPart reads fields and lang.
+func readPart(r *http.Request) (*ipPart, error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
 	}
-	return known.member
+	p := queryParams(r)
+	fields, lang := p.text("fields", maxFieldsText), p.text("lang", maxLanguage)
+	if p.has("fields") && fields == "" {
+		p.refuse("fields", "List fields by their names, such as country.iso_code,city.names.en, or leave it out for all.")
+	}
+	if p.has("lang") && lang == "" {
+		p.refuse("lang", langAdvice)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return newPart(fields, lang)
+}
+
+const langAdvice = "Set lang to the code of a language, such as de or pt-BR."
+
+// newPart returns nil for the whole answer.
+func newPart(fields, lang string) (part *ipPart, err error) {
+	if fields == "" && lang == "" {
+		return nil, nil
+	}
+	if !isLanguage(lang) {
+		return nil, refuse(errParameter, "lang", langAdvice)
+	}
+	part = &ipPart{lang: lang}
+	if fields == "" {
+		return part, nil
+	}
+	if part.fields, err = ipgeo.ParseFields(fields); err != nil {
+		detail := err.Error()
+		if bad := (*ipgeo.FieldsError)(nil); errors.As(err, &bad) {
+			detail = "Correct the field " + strconv.Quote(bad.Field) + ": " + bad.Reason
+		}
+		return nil, refuse(errParameter, "fields", detail+".")
+	}
+	return part, nil
+}
+
+// isLanguage reports whether s can be a language code, or is empty.
+func isLanguage(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return len(s) <= maxLanguage
+}
+
+// ipGeneration is what all answers from one generation of addresses share.
+type ipGeneration struct {
+	id     uint64
+	member []byte   // `,"source":"…"`, or nothing when no source is named
+	header []string // of databaseHeader
+}
+
+// databaseHeader tells which data an answer is from, how old it is and under
+// which terms it may be used.
+const databaseHeader = "X-Geo-Database"
+
+// ipGeneration returns what the pinned generation's answers share. It is made
+// once per generation.
+func (s *server) ipGeneration(p *pinned[Addresses]) *ipGeneration {
+	now := s.ipNow.Load()
+	if now == nil || now.id != p.id {
+		m := p.handle.Manifest()
+		now = &ipGeneration{id: p.id, member: encodeSources(m), header: []string{describeDatabase(m)}}
+		s.ipNow.Store(now)
+	}
+	return now
+}
+
+// append writes the answer found.
+func (g *ipGeneration) append(b []byte, res *ipgeo.Result, part *ipPart) []byte {
+	b = append(b, `{"ip":"`...)
+	b = res.Addr.AppendTo(b)
+	b = append(b, '"')
+	if part == nil || part.fields.All() || part.fields.Has("source") {
+		b = append(b, g.member...)
+	}
+	n := len(b)
+	b = append(b, ',')
+	if part == nil {
+		b = append(b, res.JSON...)
+	} else {
+		b = res.AppendFields(b, part.fields, part.lang)
+	}
+	if len(b) == n+1 {
+		b = b[:n]
+	}
+	return append(b, '}')
+}
+
+// distinct returns the distinct values of a property of the sources.
+func distinct(sources []dataset.Source, of func(*dataset.Source) string) []string {
+	var values []string
+	for i := range sources {
+		if v := of(&sources[i]); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 func encodeSources(m *dataset.Manifest) []byte {
-	var names []string
-	for _, src := range m.Sources {
-		if src.Name != "" && !slices.Contains(names, src.Name) {
-			names = append(names, src.Name)
-		}
-	}
+	names := distinct(m.Sources, func(s *dataset.Source) string { return s.Name })
 	if len(names) == 0 {
 		return nil
 	}
@@ -144,4 +275,56 @@ func encodeSources(m *dataset.Manifest) []byte {
 		return nil // a string always encodes
 	}
 	return append([]byte(`,"source":`), b...)
+}
+
+// describeDatabase makes the value of databaseHeader:
+//
+//	ip/12; built=2026-11-20T04:00:00Z; source="DB-IP Lite"; license="CC-BY-4.0"
+//
+// built is when the data was ingested; data is, where known, when the newest
+// source was made.
+func describeDatabase(m *dataset.Manifest) string {
+	b := append([]byte(m.Dataset), '/')
+	b = strconv.AppendUint(b, m.Generation, 10)
+	b = append(b, "; built="...)
+	b = m.Built.UTC().AppendFormat(b, time.RFC3339)
+	var newest time.Time
+	for i := range m.Sources {
+		if t := m.Sources[i].Modified; t.After(newest) {
+			newest = t
+		}
+	}
+	if !newest.IsZero() {
+		b = append(b, "; data="...)
+		b = newest.UTC().AppendFormat(b, time.RFC3339)
+	}
+	for _, p := range []struct {
+		name string
+		of   func(*dataset.Source) string
+	}{
+		{"source", func(s *dataset.Source) string { return s.Name }},
+		{"license", func(s *dataset.Source) string { return s.License }},
+	} {
+		if values := distinct(m.Sources, p.of); len(values) > 0 {
+			b = append(append(append(b, "; "...), p.name...), `="`...)
+			b = append(appendHeaderText(b, strings.Join(values, ", "), maxDescribed), '"')
+		}
+	}
+	return string(b)
+}
+
+// maxDescribed bounds the names of sources in a header, in bytes.
+const maxDescribed = 120
+
+// appendHeaderText appends what of a text can stand in a quoted value of a
+// header, cut off at max bytes.
+func appendHeaderText(b []byte, text string, max int) []byte {
+	for i := range min(len(text), max) {
+		if c := text[i]; c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {
+			b = append(b, c)
+		} else {
+			b = append(b, '?')
+		}
+	}
+	return b
 }

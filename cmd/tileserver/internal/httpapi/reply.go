@@ -126,10 +126,27 @@ func (s *server) sendStatus(c echo.Context, status int, a answer, b *scratch) er
 		h["X-Content-Type-Options"] = noSniff
 	}
 	h["Content-Type"] = contentTypes[a.form]
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = lengthHeader(len(body))
 	s.commonHeaders(h, a, len(b.body) >= compressFrom)
 	res.WriteHeader(status)
 	return write(c, body)
+}
+
+// lengths are the values of Content-Length of small bodies. Most answers about
+// addresses are, and are so quick to make that these would be felt.
+var lengths = func() (all [2 << 10][]string) {
+	for i := range all {
+		all[i] = []string{strconv.Itoa(i)}
+	}
+	return all
+}()
+
+// lengthHeader returns the value of Content-Length, not to be changed.
+func lengthHeader(n int) []string {
+	if n < len(lengths) {
+		return lengths[n]
+	}
+	return []string{strconv.Itoa(n)}
 }
 
 // notModified answers 304, with the headers RFC 9110 wants repeated. Whether

@@ -32,6 +32,12 @@ var (
 	errDatasetFailed  = errors.New("data set cannot be read")
 	errBusy           = errors.New("too many requests at once")
 	errNoTimeZone     = errors.New("time zone is not known")
+	errBatchLine      = errors.New("line is not an address")
+	errBatchTooLong   = errors.New("batch is too long")
+	errBatchTimeout   = errors.New("batch came too slowly")
+	errBodyCoding     = errors.New("coding of the request body is not offered")
+	errBodyCorrupt    = errors.New("request body is damaged")
+	errBodyType       = errors.New("type of the request body is not offered")
 	errNotReady       = errors.New("not every published data set is open")
 )
 
@@ -117,6 +123,18 @@ var kinds = []kind{
 		detail: "Use one of the methods the Allow header lists."},
 	{err: errBodyTooLarge, status: http.StatusRequestEntityTooLarge, typ: "body-too-large", title: "The request body is too large",
 		detail: "Send the request without a body."},
+	{err: errBatchLine, status: http.StatusBadRequest, typ: "bad-line", title: "The line is not valid",
+		detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
+	{err: errBatchTooLong, status: http.StatusRequestEntityTooLarge, typ: "batch-too-long", title: "The batch is too long",
+		detail: "Send the rest in further requests."},
+	{err: errBatchTimeout, status: http.StatusRequestTimeout, typ: "batch-timeout", title: "The batch came too slowly",
+		detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
+	{err: errBodyCoding, status: http.StatusUnsupportedMediaType, typ: "unsupported-coding", title: "The coding of the request body is not offered",
+		detail: "Send the body as it is, or with Content-Encoding: gzip."},
+	{err: errBodyCorrupt, status: http.StatusBadRequest, typ: "bad-body", title: "The request body is damaged",
+		detail: "Send all of the body, framed and packed as the headers of the request say."},
+	{err: errBodyType, status: http.StatusUnsupportedMediaType, typ: "unsupported-type", title: "The type of the request body is not offered",
+		detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
 	{err: errBusy, status: http.StatusServiceUnavailable, typ: "too-busy", title: "The server is at its limit of concurrent requests",
 		detail: "Wait for the time that Retry-After gives and send the request again.", retry: true, expected: true},
 	{err: errNotReady, status: http.StatusServiceUnavailable, typ: "not-ready", title: "The server is not ready",
@@ -165,17 +183,21 @@ func classify(err error) (*kind, problem) {
 			err = errMethod
 		}
 	}
-	k := &internal
-	for i := range kinds {
-		if errors.Is(err, kinds[i].err) {
-			k = &kinds[i]
-			break
-		}
-	}
+	k := kindOf(err)
 	p := problem{Type: k.typ, Title: k.title, Status: k.status, Detail: k.detail}
 	var own *refusal
 	if errors.As(err, &own) {
 		p.Detail, p.Parameter = own.detail, own.parameter
 	}
 	return k, p
+}
+
+// kindOf finds the first entry of the table that an error matches.
+func kindOf(err error) *kind {
+	for i := range kinds {
+		if errors.Is(err, kinds[i].err) {
+			return &kinds[i]
+		}
+	}
+	return &internal
 }

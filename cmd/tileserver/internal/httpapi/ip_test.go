@@ -1,0 +1,392 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/ipgeo"
+)
+
+// ipRange is a range by its network.
+func ipRange(network string, r ipgeo.Record) ipgeo.Range {
+	p := netip.MustParsePrefix(network)
+	last := p.Addr().AsSlice()
+	for i := p.Bits(); i < len(last)*8; i++ {
+		last[i/8] |= 0x80 >> (i % 8)
+	}
+	end, _ := netip.AddrFromSlice(last)
+	return ipgeo.Range{First: p.Addr(), Last: end, Record: r}
+}
+
+func coordinate(v float64) *float64 { return &v }
+
+// The addresses that tests ask about, all made up.
+const (
+	cityIP    = "81.2.69.160" // everything the city service has
+	insightIP = "82.3.4.5"    // and more
+	countryIP = "2a00:1::1"
+	asnIP     = "9.9.9.9"
+	gapIP     = "99.1.2.3"
+)
+
+func ipRanges() []ipgeo.Range {
+	zurich := ipgeo.Record{
+		City:              ipgeo.City{GeoNameID: 2657896, Names: ipgeo.Names{"de": "Zürich", "en": "Zurich", "fr": "Zurich <i>", "ja": "チューリッヒ"}},
+		Continent:         ipgeo.Continent{Code: "EU", GeoNameID: 6255148, Names: ipgeo.Names{"en": "Europe"}},
+		Country:           ipgeo.Country{GeoNameID: 2658434, ISOCode: "CH", Names: ipgeo.Names{"de": "Schweiz", "en": "Switzerland"}},
+		RegisteredCountry: ipgeo.Country{GeoNameID: 2921044, ISOCode: "DE", IsInEuropeanUnion: true, Names: ipgeo.Names{"en": "Germany"}},
+		Location:          ipgeo.Location{AccuracyRadius: 20, Latitude: coordinate(47.3682), Longitude: coordinate(8.5671), TimeZone: "Europe/Zurich"},
+		Postal:            ipgeo.Postal{Code: "8001"},
+		Subdivisions:      []ipgeo.Subdivision{{GeoNameID: 2657895, ISOCode: "ZH", Names: ipgeo.Names{"de": "Kanton Zürich", "en": "Zurich"}}, {ISOCode: "112"}},
+		Traits:            ipgeo.Traits{AutonomousSystemNumber: 559, AutonomousSystemOrganization: "SWITCH", ISP: "S & W", IsAnycast: true, MobileCountryCode: "228"},
+	}
+	more := zurich
+	more.City = ipgeo.City{Confidence: 80, GeoNameID: 7, Names: ipgeo.Names{"de": "Nur Deutsch 100%"}}
+	more.Country.Confidence = 99
+	more.Postal.Confidence = 3
+	more.Subdivisions = []ipgeo.Subdivision{{ISOCode: "ZH", Confidence: 50}}
+	more.Location.AverageIncome, more.Location.PopulationDensity = 50000, 3000
+	more.Traits.UserType, more.Traits.UserCount, more.Traits.IsTorExitNode, more.Traits.StaticIPScore = "business", 3, true, 1.5
+	return []ipgeo.Range{
+		ipRange("81.2.69.0/24", zurich),
+		ipRange("82.3.0.0/16", more),
+		ipRange("2a00:1::/32", ipgeo.Record{Country: ipgeo.Country{ISOCode: "DE", IsInEuropeanUnion: true}}),
+		ipRange("9.9.9.0/24", ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"}, Traits: ipgeo.Traits{AutonomousSystemNumber: 19281}}),
+	}
+}
+
+// publishIP builds a generation of ranges, with an index if that is wanted.
+func publishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Range) {
+	t.Helper()
+	ctx := context.Background()
+	b, err := c.Begin(ctx, AddressesDataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seq := func(yield func(ipgeo.Range, error) bool) {
+		for _, r := range ranges {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	meta, _, err := ipgeo.Build(ctx, b.Store(), seq, ipgeo.BuildOptions{Timestamp: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if index {
+		r, err := ipgeo.Open(ctx, b.Store(), meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ipgeo.BuildIndex(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := json.Marshal(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(ctx, dataset.Manifest{SchemaVersion: ipgeo.Layout, Meta: raw, Built: built, Sources: []dataset.Source{
+		{Name: `Made-up "City"`, License: "CC0-1.0", Modified: toyworld.Modified}, {Name: "Zürich", License: "CC0-1.0"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newAddresses serves real data of the ranges above.
+func newAddresses(t testing.TB, change func(*Config)) *fixture {
+	t.Helper()
+	c, err := dataset.Open(t.TempDir(), toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, catalog: c}
+	f.cfg = Config{
+		Addresses:      dataset.NewLive(c, AddressesDataset, OpenAddresses),
+		TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}, ResponseCacheBytes: 1 << 20,
+	}
+	if change != nil {
+		change(&f.cfg)
+	}
+	t.Cleanup(func() {
+		if err := f.cfg.Addresses.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	publishIP(t, c, true, ipRanges()...)
+	if err := f.cfg.Addresses.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.handler = New(f.cfg)
+	return f
+}
+
+// jsonEqual compares JSON texts whose members may be in any order.
+func jsonEqual(t testing.TB, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("%v: %s", err, want)
+	}
+	if !reflect.DeepEqual(g, w) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestIPFields(t *testing.T) {
+	f := newAddresses(t, nil)
+	for _, tt := range []struct{ query, want string }{
+		{"fields=country.iso_code", `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}`},
+		{"fields=ip", `{"ip":"81.2.69.160"}`},
+		{"fields=source,ip", `{"ip":"81.2.69.160","source":"Made-up \"City\", Zürich"}`},
+		{"fields=city.names.de,traits.network,location.latitude", `{"ip":"81.2.69.160","city":{"names":{"de":"Zürich"}},"traits":{"network":"81.2.69.0/24"},"location":{"latitude":47.3682}}`},
+		{"fields=extra.no.such.field,postal.confidence", `{"ip":"81.2.69.160"}`},
+		{"fields=subdivisions.iso_code", `{"ip":"81.2.69.160","subdivisions":[{"iso_code":"ZH"},{"iso_code":"112"}]}`},
+		{"fields=country&lang=fr", `{"ip":"81.2.69.160","country":{"geoname_id":2658434,"iso_code":"CH","names":{"en":"Switzerland"}}}`},
+		{"fields=city&lang=de", `{"ip":"81.2.69.160","city":{"geoname_id":2657896,"names":{"de":"Zürich","en":"Zurich"}}}`},
+	} {
+		res := f.get("/ip/" + cityIP + "?" + tt.query)
+		jsonEqual(t, body(t, res), tt.want)
+		if res.StatusCode != 200 {
+			t.Errorf("%s: status %d", tt.query, res.StatusCode)
+		}
+		if me := f.get("/ip/me?"+tt.query, "X-Forwarded-For", cityIP); me.Header.Get("Cache-Control") != "private, no-store" {
+			t.Errorf("me: %v", me.Header)
+		} else {
+			jsonEqual(t, body(t, me), tt.want)
+		}
+	}
+	all := body(t, f.get("/ip/"+cityIP+"?lang=de"))
+	if strings.Contains(all, "チ") || !strings.Contains(all, "Kanton Zürich") || !strings.Contains(all, `"source"`) || !strings.Contains(all, "Switzerland") {
+		t.Errorf("everything in German: %s", all)
+	}
+	// What is kept is not what another asked for.
+	for range 3 {
+		if b := body(t, f.get("/ip/"+cityIP)); !strings.Contains(b, "チ") {
+			t.Errorf("everything: %s", b)
+		}
+		if b := body(t, f.get("/ip/"+cityIP+"?fields=ip")); len(b) > 40 {
+			t.Errorf("nothing but the address: %s", b)
+		}
+	}
+	for _, tt := range []struct{ query, parameter string }{
+		{"fields=", "fields"}, {"fields=a&fields=b", "fields"}, {"fields=" + strings.Repeat("a,", 60) + "b", "fields"}, {"fields=country..names", "fields"}, {"fields=no.such", "fields"},
+		{"fields=%22", "fields"}, {"fields=" + strings.Repeat("a", 65), "fields"}, {"lang=", "lang"}, {"lang=d%20e", "lang"}, {"lang=" + strings.Repeat("d", 50), "lang"},
+	} {
+		if p := wantProblem(t, f.get("/ip/"+cityIP+"?"+tt.query), 400, "bad-parameter"); p.Parameter != tt.parameter {
+			t.Errorf("%s: %+v", tt.query, p)
+		}
+	}
+}
+
+// Every answer says which data it is from, and no failure does.
+func TestDatabaseHeader(t *testing.T) {
+	f := newAddresses(t, nil)
+	const want = `ip/1; built=2026-03-01T12:00:00Z; data=2026-01-02T03:04:05Z; source="Made-up ?City?, Z??rich"; license="CC0-1.0"`
+	for _, path := range []string{"/ip/" + cityIP, "/ip/" + cityIP, "/ip/" + cityIP, "/ip/" + cityIP + "?fields=ip", "/geoip/v2.1/city/" + cityIP, "/ip/headers"} {
+		if got := f.get(path).Header.Get(databaseHeader); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := f.get("/ip/x").Header.Get(databaseHeader); got != "" {
+		t.Errorf("a refusal is from %q", got)
+	}
+}
+
+// The same answers come from the index and from the table.
+func TestIPIndexAndTable(t *testing.T) {
+	f := newAddresses(t, nil)
+	paths := []string{}
+	for _, ip := range []string{cityIP, insightIP, countryIP, asnIP, gapIP, "10.0.0.1"} {
+		paths = append(paths, "/ip/"+ip, "/ip/"+ip+"?fields=country,city.names.en&lang=de", "/geoip/v2.1/city/"+ip, "/geoip/v2.1/country/"+ip)
+	}
+	var fromIndex []string
+	for _, p := range paths {
+		fromIndex = append(fromIndex, body(t, f.get(p)))
+	}
+	publishIP(t, f.catalog, false, ipRanges()...)
+	if err := f.cfg.Addresses.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range paths {
+		if b := body(t, f.get(p)); b != fromIndex[i] {
+			t.Errorf("%s\ntable %s\nindex %s", p, b, fromIndex[i])
+		}
+	}
+}
+
+func TestIPHeaders(t *testing.T) {
+	f := newAddresses(t, nil)
+	type want map[string]string
+	for _, tt := range []struct {
+		ip   string
+		want want
+	}{
+		{cityIP, want{"X-Geo-Status": "found", "X-Geo-IP": cityIP, "X-Geo-Country": "CH", "X-Geo-Continent": "EU", "X-Geo-Subdivision": "ZH", "X-Geo-City": "Zurich",
+			"X-Geo-Timezone": "Europe/Zurich", "X-Geo-Latitude": "47.3682", "X-Geo-Longitude": "8.5671", "X-Geo-ASN": "559", "X-Geo-Network": "81.2.69.0/24"}},
+		{insightIP, want{"X-Geo-Status": "found", "X-Geo-IP": insightIP, "X-Geo-Country": "CH", "X-Geo-Continent": "EU", "X-Geo-Subdivision": "ZH", "X-Geo-City": "Nur Deutsch 100%25",
+			"X-Geo-Timezone": "Europe/Zurich", "X-Geo-Latitude": "47.3682", "X-Geo-Longitude": "8.5671", "X-Geo-ASN": "559", "X-Geo-Network": "82.3.0.0/16"}},
+		{countryIP, want{"X-Geo-Status": "found", "X-Geo-IP": countryIP, "X-Geo-Country": "DE", "X-Geo-Network": "2a00:1::/32"}},
+		{gapIP, want{"X-Geo-Status": "not-found", "X-Geo-IP": gapIP}},
+		{"10.1.2.3", want{"X-Geo-Status": "reserved", "X-Geo-IP": "10.1.2.3"}},
+	} {
+		for _, request := range []string{"GET /ip/headers", "HEAD /ip/headers", "POST /ip/headers/shop/cart?id=1", "OPTIONS /ip/headers/x", "DELETE /ip/headers/%2e%2e/y", "PROPFIND /ip/headers/", "MKCOL /ip/headers/x", "PURGE /ip/headers"} {
+			method, path, _ := strings.Cut(request, " ")
+			// What the client claims must not survive.
+			res := f.do(method, path, "X-Forwarded-For", tt.ip, "X-Geo-Country", "XX", "X-Real-Ip", "1.1.1.1")
+			if b := body(t, res); res.StatusCode != 200 || b != "" || res.Header.Get("Cache-Control") != "private, no-store" {
+				t.Errorf("%s: %d %q %v", request, res.StatusCode, b, res.Header)
+			}
+			for _, name := range []string{"Status", "Ip", "Country", "Continent", "Subdivision", "City", "Timezone", "Latitude", "Longitude", "Asn", "Network"} {
+				values, ok := res.Header["X-Geo-"+name]
+				wanted := ""
+				for k, v := range tt.want {
+					if http.CanonicalHeaderKey(k) == "X-Geo-"+name {
+						wanted = v
+					}
+				}
+				if !ok || len(values) != 1 || values[0] != wanted {
+					t.Errorf("%s for %s: X-Geo-%s %q, want %q", request, tt.ip, name, values, wanted)
+				}
+			}
+		}
+	}
+}
+
+// A proxy refuses its clients when it is refused: whatever fails here must not
+// show as a status.
+func TestIPHeadersUnavailable(t *testing.T) {
+	f := newFixture(t, nil)
+	if res := f.get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
+		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
+	}
+	f = newFixture(t, nil, AddressesDataset)
+	f.ips.err = context.DeadlineExceeded
+	if res := f.get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
+		t.Errorf("failing: %d %v", res.StatusCode, res.Header)
+	}
+	r := httptest.NewRequest("GET", "/ip/headers", nil)
+	r.RemoteAddr = "@"
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	if w.Code != 200 || w.Header().Get("X-Geo-Status") != "unavailable" {
+		t.Errorf("no peer: %d %v", w.Code, w.Header())
+	}
+}
+
+func TestPercentEncode(t *testing.T) {
+	for _, tt := range [][2]string{
+		{"", ""}, {"New York", "New York"}, {"Zürich", "Z%C3%BCrich"}, {"100%", "100%25"}, {"a\r\nX-Evil: 1", "a%0D%0AX-Evil: 1"}, {"\x7f\x80", "%7F%80"}, {"北京", "%E5%8C%97%E4%BA%AC"},
+	} {
+		if got := percentEncode(tt[0]); got != tt[1] {
+			t.Errorf("%q: %q, want %q", tt[0], got, tt[1])
+		}
+	}
+}
+
+// Twenty swaps under load, of real stores and their indexes: no failed request,
+// and no answer, not even that to a batch, that is from two generations.
+func TestIPSwapUnderLoad(t *testing.T) {
+	f := newAddresses(t, nil)
+	// Generation g has one country in every field and every range.
+	ranges := func(g int) (list []ipgeo.Range) {
+		code := string([]byte{'A' + byte(g), 'Z'})
+		for _, network := range []string{"81.2.69.0/24", "2a00:1::/32", "9.9.9.0/24"} {
+			list = append(list, ipRange(network, ipgeo.Record{
+				Country: ipgeo.Country{ISOCode: code, Names: ipgeo.Names{"en": code}}, City: ipgeo.City{Names: ipgeo.Names{"en": code}},
+				Traits: ipgeo.Traits{ISP: code},
+			}))
+		}
+		return list
+	}
+	swap := func(g int) {
+		publishIP(t, f.catalog, g%4 != 3, ranges(g)...) // some have no index
+		if err := f.cfg.Addresses.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swap(0)
+	code := regexp.MustCompile(`[A-Z]Z`)
+	batch := strings.Repeat(cityIP+"\n"+countryIP+"\n"+asnIP+"\n", 50)
+	const fields = "?fields=country.iso_code,city.names.en,traits.isp"
+	check := func(what, text string, status, least int) {
+		found := code.FindAllString(text, -1)
+		if status != 200 || len(found) < least {
+			t.Errorf("%s: %d %.300s", what, status, text)
+			return
+		}
+		for _, c := range found {
+			if c != found[0] {
+				t.Errorf("%s is from two generations, %s and %s", what, found[0], c)
+				return
+			}
+		}
+	}
+	stop := make(chan struct{})
+	var requests atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := worker; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				method, path, text := "GET", "", ""
+				switch i % 6 {
+				case 0:
+					path = "/ip/me" + fields
+				case 1:
+					path = "/ip/" + cityIP + fields
+				case 2:
+					path = "/geoip/v2.1/city/" + asnIP
+				case 3:
+					path = "/ip/headers"
+				case 4:
+					path = "/ip/" + cityIP // may be kept
+				case 5:
+					method, path, text = "POST", "/ip/batch"+fields, batch
+				}
+				r := httptest.NewRequest(method, path, strings.NewReader(text))
+				r.RemoteAddr = asnIP + ":1"
+				w := httptest.NewRecorder()
+				f.handler.ServeHTTP(w, r)
+				requests.Add(1)
+				switch path {
+				case "/ip/headers":
+					check(path, w.Header().Get("X-Geo-Country")+" "+w.Header().Get("X-Geo-City"), w.Code, 2)
+				case "/ip/batch" + fields:
+					check(path, w.Body.String(), w.Code, 450)
+				default:
+					check(path, w.Body.String(), w.Code, 3)
+				}
+			}
+		})
+	}
+	for g := 1; g <= 20; g++ {
+		swap(g)
+	}
+	close(stop)
+	wg.Wait()
+	if b := body(t, f.get("/ip/"+cityIP)); !strings.Contains(b, `"UZ"`) {
+		t.Errorf("after twenty: %s", b)
+	}
+	t.Logf("%d requests", requests.Load())
+}

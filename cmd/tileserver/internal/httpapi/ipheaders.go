@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/ipgeo"
+)
+
+// Where the caller is, as headers of an empty answer: for reverse proxies that
+// ask about each request before they pass it on, and copy the headers into it
+// (docs/ip-proxies.md). The answer is 200 whatever is known, and whether
+// anything works, because a proxy refuses the request otherwise; X-Geo-Status
+// says which it is. Every header is in every answer, empty where nothing is
+// known, so that it replaces one that the client made up.
+
+// What X-Geo-Status says.
+var (
+	geoFound       = []string{"found"}
+	geoNotFound    = []string{"not-found"}
+	geoReserved    = []string{"reserved"}
+	geoUnavailable = []string{"unavailable"}
+)
+
+var geoEmpty = []string{""}
+
+// geoHeaders are the headers of what is known, each with the field it holds.
+var geoHeaders = []struct{ name, field string }{
+	{"X-Geo-Continent", "continent.code"},
+	{"X-Geo-Country", "country.iso_code"},
+	{"X-Geo-Subdivision", "subdivisions.0.iso_code"},
+	{"X-Geo-City", "city.names"},
+	{"X-Geo-Timezone", "location.time_zone"},
+	{"X-Geo-Latitude", "location.latitude"},
+	{"X-Geo-Longitude", "location.longitude"},
+}
+
+// anyHeaders answers requests of any method to /ip/headers and everything below
+// it: some proxies keep the method and append the path of the request they ask
+// about.
+func (s *server) anyHeaders(c echo.Context) error {
+	defer s.running.Add(-1)
+	busy := s.running.Add(1) > s.maxRunning
+	r := c.Request()
+	h := c.Response().Header()
+	for i := range geoHeaders {
+		h[geoHeaders[i].name] = geoEmpty
+	}
+	h["X-Geo-Asn"], h["X-Geo-Network"], h["X-Geo-Ip"] = geoEmpty, geoEmpty, geoEmpty
+	h["Cache-Control"] = privateNoStore
+	h["Content-Length"] = []string{"0"}
+	h["X-Geo-Status"] = geoUnavailable
+	if !busy {
+		s.locateHeaders(c, r, h)
+	}
+	c.Response().WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (s *server) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
+	addr := s.clientAddr(r)
+	if !addr.IsValid() {
+		return
+	}
+	h["X-Geo-Ip"] = []string{addr.String()}
+	p := pin(s.addresses)
+	defer p.release()
+	reader, err := p.get()
+	if err != nil {
+		if !errors.Is(err, errDatasetMissing) {
+			s.logFailure(c, err)
+		}
+		return
+	}
+	h[databaseHeader] = s.ipGeneration(&p).header
+	l := lookups.Get().(*lookup)
+	defer lookups.Put(l)
+	switch err := reader.Lookup(r.Context(), addr, &l.res); {
+	case err == nil:
+		h["X-Geo-Status"] = geoFound
+	case errors.Is(err, ipgeo.ErrNotFound):
+		h["X-Geo-Status"] = geoNotFound
+		return
+	case errors.Is(err, ipgeo.ErrReserved):
+		h["X-Geo-Status"] = geoReserved
+		return
+	default:
+		s.logFailure(c, err)
+		return
+	}
+	for i := range geoHeaders {
+		if raw := l.res.Field(geoHeaders[i].field); len(raw) > 0 {
+			h[geoHeaders[i].name] = []string{headerValue(raw)}
+		}
+	}
+	h["X-Geo-Network"] = []string{l.res.Network.String()}
+	if asn := l.res.ASN(); asn != 0 {
+		h["X-Geo-Asn"] = []string{strconv.FormatUint(uint64(asn), 10)}
+	}
+}
+
+// headerValue makes the value of a header of one of JSON: of a string its text,
+// of names the English one or else the first there is, of a number its digits.
+func headerValue(raw []byte) string {
+	switch raw[0] {
+	case '"':
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return ""
+		}
+		return percentEncode(text)
+	case '{':
+		var names map[string]string
+		if json.Unmarshal(raw, &names) != nil {
+			return ""
+		}
+		first := ""
+		for lang := range names {
+			if lang == "en" {
+				first = lang
+				break
+			}
+			if first == "" || lang < first {
+				first = lang
+			}
+		}
+		return percentEncode(names[first])
+	}
+	return string(raw)
+}
+
+// percentEncode writes what may not stand in a header, and the percent sign, as
+// the percent-encoding of its UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces
+// stay. Decoding it as a part of a URL gives the text back.
+func percentEncode(s string) string {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '%' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	const digits = "0123456789ABCDEF"
+	b := make([]byte, 0, len(s)+len(s)/2)
+	for i := range len(s) {
+		if c := s[i]; c >= 0x20 && c < 0x7f && c != '%' {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+
+	"github.com/pires/go-proxyproto"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+)
+
+// behindProxies lets the peers in from say by the PROXY protocol, version 1 or
+// 2, on whose behalf they connect. They must do so: one that only passes bytes on
+// would let its clients say it. What anybody else sends is not looked at.
+func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
+	if len(from) == 0 {
+		return l
+	}
+	return &proxyproto.Listener{
+		Listener:          l,
+		ReadHeaderTimeout: cfg.ReadTimeout,
+		ConnPolicy: func(o proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
+			addr, err := netip.ParseAddrPort(o.Upstream.String())
+			if err == nil && slices.ContainsFunc(from, func(p prefix) bool {
+				return netip.Prefix(p).Contains(addr.Addr().Unmap().WithZone(""))
+			}) {
+				return proxyproto.REQUIRE, nil
+			}
+			return proxyproto.SKIP, nil
+		},
+		ValidateHeader: func(h *proxyproto.Header) error {
+			// Without addresses it is the proxy's own connection, a check of health.
+			if _, _, tcp := h.TCPAddrs(); h.Command.IsLocal() || h.SourceAddr == nil || tcp {
+				return nil
+			}
+			return errProxyAddress
+		},
+	}
+}
+
+var errProxyAddress = errors.New("a PROXY header is for something else than TCP")
+
+// tlsConfig serves the certificate of the configured files, and a renewed one
+// as soon as it is there.
+func (c *config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	certificate, err := newReloaded(log, "--tls-cert, --tls-key", func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		return &pair, err
+	}, c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
+	}, nil
+}
+
+// geoIPKeys is the source of the keys of the GeoIP2 endpoints, nil for none.
+func (c *config) geoIPKeys(log *slog.Logger) (func() *httpapi.GeoIPKeys, error) {
+	if c.GeoIPKeys == "" {
+		return nil, nil
+	}
+	keys, err := newReloaded(log, "--geoip-keys", func() (*httpapi.GeoIPKeys, error) {
+		f, err := os.Open(c.GeoIPKeys)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		keys, err := httpapi.ReadGeoIPKeys(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.GeoIPKeys, err)
+		}
+		return keys, nil
+	}, c.GeoIPKeys)
+	if err != nil {
+		return nil, err
+	}
+	return keys.get, nil
+}

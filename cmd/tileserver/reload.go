@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// reloaded is a value made of files, and made anew when they have changed. Its
+// methods may be called concurrently.
+type reloaded[T any] struct {
+	what     string // for the log: "--geoip-keys"
+	paths    []string
+	load     func() (T, error)
+	log      *slog.Logger
+	interval time.Duration // between looks at the files
+
+	value atomic.Pointer[T]
+	next  atomic.Int64 // when to look again, Unix nanoseconds
+
+	mu     sync.Mutex
+	loaded []os.FileInfo // what value was made of, and
+	failed []os.FileInfo // what could not be made into one
+}
+
+// reloadInterval is how soon changed files are noticed.
+const reloadInterval = 5 * time.Second
+
+// newReloaded makes the value for the first time.
+func newReloaded[T any](log *slog.Logger, what string, load func() (T, error), paths ...string) (*reloaded[T], error) {
+	r := &reloaded[T]{what: what, paths: paths, load: load, log: log, interval: reloadInterval}
+	files, err := stat(paths)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	v, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	r.value.Store(&v)
+	r.loaded = files
+	r.next.Store(time.Now().Add(r.interval).UnixNano())
+	return r, nil
+}
+
+// get returns the value, of the files as they were at most an interval ago. When
+// they cannot be read, or not yet because only one of them has been replaced,
+// it is the one before.
+func (r *reloaded[T]) get() T {
+	if now := time.Now(); now.UnixNano() >= r.next.Load() && r.mu.TryLock() {
+		r.look(now)
+		r.mu.Unlock()
+	}
+	return *r.value.Load()
+}
+
+func (r *reloaded[T]) look(now time.Time) {
+	defer r.next.Store(now.Add(r.interval).UnixNano())
+	// The files are looked at before they are read, so that whatever changes
+	// in between is noticed the next time.
+	files, err := stat(r.paths)
+	if err == nil && same(files, r.loaded) {
+		r.failed = nil
+		return
+	}
+	var v T
+	if err == nil {
+		v, err = r.load()
+	}
+	if err != nil {
+		if r.failed == nil || !same(files, r.failed) {
+			r.log.Error("changed files cannot be used, those before stay in use", "flag", r.what, "error", err)
+		}
+		if r.failed = files; files == nil {
+			r.failed = []os.FileInfo{}
+		}
+		return
+	}
+	r.value.Store(&v)
+	r.loaded, r.failed = files, nil
+	r.log.Info("changed files are in use", "flag", r.what)
+}
+
+func stat(paths []string) ([]os.FileInfo, error) {
+	files := make([]os.FileInfo, len(paths))
+	for i, p := range paths {
+		var err error
+		if files[i], err = os.Stat(p); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func same(a, b []os.FileInfo) bool {
+	return slices.EqualFunc(a, b, func(a, b os.FileInfo) bool {
+		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	})
+}
