@@ -56,7 +56,7 @@ func TestMapPage(t *testing.T) {
 
 		w.click(46.5, 16)
 		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(eastland))
-		if got := w.texts("#card dl div"); !slices.Equal(got, []string{"Country" + eastland + "qe"}) {
+		if got := w.texts("#card .content > dl div"); !slices.Equal(got, []string{"Country" + eastland + "qe"}) {
 			t.Errorf("regions on the card: %q", got)
 		}
 		if got := w.texts("#card .places li"); len(got) != 5 || !strings.HasPrefix(got[0], sons) || !strings.Contains(got[0], " km") {
@@ -88,13 +88,13 @@ func TestMapPage(t *testing.T) {
 
 		// The same page says in words what is wrong, without moving. The browser itself logs the status.
 		w.expect("404", "400")
-		at := w.hash()
+		at := w.view()
 		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "1.2.3": "IP address, such as", "nonsense": "No place has this name"} {
 			w.lookUp(address)
-			w.waitFor(`document.querySelector('#card .problem')?.textContent.includes(` + quote(want) + `)`)
+			w.waitFor(`document.querySelector('#card :is(.problem, .note)')?.textContent.includes(` + quote(want) + `)`)
 		}
-		if w.hash() != at {
-			t.Errorf("an address that is nowhere moved the map from %s to %s", at, w.hash())
+		if w.view() != at {
+			t.Errorf("an address that is nowhere moved the map from %s to %s", at, w.view())
 		}
 		if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 			t.Errorf("the page is %d pixels wider than the phone", n)

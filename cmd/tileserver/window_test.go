@@ -212,6 +212,13 @@ func (w *window) texts(selector string) []string {
 
 func (w *window) hash() string { return evaluate[string](w, `location.hash`) }
 
+// view is the permalink without what is open: #zoom/latitude/longitude.
+func (w *window) view() string {
+	w.t.Helper()
+	parts := strings.SplitN(w.hash(), "/", 4)
+	return strings.Join(parts[:min(3, len(parts))], "/")
+}
+
 func (w *window) press(selector string) {
 	w.t.Helper()
 	w.do(chromedp.Click(chromedp.CSS(selector)))

@@ -12,7 +12,7 @@ const { metafile } = await (async () => {
   await clean(dist)
   return esbuild.build({
     absWorkingDir: root,
-    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/icon.svg', out: 'icon' }],
+    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' }],
     outdir: 'dist',
     entryNames: 'assets/[name]-[hash]',
     assetNames: 'assets/[name]-[hash]',

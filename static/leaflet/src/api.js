@@ -1,13 +1,16 @@
 // Calls to the service, and its errors in words. Addresses are relative to the page, so that it also works below a path.
 import { displayText } from './format.js'
+import { askedLanguage } from './language.js'
+import { tileLog } from './tilelog.js'
 
 /** A failed request. The message is a sentence for the reader; status is 0 when there was no answer at all. */
 export class ApiError extends Error {
-  constructor(message, { status = 0, type = '', retryAfter = 0, cause } = {}) {
+  constructor(message, { status = 0, type = '', detail = '', retryAfter = 0, cause } = {}) {
     super(message, { cause })
     this.name = 'ApiError'
     this.status = status
     this.type = type
+    this.detail = detail
     this.retryAfter = retryAfter
   }
 }
@@ -35,10 +38,10 @@ export function retrySeconds(header) {
   return Math.min(seconds, 10)
 }
 
-async function request(path, { signal, accept }) {
+async function request(path, { signal, accept, cache = 'default' }) {
   let response
   try {
-    response = await fetch(new URL(path, document.baseURI), { signal, headers: { accept } })
+    response = await fetch(absolute(path), { signal, cache, headers: { accept } })
   } catch (cause) {
     if (signal?.aborted) throw cause
     throw new ApiError('The server cannot be reached. Check the connection and try again.', { cause })
@@ -48,6 +51,7 @@ async function request(path, { signal, accept }) {
   throw new ApiError(problemMessage(response.status, problem), {
     status: response.status,
     type: displayText(problem?.type),
+    detail: displayText(problem?.detail, 400),
     retryAfter: retrySeconds(response.headers.get('retry-after')),
   })
 }
@@ -73,29 +77,68 @@ const segment = text => encodeURIComponent(text).replaceAll('%3A', ':')
 
 export const tileJSON = options => json('tiles/all.json', options)
 export const status = options => json('status', options)
-export const regionsAt = (lat, lon, options) => json(`regions/at?lat=${lat}&lon=${lon}`, options)
 export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, options)
-export const placesNearby = (lat, lon, limit, options) => json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}`, options)
+export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
+export const point = (lat, lon, options) => json(pointPath(lat, lon), options)
+export const placePath = id => `places/${segment(id)}`
+export const place = (id, options) => json(placePath(id), options)
+export const airportPath = code => `airports/${segment(code)}`
+export const airport = (code, options) => json(airportPath(code), options)
+
+/** A page of the places nearest to a point; class '' is every one, cursor what the page before gave as next, or ''. */
+export const placesNearby = ({ lat, lon, limit, featureClass, cursor }, options) => {
+  const filter = (featureClass && `&class=${segment(featureClass)}`) + (cursor && `&cursor=${segment(cursor)}`)
+  return json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}${filter}`, options)
+}
+
 // Without a limit the answer is one that the server has finished beforehand.
 export const placesSearch = (text, near, options) => {
   const bias = near ? `&lat=${near.lat}&lon=${near.lon}` : ''
-  return json(`places/search?q=${encodeURIComponent(text)}${bias}`, options)
+  return json(`places/search?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, options)
 }
-export const address = (ip, options) => json(`ip/${segment(ip)}`, options)
+
+function inLanguage() {
+  const code = askedLanguage()
+  return code && `&lang=${segment(code)}`
+}
+
+export const addressPath = ip => `ip/${segment(ip)}`
+export const address = (ip, options) => json(addressPath(ip), options)
+
+export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson`
+export const vectorTilePath = (types, { z, x, y }) => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
 
 /** The places of a tile as GeoJSON features; none for an empty tile. */
-export async function placeTile({ z, x, y }, signal) {
-  const path = `tiles/places/${z}/${x}/${y}.geojson`
-  const ask = () => request(path, { signal, accept: 'application/geo+json, application/json;q=0.9' })
-  const collection = await parse(await withRetry(ask, signal), signal)
+export async function placeTile(tile, signal) {
+  const collection = await parse(await tileRequest(placeTilePath(tile), PLACES_AS, signal), signal)
   return Array.isArray(collection?.features) ? collection.features : []
 }
 
 /** The bytes of a vector tile of the given region types; empty for an empty tile. */
-export async function vectorTile(types, { z, x, y }, signal) {
-  const path = `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
-  const ask = () => request(path, { signal, accept: 'application/vnd.mapbox-vector-tile' })
-  return (await withRetry(ask, signal)).arrayBuffer()
+export async function vectorTile(types, tile, signal) {
+  return (await tileRequest(vectorTilePath(types, tile), REGIONS_AS, signal)).arrayBuffer()
+}
+
+// A cache keeps one answer for each Accept header, so whoever asks again must ask alike.
+const PLACES_AS = 'application/geo+json, application/json;q=0.9'
+const REGIONS_AS = 'application/vnd.mapbox-vector-tile'
+
+/** Asks for a tile again, past the browser's cache if it has not changed, for its figures. */
+export async function measureTile(path) {
+  const response = await request(path, { accept: path.endsWith('.mvt') ? REGIONS_AS : PLACES_AS, cache: 'no-cache' })
+  tileLog.answered(absolute(path), response)
+  await response.arrayBuffer()
+}
+
+/** The address of a path of the service, in full. */
+export function absolute(path) {
+  return new URL(path, document.baseURI).href
+}
+
+async function tileRequest(path, accept, signal) {
+  const response = await withRetry(() => request(path, { signal, accept }), signal)
+  tileLog.answered(absolute(path), response)
+  return response
 }
 
 // A busy server says so with 503 and Retry-After; a map asks for many tiles at once, so it waits and asks once more.

@@ -3,36 +3,65 @@ import { el, icon } from './dom.js'
 
 const CLOSE = 'M6 6l12 12M18 6L6 18'
 
-/** The card on an element; onClose(focused) is called when the reader closes it, with whether the focus was inside. */
-export function createCard(root, onClose) {
+/**
+ * The card on an element; onClose(focused) is called when the reader closes it, with whether the focus was inside. announce tells
+ * screen readers a sentence: the card as a whole would be too much at once.
+ */
+export function createCard(root, { onClose, announce }) {
+  let tall = false
+  let shown = '' // the heading
   function close() {
     if (root.hidden) return
     const focused = root.contains(document.activeElement)
-    root.hidden = true
-    root.replaceChildren()
+    hide()
     onClose(focused)
   }
-  root.addEventListener('keydown', event => { if (event.key === 'Escape') close() })
+  function hide() {
+    root.hidden = true
+    shown = ''
+    root.replaceChildren()
+  }
+  function grow(button) {
+    tall = !tall
+    root.classList.toggle('tall', tall)
+    button.setAttribute('aria-expanded', String(tall))
+  }
 
   return {
     root,
     close,
+    hide,
 
-    /** Shows a heading of kicker, title and subtitle above any content. */
-    show({ kicker, title, subtitle, busy = false }, ...content) {
+    /** Shows a heading of kicker, title and subtitle, with chips (buttons and links) below, above any content. */
+    show({ kicker, title, subtitle, chips = [], busy = false }, ...content) {
+      const focused = root.contains(document.activeElement)
+      const handle = el('button', { type: 'button', class: 'handle', 'aria-label': 'More or less of the answer', 'aria-expanded': String(tall),
+        onclick: () => grow(handle) })
+      const closer = el('button', { type: 'button', class: 'close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, icon(CLOSE))
       root.replaceChildren(
+        handle,
         el('header', {},
           el('div', {},
             el('p', { class: 'kicker' }, kicker),
-            el('h2', {}, title),
+            el('h2', { dir: 'auto' }, title),
             subtitle && el('p', { class: 'subtitle' }, subtitle)),
-          el('button', { type: 'button', class: 'close', 'aria-label': 'Close', onclick: close }, icon(CLOSE))),
+          closer),
+        chips.length > 0 && el('p', { class: 'chips' }, ...chips),
         el('div', { class: 'content' }, ...content))
       root.setAttribute('aria-busy', busy)
       root.hidden = false
       root.scrollTop = 0
+      if (focused) closer.focus() // what had the focus is gone
+      const heading = `${kicker}: ${title}`
+      if (!busy && heading !== shown) announce(heading)
+      shown = heading
     },
   }
+}
+
+/** A link to the answer as the service gives it. */
+export function jsonLink(path) {
+  return el('a', { class: 'chip', href: path, target: '_blank', rel: 'noopener' }, 'JSON')
 }
 
 /** A headed part of a card. */
@@ -43,12 +72,27 @@ export function part(heading, ...content) {
 /** Rows of a term and what it is; rows whose value is empty are left out. */
 export function facts(rows) {
   return el('dl', {}, ...rows.filter(([, value]) => value !== undefined && value !== '')
-    .map(([term, value]) => el('div', {}, el('dt', {}, term), el('dd', {}, value))))
+    .map(([term, value]) => el('div', {}, el('dt', {}, term), el('dd', { dir: typeof value === 'string' && 'auto' }, value))))
 }
 
-/** A sentence that says something went wrong. */
-export function problem(message) {
-  return el('p', { class: 'problem', role: 'alert' }, message)
+/** A sentence that says something went wrong, with a button that calls retry if there is one. */
+export function problem(message, retry) {
+  const again = retry && el('button', { type: 'button', onclick: retry }, 'Try again')
+  return el('div', { class: 'problem', role: 'alert' }, el('p', {}, message), again)
+}
+
+/**
+ * What to show for an error: that the server does not have what was asked for, subject in the plural, is no failure, and asking
+ * again would not help.
+ */
+export function failure(error, retry, subject = 'These data') {
+  if (error.type === 'dataset-missing') return note(`${subject} are not published on this server.`, 'Its operator can add them with the ingest command.')
+  return problem(error.message, error.status >= 400 && error.status < 429 ? undefined : retry)
+}
+
+/** A sentence that says what there is to know, calmly, and more in small print. */
+export function note(message, more) {
+  return el('div', { class: 'note' }, el('p', {}, message), more && el('p', { class: 'quiet' }, more))
 }
 
 /** Grey bars in the place of rows that are on their way. */

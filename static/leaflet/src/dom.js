@@ -11,7 +11,7 @@ export function el(tag, attributes = {}, ...children) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value)
     else element.setAttribute(name, value === true ? '' : value)
   }
-  element.append(...children.filter(child => child !== undefined && child !== ''))
+  element.append(...children.filter(child => child !== undefined && child !== '' && child !== false))
   return element
 }
 

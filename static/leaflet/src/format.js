@@ -1,4 +1,5 @@
-// Words and figures for people. Everything here is a pure function of its arguments.
+// Words and figures for people. Everything here is a pure function of its arguments and the reader's languages.
+import { languages } from './language.js'
 
 const number = new Intl.NumberFormat('en')
 const oneDecimal = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
@@ -37,6 +38,12 @@ const classes = {
   T: 'landform', U: 'undersea feature', V: 'vegetation',
 }
 
+/** The feature classes of GeoNames as a list of kinds to choose from, the most wanted first. */
+export const featureClasses = {
+  P: 'Towns and villages', A: 'Administrative areas', H: 'Water', T: 'Mountains, islands, landforms', L: 'Parks and areas',
+  S: 'Buildings and sites', R: 'Roads and railways', V: 'Forests and vegetation', U: 'Undersea features',
+}
+
 /** What kind of place a GeoNames class and code name: "capital", "lake", … */
 export function placeKind(featureClass, code, people = 0) {
   if (Object.hasOwn(kinds, code ?? '')) return kinds[code]
@@ -62,9 +69,9 @@ export function displayText(value, limit = 200) {
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
-const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+const countries = new Intl.DisplayNames([...languages, 'en'], { type: 'region', fallback: 'none' })
 
-/** The English name of an ISO 3166-1 code; the code itself where the browser knows none. */
+/** The name of an ISO 3166-1 code in the reader's language; the code itself where the browser knows none. */
 export function countryName(code) {
   const text = displayText(code, 8)
   if (!/^[A-Z]{2}$/.test(text)) return text
@@ -94,4 +101,37 @@ export function marked(place) {
   if (!fits) return [whole ? name : `${name} (${displayText(found)})`, '', '']
   const parts = [found.slice(0, start), found.slice(start, end), found.slice(end)]
   return whole ? parts : [`${name} (${parts[0]}`, parts[1], `${parts[2]})`]
+}
+
+/** The wall clock of an instant, milliseconds since 1970, where clocks are offset seconds ahead of UTC: { time, date }. */
+export function wallClock(instant, offset) {
+  const local = instant + 1000 * offset
+  if (!Number.isFinite(local) || Math.abs(local) > 8.64e15) return { time: '', date: '' }
+  return { time: clockTime.format(local), date: clockDate.format(local) }
+}
+
+const clockTime = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const clockDate = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long' })
+
+/** An offset from UTC in seconds: "UTC", "UTC+1", "UTC−3:30". */
+export function utcOffset(seconds) {
+  if (!Number.isFinite(seconds)) return ''
+  const minutes = Math.round(Math.abs(seconds) / 60)
+  if (minutes === 0) return 'UTC'
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
+  return `UTC${seconds < 0 ? '−' : '+'}${hours}${rest ? `:${String(rest).padStart(2, '0')}` : ''}`
+}
+
+/** A size: "612 B", "4.4 kB", "1.2 MB", in powers of a thousand. Empty for what is no size. */
+export function bytes(count) {
+  if (!Number.isFinite(count) || count < 0) return ''
+  if (count < 1000) return `${Math.round(count)} B`
+  return count < 999_950 ? `${oneDecimal.format(count / 1000)} kB` : `${oneDecimal.format(count / 1e6)} MB`
+}
+
+/** A duration in milliseconds: "0.4 ms", "12 ms", "1.2 s". Empty for what is none. */
+export function duration(ms) {
+  if (!Number.isFinite(ms) || ms < 0) return ''
+  if (ms < 999.5) return `${ms < 10 ? oneDecimal.format(ms) : Math.round(ms)} ms`
+  return `${oneDecimal.format(ms / 1000)} s`
 }

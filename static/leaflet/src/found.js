@@ -1,23 +1,70 @@
-// The card of a place that was searched for.
-import { facts, problem } from './card.js'
+// The card of a place or an airport that was searched for, listed or linked to.
+import { airport as fetchAirport, airportPath, place as fetchPlace, placePath } from './api.js'
+import { facts, failure, jsonLink, note, problem, skeleton } from './card.js'
+import { copyButton } from './copy.js'
 import { coordinates, countryName, displayText, placeKind, population, title } from './format.js'
+import { nearbyList } from './nearby.js'
 
-/** Answers of the search box. goTo moves the map to a place, pin marks it, signal() ends the question before. */
-export function createFound({ card, pin, select, goTo, signal }) {
+/** What to call a place by in a permalink: { kind: 'place', id } or { kind: 'airport', code }; null for one without a name. */
+export function nameOfPlace(place) {
+  if (place.kind === 'airport') {
+    const code = [place.iata, place.icao, place.ident].find(text => /^[A-Za-z0-9-]{1,16}$/.test(text ?? ''))
+    return code ? { kind: 'airport', code } : null
+  }
+  return Number.isSafeInteger(place.id) && place.id > 0 ? { kind: 'place', id: String(place.id) } : null
+}
+
+/** Answers about one place. fly moves the map to a place, pin marks it; signal() ends the question before. */
+export function createFound({ card, pin, mark, select, fly, choose, signal, announce }) {
+  function show(place, question, moving) {
+    const at = { lat: place.lat, lon: place.lon }
+    const name = nameOfPlace(place)
+    const path = name && (name.kind === 'airport' ? airportPath(name.code) : placePath(name.id))
+    const kind = place.kind === 'airport' ? 'airport' : placeKind(place.class, place.code, place.population)
+    const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce)]
+    if (path) chips.push(jsonLink(path))
+    pin(at)
+    card.show({ kicker: title(kind), title: displayText(place.name), subtitle: coordinates(at.lat, at.lon, 4), chips },
+      facts(rows(place)), nearbyList(at, { mark, choose, signal: question, announce }))
+    if (moving) fly(place)
+  }
+
+  // A link knows only the id; the record is asked for.
+  async function load(name, moving) {
+    const question = signal()
+    const [ask, path] = name.kind === 'airport' ? [fetchAirport, name.code] : [fetchPlace, name.id]
+    select(null)
+    pin(null)
+    const heading = { kicker: name.kind === 'airport' ? 'Airport' : 'Place', title: 'Looking…' }
+    card.show({ ...heading, busy: true }, skeleton(4))
+    try {
+      const place = await ask(path, { signal: question })
+      if (question.aborted) return
+      if (!Number.isFinite(place?.lat) || !Number.isFinite(place?.lon)) throw new Error('The record has no position.')
+      show(name.kind === 'airport' ? { ...place, kind: 'airport' } : place, question, moving)
+    } catch (error) {
+      if (question.aborted) return
+      const gone = error.status === 404 && error.type !== 'dataset-missing'
+      card.show({ ...heading, title: 'No answer' },
+        gone ? note('The link names a place that this server does not have.') : failure(error, () => load(name, moving), 'Places'))
+    }
+  }
+
   return {
-    show(place) {
-      signal()
+    load,
+
+    /** Shows a place of which everything is known. */
+    show(place, moving) {
       select(null)
-      pin(place)
-      const kind = placeKind(place.class, place.code, place.population)
-      card.show({ kicker: title(kind), title: displayText(place.name), subtitle: coordinates(place.lat, place.lon, 4) }, facts(rows(place)))
-      goTo(place)
+      show(place, signal(), moving)
     },
-    nothing(text, message) {
+
+    /** Says why there is no place of that name. */
+    nothing(text, error) {
       signal()
       select(null)
       pin(null)
-      card.show({ kicker: 'Places', title: displayText(text, 64) }, problem(message))
+      card.show({ kicker: 'Places', title: displayText(text, 64) }, typeof error === 'string' ? problem(error) : failure(error, undefined, 'Places'))
     },
   }
 }
@@ -25,10 +72,12 @@ export function createFound({ card, pin, select, goTo, signal }) {
 function rows(place) {
   return [
     ['Code', [place.iata, place.icao].map(code => displayText(code, 8)).filter(Boolean).join(' · ')],
+    ['City', displayText(place.municipality)],
     ['Division', displayText(place.admin1_name)],
-    ['Country', countryName(place.country)],
+    ['Country', displayText(place.country_name) || countryName(place.country)],
     ['Population', population(place.population)],
+    ['Elevation', Number.isFinite(place.elevation_m) ? `${Math.round(place.elevation_m)} m` : ''],
     ['Time zone', displayText(place.timezone)],
-    ['GeoNames id', displayText(place.id)],
+    ['GeoNames id', place.kind === 'airport' ? '' : displayText(place.id)],
   ]
 }

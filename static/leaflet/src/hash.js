@@ -1,4 +1,4 @@
-// The permalink: #zoom/latitude/longitude, degrees WGS84.
+// The permalink: #zoom/latitude/longitude, degrees WGS84, and what else is open: /at=47.37,8.54&layers=country&tiles=1.
 
 /** The limit of Web Mercator's square, in degrees of latitude. */
 export const MAX_LATITUDE = 85.05112877980659
@@ -34,4 +34,73 @@ export function parseHash(hash, { minZoom = 0, maxZoom = 22 } = {}) {
 // toFixed writes -0.00 for what rounds to zero from below.
 function fixed(value, digits) {
   return value.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, '$1')
+}
+
+const MOST_LAYERS = 32
+const themes = new Set(['light', 'dark'])
+
+/**
+ * What is open besides the view: select is { kind: 'point', lat, lon }, { kind: 'place', id }, { kind: 'airport', code },
+ * { kind: 'ip', ip } or null, "me" being an ip too; layers are the types shown, or null for those the page starts with; tiles is
+ * whether the tile inspector is on; theme is "light", "dark" or "" for the system's.
+ */
+export const NOTHING_OPEN = Object.freeze({ select: null, layers: null, tiles: false, theme: '' })
+
+/** The state as the permalink's last part, without its slash; '' for nothing open. */
+export function formatState({ select, layers, tiles, theme }) {
+  const parts = []
+  if (select?.kind === 'point') parts.push(['at', `${select.lat},${select.lon}`])
+  if (select?.kind === 'place') parts.push(['place', select.id])
+  if (select?.kind === 'airport') parts.push(['airport', select.code])
+  if (select?.kind === 'ip') parts.push(['ip', select.ip])
+  if (layers) parts.push(['layers', layers.join(',')])
+  if (tiles) parts.push(['tiles', 1])
+  if (theme) parts.push(['theme', theme])
+  return parts.map(([key, value]) => `${key}=${readable(value)}`).join('&')
+}
+
+/** The state a permalink names. Whatever in it is not valid counts as not there. */
+export function parseState(hash) {
+  const [, , , ...rest] = hash.replace(/^#/, '').split('/')
+  const values = new Map()
+  for (const part of rest.join('/').split('&')) {
+    const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? []
+    if (key && !values.has(key)) values.set(key, decoded(value))
+  }
+  return {
+    select: selection(values),
+    layers: layerList(values.get('layers')),
+    tiles: values.get('tiles') === '1',
+    theme: themes.has(values.get('theme')) ? values.get('theme') : '',
+  }
+}
+
+function selection(values) {
+  const at = /^(-?\d{1,2}(?:\.\d+)?),(-?\d{1,3}(?:\.\d+)?)$/.exec(values.get('at') ?? '')
+  if (at) {
+    const [lat, lon] = at.slice(1).map(Number)
+    if (Math.abs(lat) <= 90 && Math.abs(lon) <= 180) return { kind: 'point', lat, lon }
+  }
+  const text = (key, pattern) => pattern.test(values.get(key) ?? '') ? values.get(key) : ''
+  const [id, code, ip] = [text('place', /^\d{1,12}$/), text('airport', /^[A-Za-z0-9-]{1,16}$/), text('ip', /^[\w.:%-]{1,64}$/)]
+  if (id) return { kind: 'place', id }
+  if (code) return { kind: 'airport', code }
+  return ip ? { kind: 'ip', ip } : null
+}
+
+function layerList(text) {
+  return text === undefined ? null : text.split(',').filter(Boolean).slice(0, MOST_LAYERS)
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+// A fragment may hold commas and colons as they are.
+function readable(value) {
+  return encodeURIComponent(value).replaceAll('%2C', ',').replaceAll('%3A', ':')
 }

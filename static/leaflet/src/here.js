@@ -1,44 +1,57 @@
-// "What is here": a click asks for the regions at the point and the places near it.
-import { placesNearby, regionsAt } from './api.js'
-import { facts, part, problem, skeleton } from './card.js'
+// "What is here": everything the server knows about a point, by one call, and the places near it.
+import { point as fetchPoint, pointPath } from './api.js'
+import { facts, failure, jsonLink, part, skeleton } from './card.js'
+import { ticking } from './clock.js'
+import { copyButton } from './copy.js'
 import { el } from './dom.js'
-import { coordinates, displayText, distance, placeKind, population, title } from './format.js'
+import { coordinates, displayText, distance, title, utcOffset } from './format.js'
 import { decimals, MAX_LATITUDE, wrapLongitude } from './hash.js'
+import { nearbyList } from './nearby.js'
 import { highlighted, visibleTypes } from './regiontypes.js'
 
-const NEAREST = 5
+const KICKER = 'What is here'
+
+/** A point of the map as a permalink has it: on the grid of the world, as exact as the zoom shows it. */
+export function pointAt({ lat, lon, zoom }) {
+  const digits = Math.min(6, Math.max(2, decimals(zoom) + 1))
+  const round = value => Number(value.toFixed(digits))
+  return { kind: 'point', lat: round(Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat))), lon: round(wrapLongitude(lon)) }
+}
 
 /**
- * Answers for points of the map. pin marks the point; select highlights a region; goTo moves the map to a place;
- * signal() ends the question before and gives the signal of the new one.
+ * Answers for points. pin marks the point; select highlights a region; flyToPoint moves the map; mark rings a place; choose opens
+ * a place of the list; signal() ends the question before and gives the signal of the new one.
  */
-export function createHere({ card, types, pin, select, goTo, signal }) {
-  return async function here({ lat, lon, zoom }) {
+export function createHere({ card, types, zoom, pin, mark, select, flyToPoint, choose, signal, announce }) {
+  return async function here(at) {
     const question = { signal: signal() }
-    const digits = Math.min(5, Math.max(2, decimals(zoom)))
-    const at = { lat: round(clampLatitude(lat), 6), lon: round(wrapLongitude(lon), 6) }
-    const subtitle = coordinates(at.lat, at.lon, digits)
-    pin({ lat, lon })
+    const subtitle = coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
+    const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), jsonLink(pointPath(at.lat, at.lon))]
+    pin(at)
     select(null)
-    card.show({ kicker: 'What is here', title: 'Looking…', subtitle, busy: true }, skeleton(4))
-
-    const [regions, places] = await Promise.allSettled([
-      regionsAt(at.lat, at.lon, question),
-      placesNearby(at.lat, at.lon, NEAREST, question),
-    ])
-    if (question.signal.aborted) return
-    const found = regionList(regions.value)
-    const target = highlighted(found, visibleTypes(types, zoom))
-    if (target) select({ type: target.type, id: target.id })
-    card.show({ kicker: 'What is here', title: heading(regions, found), subtitle },
-      part('Regions', regions.status === 'rejected' ? problem(regions.reason.message) : regionFacts(found, types)),
-      part('Nearest places', places.status === 'rejected' ? problem(places.reason.message) : placeList(places.value, goTo)))
+    card.show({ kicker: KICKER, title: 'Looking…', subtitle, chips, busy: true }, skeleton(5))
+    const near = nearbyList(at, { mark, choose, signal: question.signal, announce })
+    try {
+      const answer = await fetchPoint(at.lat, at.lon, question)
+      if (question.signal.aborted) return
+      const found = regionList(answer)
+      const target = highlighted(found, visibleTypes(types, zoom()))
+      if (target) select({ type: target.type, id: target.id })
+      const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
+      const goTo = spot => flyToPoint(spot, 5)
+      card.show({ kicker: KICKER, title: heading(found, missing), subtitle, chips },
+        regionFacts(found, types, missing), localTime(answer, missing), nearest(answer, missing, { mark, goTo }), near)
+    } catch (error) {
+      if (question.signal.aborted) return
+      card.show({ kicker: KICKER, title: error.type === 'dataset-missing' ? 'A point on Earth' : 'No answer', subtitle, chips },
+        failure(error, () => here(at), 'Regions, time zones, airports and stations'), near)
+    }
   }
 }
 
-function heading(regions, found) {
-  if (regions.status === 'rejected') return 'No answer'
-  return displayText(found.at(-1)?.name) || 'Outside every region'
+function heading(found, missing) {
+  const finest = displayText(found.at(-1)?.name) || displayText(found.at(-1)?.id)
+  return finest || (missing.has('boundaries') ? 'A point on Earth' : 'Outside every region')
 }
 
 // The regions of an answer, coarse first as the server sends them.
@@ -46,28 +59,57 @@ function regionList(answer) {
   return (Array.isArray(answer?.regions) ? answer.regions : []).filter(region => typeof region?.type === 'string')
 }
 
-function regionFacts(found, types) {
-  if (found.length === 0) return el('p', { class: 'quiet' }, 'Open sea, or land that no published boundary covers.')
+function regionFacts(found, types, missing) {
+  if (missing.has('boundaries')) return absent('Regions')
+  if (found.length === 0) return el('p', { class: 'quiet lead' }, 'Open sea, or land that no published boundary covers.')
   const rank = ({ type }) => types.findIndex(known => known.type === type)
   return facts(found.toSorted((a, b) => rank(a) - rank(b)).map(region => [
     title(region.type),
-    el('span', {}, displayText(region.name) || displayText(region.id), el('code', {}, displayText(region.id, 24))),
+    el('span', {}, el('bdi', {}, displayText(region.name) || displayText(region.id)), el('code', {}, displayText(region.id, 24))),
   ]))
 }
 
-function placeList(answer, goTo) {
-  const places = (Array.isArray(answer?.places) ? answer.places : [])
-    .filter(place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon))
-  if (places.length === 0) return el('p', { class: 'quiet' }, 'No place is published yet.')
-  return el('ol', { class: 'places' }, ...places.map(place => {
-    const people = population(place.population)
-    const kind = placeKind(place.class, place.code, place.population)
-    return el('li', {}, el('button', { type: 'button', onclick: () => goTo(place) },
-      el('span', { class: 'place-name' }, displayText(place.name)),
-      el('span', { class: 'place-distance' }, distance(place.distance_m)),
-      el('span', { class: 'place-kind' }, people ? `${kind}, ${people} people` : kind)))
-  }))
+const bases = { longitude: 'by longitude, as ships reckon', airport: 'as at the nearest airport', place: 'as at the nearest place', country: 'as most of the country' }
+
+function localTime({ timezone, at }, missing) {
+  const zone = displayText(timezone?.id)
+  if (!zone) return missing.has('timezones') && absent('Time zones')
+  const now = Date.parse(at)
+  const offset = timezone.offset_s
+  const clock = Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
+  const season = timezone.dst ? 'summer time' : ''
+  const basis = Object.hasOwn(bases, timezone.source ?? '') ? bases[timezone.source] : ''
+  const words = [zone, utcOffset(offset), season, basis].filter(Boolean).join(' · ')
+  return part('Local time', clock, el('p', { class: 'quiet small' }, words))
 }
 
-const clampLatitude = lat => Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat))
-const round = (value, digits) => Number(value.toFixed(digits))
+// The nearest of each kind; what is not published says so.
+function nearest(answer, missing, { mark, goTo }) {
+  const codes = (...parts) => [...new Set(parts.map(code => displayText(code, 16)).filter(Boolean))].join(' · ')
+  const kinds = [
+    ['place', 'places', 'Place', ''],
+    ['airport', 'airports', 'Airport', codes(answer?.airport?.iata, answer?.airport?.icao)],
+    ['station', 'stations', 'Weather', codes(answer?.station?.icao)],
+  ]
+  const rows = kinds.map(([key, dataset, label, code]) => {
+    const spot = answer?.[key]
+    if (Number.isFinite(spot?.lat) && Number.isFinite(spot?.lon)) return [label, spotButton(spot, code, { mark, goTo })]
+    return [label, el('span', { class: 'quiet' }, missing.has(dataset) ? 'not on this server' : 'none near')]
+  })
+  const list = facts(rows)
+  list.classList.add('nearest')
+  return part('Nearest', list)
+}
+
+function spotButton(spot, code, { mark, goTo }) {
+  return el('button', {
+    type: 'button', class: 'spot', title: 'Show on the map', onclick: () => goTo(spot),
+    onpointerenter: () => mark(spot), onpointerleave: () => mark(null), onfocus: () => mark(spot), onblur: () => mark(null),
+  },
+  el('span', {}, el('bdi', {}, displayText(spot.name)), code && el('code', {}, code)),
+  el('span', { class: 'place-distance' }, distance(spot.distance_m)))
+}
+
+function absent(what) {
+  return el('p', { class: 'quiet lead' }, `${what} are not published on this server.`)
+}

@@ -3,7 +3,8 @@ import { el } from './dom.js'
 
 /**
  * Fills the fieldset with the types and keeps each type's `on` in step with its box. changed(type) is called after a
- * change; the returned function tells the list the map's zoom, to mark what only shows closer in.
+ * change; of what is returned, tellZoom tells the list the map's zoom, to mark what only shows closer in, and show brings the
+ * boxes in step with the types after these were changed.
  */
 export function createLayerSwitch(fieldset, types, changed) {
   const rows = types.map(type => {
@@ -13,14 +14,19 @@ export function createLayerSwitch(fieldset, types, changed) {
       type.on = box.checked
       changed(type)
     })
-    return { type, note, row: el('label', {}, box, el('span', {}, type.label), note) }
+    return { type, box, note, row: el('label', {}, box, el('span', {}, type.label), note) }
   })
   fieldset.append(...rows.map(({ row }) => row))
-  return zoom => {
-    for (const { type, note, row } of rows) {
-      const hidden = zoom < type.from
-      note.textContent = hidden ? 'zoom in' : ''
-      row.classList.toggle('too-far', hidden)
-    }
+  return {
+    tellZoom(zoom) {
+      for (const { type, note, row } of rows) {
+        const hidden = zoom < type.from
+        note.textContent = hidden ? 'zoom in' : ''
+        row.classList.toggle('too-far', hidden)
+      }
+    },
+    show() {
+      for (const { type, box } of rows) box.checked = type.on
+    },
   }
 }

@@ -1,19 +1,25 @@
 // Wires the page: what the server has, the map, the questions a reader can ask.
 import { control } from 'leaflet'
-import { createAddressLookup } from './address.js'
+import { createAnnouncer } from './announce.js'
+import { createAnswers } from './answers.js'
 import { status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
+import { ME } from './address.js'
 import { attributions } from './attribution.js'
 import { createCard } from './card.js'
 import { Credits } from './credits.js'
-import { createFound } from './found.js'
 import { wrapLongitude } from './hash.js'
-import { createHere } from './here.js'
+import { createHelp } from './help.js'
+import { createInspector, tileRequests } from './inspector.js'
 import { createLayerSwitch } from './layerswitch.js'
 import { NamesLayer } from './nameslayer.js'
 import { createNotice } from './notice.js'
+import { createPermalink } from './permalink.js'
 import { PLACES, regionTypes } from './regiontypes.js'
+import { listen } from './shortcuts.js'
 import { createSuggest } from './suggest.js'
-import { onDensityChange, onThemeChange, readTheme, roomy } from './theme.js'
+import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme } from './theme.js'
+import { watchTiles } from './tilelog.js'
+import { Toolbar } from './toolbar.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
 
@@ -22,25 +28,24 @@ const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
 
+const permalink = createPermalink()
+setTheme(permalink.state.theme || keptTheme())
+watchTiles()
+
+const announce = createAnnouncer(element('announce'))
 const notice = createNotice(element('notice'))
 let selectRegion = () => {}
-const card = createCard(element('card'), focused => {
-  if (focused) map.getContainer().focus()
-  latest.abort()
-  view.pin(null)
-  selectRegion(null)
-  layOut()
+let answers = null
+const card = createCard(element('card'), {
+  announce,
+  onClose(focused) {
+    if (focused) map.getContainer().focus()
+    answers?.closed()
+    layOut()
+  },
 })
-const view = createView(element('map'), { card: card.root, bar })
+const view = createView(element('map'), { card: card.root, bar, permalink })
 const { map } = view
-
-// One question at a time: a new one ends the one before.
-let latest = new AbortController()
-function signal() {
-  latest.abort()
-  latest = new AbortController()
-  return latest.signal
-}
 
 // On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
 function layOut() {
@@ -60,26 +65,80 @@ async function start() {
   const [tileJSON, status] = await Promise.allSettled([fetchTileJSON(), fetchStatus()])
   new Credits(attributions(status.value), { roomy }).addTo(map)
   control.zoom({ position: 'bottomright' }).addTo(map)
-  control.scale({ position: 'bottomleft', maxWidth: 120, imperial: roomy.matches }).addTo(map)
+  control.scale({ position: 'bottomleft', maxWidth: 120, imperial: false }).addTo(map)
 
   view.startAt(tileJSON.value?.center)
   const types = regionTypes(tileJSON.value)
-  const regions = addRegions(tileJSON.value, types)
   const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
-  const names = addNames(regions, hasPlaces)
   const switches = hasPlaces ? [...types, PLACES] : types
-  const tellZoom = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
+  const usual = typesOn(switches)
+  switchTo(switches, permalink.state.layers)
+  const regions = addRegions(tileJSON.value, types)
+  const names = addNames(regions, hasPlaces)
+  const inspector = addInspector(regions, hasPlaces)
+  const layers = addLayerSwitch(switches, usual, { regions, names, inspector })
+
+  answers = createAnswers({ card, view, types, permalink, select: selection => selectRegion(selection), announce })
+  ask()
+  const help = createHelp(element('help'), status.value)
+  const tools = addTools(inspector, help)
+  permalink.onVisit(state => {
+    setTheme(state.theme || keptTheme())
+    switchTo(switches, state.layers ?? usual)
+    layers.show()
+    regions?.refresh()
+    names.showPlaces(hasPlaces && PLACES.on)
+    inspector.toggle(state.tiles)
+    answers.open(state.select)
+    layOut()
+  })
+  inspector.toggle(permalink.state.tiles)
+  tools.press('grid', inspector.on)
+  if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
+
+  if (!regions) element('map').setAttribute('aria-busy', 'false')
+  if (tileJSON.status === 'rejected') tellMissing(tileJSON.reason)
+  watchConnection(regions, names)
+}
+
+// A server without boundaries and places still answers for what it has.
+function tellMissing(error) {
+  const words = error.type === 'dataset-missing' ? 'This server has no map published yet. What else it has, the help (?) tells.' : error.message
+  notice.show('server', words, () => location.reload())
+}
+
+function watchConnection(regions, names) {
+  const again = () => {
+    notice.settle('connection')
+    regions?.retry()
+    names.update()
+  }
+  const lost = () => notice.show('connection', 'You are offline. What is on the map stays; the rest waits for the connection.', again)
+  addEventListener('offline', lost)
+  addEventListener('online', again)
+  if (!navigator.onLine) lost()
+}
+
+const typesOn = switches => switches.filter(type => type.on).map(type => type.type)
+
+function switchTo(switches, names) {
+  if (!names) return
+  for (const type of switches) type.on = names.includes(type.type)
+}
+
+function addLayerSwitch(switches, usual, { regions, names, inspector }) {
+  const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
     else regions.refresh()
+    inspector.refresh()
+    const on = typesOn(switches)
+    permalink.set({ layers: String(on) === String(usual) ? null : on })
   })
   element('layers').hidden = switches.length === 0
   element('layers').open = roomy.matches && innerHeight >= 560
-  tellZoom(map.getZoom())
-  map.on('zoomend', () => tellZoom(map.getZoom()))
-
-  ask(types)
-  if (!regions) element('map').setAttribute('aria-busy', 'false')
-  if (tileJSON.status === 'rejected') notice.show('server', tileJSON.reason.message, () => location.reload())
+  layers.tellZoom(map.getZoom())
+  map.on('zoomend', () => layers.tellZoom(map.getZoom()))
+  return layers
 }
 
 function addRegions(tileJSON, types) {
@@ -108,34 +167,63 @@ function addNames(regions, hasPlaces) {
   return layer.addTo(map)
 }
 
-function ask(types) {
-  const select = selection => selectRegion(selection)
-  const { pin, flyToPoint, flyToBox } = view
-  const here = createHere({ card, types, pin, select, goTo: place => flyToPoint(place, 5), signal })
-  const lookup = createAddressLookup({ card, pin, select, flyToPoint, flyToBox, signal })
+let toolbar = null
+function addInspector(regions, hasPlaces) {
+  return createInspector(map, element('tile'), {
+    announce,
+    requests: tile => tileRequests(tile, { regions, places: hasPlaces && PLACES.on }),
+    toggled(on) {
+      toolbar?.press('grid', on)
+      permalink.set({ tiles: on })
+      announce(on ? 'Tile grid on' : 'Tile grid off')
+    },
+  })
+}
 
-  async function askAt({ lat, lng }) {
-    const answered = here({ lat, lon: lng, zoom: map.getZoom() })
-    view.reveal({ lat, lon: lng })
-    await answered
-    view.reveal({ lat, lon: lng }) // the answer may be higher than the place kept for it
+function addTools(inspector, help) {
+  const theme = () => {
+    const next = otherTheme()
+    setTheme(next, { keep: true })
+    permalink.set({ theme: next })
   }
+  const locate = () => answers.address(ME)
+  toolbar = new Toolbar([
+    { name: 'locate', label: 'Where am I', key: 'm', press: locate },
+    { name: 'grid', label: 'Tile grid', key: 'g', press: () => inspector.toggle(), toggles: true },
+    { name: 'theme', label: 'Light or dark', key: 't', press: theme },
+    { name: 'help', label: 'Help and data', key: '?', press: help },
+  ]).addTo(map)
+  const layers = element('layers')
+  listen({
+    '/': () => element('search').focus(),
+    Escape: () => card.close(),
+    '?': help,
+    g: () => inspector.toggle(),
+    l: () => {
+      layers.open = !layers.open
+      if (layers.open) layers.querySelector('input')?.focus()
+    },
+    m: locate,
+    r: () => { if (inspector.on) inspector.measure() },
+    t: theme,
+  })
+  return toolbar
+}
+
+function ask() {
   // The first half of a double click, which zooms, is no question.
   let pending = 0
   map.on('click', event => {
     clearTimeout(pending)
-    pending = setTimeout(askAt, DOUBLE_CLICK, event.latlng)
+    pending = setTimeout(answers.point, DOUBLE_CLICK, event.latlng)
   })
   map.on('dblclick', () => clearTimeout(pending))
   map.getContainer().addEventListener('keydown', event => {
-    if (event.target !== map.getContainer()) return
-    if (event.key === 'Enter') askAt(map.getCenter())
-    if (event.key === 'Escape') card.close()
+    if (event.target === map.getContainer() && event.key === 'Enter') answers.point(map.getCenter())
   })
-  const found = createFound({ card, pin, select, goTo: place => flyToPoint(place, reach(place)), signal })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),
-    choose: found.show, fail: found.nothing, lookup,
+    choose: answers.place, fail: answers.nothing, lookup: answers.address,
     // On a map of a country or less, what is called so there comes first.
     near: () => map.getZoom() >= 6 ? centre() : null,
   })
@@ -145,10 +233,4 @@ function ask(types) {
 function centre() {
   const { lat, lng } = map.getCenter()
   return { lat: lat.toFixed(1), lon: wrapLongitude(lng).toFixed(1) }
-}
-
-// How many kilometres around a place the map shows of it.
-function reach({ class: featureClass, code, population = 0 }) {
-  if (featureClass === 'A') return code?.startsWith('PCL') ? 600 : code === 'ADM1' ? 150 : 30
-  return population > 1e6 ? 20 : population > 1e5 ? 10 : 5
 }

@@ -105,7 +105,7 @@ export const NamesLayer = Layer.extend({
       known.marker.setLatLng(at)
       return
     }
-    const icon = divIcon({ className: look, iconSize: [0, 0], html: el('span', { class: 'name' }, text) })
+    const icon = divIcon({ className: look, iconSize: [0, 0], html: el('span', { class: 'name', dir: 'auto' }, text) })
     const options = { icon, interactive: false, keyboard: false, pane: this.options.pane }
     this._markers.set(id, { look, text, marker: marker(at, options).addTo(this._map) })
   },

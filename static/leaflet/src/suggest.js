@@ -14,7 +14,7 @@ export function isAddress(text) {
 
 /**
  * Makes the box work. input is its text field, list the empty list below it. choose(place) is called with what was chosen,
- * lookup(text) with an address, fail(text, message) when there is nothing to choose. near() is the point that places
+ * lookup(text) with an address, fail(text, why) when there is nothing to choose, with a sentence or an error. near() is the point that places
  * should be near to, or null.
  */
 export function createSuggest({ form, input, list, choose, lookup, fail, near = () => null }) {
@@ -53,7 +53,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
         onpointerdown: event => event.preventDefault(),
         onclick: () => take(place),
       },
-      el('span', { class: 'suggestion-name' }, before, match ? el('mark', {}, match) : '', after),
+      el('bdi', { class: 'suggestion-name' }, before, match ? el('mark', {}, match) : '', after),
       el('span', { class: 'suggestion-detail' }, describePlace(place)))
     }))
     list.hidden = places.length === 0
@@ -139,7 +139,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     } catch (error) {
       if (error.name === 'AbortError') return
       close()
-      fail(text, error.message)
+      fail(text, error)
     }
   })
 }

@@ -1,7 +1,41 @@
-// The style sheet owns every colour; the canvas reads them from its custom properties, again whenever light turns dark.
+// The style sheets own every colour; the canvas reads them from their custom properties, again whenever light turns dark. The
+// dark sheet lies over the light one: which of the two holds is a matter of its media attribute.
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const still = matchMedia('(prefers-reduced-motion: reduce)')
+const sheet = document.querySelector('#dark')
+const KEPT = 'quadrille-theme'
+const listeners = new Set()
+let chosen = ''
+
+/** What the reader chose on an earlier visit: "light", "dark" or "" for the system's. */
+export function keptTheme() {
+  try {
+    const kept = localStorage.getItem(KEPT)
+    return kept === 'light' || kept === 'dark' ? kept : ''
+  } catch {
+    return '' // storage may be forbidden
+  }
+}
+
+/** Shows the page light or dark, or '' as the system is; kept says whether to remember it. */
+export function setTheme(theme, { keep = false } = {}) {
+  chosen = theme
+  sheet.media = { light: 'not all', dark: 'all' }[theme] ?? '(prefers-color-scheme: dark)'
+  if (keep) {
+    try {
+      if (theme) localStorage.setItem(KEPT, theme)
+      else localStorage.removeItem(KEPT)
+    } catch { /* then for this visit only */ }
+  }
+  for (const listener of listeners) listener()
+}
+
+/** The theme that is not shown now; '' where that is the system's. */
+export function otherTheme() {
+  const other = (chosen || (dark.matches ? 'dark' : 'light')) === 'dark' ? 'light' : 'dark'
+  return other === (dark.matches ? 'dark' : 'light') ? '' : other
+}
 
 export function readTheme() {
   const style = getComputedStyle(document.documentElement)
@@ -29,6 +63,7 @@ export function readTheme() {
 }
 
 export function onThemeChange(listener) {
+  listeners.add(listener)
   dark.addEventListener('change', listener)
 }
 

@@ -68,3 +68,10 @@ export function zoomForRadius(km, { least = 4, most = 12, unknown = 10 } = {}) {
 export function leastZoom(height) {
   return Math.max(1, Math.round(Math.log2(height / TILE_SIZE)))
 }
+
+/** The quadkey of a tile: one digit for each zoom, the bit of y before that of x. Empty for the whole world. */
+export function quadkey({ z, x, y }) {
+  let key = ''
+  for (let bit = z - 1; bit >= 0; bit--) key += Math.floor(y / 2 ** bit) % 2 * 2 + Math.floor(x / 2 ** bit) % 2
+  return key
+}

@@ -88,6 +88,12 @@ export const VectorLayer = GridLayer.extend({
     return { view: { ...source, zoom }, types, ...request }
   },
 
+  /** The data tile that a tile of the map's grid shows, and which types of it: { tile, types }, types by name. */
+  source(coords) {
+    const { tile } = dataTile(coords, this.options.maxDataZoom)
+    return { tile, types: visibleTypes(this.options.types, coords.z).map(type => type.type) }
+  },
+
   // Never rejects: a tile that cannot be had is painted as missing and reported.
   async _load(drawing) {
     const { view, types, ...request } = this.hold(drawing.coords)

@@ -1,7 +1,7 @@
 // The map itself: its limits, its permalink, and moving it so that what matters is not behind the card.
-import { divIcon, latLngBounds, map as createLeafletMap, marker } from 'leaflet'
+import { circle, divIcon, latLngBounds, map as createLeafletMap, marker } from 'leaflet'
 import { el } from './dom.js'
-import { formatHash, MAX_LATITUDE, parseHash } from './hash.js'
+import { MAX_LATITUDE, parseHash } from './hash.js'
 import { prefersStill, roomy } from './theme.js'
 import { leastZoom, nearestLongitude, unrollBox, zoomForRadius } from './tilegrid.js'
 
@@ -10,7 +10,7 @@ const START = { lat: 24, lon: 12 }
 const EDGE = 24 // CSS pixels kept free around what a flight ends on
 
 /** The map on an element, and what the rest of the page does with it. card and bar are what lies over it. */
-export function createView(root, { card, bar }) {
+export function createView(root, { card, bar, permalink }) {
   const map = createLeafletMap(root, {
     zoomControl: false,
     attributionControl: false,
@@ -28,13 +28,14 @@ export function createView(root, { card, bar }) {
   const linked = parseHash(location.hash, limits)
   const start = linked ?? { ...START, zoom: limits.minZoom }
   map.setView([start.lat, start.lon], start.zoom)
+  permalink.startsAt(start)
 
   map.on('resize', () => map.setMinZoom(leastZoom(root.clientHeight)))
   map.on('moveend', () => {
     const { lat, lng } = map.getCenter()
-    history.replaceState(history.state, '', formatHash({ zoom: map.getZoom(), lat, lon: lng }))
+    permalink.moved({ zoom: map.getZoom(), lat, lon: lng })
   })
-  addEventListener('hashchange', () => {
+  permalink.onVisit(() => {
     const view = parseHash(location.hash, limits)
     if (view) map.setView([view.lat, nearestLongitude(view.lon, map.getCenter().lng)], view.zoom)
   })
@@ -53,9 +54,13 @@ export function createView(root, { card, bar }) {
     map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })
   }
 
-  let pinned = null
+  const near = ({ lat, lon }) => [lat, nearestLongitude(lon, map.getCenter().lng)]
+  const still = { interactive: false, keyboard: false }
+  let pinned = []
+  let marked = null
   return {
     map,
+    linked: linked !== null,
 
     /** Goes to where the data are, TileJSON's center, unless a permalink said where or they fill the world. */
     startAt(center) {
@@ -64,14 +69,20 @@ export function createView(root, { card, bar }) {
       if (zoom > limits.minZoom) map.setView([lat, lon], Math.min(Math.round(zoom), MAX_ZOOM), { animate: false })
     },
 
-    /** Puts the pin on a point, or takes it off. */
-    pin(point) {
-      pinned?.remove()
-      pinned = null
+    /** Puts the pin on a point known to within a radius in kilometres, or exactly; or takes it off. */
+    pin(point, radiusKm = 0) {
+      for (const layer of pinned) layer.remove()
+      pinned = []
       if (!point) return
-      const icon = divIcon({ className: 'pin', iconSize: [0, 0], html: el('span') })
-      const at = [point.lat, nearestLongitude(point.lon, map.getCenter().lng)]
-      pinned = marker(at, { icon, interactive: false, keyboard: false }).addTo(map)
+      const at = near(point)
+      if (radiusKm > 0) pinned.push(circle(at, { radius: 1000 * radiusKm, className: 'accuracy', interactive: false }).addTo(map))
+      pinned.push(marker(at, { ...still, icon: divIcon({ className: 'pin', iconSize: [0, 0], html: el('span') }) }).addTo(map))
+    },
+
+    /** Puts a ring around a point that the reader points at in a list, or takes it off. */
+    mark(point) {
+      marked?.remove()
+      marked = point && marker(near(point), { ...still, icon: divIcon({ className: 'ring', iconSize: [0, 0], html: el('span') }) }).addTo(map)
     },
 
     /** Moves the map just so far that a point is not hidden. */
@@ -80,8 +91,8 @@ export function createView(root, { card, bar }) {
     },
 
     /** Flies to a point known to within a radius in kilometres. */
-    flyToPoint({ lat, lon }, radiusKm) {
-      const at = [lat, nearestLongitude(lon, map.getCenter().lng)]
+    flyToPoint(point, radiusKm) {
+      const at = near(point)
       fly(latLngBounds(at, at), { maxZoom: zoomForRadius(radiusKm) })
     },
 

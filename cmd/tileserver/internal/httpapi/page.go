@@ -76,7 +76,7 @@ const unbuilt = `<!doctype html>
 <h1>Quadrille is running</h1>
 <p>This program was built without its map page. Run <code>make build</code> in the source tree, which needs
 Node.js, and start the new <code>bin/tileserver</code>.</p>
-<p>Everything else works: see <a href="/status">/status</a>.</p>
+<p>Everything else works: see <a href="status">/status</a>.</p>
 </html>
 `
 

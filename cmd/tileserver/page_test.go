@@ -1,0 +1,347 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// What a reader can do with the map page beside looking at it: the panels,
+// the permalink, the tile inspector, the keyboard, and what the page says
+// where data, the server or the connection fail.
+func TestMapPagePanels(t *testing.T) {
+	browser := startBrowser(t)
+	dir := t.TempDir()
+	ingest := buildIngest(t)
+	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
+		"--layer", "state=testdata/browser/states.geojson:code")
+	ingest("--data", dir, "places", manyPlaces(t))
+	ingest("--data", dir, "ip", "testdata/browser/ip.csv")
+	ingest("--data", dir, "timezones")
+	ingest("--data", dir, "airports", "../../sample/airports.csv")
+	ingest("--data", dir, "stations", "../../sample/stations.csv")
+	site, _, _ := start(t, "--data", dir)
+
+	desktop := screen{width: 1280, height: 800, density: 1}
+	phone := screen{width: 390, height: 844, density: 2, touch: true}
+	const (
+		title  = `document.querySelector('#card h2')?.textContent`
+		listed = `document.querySelectorAll('#card .places li').length`
+	)
+
+	t.Run("here", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/5/at=45.2,5.1", desktop)
+		w.drawn(1)
+		w.waitFor(title + ` === 'South Westland' || ` + title + ` === 'North Westland'`)
+		if got := w.texts("#card .content > dl:first-child dt"); !slices.Equal(got, []string{"Country", "State"}) {
+			t.Errorf("regions of the point: %q", got)
+		}
+		if got := w.texts("#card .nearest dt"); !slices.Equal(got, []string{"Place", "Airport", "Weather"}) {
+			t.Errorf("nearest of each: %q", got)
+		}
+		for _, d := range w.texts("#card .nearest .place-distance") {
+			if d != "here" && !strings.HasSuffix(d, " km") && !strings.HasSuffix(d, " m") {
+				t.Errorf("distance %q", d)
+			}
+		}
+		w.waitFor(listed + ` === 5`)
+		w.picture("panel-here-light")
+		// The clock ticks, and no screen reader is told so every second.
+		before := w.texts("#card .clock")[0]
+		w.waitFor(`document.querySelector('#card .clock').textContent !== ` + quote(before))
+		if got := evaluate[string](w, `document.querySelector('#card .clock').getAttribute('aria-live')`); got != "off" {
+			t.Errorf("the clock's aria-live is %q", got)
+		}
+		w.waitFor(`document.querySelector('#announce').textContent.includes('Westland')`)
+		if got := evaluate[string](w, `document.querySelector('#card a.chip').getAttribute('href')`); got != "at?lat=45.2&lon=5.1" {
+			t.Errorf("the link to JSON goes to %q", got)
+		}
+		w.press("#card button.chip")
+		w.waitFor(`document.querySelector('#card button.chip').textContent === 'Copied'`)
+		w.key(kb.Escape)
+		w.waitFor(`document.querySelector('#card').hidden`)
+	})
+
+	t.Run("nearby", func(t *testing.T) {
+		w := open(t, browser, site+"/#6/45/5/at=45.2,5.1", desktop)
+		w.drawn(1)
+		w.waitFor(listed + ` === 5`)
+		// Pointing at a row rings the place; the keyboard walks the rows.
+		evaluate[chromedp.Void](w, `document.querySelector('#card .places button').focus()`)
+		w.waitFor(`document.querySelectorAll('#map .ring').length === 1`)
+		w.key(kb.ArrowDown)
+		w.waitFor(`document.activeElement === document.querySelectorAll('#card .places button')[1]`)
+		w.key(kb.End)
+		w.waitFor(`document.activeElement === document.querySelectorAll('#card .places button')[4]`)
+		w.picture("panel-nearby-light")
+		w.press("#card .more")
+		w.waitFor(listed + ` === 20`)
+		distances := evaluate[[]float64](w, `[...document.querySelectorAll('#card .places .place-distance')].map(e => parseFloat(e.textContent))`)
+		if !slices.IsSorted(distances) {
+			t.Errorf("distances are not in order: %v", distances)
+		}
+		// A right-to-left name and an endless one keep to their rows.
+		w.waitFor(`[...document.querySelectorAll('#card .places bdi')].some(e => e.textContent.includes('مدينة'))`)
+		if wide := evaluate[int](w, `document.querySelector('#card').scrollWidth - document.querySelector('#card').clientWidth`); wide > 0 {
+			t.Errorf("a name makes the card scroll sideways by %d pixels", wide)
+		}
+		evaluate[chromedp.Void](w, `{ const s = document.querySelector('#card select'); s.value = 'H'; s.dispatchEvent(new Event('change')) }`)
+		w.waitFor(listed + ` === 1 && document.querySelector('#card .place-kind').textContent.startsWith('lake')`)
+		evaluate[chromedp.Void](w, `document.querySelector('#card .places button').click()`)
+		w.waitFor(title + ` === 'Still Water' && location.hash.includes('/place=900')`)
+	})
+
+	t.Run("permalink", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/12/at=45.2,5.1&layers=country&tiles=1&theme=dark", desktop)
+		w.settled()
+		w.waitFor(title + ` === 'South Westland' || ` + title + ` === 'North Westland'`)
+		w.waitFor(`!document.querySelector('#tile').hidden && document.querySelector('.tool-grid').ariaPressed === 'true'`)
+		checked := `[...document.querySelectorAll('.layers input')].filter(e => e.checked).map(e => e.value).join()`
+		if got := evaluate[string](w, checked); got != "country" {
+			t.Errorf("layers on: %q", got)
+		}
+		if got := evaluate[string](w, `getComputedStyle(document.documentElement).colorScheme`); got != "dark" {
+			t.Errorf("the link to a dark page opened one that is %q", got)
+		}
+		w.picture("panel-permalink-dark")
+		w.click(46.5, 16)
+		w.waitFor(title + `?.startsWith('Eastland')`)
+		second := w.hash()
+		w.press("#card .close")
+		w.waitFor(`document.querySelector('#card').hidden && !location.hash.includes('at=')`)
+		evaluate[chromedp.Void](w, `history.back()`)
+		w.waitFor(title + `?.startsWith('Eastland') && location.hash === ` + quote(second))
+		evaluate[chromedp.Void](w, `history.back()`)
+		w.waitFor(title + `?.endsWith('Westland') && location.hash.includes('at=45.2,5.1')`)
+		evaluate[chromedp.Void](w, `history.forward()`)
+		w.waitFor(title + `?.startsWith('Eastland')`)
+
+		// A place and an airport are asked for by what the link names.
+		w.visit(site + "/#6/45/5/place=900")
+		w.waitFor(title + ` === 'Still Water'`)
+		w.visit(site + "/#6/45/5/airport=ZRH")
+		w.waitFor(title + ` === 'Zurich Airport'`)
+		w.expect("404")
+		w.visit(site + "/#6/45/5/place=4242")
+		w.waitFor(`document.querySelector('#card .note')?.textContent.includes('does not have')`)
+	})
+
+	t.Run("inspector", func(t *testing.T) {
+		w := open(t, browser, site+"/#6/45/5", desktop)
+		w.drawn(1)
+		w.key("g")
+		w.waitFor(`/B|kB/.test(document.querySelector('.inspector .tile-cost')?.textContent) && location.hash.endsWith('/tiles=1')`)
+		// 45° N 5° E at zoom 6 is in tile 32/23, and in the middle of the map.
+		if got := w.texts("#tile .tile-name, #tile header code"); !slices.Equal(got, []string{"6/32/23", "120222"}) {
+			t.Errorf("the tile in the middle: %q", got)
+		}
+		w.waitFor(`/ ms · (gzip|identity) · (fetched|cached)/.test(document.querySelector('#tile dd')?.textContent)`)
+		w.picture("panel-inspector-light")
+		w.key("r")
+		w.waitFor(`[...document.querySelectorAll('#tile dd')].every(e => e.textContent.endsWith('304'))`)
+		w.press("#tile .chip")
+		w.waitFor(`document.querySelector('#tile .chip').textContent === 'Copied'`)
+		// Pointing at another tile tells about that one.
+		x, y := w.pixel(47, 8)
+		w.do(chromedp.MouseEvent("mouseMoved", x, y))
+		w.waitFor(`document.querySelector('#tile .tile-name').textContent === '6/33/22'`)
+		w.key("g")
+		w.waitFor(`document.querySelector('#tile').hidden && !document.querySelector('.inspector') && !location.hash.includes('tiles')`)
+	})
+
+	t.Run("me", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45.00/12.00", desktop)
+		w.drawn(1)
+		w.expect("404")
+		at := w.view()
+		w.press(".tool-locate")
+		w.waitFor(title + ` === '127.0.0.1' && document.querySelector('#card .subtitle').textContent === 'Loopback: nowhere'`)
+		if w.view() != at || !strings.HasSuffix(w.hash(), "/ip=me") {
+			t.Errorf("being nowhere moved the map: %s", w.hash())
+		}
+		w.picture("panel-me-light")
+	})
+
+	t.Run("keyboard", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/12", desktop)
+		w.drawn(1)
+		// Every control is reached by Tab, and shows that it is.
+		seen := map[string]bool{}
+		for range 40 {
+			w.key(kb.Tab)
+			focus := evaluate[string](w, `(() => {
+				const e = document.activeElement, s = getComputedStyle(e)
+				const name = e.ariaLabel ?? (e.textContent.trim() || e.id || e.value)
+				return e === document.body ? '' : (parseFloat(s.outlineWidth) >= 2 && s.outlineStyle !== 'none' ? '' : 'UNSEEN ') + (e.id || e.value || name)
+			})()`)
+			if strings.HasPrefix(focus, "UNSEEN") {
+				t.Errorf("focus does not show on %q", focus)
+			}
+			seen[focus] = true
+		}
+		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Light or dark", "Help and data", "Zoom in", "Zoom out"} {
+			if !seen[want] {
+				t.Errorf("Tab does not reach %q; it reaches %v", want, seen)
+			}
+		}
+		if unnamed := evaluate[int](w, `[...document.querySelectorAll('button, a[href], input, select')]
+			.filter(e => !e.ariaLabel && !e.labels?.length && !e.textContent.trim()).length`); unnamed > 0 {
+			t.Errorf("%d controls have no name", unnamed)
+		}
+
+		evaluate[chromedp.Void](w, `document.activeElement.blur()`)
+		w.key("?")
+		w.waitFor(`document.querySelector('#help').open`)
+		w.picture("panel-help-light")
+		for _, want := range []string{"docs", "openapi.json", "status", "licenses.txt"} {
+			if n := evaluate[int](w, `document.querySelectorAll('#help a[href="`+want+`"]').length`); n != 1 {
+				t.Errorf("the help has %d links to %s", n, want)
+			}
+		}
+		w.key(kb.Escape)
+		w.waitFor(`!document.querySelector('#help').open`)
+		w.key("/")
+		w.waitFor(`document.activeElement.id === 'search'`)
+		w.key("g") // is a letter there
+		if !strings.HasSuffix(evaluate[string](w, `document.querySelector('#search').value`), "g") || !evaluate[bool](w, `document.querySelector('#tile').hidden`) {
+			t.Errorf("a shortcut works while somebody types: %q", evaluate[string](w, `document.querySelector('#search').value`))
+		}
+		evaluate[chromedp.Void](w, `document.activeElement.blur()`)
+		w.key("t")
+		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'dark' && location.hash.includes('theme=dark')`)
+		w.key("t")
+		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'light' && !location.hash.includes('theme')`)
+	})
+
+	t.Run("phone", func(t *testing.T) {
+		w := open(t, browser, site+"/#6/45/5/at=45.2,5.1", phone)
+		w.drawn(1)
+		w.waitFor(listed + ` === 5`)
+		w.picture("panel-phone-light")
+		low := evaluate[float64](w, `document.querySelector('#card').getBoundingClientRect().top`)
+		w.press("#card .handle")
+		w.waitFor(fmt.Sprintf(`document.querySelector('#card').getBoundingClientRect().top < %f`, low))
+		if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+			t.Errorf("the page is %d pixels wider than the phone", n)
+		}
+		w.press("#card .close")
+		w.press(".tool-grid")
+		w.settled()
+		w.picture("panel-phone-inspector")
+		small := evaluate[[]string](w, `[...document.querySelectorAll('.tools button, .leaflet-bar a, .bar button, .layers summary')]
+			.filter(e => { const r = e.getBoundingClientRect(); return r.width < 44 || r.height < 44 }).map(e => e.ariaLabel ?? e.textContent)`)
+		if len(small) > 0 {
+			t.Errorf("too small for a finger: %q", small)
+		}
+	})
+
+	// Below a path of another server, which at times fails.
+	t.Run("below", func(t *testing.T) {
+		front := newFront(t, site)
+		w := open(t, browser, front.url+"/maps/#5/45/12", desktop)
+		w.drawn(1)
+		w.lookUp("9.9.9.9")
+		w.waitFor(`document.querySelector('#card .subtitle')?.textContent === 'Westburg, Westland'`)
+		w.waitFor(`document.querySelectorAll('#map path.accuracy').length === 1`)
+		w.settled()
+		w.picture("panel-accuracy-light")
+		if got := strings.Join(w.texts("#card dl div"), "|"); !strings.Contains(got, "within 50 km") || !strings.Contains(got, "9.9.9.0/24") || !strings.Contains(got, "hand-made") {
+			t.Errorf("the card says %q", got)
+		}
+
+		w.expect("503", "502", "ERR_")
+		front.failing.Store(true)
+		w.click(45.4, 5.6)
+		w.waitFor(`document.querySelector('#card .problem')?.textContent.includes('out of order')`)
+		front.failing.Store(false)
+		w.press("#card .content > .problem button")
+		w.waitFor(title + ` === 'North Westland'`)
+
+		evaluate[chromedp.Void](w, `{ dispatchEvent(new Event('offline')) }`)
+		w.waitFor(`document.querySelector('#notice').textContent.startsWith('You are offline')`)
+		evaluate[chromedp.Void](w, `{ dispatchEvent(new Event('online')) }`)
+		w.waitFor(`document.querySelector('#notice').hidden`)
+	})
+
+	t.Run("missing", func(t *testing.T) {
+		empty, _, _ := start(t, "--data", t.TempDir())
+		w := open(t, browser, empty+"/#3/20/0/at=45.2,5.1", desktop)
+		w.expect("404")
+		w.waitFor(`document.querySelector('#notice').textContent.includes('no map published')`)
+		w.waitFor(`[...document.querySelectorAll('#card .note')].map(e => e.textContent).join().match(/Regions.*not published.*Places are not published/)`)
+		w.picture("panel-missing-light")
+		w.lookUp("8.8.8.8")
+		w.waitFor(`document.querySelector('#card .note')?.textContent.startsWith('IP addresses are not published')`)
+		w.press(".tool-help")
+		w.waitFor(`document.querySelector('#help .datasets').textContent.includes('Boundariesnot published')`)
+	})
+}
+
+// manyPlaces writes a file of places around 45° N 5° E: some two dozen
+// villages, a lake, a name that runs right to left and one of 200 letters.
+func manyPlaces(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	line := func(id int, name string, lat, lon float64, class, code string) {
+		fmt.Fprintf(&b, "%d\t%s\t%s\t\t%.4f\t%.4f\t%s\t%s\tQW\t\t\t\t\t\t%d\t\t100\t\t2026-01-02\n", id, name, name, lat, lon, class, code, 1000+id)
+	}
+	for i := range 24 {
+		line(100+i, fmt.Sprintf("Village %d", i), 45.2+float64(i)*0.05, 5.1, "P", "PPL")
+	}
+	line(900, "Still Water", 45.6, 5.4, "H", "LK")
+	line(901, "مدينة طويلة الاسم", 45.21, 5.12, "P", "PPLA")
+	line(902, strings.Repeat("Llanfair", 25), 45.19, 5.08, "P", "PPL")
+	line(903, "Westburg", 44.9, 5.0, "P", "PPLC")
+	name := filepath.Join(t.TempDir(), "places.tsv")
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// front is a reverse proxy that shows a site below /maps/, knows one address
+// the site does not, and answers 503 about points while it is failing.
+type front struct {
+	url     string
+	failing atomic.Bool
+}
+
+func newFront(t *testing.T, site string) *front {
+	t.Helper()
+	target, err := url.Parse(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &front{}
+	proxy := http.StripPrefix("/maps", httputil.NewSingleHostReverseProxy(target))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasPrefix(r.URL.Path, "/maps/"):
+			http.Error(w, "the page asks beside its own path", http.StatusTeapot)
+		case r.URL.Path == "/maps/at" && f.failing.Load():
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{"title":"The server is out of order","detail":"<b>Wait</b>."}`)
+		case r.URL.Path == "/maps/ip/9.9.9.9":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"ip":"9.9.9.9","source":["hand-made"],"city":{"names":{"en":"Westburg"}},"country":{"iso_code":"QW","names":{"en":"Westland"}},`+
+				`"location":{"latitude":45.5,"longitude":5,"accuracy_radius":50},"traits":{"network":"9.9.9.0/24"}}`)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	f.url = server.URL
+	return f
+}

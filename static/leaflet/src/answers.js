@@ -1,0 +1,86 @@
+// What is open on the card: one answer at a time, named in the permalink so that it can be opened again.
+import { createAddressLookup } from './address.js'
+import { createFound, nameOfPlace } from './found.js'
+import { createHere, pointAt } from './here.js'
+
+/**
+ * The answers a reader can open. view is the map's, select highlights a region of it; a new question ends the one before.
+ */
+export function createAnswers({ card, view, types, permalink, select, announce }) {
+  const { map, pin, mark, flyToPoint, flyToBox } = view
+  let latest = new AbortController()
+  function signal() {
+    latest.abort()
+    mark(null)
+    latest = new AbortController()
+    return latest.signal
+  }
+  const fly = place => flyToPoint(place, reach(place))
+  const parts = { card, pin, mark, select, signal, announce }
+  const here = createHere({ ...parts, types, flyToPoint, choose: place => api.place(place), zoom: () => map.getZoom() })
+  const found = createFound({ ...parts, fly, choose: place => api.place(place) })
+  const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox })
+  const step = selection => permalink.set({ select: selection }, { step: true })
+
+  // The card must not cover what was asked about; its height is known once the answer has come.
+  async function ask(at) {
+    const answered = here(at)
+    view.reveal(at)
+    await answered
+    view.reveal(at)
+  }
+
+  const api = {
+    /** What is at a point of the map, { lat, lng }. */
+    point({ lat, lng }) {
+      const at = pointAt({ lat, lon: lng, zoom: map.getZoom() })
+      step(at)
+      return ask(at)
+    },
+
+    /** A place of which everything is known. */
+    place(place) {
+      step(nameOfPlace(place))
+      found.show(place, true)
+    },
+
+    /** Where an IP address is, or the reader's own: "me". */
+    address(ip) {
+      step(ip ? { kind: 'ip', ip } : null)
+      return lookup(ip)
+    },
+
+    /** Why there is no place of a name. */
+    nothing(text, why) {
+      step(null)
+      found.nothing(text, why)
+    },
+
+    /** Opens what a permalink names; moving says whether the map goes there too. */
+    open(selection, moving = false) {
+      if (!selection) {
+        signal()
+        pin(null)
+        select(null)
+        card.hide()
+      } else if (selection.kind === 'point') ask(selection)
+      else if (selection.kind === 'ip') lookup(selection.ip, moving)
+      else found.load(selection, moving)
+    },
+
+    /** After the card was closed by the reader. */
+    closed() {
+      signal()
+      pin(null)
+      select(null)
+      step(null)
+    },
+  }
+  return api
+}
+
+// How many kilometres around a place the map shows of it.
+function reach({ class: featureClass, code, population = 0 }) {
+  if (featureClass === 'A') return code?.startsWith('PCL') ? 600 : code === 'ADM1' ? 150 : 30
+  return population > 1e6 ? 20 : population > 1e5 ? 10 : 5
+}

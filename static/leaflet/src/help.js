@@ -1,0 +1,50 @@
+// The help: keys, where the API is described, and whose data these are, with their licences.
+import { splitLinks } from './attribution.js'
+import { el } from './dom.js'
+import { displayText, title } from './format.js'
+import { SHORTCUTS } from './shortcuts.js'
+
+const links = [['docs', 'API documentation'], ['openapi.json', 'OpenAPI'], ['status', 'Server status'], ['licenses.txt', 'Licences of the software']]
+
+/** Fills the dialog; the returned function opens it. status is /status's answer, or undefined when there is none. */
+export function createHelp(dialog, status) {
+  const close = el('button', { type: 'button', class: 'solid', onclick: () => dialog.close() }, 'Close')
+  dialog.replaceChildren(
+    el('h2', {}, 'Quadrille'),
+    el('p', { class: 'quiet' }, 'Click the map to learn what is there. Search for places, airports and IP addresses, by name, code or number.'),
+    el('p', { class: 'chips' }, ...links.map(([href, words]) => el('a', { class: 'chip', href, target: '_blank', rel: 'noopener' }, words))),
+    el('div', { class: 'help-columns' },
+      el('section', {}, el('h3', {}, 'Keys'), el('dl', { class: 'keys' },
+        ...SHORTCUTS.map(([key, words]) => el('div', {}, el('dt', {}, ...key.split(' ').map(one => el('kbd', {}, one))), el('dd', {}, words))))),
+      el('section', {}, el('h3', {}, 'Data'), datasets(status))),
+    el('p', { class: 'help-foot' }, close))
+  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() }) // beside it
+  return () => { if (!dialog.open) dialog.showModal() }
+}
+
+function datasets(status) {
+  const sets = Array.isArray(status?.datasets) ? status.datasets.filter(set => typeof set?.name === 'string') : []
+  if (sets.length === 0) return el('p', { class: 'quiet' }, 'The server does not tell.')
+  return el('ul', { class: 'datasets' }, ...sets.map(set => {
+    const sources = sourcesOf(set)
+    const state = set.state === 'serving' || set.state === 'missing' ? '' : displayText(set.state, 40)
+    return el('li', {}, el('b', {}, nameOf(set.name)), state && el('small', {}, ` ${state}`),
+      ...sources.length > 0 ? sources : [el('span', { class: 'quiet' }, set.state === 'missing' ? 'not published on this server' : 'no source named')])
+  }))
+}
+
+const names = { ip: 'IP addresses', timezones: 'Time zones', stations: 'Weather stations', weather: 'Weather observations' }
+const nameOf = name => Object.hasOwn(names, name) ? names[name] : title(name)
+
+// Each source once, though it may be made of many files.
+function sourcesOf(set) {
+  const lines = new Map()
+  for (const source of Array.isArray(set.sources) ? set.sources : []) {
+    const who = displayText(source?.attribution) || displayText(source?.name)
+    const licence = displayText(source?.license ?? source?.licence, 100)
+    if (who) lines.set(`${who}\n${licence}`, [who, licence])
+  }
+  return [...lines.values()].slice(0, 40).map(([who, licence]) => el('span', {},
+    ...splitLinks(who).map(({ text, href }) => href ? el('a', { href, target: '_blank', rel: 'noopener' }, text) : text),
+    licence && el('small', {}, ` ${licence}`)))
+}

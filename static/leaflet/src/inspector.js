@@ -1,0 +1,139 @@
+// The tile inspector: the grid over the map, and for each tile its names and what it cost.
+import { GridLayer, DomEvent } from 'leaflet'
+import { absolute, measureTile, placeTilePath, vectorTilePath } from './api.js'
+import { copyButton } from './copy.js'
+import { el } from './dom.js'
+import { costOf, summary } from './inspector-words.js'
+import { tileLog } from './tilelog.js'
+import { quadkey, wrapColumn } from './tilegrid.js'
+
+const Grid = GridLayer.extend({
+  options: { className: 'inspector', pane: 'inspector', updateWhenIdle: false },
+
+  initialize(requests, pointed) {
+    GridLayer.prototype.initialize.call(this, {})
+    this._requests = requests
+    this._pointed = pointed
+    this._faces = new Map() // tile element → how to bring its figures up to date
+  },
+
+  createTile({ z, x: column, y }) {
+    const tile = { z, x: wrapColumn(column, z), y }
+    const cost = el('span', { class: 'tile-cost' })
+    const face = el('div', {},
+      el('div', { class: 'tile-face' },
+        el('b', {}, `${z}/${tile.x}/${y}`), el('span', { class: 'tile-key' }, quadkey(tile) || '·'), cost))
+    face.addEventListener('pointerenter', () => this._pointed(tile))
+    const fill = () => { cost.textContent = summary(this._requests(tile).map(({ path }) => tileLog.of(absolute(path)))) }
+    this._faces.set(face, fill)
+    fill()
+    return face
+  },
+
+  refresh() {
+    for (const fill of this._faces.values()) fill()
+  },
+})
+
+/**
+ * The inspector of a map. root is the element of the panel that tells about one tile; requests(tile) are what the map asks the
+ * server for a tile, [{ name, path }]; toggled(on) is called after it was switched.
+ */
+export function createInspector(map, root, { requests, toggled, announce }) {
+  let tile = null // the panel's
+  let due = 0
+  let failed = ''
+  map.createPane('inspector').setAttribute('aria-hidden', 'true')
+  const grid = new Grid(requests, show)
+  grid.on('tileunload', ({ tile: face }) => grid._faces.delete(face))
+  const figures = el('div', { class: 'tile-figures' })
+  const name = el('b', { class: 'tile-name' })
+  const key = el('code', {})
+  root.replaceChildren(
+    el('header', {}, el('p', { class: 'kicker' }, 'Tile'), name, key),
+    figures,
+    el('p', { class: 'chips' },
+      copyButton('Copy URL', () => requests(tile).map(({ path }) => absolute(path)).join('\n'), announce),
+      el('button', { type: 'button', class: 'chip', onclick: measure }, 'Measure again'),
+      el('button', { type: 'button', class: 'chip', onclick: () => api.toggle(false) }, 'Close')))
+  DomEvent.disableClickPropagation(root)
+
+  function show(next) {
+    tile = next
+    failed = ''
+    draw()
+  }
+  // The tile in the middle of the map, for the keyboard.
+  function middle() {
+    const z = map.getZoom()
+    const { x, y } = map.project(map.getCenter(), z).divideBy(256).floor()
+    show({ z, x: wrapColumn(x, z), y: Math.min(2 ** z - 1, Math.max(0, y)) })
+  }
+  function draw() {
+    if (!tile || root.hidden) return
+    name.textContent = `${tile.z}/${tile.x}/${tile.y}`
+    key.textContent = quadkey(tile) || 'the world'
+    const asked = requests(tile)
+    figures.replaceChildren(...asked.map(figuresOf), asked.length === 0 ? el('p', { class: 'quiet' }, 'The map asks for nothing here.') : '',
+      failed && el('p', { class: 'problem' }, failed))
+  }
+  async function measure() {
+    const measured = tile
+    try {
+      await Promise.all(requests(measured).map(({ path }) => measureTile(path)))
+      announce('Measured')
+    } catch (error) {
+      if (tile === measured) failed = error.message
+      draw()
+    }
+  }
+  // News come in bursts; the figures are drawn once for each.
+  tileLog.changed = () => {
+    if (due || root.hidden) return
+    due = requestAnimationFrame(() => {
+      due = 0
+      grid.refresh()
+      draw()
+    })
+  }
+  map.on('moveend', () => { if (!root.hidden && !root.matches(':hover')) middle() })
+
+  const api = {
+    get on() { return !root.hidden },
+
+    /** Switches the inspector on or off; without an argument, over. */
+    toggle(on = root.hidden) {
+      if (on === !root.hidden) return
+      root.hidden = !on
+      if (on) grid.addTo(map)
+      else grid.remove()
+      if (on) middle()
+      toggled(on)
+    },
+
+    /** Brings the figures up to date after the layers changed. */
+    refresh() {
+      grid.refresh()
+      draw()
+    },
+
+    measure,
+  }
+  return api
+}
+
+function figuresOf({ name, path, tile }) {
+  const entry = tileLog.of(absolute(path))
+  return el('dl', {}, el('dt', {}, name, tile && el('small', {}, ` ${tile.z}/${tile.x}/${tile.y}`)), el('dd', {}, costOf(entry)))
+}
+
+/** The requests of a tile of the map: of its regions, which may come from a coarser tile, and of its places. */
+export function tileRequests(tile, { regions, places }) {
+  const list = []
+  const source = regions?.source(tile)
+  if (source?.types.length > 0) {
+    list.push({ name: 'Regions', path: vectorTilePath(source.types, source.tile), tile: source.tile.z < tile.z ? source.tile : undefined })
+  }
+  if (places) list.push({ name: 'Places', path: placeTilePath(tile) })
+  return list
+}

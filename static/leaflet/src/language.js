@@ -1,0 +1,29 @@
+// The languages the reader prefers. The page itself speaks English; names of places come in the reader's language where the
+// data have one.
+
+/** The codes among the browser's languages that are well formed, the most wanted first; English when it names none. */
+export function wellFormed(codes) {
+  const good = (Array.isArray(codes) ? codes : []).filter(code => typeof code === 'string' && /^[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}$/i.test(code))
+  return good.length > 0 ? good.slice(0, 8) : ['en']
+}
+
+/** The reader's languages. */
+export const languages = Object.freeze(wellFormed(globalThis.navigator?.languages))
+
+/**
+ * The language to ask the server for, or '' for names as they are: English readers share those, and with them the answers
+ * that caches keep.
+ */
+export function askedLanguage([first] = languages) {
+  return /^en\b/i.test(first) ? '' : first
+}
+
+/** One of the names of a record by language code, { en: "Vienna", de: "Wien" }: the first the reader wants, else English. */
+export function nameIn(names, wanted = languages) {
+  for (const code of [...wanted, 'en']) {
+    for (const key of [code, code.split('-')[0]]) {
+      if (typeof names?.[key] === 'string' && Object.hasOwn(names, key)) return names[key]
+    }
+  }
+  return ''
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { formatState, NOTHING_OPEN, parseHash, parseState } from '../src/hash.js'
+
+test('what is open survives the permalink, beside the view', () => {
+  for (const state of [
+    NOTHING_OPEN,
+    { ...NOTHING_OPEN, select: { kind: 'point', lat: -47.3769, lon: 8.5417 } },
+    { ...NOTHING_OPEN, select: { kind: 'place', id: '2657896' }, theme: 'dark' },
+    { ...NOTHING_OPEN, select: { kind: 'airport', code: 'ZRH' }, tiles: true },
+    { ...NOTHING_OPEN, select: { kind: 'ip', ip: '2001:db8::1' }, layers: ['country', 'a & b/c=d,e'.replace(',', ' ')] },
+    { ...NOTHING_OPEN, select: { kind: 'ip', ip: 'me' }, layers: [] },
+  ]) {
+    const text = formatState(state)
+    const hash = `#5/45/12/${text}`
+    assert.deepEqual(parseState(hash), state, text)
+    assert.deepEqual(parseHash(hash), { zoom: 5, lat: 45, lon: 12 }, text)
+  }
+  assert.equal(formatState(NOTHING_OPEN), '')
+  assert.equal(formatState({ ...NOTHING_OPEN, select: { kind: 'point', lat: 47.4, lon: 8.5 }, layers: ['country', 'places'], tiles: true }),
+    'at=47.4,8.5&layers=country,places&tiles=1')
+})
+
+test('what a permalink should not hold counts as not there', () => {
+  for (const rest of ['', 'at=', 'at=91,0', 'at=0,181', 'at=1', 'at=1,2,3', 'at=1e1,2', 'place=x', 'place=1234567890123', 'place=-1', 'airport=../x',
+    'airport=%3Cb%3E', 'ip=a/b', 'ip=1 2', 'ip=%E0%A4%A', `ip=${'1'.repeat(65)}`, 'tiles=2', 'theme=pink', '=', '&&&', 'at', '%', 'constructor=1']) {
+    assert.deepEqual(parseState(`#5/45/12/${rest}`), NOTHING_OPEN, rest)
+  }
+  assert.deepEqual(parseState(''), NOTHING_OPEN)
+  assert.deepEqual(parseState('#5/45/12/tiles=1&tiles=0').tiles, true)
+  assert.equal(parseState(`#1/2/3/layers=${'a,'.repeat(99)}`).layers.length, 32)
+})
