@@ -51,6 +51,8 @@ type Live[T any] struct {
 	errMu    sync.Mutex
 
 	interval time.Duration // between looks at CURRENT
+
+	older older[T]
 }
 
 // Status is what a Live does at one moment.
@@ -74,6 +76,7 @@ type Status struct {
 // it is closed before the generation's store.
 func NewLive[T any](c *Catalog, dataset string, bind func(*Generation) (T, error)) *Live[T] {
 	l := &Live[T]{catalog: c, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
+	l.older.idle, l.older.busy = olderIdle, olderBusy
 	l.status.Store(&Status{Dataset: dataset})
 	return l
 }
@@ -306,6 +309,7 @@ func (l *Live[T]) Close() error {
 			h.Release()
 		}
 		l.status.Store(&Status{Dataset: l.dataset})
+		l.older.close()
 	}
 	l.mu.Unlock()
 	l.open.Wait()

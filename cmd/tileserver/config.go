@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
@@ -32,13 +33,19 @@ failed request. Stop it with Ctrl-C or SIGTERM: it finishes what it is doing.
   curl http://127.0.0.1:8080/ip/8.8.8.8
   curl http://127.0.0.1:8080/status     # what is being served
 
-Every flag can also be given as the environment variable shown with it; the
-command line wins.`
+Every flag can also be given as the environment variable shown with it, or, by
+its name without the dashes, in a YAML file that --config names. The command line
+wins over the environment, and that over the file. See what is in effect, and
+from where, by: bin/tileserver config print`
 
 // config is the command line.
 type config struct {
-	Data   string `default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
-	Listen string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port."`
+	ConfigFile string `name:"config" placeholder:"FILE" help:"YAML file of settings, lines such as listen: :8080. An unknown one is an error."`
+
+	Data           string   `default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
+	Listen         string   `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
+	SocketMode     fileMode `default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
+	MaxConnections int      `default:"8192" placeholder:"N" help:"Connections that may be open at once, ${default} if not given, 0 for any number; more wait until others end."`
 
 	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS, HTTP/2 included, with this certificate chain in PEM. A renewed file is taken into use within seconds."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"The private key that goes with --tls-cert, in PEM."`
@@ -46,10 +53,13 @@ type config struct {
 	GeoIPKeys string `name:"geoip-keys" placeholder:"FILE" help:"Accounts that may use /geoip/v2.1: lines of ACCOUNT:SHA256, the hash of the license key as by: printf %s KEY | sha256sum. Without it everybody may. Changes are taken into use within seconds."`
 
 	PublicURL    *url.URL `name:"public-url" placeholder:"URL" help:"Address clients reach the server under, such as https://maps.example.org, for the absolute addresses in TileJSON. Without it, each request's Host is used."`
+	BasePath     string   `placeholder:"PATH" help:"Serve everything beneath this path, such as /maps, on a host shared with others. --public-url has it too."`
+	EmptyTile    int      `enum:"204,200,404" default:"204" help:"Status of a vector tile with nothing in it, of ${enum}: clients differ. ${default} if not given."`
 	TrustedProxy []prefix `placeholder:"CIDR" help:"Proxies whose forwarding headers are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
 	Forwarded    string   `name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
 	ProxyFrom    []prefix `name:"proxy-protocol-from" placeholder:"CIDR" help:"Load balancers that begin each connection with a PROXY header, version 1 or 2, naming the client; repeatable. From them it is required, from others not looked at."`
 	CacheControl string   `default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
+	PinTiles     bool     `help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
 	CORSOrigin   string   `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
 
 	Cache         bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, half for finished tiles."`
@@ -60,6 +70,7 @@ type config struct {
 	WriteTimeout   time.Duration `default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
 	IdleTimeout    time.Duration `default:"120s" help:"How long an unused connection is kept open."`
 	DrainTimeout   time.Duration `default:"15s" help:"How long to let running requests finish when stopping."`
+	DrainDelay     time.Duration `default:"0s" help:"How long to go on serving when told to stop, with /readyz answering 503, so that load balancers turn elsewhere first."`
 
 	BatchLines   int64         `default:"1000000" placeholder:"N" help:"Longest batch of addresses, in lines, ${default} if not given."`
 	BatchBytes   bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
@@ -68,6 +79,17 @@ type config struct {
 	AccessLog bool             `help:"Log every request, with the address of its client."`
 	LogFormat string           `enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
 	Version   kong.VersionFlag `env:"-" help:"Print the version and exit."`
+
+	Serve   struct{} `cmd:"" default:"1" help:"Serve; what it does without a command."`
+	Command struct {
+		Print struct{} `cmd:"" help:"Print every setting and where it comes from, as a file for --config."`
+		Check struct{} `cmd:"" help:"Check every setting, and the files they name, without serving."`
+	} `cmd:"" name:"config" help:"Look at the configuration."`
+
+	command  string               // what to do: "serve", "config print", …
+	settings []configfile.Setting // what is in effect, for "config print"
+	file     *configfile.File     // of --config
+	reloads  []func()             // look at files again, on SIGHUP
 }
 
 // maxHeader bounds the header of a request in bytes, its first line included.
@@ -102,10 +124,41 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 			cfg, err = nil, errDone
 		}
 	}()
-	if _, err := parser.Parse(args); err != nil {
+	ctx, err := parser.Parse(args)
+	if err != nil {
 		return nil, fmt.Errorf("%w; run tileserver --help for the flags", err)
 	}
+	cfg.command = ctx.Command()
+	cfg.settings = configfile.Settings(ctx, cfg.file, onlyFlags...)
 	return cfg, nil
+}
+
+// onlyFlags have no place in a configuration file.
+var onlyFlags = []string{"config", "version"}
+
+// BeforeResolve is called by the parser once it knows the command line and the
+// environment.
+func (c *config) BeforeResolve(ctx *kong.Context) error {
+	path := ""
+	for _, flag := range ctx.Model.Flags {
+		if flag.Name == "config" {
+			path, _ = ctx.FlagValue(flag).(string)
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	file, err := configfile.Load(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	values, err := file.Resolver(ctx.Model, onlyFlags...)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	c.file = file
+	ctx.AddResolver(values)
+	return nil
 }
 
 // Validate is called by the parser.
@@ -113,6 +166,14 @@ func (c *config) Validate() error {
 	switch {
 	case c.MaxConcurrent < 1:
 		return errors.New("--max-concurrent must be at least 1")
+	case c.MaxConnections < 0:
+		return errors.New("--max-connections must not be negative")
+	case c.DrainDelay < 0:
+		return errors.New("--drain-delay must not be negative")
+	case !httpapi.ValidBasePath(strings.TrimRight(c.BasePath, "/")):
+		return errors.New("--base-path must be a path of letters, digits and -._~, such as /maps")
+	case c.Listen == unixPrefix:
+		return errors.New("--listen unix: needs the path of a socket, such as unix:/run/quadrille.sock")
 	case c.Cache < 1<<20:
 		return errors.New("--cache must be at least 1MiB")
 	case c.BatchLines < 1 || c.BatchBytes < 1:
@@ -176,6 +237,9 @@ func (c *config) url(addr net.Addr) string {
 	if c.PublicURL != nil {
 		return c.PublicURL.String()
 	}
+	if addr.Network() == "unix" {
+		return unixPrefix + addr.String()
+	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return addr.String()
@@ -187,7 +251,7 @@ func (c *config) url(addr net.Addr) string {
 	if c.TLSCert != "" {
 		scheme = "https"
 	}
-	return scheme + "://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port) + strings.TrimRight(c.BasePath, "/")
 }
 
 // prefix is a network, or one address.
@@ -216,6 +280,9 @@ func (p *prefix) UnmarshalText(text []byte) error {
 	*p = prefix(n.Masked())
 	return nil
 }
+
+// MarshalText is the inverse of UnmarshalText.
+func (p prefix) MarshalText() ([]byte, error) { return netip.Prefix(p).MarshalText() }
 
 // version names the build: the module's version where it has one, else the
 // revision it was built from.

@@ -59,6 +59,7 @@ func (c *config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.reloads = append(c.reloads, certificate.again)
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
@@ -85,5 +86,6 @@ func (c *config) geoIPKeys(log *slog.Logger) (func() *httpapi.GeoIPKeys, error) 
 	if err != nil {
 		return nil, err
 	}
+	c.reloads = append(c.reloads, keys.again)
 	return keys.get, nil
 }

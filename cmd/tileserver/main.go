@@ -12,12 +12,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -49,6 +50,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	log := slog.New(cfg.handler(stderr))
+	if cfg.command != "serve" {
+		return cfg.inspect(log, stdout)
+	}
 	keys, err := cfg.geoIPKeys(log)
 	if err != nil {
 		return err
@@ -91,6 +95,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Weather:            weather,
 		Version:            version(),
 		PublicURL:          cfg.publicURL(),
+		BasePath:           strings.TrimRight(cfg.BasePath, "/"),
+		EmptyTile:          cfg.EmptyTile,
 		TrustedProxies:     cfg.trusted(),
 		ForwardedHeader:    cfg.forwardedHeader(),
 		GeoIPKeys:          keys,
@@ -98,10 +104,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		BatchBytes:         int64(cfg.BatchBytes),
 		BatchTimeout:       cfg.BatchTimeout,
 		CacheControl:       cfg.CacheControl,
+		PinTiles:           cfg.PinTiles,
 		CORSOrigin:         cfg.CORSOrigin,
 		ResponseCacheBytes: cfg.responseBytes(),
 		MaxConcurrent:      cfg.MaxConcurrent,
 		RequestTimeout:     cfg.RequestTimeout,
+		Draining:           ctx.Done(),
 		Log:                log,
 	}
 	if cfg.AccessLog {
@@ -119,10 +127,11 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", cfg.Listen)
+	listener, err := cfg.listen(log)
 	if err != nil {
-		return fmt.Errorf("cannot listen, choose another --listen: %w", err)
+		return err
 	}
+	defer cfg.reloadOnSignal()()
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: cfg.ReadTimeout,
@@ -150,6 +159,14 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
+	}
+	if cfg.DrainDelay > 0 {
+		log.Info("serving on until load balancers have noticed", "delay", cfg.DrainDelay)
+		select {
+		case err := <-failed:
+			return err
+		case <-time.After(cfg.DrainDelay):
+		}
 	}
 	log.Info("draining", "timeout", cfg.DrainTimeout)
 	drain, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -58,6 +60,13 @@ func (r *reloaded[T]) get() T {
 	return *r.value.Load()
 }
 
+// again looks at the files now.
+func (r *reloaded[T]) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.look(time.Now())
+}
+
 func (r *reloaded[T]) look(now time.Time) {
 	defer r.next.Store(now.Add(r.interval).UnixNano())
 	// The files are looked at before they are read, so that whatever changes
@@ -100,4 +109,27 @@ func same(a, b []os.FileInfo) bool {
 	return slices.EqualFunc(a, b, func(a, b os.FileInfo) bool {
 		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 	})
+}
+
+// reloadOnSignal has changed files looked at on SIGHUP, until stop is called.
+// They are anyway, within seconds; this is for those who do not want to wait.
+func (c *config) reloadOnSignal() (stop func()) {
+	asked, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(asked, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-asked:
+				for _, again := range c.reloads {
+					again()
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(asked)
+		close(done)
+	}
 }

@@ -13,7 +13,10 @@ import (
 // kb (1000), and so on up to t, in either case.
 type Size int64
 
-var _ encoding.TextUnmarshaler = (*Size)(nil)
+var (
+	_ encoding.TextUnmarshaler = (*Size)(nil)
+	_ encoding.TextMarshaler   = Size(0)
+)
 
 var units = map[string]float64{
 	"": 1, "b": 1,
@@ -34,4 +37,15 @@ func (b *Size) UnmarshalText(text []byte) error {
 	}
 	*b = Size(v)
 	return nil
+}
+
+// MarshalText writes the size in the largest unit that it is a multiple of.
+func (b Size) MarshalText() ([]byte, error) {
+	unit := 0
+	n := int64(b)
+	for n != 0 && n%1024 == 0 && unit < 4 {
+		n /= 1024
+		unit++
+	}
+	return fmt.Appendf(nil, "%d%s", n, [...]string{"", "KiB", "MiB", "GiB", "TiB"}[unit]), nil
 }

@@ -26,6 +26,7 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 		took = time.Since(start)
 	}
 	s.access.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", s.requestID(c)),
 		slog.String("client", s.clientAddr(r).String()),
 		slog.String("method", shorten(r.Method)),
 		slog.String("path", shorten(r.URL.Path)),
@@ -44,6 +45,7 @@ func (s *server) logFailure(c echo.Context, err error) {
 	}
 	r := c.Request()
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+		slog.String("request_id", s.requestID(c)),
 		slog.String("client", s.clientAddr(r).String()),
 		slog.String("method", shorten(r.Method)),
 		slog.String("path", shorten(r.URL.Path)),

@@ -23,7 +23,7 @@ func TestResponseCacheProperty(t *testing.T) {
 				boundaries: rapid.Uint64Range(0, 2).Draw(t, "generation"),
 				tile:       rapid.Uint64Range(0, 6).Draw(t, "tile"),
 				form:       form(rapid.IntRange(1, 2).Draw(t, "form")),
-				coding:     coding(rapid.IntRange(0, 1).Draw(t, "coding")),
+				coding:     coding(rapid.IntRange(0, int(codingCount)-1).Draw(t, "coding")),
 			}
 			if got := c.get(key); got != nil && got != want[key] {
 				t.Fatalf("%+v has another's response", key)

@@ -93,8 +93,8 @@ func parseHop(s string) (netip.Addr, bool) {
 // and the IPv6 wrapping of an IPv4 address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// baseURL is the scheme and authority under which the client reached the
-// server, without a final slash. A configured public URL wins; forwarding
+// baseURL is the address under which the client reached the server, without a
+// final slash. A configured public URL wins; forwarding
 // headers count only from a trusted proxy, and of several values the one the
 // nearest proxy wrote last.
 func (s *server) baseURL(r *http.Request) (string, error) {
@@ -120,7 +120,7 @@ func (s *server) baseURL(r *http.Request) (string, error) {
 	if !validHost(host) {
 		return "", refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
 	}
-	return scheme + "://" + host, nil
+	return scheme + "://" + host + s.forwardedPrefix(r) + s.basePath, nil
 }
 
 func lastValue(values []string) string {

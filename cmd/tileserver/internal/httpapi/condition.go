@@ -48,54 +48,11 @@ var contentTypes = [formCount][]string{
 // are and have no content coding.
 func (f form) picture() bool { return f >= formPNG }
 
-// coding is the content coding agreed with the client.
-type coding uint8
-
-const (
-	identity coding = iota
-	gzipped
-)
-
-var gzipEncoding = []string{"gzip"}
-
-// compressFrom is the size in bytes from which bodies are compressed. Below
-// it the coding's own overhead and the client's work outweigh the saving.
-const compressFrom = 1 << 10
-
 var (
 	varyEncoding       = []string{"Accept-Encoding"}
 	varyAccept         = []string{"Accept"}
 	varyAcceptEncoding = []string{"Accept, Accept-Encoding"}
 )
-
-// accepted is the coding to use for a request: gzip when the client takes it
-// with any weight but zero.
-func accepted(r *http.Request) coding {
-	values := r.Header["Accept-Encoding"]
-	if len(values) == 1 && (values[0] == "gzip" || values[0] == "gzip, deflate, br" || values[0] == "gzip, deflate, br, zstd") {
-		return gzipped // what clients and browsers really send
-	}
-	star := identity
-	for _, v := range values {
-		for len(v) > 0 {
-			var item string
-			item, v, _ = strings.Cut(v, ",")
-			name, params, _ := strings.Cut(item, ";")
-			name = strings.TrimSpace(name)
-			c := gzipped
-			if weight(params) <= 0 {
-				c = identity
-			}
-			switch {
-			case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
-				return c
-			case name == "*":
-				star = c
-			}
-		}
-	}
-	return star
-}
 
 // weight is the value of q among the parameters of an Accept item, 1 when it
 // has none or one that is no number.

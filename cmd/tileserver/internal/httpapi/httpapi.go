@@ -53,6 +53,12 @@ type Config struct {
 	// PublicURL is the absolute URL the server is reached under, without a
 	// final slash. Empty means what each request says.
 	PublicURL string
+	// BasePath is the path everything is beneath, such as "/maps"; see
+	// ValidBasePath. PublicURL has it too. "", none.
+	BasePath string
+	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
+	// with no bytes, or 404: clients differ. 204.
+	EmptyTile int
 	// TrustedProxies are the peers whose forwarding headers are believed, and
 	// ForwardedHeader is the one of them that is. XForwardedFor.
 	TrustedProxies  []netip.Prefix
@@ -68,6 +74,9 @@ type Config struct {
 	// CORSOrigin is the web origin whose pages may read the answers, "none"
 	// for no such header. "*", every origin.
 	CORSOrigin string
+	// PinTiles makes TileJSON name tiles by addresses that never change; see
+	// getPinnedTile. Clients choose by pinned=.
+	PinTiles bool
 	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth of
 	// it each, of answers for addresses and to searches. 0 keeps none.
 	ResponseCacheBytes int64
@@ -84,6 +93,10 @@ type Config struct {
 	BatchLines   int64
 	BatchBytes   int64
 	BatchTimeout time.Duration
+
+	// Draining is closed when the server is about to stop: /readyz says so, and
+	// everything else goes on. Nil never is.
+	Draining <-chan struct{}
 
 	// Log receives failures. Nothing is logged when it is nil.
 	Log *slog.Logger
@@ -111,10 +124,13 @@ type server struct {
 	version      string
 	tagStart     hash // version, mixed into every tag
 	publicURL    string
+	basePath     string
+	emptyTile    int
 	trusted      []netip.Prefix
 	forwarded    ForwardedHeader
 	geoIPKeys    func() *GeoIPKeys
 	cacheControl []string
+	pinByDefault bool
 	origin       []string // Access-Control-Allow-Origin, nil for none
 
 	responses *responseCache[tileKey]
@@ -129,10 +145,14 @@ type server struct {
 
 	running    atomic.Int64
 	maxRunning int64
+	heavy      atomic.Int64 // of running, those that take long
 	batches    atomic.Int64
 	batch      batchLimits
 	timeout    time.Duration
 	now        func() time.Time // the clock; tests have their own
+
+	draining <-chan struct{}
+	ids      *requestIDs
 
 	log, access *slog.Logger
 }
@@ -151,11 +171,14 @@ func New(cfg Config) http.Handler {
 		version:      cfg.Version,
 		tagStart:     hashStart.bytes(cfg.Version),
 		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
+		basePath:     cfg.BasePath,
+		emptyTile:    cfg.EmptyTile,
 		trusted:      cfg.TrustedProxies,
 		forwarded:    cfg.ForwardedHeader,
 		geoIPKeys:    cfg.GeoIPKeys,
 		batch:        batchLimits{lines: 1_000_000, bytes: 256 << 20, timeout: 5 * time.Minute},
 		cacheControl: []string{"public, max-age=300"},
+		pinByDefault: cfg.PinTiles,
 		origin:       []string{"*"},
 		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
 		answers:      newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
@@ -165,6 +188,8 @@ func New(cfg Config) http.Handler {
 		maxRunning:   512,
 		timeout:      10 * time.Second,
 		now:          time.Now,
+		draining:     cfg.Draining,
+		ids:          newRequestIDs(),
 		log:          cfg.Log,
 		access:       cfg.AccessLog,
 	}
@@ -203,6 +228,9 @@ func New(cfg Config) http.Handler {
 		s.logAccess(c, time.Time{})
 	}
 	s.routes(e)
+	if s.basePath != "" {
+		return &beneath{s: s, e: e, base: s.basePath}
+	}
 	return e
 }
 
@@ -214,16 +242,17 @@ func (s *server) routes(e *echo.Echo) {
 	}
 	get("/tiles/:layers/:z/:x/:file", s.guard(s.getTile))
 	get("/tiles/:file", s.guard(s.getTileJSON))
+	get("/g/:generations/tiles/:layers/:z/:x/:file", s.guard(s.getPinnedTile))
 	get("/regions/at", s.guard(s.getRegionsAt))
-	get("/regions/within", s.guard(s.getRegionsWithin))
+	get("/regions/within", s.guardHeavy(s.getRegionsWithin))
 	get("/regions/:type/:id", s.guard(s.getRegion))
 	get("/at", s.guard(s.getAt))
 	get("/places/nearby", s.guard(s.getNearby))
-	get("/places/within", s.guard(s.getPlacesWithin))
-	get("/places/search", s.guard(s.getSearch))
+	get("/places/within", s.guardHeavy(s.getPlacesWithin))
+	get("/places/search", s.guardHeavy(s.getSearch))
 	get("/places/:id", s.guard(s.getPlace))
 	get("/places/:id/offset", s.guard(s.getPlaceOffset))
-	get("/airports/within", s.guard(s.getAirportsWithin))
+	get("/airports/within", s.guardHeavy(s.getAirportsWithin))
 	get("/airports/nearby", s.guard(s.getAirportsNearby))
 	get("/airports/:code", s.guard(s.getAirport))
 	get("/airports/:code/offset", s.guard(s.getAirportOffset))
@@ -256,6 +285,31 @@ func (s *server) guard(h echo.HandlerFunc) echo.HandlerFunc {
 	})
 }
 
+// guardHeavy does what guard does for requests that may read much, and keeps them
+// from taking all places: tiles and lookups go on when they are at their limit.
+func (s *server) guardHeavy(h echo.HandlerFunc) echo.HandlerFunc {
+	return s.guard(func(c echo.Context) error {
+		if !s.beginHeavy() {
+			return errBusy
+		}
+		defer s.heavy.Add(-1)
+		return h(c)
+	})
+}
+
+// heavyShare is the part of all places that heavy requests may take.
+const heavyShare = 4
+
+// beginHeavy takes a place of a heavy request, if there is one. Whoever has it
+// subtracts 1 from heavy in the end.
+func (s *server) beginHeavy() bool {
+	if s.heavy.Add(1) > max(s.maxRunning/heavyShare, 1) {
+		s.heavy.Add(-1)
+		return false
+	}
+	return true
+}
+
 // unlimited refuses large bodies, and does what answering does.
 func (s *server) unlimited(h echo.HandlerFunc) echo.HandlerFunc {
 	return s.answering(func(c echo.Context) error {
@@ -270,9 +324,13 @@ func (s *server) unlimited(h echo.HandlerFunc) echo.HandlerFunc {
 // writes the access log.
 func (s *server) answering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if r := c.Request(); s.origin != nil && r.Header["Origin"] != nil && r.Method != http.MethodOptions {
+			c.Response().Header()["Access-Control-Expose-Headers"] = exposed
+		}
 		var start time.Time
 		if s.access != nil {
 			start = time.Now()
+			s.requestID(c) // while the header can still have it
 		}
 		s.run(h, c)
 		if s.access != nil {
@@ -291,7 +349,7 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
-		s.log.Error("handler panicked", "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
+		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
 		if c.Response().Committed {
 			// Part of the answer is out. Cutting the connection is the only
 			// way left to say that it is not whole.
@@ -304,6 +362,10 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 	}
 }
 
+// exposed are the headers of answers that pages of other origins may read, and
+// that browsers do not show them anyway.
+var exposed = []string{"ETag, Retry-After, Allow, " + requestIDHeader + ", " + databaseHeader}
+
 // preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Everything here is public and read-only.
 func (s *server) preflight(methods string) echo.HandlerFunc {
@@ -312,7 +374,7 @@ func (s *server) preflight(methods string) echo.HandlerFunc {
 		if s.origin != nil {
 			h["Access-Control-Allow-Origin"] = s.origin
 			h["Access-Control-Allow-Methods"] = []string{methods}
-			h["Access-Control-Allow-Headers"] = []string{"*"}
+			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
 			h["Access-Control-Max-Age"] = []string{"86400"}
 		}
 		h["Allow"] = []string{methods}

@@ -69,7 +69,7 @@ func (s *server) getAddress(c echo.Context) error {
 	}
 	now := s.ipGeneration(&p)
 	h := c.Response().Header()
-	key := addressKey{addr: addr.As16(), generation: p.id, coding: accepted(r)}
+	key := addressKey{addr: addr.As16(), generation: p.id, coding: acceptedKept(r)}
 	if part == nil {
 		if kept := s.answers.get(key); kept != nil {
 			h[databaseHeader] = now.header

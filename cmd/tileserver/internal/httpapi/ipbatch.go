@@ -136,7 +136,7 @@ var batches = sync.Pool{New: func() any {
 
 func (b *batch) release() {
 	if b.zip != nil {
-		compressors[levelOnce].Put(b.zip)
+		gzipWriters[once].Put(b.zip)
 	}
 	b.lines.Reset(nil)
 	*b = batch{lines: b.lines, out: b.out[:0]}
@@ -212,8 +212,8 @@ func (b *batch) open(cd coding) error {
 		body = &limited{r: z, left: b.s.batch.bytes + 1, max: b.s.batch.bytes}
 	}
 	b.lines.Reset(body)
-	if accepted(r) == gzipped {
-		b.zip = compressors[levelOnce].Get().(*gzip.Writer)
+	if preferStream.of(r) == gzipped {
+		b.zip = gzipWriters[once].Get().(*gzip.Writer)
 		b.zip.Reset(b.c.Response())
 	}
 	return nil
@@ -405,7 +405,7 @@ func (b *batch) write() error {
 		h["Vary"] = varyEncoding
 		h[databaseHeader] = b.now.header
 		if b.zip != nil {
-			h["Content-Encoding"] = gzipEncoding
+			h["Content-Encoding"] = contentEncodings[gzipped]
 		}
 		res.WriteHeader(http.StatusOK)
 	}

@@ -17,8 +17,14 @@ func (s *server) getHealth(c echo.Context) error {
 
 // getReady answers GET /readyz: every published data set is open. One that
 // keeps serving an older generation because the newest does not open is; that
-// trouble shows in /status and in the log.
+// trouble shows in /status and in the log. One that is about to stop is not, so
+// that load balancers turn elsewhere.
 func (s *server) getReady(c echo.Context) error {
+	select {
+	case <-s.draining:
+		return errDraining
+	default:
+	}
 	var waiting []string
 	for _, st := range s.datasets() {
 		if st.Serving == nil && (st.Published != 0 || st.Err != nil) {

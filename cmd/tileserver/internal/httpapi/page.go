@@ -23,9 +23,9 @@ type page struct {
 type asset struct {
 	contentType []string
 	cache       []string
-	etag        [2]tag // by coding
-	body        [2][]byte
-	length      [2][]string
+	etag        [codingCount]tag
+	body        [codingCount][]byte // nil where the coding does not pay
+	length      [codingCount][]string
 	html        bool
 }
 
@@ -112,17 +112,20 @@ func newAsset(name, contentType string, body []byte) *asset {
 	if hashed.MatchString(name) && !a.html {
 		a.cache = immutable
 	}
-	a.body = [2][]byte{identity: body, gzipped: body}
-	if len(body) >= compressFrom {
+	a.body[identity] = body
+	for c := identity + 1; c < codingCount && len(body) >= compressFrom; c++ {
 		var packed bytes.Buffer
-		compress(&packed, body, levelKept)
+		compress(&packed, body, c, kept)
 		if packed.Len() < len(body) {
-			a.body[gzipped] = packed.Bytes()
+			a.body[c] = bytes.Clone(packed.Bytes())
 		}
 	}
 	sum := sha256.Sum256(body)
 	h := hash(binary.BigEndian.Uint64(sum[:]))
 	for c := range a.body {
+		if a.body[c] == nil && c != int(identity) {
+			continue
+		}
 		a.etag[c] = h.number(uint64(c)).tag()
 		a.length[c] = []string{strconv.Itoa(len(a.body[c]))}
 	}
@@ -146,7 +149,10 @@ func (s *server) getPage(c echo.Context) error {
 	for name, values := range pageHeaders {
 		h[name] = values
 	}
-	cd := accepted(r)
+	cd := acceptedKept(r)
+	if a.body[cd] == nil {
+		cd = identity
+	}
 	h["Cache-Control"] = a.cache
 	h["Etag"] = []string{string(a.etag[cd][:])}
 	if matches(r, &a.etag[cd], true) {
@@ -155,8 +161,8 @@ func (s *server) getPage(c echo.Context) error {
 	}
 	h["Content-Type"] = a.contentType
 	h["Content-Length"] = a.length[cd]
-	if cd == gzipped && len(a.body[gzipped]) != len(a.body[identity]) {
-		h["Content-Encoding"] = gzipEncoding
+	if cd != identity {
+		h["Content-Encoding"] = contentEncodings[cd]
 	}
 	res.WriteHeader(http.StatusOK)
 	return write(c, a.body[cd])

@@ -19,6 +19,9 @@ type problem struct {
 	Detail string `json:"detail"`
 	// Parameter names the query or path parameter at fault.
 	Parameter string `json:"parameter,omitempty"`
+	// RequestID names the request as the server's log does, of failures that are
+	// in it.
+	RequestID string `json:"request_id,omitempty"`
 }
 
 const problemType = "application/problem+json"
@@ -33,6 +36,7 @@ func (s *server) fail(err error, c echo.Context) {
 	k, p := classify(err)
 	if k.status >= http.StatusInternalServerError && !k.expected {
 		s.logFailure(c, err)
+		p.RequestID = s.requestID(c)
 	}
 	res := c.Response()
 	if res.Committed {
@@ -46,7 +50,7 @@ func (s *server) fail(err error, c echo.Context) {
 	}
 	h := res.Header()
 	for name := range h {
-		if name != "Allow" {
+		if name != "Allow" && name != requestIDHeader && name != "Access-Control-Expose-Headers" {
 			delete(h, name)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 )
 
@@ -44,34 +43,6 @@ func (b *scratch) release() {
 	b.body = b.body[:0]
 	b.packed.Reset()
 	scratches.Put(b)
-}
-
-// Two levels: what is kept is worth more effort than what is sent once.
-const (
-	levelOnce = 2
-	levelKept = 7
-)
-
-var compressors = [...]*sync.Pool{levelOnce: compressorPool(levelOnce), levelKept: compressorPool(levelKept)}
-
-func compressorPool(level int) *sync.Pool {
-	return &sync.Pool{New: func() any {
-		w, err := gzip.NewWriterLevel(nil, level)
-		if err != nil {
-			panic(err) // the levels above are in range
-		}
-		return w
-	}}
-}
-
-// compress appends the gzip form of src to dst. Writing to a buffer does not
-// fail.
-func compress(dst *bytes.Buffer, src []byte, level int) {
-	w := compressors[level].Get().(*gzip.Writer)
-	w.Reset(dst)
-	_, _ = w.Write(src)
-	_ = w.Close()
-	compressors[level].Put(w)
 }
 
 // reply answers with what fill writes, within the time a request may take.
@@ -116,11 +87,11 @@ func (s *server) sendStatus(c echo.Context, status int, a answer, b *scratch) er
 	body := b.body
 	res := c.Response()
 	h := res.Header()
-	if a.coding == gzipped && len(body) >= compressFrom {
+	if a.coding != identity && len(body) >= compressFrom {
 		b.packed.Reset()
-		compress(&b.packed, body, levelOnce)
+		compress(&b.packed, body, a.coding, once)
 		body = b.packed.Bytes()
-		h["Content-Encoding"] = gzipEncoding
+		h["Content-Encoding"] = contentEncodings[a.coding]
 	}
 	if a.form == formScript || a.form == formText {
 		h["X-Content-Type-Options"] = noSniff
@@ -187,12 +158,12 @@ func finish(body []byte, f form, cd coding, t *tag) *finished {
 	if len(body) == 0 {
 		return res
 	}
-	if cd == gzipped && res.large {
+	if cd != identity && res.large {
 		b := getScratch()
 		defer b.release()
-		compress(&b.packed, body, levelKept)
+		compress(&b.packed, body, cd, kept)
 		body = b.packed.Bytes()
-		res.encoding = gzipEncoding
+		res.encoding = contentEncodings[cd]
 	}
 	res.body = append(make([]byte, 0, len(body)), body...)
 	res.length = []string{strconv.Itoa(len(body))}
@@ -215,12 +186,17 @@ func (f *finished) vary() []string {
 // sendFinished writes a kept response: header values that exist already, and
 // one Write.
 func (s *server) sendFinished(c echo.Context, f *finished) error {
+	return s.sendKept(c, f, s.cacheControl)
+}
+
+// sendKept is sendFinished with another Cache-Control.
+func (s *server) sendKept(c echo.Context, f *finished, cache []string) error {
 	res := c.Response()
 	h := res.Header()
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
-	h["Cache-Control"] = s.cacheControl
+	h["Cache-Control"] = cache
 	if vary := f.vary(); vary != nil {
 		h["Vary"] = vary
 	}
@@ -228,6 +204,15 @@ func (s *server) sendFinished(c echo.Context, f *finished) error {
 		h["Etag"] = f.etag
 	}
 	if f.body == nil {
+		switch s.emptyTile {
+		case http.StatusNotFound:
+			return errTileEmpty
+		case http.StatusOK:
+			h["Content-Type"] = contentTypes[f.form]
+			h["Content-Length"] = lengthHeader(0)
+			res.WriteHeader(http.StatusOK)
+			return nil
+		}
 		res.WriteHeader(http.StatusNoContent)
 		return nil
 	}

@@ -104,7 +104,7 @@ func (s *server) sendCompletion(c echo.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	key := searchKey{text: text, places: p.id, airports: air.id, coding: accepted(r)}
+	key := searchKey{text: text, places: p.id, airports: air.id, coding: acceptedKept(r)}
 	etag := s.tagStart.bytes("/places/search").bytes(text).number(p.id).number(air.id).number(uint64(key.coding)).tag()
 	if matches(r, &etag, false) {
 		return s.notModified(c, answer{form: formJSON, tag: &etag, cache: s.cacheControl, byAccept: true})

@@ -41,7 +41,7 @@ func OpenStations(g *dataset.Generation) (Stations, error) {
 func (s *server) stationRoutes(get func(path string, h echo.HandlerFunc)) {
 	get("/stations/nearest", s.guard(s.getNearestStation))
 	get("/stations/nearby", s.guard(s.getNearbyStations))
-	get("/stations/within", s.guard(s.getStationsWithin))
+	get("/stations/within", s.guardHeavy(s.getStationsWithin))
 	get("/stations/:id", s.guard(s.getStation))
 	get("/stations/:id/tiles", s.guard(s.getStationTiles))
 	get("/stations/:id/observations", s.guard(s.getObservations))

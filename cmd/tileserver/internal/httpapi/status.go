@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -26,6 +27,7 @@ var (
 	errParameter      = errors.New("parameter is not valid")
 	errHost           = errors.New("host is not valid")
 	errTileOutside    = errors.New("tile is outside the grid")
+	errTileEmpty      = errors.New("tile is empty")
 	errFormat         = errors.New("format is not offered")
 	errBodyTooLarge   = errors.New("request body is too large")
 	errDatasetMissing = errors.New("data set is not published")
@@ -38,6 +40,7 @@ var (
 	errBodyCoding     = errors.New("coding of the request body is not offered")
 	errBodyCorrupt    = errors.New("request body is damaged")
 	errBodyType       = errors.New("type of the request body is not offered")
+	errDraining       = errors.New("server is about to stop")
 	errNotReady       = errors.New("not every published data set is open")
 )
 
@@ -67,10 +70,18 @@ var kinds = []kind{
 		detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
 	{err: errParameter, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Correct the parameter and send the request again."},
+	{err: dataset.ErrPruned, status: http.StatusGone, typ: "generation-gone", title: "The generation has been removed",
+		detail: "The data has been published anew. Read the TileJSON again and use the addresses it gives, or leave out the /g/ part for the newest data."},
+	{err: dataset.ErrNoGeneration, status: http.StatusNotFound, typ: "generation-unknown", title: "There is no such generation",
+		detail: "Use an address that a TileJSON with pinned=true gives, or leave out the /g/ part for the newest data."},
+	{err: dataset.ErrOlderBusy, status: http.StatusServiceUnavailable, typ: "too-busy", title: "Other older generations are in use",
+		detail: "Wait for the time that Retry-After gives, or leave out the /g/ part for the newest data.", retry: true, expected: true},
 	{err: errHost, status: http.StatusBadRequest, typ: "bad-host", title: "The Host header is not valid",
 		detail: "Send a Host header holding a host name or address with an optional port."},
 	{err: errTileOutside, status: http.StatusNotFound, typ: "tile-outside", title: "There is no such tile",
 		detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
+	{err: errTileEmpty, status: http.StatusNotFound, typ: "tile-empty", title: "There is nothing in this tile",
+		detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{err: errFormat, status: http.StatusNotFound, typ: "unknown-format", title: "The format is not offered",
 		detail: "End the address in .geojson, .mvt, .pbf, .png or @2x.png."},
 	{err: tiles.ErrUnknownType, status: http.StatusNotFound, typ: "unknown-layer", title: "There is no such layer",
@@ -139,6 +150,8 @@ var kinds = []kind{
 		detail: "Wait for the time that Retry-After gives and send the request again.", retry: true, expected: true},
 	{err: errNotReady, status: http.StatusServiceUnavailable, typ: "not-ready", title: "The server is not ready",
 		detail: "A published data set is not open yet; /status says which.", retry: true, expected: true},
+	{err: errDraining, status: http.StatusServiceUnavailable, typ: "draining", title: "The server is about to stop",
+		detail: "Send requests to another server.", retry: true, expected: true},
 	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, typ: "timeout", title: "The answer took too long",
 		detail: "Ask for less, or try again in a moment.", retry: true},
 	{err: context.Canceled, status: statusClientClosed, typ: "client-closed", title: "The client closed the request",
@@ -153,7 +166,7 @@ var kinds = []kind{
 
 // internal is every error the table does not know.
 var internal = kind{status: http.StatusInternalServerError, typ: "internal", title: "The server failed",
-	detail: "Tell the operator; the reason is in the server's log under the time of this request."}
+	detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // refusal is an error with words of its own for the client.
 type refusal struct {

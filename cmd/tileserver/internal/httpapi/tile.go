@@ -20,7 +20,6 @@ import (
 // tile outside the grid is 404, and so is a layer that does not exist; z, x or
 // y that are not numbers are 400.
 func (s *server) getTile(c echo.Context) error {
-	r := c.Request()
 	values, err := pathParams(c)
 	if err != nil {
 		return err
@@ -29,10 +28,15 @@ func (s *server) getTile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-
 	v := s.pinTiles()
 	defer v.release()
-	set, err := s.resolveLayers(r.Context(), &v, values[0])
+	return s.sendTile(c, &v, values[0], t, f, s.cacheControl)
+}
+
+// sendTile answers with a tile of the layers in a list, of the generations in v.
+func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f form, cache []string) error {
+	r := c.Request()
+	set, err := s.resolveLayers(r.Context(), v, layers)
 	if err != nil {
 		return err
 	}
@@ -40,7 +44,7 @@ func (s *server) getTile(c echo.Context) error {
 		layers: set.canonical,
 		tile:   uint64(t.Z)<<58 | t.Packed(),
 		form:   f,
-		coding: accepted(r),
+		coding: acceptedKept(r),
 	}
 	if f.picture() {
 		key.coding = identity
@@ -57,15 +61,15 @@ func (s *server) getTile(c echo.Context) error {
 	etag := s.tagStart.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
 		number(key.tile).number(uint64(f)<<8 | uint64(key.coding)).tag()
 	if matches(r, &etag, true) {
-		return s.notModified(c, answer{form: f, tag: &etag, cache: s.cacheControl})
+		return s.notModified(c, answer{form: f, tag: &etag, cache: cache})
 	}
 	res := s.responses.get(key)
 	if res == nil {
-		if res, err = s.makeTile(r.Context(), &v, set, t, key, etag); err != nil {
+		if res, err = s.makeTile(r.Context(), v, set, t, key, etag); err != nil {
 			return err
 		}
 	}
-	return s.sendFinished(c, res)
+	return s.sendKept(c, res, cache)
 }
 
 // parseTile reads the part of a tile's address after the layers.
@@ -150,6 +154,10 @@ func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey
 		case formMVT:
 			b.body, err = appendMVT(read, b.body, v, set, t)
 		case formPNG, formPNG2x:
+			if !s.beginHeavy() {
+				return nil, errBusy
+			}
+			defer s.heavy.Add(-1)
 			b.body, err = s.appendPNG(read, b.body, v, set, t, key.form)
 		default:
 			b.body, err = appendGeoJSON(read, b.body, v, set, t)

@@ -42,7 +42,8 @@ type vectorLayer struct {
 	MaxZoom     int               `json:"maxzoom"`
 }
 
-// getTileJSON answers GET /tiles/{layers}.json.
+// getTileJSON answers GET /tiles/{layers}.json. With pinned=true the tiles have
+// addresses of their generations, see getPinnedTile.
 func (s *server) getTileJSON(c echo.Context) error {
 	r := c.Request()
 	values, err := pathParams(c)
@@ -56,6 +57,11 @@ func (s *server) getTileJSON(c echo.Context) error {
 	base, err := s.baseURL(r)
 	if err != nil {
 		return err
+	}
+	q := queryParams(r)
+	pinned := q.oneOf("pinned", "true", "false") == "true" || s.pinByDefault && !q.has("pinned")
+	if q.err != nil {
+		return q.err
 	}
 	v := s.pinTiles()
 	defer v.release()
@@ -74,10 +80,16 @@ func (s *server) getTileJSON(c echo.Context) error {
 		h = h.number(v.airports.id)
 	}
 	a := answer{form: formJSON, cache: s.cacheControl, coding: accepted(r)}
+	if pinned {
+		h = h.bytes("pinned")
+	}
 	etag := h.number(uint64(a.coding)).tag()
 	a.tag = &etag
 	if matches(r, a.tag, true) {
 		return s.notModified(c, a)
+	}
+	if pinned {
+		base += v.pinnedPath(set)
 	}
 	doc, err := describe(&v, set, base)
 	if err != nil {

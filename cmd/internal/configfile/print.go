@@ -1,0 +1,157 @@
+package configfile
+
+import (
+	"encoding"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+)
+
+// A Setting is the value of a flag and where it comes from.
+type Setting struct {
+	Name   string
+	Values []string // none when it is not set, more than one only of a list
+	List   bool     // it may have several values
+	Secret bool     // Values must not be shown
+	Source string   // "default", "command line", "environment NAME", "FILE:LINE"
+}
+
+// Settings lists the flags of an application as a parser has left them, in the
+// order of its help. file may be nil. The value of a flag tagged secret:"" must
+// not be shown, nor user and password in one that is an address.
+func Settings(ctx *kong.Context, file *File, except ...string) []Setting {
+	except = append(except, "help")
+	given := map[*kong.Flag]bool{}
+	for _, p := range ctx.Path {
+		if p.Flag != nil && !p.Resolved {
+			given[p.Flag] = true
+		}
+	}
+	var all []Setting
+	for _, flag := range Flags(ctx.Model) {
+		if slices.Contains(except, flag.Name) {
+			continue
+		}
+		s := Setting{Name: flag.Name, Source: "default", List: flag.IsSlice(), Secret: flag.Tag.Has("secret")}
+		s.Values = texts(flag.Target)
+		env, set := environment(flag)
+		switch {
+		case given[flag]:
+			s.Source = "command line"
+		case set:
+			s.Source = "environment " + env
+		case file != nil:
+			if v, ok := file.values[flag.Name]; ok {
+				s.Source = fmt.Sprintf("%s:%d", file.path, v.line)
+			}
+		}
+		if slices.ContainsFunc(s.Values, hasPassword) {
+			s.Secret = true
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// hasPassword reports whether a value is an address with a user in it.
+func hasPassword(text string) bool {
+	_, rest, ok := strings.Cut(text, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	return ok && strings.Contains(authority, "@")
+}
+
+// texts are the values of a flag as they could be given on the command line.
+func texts(v reflect.Value) []string {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil
+		}
+		if _, ok := v.Interface().(fmt.Stringer); !ok {
+			v = v.Elem()
+		}
+	}
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 {
+		var list []string
+		for i := range v.Len() {
+			list = append(list, texts(v.Index(i))...)
+		}
+		return list
+	}
+	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+		if text, err := m.MarshalText(); err == nil {
+			return []string{string(text)}
+		}
+	}
+	if text := fmt.Sprint(v.Interface()); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+// Print writes settings as a configuration file that says the same, each with
+// its source in a comment. What is not set, or must not be shown, is a comment
+// as a whole.
+func Print(w io.Writer, settings []Setting) error {
+	width := 0
+	lines := make([]string, len(settings))
+	for i, s := range settings {
+		switch {
+		case len(s.Values) == 0:
+			lines[i] = "# " + s.Name + ":"
+		case s.Secret:
+			lines[i] = "# " + s.Name + ": (not shown)"
+		default:
+			text, err := inline(s)
+			if err != nil {
+				return err
+			}
+			lines[i] = s.Name + ": " + text
+		}
+		width = max(width, min(len(lines[i]), 48))
+	}
+	for i, s := range settings {
+		source := s.Source
+		if len(s.Values) == 0 {
+			source = "not set"
+		}
+		if _, err := fmt.Fprintf(w, "%-*s  # %s\n", width, lines[i], source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inline is the value of a setting in one line of YAML. Numbers, durations and
+// the like stay as they are, everything else is put in quotes where needed.
+func inline(s Setting) (string, error) {
+	var v any = s.Values[0]
+	if s.List {
+		v = s.Values
+	}
+	b, err := yaml.MarshalWithOptions(v, yaml.Flow(true), yaml.JSON())
+	if err != nil {
+		return "", fmt.Errorf("setting %s: %w", s.Name, err)
+	}
+	text := strings.TrimSpace(string(b))
+	if !s.List && plain(s.Values[0]) {
+		return s.Values[0], nil
+	}
+	return text, nil
+}
+
+// plain reports whether YAML reads a text as itself without quotes, and a
+// person too.
+func plain(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && (i == 0 && c != '.' && c != '/' || strings.IndexByte("-_./+", c) < 0) {
+			return false
+		}
+	}
+	return s != "" && !slices.Contains([]string{"null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s))
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"quadrille/cmd/internal/configfile"
+)
+
+// inspect does the commands that look at the configuration.
+func (c *config) inspect(log *slog.Logger, stdout io.Writer) error {
+	if c.command == "config print" {
+		return configfile.Print(stdout, c.settings)
+	}
+	if err := c.check(log); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(stdout, "The configuration can be used.")
+	return err
+}
+
+// check reads what the settings name, as serving does when it starts.
+func (c *config) check(log *slog.Logger) error {
+	_, terr := c.tlsConfig(log)
+	_, kerr := c.geoIPKeys(log)
+	derr := error(nil)
+	if st, err := os.Stat(c.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir() {
+		derr = fmt.Errorf("--data: %s is not a directory that can be read: name the one that ingest fills", c.Data)
+	}
+	return errors.Join(terr, kerr, derr)
+}

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestBasePath(t *testing.T) {
+	f := newFixture(t, func(c *Config) {
+		c.BasePath = "/maps"
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32")}
+	}, all...)
+	bare := newFixture(t, nil, all...)
+	const tile = "/tiles/country,places/3/4/2.mvt"
+	a, b := f.get("/maps"+tile), bare.get(tile)
+	if a.StatusCode != 200 || a.Header.Get("Etag") != b.Header.Get("Etag") || body(t, a) != body(t, b) {
+		t.Errorf("tile: %d %v, without a base %v", a.StatusCode, a.Header, b.Header)
+	}
+	for path, want := range map[string]int{"/maps/": 200, "/maps/readyz": 200, "/maps/regions/country/f%72": 200, "/maps/tiles/country%2Cplaces/3/4/2.mvt": 200} {
+		if res := f.get(path); res.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, res.StatusCode, want)
+		}
+	}
+	for _, path := range []string{"/", tile, "/mapsx", "/mapsx/readyz", "/MAPS/readyz", "/readyz", "/maps/nowhere", "/m%61psx/"} {
+		wantProblem(t, f.get(path), 404, "not-found")
+	}
+	for _, tt := range []struct{ header, prefix string }{
+		{"", ""}, {"/eu", "/eu"}, {"/eu/", "/eu"}, {"/a, /eu", "/eu"}, {"eu", ""}, {"//evil.example", ""}, {"/a/../b", ""}, {"/\"><script>", ""}, {"/" + strings.Repeat("x", 300), ""},
+	} {
+		res := f.get("/maps?a=b", "X-Forwarded-Prefix", tt.header)
+		if want := tt.prefix + "/maps/?a=b"; res.StatusCode != 308 || res.Header.Get("Location") != want {
+			t.Errorf("%q: %d to %s, want %s", tt.header, res.StatusCode, res.Header.Get("Location"), want)
+		}
+		doc := body(t, f.get("/maps/tiles/country.json", "X-Forwarded-Prefix", tt.header))
+		if want := `"http://example.com` + tt.prefix + `/maps/tiles/country/{z}/{x}/{y}.mvt"`; !strings.Contains(doc, want) {
+			t.Errorf("%q: no %s in %s", tt.header, want, doc)
+		}
+	}
+	// Nobody else's prefix is believed, and a public address has it already.
+	if doc := body(t, bare.get("/tiles/country.json", "X-Forwarded-Prefix", "/eu")); strings.Contains(doc, "/eu/") {
+		t.Errorf("believed: %s", doc)
+	}
+	f.cfg.PublicURL = "https://maps.example.org/maps"
+	f.handler = New(f.cfg)
+	if doc := body(t, f.get("/maps/tiles/country.json", "X-Forwarded-Prefix", "/eu")); !strings.Contains(doc, `"https://maps.example.org/maps/tiles/country/`) {
+		t.Errorf("public address: %s", doc)
+	}
+}
+
+func TestValidBasePath(t *testing.T) {
+	for p, want := range map[string]bool{
+		"": true, "/maps": true, "/a/b-c_d.e~f": true, "/": false, "maps": false, "/maps/": false, "//maps": false, "/a//b": false, "/..": false, "/a/./b": false,
+		"/a b": false, "/a%20b": false, "/ä": false, "/a?b": false, "/a#b": false, "/a:b": false, "/a\nb": false,
+	} {
+		if got := ValidBasePath(p); got != want {
+			t.Errorf("%q: %v", p, got)
+		}
+	}
+}
+
+func TestEmptyTile(t *testing.T) {
+	for _, status := range []int{0, 204, 200, 404} {
+		f := newFixture(t, func(c *Config) { c.EmptyTile = status }, all...)
+		const path = "/tiles/places/3/0/0.mvt"
+		for range 2 { // made and kept
+			res := f.get(path)
+			switch b := body(t, res); {
+			case status == 404:
+				if res.StatusCode != 404 || !strings.Contains(b, "tile-empty") {
+					t.Errorf("%d: %d %s", status, res.StatusCode, b)
+				}
+			case res.StatusCode != max(status, 200) && status != 0 || status == 0 && res.StatusCode != 204:
+				t.Errorf("%d: %d", status, res.StatusCode)
+			case b != "" || res.Header.Get("Etag") == "" || status == 200 && (res.Header.Get("Content-Length") != "0" || res.Header.Get("Content-Type") != contentTypes[formMVT][0]):
+				t.Errorf("%d: %v %q", status, res.Header, b)
+			}
+		}
+		// Only vector tiles have nothing in them.
+		if res := f.get("/tiles/places/3/0/0.geojson"); res.StatusCode != 200 || !strings.Contains(body(t, res), "FeatureCollection") {
+			t.Errorf("%d: GeoJSON %d", status, res.StatusCode)
+		}
+		wantProblem(t, f.get("/tiles/places/3/9/0.mvt"), 404, "tile-outside")
+	}
+}
+
+// Pages of other origins may read what they need of the headers.
+func TestExposedHeaders(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	for _, path := range []string{"/tiles/country/1/0/0.mvt", "/status", "/tiles/nowhere/1/0/0.mvt"} {
+		if got := f.get(path, "Origin", "https://a.example").Header.Get("Access-Control-Expose-Headers"); !strings.Contains(got, "ETag") {
+			t.Errorf("%s: %q", path, got)
+		}
+		if got := f.get(path).Header.Get("Access-Control-Expose-Headers"); got != "" {
+			t.Errorf("%s: %q to its own page", path, got)
+		}
+	}
+	f.cfg.CORSOrigin = "none"
+	f.handler = New(f.cfg)
+	if got := f.get("/status", "Origin", "https://a.example").Header.Get("Access-Control-Expose-Headers"); got != "" {
+		t.Errorf("none: %q", got)
+	}
+}

@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Requests that take long leave room for the others.
+func TestHeavy(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.MaxConcurrent = heavyShare }, all...)
+	enter, leave := make(chan struct{}, 100), make(chan struct{})
+	f.bounds.tile = func(ctx context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		if tile.Z > 2 {
+			return []byte{}, nil
+		}
+		enter <- struct{}{}
+		select {
+		case <-leave:
+		case <-ctx.Done():
+		}
+		return []byte{}, ctx.Err()
+	}
+	first := make(chan *http.Response)
+	go func() { first <- f.get("/tiles/country/1/0/0.png") }()
+	<-enter
+	for _, path := range []string{"/tiles/country/5/1/0.png", "/regions/within?bbox=1,2,3,4", "/places/within?bbox=1,2,3,4", "/places/search?q=a"} {
+		if res := f.get(path); res.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: no word on when to come back", path)
+		}
+		wantProblem(t, f.get(path), 503, "too-busy")
+	}
+	for _, path := range []string{"/tiles/country/5/1/0.geojson", "/places/nearby?lat=1&lon=2"} {
+		if res := f.get(path); res.StatusCode != 200 {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+	close(leave)
+	if res := <-first; res.StatusCode != 200 {
+		t.Errorf("the first: %d", res.StatusCode)
+	}
+	for range 2 { // every place is free again
+		if res := f.get("/tiles/country/5/1/0.png"); res.StatusCode != 200 {
+			t.Errorf("afterwards: %d", res.StatusCode)
+		}
+	}
+}

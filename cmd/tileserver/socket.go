@@ -1,0 +1,237 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	unixPrefix = "unix:"
+	// inherited is the --listen of a socket that systemd has opened, and firstFD
+	// where it is.
+	inherited = "systemd"
+	firstFD   = 3
+)
+
+// listen opens what --listen names, with at most --max-connections at once.
+func (c *config) listen(log *slog.Logger) (net.Listener, error) {
+	l, err := c.open()
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen, choose another --listen: %w", err)
+	}
+	if l.Addr().Network() == "unix" {
+		l = localPeers{l}
+	}
+	if c.MaxConnections > 0 {
+		l = newLimited(l, c.MaxConnections, log)
+	}
+	return l, nil
+}
+
+func (c *config) open() (net.Listener, error) {
+	if c.Listen == inherited {
+		return inheritedListener()
+	}
+	if path, ok := strings.CutPrefix(c.Listen, unixPrefix); ok {
+		return listenUnix(path, fs.FileMode(c.SocketMode))
+	}
+	return net.Listen("tcp", c.Listen)
+}
+
+// inheritedListener is the socket of socket activation: file 3, and LISTEN_PID
+// must be this process, since the variables are handed down to children.
+func inheritedListener() (net.Listener, error) {
+	pid, fds := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
+	if pid != strconv.Itoa(os.Getpid()) || fds == "" {
+		return nil, errors.New("systemd has handed over no socket: start by a .socket unit, or give an address")
+	}
+	if fds != "1" {
+		return nil, fmt.Errorf("systemd has handed over %s sockets: give the .socket unit one ListenStream", fds)
+	}
+	f := os.NewFile(firstFD, "LISTEN_FD_3")
+	defer f.Close() // the listener has its own
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("what systemd has handed over is no listening stream socket: %w", err)
+	}
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false) // systemd's file
+	}
+	return l, nil
+}
+
+// listenUnix listens on a socket file. The file gets its permissions before
+// clients can find it, takes the place of one left behind by a server that was
+// killed, and is removed in the end, unless another has taken its place.
+func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
+	if err := stale(path); err != nil {
+		return nil, err
+	}
+	unnamed := fmt.Sprintf("%s.%d~", path, os.Getpid())
+	_ = os.Remove(unnamed) // of a server that was killed here
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: unnamed, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err = os.Chmod(unnamed, mode); err == nil {
+		err = os.Rename(unnamed, path)
+	}
+	var own os.FileInfo
+	if err == nil {
+		own, err = os.Lstat(path)
+	}
+	if err != nil {
+		_ = os.Remove(unnamed)
+		return nil, errors.Join(err, l.Close())
+	}
+	return &socketFile{Listener: l, path: path, own: own}, nil
+}
+
+// stale reports why a path cannot be listened on: something other than a socket
+// is there, or a socket that somebody answers on.
+func stale(path string) error {
+	st, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if st.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s exists and is not a socket: remove it, or name another path", path)
+	}
+	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = conn.Close() // it has told enough
+		return fmt.Errorf("another server listens on %s: stop it, or name another path", path)
+	}
+	return nil
+}
+
+// socketFile is a listener that removes its file.
+type socketFile struct {
+	net.Listener
+	path string
+	own  os.FileInfo
+	once sync.Once
+}
+
+func (s *socketFile) Addr() net.Addr { return &net.UnixAddr{Name: s.path, Net: "unix"} }
+
+func (s *socketFile) Close() error {
+	s.once.Do(func() {
+		if st, err := os.Lstat(s.path); err == nil && os.SameFile(st, s.own) {
+			_ = os.Remove(s.path)
+		}
+	})
+	return s.Listener.Close()
+}
+
+// localPeers gives the peers of a socket file an address, that of this machine,
+// so that a reverse proxy among them can be trusted like one that connects by
+// TCP: with --trusted-proxy 127.0.0.1.
+type localPeers struct{ net.Listener }
+
+func (l localPeers) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return localConn{c}, nil
+}
+
+type localConn struct{ net.Conn }
+
+var localAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+
+func (c localConn) RemoteAddr() net.Addr { return localAddr }
+
+// CloseWrite lets net/http end a connection in an orderly way.
+func (c localConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if cw, ok := c.(interface{ CloseWrite() error }); ok {
+		return cw.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// limited is a listener with a bound on the connections open at once. Those
+// beyond it wait in the queue of the system until others end.
+type limited struct {
+	net.Listener
+	free chan struct{}
+	done chan struct{}
+	once sync.Once
+	log  *slog.Logger
+	told time.Time // when the log last said that the bound is reached
+}
+
+func newLimited(l net.Listener, max int, log *slog.Logger) *limited {
+	return &limited{Listener: l, free: make(chan struct{}, max), done: make(chan struct{}), log: log}
+}
+
+// Accept is called by one goroutine.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.free <- struct{}{}:
+	default:
+		if now := time.Now(); now.Sub(l.told) > time.Minute {
+			l.told = now
+			l.log.Warn("as many connections are open as may be, others wait: raise --max-connections or lower --idle-timeout", "connections", cap(l.free))
+		}
+		select {
+		case l.free <- struct{}{}:
+		case <-l.done:
+			return nil, net.ErrClosed
+		}
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.free
+		return nil, err
+	}
+	return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.free })}, nil
+}
+
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return l.Listener.Close()
+}
+
+type limitedConn struct {
+	net.Conn
+	release func()
+}
+
+func (c *limitedConn) Close() error {
+	err := c.Conn.Close()
+	c.release()
+	return err
+}
+
+// CloseWrite lets net/http end a connection in an orderly way.
+func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// fileMode is the permissions of a file, in octal.
+type fileMode fs.FileMode
+
+func (m *fileMode) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 8, 32)
+	if err != nil || n > 0o777 {
+		return fmt.Errorf("%q is not a mode: give one in octal, such as 0660", text)
+	}
+	*m = fileMode(n)
+	return nil
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (m fileMode) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%04o", m), nil }
