@@ -51,3 +51,27 @@ func (t *table) Stats() cellstore.IOStats {
 	sum.BlocksRead = t.blocks.Load()
 	return sum
 }
+
+// StatsByTable is Stats for each table opened so far.
+func (s *Store) StatsByTable() map[string]cellstore.IOStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]cellstore.IOStats, len(s.tables))
+	for name, t := range s.tables {
+		all[name] = t.Stats()
+	}
+	return all
+}
+
+// CacheStats is the state of a Cache, and what it did since it was made.
+type CacheStats struct {
+	Bytes, MaxBytes int64
+	Blocks          int64
+	Hits, Misses    int64 // of blocks asked for
+}
+
+// Stats may be called at any time until Close.
+func (c *Cache) Stats() CacheStats {
+	m := c.blocks.Metrics()
+	return CacheStats{Bytes: m.Size, MaxBytes: c.blocks.MaxSize(), Blocks: m.Count, Hits: m.Hits, Misses: m.Misses}
+}

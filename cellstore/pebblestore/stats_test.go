@@ -52,6 +52,9 @@ func TestOneSeek(t *testing.T) {
 	if tab.Stats() != s.Stats() {
 		t.Errorf("the store counts %+v, its only table %+v", s.Stats(), tab.Stats())
 	}
+	if by := s.StatsByTable(); len(by) != 1 || by[tab.Schema().Table] != tab.Stats() {
+		t.Errorf("by table: %+v", by)
+	}
 	before := tab.Stats()
 	must(0, s.Close())
 	if after := tab.Stats(); after != before {

@@ -76,6 +76,14 @@ type config struct {
 	BatchBytes   bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
 	BatchTimeout time.Duration `default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers."`
 
+	AdminListen   string `placeholder:"ADDR" help:"Another address to listen on, for the operator alone, such as 127.0.0.1:6060: /metrics, profiles at /debug/pprof, /status and the busiest clients at /usage/top. Without it there is none."`
+	PublicMetrics bool   `default:"true" negatable:"" help:"Serve /metrics on --listen too. --no-public-metrics leaves it to --admin-listen."`
+
+	Guard guardConfig `embed:""`
+
+	AccessLogSample int           `default:"1" placeholder:"N" help:"With --access-log: log one of N requests, and all that fail with 500 or more or take longer than --slow-request."`
+	SlowRequest     time.Duration `default:"1s" help:"From when on a request is always logged, ${default} if not given."`
+
 	AccessLog bool             `help:"Log every request, with the address of its client."`
 	LogFormat string           `enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
 	Version   kong.VersionFlag `env:"-" help:"Print the version and exit."`
@@ -163,6 +171,9 @@ func (c *config) BeforeResolve(ctx *kong.Context) error {
 
 // Validate is called by the parser.
 func (c *config) Validate() error {
+	if err := c.Guard.Validate(); err != nil {
+		return err
+	}
 	switch {
 	case c.MaxConcurrent < 1:
 		return errors.New("--max-concurrent must be at least 1")
@@ -174,6 +185,8 @@ func (c *config) Validate() error {
 		return errors.New("--base-path must be a path of letters, digits and -._~, such as /maps")
 	case c.Listen == unixPrefix:
 		return errors.New("--listen unix: needs the path of a socket, such as unix:/run/quadrille.sock")
+	case c.AccessLogSample < 1 || c.SlowRequest <= 0:
+		return errors.New("--access-log-sample must be at least 1 and --slow-request positive, such as 1s")
 	case c.Cache < 1<<20:
 		return errors.New("--cache must be at least 1MiB")
 	case c.BatchLines < 1 || c.BatchBytes < 1:

@@ -31,5 +31,9 @@ func (c *config) check(log *slog.Logger) error {
 	if st, err := os.Stat(c.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir() {
 		derr = fmt.Errorf("--data: %s is not a directory that can be read: name the one that ingest fills", c.Data)
 	}
-	return errors.Join(terr, kerr, derr)
+	gerr := error(nil)
+	if c.Guard.Keys != "" {
+		_, gerr = c.Guard.readKeys()
+	}
+	return errors.Join(terr, kerr, gerr, derr)
 }

@@ -42,6 +42,9 @@ func main() {
 // run is the program. It returns when ctx ends, after draining, or when it
 // cannot go on.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	if len(args) > 0 && args[0] == "keys" {
+		return runKeys(args[1:], stdout, stderr)
+	}
 	cfg, err := parse(args, stdout, stderr)
 	if errors.Is(err, errDone) {
 		return nil
@@ -61,8 +64,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	cache := pebblestore.NewCache(int64(cfg.Cache) - cfg.responseBytes())
 	defer cache.Close()
+	observed := newObserver(cache, version())
 	catalog, err := dataset.Open(cfg.Data, func(dir string, readOnly bool) (cellstore.Store, error) {
-		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, Cache: cache, Logger: log})
+		store, err := pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, Cache: cache, Logger: log})
+		if err != nil {
+			return nil, err
+		}
+		return observed.stores.opened(store, datasetOf(cfg.Data, dir)), nil
 	})
 	if err != nil {
 		return err
@@ -111,6 +119,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		RequestTimeout:     cfg.RequestTimeout,
 		Draining:           ctx.Done(),
 		Log:                log,
+		Metrics:            httpapi.NewMetrics(),
+	}
+	observed.registry.MustRegister(api.Metrics)
+	metrics := observed.handler(log)
+	if cfg.PublicMetrics {
+		api.MetricsHandler = metrics
 	}
 	if cfg.AccessLog {
 		api.AccessLog = log
@@ -118,7 +132,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if page, built := static.FS(); built {
 		api.Page = page
 	}
-	return serve(ctx, cfg, httpapi.New(api), log, stdout)
+	guard, stopCounting, err := cfg.Guard.guard(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopCounting()) }()
+	if cfg.Guard.again != nil {
+		cfg.reloads = append(cfg.reloads, cfg.Guard.again)
+	}
+	var top http.Handler
+	if api.Guard = guard; guard != nil {
+		observed.registry.MustRegister(meterStats{guard.Meter})
+		top = httpapi.TopHandler(guard.Meter)
+	}
+	api.AccessLogSample, api.SlowRequest = cfg.AccessLogSample, cfg.SlowRequest
+	handler := httpapi.New(api)
+	if cfg.AdminListen != "" {
+		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, metrics, top), log)
+		if aerr != nil {
+			return aerr
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	return serve(ctx, cfg, handler, log, stdout)
 }
 
 // serve answers requests until ctx ends, and then those that are running.

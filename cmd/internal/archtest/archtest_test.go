@@ -98,6 +98,12 @@ var rules = []rule{
 		why:           "handlers read through the domain packages; main alone chooses the driver",
 	},
 	{
+		of:    []string{"cmd/tileserver/internal/quota/..."},
+		ours:  []string{"cellstore"},
+		never: []string{"net/http/...", "github.com/labstack/..."},
+		why:   "who may ask and how often is counted in tables of any driver, and judged without a server",
+	},
+	{
 		of:   []string{"cmd/ingest/internal/source/..."},
 		ours: none,
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",

@@ -86,7 +86,10 @@ type cacheShard[K cacheKey] struct {
 	hand       *cacheEntry[K]
 	bytes, max int64
 	flights    map[K]*flight
-	_          [24]byte // keeps neighbouring locks off one cache line
+
+	hits, misses atomic.Int64
+	evicted      int64
+	_            [64]byte // keeps neighbouring locks off one cache line
 }
 
 type cacheEntry[K cacheKey] struct {
@@ -128,12 +131,33 @@ func (c *responseCache[K]) get(key K) *finished {
 	e := s.entries[key]
 	s.mu.RUnlock()
 	if e == nil {
+		s.misses.Add(1)
 		return nil
 	}
+	s.hits.Add(1)
 	if !e.visited.Load() {
 		e.visited.Store(true)
 	}
 	return e.res
+}
+
+// cacheStats is the state of a cache, and what it did since it was made.
+type cacheStats struct {
+	hits, misses, evicted, bytes, entries int64
+}
+
+func (c *responseCache[K]) stats() (sum cacheStats) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.RLock()
+		sum.evicted += s.evicted
+		sum.bytes += s.bytes
+		sum.entries += int64(len(s.entries))
+		s.mu.RUnlock()
+		sum.hits += s.hits.Load()
+		sum.misses += s.misses.Load()
+	}
+	return sum
 }
 
 // errAbandoned answers the requests that waited for one whose handler
@@ -231,6 +255,7 @@ func (s *cacheShard[K]) evict() {
 	}
 	delete(s.entries, e.key)
 	s.bytes -= e.size
+	s.evicted++
 }
 
 // doorkeeper tells what is asked for a second time from what is asked for

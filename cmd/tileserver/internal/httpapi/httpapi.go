@@ -14,6 +14,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -102,6 +103,17 @@ type Config struct {
 	Log *slog.Logger
 	// AccessLog receives a record per request. Nil logs none.
 	AccessLog *slog.Logger
+	// AccessLogSample is one of how many requests is recorded, 1. Those that
+	// fail with 500 or more, or take SlowRequest or longer, all are; 1 s.
+	AccessLogSample int
+	SlowRequest     time.Duration
+
+	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
+	Guard *Guard
+	// Metrics counts what the handler does. Nil counts nothing, at no cost.
+	Metrics *Metrics
+	// MetricsHandler answers /metrics; nil makes it a page there is not.
+	MetricsHandler http.Handler
 
 	now func() time.Time // tests set the clock
 }
@@ -130,6 +142,7 @@ type server struct {
 	forwarded    ForwardedHeader
 	geoIPKeys    func() *GeoIPKeys
 	cacheControl []string
+	pinnedCache  []string // Cache-Control of what its address names for good
 	pinByDefault bool
 	origin       []string // Access-Control-Allow-Origin, nil for none
 
@@ -155,6 +168,9 @@ type server struct {
 	ids      *requestIDs
 
 	log, access *slog.Logger
+	sampling    sampling
+	metrics     *Metrics // nil for none
+	guarding    *Guard   // nil for none
 }
 
 // New returns the handler of the whole service. It does not close the data
@@ -178,6 +194,7 @@ func New(cfg Config) http.Handler {
 		geoIPKeys:    cfg.GeoIPKeys,
 		batch:        batchLimits{lines: 1_000_000, bytes: 256 << 20, timeout: 5 * time.Minute},
 		cacheControl: []string{"public, max-age=300"},
+		pinnedCache:  immutable,
 		pinByDefault: cfg.PinTiles,
 		origin:       []string{"*"},
 		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
@@ -192,6 +209,8 @@ func New(cfg Config) http.Handler {
 		ids:          newRequestIDs(),
 		log:          cfg.Log,
 		access:       cfg.AccessLog,
+		metrics:      cfg.Metrics,
+		guarding:     cfg.Guard,
 	}
 	if cfg.CacheControl != "" {
 		s.cacheControl = []string{cfg.CacheControl}
@@ -202,6 +221,12 @@ func New(cfg Config) http.Handler {
 		s.origin = nil
 	default:
 		s.origin = []string{cfg.CORSOrigin}
+	}
+	s.sampling.every, s.sampling.slow = uint64(max(cfg.AccessLogSample, 1)), cmp.Or(cfg.SlowRequest, time.Second)
+	if g := cfg.Guard; g != nil && g.Keys != nil && !g.Anonymous {
+		// Shared caches must not answer those without a key.
+		s.cacheControl = []string{privately(s.cacheControl[0])}
+		s.pinnedCache = []string{privately(immutable[0])}
 	}
 	if cfg.MaxConcurrent > 0 {
 		s.maxRunning = int64(cfg.MaxConcurrent)
@@ -225,9 +250,18 @@ func New(cfg Config) http.Handler {
 	e.IPExtractor = func(r *http.Request) string { return s.clientAddr(r).String() }
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		s.fail(err, c)
+		if s.metrics != nil {
+			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
+		}
 		s.logAccess(c, time.Time{})
 	}
 	s.routes(e)
+	if h := cfg.MetricsHandler; h != nil {
+		e.GET("/metrics", s.watch("/metrics", s.unlimited(servePlain(h))))
+	}
+	if s.metrics != nil {
+		s.metrics.server = s
+	}
 	if s.basePath != "" {
 		return &beneath{s: s, e: e, base: s.basePath}
 	}
@@ -237,6 +271,7 @@ func New(cfg Config) http.Handler {
 // routes is the table of endpoints.
 func (s *server) routes(e *echo.Echo) {
 	get := func(path string, h echo.HandlerFunc) {
+		h = s.watch(path, h)
 		e.GET(path, h)
 		e.HEAD(path, h)
 	}
@@ -268,8 +303,11 @@ func (s *server) routes(e *echo.Echo) {
 	get("/healthz", s.unlimited(s.getHealth))
 	get("/readyz", s.unlimited(s.getReady))
 	get("/status", s.unlimited(s.getStatus))
+	if s.guarding != nil && s.guarding.Keys != nil {
+		get("/usage", s.guard(s.getUsage))
+	}
 	get("/*", s.guard(s.getPage))
-	e.OPTIONS("/*", s.preflight("GET, HEAD, OPTIONS"))
+	e.OPTIONS("/*", s.watch("preflight", s.preflight("GET, HEAD, OPTIONS")))
 }
 
 // guard bounds the number of requests that run at once, and does what
@@ -349,6 +387,9 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
+		if s.metrics != nil {
+			s.metrics.panics.Add(1)
+		}
 		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
 		if c.Response().Committed {
 			// Part of the answer is out. Cutting the connection is the only
@@ -364,7 +405,7 @@ func (s *server) run(h echo.HandlerFunc, c echo.Context) {
 
 // exposed are the headers of answers that pages of other origins may read, and
 // that browsers do not show them anyway.
-var exposed = []string{"ETag, Retry-After, Allow, " + requestIDHeader + ", " + databaseHeader}
+var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " + requestIDHeader + ", " + databaseHeader}
 
 // preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Everything here is public and read-only.

@@ -24,12 +24,13 @@ func (s *server) ipRoutes(e *echo.Echo, get func(string, echo.HandlerFunc)) {
 	// Proxies ask about requests of every method, those the router does not
 	// know included.
 	for _, path := range []string{"/ip/headers", "/ip/headers/*"} {
-		e.Any(path, s.answering(s.anyHeaders))
-		e.RouteNotFound(path, s.answering(s.anyHeaders))
+		h := s.watch(path, s.answering(s.anyHeaders))
+		e.Any(path, h)
+		e.RouteNotFound(path, h)
 	}
 	const batch = "/ip/batch"
-	e.POST(batch, s.answering(s.postBatch))
-	e.OPTIONS(batch, s.preflight("POST, OPTIONS"))
+	e.POST(batch, s.watch(batch, s.answering(s.postBatch)))
+	e.OPTIONS(batch, s.watch("preflight", s.preflight("POST, OPTIONS")))
 	// Otherwise it would be an address that cannot be read.
 	get(batch, s.unlimited(func(c echo.Context) error {
 		c.Response().Header()["Allow"] = []string{"POST, OPTIONS"}

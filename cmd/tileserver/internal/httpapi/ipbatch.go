@@ -95,7 +95,9 @@ func (s *server) postBatch(c echo.Context) error {
 	b.s, b.c, b.reader, b.part, b.now = s, c, reader, part, s.ipGeneration(&p)
 	b.rc = http.NewResponseController(c.Response().Writer)
 	defer b.release()
-	return b.run(cd)
+	err = b.run(cd)
+	s.charge(c, b.line)
+	return err
 }
 
 // bodyCoding is the coding of the body of a request.

@@ -101,7 +101,7 @@ func (s *server) getPinnedTile(c echo.Context) error {
 	if markOf([3]uint64{v.boundaries.id, v.places.id, v.airports.id}) != g.mark {
 		return dataset.ErrPruned
 	}
-	return s.sendTile(c, &v, values[1], t, f, immutable)
+	return s.sendTile(c, &v, values[1], t, f, s.pinnedCache)
 }
 
 // pinGeneration takes a generation of a data set, in service or not; 0 stands

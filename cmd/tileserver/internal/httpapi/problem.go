@@ -34,6 +34,9 @@ const retryAfter = "1"
 // same form.
 func (s *server) fail(err error, c echo.Context) {
 	k, p := classify(err)
+	if s.metrics != nil {
+		s.metrics.problem(k.typ)
+	}
 	if k.status >= http.StatusInternalServerError && !k.expected {
 		s.logFailure(c, err)
 		p.RequestID = s.requestID(c)
@@ -50,7 +53,7 @@ func (s *server) fail(err error, c echo.Context) {
 	}
 	h := res.Header()
 	for name := range h {
-		if name != "Allow" && name != requestIDHeader && name != "Access-Control-Expose-Headers" {
+		if !survives(name) {
 			delete(h, name)
 		}
 	}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// adminHandler is what the listener of --admin-listen serves: metrics,
+// profiles and the states that main serves too.
+func adminHandler(main, metrics, top http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	for _, path := range []string{"/healthz", "/readyz", "/status"} {
+		mux.Handle("GET "+path, main)
+	}
+	if top != nil {
+		mux.Handle("GET /usage/top", top)
+	}
+	return mux
+}
+
+// localOnly keeps web pages from reaching a listener on this machine under a
+// name of theirs that resolves to it: what is asked for must be the machine
+// itself.
+func localOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if !strings.EqualFold(host, "localhost") && (err != nil || !addr.IsLoopback()) {
+			http.Error(w, "Ask for localhost, 127.0.0.1 or [::1]: this listener is for this machine alone.", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// serveAdmin serves the admin listener until stop is called, which cuts off
+// what runs: profiles are not worth waiting for.
+func serveAdmin(address string, h http.Handler, log *slog.Logger) (stop func() error, err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen for administration, choose another --admin-listen: %w", err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		h = localOnly(h)
+	} else {
+		log.Warn("--admin-listen is open to other machines, and asks nobody for a key: keep it behind a firewall", "address", l.Addr().String())
+	}
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	log.Info("administration", "url", "http://"+l.Addr().String())
+	return func() error {
+		err := server.Close()
+		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}, nil
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// guardConfig are the flags about who may ask, and how often.
+type guardConfig struct {
+	Keys         string  `placeholder:"FILE" help:"Ask for a key. Lines of NAME:SHA256 and limits, as tileserver keys new NAME makes them. Changes are taken into use within seconds."`
+	Anonymous    bool    `help:"With --keys: let requests without a key pass too, within --address-limit."`
+	KeyLimit     []limit `placeholder:"N/WINDOW" help:"Requests that a key may make which has no limits of its own, such as 600/1m; windows are 1m, 1h and 1d of the clock; repeatable."`
+	AddressLimit []limit `placeholder:"N/WINDOW" help:"Requests that an address without a key may make, such as 60/1m; an IPv6 address counts as its /64; repeatable."`
+	Usage        string  `placeholder:"DIR" help:"Keep the counts of keys and addresses in a store of their own in this directory, so that they outlive a restart. Of several servers each needs its own."`
+	UsageClients int     `default:"65536" placeholder:"N" help:"Addresses counted at once, ${default} if not given, at some 250 bytes each; those that ask least make room."`
+
+	again func() // looks at the file of keys again, nil without
+}
+
+type limit quota.Limit
+
+func (l *limit) UnmarshalText(text []byte) error {
+	v, err := quota.ParseLimit(string(text))
+	*l = limit(v)
+	return err
+}
+
+func sumLimits(flag string, list []limit) (all quota.Limits, err error) {
+	for _, l := range list {
+		if err := all.Add(quota.Limit(l)); err != nil {
+			return all, fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return all, nil
+}
+
+// Validate is called by the parser.
+func (c *guardConfig) Validate() error {
+	if _, err := sumLimits("--key-limit", c.KeyLimit); err != nil {
+		return err
+	}
+	if _, err := sumLimits("--address-limit", c.AddressLimit); err != nil {
+		return err
+	}
+	switch {
+	case c.Keys == "" && (c.Anonymous || len(c.KeyLimit) > 0):
+		return errors.New("--anonymous and --key-limit are about keys: give --keys too")
+	case c.Usage != "" && !c.on():
+		return errors.New("--usage keeps what is counted for --keys and --address-limit: give one of them")
+	case c.UsageClients < 64 || c.UsageClients > 1<<24:
+		return errors.New("--usage-clients must be from 64 to 16777216")
+	}
+	return nil
+}
+
+func (c *guardConfig) on() bool { return c.Keys != "" || len(c.AddressLimit) > 0 }
+
+// guard makes what the flags ask for, nil for nothing. stop writes what has
+// been counted.
+func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *httpapi.Guard, stop func() error, err error) {
+	stop = func() error { return nil }
+	if !c.on() {
+		return nil, stop, nil
+	}
+	g = &httpapi.Guard{Anonymous: c.Anonymous}
+	g.KeyLimits, _ = sumLimits("", c.KeyLimit) // Validate has seen them
+	g.AddressLimits, _ = sumLimits("", c.AddressLimit)
+	if c.Keys != "" {
+		keys, err := newReloaded(log, "--keys", c.readKeys, c.Keys)
+		if err != nil {
+			return nil, nil, err
+		}
+		g.Keys = keys.get
+		c.again = keys.again
+	}
+	opts := quota.Options{Clients: c.UsageClients, Log: log}
+	closeStore := stop
+	if c.Usage != "" {
+		store, err := pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, CacheBytes: usageCache})
+		if errors.Is(err, cellstore.ErrLocked) {
+			return nil, nil, fmt.Errorf("--usage %s is in use by another server: give each a directory of its own: %w", c.Usage, err)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("--usage: %w", err)
+		}
+		closeStore = store.Close
+		if opts.Table, err = usageTable(ctx, store); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), store.Close())
+		}
+	}
+	if g.Meter, err = quota.Open(ctx, opts); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), closeStore())
+	}
+	// It writes until stop is called, which is after the last request.
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- g.Meter.Run(running) }()
+	return g, func() error {
+		end()
+		return errors.Join(<-done, closeStore())
+	}, nil
+}
+
+// usageCache is how much of the usage is kept in memory to be read, in bytes.
+const usageCache = 4 << 20
+
+func usageTable(ctx context.Context, store *pebblestore.Store) (cellstore.Table, error) {
+	t, err := store.Table(ctx, quota.Table)
+	if !errors.Is(err, cellstore.ErrTableNotFound) {
+		return t, err
+	}
+	if err := store.CreateTable(ctx, quota.Schema()); err != nil {
+		return nil, err
+	}
+	return store.Table(ctx, quota.Table)
+}
+
+func (c *guardConfig) readKeys() (*quota.Keys, error) {
+	f, err := os.Open(c.Keys)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	keys, err := quota.ReadKeys(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Keys, err)
+	}
+	return keys, nil
+}
+
+// meterStats tells Prometheus how the counting of clients does.
+type meterStats struct{ meter *quota.Meter }
+
+var (
+	descCounted = prometheus.NewDesc("quadrille_usage_clients", "Clients counted in memory.", []string{"kind"}, nil)
+	descEvicted = prometheus.NewDesc("quadrille_usage_evicted_total", "Addresses that made room for others; raise --usage-clients if they are many.", nil, nil)
+	descLost    = prometheus.NewDesc("quadrille_usage_lost_total", "Counts, by window, that could not be written to --usage.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m meterStats) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descCounted
+	ch <- descEvicted
+	ch <- descLost
+}
+
+// Collect implements prometheus.Collector.
+func (m meterStats) Collect(ch chan<- prometheus.Metric) {
+	st := m.meter.Stats()
+	ch <- prometheus.MustNewConstMetric(descCounted, prometheus.GaugeValue, float64(st.Addresses), "address")
+	ch <- prometheus.MustNewConstMetric(descCounted, prometheus.GaugeValue, float64(st.Keys), "key")
+	ch <- prometheus.MustNewConstMetric(descEvicted, prometheus.CounterValue, float64(st.Evicted))
+	ch <- prometheus.MustNewConstMetric(descLost, prometheus.CounterValue, float64(st.Lost))
+}
+
+// keysCommand is the command line of: tileserver keys.
+type keysCommand struct {
+	New struct {
+		Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
+		Keys  string  `required:"" placeholder:"FILE" help:"File to add the key to; it is made if it is not there."`
+		Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
+	} `cmd:"" help:"Make a key at random, print it, and add its hash to the file. It is printed this once: nobody can read it from the file."`
+}
+
+// runKeys is: tileserver keys.
+func runKeys(args []string, stdout, stderr io.Writer) (err error) {
+	var cmd keysCommand
+	parser, err := kong.New(&cmd,
+		kong.Name("tileserver keys"),
+		kong.Description("Make keys for clients of a server that runs with --keys FILE."),
+		kong.DefaultEnvars("QUADRILLE"),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+	)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(exit); !ok {
+				panic(p)
+			}
+			err = nil
+		}
+	}()
+	if _, err := parser.Parse(args); err != nil {
+		return fmt.Errorf("%w; run tileserver keys --help", err)
+	}
+	key := quota.NewKey()
+	if err := addKey(cmd.New.Keys, cmd.New.Name, key, cmd.New.Limit); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, key)
+	return err
+}
+
+// addKey appends a key to a file. Only the owner may read it: names and limits
+// are nobody else's business.
+func addKey(file, name, key string, limits []limit) (err error) {
+	if err := quota.CheckName(name); err != nil {
+		return err
+	}
+	if _, err := sumLimits("--limit", limits); err != nil {
+		return err
+	}
+	list := make([]quota.Limit, len(limits))
+	for i, l := range limits {
+		list[i] = quota.Limit(l)
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	old, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if _, err := quota.ReadKeys(strings.NewReader(string(old))); err != nil {
+		return fmt.Errorf("%s is not a file of keys: %w", file, err)
+	}
+	line := quota.Line(name, quota.HashOf(key), list) + "\n"
+	if len(old) > 0 && old[len(old)-1] != '\n' {
+		line = "\n" + line
+	}
+	if _, err := f.WriteString(line); err != nil {
+		return err
+	}
+	return f.Sync()
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cmd/internal/toyworld"
+)
+
+func TestKeysCommand(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	var out bytes.Buffer
+	for _, args := range [][]string{
+		{"keys", "new", "acme", "--keys", file, "--limit=2/1m", "--limit=100/1d"},
+		{"keys", "new", "other", "--keys", file},
+	} {
+		if err := run(t.Context(), args, &out, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	printed := strings.Fields(out.String())
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, _ := os.Stat(file); st.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v", st.Mode())
+	}
+	if len(printed) != 2 || strings.Contains(string(text), printed[0]) || strings.Count(string(text), "\n") != 2 {
+		t.Fatalf("printed %q into\n%s", printed, text)
+	}
+	keys, err := (&guardConfig{Keys: file}).readKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := keys.Find(printed[0]); k == nil || k.Name != "acme" || k.Limits[0] != 2 {
+		t.Errorf("found %+v", k)
+	}
+	for _, args := range [][]string{
+		{"keys", "new", "two words", "--keys", file}, {"keys", "new", "a", "--keys", file, "--limit=1/2m"}, {"keys", "new", "a"}, {"keys"},
+		{"keys", "new", "a", "--keys", file, "--limit=1/1m", "--limit=2/1m"}, {"keys", "new", "a", "--keys", "/etc/hostname-not/there"},
+	} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
+			t.Errorf("%q was done", args)
+		}
+	}
+	if after, _ := os.ReadFile(file); !bytes.Equal(after, text) {
+		t.Errorf("refused commands changed the file to\n%s", after)
+	}
+}
+
+func TestGuardFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"--anonymous"}, {"--key-limit=1/1m"}, {"--usage=x"}, {"--address-limit=1/1m", "--address-limit=2/1m"}, {"--address-limit=60"},
+		{"--address-limit=1/1m", "--usage-clients=1"}, {"--access-log-sample=0"}, {"--slow-request=0s"},
+	} {
+		if _, err := parse(args, io.Discard, io.Discard); err == nil {
+			t.Errorf("%q was accepted", args)
+		}
+	}
+	for _, args := range [][]string{{"--keys=" + filepath.Join(t.TempDir(), "none"), "--listen=127.0.0.1:0"}, {"--admin-listen=256.0.0.1:1", "--listen=127.0.0.1:0"}} {
+		if err := run(t.Context(), append(args, "--data="+t.TempDir()), io.Discard, io.Discard); err == nil {
+			t.Errorf("%q was accepted", args)
+		}
+	}
+}
+
+// The whole of it: metrics, profiles, keys that change while it runs, counts
+// that outlive a restart.
+func TestGuarded(t *testing.T) {
+	dir, file, usage := t.TempDir(), filepath.Join(t.TempDir(), "keys"), t.TempDir()
+	if err := toyworld.Publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"keys", "new", "acme", "--keys", file, "--limit=3/1d"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	key := strings.TrimSpace(out.String())
+	args := []string{"--data=" + dir, "--keys=" + file, "--usage=" + usage, "--admin-listen=127.0.0.1:0", "--no-public-metrics"}
+	url, _, stop := start(t, args...)
+	ask := func(want int) {
+		t.Helper()
+		if code, b := fetch(t, url+"/regions/at?lat=48&lon=4&key="+key); code != want {
+			t.Fatalf("%d %s, want %d", code, b, want)
+		}
+	}
+	ask(200)
+	ask(200)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	url, log, stop := start(t, args...)
+	ask(200)
+	ask(429)
+	if code, _ := fetch(t, url+"/ip/1.2.3.4"); code != http.StatusUnauthorized {
+		t.Errorf("without a key: %d", code)
+	}
+	if code, _ := fetch(t, url+"/metrics"); code != http.StatusNotFound {
+		t.Errorf("public metrics: %d", code)
+	}
+	if code, b := fetch(t, url+"/debug/pprof/"); code != http.StatusNotFound {
+		t.Errorf("public profiles: %d %s", code, b)
+	}
+	_, admin, _ := strings.Cut(log.String(), "msg=administration url=")
+	admin, _, _ = strings.Cut(admin, "\n")
+	for path, want := range map[string]string{
+		"/metrics":               "quadrille_http_refused_total{reason=\"no_key\"} 1",
+		"/debug/pprof/":          "goroutine",
+		"/debug/pprof/goroutine": "",
+		"/healthz":               "ok",
+		"/status":                "datasets",
+		"/usage/top":             "127.0.0.1",
+	} {
+		if code, b := fetch(t, admin+path); code != 200 || !strings.Contains(b, want) {
+			t.Errorf("admin %s: %d %.200s", path, code, b)
+		}
+	}
+	for _, metric := range []string{`quadrille_store_seeks_total{dataset="ip",table="ip"}`, "quadrille_block_cache_bytes", "go_goroutines", "process_cpu_seconds_total", "quadrille_usage_clients"} {
+		if _, b := fetch(t, admin+"/metrics"); !strings.Contains(b, metric) {
+			t.Errorf("no %s in the metrics", metric)
+		}
+	}
+	if code, _ := fetch(t, admin+"/tiles/all.json"); code != http.StatusNotFound {
+		t.Errorf("admin serves tiles: %d", code)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLocalOnly(t *testing.T) {
+	h := localOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:6060": 200, "127.0.0.1:6060": 200, "127.9.9.9": 200, "[::1]:6060": 200, "::1": 200,
+		"": 403, "evil.example": 403, "evil.example:6060": 403, "localhost.evil.example": 403, "198.51.100.7": 403, "127.0.0.1.evil.example:80": 403,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%q: %d, want %d", host, w.Code, want)
+		}
+	}
+}
+
+func TestDatasetOf(t *testing.T) {
+	for dir, want := range map[string]string{"/d/ip/7/store": "ip", "/d/ip": "ip", "/d/ip/.building/x/store": "ip"} {
+		if got := datasetOf("/d", dir); got != want {
+			t.Errorf("%s is of %q, want %q", dir, got, want)
+		}
+	}
+}
+
+// Changed keys are taken into use, and a broken file leaves those before.
+func TestKeysReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := addKey(file, "one", "first", nil); err != nil {
+		t.Fatal(err)
+	}
+	var log syncBuffer
+	keys, err := newReloaded(slog.New(slog.NewTextHandler(&log, nil)), "--keys", (&guardConfig{Keys: file}).readKeys, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys.interval = 0
+	keys.next.Store(0)
+	if err := addKey(file, "two", "second", nil); err != nil {
+		t.Fatal(err)
+	}
+	if keys.get().Find("second") == nil {
+		t.Error("a new key is not known")
+	}
+	if err := os.WriteFile(file, []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Minute)
+	if err := os.Chtimes(file, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if keys.get().Find("first") == nil || !strings.Contains(log.String(), "--keys") {
+		t.Errorf("a broken file: %s", log.String())
+	}
+}

@@ -1,0 +1,405 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// Guard says who may ask, and how often.
+type Guard struct {
+	// Meter counts requests. It is required.
+	Meter *quota.Meter
+	// Keys returns the keys that are accepted; nil asks nobody for one. It is
+	// called for every request.
+	Keys func() *quota.Keys
+	// Anonymous lets requests without a key pass, within AddressLimits. It is of
+	// no account without Keys.
+	Anonymous bool
+	// KeyLimits are those of keys that have none of their own, AddressLimits
+	// those of addresses that send no key, or a wrong one.
+	KeyLimits, AddressLimits quota.Limits
+}
+
+var (
+	errKeyMissing  = errors.New("no key was sent")
+	errKeyUnknown  = errors.New("key is not known")
+	errRateLimited = errors.New("limit of requests is used up")
+)
+
+// admission is how requests to a route are judged.
+type admission struct {
+	s     *server
+	guard *Guard
+	// refuse answers in the form of the route.
+	refuse func(c echo.Context, err error)
+	// geonames routes take a user name for a key, as GeoNames does.
+	geonames bool
+	// proxied requests bring the credentials of somebody else's service, so
+	// only the header that is ours alone is looked at.
+	proxied bool
+	// lines are charged one by one where a request may ask many questions.
+	lines bool
+	// unkeyed routes have keys of their own.
+	unkeyed bool
+}
+
+// free are the routes that need no key and use up no limit: what watches the
+// service, and what belongs to its page.
+func free(pattern string) bool {
+	switch pattern {
+	case "/healthz", "/readyz", "/status", "/metrics", "/usage", "/*", "preflight", "/openapi.json", "/docs", "/docs/*":
+		return true
+	}
+	return false
+}
+
+// admitted lets requests through to h that have a key, where one is needed, and
+// are within their limits.
+func (s *server) admitted(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
+	if free(pattern) {
+		return h
+	}
+	a := &admission{s: s, guard: s.guarding, refuse: func(c echo.Context, err error) { s.fail(err, c) }}
+	switch e := gnEndpointOf(pattern); {
+	case e != nil:
+		a.geonames, a.refuse = true, func(c echo.Context, err error) { s.refuseGeonames(c, e, err) }
+	case strings.HasPrefix(pattern, "/geoip/"):
+		a.unkeyed = s.geoIPKeys != nil
+		a.refuse = func(c echo.Context, err error) { _ = s.failGeoIP(c, gipRefusal(err)) }
+	case pattern == "/ip/batch":
+		a.lines = true
+	case strings.HasPrefix(pattern, "/ip/headers"):
+		a.proxied = true
+	}
+	return func(c echo.Context) error {
+		err := a.judge(c)
+		if err == nil {
+			return h(c)
+		}
+		if s.metrics != nil {
+			s.metrics.refused(err)
+		}
+		a.refuse(c, err)
+		s.logAccess(c, time.Now())
+		return nil
+	}
+}
+
+// judge counts a request and returns why it may not pass.
+func (a *admission) judge(c echo.Context) error {
+	r := c.Request()
+	sent := a.key(r)
+	g := a.guard
+	var keys *quota.Keys
+	if g.Keys != nil && !a.unkeyed {
+		keys = g.Keys()
+	}
+	if keys != nil && sent != "" {
+		if k := keys.Find(sent); k != nil {
+			a.s.nameClient(c, k.Name)
+			if a.lines {
+				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
+			}
+			return verdict(c, g.Meter.Key(k.Name, g.limits(k)))
+		}
+	}
+	// Wrong keys use up the limit of the address too, and the busiest of those
+	// who send them are found.
+	client := quota.ClientOf(a.s.clientAddr(r))
+	if err := verdict(c, g.Meter.Address(client, &g.AddressLimits)); err != nil {
+		return err
+	}
+	if a.lines {
+		c.Set(chargeName, func(n int64) { g.Meter.ChargeAddress(client, n) })
+	}
+	switch {
+	case keys == nil:
+		return nil
+	case sent == "" && !g.Anonymous:
+		return refuseUnkeyed(c, errKeyMissing)
+	case sent != "" && !(g.Anonymous && a.geonames): // GeoNames' clients always send some name
+		return refuseUnkeyed(c, errKeyUnknown)
+	}
+	return nil
+}
+
+func (g *Guard) limits(k *quota.Key) *quota.Limits {
+	if k.Limits.None() {
+		return &g.KeyLimits
+	}
+	return &k.Limits
+}
+
+// privately is a Cache-Control that keeps shared caches out.
+func privately(cacheControl string) string {
+	rest := []string{"private"}
+	for d := range strings.SplitSeq(cacheControl, ",") {
+		switch name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(d)), "="); name {
+		case "", "public", "private", "s-maxage":
+		default:
+			rest = append(rest, strings.TrimSpace(d))
+		}
+	}
+	return strings.Join(rest, ", ")
+}
+
+func refuseUnkeyed(c echo.Context, err error) error {
+	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
+	return err
+}
+
+// verdict tells the client what is left, and refuses when nothing is.
+func verdict(c echo.Context, v quota.Verdict) error {
+	if v.Limit.Requests == 0 {
+		return nil
+	}
+	h := c.Response().Header()
+	reset := int(v.Reset / time.Second)
+	h["Ratelimit-Limit"] = []string{strconv.FormatInt(v.Limit.Requests, 10)}
+	h["Ratelimit-Remaining"] = []string{strconv.FormatInt(v.Remaining, 10)}
+	h["Ratelimit-Reset"] = lengthHeader(reset)
+	if !v.Refused {
+		return nil
+	}
+	h["Retry-After"] = lengthHeader(reset)
+	return refuse(errRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
+		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
+}
+
+// survives reports whether a failure keeps a header that was set before: all
+// others are of the answer that has failed.
+func survives(name string) bool {
+	switch name {
+	case "Allow", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+		requestIDHeader, "Access-Control-Expose-Headers":
+		return true
+	}
+	return false
+}
+
+// key returns the key a request brings, "" for none: in the header X-API-Key, as
+// a bearer token, as the password of Basic authentication, which is where
+// clients of GeoIP2 put it, or, for those that can only change an address, as
+// the parameter key. The parameter is taken out of the address, so that answers,
+// tags and logs do not depend on it.
+func (a *admission) key(r *http.Request) string {
+	if a.proxied {
+		return r.Header.Get("X-Api-Key")
+	}
+	inQuery := cutParameter(r.URL, "key")
+	if a.geonames {
+		if name := cutParameter(r.URL, "username"); inQuery == "" {
+			inQuery = name
+		}
+	}
+	if v := r.Header.Get("X-Api-Key"); v != "" {
+		return v
+	}
+	if v := r.Header.Get("Authorization"); v != "" {
+		if scheme, token, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(token)
+		}
+		if _, password, ok := r.BasicAuth(); ok {
+			return password
+		}
+	}
+	return inQuery
+}
+
+// cutParameter takes a parameter out of the query of an address and returns its
+// first value. The rest of the query stays as it is.
+func cutParameter(u *url.URL, name string) (value string) {
+	if !strings.Contains(u.RawQuery, name+"=") {
+		return ""
+	}
+	var rest strings.Builder
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if v, ok := strings.CutPrefix(part, name+"="); ok {
+			if value == "" {
+				value, _ = url.QueryUnescape(v) // what cannot be read is no key
+			}
+			continue
+		}
+		if rest.Len() > 0 {
+			rest.WriteByte('&')
+		}
+		rest.WriteString(part)
+	}
+	u.RawQuery = rest.String()
+	return value
+}
+
+// redacted is a query as it may be logged: routes that ask for no key do not
+// take it out.
+func redacted(query string) string {
+	if !strings.Contains(query, "key=") {
+		return query
+	}
+	parts := strings.Split(query, "&")
+	for i, p := range parts {
+		if strings.HasPrefix(p, "key=") {
+			parts[i] = "key=…"
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// clientName is under which a request's context keeps the name of its key.
+const clientName = "client"
+
+// nameClient remembers the owner of the key for the log.
+func (s *server) nameClient(c echo.Context, name string) {
+	if s.access != nil {
+		c.Set(clientName, name)
+	}
+}
+
+// chargeName is under which a request's context keeps what counts its lines.
+const chargeName = "charge"
+
+// charge counts the lines of a batch as requests, its first one being counted
+// already. It does so afterwards, when their number is known: a batch that has
+// begun is finished, and the next one waits.
+func (s *server) charge(c echo.Context, lines int64) {
+	if s.guarding == nil || lines < 2 {
+		return
+	}
+	if count, ok := c.Get(chargeName).(func(int64)); ok {
+		count(lines - 1)
+	}
+}
+
+func gnEndpointOf(pattern string) *gnEndpoint {
+	name := strings.TrimSuffix(strings.TrimPrefix(pattern, "/"), "JSON")
+	for i := range gnEndpoints {
+		if gnEndpoints[i].name == name {
+			return &gnEndpoints[i]
+		}
+	}
+	return nil
+}
+
+// refuseGeonames answers as GeoNames does: in the body of a 200.
+func (s *server) refuseGeonames(c echo.Context, e *gnEndpoint, err error) {
+	r := c.Request()
+	g := &gnRequest{s: s, params: readGeonames(r)}
+	a := answer{form: formGeoNames, cache: noStore, coding: accepted(r)}
+	own := &gnError{value: 10, message: "user does not exist: send the key of this server as username."}
+	if errors.Is(err, errRateLimited) {
+		var said *refusal
+		own = &gnError{value: 19, message: "the limit of requests is used up"}
+		if errors.As(err, &said) {
+			own.message = said.detail
+		}
+		if strings.Contains(own.message, "per day") {
+			own.value = 18
+		}
+	}
+	callback, ferr := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
+	if ferr != nil {
+		callback = ""
+	}
+	_ = s.failGeonames(c, g, a, callback, own)
+}
+
+var gipQueries = &gipError{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
+
+// gipRefusal says a refusal in the terms of GeoIP2.
+func gipRefusal(err error) error {
+	switch {
+	case errors.Is(err, errRateLimited):
+		return gipQueries
+	case errors.Is(err, errKeyMissing):
+		return gipNoKey
+	}
+	return gipNoAuth
+}
+
+type usageDoc struct {
+	Name   string       `json:"name"`
+	Limits []usageLimit `json:"limits"`
+	quota.Usage
+}
+
+type usageLimit struct {
+	Requests  int64 `json:"requests"`
+	Window    int64 `json:"window_s"`
+	Remaining int64 `json:"remaining"`
+	Reset     int64 `json:"reset_s"`
+}
+
+// getUsage answers GET /usage: what the key it is asked with was used for. It
+// uses up nothing.
+func (s *server) getUsage(c echo.Context) error {
+	a := &admission{s: s, guard: s.guarding}
+	sent := a.key(c.Request())
+	if sent == "" {
+		return refuseUnkeyed(c, errKeyMissing)
+	}
+	k := s.guarding.Keys().Find(sent)
+	if k == nil {
+		return refuseUnkeyed(c, errKeyUnknown)
+	}
+	s.nameClient(c, k.Name)
+	m := s.guarding.Meter
+	doc := usageDoc{Name: k.Name, Limits: []usageLimit{}}
+	for w, n := range *s.guarding.limits(k) {
+		if n == 0 {
+			continue
+		}
+		var one quota.Limits
+		one[w] = n
+		v := m.Look(k.Name, &one)
+		doc.Limits = append(doc.Limits, usageLimit{n, int64(v.Limit.Window.Duration() / time.Second), v.Remaining, int64(v.Reset / time.Second)})
+	}
+	var err error
+	if doc.Usage, err = m.Usage(c.Request().Context(), k.Name); err != nil {
+		return err
+	}
+	return s.sendJSON(c, doc)
+}
+
+// sendJSON answers with a document that must not be kept.
+func (s *server) sendJSON(c echo.Context, doc any) error {
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	b := getScratch()
+	defer b.release()
+	b.body = append(b.body, body...)
+	return s.send(c, answer{form: formJSON, cache: noStore, coding: accepted(c.Request())}, b)
+}
+
+// maxTop bounds the list of the busiest addresses.
+const maxTop = 1000
+
+// TopHandler answers with the busiest addresses, at most the number of the
+// parameter limit or 100 of them. It is for the operator: it asks nobody for a
+// key.
+func TopHandler(m *quota.Meter) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := 100
+		if v := r.URL.Query().Get("limit"); v != "" {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 1 || n > maxTop {
+				http.Error(w, fmt.Sprintf("Give a limit from 1 to %d.", maxTop), http.StatusBadRequest)
+				return
+			}
+			limit = n
+		}
+		w.Header()["Content-Type"] = contentTypes[formJSON]
+		w.Header()["Cache-Control"] = noStore
+		_ = json.NewEncoder(w).Encode(map[string]any{"addresses": m.Top(limit)}) // the client is gone if this fails
+	})
+}

@@ -1,0 +1,242 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+const testKey = "qd_this-is-a-key-of-a-test"
+
+// guarded asks for testKey, of acme, whose limits are given with it.
+func guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quota.Limit) func(*Config) {
+	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(testKey), limits)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC) }
+	m, err := quota.Open(context.Background(), quota.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *Config) {
+		measured(c)
+		c.Guard = &Guard{Meter: m, Keys: func() *quota.Keys { return keys }, Anonymous: anonymous, AddressLimits: addresses}
+	}
+}
+
+func TestKeyNeeded(t *testing.T) {
+	f := newFixture(t, guarded(t, false, quota.Limits{}), all...)
+	const path = "/regions/at?lat=1&lon=2"
+	for name, headers := range map[string][]string{
+		"none":          nil,
+		"empty":         {"X-API-Key", ""},
+		"another":       {"Authorization", "Digest " + testKey},
+		"empty bearer":  {"Authorization", "Bearer "},
+		"forged client": {"X-Forwarded-For", "127.0.0.1"},
+	} {
+		res := f.get(path, headers...)
+		wantProblem(t, res, http.StatusUnauthorized, "key-missing")
+		if !strings.HasPrefix(res.Header.Get("WWW-Authenticate"), "Bearer ") {
+			t.Errorf("%s: WWW-Authenticate is %q", name, res.Header.Get("WWW-Authenticate"))
+		}
+	}
+	basic := httptest.NewRequest(http.MethodGet, "/", nil)
+	basic.SetBasicAuth("42", testKey)
+	for name, headers := range map[string][]string{
+		"header": {"X-API-Key", testKey}, "bearer": {"Authorization", "bearer " + testKey}, "basic": {"Authorization", basic.Header.Get("Authorization")},
+	} {
+		if res := f.get(path, headers...); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", name, res.StatusCode, body(t, res))
+		}
+		headers[1] += "x"
+		if strings.HasPrefix(headers[1], "Basic") {
+			continue
+		}
+		wantProblem(t, f.get(path, headers...), http.StatusUnauthorized, "key-unknown")
+	}
+	for _, p := range []string{"/healthz", "/readyz", "/status", "/metrics", "/"} {
+		if res := f.get(p); res.StatusCode != http.StatusOK {
+			t.Errorf("%s without a key: %d", p, res.StatusCode)
+		}
+	}
+	got := f.scrape()
+	if a, b := got["quadrille_http_refused_total{reason=no_key}"], got["quadrille_http_refused_total{reason=wrong_key}"]; a != 5 || b != 2 {
+		t.Errorf("counted %v without and %v with a wrong key", a, b)
+	}
+}
+
+// A key in the address is no part of the answer: neither of its tag, nor of the
+// addresses in it, nor of what is logged; and shared caches do not keep it.
+func TestKeyInAddress(t *testing.T) {
+	var log strings.Builder
+	f := newFixture(t, func(c *Config) {
+		guarded(t, false, quota.Limits{})(c)
+		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
+	}, all...)
+	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4"} {
+		join := "?"
+		if strings.Contains(path, "?") {
+			join = "&"
+		}
+		a, b := f.get(path, "X-API-Key", testKey), f.get(path+join+"key="+url.QueryEscape(testKey))
+		if a.StatusCode/100 != 2 || a.StatusCode != b.StatusCode || a.Header.Get("Etag") != b.Header.Get("Etag") {
+			t.Errorf("%s: %d %s by header, %d %s by address", path, a.StatusCode, a.Header.Get("Etag"), b.StatusCode, b.Header.Get("Etag"))
+		}
+		if cc := b.Header.Get("Cache-Control"); strings.Contains(cc, "public") {
+			t.Errorf("%s: Cache-Control is %s", path, cc)
+		}
+		if text := body(t, b); strings.Contains(text, testKey) {
+			t.Errorf("%s: the answer holds the key: %s", path, text)
+		}
+	}
+	f.get("/?key=" + testKey)
+	f.get("/regions/at?lat=1&lon=2&key=" + testKey + "x")
+	if strings.Contains(log.String(), testKey) {
+		t.Errorf("the log holds a key:\n%s", log.String())
+	}
+	if strings.Count(log.String(), "key=acme") != 8 {
+		t.Errorf("the log does not name the client:\n%s", log.String())
+	}
+}
+
+func TestLimits(t *testing.T) {
+	f := newFixture(t, guarded(t, true, quota.Limits{2}, quota.Limit{Requests: 3}), all...)
+	const path = "/regions/at?lat=1&lon=2"
+	ask := func(n int, headers ...string) *http.Response {
+		for i := range n {
+			res := f.get(path, headers...)
+			if want := fmt.Sprint(n - 1 - i); res.StatusCode != http.StatusOK || res.Header.Get("RateLimit-Remaining") != want || res.Header.Get("RateLimit-Limit") != fmt.Sprint(n) {
+				t.Fatalf("request %d: %d, %v", i, res.StatusCode, res.Header)
+			}
+		}
+		return f.get(path, headers...)
+	}
+	for _, headers := range [][]string{nil, {"X-API-Key", testKey}} {
+		res := ask(2+len(headers)/2, headers...)
+		if res.Header.Get("Retry-After") != "30" || res.Header.Get("RateLimit-Reset") != "30" || res.Header.Get("RateLimit-Remaining") != "0" {
+			t.Errorf("headers: %v", res.Header)
+		}
+		if p := wantProblem(t, res, http.StatusTooManyRequests, "rate-limited"); !strings.Contains(p.Detail, "30 seconds") {
+			t.Errorf("detail: %s", p.Detail)
+		}
+	}
+	// Compatible endpoints say it in their own words.
+	if text := body(t, f.get("/timezoneJSON?lat=1&lng=2&callback=f&username="+testKey)); !strings.HasPrefix(text, "/**/f(") || !strings.Contains(text, `"value":19`) {
+		t.Errorf("GeoNames: %s", text)
+	}
+	basic := httptest.NewRequest(http.MethodGet, "/", nil)
+	basic.SetBasicAuth("42", testKey)
+	res := f.get("/geoip/v2.1/country/1.2.3.4", "Authorization", basic.Header.Get("Authorization"))
+	if text := body(t, res); res.StatusCode != http.StatusPaymentRequired || !strings.Contains(text, "OUT_OF_QUERIES") {
+		t.Errorf("GeoIP2: %d %s", res.StatusCode, text)
+	}
+	var doc usageDoc
+	if err := json.Unmarshal([]byte(body(t, f.get("/usage", "X-API-Key", testKey))), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Name != "acme" || len(doc.Limits) != 1 || doc.Limits[0] != (usageLimit{3, 60, 0, 30}) || len(doc.Hours) != 1 || doc.Hours[0].Requests != 3 || doc.Hours[0].Refused != 3 {
+		t.Errorf("usage: %+v", doc)
+	}
+	wantProblem(t, f.get("/usage"), http.StatusUnauthorized, "key-missing")
+	wantProblem(t, f.get("/usage?key=x"), http.StatusUnauthorized, "key-unknown")
+}
+
+// The lines of a batch count one by one.
+func TestBatchIsCharged(t *testing.T) {
+	for _, headers := range [][]string{{"X-API-Key", testKey}, nil} {
+		f := newFixture(t, guarded(t, true, quota.Limits{5}, quota.Limit{Requests: 5}), all...)
+		res := f.post("/ip/batch", strings.NewReader("1.2.3.4\n1.2.3.5\n1.2.3.6\n1.2.3.7\n1.2.3.8\n1.2.3.9\n"), headers...)
+		if text := body(t, res); res.StatusCode != http.StatusOK || strings.Count(text, "\n") != 6 {
+			t.Fatalf("%d %s", res.StatusCode, text)
+		}
+		wantProblem(t, f.post("/ip/batch", strings.NewReader("1.2.3.4\n"), headers...), http.StatusTooManyRequests, "rate-limited")
+	}
+}
+
+func TestTopHandler(t *testing.T) {
+	m, err := quota.Open(context.Background(), quota.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Address(quota.Client{}, &quota.Limits{})
+	for path, want := range map[string]int{"/usage/top": 200, "/usage/top?limit=1": 200, "/usage/top?limit=0": 400, "/usage/top?limit=x": 400, "/usage/top?limit=1001": 400} {
+		w := httptest.NewRecorder()
+		TopHandler(m).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != want || want == 200 && !strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestCutParameter(t *testing.T) {
+	for query, want := range map[string][2]string{
+		"": {"", ""}, "key=a": {"a", ""}, "lat=1&key=a%2Bb&lon=2": {"a+b", "lat=1&lon=2"}, "key=a&key=b&x": {"a", "x"},
+		"monkey=1": {"", "monkey=1"}, "key=%zz&a=1": {"", "a=1"}, "key=": {"", ""}, "&key=a&": {"a", "&"}, "a=key=b": {"", "a=key=b"},
+	} {
+		u := &url.URL{RawQuery: query}
+		if got := cutParameter(u, "key"); got != want[0] || strings.Trim(u.RawQuery, "&") != strings.Trim(want[1], "&") {
+			t.Errorf("%q: %q and %q are left, want %q", query, got, u.RawQuery, want)
+		}
+	}
+}
+
+func TestPrivately(t *testing.T) {
+	for in, want := range map[string]string{
+		"public, max-age=300": "private, max-age=300", "no-store": "private, no-store", "Public,s-maxage=9 , immutable": "private, immutable", "": "private",
+	} {
+		if got := privately(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAccessLogSampling(t *testing.T) {
+	var log strings.Builder
+	f := newFixture(t, func(c *Config) {
+		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
+		c.AccessLogSample = 10
+	}, PlacesDataset)
+	for range 100 {
+		f.get("/healthz")
+	}
+	if n := strings.Count(log.String(), "stands_for=10"); n != 10 {
+		t.Errorf("%d of 100 requests were logged:\n%s", n, log.String())
+	}
+	s := sampling{every: 1000, slow: time.Second}
+	for _, c := range []struct {
+		status int
+		took   time.Duration
+		ok     bool
+	}{{200, 0, true}, {200, 0, false}, {404, 0, false}, {500, 0, true}, {503, 0, true}, {200, time.Second, true}, {200, time.Second - 1, false}} {
+		if _, ok := s.pick(c.status, c.took); ok != c.ok {
+			t.Errorf("%d after %v: logged %v", c.status, c.took, ok)
+		}
+	}
+}
+
+// No request can write a line of its own into the log.
+func TestLogInjection(t *testing.T) {
+	for _, handler := range []string{"text", "json"} {
+		var log strings.Builder
+		f := newFixture(t, func(c *Config) {
+			c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
+			if handler == "json" {
+				c.AccessLog = slog.New(slog.NewJSONHandler(&log, nil))
+			}
+		}, all...)
+		f.get("/places/x%0Alevel=ERROR%20msg=forged?q=%0d%0a%7f", "X-Request-Id", "a\nb")
+		if n := strings.Count(log.String(), "\n"); n != 1 {
+			t.Errorf("%s: one request made %d lines:\n%s", handler, n, log.String())
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package httpapi
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts what a handler does and tells it to Prometheus. Make it with
+// NewMetrics, give it to one Config, and register it; its methods may be called
+// concurrently.
+//
+// Labels come from the table of routes and from what is published, never from
+// a request, so their number does not grow with what clients ask for.
+type Metrics struct {
+	routes    []*routeCount
+	unmatched *routeCount // requests that no route is for
+	problems  map[string]*atomic.Int64
+	panics    atomic.Int64
+	refusals  [len(refusals)]atomic.Int64
+	server    *server
+}
+
+// NewMetrics returns counters at zero.
+func NewMetrics() *Metrics {
+	m := &Metrics{problems: make(map[string]*atomic.Int64)}
+	m.unmatched = m.route("unmatched")
+	for i := range kinds {
+		m.problems[kinds[i].typ] = new(atomic.Int64)
+	}
+	m.problems[internal.typ] = new(atomic.Int64)
+	return m
+}
+
+// latencyBounds are upper bounds in seconds. What is kept is answered within
+// the first, a cold read within the tenth of a second, a large batch may take
+// minutes.
+var latencyBounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+
+// stripes is how many copies of its counters a route has, so that processors
+// seldom write to the same cache line. It is a power of two.
+const stripes = 8
+
+// routeCount counts the requests of one route.
+type routeCount struct {
+	name    string
+	stripes [stripes]routeStripe
+}
+
+type routeStripe struct {
+	started atomic.Int64
+	nanos   atomic.Int64
+	bytes   atomic.Int64
+	classes [statusClasses]atomic.Int64
+	latency [len(latencyBounds) + 1]atomic.Int64
+	_       [64]byte
+}
+
+const statusClasses = 5
+
+var classNames = [statusClasses]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// route returns the counters of a route, by its pattern. It is called while the
+// table of routes is made, not by requests.
+func (m *Metrics) route(pattern string) *routeCount {
+	if i := slices.IndexFunc(m.routes, func(r *routeCount) bool { return r.name == pattern }); i >= 0 {
+		return m.routes[i]
+	}
+	r := &routeCount{name: pattern}
+	m.routes = append(m.routes, r)
+	return r
+}
+
+// counted counts the requests of a handler that writes its own failures. The
+// counters are at hand: nothing is looked up for a request.
+func (r *routeCount) counted(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		p := &r.stripes[rand.Uint32()%stripes]
+		start := time.Now()
+		p.started.Add(1)
+		// A handler that cut the connection panics. It counts too.
+		defer func() {
+			res := c.Response()
+			p.done(res.Status, res.Size, time.Since(start))
+		}()
+		return h(c)
+	}
+}
+
+func (p *routeStripe) done(status int, bytes int64, took time.Duration) {
+	p.nanos.Add(int64(took))
+	p.bytes.Add(bytes)
+	p.classes[min(max(status/100-1, 0), statusClasses-1)].Add(1)
+	i, seconds := 0, took.Seconds()
+	for i < len(latencyBounds) && seconds > latencyBounds[i] {
+		i++
+	}
+	p.latency[i].Add(1)
+}
+
+// one counts a request that has been answered without a handler.
+func (r *routeCount) one(status int, bytes int64) {
+	p := &r.stripes[rand.Uint32()%stripes]
+	p.started.Add(1)
+	p.done(status, bytes, 0)
+}
+
+// problem counts a refusal or failure of a type.
+func (m *Metrics) problem(typ string) {
+	if n := m.problems[typ]; n != nil {
+		n.Add(1)
+	}
+}
+
+// refusals are the reasons to turn a request away before it is looked at, in
+// whichever form the answer is.
+var refusals = [...]struct {
+	err    error
+	reason string
+}{{errRateLimited, "limit"}, {errKeyMissing, "no_key"}, {errKeyUnknown, "wrong_key"}}
+
+func (m *Metrics) refused(err error) {
+	for i := range refusals {
+		if errors.Is(err, refusals[i].err) {
+			m.refusals[i].Add(1)
+			return
+		}
+	}
+}
+
+// watch wraps the handler of a route in what is done for every request to it,
+// and only in what is configured.
+func (s *server) watch(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
+	if s.guarding != nil {
+		h = s.admitted(pattern, h)
+	}
+	if s.metrics != nil {
+		h = s.metrics.route(routeLabel(pattern)).counted(h)
+	}
+	return h
+}
+
+// routeLabel writes a pattern as API descriptions do: /ip/{addr}.
+func routeLabel(pattern string) string {
+	parts := strings.Split(pattern, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "{" + p[1:] + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func metric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("quadrille_"+name, help, labels, nil)
+}
+
+var (
+	descRequests = metric("http_requests_total", "Requests answered, by route and class of status.", "route", "class")
+	descLatency  = metric("http_request_duration_seconds", "Time from the end of a request's header to the end of its answer.", "route")
+	descInFlight = metric("http_requests_in_flight", "Requests being answered.", "route")
+	descBytes    = metric("http_response_bytes_total", "Bytes of bodies sent, as compressed.", "route")
+	descProblems = metric("http_problems_total", "Refusals and failures, by type of problem; busy is the limit of concurrency.", "type")
+	descPanics   = metric("http_panics_total", "Handlers that panicked; the log has their stacks.")
+	descRefused  = metric("http_refused_total", "Requests turned away for want of a key or by a limit, by reason.", "reason")
+	descRunning  = metric("http_running", "Requests that hold one of the places of --max-concurrent.")
+	descPlaces   = metric("http_running_limit", "The places there are: --max-concurrent.")
+
+	descGeneration = metric("dataset_generation", "Number of the generation in service, 0 for none.", "dataset")
+	descPublished  = metric("dataset_published_generation", "Number of the generation that is published, 0 for none.", "dataset")
+	descAge        = metric("dataset_age_seconds", "Time since the generation in service was built.", "dataset")
+	descSince      = metric("dataset_serving_since_seconds", "When the generation was taken into service, Unix time.", "dataset")
+	descServing    = metric("dataset_serving", "1 when a generation is in service.", "dataset")
+	descFailed     = metric("dataset_failed", "1 when the published generation cannot be taken into service; the log says why.", "dataset")
+	descRecords    = metric("dataset_records", "Records of the generation in service, by what they are.", "dataset", "kind")
+
+	descCacheHits    = metric("response_cache_hits_total", "Answers found finished.", "cache")
+	descCacheMisses  = metric("response_cache_misses_total", "Answers that had to be made.", "cache")
+	descCacheEvicted = metric("response_cache_evictions_total", "Finished answers dropped to make room.", "cache")
+	descCacheBytes   = metric("response_cache_bytes", "Memory that finished answers take.", "cache")
+	descCacheEntries = metric("response_cache_entries", "Finished answers kept.", "cache")
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descRequests, descLatency, descInFlight, descBytes, descProblems, descPanics, descRefused, descRunning, descPlaces,
+		descGeneration, descPublished, descAge, descSince, descServing, descFailed, descRecords,
+		descCacheHits, descCacheMisses, descCacheEvicted, descCacheBytes, descCacheEntries,
+	} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, r := range m.routes {
+		r.collect(ch)
+	}
+	for typ, n := range m.problems {
+		counter(ch, descProblems, n.Load(), typ)
+	}
+	counter(ch, descPanics, m.panics.Load())
+	for i := range refusals {
+		counter(ch, descRefused, m.refusals[i].Load(), refusals[i].reason)
+	}
+	s := m.server
+	if s == nil {
+		return
+	}
+	gauge(ch, descRunning, float64(s.running.Load()))
+	gauge(ch, descPlaces, float64(s.maxRunning))
+	s.collectDatasets(ch)
+	collectCache(ch, "tiles", s.responses)
+	collectCache(ch, "addresses", s.answers)
+	collectCache(ch, "searches", s.searches)
+}
+
+func (r *routeCount) collect(ch chan<- prometheus.Metric) {
+	var started, done, nanos, bytes int64
+	var classes [statusClasses]int64
+	var latency [len(latencyBounds) + 1]int64
+	for i := range r.stripes {
+		p := &r.stripes[i]
+		// What is done is read before what was started, so that the difference
+		// is never negative.
+		for j := range latency {
+			n := p.latency[j].Load()
+			latency[j] += n
+			done += n
+		}
+		for j := range classes {
+			classes[j] += p.classes[j].Load()
+		}
+		nanos += p.nanos.Load()
+		bytes += p.bytes.Load()
+		started += p.started.Load()
+	}
+	for i, n := range classes {
+		if i > 0 || n > 0 {
+			counter(ch, descRequests, n, r.name, classNames[i])
+		}
+	}
+	counter(ch, descBytes, bytes, r.name)
+	gauge(ch, descInFlight, float64(started-done), r.name)
+	buckets := make(map[float64]uint64, len(latencyBounds))
+	var below uint64
+	for i, bound := range latencyBounds {
+		below += uint64(latency[i])
+		buckets[bound] = below
+	}
+	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
+}
+
+func (s *server) collectDatasets(ch chan<- prometheus.Metric) {
+	for _, st := range s.datasets() {
+		gauge(ch, descPublished, float64(st.Published), st.Dataset)
+		gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
+		gauge(ch, descServing, oneIf(st.Serving != nil), st.Dataset)
+		generation := 0.0
+		if g := st.Serving; g != nil {
+			generation = float64(g.Generation)
+			gauge(ch, descAge, s.now().Sub(g.Built).Seconds(), st.Dataset)
+			gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Dataset)
+			for kind, n := range g.Records {
+				gauge(ch, descRecords, float64(n), st.Dataset, kind)
+			}
+		}
+		gauge(ch, descGeneration, generation, st.Dataset)
+	}
+}
+
+func collectCache[K cacheKey](ch chan<- prometheus.Metric, name string, c *responseCache[K]) {
+	st := c.stats()
+	counter(ch, descCacheHits, st.hits, name)
+	counter(ch, descCacheMisses, st.misses, name)
+	counter(ch, descCacheEvicted, st.evicted, name)
+	gauge(ch, descCacheBytes, float64(st.bytes), name)
+	gauge(ch, descCacheEntries, float64(st.entries), name)
+}
+
+func counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+}
+
+func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// servePlain passes requests to a handler that knows nothing of the router.
+func servePlain(h http.Handler) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h.ServeHTTP(c.Response(), c.Request())
+		return nil
+	}
+}

@@ -1,0 +1,205 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// scrape reads the metrics as a server of Prometheus would, by the text form:
+// samples by "name{label=value,…}".
+func (f *fixture) scrape() map[string]float64 {
+	f.t.Helper()
+	res := f.get("/metrics")
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		f.t.Fatalf("/metrics answered %d", res.StatusCode)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(res.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	samples := make(map[string]float64)
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			key := name + "{" + strings.Join(labels, ",") + "}"
+			switch {
+			case m.Counter != nil:
+				samples[key] = m.Counter.GetValue()
+			case m.Gauge != nil:
+				samples[key] = m.Gauge.GetValue()
+			case m.Histogram != nil:
+				samples[key] = float64(m.Histogram.GetSampleCount())
+				last := m.Histogram.Bucket[len(m.Histogram.Bucket)-1]
+				if last.GetCumulativeCount() != m.Histogram.GetSampleCount() {
+					f.t.Errorf("%s: buckets sum up to %d of %d", key, last.GetCumulativeCount(), m.Histogram.GetSampleCount())
+				}
+			}
+		}
+	}
+	return samples
+}
+
+func measured(c *Config) {
+	registry := prometheus.NewPedanticRegistry()
+	c.Metrics = NewMetrics()
+	c.MetricsHandler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	registry.MustRegister(c.Metrics)
+}
+
+func TestMetrics(t *testing.T) {
+	f := newFixture(t, measured, all...)
+	for _, path := range []string{"/regions/at?lat=1&lon=2", "/regions/at?lat=91&lon=2", "/healthz", "/nothing/here/at/all", "/airports/ZRH"} {
+		f.get(path)
+	}
+	f.do(http.MethodHead, "/healthz")
+	f.do(http.MethodPut, "/healthz")
+	f.publish(PlacesDataset)
+	f.poll()
+	got := f.scrape()
+	for key, want := range map[string]float64{
+		"quadrille_http_requests_total{class=2xx,route=/regions/at}":      1,
+		"quadrille_http_requests_total{class=4xx,route=/regions/at}":      1,
+		"quadrille_http_request_duration_seconds{route=/regions/at}":      2,
+		"quadrille_http_requests_total{class=2xx,route=/healthz}":         2,
+		"quadrille_http_requests_total{class=4xx,route=/airports/{code}}": 1,
+		"quadrille_http_requests_total{class=4xx,route=unmatched}":        1,
+		"quadrille_http_problems_total{type=bad-parameter}":               1,
+		"quadrille_http_problems_total{type=dataset-missing}":             1,
+		"quadrille_http_requests_in_flight{route=/regions/at}":            0,
+		"quadrille_dataset_generation{dataset=places}":                    2,
+		"quadrille_dataset_serving{dataset=places}":                       1,
+		"quadrille_dataset_failed{dataset=places}":                        0,
+		"quadrille_dataset_records{dataset=places,kind=rows}":             7,
+	} {
+		if got[key] != want {
+			t.Errorf("%s = %v, want %v", key, got[key], want)
+		}
+	}
+	if age := got["quadrille_dataset_age_seconds{dataset=places}"]; age <= 0 {
+		t.Errorf("age = %v", age)
+	}
+	if n := got["quadrille_http_response_bytes_total{route=/healthz}"]; n < float64(len(`{"status":"ok"}`)) {
+		t.Errorf("bytes = %v", n)
+	}
+}
+
+func TestMetricsOfCaches(t *testing.T) {
+	f := newFixture(t, measured, all...)
+	for range 3 {
+		f.get("/tiles/country/3/1/2.mvt")
+	}
+	got := f.scrape()
+	if hits, misses := got["quadrille_response_cache_hits_total{cache=tiles}"], got["quadrille_response_cache_misses_total{cache=tiles}"]; hits != 2 || misses != 1 {
+		t.Errorf("%v hits and %v misses, want 2 and 1", hits, misses)
+	}
+	if n := got["quadrille_response_cache_entries{cache=tiles}"]; n != 1 {
+		t.Errorf("%v entries, want 1", n)
+	}
+}
+
+// Whatever is asked for, there are no more samples: neither paths nor methods
+// nor headers of requests become labels.
+func TestMetricsStayFew(t *testing.T) {
+	f := newFixture(t, measured, all...)
+	before := len(f.scrape())
+	for i := range 500 {
+		f.get(fmt.Sprintf("/tiles/x%d/%d/1/1.mvt", i, i%30))
+		f.get(fmt.Sprintf("/%d/../%%00/%d?a=%d", i, i, i), "User-Agent", fmt.Sprint(i))
+		f.get(fmt.Sprintf("/ip/198.51.100.%d", i), "X-Request-Id", fmt.Sprint(i))
+		f.do(fmt.Sprintf("M%d", i), fmt.Sprintf("/p%d", i))
+	}
+	if after := len(f.scrape()); after > before+5 { // the class 1xx at most
+		t.Errorf("%d samples became %d", before, after)
+	}
+}
+
+func TestMetricsConcurrent(t *testing.T) {
+	f := newFixture(t, measured, all...)
+	const workers, each = 8, 200
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := range each {
+				w := httptest.NewRecorder()
+				f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+				if i%50 == 0 {
+					f.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := f.scrape()
+	if n := got["quadrille_http_requests_total{class=2xx,route=/healthz}"]; n != workers*each {
+		t.Errorf("counted %v requests, want %d", n, workers*each)
+	}
+	if n := got["quadrille_http_requests_in_flight{route=/healthz}"]; n != 0 {
+		t.Errorf("%v in flight", n)
+	}
+	if n := got["quadrille_http_requests_in_flight{route=/metrics}"]; n != 1 {
+		t.Errorf("%v scrapes in flight, want this one", n)
+	}
+}
+
+func TestMetricsOfPanics(t *testing.T) {
+	s := &server{metrics: NewMetrics(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
+	e := echo.New()
+	e.GET("/x", s.watch("/x", s.answering(func(echo.Context) error { panic("boom") })))
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
+	if w.Code != http.StatusInternalServerError || s.metrics.panics.Load() != 1 {
+		t.Errorf("answered %d with %d panics counted", w.Code, s.metrics.panics.Load())
+	}
+}
+
+func TestNoMetrics(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	res := f.get("/metrics")
+	defer res.Body.Close()
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusNotFound {
+		t.Errorf("/metrics answered %d %s", res.StatusCode, text)
+	}
+}
+
+// Counting allocates nothing.
+func TestMetricsAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	allocs := func(change func(*Config)) float64 {
+		f := newFixture(t, change, all...)
+		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &discard{header: http.Header{}}
+		return testing.AllocsPerRun(200, func() {
+			clear(w.header)
+			f.handler.ServeHTTP(w, r)
+		})
+	}
+	if without, with := allocs(nil), allocs(measured); with > without {
+		t.Errorf("%v allocations per request with metrics, %v without", with, without)
+	}
+}
+
+// BenchmarkTileKeptCounted is BenchmarkTileKept with metrics.
+func BenchmarkTileKeptCounted(b *testing.B) {
+	w := newBenchWorld(b)
+	measured(&w.cfg)
+	benchHandler(b, New(w.cfg), nil, hotMVT)
+}

@@ -1,0 +1,152 @@
+package quota
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Hash is what is kept of a key. It is a fast one, since it is made for every
+// request: it hides keys made at random, with 128 bits or more that nobody can
+// try, and would not hide words somebody thought up.
+type Hash [sha256.Size]byte
+
+// HashOf is the hash of a key, as by: printf %s KEY | sha256sum.
+func HashOf(key string) Hash { return sha256.Sum256([]byte(key)) }
+
+// Key is a client that is known by name.
+type Key struct {
+	Name   string
+	Limits Limits // none of its own means those for all keys
+}
+
+// Keys are the keys that are accepted. They are not changed and may be used by
+// any number of goroutines.
+type Keys struct {
+	byHash map[Hash]*hashedKey
+}
+
+type hashedKey struct {
+	Key
+	hash Hash
+}
+
+// Bounds of a file of keys.
+const (
+	maxFile = 64 << 20
+	maxName = 64
+	maxKey  = 256 // bytes of a key that a client sends
+)
+
+// Line writes a key as Read reads it.
+func Line(name string, hash Hash, limits []Limit) string {
+	var b strings.Builder
+	b.WriteString(name + ":" + hex.EncodeToString(hash[:]))
+	for _, l := range limits {
+		b.WriteString(" " + l.String())
+	}
+	return b.String()
+}
+
+var errName = errors.New("a name has 1 to 64 letters, digits, dots, hyphens and underscores")
+
+// CheckName tells whether a client may have this name: it goes into logs and
+// files.
+func CheckName(name string) error {
+	if name == "" || len(name) > maxName {
+		return errName
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '-', c == '_':
+		default:
+			return errName
+		}
+	}
+	return nil
+}
+
+// ReadKeys reads a line for each key:
+//
+//	NAME:SHA256 [LIMIT …]
+//
+// such as "acme:9f86…0a08 600/1m 100000/1d". A name may have several keys, old
+// and new while one replaces the other; they share counts, and limits are those
+// of the key that is used. Empty lines and those that begin with # are passed
+// over. Errors name the line and never its text.
+func ReadKeys(r io.Reader) (*Keys, error) {
+	k := &Keys{byHash: make(map[Hash]*hashedKey)}
+	limited := &io.LimitedReader{R: r, N: maxFile + 1}
+	lines := bufio.NewScanner(limited)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, err := readKey(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if k.byHash[key.hash] != nil {
+			return nil, fmt.Errorf("line %d: this key is there already; keep one of the two lines", n)
+		}
+		k.byHash[key.hash] = key
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return nil, err
+	case limited.N == 0:
+		return nil, fmt.Errorf("it is over %d bytes; split the service by keys", maxFile)
+	}
+	return k, nil
+}
+
+var errKeyLine = errors.New("write NAME:SHA256 and limits such as 600/1m behind it; tileserver keys new NAME makes such a line")
+
+func readKey(line string) (*hashedKey, error) {
+	fields := strings.Fields(line)
+	name, sum, _ := strings.Cut(fields[0], ":")
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	k := &hashedKey{Key: Key{Name: name}}
+	if len(sum) != hex.EncodedLen(len(k.hash)) {
+		return nil, errKeyLine
+	}
+	if _, err := hex.Decode(k.hash[:], []byte(sum)); err != nil {
+		return nil, errKeyLine
+	}
+	for _, f := range fields[1:] {
+		l, err := ParseLimit(f)
+		if err != nil {
+			return nil, errKeyLine
+		}
+		if err := k.Limits.Add(l); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// Len is the number of keys.
+func (k *Keys) Len() int { return len(k.byHash) }
+
+// Find returns who a key belongs to, nil for nobody. How long that takes tells
+// nothing about keys: what is looked up is a hash, of which a client cannot
+// choose a part without trying keys, and it is compared in constant time.
+func (k *Keys) Find(key string) *Key {
+	if len(key) > maxKey {
+		return nil
+	}
+	hash := HashOf(key)
+	found := k.byHash[hash]
+	if found == nil || subtle.ConstantTimeCompare(found.hash[:], hash[:]) == 0 {
+		return nil
+	}
+	return &found.Key
+}

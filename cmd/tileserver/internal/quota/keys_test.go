@@ -1,0 +1,80 @@
+package quota
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReadKeys(t *testing.T) {
+	one, two := NewKey(), NewKey()
+	if one == two || len(one) < 20 {
+		t.Fatalf("keys %q and %q", one, two)
+	}
+	file := "# keys\n\n" + Line("acme", HashOf(one), []Limit{{600, Minute}, {100000, Day}}) + "\n  " + Line("b.c_d-e", HashOf(two), nil) + "\r\n"
+	k, err := ReadKeys(strings.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := k.Find(one); got == nil || got.Name != "acme" || got.Limits != (Limits{600, 0, 100000}) {
+		t.Errorf("found %+v", got)
+	}
+	if got := k.Find(two); got == nil || got.Name != "b.c_d-e" || !got.Limits.None() {
+		t.Errorf("found %+v", got)
+	}
+	for _, wrong := range []string{"", one[1:], strings.ToUpper(one), one + "\x00", strings.Repeat("x", 1<<20)} {
+		if got := k.Find(wrong); got != nil {
+			t.Errorf("%.40q found %+v", wrong, got)
+		}
+	}
+	if k, err := ReadKeys(strings.NewReader("# none yet\n")); err != nil || k.Len() != 0 {
+		t.Errorf("an empty file: %v, %v", k, err)
+	}
+}
+
+func TestReadKeysRefuses(t *testing.T) {
+	hash := strings.Repeat("ab", 32)
+	for _, line := range []string{
+		"acme", "acme:", ":" + hash, "acme:" + hash[2:], "acme:" + hash + "ab", "acme:" + strings.Repeat("zz", 32),
+		"a b:" + hash, "ac\"me:" + hash, "ac\x1bme:" + hash, strings.Repeat("n", 65) + ":" + hash,
+		"acme:" + hash + " 600", "acme:" + hash + " 600/1m 5/1m", "acme:" + hash + ":x",
+		"acme:" + hash + "\nother:" + hash, strings.Repeat("x", 1<<17),
+	} {
+		k, err := ReadKeys(strings.NewReader("# first\n" + line))
+		if err == nil {
+			t.Errorf("%.60q was read as %v", line, k)
+			continue
+		}
+		if strings.Contains(err.Error(), hash) {
+			t.Errorf("%.60q: the error tells the line: %v", line, err)
+		}
+	}
+}
+
+func FuzzReadKeys(f *testing.F) {
+	f.Add(Line("acme", HashOf("x"), []Limit{{600, Minute}}) + "\n# more\n")
+	f.Add("acme:zz 1/1m")
+	f.Fuzz(func(t *testing.T, file string) {
+		k, err := ReadKeys(strings.NewReader(file))
+		if err != nil {
+			return
+		}
+		for _, key := range k.byHash {
+			if CheckName(key.Name) != nil {
+				t.Errorf("name %q", key.Name)
+			}
+			var list []Limit
+			for w, n := range key.Limits {
+				if n < 0 {
+					t.Errorf("limit %d", n)
+				}
+				if n > 0 {
+					list = append(list, Limit{n, Window(w)})
+				}
+			}
+			again, err := ReadKeys(strings.NewReader(Line(key.Name, key.hash, list)))
+			if err != nil || again.byHash[key.hash] == nil || again.byHash[key.hash].Limits != key.Limits {
+				t.Errorf("%+v is written as what is not read: %v", key, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package quota
+
+import (
+	"cmp"
+	"hash/maphash"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// Options of a Meter. Zero fields mean the defaults named.
+type Options struct {
+	// Table keeps the counts; see Schema. Nil keeps them in memory alone, where
+	// they are lost with the process.
+	Table cellstore.Table
+	// Clients is how many addresses are counted at once, 65,536, at some 250
+	// bytes each. When more come, those that asked the least today make room
+	// and are counted from 0 when they come again: a flood of addresses evicts
+	// itself rather than the busy. Keys are always counted.
+	Clients int
+	// Now tells the time. time.Now.
+	Now func() time.Time
+	// Log receives failures to write. Nil discards them.
+	Log *slog.Logger
+}
+
+// DefaultClients is how many addresses are counted at once.
+const DefaultClients = 1 << 16
+
+const (
+	shardBits  = 6
+	shardCount = 1 << shardBits
+	// sampled is among how many clients the one that asked least makes room.
+	sampled = 8
+)
+
+// Meter counts requests. Its methods may be called concurrently.
+type Meter struct {
+	opts  Options
+	seed  maphash.Seed
+	per   int // clients of a shard
+	shard [shardCount]shard
+
+	mu   sync.RWMutex
+	keys map[string]*keyCount
+
+	flushing sync.Mutex
+	failing  atomic.Bool  // the last flush failed
+	lost     atomic.Int64 // counts that could not be kept for writing
+	evicted  atomic.Int64
+}
+
+type shard struct {
+	mu    sync.Mutex
+	index map[netip.Addr]int32
+	slots []slot
+	dirty []int32 // slots whose counts are not written
+	ended []late
+}
+
+type slot struct {
+	addr netip.Addr
+	count
+}
+
+type keyCount struct {
+	mu sync.Mutex
+	count
+	ended []late
+}
+
+// newMeter returns a Meter without the counts of the table.
+func newMeter(o Options) *Meter {
+	if o.Clients <= 0 {
+		o.Clients = DefaultClients
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Meter{opts: o, seed: maphash.MakeSeed(), per: max(o.Clients/shardCount, 1), keys: make(map[string]*keyCount)}
+	for i := range m.shard {
+		m.shard[i].index = make(map[netip.Addr]int32)
+	}
+	return m
+}
+
+// Address counts a request of an address and says whether it may pass.
+func (m *Meter) Address(c Client, limits *Limits) Verdict {
+	return m.withAddress(c, func(t *count, now time.Time) Verdict { return t.take(now, limits) })
+}
+
+// ChargeAddress counts n more requests of an address, which have been answered
+// whatever its limits are.
+func (m *Meter) ChargeAddress(c Client, n int64) {
+	m.withAddress(c, func(t *count, _ time.Time) Verdict { return t.charge(n) })
+}
+
+func (m *Meter) withAddress(c Client, do func(*count, time.Time) Verdict) Verdict {
+	now := m.opts.Now()
+	s := m.shardOf(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := m.slot(s, c, now)
+	t := &s.slots[i]
+	if t.stale(now.Unix()) {
+		m.advance(&t.count, &s.ended, now, c.id())
+	}
+	v := do(&t.count, now)
+	if m.opts.Table != nil && !t.queued {
+		t.queued = true
+		s.dirty = append(s.dirty, i)
+	}
+	return v
+}
+
+func (m *Meter) shardOf(c Client) *shard {
+	return &m.shard[maphash.Comparable(m.seed, c.addr)>>(64-shardBits)]
+}
+
+// slot finds or makes the place of a client. The lock is held.
+func (m *Meter) slot(s *shard, c Client, now time.Time) int32 {
+	if i, ok := s.index[c.addr]; ok {
+		return i
+	}
+	i := int32(len(s.slots))
+	if len(s.slots) < m.per {
+		s.slots = append(s.slots, slot{addr: c.addr})
+	} else {
+		i = s.least(now)
+		old := &s.slots[i]
+		m.retire(&old.count, &s.ended, Client{old.addr}.id())
+		delete(s.index, old.addr)
+		m.evicted.Add(1)
+		*old = slot{addr: c.addr, count: count{queued: old.queued}}
+	}
+	s.index[c.addr] = i
+	return i
+}
+
+// least is, of a few, the client that asked the least today.
+func (s *shard) least(now time.Time) int32 {
+	best, least := int32(0), int64(-1)
+	today := Day.of(now.Unix())
+	for range sampled {
+		i := rand.Int32N(int32(len(s.slots)))
+		t := &s.slots[i]
+		n := t.n[Day] + t.refused[Day]
+		if t.number[Day] != today {
+			n = 0
+		}
+		if least < 0 || n < least {
+			best, least = i, n
+		}
+	}
+	return best
+}
+
+// Key counts a request made with a key and says whether it may pass.
+func (m *Meter) Key(name string, limits *Limits) Verdict {
+	return m.withKey(name, func(k *keyCount, now time.Time) Verdict { return k.take(now, limits) })
+}
+
+// ChargeKey counts n more requests made with a key, which have been answered
+// whatever its limits are.
+func (m *Meter) ChargeKey(name string, n int64) {
+	m.withKey(name, func(k *keyCount, _ time.Time) Verdict { return k.charge(n) })
+}
+
+// Look is what Key would say, without counting.
+func (m *Meter) Look(name string, limits *Limits) Verdict {
+	return m.withKey(name, func(k *keyCount, now time.Time) Verdict { return k.look(now, limits) })
+}
+
+func (m *Meter) withKey(name string, do func(*keyCount, time.Time) Verdict) Verdict {
+	k := m.key(name)
+	now := m.opts.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stale(now.Unix()) {
+		m.advance(&k.count, &k.ended, now, keyID(name))
+	}
+	return do(k, now)
+}
+
+func (m *Meter) key(name string) *keyCount {
+	m.mu.RLock()
+	k := m.keys[name]
+	m.mu.RUnlock()
+	if k != nil {
+		return k
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k = m.keys[name]; k == nil {
+		k = new(keyCount)
+		m.keys[name] = k
+	}
+	return k
+}
+
+// advance begins the windows of now and keeps what was not written of those
+// before.
+func (m *Meter) advance(c *count, ended *[]late, now time.Time, id string) {
+	c.advance(now.Unix(), func(w Window, number uint32, n, refused int64) {
+		m.keep(ended, late{id, w, number, n, refused})
+	})
+}
+
+// retire keeps all that was not written of a client.
+func (m *Meter) retire(c *count, ended *[]late, id string) {
+	for w := range windows {
+		if c.pending[w] != 0 || c.pendingRefused[w] != 0 {
+			m.keep(ended, late{id, w, c.number[w], c.pending[w], c.pendingRefused[w]})
+			c.pending[w], c.pendingRefused[w] = 0, 0
+		}
+	}
+}
+
+// maxEnded bounds what a shard keeps for writing of windows and clients that
+// are gone.
+const maxEnded = 1 << 10
+
+// keep stores what a flush will write. A flood of clients that come once does
+// not fit, and is not worth it.
+func (m *Meter) keep(ended *[]late, l late) {
+	if m.opts.Table == nil {
+		return
+	}
+	// What fails to be written again and again stays one entry.
+	for i := max(len(*ended)-int(windows), 0); i < len(*ended); i++ {
+		if e := &(*ended)[i]; e.client == l.client && e.window == l.window && e.number == l.number {
+			e.n += l.n
+			e.refused += l.refused
+			return
+		}
+	}
+	if len(*ended) >= maxEnded {
+		m.lost.Add(l.n + l.refused)
+		return
+	}
+	*ended = append(*ended, l)
+}
+
+// Busy is what an address did in the hour that runs and on the day.
+type Busy struct {
+	Client       string `json:"client"`
+	Hour         int64  `json:"hour"`
+	HourRefused  int64  `json:"hour_refused"`
+	Today        int64  `json:"today"`
+	TodayRefused int64  `json:"today_refused"`
+}
+
+// Top lists the addresses that asked most in the hour that runs, refused
+// requests included, and at most n of them.
+func (m *Meter) Top(n int) []Busy {
+	now := m.opts.Now().Unix()
+	hour, day := Hour.of(now), Day.of(now)
+	all := []Busy{}
+	for i := range m.shard {
+		s := &m.shard[i]
+		s.mu.Lock()
+		for j := range s.slots {
+			t := &s.slots[j]
+			b := Busy{}
+			if t.number[Hour] == hour {
+				b.Hour, b.HourRefused = t.n[Hour], t.refused[Hour]
+			}
+			if t.number[Day] == day {
+				b.Today, b.TodayRefused = t.n[Day], t.refused[Day]
+			}
+			if b != (Busy{}) {
+				b.Client = Client{t.addr}.String()
+				all = append(all, b)
+			}
+		}
+		s.mu.Unlock()
+		all = busiest(all, n)
+	}
+	return all
+}
+
+func busiest(all []Busy, n int) []Busy {
+	slices.SortFunc(all, func(a, b Busy) int {
+		return cmp.Or(cmp.Compare(b.Hour+b.HourRefused, a.Hour+a.HourRefused),
+			cmp.Compare(b.Today+b.TodayRefused, a.Today+a.TodayRefused), cmp.Compare(a.Client, b.Client))
+	})
+	return all[:min(n, len(all))]
+}
+
+// Stats tells how a Meter does.
+type Stats struct {
+	Addresses int   // counted now
+	Keys      int   // counted now
+	Evicted   int64 // addresses that made room
+	Lost      int64 // requests that are missing from the table
+}
+
+// Stats counts what is in memory.
+func (m *Meter) Stats() Stats {
+	st := Stats{Evicted: m.evicted.Load(), Lost: m.lost.Load()}
+	for i := range m.shard {
+		s := &m.shard[i]
+		s.mu.Lock()
+		st.Addresses += len(s.slots)
+		s.mu.Unlock()
+	}
+	m.mu.RLock()
+	st.Keys = len(m.keys)
+	m.mu.RUnlock()
+	return st
+}

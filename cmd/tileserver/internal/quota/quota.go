@@ -1,0 +1,142 @@
+// Package quota knows who may ask and how often: keys of clients, limits of
+// requests per minute, hour and day, and the counts they are judged by.
+//
+// A limit counts in windows of the clock: minutes, hours and days of UTC. They
+// begin anew at once for everybody, need one number per client, and are the
+// same on every server, whereas a sliding window would need many.
+//
+// Counts are kept in memory, so that a request never waits for a disk, and
+// written behind to a table of a cell store, when there is one, by counters
+// with a time to live. A server that starts again reads those of the running
+// windows back.
+package quota
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Window is a span of the clock that requests are counted in.
+type Window uint8
+
+// The windows there are.
+const (
+	Minute Window = iota
+	Hour
+	Day
+	windows
+)
+
+var windowSeconds = [windows]int64{60, 3600, 86400}
+
+// Duration is how long the window lasts.
+func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
+
+// of numbers the window that a time, in Unix seconds, falls into.
+func (w Window) of(now int64) uint32 { return uint32(now / windowSeconds[w]) }
+
+// start is when a window of this number begins.
+func (w Window) start(number uint32) time.Time {
+	return time.Unix(int64(number)*windowSeconds[w], 0).UTC()
+}
+
+// Limit is how many requests may be made in a window.
+type Limit struct {
+	Requests int64
+	Window   Window
+}
+
+func (l Limit) String() string {
+	return strconv.FormatInt(l.Requests, 10) + "/" + [windows]string{"1m", "1h", "1d"}[l.Window]
+}
+
+// Limits are at most one for each window; 0 stands for none.
+type Limits [windows]int64
+
+var errLimit = errors.New("is not a limit: write REQUESTS/WINDOW with a window of 1m, 1h or 1d, such as 600/1m")
+
+// ParseLimit reads a limit such as 600/1m.
+func ParseLimit(s string) (Limit, error) {
+	number, window, _ := strings.Cut(strings.TrimSpace(s), "/")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || n > 1e15 {
+		return Limit{}, fmt.Errorf("%.40q %w", s, errLimit)
+	}
+	l := Limit{Requests: n}
+	switch window {
+	case "1m", "60s", "m":
+		l.Window = Minute
+	case "1h", "60m", "h":
+		l.Window = Hour
+	case "1d", "24h", "d":
+		l.Window = Day
+	default:
+		return Limit{}, fmt.Errorf("%.40q %w", s, errLimit)
+	}
+	return l, nil
+}
+
+// Add includes a limit. A window has one.
+func (l *Limits) Add(one Limit) error {
+	if l[one.Window] != 0 {
+		return fmt.Errorf("%s is a second limit of one window: keep one of them", one)
+	}
+	l[one.Window] = one.Requests
+	return nil
+}
+
+// None reports whether there is no limit at all.
+func (l *Limits) None() bool { return *l == Limits{} }
+
+// Verdict is what became of a request. The zero value lets it pass without a
+// limit.
+type Verdict struct {
+	Refused bool
+	// Limit is the one that refused the request or, of those that let it pass,
+	// the one with the least left; 0 requests for none.
+	Limit     Limit
+	Remaining int64
+	Reset     time.Duration // until the window ends, whole seconds, at least 1
+}
+
+// Client is the address requests are counted under: an IPv4 address, or the /64
+// of an IPv6 one, which is what a single subscriber gets at least.
+type Client struct{ addr netip.Addr }
+
+// ClientOf returns the client of an address. The zero Addr is a client too:
+// all whose address is not known.
+func ClientOf(a netip.Addr) Client {
+	a = a.Unmap().WithZone("")
+	if a.Is6() {
+		b := a.As16()
+		clear(b[8:])
+		a = netip.AddrFrom16(b)
+	}
+	return Client{a}
+}
+
+func (c Client) String() string {
+	switch {
+	case !c.addr.IsValid():
+		return "unknown"
+	case c.addr.Is6():
+		return c.addr.String() + "/64"
+	}
+	return c.addr.String()
+}
+
+// keyBytes is the entropy of a key: far more than can be tried.
+const keyBytes = 20
+
+// NewKey makes a key at random, of letters, digits, - and _ only.
+func NewKey() string {
+	var b [keyBytes]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return "qd_" + base64.RawURLEncoding.EncodeToString(b[:])
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+)
+
+// observer collects what the process tells about itself. Its methods may be
+// called concurrently.
+type observer struct {
+	registry *prometheus.Registry
+	stores   storeStats
+}
+
+// newObserver watches the runtime, the cache of blocks and the stores that are
+// opened through it.
+func newObserver(cache *pebblestore.Cache, version string) *observer {
+	o := &observer{registry: prometheus.NewRegistry()}
+	o.stores.cache = cache
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "quadrille_build_info", Help: "Always 1; the label tells the version.",
+		ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	o.registry.MustRegister(build, &o.stores, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return o
+}
+
+// maxScrapes is how many scrapes may run at once.
+const maxScrapes = 4
+
+// handler answers scrapes. What cannot be collected is left out and logged:
+// the rest is needed most when something fails.
+func (o *observer) handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelError),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: maxScrapes,
+	})
+}
+
+// storeStats counts reads of stores by table, those of stores closed since
+// included, and tells the state of the cache they share.
+type storeStats struct {
+	cache *pebblestore.Cache
+
+	mu      sync.Mutex
+	open    map[*countedStore]struct{}
+	retired map[tableOf]cellstore.IOStats
+}
+
+// tableOf names a table as operators know it.
+type tableOf struct{ dataset, table string }
+
+// countedStore is a store whose reads stay counted when it is closed.
+type countedStore struct {
+	*pebblestore.Store
+	dataset string
+	all     *storeStats
+}
+
+// opened begins to count a store of a data set.
+func (a *storeStats) opened(s *pebblestore.Store, dataset string) cellstore.Store {
+	c := &countedStore{Store: s, dataset: dataset, all: a}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open == nil {
+		a.open = make(map[*countedStore]struct{})
+		a.retired = make(map[tableOf]cellstore.IOStats)
+	}
+	a.open[c] = struct{}{}
+	return c
+}
+
+// Close implements cellstore.Store.
+func (c *countedStore) Close() error {
+	c.all.mu.Lock()
+	if _, ok := c.all.open[c]; ok {
+		delete(c.all.open, c)
+		c.addTo(c.all.retired)
+	}
+	c.all.mu.Unlock()
+	return c.Store.Close()
+}
+
+func (c *countedStore) addTo(sum map[tableOf]cellstore.IOStats) {
+	for table, st := range c.StatsByTable() {
+		key := tableOf{c.dataset, table}
+		old := sum[key]
+		old.Seeks += st.Seeks
+		old.BlocksRead += st.BlocksRead
+		old.BlockBytes += st.BlockBytes
+		old.BlockBytesCache += st.BlockBytesCache
+		sum[key] = old
+	}
+}
+
+// datasetOf is the data set that a directory below the data directory is part
+// of.
+func datasetOf(data, dir string) string {
+	rel, err := filepath.Rel(data, dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		parent := filepath.Dir(rel)
+		if parent == "." || parent == rel {
+			return rel
+		}
+		rel = parent
+	}
+}
+
+var (
+	descSeeks      = prometheus.NewDesc("quadrille_store_seeks_total", "Positionings of an iterator, by table.", []string{"dataset", "table"}, nil)
+	descBlocks     = prometheus.NewDesc("quadrille_store_blocks_read_total", "Data blocks read from files or the block cache.", []string{"dataset", "table"}, nil)
+	descRead       = prometheus.NewDesc("quadrille_store_block_bytes_total", "Bytes of blocks read, index and filter blocks included.", []string{"dataset", "table"}, nil)
+	descReadCached = prometheus.NewDesc("quadrille_store_block_bytes_cached_total", "Of those, the bytes found in the block cache.", []string{"dataset", "table"}, nil)
+
+	descBlockHits   = prometheus.NewDesc("quadrille_block_cache_hits_total", "Blocks found in the block cache.", nil, nil)
+	descBlockMisses = prometheus.NewDesc("quadrille_block_cache_misses_total", "Blocks that had to be read from files.", nil, nil)
+	descBlockBytes  = prometheus.NewDesc("quadrille_block_cache_bytes", "Memory that the block cache takes.", nil, nil)
+	descBlockMax    = prometheus.NewDesc("quadrille_block_cache_max_bytes", "Memory that the block cache may take.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (a *storeStats) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descSeeks, descBlocks, descRead, descReadCached, descBlockHits, descBlockMisses, descBlockBytes, descBlockMax} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (a *storeStats) Collect(ch chan<- prometheus.Metric) {
+	for key, st := range a.sum() {
+		for d, v := range map[*prometheus.Desc]int64{
+			descSeeks: st.Seeks, descBlocks: st.BlocksRead, descRead: st.BlockBytes, descReadCached: st.BlockBytesCache,
+		} {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), key.dataset, key.table)
+		}
+	}
+	c := a.cache.Stats()
+	ch <- prometheus.MustNewConstMetric(descBlockHits, prometheus.CounterValue, float64(c.Hits))
+	ch <- prometheus.MustNewConstMetric(descBlockMisses, prometheus.CounterValue, float64(c.Misses))
+	ch <- prometheus.MustNewConstMetric(descBlockBytes, prometheus.GaugeValue, float64(c.Bytes))
+	ch <- prometheus.MustNewConstMetric(descBlockMax, prometheus.GaugeValue, float64(c.MaxBytes))
+}
+
+func (a *storeStats) sum() map[tableOf]cellstore.IOStats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	sum := make(map[tableOf]cellstore.IOStats, len(a.retired))
+	for key, st := range a.retired {
+		sum[key] = st
+	}
+	for c := range a.open {
+		c.addTo(sum)
+	}
+	return sum
+}
