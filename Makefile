@@ -25,10 +25,10 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/places.txt
 
-.PHONY: help demo build page sample test test-full check-data lint fuzz bench clean
+.PHONY: help demo build page sample test test-full check-data check-clients lint fuzz bench clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: page sample ## the whole world from sample data, then the server
 	@$(MAKE) --no-print-directory build
@@ -66,6 +66,13 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	  bin/ingest --data $$data verify boundaries; \
 	  rm -rf "$$data"; \
 	done
+
+CLIENTS := bin/clients
+
+check-clients: ## draw maps with MapLibre, OpenLayers and GDAL, where npm and a browser are at hand
+	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
+	cd $(CLIENTS) && $(NPM_CI)
+	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) go test -count 1 -v -run '^(TestMapLibraries|TestForeignValidators|TestGDAL|TestDocsInBrowser)$$' ./cmd/tileserver
 
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \

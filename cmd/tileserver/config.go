@@ -55,6 +55,7 @@ type config struct {
 	PublicURL    *url.URL `name:"public-url" placeholder:"URL" help:"Address clients reach the server under, such as https://maps.example.org, for the absolute addresses in TileJSON. Without it, each request's Host is used."`
 	BasePath     string   `placeholder:"PATH" help:"Serve everything beneath this path, such as /maps, on a host shared with others. --public-url has it too."`
 	EmptyTile    int      `enum:"204,200,404" default:"204" help:"Status of a vector tile with nothing in it, of ${enum}: clients differ. ${default} if not given."`
+	Glyphs       string   `placeholder:"URL" help:"Glyphs that /style.json has names on maps drawn with: an address with {fontstack} and {range} in it, which must have Noto Sans Regular. Without it clients use fonts of their own, as MapLibre GL JS does since 5.11."`
 	TrustedProxy []prefix `placeholder:"CIDR" help:"Proxies whose forwarding headers are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
 	Forwarded    string   `name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
 	ProxyFrom    []prefix `name:"proxy-protocol-from" placeholder:"CIDR" help:"Load balancers that begin each connection with a PROXY header, version 1 or 2, naming the client; repeatable. From them it is required, from others not looked at."`
@@ -193,6 +194,8 @@ func (c *config) Validate() error {
 		return errors.New("--batch-lines and --batch-bytes must be at least 1")
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		return errors.New("--tls-cert and --tls-key go together: give both, or neither")
+	case c.Glyphs != "" && (!strings.Contains(c.Glyphs, "{fontstack}") || !strings.Contains(c.Glyphs, "{range}")):
+		return errors.New("--glyphs must have {fontstack} and {range} in it, such as https://fonts.example.org/{fontstack}/{range}.pbf")
 	case strings.ContainsAny(c.CacheControl+c.CORSOrigin, "\r\n\x00"):
 		return errors.New("--cache-control and --cors-origin must be one line each")
 	}

@@ -105,6 +105,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		PublicURL:          cfg.publicURL(),
 		BasePath:           strings.TrimRight(cfg.BasePath, "/"),
 		EmptyTile:          cfg.EmptyTile,
+		Glyphs:             cfg.Glyphs,
 		TrustedProxies:     cfg.trusted(),
 		ForwardedHeader:    cfg.forwardedHeader(),
 		GeoIPKeys:          keys,

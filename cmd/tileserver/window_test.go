@@ -48,8 +48,18 @@ type window struct {
 	expected   []string
 }
 
-// startBrowser starts a browser and returns its context.
+// startBrowser starts a browser for the map page and returns its context.
 func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	if _, built := static.FS(); !built {
+		t.Skip("the map page is not built: run npm ci and npm run build in static/leaflet")
+	}
+	return launchBrowser(t)
+}
+
+// launchBrowser starts a browser, with further options if need be, and returns
+// its context.
+func launchBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path := findChromium(t)
 	//nolint:usetesting // the browser may still write while it dies, and a test folder that cannot be removed fails the test
@@ -65,7 +75,7 @@ func startBrowser(t *testing.T) context.Context {
 	for _, flag := range []string{"disable-gpu", "disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	t.Cleanup(stop)
 	browser, stop := chromedp.NewContext(allocator)
 	t.Cleanup(stop)
@@ -322,9 +332,6 @@ func quote(s string) string { return fmt.Sprintf("%q", s) }
 // findChromium finds the browser, or skips.
 func findChromium(t *testing.T) string {
 	t.Helper()
-	if _, built := static.FS(); !built {
-		t.Skip("the map page is not built: run npm ci and npm run build in static/leaflet")
-	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path

@@ -69,6 +69,11 @@ type Config struct {
 	// a nil answer, lets everybody. It is called for every such request.
 	GeoIPKeys func() *GeoIPKeys
 
+	// Glyphs is the address of the glyphs that names on maps are drawn with,
+	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
+	// client has.
+	Glyphs string
+
 	// CacheControl is the header of everything that depends only on the
 	// address and the published data. "public, max-age=300".
 	CacheControl string
@@ -138,6 +143,7 @@ type server struct {
 	publicURL    string
 	basePath     string
 	emptyTile    int
+	glyphs       string
 	trusted      []netip.Prefix
 	forwarded    ForwardedHeader
 	geoIPKeys    func() *GeoIPKeys
@@ -189,6 +195,7 @@ func New(cfg Config) http.Handler {
 		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
 		basePath:     cfg.BasePath,
 		emptyTile:    cfg.EmptyTile,
+		glyphs:       cfg.Glyphs,
 		trusted:      cfg.TrustedProxies,
 		forwarded:    cfg.ForwardedHeader,
 		geoIPKeys:    cfg.GeoIPKeys,
@@ -293,6 +300,7 @@ func (s *server) routes(e *echo.Echo) {
 	get("/airports/:code/offset", s.guard(s.getAirportOffset))
 	s.stationRoutes(get)
 	s.ipRoutes(e, get)
+	s.describeRoutes(get)
 	for i := range gnEndpoints {
 		g := &gnEndpoints[i]
 		get("/"+g.name, s.geonames(g))

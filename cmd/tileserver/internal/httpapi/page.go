@@ -144,7 +144,12 @@ func (s *server) getPage(c echo.Context) error {
 		}
 		return errNoRoute
 	}
-	res := c.Response()
+	return s.sendAsset(c, a)
+}
+
+// sendAsset answers with a file of the page, or a document that looks like one.
+func (s *server) sendAsset(c echo.Context, a *asset) error {
+	r, res := c.Request(), c.Response()
 	h := res.Header()
 	for name, values := range pageHeaders {
 		h[name] = values

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Map libraries that nobody here wrote draw maps from a running server, on
+// pages of another origin. `make check-clients` installs them and runs this.
+
+// clientsDir is where the libraries are installed.
+func clientsDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("QUADRILLE_CLIENTS")
+	if dir == "" {
+		t.Skip("QUADRILLE_CLIENTS names no directory with node_modules of testdata/clients: run make check-clients")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatalf("QUADRILLE_CLIENTS: %v", err)
+	}
+	return dir
+}
+
+// clientsData is a data directory: that of QUADRILLE_CLIENTS_DATA, or one made
+// of small files. view is where to look, longitude, latitude and zoom.
+func clientsData(t *testing.T) (dir, view string) {
+	t.Helper()
+	if dir := os.Getenv("QUADRILLE_CLIENTS_DATA"); dir != "" {
+		return dir, "9 47 4"
+	}
+	dir = t.TempDir()
+	ingest := buildIngest(t)
+	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
+		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us <i>& "friends"</i>, https://example.org/credits`)
+	ingest("--data", dir, "places", "testdata/browser/places.tsv")
+	return dir, "12 45 4"
+}
+
+// software lets a browser without a graphics card draw by WebGL.
+var software = []chromedp.ExecAllocatorOption{
+	chromedp.Flag("disable-gpu", false), chromedp.Flag("use-gl", "angle"), chromedp.Flag("use-angle", "swiftshader"),
+	chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("ignore-gpu-blocklist", true),
+}
+
+func TestMapLibraries(t *testing.T) {
+	libraries := clientsDir(t)
+	browser := launchBrowser(t, software...)
+	data, view := clientsData(t)
+	site, _, _ := start(t, "--data", data)
+
+	mux := http.NewServeMux()
+	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
+	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
+	pages := httptest.NewServer(mux)
+	t.Cleanup(pages.Close)
+
+	for _, tt := range []struct {
+		name, page, theme string
+		screen            screen
+	}{
+		{"maplibre-light", "maplibre.html", "light", screen{width: 1200, height: 800, density: 1}},
+		{"maplibre-dark", "maplibre.html", "dark", screen{width: 390, height: 780, density: 2, dark: true}},
+		{"openlayers", "openlayers.html", "", screen{width: 1200, height: 800, density: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := open(t, browser, pages.URL+"/"+tt.page+"?"+url.PathEscape(site+" "+tt.theme+" "+view), tt.screen)
+			w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/",
+				"GPU stall due to ReadPixels") // the driver's remark on taking pictures
+			w.waitFor(`window.drawn`)
+			for _, layer := range []string{"country", "country_line", "places"} {
+				if n := evaluate[int](w, `window.drawn[`+quote(layer)+`] ?? 0`); n == 0 {
+					t.Errorf("nothing of the layer %s is drawn; of others: %s", layer, evaluate[string](w, `JSON.stringify(window.drawn)`))
+				}
+			}
+			if evaluate[string](w, `window.credits`) == "" {
+				t.Error("the sources are not credited")
+			}
+			w.picture(tt.name)
+		})
+	}
+}
+
+// The validators of those who define the formats find nothing to say.
+func TestForeignValidators(t *testing.T) {
+	libraries := clientsDir(t)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	data, _ := clientsData(t)
+	for _, glyphs := range []string{"", "--glyphs=https://fonts.example.org/{fontstack}/{range}.pbf"} {
+		args := []string{"--data", data}
+		if glyphs != "" {
+			args = append(args, glyphs)
+		}
+		site, _, _ := start(t, args...)
+		// Modules are looked for beside the script.
+		script, err := os.ReadFile("testdata/clients/validate.mjs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside := filepath.Join(libraries, "validate.mjs")
+		if err := os.WriteFile(beside, script, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), node, beside, site).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// GDAL reads the tiles over HTTP as layers.
+func TestGDAL(t *testing.T) {
+	ogrinfo, err := exec.LookPath("ogrinfo")
+	if err != nil {
+		t.Skip("ogrinfo is not installed (gdal-bin)")
+	}
+	data, _ := clientsData(t)
+	site, _, _ := start(t, "--data", data)
+	info := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), ogrinfo, append([]string{"-ro", "-so", "-al", "--config", "GDAL_HTTP_TIMEOUT", "30"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("ogrinfo %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	// One tile whose layers the driver knows from what they hold, and the whole
+	// zoom with the layers that TileJSON tells.
+	for _, args := range [][]string{
+		{"MVT:" + site + "/tiles/all/4/8/5.mvt"},
+		{"-oo", "METADATA_FILE=" + site + "/tiles/all.json", "-oo", "TILE_EXTENSION=mvt", "MVT:" + site + "/tiles/all/4"},
+	} {
+		out := info(args...)
+		for _, want := range []string{"Layer name: country\n", "Layer name: country_line", "Layer name: places", "name: String"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("ogrinfo %v has no %q:\n%s", args, want, out)
+			}
+		}
+		if strings.Contains(out, "Feature Count: 0") || strings.Contains(out, "ERROR") || strings.Contains(out, "Warning") {
+			t.Errorf("ogrinfo %v:\n%s", args, out)
+		}
+	}
+}
+
+// The page to read, in a browser: in both colours, on a desk and on a phone.
+func TestDocsInBrowser(t *testing.T) {
+	browser := launchBrowser(t)
+	site, _, _ := start(t, "--data", t.TempDir())
+	for name, s := range map[string]screen{
+		"docs-desktop":       {width: 1280, height: 900, density: 1},
+		"docs-desktop-dark":  {width: 1280, height: 900, density: 1, dark: true},
+		"docs-phone-dark":    {width: 360, height: 740, density: 2, dark: true, touch: true},
+		"docs-phone-example": {width: 360, height: 740, density: 2, touch: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t, browser, site+"/#", s)
+			at := site + "/docs"
+			if strings.Contains(name, "example") {
+				at += "#getPlacesNearby"
+			}
+			w.do(chromedp.Navigate(at))
+			w.waitFor(`document.querySelectorAll('article').length > 40`)
+			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+				t.Errorf("the page is %d pixels wider than the window", n)
+			}
+			// Every link within the page leads somewhere.
+			broken := `[...document.querySelectorAll('a[href^="#"]')].map(a => a.hash.slice(1)).filter(id => !document.getElementById(id)).join(' ')`
+			if ids := evaluate[string](w, broken); ids != "" {
+				t.Errorf("links to %s lead nowhere", ids)
+			}
+			w.picture(name)
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package apidoc
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// CSS is the style sheet of the page.
+//
+//go:embed docs.css
+var CSS []byte
+
+//go:embed docs.html
+var pageText string
+
+// localURL stands for the server in commands where its address is not known.
+const localURL = "http://127.0.0.1:8080"
+
+type pageDoc struct {
+	Title, Summary, Version, Base string
+	Intro                         template.HTML
+	Groups                        []pageGroup
+	Schemas                       []pageSchema
+	Problems                      []Problem
+}
+
+type pageGroup struct {
+	Name        string
+	Description string
+	Operations  []pageOperation
+}
+
+type pageOperation struct {
+	ID, Method, Path, Summary string
+	Also                      []string
+	Description               template.HTML
+	Parameters                []pageParameter
+	Answers                   []pageAnswer
+	Problems                  []pageStatus
+	Note, Try, Curl, Answer   string
+}
+
+type pageParameter struct {
+	Name, In, Kind string
+	Required       bool
+	Description    template.HTML
+}
+
+type pageAnswer struct{ Media, Schema string }
+
+type pageStatus struct {
+	Status string
+	Types  []string
+	Text   template.HTML
+}
+
+type pageSchema struct {
+	Name    string
+	Text    template.HTML
+	Members []pageMember
+	Kind    template.HTML
+}
+
+type pageMember struct {
+	Name     string
+	Kind     template.HTML
+	Required bool
+	Text     template.HTML
+}
+
+// page makes the page to read.
+func (b *builder) page() ([]byte, error) {
+	info := func(name string) string { s, _ := b.head.Info[name].(string); return s }
+	doc := pageDoc{
+		Title: info("title"), Summary: info("summary"), Version: b.options.Version, Intro: prose(info("description")),
+		Base: b.options.PublicURL, Problems: b.options.Problems,
+	}
+	if doc.Base == "" {
+		doc.Base = localURL
+	}
+	for _, t := range b.head.Tags {
+		group := pageGroup{Name: t.Name, Description: t.Description}
+		for _, p := range b.paths {
+			if p.Tag != t.Name {
+				continue
+			}
+			op, err := b.pageOperation(p, doc.Base)
+			if err != nil {
+				return nil, err
+			}
+			group.Operations = append(group.Operations, op)
+		}
+		if len(group.Operations) > 0 {
+			doc.Groups = append(doc.Groups, group)
+		}
+	}
+	for name, schema := range b.components.Schemas {
+		doc.Schemas = append(doc.Schemas, newPageSchema(name, schema))
+	}
+	slices.SortFunc(doc.Schemas, func(x, y pageSchema) int { return strings.Compare(x.Name, y.Name) })
+
+	tmpl, err := template.New("docs").Parse(pageText)
+	if err != nil {
+		return nil, bad("%s", err)
+	}
+	var out bytes.Buffer
+	if err := tmpl.Execute(&out, &doc); err != nil {
+		return nil, bad("%s", err)
+	}
+	return out.Bytes(), nil
+}
+
+func (b *builder) pageOperation(p *pathFile, base string) (op pageOperation, err error) {
+	op = pageOperation{ID: p.ID, Method: p.methods()[0], Path: p.Path, Also: p.Also, Summary: p.Summary, Description: prose(p.Description)}
+	for _, param := range p.Parameters {
+		o, err := b.resolve(param)
+		if err != nil {
+			return op, err
+		}
+		description, _ := o["description"].(string)
+		schema, _ := o["schema"].(object)
+		required, _ := o["required"].(bool)
+		name, _ := o["name"].(string)
+		in, _ := o["in"].(string)
+		op.Parameters = append(op.Parameters, pageParameter{Name: name, In: in, Kind: bounds(schema), Required: required, Description: spans(description)})
+	}
+	for media, schema := range p.Answers {
+		a := pageAnswer{Media: media}
+		if schema != nil {
+			a.Schema = *schema
+		}
+		op.Answers = append(op.Answers, a)
+	}
+	slices.SortFunc(op.Answers, func(x, y pageAnswer) int { return strings.Compare(x.Media, y.Media) })
+	if op.Problems, err = b.pageStatuses(p); err != nil {
+		return op, err
+	}
+	if e := p.Example; e != nil {
+		op.Note = e.Note
+		op.Curl, op.Answer = e.curl(base), e.text()
+		if op.Method == http.MethodGet {
+			op.Try = "." + e.Request // relative to the page, whatever path it is under
+		}
+	}
+	return op, nil
+}
+
+// pageStatuses are the answers that are not 200, by status.
+func (b *builder) pageStatuses(p *pathFile) ([]pageStatus, error) {
+	var list []pageStatus
+	add := func(status, typ string, text template.HTML) {
+		i := slices.IndexFunc(list, func(s pageStatus) bool { return s.Status == status })
+		if i < 0 {
+			list = append(list, pageStatus{Status: status, Text: text})
+			i = len(list) - 1
+		}
+		if typ != "" {
+			list[i].Types = append(list[i].Types, typ)
+		}
+	}
+	if p.Empty != "" {
+		add("204", "", spans(p.Empty))
+	}
+	for _, typ := range p.problemTypes() {
+		k, err := b.problem(typ)
+		if err != nil {
+			return nil, err
+		}
+		add(fmt.Sprint(k.Status), typ, "")
+	}
+	for status, r := range p.Responses {
+		r, _ := r.(object)
+		text, _ := r["description"].(string)
+		add(status, "", spans(text))
+	}
+	slices.SortFunc(list, func(x, y pageStatus) int { return strings.Compare(x.Status, y.Status) })
+	return list, nil
+}
+
+// curl is the command that sends the request.
+func (e *example) curl(base string) string {
+	at := base + e.Request
+	if strings.ContainsAny(at, "?&") {
+		at = "'" + at + "'"
+	}
+	if e.Body == "" {
+		return "curl " + at
+	}
+	return "printf '" + strings.ReplaceAll(e.Body, "\n", `\n`) + "' | curl --data-binary @- " + at
+}
+
+// text is the answer, with a line break where it would grow long.
+func (e *example) text() string {
+	if len(e.Answer) == 0 {
+		return ""
+	}
+	var s string
+	if e.Answer[0] == '"' && json.Unmarshal(e.Answer, &s) == nil {
+		return s
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(e.Answer))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return string(e.Answer)
+	}
+	var flat bytes.Buffer
+	if json.Compact(&flat, e.Answer) != nil {
+		return string(e.Answer)
+	}
+	return fold(flat.Bytes(), "")
+}
+
+// fold writes JSON with what fits on a line on one line.
+func fold(raw []byte, indent string) string {
+	const width = 78
+	if len(raw)+len(indent) <= width || raw[0] != '{' && raw[0] != '[' {
+		return string(raw)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	open, err := d.Token()
+	if err != nil {
+		return string(raw)
+	}
+	deeper := indent + "  "
+	var lines []string
+	for d.More() {
+		name := ""
+		if open == json.Delim('{') {
+			key, err := d.Token()
+			if err != nil {
+				return string(raw)
+			}
+			quoted, _ := json.Marshal(key)
+			name = string(quoted) + ":"
+		}
+		var v json.RawMessage
+		if d.Decode(&v) != nil {
+			return string(raw)
+		}
+		lines = append(lines, deeper+name+fold(v, deeper))
+	}
+	return string(raw[:1]) + "\n" + strings.Join(lines, ",\n") + "\n" + indent + string(raw[len(raw)-1:])
+}

@@ -1,0 +1,338 @@
+package apidoc
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pathFile is a file of the directory paths. From it come the operations of
+// one path, and of those in Also, which answer the same.
+type pathFile struct {
+	Path string   `json:"path"` // with {parameters}
+	Also []string `json:"also,omitempty"`
+	Tag  string   `json:"tag"`
+	Rank int      `json:"rank,omitempty"` // within the tag, lower first; then by path
+	ID   string   `json:"id"`             // operationId
+	// Methods are GET, which brings HEAD with it, unless others are listed.
+	Methods     []string `json:"methods,omitempty"`
+	Summary     string   `json:"summary"`
+	Description string   `json:"description,omitempty"`
+	// Parameters are names of components, or parameters written out. Those of
+	// the path come first.
+	Parameters []parameter `json:"parameters,omitempty"`
+	Body       object      `json:"body,omitempty"` // requestBody
+	Security   []any       `json:"security,omitempty"`
+
+	// Answers has, by media type, the name of the schema of a 200, or null for
+	// one that is not JSON. Empty says that there may be a 204 instead.
+	Answers map[string]*string `json:"answers,omitempty"`
+	Empty   string             `json:"empty,omitempty"`
+	// Cache is how answers may be kept: "tagged" with an entity tag, "plain"
+	// without one, "instant" with one if the parameter at is given and else not
+	// at all, "file" as files of the map page are, "private", or "none".
+	Cache string `json:"cache"`
+	// Headers are names of components that a 200 has besides.
+	Headers []string `json:"headers,omitempty"`
+	// Problems are the types of errors. With dataset-missing come those of a
+	// data set that cannot be read, with any those of every request.
+	Problems []string `json:"problems,omitempty"`
+	// Responses are further ones, by status, as OpenAPI has them.
+	Responses object `json:"responses,omitempty"`
+
+	Example *example `json:"example,omitempty"`
+
+	group int
+}
+
+// example is a request, relative to the server, and the 200 it got. A text
+// stands for itself unless the answer is JSON.
+type example struct {
+	Request string          `json:"request"`
+	Body    string          `json:"body,omitempty"`
+	Note    string          `json:"note,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"`
+}
+
+// parameter is the name of a component or a parameter.
+type parameter struct {
+	name string
+	own  object
+}
+
+func (p *parameter) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, &p.name)
+	}
+	return json.Unmarshal(raw, &p.own)
+}
+
+// resolve returns the parameter itself.
+func (b *builder) resolve(p parameter) (object, error) {
+	if p.own != nil {
+		return p.own, nil
+	}
+	if c := b.components.Parameters[p.name]; c != nil {
+		return c, nil
+	}
+	return nil, bad("there is no parameter %q among the components", p.name)
+}
+
+func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
+
+// item is the path item of one path.
+func (b *builder) item(p *pathFile, path string) (object, error) {
+	params, err := b.parameters(p, path)
+	if err != nil {
+		return nil, err
+	}
+	responses, err := b.responses(p)
+	if err != nil {
+		return nil, err
+	}
+	item := object{}
+	if len(params) > 0 {
+		item["parameters"] = params
+	}
+	id := p.ID
+	if path != p.Path {
+		id += "_" + strconv.Itoa(slices.Index(p.Also, path)+2)
+	}
+	for _, method := range p.methods() {
+		op := object{"operationId": id, "tags": []string{p.Tag}, "summary": p.Summary, "responses": responses}
+		if p.Description != "" {
+			op["description"] = p.Description
+		}
+		if method != p.methods()[0] {
+			op["operationId"] = strings.ToLower(method) + strings.ToUpper(id[:1]) + id[1:]
+		}
+		if method == http.MethodHead {
+			op["summary"] = "The headers of: " + p.Summary
+			op["responses"] = withoutBodies(responses)
+			delete(op, "description")
+		} else if p.Body != nil {
+			op["requestBody"] = p.Body
+		}
+		if p.Security != nil {
+			op["security"] = p.Security
+		}
+		item[strings.ToLower(method)] = op
+	}
+	return item, nil
+}
+
+func (p *pathFile) methods() []string {
+	if len(p.Methods) > 0 {
+		return p.Methods
+	}
+	return []string{http.MethodGet, http.MethodHead}
+}
+
+// parameters are those of a path, which of the ones in p.Also need not have
+// all.
+func (b *builder) parameters(p *pathFile, path string) ([]any, error) {
+	var list []any
+	for _, param := range p.Parameters {
+		o, err := b.resolve(param)
+		if err != nil {
+			return nil, err
+		}
+		if o["in"] == "path" && !strings.Contains(path, "{"+o["name"].(string)+"}") {
+			if path == p.Path {
+				return nil, bad("%s has no parameter %s", path, o["name"])
+			}
+			continue
+		}
+		if param.own != nil {
+			list = append(list, param.own)
+		} else {
+			list = append(list, ref("parameters", param.name))
+		}
+	}
+	return list, nil
+}
+
+// responses are those of every method but HEAD.
+func (b *builder) responses(p *pathFile) (object, error) {
+	all := object{}
+	headers, err := b.answerHeaders(p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Answers != nil {
+		content := object{}
+		for media, schema := range p.Answers {
+			c := object{}
+			if schema != nil {
+				if b.components.Schemas[*schema] == nil {
+					return nil, bad("%s: there is no schema %s", p.Path, *schema)
+				}
+				c["schema"] = ref("schemas", *schema)
+			}
+			content[media] = c
+		}
+		if p.Example != nil && p.Example.Answer != nil {
+			main := content[p.mainMedia()].(object)
+			main["example"] = p.Example.Answer
+		}
+		all["200"] = object{"description": "The answer.", "headers": headers, "content": content}
+	}
+	if p.Empty != "" {
+		all["204"] = object{"description": p.Empty, "headers": headers}
+	}
+	if slices.Contains([]string{"tagged", "instant", "varies", "file"}, p.Cache) {
+		all["304"] = object{"description": "What the client has already, by If-None-Match, is still the answer.", "headers": headers}
+	}
+	if err := b.addProblems(all, p); err != nil {
+		return nil, err
+	}
+	for status, r := range p.Responses {
+		all[status] = r
+	}
+	return all, nil
+}
+
+// mainMedia is the media type that a client without an Accept header gets.
+func (p *pathFile) mainMedia() string {
+	first := ""
+	for media := range p.Answers {
+		switch {
+		case media == "application/json":
+			return media
+		case first == "" || media < first:
+			first = media
+		}
+	}
+	return first
+}
+
+func (b *builder) answerHeaders(p *pathFile) (object, error) {
+	names := []string{"Access-Control-Allow-Origin"}
+	switch p.Cache {
+	case "tagged":
+		names = append(names, "Cache-Control", "ETag", "Vary")
+	case "instant":
+		names = append(names, "Cache-Control", "ETag-Of-Instant", "Vary")
+	case "varies":
+		names = append(names, "Cache-Control", "ETag-Of-Some", "Vary")
+	case "plain":
+		names = append(names, "Cache-Control", "Vary")
+	case "file":
+		names = append(names, "Cache-Control", "ETag", "Vary", "Content-Security-Policy")
+	case "none", "private":
+		names = append(names, "Cache-Control-No-Store", "Vary")
+	default:
+		return nil, bad("%s: cache is %q", p.Path, p.Cache)
+	}
+	headers := object{}
+	for _, name := range append(names, p.Headers...) {
+		if b.components.Headers[name] == nil {
+			return nil, bad("%s: there is no header %s among the components", p.Path, name)
+		}
+		key := name
+		switch name {
+		case "ETag-Of-Instant", "ETag-Of-Some":
+			key = "ETag"
+		case "Cache-Control-No-Store":
+			key = "Cache-Control"
+		}
+		headers[key] = ref("headers", name)
+	}
+	return headers, nil
+}
+
+// What else a path may answer with when it names certain problems.
+var (
+	ofDataset = []string{"dataset-unavailable", "timeout", "data-corrupt"}
+	ofAll     = []string{"too-busy", "body-too-large", "internal"}
+)
+
+// problemTypes are the types a path may answer with, each once.
+func (p *pathFile) problemTypes() []string {
+	types := slices.Clone(p.Problems)
+	if slices.Contains(types, "dataset-missing") {
+		types = append(types, ofDataset...)
+	}
+	if len(types) > 0 {
+		types = append(types, ofAll...)
+	}
+	return types
+}
+
+func (b *builder) problem(typ string) (*Problem, error) {
+	for i := range b.options.Problems {
+		if b.options.Problems[i].Type == typ {
+			return &b.options.Problems[i], nil
+		}
+	}
+	return nil, bad("there is no problem of type %q", typ)
+}
+
+// addProblems adds a response for each status.
+func (b *builder) addProblems(all object, p *pathFile) error {
+	byStatus := map[int][]*Problem{}
+	for _, typ := range p.problemTypes() {
+		k, err := b.problem(typ)
+		if err != nil {
+			return bad("%s: %s", p.Path, err)
+		}
+		byStatus[k.Status] = append(byStatus[k.Status], k)
+	}
+	for status, kinds := range byStatus {
+		// Paths with the same problems share a response.
+		name := strconv.Itoa(status)
+		for _, k := range kinds {
+			name += "-" + k.Type
+		}
+		if b.components.Responses == nil {
+			b.components.Responses = map[string]object{}
+		}
+		b.components.Responses[name] = problemResponse(kinds)
+		all[strconv.Itoa(status)] = ref("responses", name)
+	}
+	return nil
+}
+
+// problemResponse is one status, with an example for each type.
+func problemResponse(kinds []*Problem) object {
+	var texts []string
+	examples := object{}
+	headers := object{
+		"Access-Control-Allow-Origin": ref("headers", "Access-Control-Allow-Origin"),
+		"Cache-Control":               ref("headers", "Cache-Control-No-Store"),
+	}
+	for _, k := range kinds {
+		texts = append(texts, "`"+k.Type+"`: "+k.Title+".")
+		examples[k.Type] = object{"value": object{"type": k.Type, "title": k.Title, "status": k.Status, "detail": k.Detail}}
+		if k.Retry {
+			headers["Retry-After"] = ref("headers", "Retry-After")
+		}
+	}
+	return object{
+		"description": strings.Join(texts, "\n\n"), "headers": headers,
+		"content": object{"application/problem+json": object{"schema": ref("schemas", "Problem"), "examples": examples}},
+	}
+}
+
+// withoutBodies are the responses to HEAD.
+func withoutBodies(responses object) object {
+	bare := object{}
+	for status, r := range responses {
+		r, ok := r.(object)
+		if !ok {
+			continue
+		}
+		if r["$ref"] != nil {
+			bare[status] = r // what it has of a body is not sent
+			continue
+		}
+		head := object{"description": r["description"]}
+		if h := r["headers"]; h != nil {
+			head["headers"] = h
+		}
+		bare[status] = head
+	}
+	return bare
+}
