@@ -21,6 +21,7 @@ const description = `Turn public data sets into data that tileserver serves.
 Every command that reads files builds a new generation of one data set beside the published one, and publishes it in one step at the very end. Whatever goes wrong before, be it a bad file, a full disk or kill -9, the published generation stays as it was, and running the command again starts afresh. A running tileserver takes up what is published by itself.
 
   bin/ingest demo                 # the whole world, from the sample packages
+  bin/ingest world                # the same in full, downloaded from its publishers
   bin/ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz
   bin/ingest places cities15000.zip countryInfo.txt admin1CodesASCII.txt
   bin/ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
@@ -48,6 +49,7 @@ type cli struct {
 	Stations   stationsCmd   `cmd:"" help:"Publish weather stations from NOAA's list of them."`
 	Weather    weatherCmd    `cmd:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
 	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
+	World      worldCmd      `cmd:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
 	List       listCmd       `cmd:"" help:"List data sets and their generations."`
 	Verify     verifyCmd     `cmd:"" help:"Check every byte of the published generations."`
 	Export     exportCmd     `cmd:"" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`

@@ -70,6 +70,10 @@ func zoneDirs() []string {
 // versionLine begins tzdata.zi; +VERSION holds the version alone.
 var versionLine = regexp.MustCompile(`^(?:# version )?([0-9]{4}[a-z]{1,2})\s`)
 
+// ZoneVersion is the version of the database TimeZones would publish, "" where
+// it does not say.
+func ZoneVersion() string { return zoneVersion(zoneDirs()) }
+
 // zoneVersion is the version of the database in the first of the directories
 // that holds one, "" when it does not say, and that of Go itself where none
 // does.

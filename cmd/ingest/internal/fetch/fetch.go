@@ -1,0 +1,303 @@
+// Package fetch downloads files of publishers into a directory and keeps them
+// there, so that the next run asks only whether they changed.
+//
+// A download that breaks off goes on where it stopped (Range with If-Range), or
+// starts anew when the file changed meanwhile. What does not have the content it
+// should have, be it truncated, damaged or an HTML page in its place, is never
+// put under the file's name: the version downloaded before stays there.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// What callers branch on; use errors.Is.
+var (
+	// ErrTooLarge: the file, or all files together, exceed what is allowed.
+	ErrTooLarge = errors.New("larger than allowed")
+	// ErrContent: what the server sent is not the file that was expected.
+	ErrContent = errors.New("not the expected content")
+	// ErrStalled: the server sent nothing for a while.
+	ErrStalled = errors.New("the server stopped sending")
+	// ErrLocked: another process downloads into the same directory.
+	ErrLocked = errors.New("another download runs in this directory")
+)
+
+// File is what to download.
+type File struct {
+	// URL is its address, https or http.
+	URL string
+	// Name is what it is called in the directory: a plain file name.
+	Name string
+	// Kind is what it has to contain.
+	Kind Kind
+	// MaxBytes bounds its size.
+	MaxBytes int64
+	// ChecksumURL is where the publisher says its SHA-256 or MD5, in hexadecimal
+	// and first in the file, as sha256sum writes it; empty when nowhere.
+	ChecksumURL string
+	// User and Password are sent to the host of URL and ChecksumURL and to no other.
+	User, Password string
+}
+
+// Result is a file in the directory.
+type Result struct {
+	Path      string
+	Bytes     int64
+	Unchanged bool // since the run before
+}
+
+// Options say how to download.
+type Options struct {
+	// UserAgent names the program to publishers, and how to reach who runs it.
+	UserAgent string
+	// Attempts is how often a file is tried before it fails; 0 means 6. An
+	// attempt that brought the download forward does not count.
+	Attempts int
+	// Stall is how long a server may send nothing; 0 means 30 seconds.
+	Stall time.Duration
+	// MaxTotal bounds the bytes downloaded of all files; 0: not.
+	MaxTotal int64
+	// Progress is told how far a file has come; total is 0 where not known. May
+	// be nil.
+	Progress func(name string, done, total int64)
+	// Note is told of attempts that failed and will be repeated. May be nil.
+	Note func(text string)
+	// Wait pauses between attempts; nil: for that long, or until ctx ends.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+const (
+	defaultAttempts = 6
+	defaultStall    = 30 * time.Second
+	firstPause      = time.Second
+	longestPause    = 2 * time.Minute
+	// longestRetryAfter is how long a server can make a run wait.
+	longestRetryAfter = 15 * time.Minute
+	maxRedirects      = 5
+	// forward is how many bytes an attempt has to bring for it not to count.
+	forward       = 256 << 10
+	checksumBytes = 4 << 10
+)
+
+// Client downloads files into one directory, one after the other: a publisher
+// sees one connection at a time. It is not for use by several goroutines.
+type Client struct {
+	dir   string
+	o     Options
+	http  *http.Client
+	lock  *os.File
+	total int64
+}
+
+// New makes the directory when it is missing and locks it until Close.
+func New(dir string, o Options) (*Client, error) {
+	if o.Attempts <= 0 {
+		o.Attempts = defaultAttempts
+	}
+	if o.Stall <= 0 {
+		o.Stall = defaultStall
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	if o.Wait == nil {
+		o.Wait = wait
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(lock); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --cache", dir, err), lock.Close())
+	}
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		MaxConnsPerHost:       1,
+		ResponseHeaderTimeout: o.Stall,
+		TLSHandshakeTimeout:   o.Stall,
+		IdleConnTimeout:       time.Minute,
+		ForceAttemptHTTP2:     true,
+		// A coding of the transport would make ranges and lengths mean others.
+		DisableCompression: true,
+	}
+	return &Client{dir: dir, o: o, lock: lock, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
+}
+
+// Close gives up the directory.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return c.lock.Close()
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// checkRedirect follows few redirects, none that gives up encryption, and takes
+// credentials to no other host.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	last := via[len(via)-1]
+	switch {
+	case len(via) > maxRedirects:
+		return permanent(fmt.Errorf("more than %d redirects; look at the address in a browser", maxRedirects))
+	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
+		return permanent(fmt.Errorf("redirected to %s, which is not a web address", req.URL.Scheme))
+	case last.URL.Scheme == "https" && req.URL.Scheme != "https":
+		return permanent(fmt.Errorf("redirected from https to http (%s); this is refused because anybody could change the file", req.URL.Host))
+	}
+	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+		req.Header.Del("Authorization")
+	}
+	req.Header.Del("Referer") // it could carry what is secret in an address
+	return nil
+}
+
+// Get returns the file, downloaded if it is missing or has changed. After an
+// error the version downloaded before, if any, is still in the directory.
+func (c *Client) Get(ctx context.Context, f File) (Result, error) {
+	if filepath.Base(f.Name) != f.Name || f.Name == "." || f.Name == "" {
+		return Result{}, fmt.Errorf("%q is not a plain file name", f.Name)
+	}
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return Result{}, fmt.Errorf("%s: %q is not a web address", f.Name, f.URL)
+	}
+	d := &download{Client: c, file: f, path: filepath.Join(c.dir, f.Name)}
+	pause := firstPause
+	for failed := 0; ; {
+		before := d.partSize()
+		res, err := d.attempt(ctx)
+		if err == nil {
+			return res, nil
+		}
+		if ctx.Err() != nil {
+			return Result{}, fmt.Errorf("%s: %w", f.Name, ctx.Err())
+		}
+		var final *permanentError
+		if errors.As(err, &final) {
+			return Result{}, fmt.Errorf("%s from %s: %w", f.Name, u.Redacted(), err)
+		}
+		if d.partSize()-before >= forward {
+			failed, pause = 0, firstPause
+		}
+		if failed++; failed >= c.o.Attempts {
+			return Result{}, fmt.Errorf("%s from %s: %w; given up after %d attempts, run it again later: it goes on where it stopped", f.Name, u.Redacted(), err, failed)
+		}
+		delay := pause/2 + rand.N(pause) // many machines must not come back together
+		var told *retryAfterError
+		if errors.As(err, &told) && told.after > 0 {
+			delay = told.after
+		}
+		c.o.Note(fmt.Sprintf("%s: %v; trying again in %v", f.Name, err, delay.Round(time.Second)))
+		if err := c.o.Wait(ctx, delay); err != nil {
+			return Result{}, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// permanentError is one that trying again would not change.
+type permanentError struct{ error }
+
+func (e *permanentError) Unwrap() error { return e.error }
+
+func permanent(err error) error { return &permanentError{err} }
+
+// retryAfterError is a refusal for now.
+type retryAfterError struct {
+	status string
+	after  time.Duration // 0: not told
+}
+
+func (e *retryAfterError) Error() string { return "the server answered " + e.status }
+
+// count adds to the bytes of all files.
+func (c *Client) count(n int64) error {
+	if c.total += n; c.o.MaxTotal > 0 && c.total > c.o.MaxTotal {
+		return permanent(fmt.Errorf("%w: the files together exceed %d bytes; raise --max-download", ErrTooLarge, c.o.MaxTotal))
+	}
+	return nil
+}
+
+// request makes a request for one of the file's two addresses.
+func (c *Client) request(ctx context.Context, f File, address string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, permanent(err)
+	}
+	req.Header.Set("User-Agent", c.o.UserAgent)
+	req.Header.Set("Accept-Encoding", "identity")
+	if f.User != "" {
+		own, err := url.Parse(f.URL)
+		if err == nil && own.Host == req.URL.Host && own.Scheme == req.URL.Scheme {
+			req.SetBasicAuth(f.User, f.Password)
+		}
+	}
+	return req, nil
+}
+
+// watched ends a context with ErrStalled unless alive is called often enough.
+func (c *Client) watched(ctx context.Context) (_ context.Context, alive, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	t := time.AfterFunc(c.o.Stall, func() {
+		cancel(fmt.Errorf("%w for %v", ErrStalled, c.o.Stall))
+	})
+	return ctx, func() { t.Reset(c.o.Stall) }, func() { t.Stop(); cancel(nil) }
+}
+
+// checksum asks for the publisher's checksum, nil when there is none to ask for.
+func (c *Client) checksum(ctx context.Context, f File) ([]byte, error) {
+	if f.ChecksumURL == "" {
+		return nil, nil
+	}
+	ctx, _, stop := c.watched(ctx)
+	defer stop()
+	req, err := c.request(ctx, f, f.ChecksumURL)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("checksum: %w", cause(ctx, err))
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("checksum: %w", refusal(res))
+	}
+	b, err := io.ReadAll(io.LimitReader(res.Body, checksumBytes))
+	if err != nil {
+		return nil, fmt.Errorf("checksum: %w", cause(ctx, err))
+	}
+	return parseChecksum(b)
+}
+
+// cause prefers why a context was ended to that it was.
+func cause(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); why != nil && ctx.Err() != nil {
+		return why
+	}
+	return err
+}

@@ -1,0 +1,186 @@
+// Package world knows where the publishers of the data sets have their files,
+// downloads them, and ingests them in the order they need.
+package world
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/fetch"
+	"quadrille/cmd/ingest/internal/job"
+)
+
+// The data sets, in the order they are ingested: airports, stations and ip look
+// at boundaries and places that are published.
+var Datasets = []string{
+	job.BoundariesDataset, job.PlacesDataset, job.TimeZonesDataset, job.AirportsDataset, job.StationsDataset, job.IPDataset,
+}
+
+// Source is a file of a publisher.
+type Source struct {
+	Dataset string
+	File    fetch.File
+	About   int64      // bytes it had when it was entered here
+	Credit  job.Credit // whose it is, and on what terms
+	Layer   string     // type of region, of boundaries
+	Terms   string     // where the terms of use are, when they have to be accepted
+}
+
+// Selection says which of the publishers' files to take.
+type Selection struct {
+	Only   []string // data sets; none: all
+	Scale  string   // of boundaries: 10m, 50m or 110m
+	Places string   // the GeoNames file of places: allCountries, cities500, …
+	IP     string   // ip-location-db, geolite2-city, geolite2-country or none
+	// Account and Key are those of MaxMind.
+	Account, Key string
+	// Mirror is where all files are, under their own names; empty: at their
+	// publishers.
+	Mirror string
+}
+
+const (
+	kB = 1000
+	mB = 1000 * kB
+)
+
+// Addresses of the publishers.
+const (
+	naturalEarth = "https://naciscdn.org/naturalearth/"
+	geoNames     = "https://download.geonames.org/export/dump/"
+	ourAirports  = "https://davidmegginson.github.io/ourairports-data/"
+	noaa         = "https://www.ncei.noaa.gov/pub/data/noaa/"
+	ipLocationDB = "https://cdn.jsdelivr.net/npm/@ip-location-db/geo-whois-asn-country/"
+	maxMind      = "https://download.maxmind.com/geoip/databases/"
+	maxMindTerms = "https://www.maxmind.com/en/geolite2/eula"
+)
+
+// Sources lists the files of a selection, in the order of Datasets.
+func Sources(s Selection) ([]Source, error) {
+	for _, name := range s.Only {
+		if !slices.Contains(Datasets, name) {
+			return nil, fmt.Errorf("--only %s: no such data set; choose from %s", name, strings.Join(Datasets, ", "))
+		}
+	}
+	ip, err := ipSources(s)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(layers(s.Scale), placeFiles(s.Places), []Source{
+		fileOf(job.AirportsDataset, job.OurAirports, ourAirports+"airports.csv", fetch.Text, 13*mB),
+		fileOf(job.StationsDataset, job.NOAA, noaa+"isd-history.csv", fetch.Text, 3*mB),
+	}, ip)
+	all = slices.DeleteFunc(all, func(src Source) bool { return !s.Wants(src.Dataset) })
+	if s.Mirror == "" {
+		return all, nil
+	}
+	base, err := url.Parse(s.Mirror)
+	if err != nil || base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" {
+		return nil, fmt.Errorf("--mirror %q: give an http or https address without a query", s.Mirror)
+	}
+	for i := range all {
+		f := &all[i].File
+		f.URL = base.JoinPath(f.Name).String()
+		f.User, f.Password = "", ""
+		if f.ChecksumURL != "" {
+			f.ChecksumURL = base.JoinPath(f.Name + ".sha256").String()
+		}
+	}
+	return all, nil
+}
+
+// Wants reports whether a data set is selected.
+func (s Selection) Wants(dataset string) bool {
+	return len(s.Only) == 0 || slices.Contains(s.Only, dataset)
+}
+
+// fileOf is a file under the name its publisher gives it. Four times the size
+// it has today is room to grow for years.
+func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, about int64) Source {
+	return Source{
+		Dataset: dataset, Credit: credit, About: about,
+		File: fetch.File{URL: address, Name: address[strings.LastIndexByte(address, '/')+1:], Kind: kind, MaxBytes: max(4*about, mB)},
+	}
+}
+
+// layers are those that Natural Earth has at a scale.
+func layers(scale string) []Source {
+	var list []Source
+	add := func(layer, folder, name string, about int64) {
+		src := fileOf(job.BoundariesDataset, job.NaturalEarth, naturalEarth+scale+"/"+folder+"/ne_"+scale+"_"+name+".zip", fetch.Zip, about)
+		src.Layer = layer
+		list = append(list, src)
+	}
+	switch scale {
+	case "110m":
+		add("country", "cultural", "admin_0_countries", 215*kB)
+		add("state", "cultural", "admin_1_states_provinces", 150*kB)
+		add("lake", "physical", "lakes", 40*kB)
+	case "50m":
+		add("country", "cultural", "admin_0_countries", 800*kB)
+		add("state", "cultural", "admin_1_states_provinces", 450*kB)
+		add("lake", "physical", "lakes", 250*kB)
+	default:
+		add("country", "cultural", "admin_0_countries", 5*mB)
+		add("state", "cultural", "admin_1_states_provinces", 15*mB)
+		add("county", "cultural", "admin_2_counties", 7*mB)
+		add("lake", "physical", "lakes", 2*mB)
+		add("timezone", "cultural", "time_zones", 2*mB)
+	}
+	return list
+}
+
+func placeFiles(places string) []Source {
+	about := map[string]int64{
+		"allCountries": 420 * mB, "cities500": 13 * mB, "cities1000": 10 * mB, "cities5000": 5 * mB, "cities15000": 3 * mB,
+	}
+	var list []Source
+	add := func(name string, kind fetch.Kind, about int64) {
+		list = append(list, fileOf(job.PlacesDataset, job.GeoNames, geoNames+name, kind, about))
+	}
+	add(places+".zip", fetch.Zip, about[places])
+	add("alternateNamesV2.zip", fetch.Zip, 200*mB)
+	add("hierarchy.zip", fetch.Zip, 2*mB)
+	add("adminCode5.zip", fetch.Zip, mB)
+	add("countryInfo.txt", fetch.Text, 32*kB)
+	add("admin1CodesASCII.txt", fetch.Text, 150*kB)
+	add("admin2Codes.txt", fetch.Text, 2300*kB)
+	add("featureCodes_en.txt", fetch.Text, 60*kB)
+	return list
+}
+
+func ipSources(s Selection) ([]Source, error) {
+	switch s.IP {
+	case "none":
+		return nil, nil
+	case "geolite2-city", "geolite2-country":
+		if s.Wants(job.IPDataset) && s.Mirror == "" && (s.Account == "" || s.Key == "") {
+			return nil, fmt.Errorf("--ip %s needs an account: set MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY in the environment, or take --ip ip-location-db", s.IP)
+		}
+		editions := []string{"GeoLite2-City", "GeoLite2-ASN"}
+		if s.IP == "geolite2-country" {
+			editions[0] = "GeoLite2-Country"
+		}
+		var list []Source
+		for _, edition := range editions {
+			list = append(list, Source{
+				Dataset: job.IPDataset, About: 50 * mB, Terms: maxMindTerms,
+				Credit: job.Credit{Name: "MaxMind " + edition, License: "GeoLite2 End User License Agreement", Attribution: "This product includes GeoLite2 data created by MaxMind, available from https://www.maxmind.com"},
+				File: fetch.File{
+					URL:         maxMind + edition + "/download?suffix=tar.gz",
+					ChecksumURL: maxMind + edition + "/download?suffix=tar.gz.sha256",
+					Name:        edition + ".tar.gz", Kind: fetch.Gzip, MaxBytes: 500 * mB,
+					User: s.Account, Password: s.Key,
+				},
+			})
+		}
+		return list, nil
+	}
+	list := []Source{
+		fileOf(job.IPDataset, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv4.csv", fetch.Text, 15*mB),
+		fileOf(job.IPDataset, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv6.csv", fetch.Text, 20*mB),
+	}
+	return list, nil
+}

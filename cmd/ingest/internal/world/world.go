@@ -1,0 +1,283 @@
+package world
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/fetch"
+	"quadrille/cmd/ingest/internal/job"
+)
+
+// Plan is what Run does.
+type Plan struct {
+	Selection
+	// Cache is the directory that keeps the files.
+	Cache string
+	// IPFiles are the user's own sources of address ranges, best first. They
+	// come before those downloaded.
+	IPFiles []string
+	// Force ingests data sets whose files have not changed, too.
+	Force bool
+	// Program names the version that ingests: another one ingests all anew.
+	Program string
+	Fetch   fetch.Options
+	Job     job.Options
+	// IP are the options of that data set, but for those of Job.
+	IP job.IPOptions
+}
+
+// Run downloads what has changed and ingests the data sets it belongs to. A data
+// set whose files are not all there is left as it is published, and the others
+// are ingested all the same; the error then names every one that failed.
+func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
+	sources, err := Sources(p.Selection)
+	if err != nil {
+		return err
+	}
+	if err := p.ready(); err != nil {
+		return err
+	}
+	r := &run{Plan: p, ctx: ctx, catalog: c, paths: map[string]string{}}
+	if r.Job.Reporter == nil {
+		r.Job.Reporter = job.Silent{}
+	}
+	if err := r.download(sources); err != nil {
+		return err
+	}
+	for _, name := range Datasets {
+		if !p.Wants(name) {
+			continue
+		}
+		if r.failed[name] == nil {
+			r.fail(name, r.ingest(name, sources))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return r.summary()
+}
+
+// ready finds out before hours of downloads what cannot work after them.
+func (p Plan) ready() error {
+	if len(p.IPFiles) > 0 && !p.Wants(job.IPDataset) {
+		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
+	}
+	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, job.IPDataset) {
+		return errors.New("--ip none leaves ip without a source; give --ip-file, or take ip out of --only")
+	}
+	for _, f := range p.IPFiles {
+		if _, err := os.Stat(f); err != nil {
+			return fmt.Errorf("--ip-file: %w", err)
+		}
+	}
+	return nil
+}
+
+type run struct {
+	Plan
+	ctx     context.Context
+	catalog *dataset.Catalog
+	paths   map[string]string // of the files, by name
+	failed  map[string]error  // by data set
+}
+
+func (r *run) fail(dataset string, err error) {
+	if err == nil {
+		return
+	}
+	if r.failed == nil {
+		r.failed = map[string]error{}
+	}
+	r.failed[dataset] = errors.Join(r.failed[dataset], err)
+}
+
+// download fetches all files. What fails is kept for the summary; only an
+// interruption, or a cache that cannot be used, ends the run.
+func (r *run) download(sources []Source) error {
+	if len(sources) == 0 {
+		return nil
+	}
+	client, err := fetch.New(r.Cache, r.Fetch)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		if r.failed[s.Dataset] != nil {
+			continue // nothing of it will be ingested
+		}
+		res, err := client.Get(r.ctx, s.File)
+		if err := r.ctx.Err(); err != nil {
+			return errors.Join(err, client.Close())
+		}
+		if err != nil {
+			r.fail(s.Dataset, err)
+			r.Job.Reporter.Note(fmt.Sprintf("%s stays as it is: %v", s.Dataset, err))
+			continue
+		}
+		r.paths[s.File.Name] = res.Path
+		if res.Unchanged {
+			r.Job.Reporter.Note(s.File.Name + " has not changed")
+		}
+	}
+	return client.Close()
+}
+
+// ingest publishes one data set, unless it was made of the same.
+func (r *run) ingest(name string, sources []Source) error {
+	var files []Source
+	for _, s := range sources {
+		if s.Dataset == name {
+			files = append(files, s)
+		}
+	}
+	if name == job.IPDataset && len(files)+len(r.IPFiles) == 0 {
+		return nil
+	}
+	made, err := r.signature(name, files)
+	if err != nil {
+		return err
+	}
+	record := filepath.Join(r.Cache, "."+name+".ingested")
+	current, err := r.catalog.Current(name)
+	if err == nil && !r.Force && made.same(record, current.Generation) {
+		r.Job.Reporter.Note(fmt.Sprintf("%s generation %d was made of these files; --force makes it anew", name, current.Generation))
+		return nil
+	}
+	m, err := r.build(name, files)
+	if err != nil {
+		return err
+	}
+	made.Generation = m.Generation
+	return made.save(record)
+}
+
+func (r *run) build(name string, files []Source) (dataset.Manifest, error) {
+	input := func(s Source) job.Input { return job.Input{Path: r.paths[s.File.Name], Credit: s.Credit} }
+	switch name {
+	case job.BoundariesDataset:
+		var layers []job.LayerInput
+		for _, s := range files {
+			layers = append(layers, job.LayerInput{Type: s.Layer, Input: input(s)})
+		}
+		return job.Boundaries(r.ctx, r.catalog, layers, r.Job)
+	case job.PlacesDataset:
+		var list []job.PlaceInput
+		for _, s := range files {
+			list = append(list, job.PlaceInput{Input: input(s)})
+		}
+		return job.Places(r.ctx, r.catalog, list, r.Job)
+	case job.TimeZonesDataset:
+		return job.TimeZones(r.ctx, r.catalog, r.Job)
+	case job.AirportsDataset:
+		return job.Airports(r.ctx, r.catalog, input(files[0]), r.Job)
+	case job.StationsDataset:
+		return job.Stations(r.ctx, r.catalog, input(files[0]), r.Job)
+	}
+	var list []job.IPInput
+	for _, path := range r.IPFiles {
+		list = append(list, job.IPInput{Input: job.Input{Path: path}})
+	}
+	for _, s := range files {
+		list = append(list, job.IPInput{Input: input(s)})
+	}
+	o := r.Plan.IP
+	o.Options = r.Job
+	return job.IP(r.ctx, r.catalog, list, o)
+}
+
+// made is what a generation was made of, kept in the cache to tell whether there
+// is anything to do.
+type made struct {
+	Generation uint64   `json:"generation"`
+	Of         []string `json:"of"`
+}
+
+// signature lists what the result depends on: the program, the files, and what is
+// published of the data sets that are looked at.
+func (r *run) signature(name string, files []Source) (made, error) {
+	of := []string{"program " + r.Program}
+	add := func(path string) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err != nil {
+			return err
+		}
+		of = append(of, fmt.Sprintf("%s %x", path, h.Sum(nil)))
+		return nil
+	}
+	for _, s := range files {
+		if err := add(r.paths[s.File.Name]); err != nil {
+			return made{}, err
+		}
+	}
+	switch name {
+	case job.TimeZonesDataset:
+		of = append(of, "zones "+job.ZoneVersion())
+	case job.IPDataset:
+		for _, path := range r.IPFiles {
+			if err := add(path); err != nil {
+				return made{}, err
+			}
+		}
+		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
+		fallthrough
+	case job.AirportsDataset, job.StationsDataset:
+		for _, other := range []string{job.BoundariesDataset, job.PlacesDataset} {
+			m, err := r.catalog.Current(other)
+			if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
+				return made{}, err
+			}
+			of = append(of, fmt.Sprint(other, " ", m.Generation))
+		}
+	}
+	return made{Of: of}, nil
+}
+
+// same reports whether the record says that the generation was made of the same.
+func (m made) same(record string, generation uint64) bool {
+	b, err := os.ReadFile(record)
+	var before made
+	return err == nil && json.Unmarshal(b, &before) == nil && before.Generation == generation && slices.Equal(before.Of, m.Of)
+}
+
+func (m made) save(record string) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(record), 0o755); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(record+".new", append(b, '\n'), 0o644), os.Rename(record+".new", record))
+}
+
+// summary is nil when all went well.
+func (r *run) summary() error {
+	if len(r.failed) == 0 {
+		return nil
+	}
+	var names []string
+	all := []error{nil}
+	for _, name := range Datasets {
+		if err := r.failed[name]; err != nil {
+			names = append(names, name)
+			all = append(all, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	all[0] = fmt.Errorf("not renewed, and still served as before where they were: %s", strings.Join(names, ", "))
+	return errors.Join(all...)
+}

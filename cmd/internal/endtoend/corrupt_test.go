@@ -1,0 +1,305 @@
+package endtoend
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// answers are the bodies of some questions that touch all data sets.
+func answers(t *testing.T, url string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, path := range questions {
+		code, body, _ := get(t, url+path)
+		if code != 200 {
+			t.Fatalf("%s: %d %s", path, code, body)
+		}
+		all[path] = body
+	}
+	return all
+}
+
+var questions = []string{
+	"/tiles/country/2/1/1.geojson", "/regions/within?bbox=-4,-4,4,4", "/places/within?bbox=-4,-4,4,4", "/places/nearby?lat=1&lon=1&limit=50",
+	"/places/search?q=town", "/airports/within?bbox=-4,-4,4,4", "/stations/within?bbox=-4,-4,4,4", "/ip/20.0.1.5", "/places/7", "/airports/X00003",
+}
+
+// right asks everything, and takes the right answer or a problem of the server's,
+// which must say so; it returns how many of either there were.
+func right(t *testing.T, url string, want map[string]string, also ...map[string]string) (good, refused int) {
+	t.Helper()
+	for _, path := range questions {
+		code, body, h := get(t, url+path)
+		ok := body == want[path]
+		for _, m := range also {
+			ok = ok || body == m[path]
+		}
+		switch {
+		case code == 200 && ok:
+			good++
+		case (code == 500 && strings.Contains(body, `"data-corrupt"`) || code == 503) && h.Get("Content-Type") == "application/problem+json":
+			refused++
+		default:
+			t.Errorf("%s: %d %.300s", path, code, body)
+		}
+	}
+	return good, refused
+}
+
+// largest is the largest file of a generation whose name ends so.
+func largest(t *testing.T, data, name, generation, suffix string) string {
+	t.Helper()
+	var found string
+	var size int64
+	err := filepath.WalkDir(filepath.Join(data, name, generation), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, suffix) {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Size() > size {
+			found, size = path, info.Size()
+		}
+		return err
+	})
+	if err != nil || found == "" {
+		t.Fatalf("no %s in %s of %s, %v", suffix, generation, name, err)
+	}
+	return found
+}
+
+func damage(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// In place: a server that has the file open sees it.
+	if b = change(b); b == nil {
+		err = os.Remove(path)
+	} else {
+		err = os.WriteFile(path, b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flip(b []byte) []byte {
+	for i := len(b) / 4; i < len(b)/4+64 && i < len(b); i++ {
+		b[i] ^= 0x55
+	}
+	return b
+}
+
+// TestDamagedGeneration publishes generations with every kind of damage beside a
+// running server: the one before goes on serving, or what is damaged is refused
+// at the question that needs it; nothing wrong is ever answered.
+func TestDamagedGeneration(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	for _, mark := range []string{"Aye", "Bee"} {
+		for _, in := range inputs(t, dir, mark, 400) {
+			mustIngest(t, data, in.args...)
+		}
+	}
+	s := serve(t, data)
+	newer := answers(t, s.url)
+	c := catalogOf(t, data)
+	names := []string{"boundaries", "places", "airports", "stations", "ip"}
+	current := map[string][]byte{}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(data, name, "CURRENT"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		current[name] = b
+		if _, err := c.Activate(t.Context(), name, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, "generation 1", func() bool {
+		_, b, _ := get(t, s.url+"/status")
+		return !strings.Contains(b, `"generation":2,`)
+	})
+	older := answers(t, s.url)
+	const g2 = "g0000000002"
+	if !full {
+		names = []string{"places", "ip"}
+	}
+	for _, tt := range []struct {
+		name   string
+		file   string // suffix of its name
+		change func([]byte) []byte
+		opens  bool // it may: damage shows when the block is read
+	}{
+		{"manifest gone", "manifest.json", func([]byte) []byte { return nil }, false},
+		{"manifest of another", "manifest.json", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("Bee"), []byte("Cee")) }, true},
+		{"manifest truncated", "manifest.json", func(b []byte) []byte { return b[:len(b)/2] }, false},
+		{"manifest empty", "manifest.json", func([]byte) []byte { return []byte{} }, false},
+		{"table gone", ".sst", func([]byte) []byte { return nil }, false},
+		{"table truncated", ".sst", func(b []byte) []byte { return b[:len(b)-len(b)/3] }, false},
+		{"table flipped", ".sst", flip, true},
+		{"table of zeros", ".sst", func(b []byte) []byte { return make([]byte, len(b)) }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, name := range names {
+				path := largest(t, data, name, g2, tt.file)
+				whole, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				damage(t, path, tt.change)
+				// The commands refuse it; another program publishes it all the same.
+				cmd, out := ingest(t, data, "verify", name)
+				if err := os.WriteFile(filepath.Join(data, name, "CURRENT.x"), current[name], 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(filepath.Join(data, name, "CURRENT.x"), filepath.Join(data, name, "CURRENT")); err != nil {
+					t.Fatal(err)
+				}
+				var exit *exec.ExitError
+				if err := cmd.Run(); !bytes.Equal(read(t, path), whole) && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+					t.Errorf("verify finds nothing wrong with %s: %v %s", name, err, out)
+				}
+				taken := func() string {
+					_, b, _ := get(t, s.url+"/status")
+					_, b, _ = strings.Cut(b, `"name":"`+name+`"`)
+					b, _, _ = strings.Cut(b, `"name":`)
+					return b
+				}
+				waitFor(t, "an opinion of "+name, func() bool {
+					b := taken()
+					return strings.Contains(b, `"generation":2,`) || !strings.Contains(b, `"state":"serving"`)
+				})
+				if st := taken(); !tt.opens && strings.Contains(st, `"generation":2,`) {
+					t.Errorf("%s is in service: %s", name, st)
+				}
+				_, refused := right(t, s.url, older, newer)
+				if !tt.opens && refused > 0 {
+					t.Errorf("%d questions are refused though an intact generation is there", refused)
+				}
+				// Back to what is whole.
+				if err := os.WriteFile(path, whole, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Activate(t.Context(), name, 1); err != nil {
+					t.Fatal(err)
+				}
+				waitFor(t, name+" generation 1 again", func() bool {
+					b := taken()
+					return strings.Contains(b, `"generation":1,`) && strings.Contains(b, `"state":"serving"`)
+				})
+			}
+			if good, _ := right(t, s.url, older); good != len(questions) {
+				t.Errorf("%d of %d answers are right after the damage", good, len(questions))
+			}
+		})
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestDamageWhileServing flips blocks below a server that has them open: a
+// question that needs one is refused as damaged, the others are answered.
+func TestDamageWhileServing(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	for _, in := range inputs(t, dir, "Aye", 4000) {
+		mustIngest(t, data, in.args...)
+	}
+	first := serve(t, data)
+	want := answers(t, first.url)
+	s := serve(t, data, "--cache", "1MiB") // which has read nothing yet
+	for _, name := range []string{"boundaries", "places", "airports", "stations", "ip"} {
+		// From the front on, with a piece left of each block: none decodes.
+		damage(t, largest(t, data, name, "g0000000001", ".sst"), func(b []byte) []byte {
+			for i := 16; i < len(b)*3/4; i += 64 {
+				b[i] ^= 0x55
+			}
+			return b
+		})
+	}
+	good, refused := right(t, s.url, want)
+	if refused == 0 {
+		t.Errorf("all %d questions are answered from damaged blocks", good)
+	}
+	if code, body, _ := get(t, s.url+"/healthz"); code != 200 {
+		t.Errorf("healthz: %d %s", code, body)
+	}
+	// A server that starts now says what it cannot open, or refuses in the same way.
+	right(t, serve(t, data).url, want)
+	t.Logf("%d answered, %d refused", good, refused)
+}
+
+// TestFullDisk ingests onto a disk that is too small: an error that says so,
+// nothing published, and success once there is room.
+func TestFullDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a tmpfs")
+	}
+	if !full {
+		t.Skip("fills a disk of half a gigabyte; QUADRILLE_FULL=1 runs it")
+	}
+	small := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=512m", "tmpfs", small).CombinedOutput(); err != nil {
+		t.Skipf("a small disk cannot be mounted here: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", small).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	dir := t.TempDir()
+	few, many := inputs(t, dir, "Aye", 20), inputs(t, dir, "Bee", 4000)
+	for i, in := range few {
+		if in.dataset != "places" {
+			continue
+		}
+		data := filepath.Join(small, in.dataset)
+		mustIngest(t, data, in.args...)
+		want := rows(t, data, in.dataset)
+		// What is left is too little for any build.
+		ballast := filepath.Join(small, "ballast")
+		if err := exec.Command("dd", "if=/dev/zero", "of="+ballast, "bs=1M").Run(); err == nil {
+			t.Fatal("the disk is not full")
+		}
+		info, err := os.Stat(ballast)
+		if err == nil {
+			err = os.Truncate(ballast, info.Size()-1<<20)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, out := ingest(t, data, many[i].args...)
+		var exit *exec.ExitError
+		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out.String(), "no space left") || strings.Contains(out.String(), "goroutine ") {
+			t.Errorf("%s: %v: %s", in.dataset, err, out)
+		}
+		if got := rows(t, data, in.dataset); got != want {
+			t.Errorf("%s: another generation is published", in.dataset)
+		}
+		mustIngest(t, data, "verify", in.dataset)
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		mustIngest(t, data, many[i].args...)
+		if err := os.RemoveAll(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
