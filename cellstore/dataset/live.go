@@ -195,7 +195,7 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		case !force && want == l.failed && l.attempts > 0 && time.Now().Before(l.retryAt):
 			return l.Err()
 		}
-		h, err := l.load(want)
+		h, err := l.load(ctx, want, cur != nil)
 		if err != nil {
 			// Published and pruned again while it was being opened: that
 			// is not its fault.
@@ -234,7 +234,11 @@ func (l *Live[T]) published() (entry, error) {
 	return e, nil
 }
 
-func (l *Live[T]) load(e entry) (_ *Handle[T], err error) {
+// load opens a generation. One that is to replace another is read from end to
+// end first and compared with its checksums: while there is a good one, nothing
+// damaged is taken into service. The first is not, so that starting takes no
+// time; what is damaged in it is an error when it is read.
+func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], err error) {
 	// Bytes that no check has caught must not take the process down with the
 	// good generation it is serving.
 	defer func() {
@@ -252,6 +256,11 @@ func (l *Live[T]) load(e entry) (_ *Handle[T], err error) {
 			_ = g.Close() // the reason to give up is the one to tell
 		}
 	}()
+	if check {
+		if err := g.Verify(ctx); err != nil {
+			return nil, err
+		}
+	}
 	v, err := l.bind(g)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -79,7 +80,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	if !o.makeRoom(now) {
 		return nil, fmt.Errorf("%w: ask for generation %d of data set %s again in a few seconds", ErrOlderBusy, generation, l.dataset)
 	}
-	if h, err = l.load(e); err != nil {
+	if h, err = l.load(context.Background(), e, false); err != nil {
 		o.failed, o.failErr, o.retryAt = generation, err, now.Add(o.busy)
 		return nil, err
 	}

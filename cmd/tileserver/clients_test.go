@@ -168,6 +168,7 @@ func TestDocsInBrowser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, browser, site+"/#", s)
+			w.expected = append(w.expected, "/tiles/all.json") // the map page has none to show
 			at := site + "/docs"
 			if strings.Contains(name, "example") {
 				at += "#getPlacesNearby"

@@ -136,7 +136,7 @@ func TestDamagedGeneration(t *testing.T) {
 		name   string
 		file   string // suffix of its name
 		change func([]byte) []byte
-		opens  bool // it may: damage shows when the block is read
+		opens  bool // it may: nothing that is answered shows the difference
 	}{
 		{"manifest gone", "manifest.json", func([]byte) []byte { return nil }, false},
 		{"manifest of another", "manifest.json", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("Bee"), []byte("Cee")) }, true},
@@ -144,8 +144,8 @@ func TestDamagedGeneration(t *testing.T) {
 		{"manifest empty", "manifest.json", func([]byte) []byte { return []byte{} }, false},
 		{"table gone", ".sst", func([]byte) []byte { return nil }, false},
 		{"table truncated", ".sst", func(b []byte) []byte { return b[:len(b)-len(b)/3] }, false},
-		{"table flipped", ".sst", flip, true},
-		{"table of zeros", ".sst", func(b []byte) []byte { return make([]byte, len(b)) }, true},
+		{"table flipped", ".sst", flip, false},
+		{"table of zeros", ".sst", func(b []byte) []byte { return make([]byte, len(b)) }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, name := range names {
