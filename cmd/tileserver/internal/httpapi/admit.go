@@ -57,7 +57,7 @@ type admission struct {
 // service, and what belongs to its page.
 func free(pattern string) bool {
 	switch pattern {
-	case "/healthz", "/readyz", "/status", "/metrics", "/usage", "/*", "preflight", "/openapi.json", "/docs", "/docs/*":
+	case "/healthz", "/readyz", "/status", "/metrics", "/usage", "/*", "preflight", "/openapi.json", "/docs", "/docs.css":
 		return true
 	}
 	return false

@@ -64,7 +64,7 @@ func TestKeyNeeded(t *testing.T) {
 		}
 		wantProblem(t, f.get(path, headers...), http.StatusUnauthorized, "key-unknown")
 	}
-	for _, p := range []string{"/healthz", "/readyz", "/status", "/metrics", "/"} {
+	for _, p := range []string{"/healthz", "/readyz", "/status", "/metrics", "/openapi.json", "/docs", "/docs.css", "/"} {
 		if res := f.get(p); res.StatusCode != http.StatusOK {
 			t.Errorf("%s without a key: %d", p, res.StatusCode)
 		}
