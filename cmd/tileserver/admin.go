@@ -13,8 +13,8 @@ import (
 )
 
 // adminHandler is what the listener of --admin-listen serves: metrics,
-// profiles and the states that main serves too.
-func adminHandler(main, metrics, top http.Handler) http.Handler {
+// profiles and the states that main serves too, beneath base.
+func adminHandler(main http.Handler, base string, metrics, top http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -23,7 +23,10 @@ func adminHandler(main, metrics, top http.Handler) http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	for _, path := range []string{"/healthz", "/readyz", "/status"} {
-		mux.Handle("GET "+path, main)
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			r.URL.Path, r.URL.RawPath = base+path, ""
+			main.ServeHTTP(w, r)
+		})
 	}
 	if top != nil {
 		mux.Handle("GET /usage/top", top)

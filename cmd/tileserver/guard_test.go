@@ -137,6 +137,21 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
+// The admin listener has no base path: it is a host of its own.
+func TestAdminBasePath(t *testing.T) {
+	_, log, stop := start(t, "--data="+t.TempDir(), "--base-path=/maps", "--admin-listen=127.0.0.1:0")
+	_, admin, _ := strings.Cut(log.String(), "msg=administration url=")
+	admin, _, _ = strings.Cut(admin, "\n")
+	for _, path := range []string{"/healthz", "/readyz", "/status", "/metrics"} {
+		if code, b := fetch(t, admin+path); code != http.StatusOK {
+			t.Errorf("%s: %d %.200s", path, code, b)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLocalOnly(t *testing.T) {
 	h := localOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for host, want := range map[string]int{

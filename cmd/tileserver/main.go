@@ -149,7 +149,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	api.AccessLogSample, api.SlowRequest = cfg.AccessLogSample, cfg.SlowRequest
 	handler := httpapi.New(api)
 	if cfg.AdminListen != "" {
-		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, metrics, top), log)
+		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top), log)
 		if aerr != nil {
 			return aerr
 		}

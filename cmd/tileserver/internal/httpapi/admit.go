@@ -89,9 +89,10 @@ func (s *server) admitted(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
 		if s.metrics != nil {
 			s.metrics.refused(err)
 		}
-		a.refuse(c, err)
-		s.logAccess(c, time.Now())
-		return nil
+		return s.answering(func(c echo.Context) error {
+			a.refuse(c, err)
+			return nil
+		})(c)
 	}
 }
 
@@ -239,16 +240,17 @@ func cutParameter(u *url.URL, name string) (value string) {
 	return value
 }
 
-// redacted is a query as it may be logged: routes that ask for no key do not
-// take it out.
+// redacted is a query as it may be logged: routes that ask for no key, and
+// requests that no route is for, do not take it out.
 func redacted(query string) string {
-	if !strings.Contains(query, "key=") {
+	if !strings.Contains(query, "key=") && !strings.Contains(query, "username=") && !strings.Contains(query, "%") {
 		return query
 	}
 	parts := strings.Split(query, "&")
 	for i, p := range parts {
-		if strings.HasPrefix(p, "key=") {
-			parts[i] = "key=…"
+		name, _, ok := strings.Cut(p, "=")
+		if plain, err := url.QueryUnescape(name); ok && err == nil && (plain == "key" || plain == "username") {
+			parts[i] = plain + "=…"
 		}
 	}
 	return strings.Join(parts, "&")

@@ -101,6 +101,8 @@ func TestKeyInAddress(t *testing.T) {
 	}
 	f.get("/?key=" + testKey)
 	f.get("/regions/at?lat=1&lon=2&key=" + testKey + "x")
+	f.get("/nowhere?username=" + testKey)
+	f.get("/regions/at?lat=1&lon=2&k%65y=" + testKey)
 	if strings.Contains(log.String(), testKey) {
 		t.Errorf("the log holds a key:\n%s", log.String())
 	}
@@ -221,6 +223,24 @@ func TestAccessLogSampling(t *testing.T) {
 		if _, ok := s.pick(c.status, c.took); ok != c.ok {
 			t.Errorf("%d after %v: logged %v", c.status, c.took, ok)
 		}
+	}
+}
+
+// What is turned away can be found in the log by the name in its answer, and
+// pages of other origins can read when to come back.
+func TestRefusalIsNamed(t *testing.T) {
+	var log strings.Builder
+	f := newFixture(t, func(c *Config) {
+		guarded(t, false, quota.Limits{})(c)
+		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
+	}, all...)
+	res := f.get("/ip/1.2.3.4", "Origin", "https://example.org")
+	wantProblem(t, res, http.StatusUnauthorized, "key-missing")
+	if id := res.Header.Get("X-Request-Id"); id == "" || strings.Count(log.String(), "request_id="+id) != 1 {
+		t.Errorf("the answer is named %q, and the log has\n%s", id, log.String())
+	}
+	if h := res.Header.Get("Access-Control-Expose-Headers"); !strings.Contains(h, "Retry-After") {
+		t.Errorf("pages may read %q", h)
 	}
 }
 

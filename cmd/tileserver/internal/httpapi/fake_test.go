@@ -402,7 +402,7 @@ type fakeAddresses struct {
 
 func (f *fakeAddresses) Lookup(_ context.Context, addr netip.Addr, res *ipgeo.Result) error {
 	f.reads.Add(1)
-	res.Addr = addr.Unmap()
+	*res = ipgeo.Result{Addr: addr.Unmap()} // pooled ones hold what a real reader left
 	switch {
 	case f.err != nil:
 		return f.err
