@@ -53,6 +53,13 @@ func benchStore(b *testing.B) (*pebblestore.Store, Meta, []netip.Addr) {
 	for i := range ranges {
 		ranges[i].Record.Continent = Continent{Code: "EU", Names: Names{"en": "Europe"}}
 	}
+	s, meta := builtOnDisk(b, ranges)
+	return s, meta, benchAddrs(ranges)
+}
+
+// builtOnDisk builds a table in a store, which is then open as a server has it.
+func builtOnDisk(b *testing.B, ranges []Range) (*pebblestore.Store, Meta) {
+	b.Helper()
 	dir := b.TempDir()
 	s, err := pebblestore.Open(dir, nil)
 	if err != nil {
@@ -69,7 +76,7 @@ func benchStore(b *testing.B) (*pebblestore.Store, Meta, []netip.Addr) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { s.Close() })
-	return s, meta, benchAddrs(ranges)
+	return s, meta
 }
 
 func BenchmarkLookup(b *testing.B) {

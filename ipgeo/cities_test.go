@@ -140,22 +140,8 @@ func openCityBench(b *testing.B) *cities {
 	c := new(cities)
 	var ranges []Range
 	c.db, ranges = openCities(b)
-	dir := b.TempDir()
-	s, err := pebblestore.Open(dir, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	meta, _, err := Build(b.Context(), s, seqOf(ranges), BuildOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	if s, err = pebblestore.Open(dir, &pebblestore.Options{ReadOnly: true}); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { s.Close() })
+	s, meta := builtOnDisk(b, ranges)
+	var err error
 	if c.reader, err = Open(b.Context(), s, meta); err != nil {
 		b.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -90,14 +89,9 @@ func (r *runCmd) Run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	program := r.Tileserver
-	if program == "" {
-		program = filepath.Join(tmp, "tileserver")
-		build := exec.CommandContext(ctx, "go", "build", "-o", program, "quadrille/cmd/tileserver")
-		build.Stdout, build.Stderr = os.Stderr, os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build the tile server, or name one with --tileserver: %w", err)
-		}
+	program, err := serverProgram(ctx, r.Tileserver, tmp)
+	if err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {

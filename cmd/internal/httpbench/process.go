@@ -83,3 +83,18 @@ func cpuTime(pid int) time.Duration {
 	}
 	return sum
 }
+
+// serverProgram is the tile server to measure: the one named, or else one built
+// into dir from this module.
+func serverProgram(ctx context.Context, named, dir string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	program := filepath.Join(dir, "tileserver")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "quadrille/cmd/tileserver")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build the tile server, or name one with --tileserver: %w", err)
+	}
+	return program, nil
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -71,14 +70,9 @@ func (s *swapCmd) Run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	program := s.Tileserver
-	if program == "" {
-		program = filepath.Join(tmp, "tileserver")
-		build := exec.CommandContext(ctx, "go", "build", "-o", program, "quadrille/cmd/tileserver")
-		build.Stdout, build.Stderr = os.Stderr, os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build the tile server, or name one with --tileserver: %w", err)
-		}
+	program, err := serverProgram(ctx, s.Tileserver, tmp)
+	if err != nil {
+		return err
 	}
 	server, err := startServer(ctx, nil, program, "--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1")
 	if err != nil {
