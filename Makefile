@@ -12,6 +12,8 @@ TOOLS ?= bin/tools
 FUZZTIME ?= 20s
 BENCH ?= .
 BENCHCOUNT ?= 1
+# Requests of the soak in `make bench`: some 15 minutes on two idle cores.
+SOAK ?= 20000000
 
 GO_FILES = find . \( -name node_modules -o -name .git \) -prune -o -name '*.go' -print
 # The race detector needs cgo and a C compiler; without them tests still run.
@@ -92,6 +94,9 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport go -- go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
 	go run ./cmd/internal/benchreport http -- go run ./cmd/internal/httpbench
+	go run ./cmd/internal/benchreport latency -- go run ./cmd/internal/httpbench latency
+	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
+	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
 
 clean: ## remove what was built and installed, but not data/
 	rm -rf bin/ingest bin/tileserver sample/build sample/node_modules static/leaflet/node_modules

@@ -16,6 +16,11 @@ import (
 // running will do: should it fire, the wanted time is looked at, and either it
 // has come or the timer is started again for what is left. The timeouts are
 // the same.
+//
+// After every request net/http also moves the read deadline into the past and
+// back, to end a read of its own that waits for the client to leave. That read
+// has seldom begun when the answer was quick: then it is told when it begins,
+// and the timer is left alone.
 type lazyListener struct{ net.Listener }
 
 func (l lazyListener) Accept() (net.Conn, error) {
@@ -25,6 +30,7 @@ func (l lazyListener) Accept() (net.Conn, error) {
 	}
 	lc := &lazyConn{Conn: c}
 	lc.read.set, lc.write.set = c.SetReadDeadline, c.SetWriteDeadline
+	lc.write.running = 1 // writes are not counted: nobody ends them early
 	return lc, nil
 }
 
@@ -37,7 +43,11 @@ type lazyConn struct {
 
 func (c *lazyConn) Read(p []byte) (int, error) {
 	for {
+		if !c.read.enter() {
+			return 0, os.ErrDeadlineExceeded
+		}
 		n, err := c.Conn.Read(p)
+		c.read.leave()
 		if n > 0 || err == nil || !c.read.early(err) {
 			return n, err
 		}
@@ -71,9 +81,28 @@ func (c *lazyConn) CloseWrite() error {
 type lazyDeadline struct {
 	set func(time.Time) error // of the connection
 
-	mu     sync.Mutex
-	wanted time.Time // as the user of the connection sees it; zero for none
-	timer  time.Time // what the connection has: never later than wanted
+	mu      sync.Mutex
+	wanted  time.Time // as the user of the connection sees it; zero for none
+	timer   time.Time // what the connection has: never later than wanted, unless that is at once and no call is running
+	running int       // calls that may wait in the connection
+}
+
+// enter begins a call that may wait, unless its time is up already.
+func (d *lazyDeadline) enter() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if atOnce(d.wanted) {
+		return false
+	}
+	d.running++
+	return true
+}
+
+// leave ends what enter has begun.
+func (d *lazyDeadline) leave() {
+	d.mu.Lock()
+	d.running--
+	d.mu.Unlock()
 }
 
 // stride is the longest time a timer is set for. A deadline moved nearer by
@@ -89,8 +118,11 @@ func (d *lazyDeadline) want(t time.Time) error {
 	switch {
 	case t.IsZero():
 		return nil // the timer, if there is one, fires in vain
-	case t.Before(distantPast):
-		d.timer = t // ends a running call at once
+	case atOnce(t):
+		if d.running == 0 {
+			return nil // the next call looks at wanted
+		}
+		d.timer = t
 		return d.set(t)
 	case d.timer.After(distantPast) && !t.Before(d.timer):
 		return nil
@@ -112,6 +144,9 @@ func (d *lazyDeadline) start() error {
 // distantPast is later than any time that means "at once", and earlier than
 // any other.
 var distantPast = time.Unix(1_000_000, 0)
+
+// atOnce reports whether a deadline is one that ends calls at once.
+func atOnce(t time.Time) bool { return !t.IsZero() && t.Before(distantPast) }
 
 // early reports whether err is a timeout before the wanted time, and if so has
 // started the timer again.

@@ -23,7 +23,9 @@ type clockConn struct {
 func (c *clockConn) SetReadDeadline(t time.Time) error { c.deadline = t; c.sets++; return nil }
 
 // The timer is never later than the wanted deadline, so no timeout is late;
-// and a timeout reaches the reader only once the wanted time has come.
+// and a timeout reaches the reader only once the wanted time has come. A deadline
+// that ends calls at once may be without a timer only while no call is running,
+// and then none begins.
 func TestLazyDeadlineProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &clockConn{}
@@ -38,8 +40,18 @@ func TestLazyDeadlineProperty(t *testing.T) {
 			default:
 				want = time.Now().Add(time.Duration(rapid.IntRange(-5, 300).Draw(t, "seconds")) * time.Second)
 			}
+			if rapid.Bool().Draw(t, "ends") && d.running > 0 {
+				d.leave()
+			}
 			if err := d.want(want); err != nil {
 				t.Fatal(err)
+			}
+			begun := rapid.Bool().Draw(t, "begins")
+			if begun && d.enter() == atOnce(want) {
+				t.Fatalf("wanted %v: a call began %v", want, atOnce(want))
+			}
+			if atOnce(want) && d.running == 0 {
+				continue
 			}
 			if !want.IsZero() && (c.deadline.IsZero() || c.deadline.After(want)) {
 				t.Fatalf("the timer is set for %v, wanted %v", c.deadline, want)
@@ -60,6 +72,14 @@ func TestLazyDeadlineSaves(t *testing.T) {
 	d.set = c.SetReadDeadline
 	for range 100 { // as net/http does without a background read
 		_ = d.want(time.Now().Add(2 * time.Minute))
+		_ = d.want(time.Time{})
+		_ = d.want(time.Now().Add(10 * time.Second))
+	}
+	if c.sets > 2 {
+		t.Errorf("the timer was set %d times", c.sets)
+	}
+	for range 100 { // with one that had not begun
+		_ = d.want(time.Unix(1, 0))
 		_ = d.want(time.Time{})
 		_ = d.want(time.Now().Add(10 * time.Second))
 	}
@@ -129,6 +149,26 @@ func TestLazyConn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := server.Read(b); n != 1 || err != nil {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+
+	// So is one that begins only then, whatever there is to read, until the
+	// deadline is moved.
+	if _, err := client.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if n, err := server.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("%d bytes, %v; want a timeout", n, err)
+		}
+	}
+	if err := server.SetReadDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := server.Read(b); n != 1 || err != nil {

@@ -46,20 +46,24 @@ func bare(answers []answer) http.Handler {
 	}
 	blobs := make(map[string]blob, len(answers))
 	for _, a := range answers {
-		blobs[a.Path+a.Forwarded] = blob{a.Type, a.Encoding, strconv.Itoa(len(a.Body)), a.Body}
+		blobs[a.Path+a.Forwarded+a.Accept] = blob{a.Type, a.Encoding, strconv.Itoa(len(a.Body)), a.Body}
 	}
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	h := func(c echo.Context) error {
 		key := c.Request().RequestURI
-		if f := c.Request().Header["X-Forwarded-For"]; len(f) > 0 {
+		header := c.Request().Header
+		if f := header["X-Forwarded-For"]; len(f) > 0 {
 			key += f[0]
+		}
+		if a := header["Accept-Encoding"]; len(a) > 0 {
+			key += a[0]
 		}
 		b, ok := blobs[key]
 		if !ok {
 			return echo.ErrNotFound
 		}
-		header := c.Response().Header()
+		header = c.Response().Header()
 		header.Set(echo.HeaderContentLength, b.length)
 		if b.encoding != "" {
 			header.Set(echo.HeaderContentEncoding, b.encoding)

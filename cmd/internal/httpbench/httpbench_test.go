@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -14,14 +16,15 @@ import (
 func TestLoadBare(t *testing.T) {
 	answers := []answer{
 		{Path: "/tiles/a/1/0/0.mvt", Type: "application/x", Body: bytes.Repeat([]byte("x"), 100_000)},
-		{Path: "/ip/1.2.3.4", Gzip: true, Type: "application/json", Encoding: "gzip", Body: []byte("{}")},
+		{Path: "/tiles/a/1/0/0.mvt", Accept: "br", Type: "application/x", Encoding: "br", Body: []byte("xx")},
+		{Path: "/ip/1.2.3.4", Accept: "gzip", Type: "application/json", Encoding: "gzip", Body: []byte("{}")},
 		{Path: "/ip/me", Forwarded: "5.6.7.8", Type: "application/json", Body: []byte("{5.6.7.8}")},
 	}
 	one, two := httptest.NewServer(bare(answers)), httptest.NewServer(bare(answers))
 	defer one.Close()
 	defer two.Close()
 	l := loadCmd{URL: []string{one.URL, two.URL}, PID: []int{os.Getpid(), os.Getpid()}, Rounds: 3, Duration: 5 * time.Millisecond, Connections: 3}
-	got, err := l.measure(answers)
+	got, err := l.measure([][]answer{answers, answers[1:]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +33,142 @@ func TestLoadBare(t *testing.T) {
 			t.Errorf("server %d: %+v", i, m)
 		}
 	}
+	p := pacedCmd{URL: l.URL, Rate: 2000, Rounds: 3, Duration: 10 * time.Millisecond, Connections: 3}
 	for name, wrong := range map[string]answer{
-		"bytes, want":  {Path: "/ip/1.2.3.4", Body: []byte("longer than that")},
-		"answered":     {Path: "/ip/none"},
+		"bytes, want":  {Path: "/ip/1.2.3.4", Accept: "gzip", Body: []byte("longer than that")},
+		"answered 404": {Path: "/ip/none"},
+		"answered 200": {Path: "/ip/1.2.3.4", Accept: "gzip", Status: 304},
 		"bytes, want ": {Path: "/tiles/a/1/0/0.mvt"},
 	} {
-		if _, err := l.measure([]answer{wrong}); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
+		list := [][]answer{{wrong}, answers}
+		if _, err := l.measure(list); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
 			t.Errorf("%+v: %v, want an error with %q", wrong, err, name)
+		}
+		if _, err := p.measure(list); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
+			t.Errorf("%+v, at fixed times: %v, want an error with %q", wrong, err, name)
+		}
+	}
+	for _, few := range [][][]answer{nil, {answers}, {answers, nil}} {
+		if _, err := l.measure(few); err == nil {
+			t.Errorf("no error for %d lists", len(few))
+		}
+	}
+}
+
+// At a fixed rate, what a server that stalls does not answer counts from when
+// it should have been sent.
+func TestPaced(t *testing.T) {
+	answers := []answer{{Path: "/ip/1.2.3.4", Body: bytes.Repeat([]byte("x"), 200_000)}, {Path: "/ip/5.6.7.8", Body: []byte("{}")}}
+	var asked atomic.Int64
+	const stall = 60 * time.Millisecond
+	handler := bare(answers)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 2 {
+			time.Sleep(stall)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	p, err := newPacer(server.URL, answers, 1)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer p.close()
+	took, err := p.run(500, 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(took) != 50 {
+		t.Fatalf("%d requests, want 50", len(took))
+	}
+	// The second stalls, and those behind it on the one connection are late too.
+	for i, least := range []time.Duration{0, stall, stall - 10*time.Millisecond, stall - 20*time.Millisecond} {
+		if took[i] < least {
+			t.Errorf("request %d took %v, want %v at least", i, took[i], least)
+		}
+	}
+}
+
+// A 304 is what the tile server is asked for by the tag, and its comparator is
+// the server itself.
+func TestNotModified(t *testing.T) {
+	tile := answer{Path: "/tiles/a/1/0/0.mvt", Status: 200, ETag: `"x"`, Body: []byte("tile")}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tile.ETag)
+		if r.Header.Get("If-None-Match") == tile.ETag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(tile.Body)
+	}))
+	defer server.Close()
+	s := notModified([]answer{tile})
+	b := &bench{ours: &running{url: server.URL}, bare: &running{url: "http://nobody"}}
+	servers, answers := b.against(s)
+	l := loadCmd{PID: []int{os.Getpid(), os.Getpid()}, Rounds: 2, Duration: time.Millisecond, Connections: 1}
+	for _, r := range servers {
+		l.URL = append(l.URL, r.url)
+	}
+	if _, err := l.measure(answers); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.measure([][]answer{s.Own, s.Own}); err != nil {
+		t.Error(err)
+	}
+	got := tile
+	got.Match = tile.ETag
+	if err := got.fetch(t.Context(), server.URL); err != nil || got.Status != 304 || len(got.Body) != len(tile.Body) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestNginx(t *testing.T) {
+	n, err := startNginx(t.Context(), "nginx", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n == nil {
+		t.Skip("nginx is not installed")
+	}
+	defer n.stop()
+	like := []answer{{Path: "/a?b", Body: []byte("one")}, {Path: "/c", Accept: "br", Body: bytes.Repeat([]byte("two"), 9999)}, {Path: "/d", Body: []byte("one")}}
+	files, err := n.answers(like)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(n.files) != 2 {
+		t.Errorf("%d files for two bodies", len(n.files))
+	}
+	l := loadCmd{URL: []string{n.url}, PID: []int{n.cmd.Process.Pid}, Rounds: 1, Duration: 5 * time.Millisecond, Connections: 2}
+	if _, err := l.measure([][]answer{files}); err != nil {
+		t.Error(err)
+	}
+	if none, err := startNginx(t.Context(), "no-such-program", t.TempDir()); none != nil || err != nil {
+		t.Errorf("%v, %v", none, err)
+	}
+}
+
+func TestTable(t *testing.T) {
+	r := runCmd{Rounds: 7, Duration: time.Second, Connections: 8}
+	results := []result{
+		{Name: "tile", Ours: 90, Against: against, Theirs: 100, Ratio: 0.9, Budget: budget, Nginx: 200, NginxCPU: 7},
+		{Name: "304", Ours: 110, Against: "our own", Theirs: 100, Ratio: 1.1, Budget: 1},
+	}
+	for _, tt := range []struct {
+		nginx bool
+		want  []string
+	}{
+		{true, []string{"| tile | 90 | bare echo handler, same bytes | 100 | 0.90 | ≥ 0.85 |", "| 200, 7.0 µs |", "| 304 | 110 | our own | 100 | 1.10 | ≥ 1.00 |", "| – |"}},
+		{false, []string{"| not installed |"}},
+	} {
+		var b strings.Builder
+		if err := r.table(&b, results, tt.nginx); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%q is missing in\n%s", want, &b)
+			}
 		}
 	}
 }

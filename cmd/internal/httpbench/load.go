@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -14,11 +15,12 @@ import (
 	"time"
 )
 
-// loadCmd sends requests to two servers by turns, over connections that stay
-// open, each the next request as soon as the last is answered. It knows just
-// enough of HTTP to cost little: the server has to be the bottleneck.
+// loadCmd sends requests to several servers by turns, over connections that
+// stay open, each the next request as soon as the last is answered. It knows
+// just enough of HTTP to cost little: the server has to be the bottleneck.
+// Standard input has a list of requests for each server.
 type loadCmd struct {
-	URL         []string      `required:"" help:"The two servers."`
+	URL         []string      `required:"" help:"The servers."`
 	PID         []int         `required:"" help:"Their processes."`
 	Rounds      int           `required:""`
 	Duration    time.Duration `required:""`
@@ -32,12 +34,9 @@ type measured struct {
 }
 
 func (l *loadCmd) Run() error {
-	var answers []answer
+	var answers [][]answer
 	if err := json.NewDecoder(os.Stdin).Decode(&answers); err != nil {
 		return err
-	}
-	if len(l.URL) != 2 || len(l.PID) != 2 {
-		return errors.New("two servers are compared")
 	}
 	got, err := l.measure(answers)
 	if err != nil {
@@ -47,24 +46,26 @@ func (l *loadCmd) Run() error {
 }
 
 // measure makes the rounds, and one before them that does not count.
-func (l *loadCmd) measure(answers []answer) (got [2]measured, err error) {
-	if len(answers) == 0 {
-		return got, errors.New("no requests")
+func (l *loadCmd) measure(answers [][]answer) ([]measured, error) {
+	if len(l.URL) == 0 || len(l.PID) != len(l.URL) || len(answers) != len(l.URL) {
+		return nil, errors.New("each server needs its address, process and requests")
 	}
-	var clients [2]*client
+	clients := make([]*client, len(l.URL))
 	for i, url := range l.URL {
-		if clients[i], err = newClient(url, answers, l.Connections); err != nil {
-			return got, err
+		var err error
+		if clients[i], err = newClient(url, answers[i], l.Connections); err != nil {
+			return nil, err
 		}
 		defer clients[i].close()
 	}
+	got := make([]measured, len(clients))
 	for round := range l.Rounds + 1 {
 		for i := range clients {
-			which := (i + round) % 2 // neither always goes first
+			which := (i + round) % len(clients) // none always goes first
 			before := cpuTime(l.PID[which])
 			n, took, err := clients[which].run(l.Duration)
 			if err != nil {
-				return got, err
+				return nil, err
 			}
 			used := cpuTime(l.PID[which]) - before
 			if round == 0 {
@@ -88,17 +89,13 @@ type client struct {
 }
 
 func newClient(url string, answers []answer, connections int) (*client, error) {
+	if len(answers) == 0 {
+		return nil, errors.New("no requests")
+	}
 	addr := strings.TrimPrefix(url, "http://")
 	c := &client{answers: answers}
-	for _, a := range answers {
-		headers := ""
-		if a.Gzip {
-			headers = "Accept-Encoding: gzip\r\n"
-		}
-		if a.Forwarded != "" {
-			headers += "X-Forwarded-For: " + a.Forwarded + "\r\n"
-		}
-		c.requests = append(c.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", a.Path, addr, headers))
+	for i := range answers {
+		c.requests = append(c.requests, answers[i].request(addr))
 	}
 	for i := range connections {
 		conn, err := net.Dial("tcp", addr)
@@ -147,46 +144,94 @@ func (c *client) drive(i int, end time.Time) (done int, err error) {
 		if _, err := c.conns[i].Write(c.requests[n]); err != nil {
 			return done, err
 		}
-		size, err := readAnswer(c.readers[i])
-		if err != nil {
-			return done, fmt.Errorf("%s: %w", c.answers[n].Path, err)
-		}
-		if size != len(c.answers[n].Body) {
-			return done, fmt.Errorf("%s: %d bytes, want %d", c.answers[n].Path, size, len(c.answers[n].Body))
+		if err := expect(c.readers[i], &c.answers[n]); err != nil {
+			return done, err
 		}
 		done++
 	}
 	return done, nil
 }
 
-var contentLength = []byte("Content-Length: ")
+// expect reads an answer and compares its status and size with those there
+// should be.
+func expect(r *bufio.Reader, want *answer) error {
+	h, err := readAnswer(r)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", want.Path, err)
+	case h.status != want.status():
+		return fmt.Errorf("%s: answered %d, want %d", want.Path, h.status, want.status())
+	case h.size != len(want.Body) && h.status < http.StatusBadRequest:
+		return fmt.Errorf("%s: %d bytes, want %d", want.Path, h.size, len(want.Body))
+	}
+	return nil
+}
 
-// readAnswer reads one answer with a Content-Length and returns its size.
-func readAnswer(r *bufio.Reader) (int, error) {
+// head is what the load generator wants to know of the head of an answer.
+type head struct {
+	status int
+	size   int // of the body, -1 while it is not known
+}
+
+var (
+	version       = []byte("HTTP/1.1 ")
+	contentLength = []byte("Content-Length: ")
+)
+
+// first reads the status line.
+func (h *head) first(line []byte) error {
+	if len(line) < len(version)+3 || !bytes.HasPrefix(line, version) {
+		return fmt.Errorf("answered %q", line)
+	}
+	h.status, h.size = 0, -1
+	for _, c := range line[len(version) : len(version)+3] {
+		h.status = h.status*10 + int(c-'0')
+	}
+	if h.status == http.StatusNotModified || h.status == http.StatusNoContent {
+		h.size = 0
+	}
+	return nil
+}
+
+// field reads a header line.
+func (h *head) field(line []byte) (err error) {
+	if bytes.HasPrefix(line, contentLength) {
+		h.size, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):])))
+	}
+	return err
+}
+
+func (h *head) finished() error {
+	if h.size < 0 {
+		return errors.New("answer without Content-Length")
+	}
+	return nil
+}
+
+// readAnswer reads one answer with a Content-Length, or with a status that has no
+// body.
+func readAnswer(r *bufio.Reader) (h head, err error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
-		return 0, err
+		return h, err
 	}
-	if !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
-		return 0, fmt.Errorf("answered %q", line)
+	if err := h.first(line); err != nil {
+		return h, err
 	}
-	size := -1
 	for {
 		if line, err = r.ReadSlice('\n'); err != nil {
-			return 0, err
+			return h, err
 		}
 		if len(line) <= 2 {
 			break
 		}
-		if bytes.HasPrefix(line, contentLength) {
-			if size, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):]))); err != nil {
-				return 0, err
-			}
+		if err := h.field(line); err != nil {
+			return h, err
 		}
 	}
-	if size < 0 {
-		return 0, errors.New("answer without Content-Length")
+	if err := h.finished(); err != nil {
+		return h, err
 	}
-	_, err = r.Discard(size)
-	return size, err
+	_, err = r.Discard(h.size)
+	return h, err
 }

@@ -4,16 +4,33 @@
 // The server under test, the bare server and the load generator are processes
 // of their own. Both servers are pinned to one core and the generator to
 // another, with one processor each (GOMAXPROCS=1), where the machine has taskset
-// and two cores. Runs against the two alternate, so that whatever else the
-// machine does meets both, and their medians are compared. The result is a
-// Markdown table, or JSON.
+// and two cores. Runs against them alternate, so that whatever else the machine
+// does meets all, and their medians are compared. The result is a Markdown
+// table, or JSON. The commands:
+//
+//   - run: closed loop. Every connection sends its next request when the last is
+//     answered; what counts is requests per second. A 304 is compared with the
+//     server's own 200 of the same tile, everything else with the bare handler.
+//     nginx, where it is installed, serves the same bytes as static files from the
+//     same core, as one process that writes no log; its figures stand beside.
+//   - latency: open loop. Half of the server's greatest rate is offered to it and to
+//     the bare handler, each request at a time fixed beforehand whether or not those
+//     before it are answered. Its latency counts from that time, so that a server
+//     that stalls answers for all requests that should have been sent meanwhile.
+//   - start: time from the start of the process to the first 200 of /readyz, and
+//     resident memory with caches as small as they may be.
+//   - soak: millions of mixed requests over connections that come and go, while
+//     generations are swapped. No request may fail, and memory must stay flat.
+//   - swap: what swaps of generations do to the latency of requests.
+//
+// Examples:
 //
 //	go run ./cmd/internal/httpbench
 //	go run ./cmd/internal/httpbench --data ./data --rounds 15 --duration 2s
+//	go run ./cmd/internal/httpbench soak --requests 300000
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,26 +44,25 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-
-	"quadrille/cmd/internal/toyworld"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var cli struct {
-		Run  runCmd  `cmd:"" default:"withargs" help:"Measure."`
-		Swap swapCmd `cmd:"" help:"Measure what swaps of generations do to requests."`
-		Bare bareCmd `cmd:"" hidden:"" help:"Serve answers read from standard input."`
-		Load loadCmd `cmd:"" hidden:"" help:"Send the requests read from standard input."`
+		Run     runCmd     `cmd:"" default:"withargs" help:"Measure."`
+		Latency latencyCmd `cmd:"" help:"Measure latencies at half of the greatest rate."`
+		Start   startCmd   `cmd:"" help:"Measure the time a start takes, and memory."`
+		Soak    soakCmd    `cmd:"" help:"Send millions of mixed requests while generations are swapped, and watch memory."`
+		Swap    swapCmd    `cmd:"" help:"Measure what swaps of generations do to requests."`
+		Bare    bareCmd    `cmd:"" hidden:"" help:"Serve answers read from standard input."`
+		Load    loadCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input."`
+		Paced   pacedCmd   `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
 	}
 	k := kong.Parse(&cli, kong.Name("httpbench"), kong.Description("Measure the tile server against a bare echo handler writing the same bytes."))
 	k.BindTo(ctx, (*context.Context)(nil))
 	k.FatalIfErrorf(k.Run())
 }
-
-// budget is the share of the bare handler's rate the server has to reach.
-const budget = 0.85
 
 type runCmd struct {
 	Data        string        `placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
@@ -55,121 +71,106 @@ type runCmd struct {
 	Duration    time.Duration `default:"100ms" help:"Length of a run. Many short ones by turns meet the same disturbances."`
 	Connections int           `default:"8" help:"Connections that are kept open and busy."`
 	Only        string        `placeholder:"TEXT" help:"Only the scenarios whose name contains this."`
+	Nginx       string        `default:"nginx" placeholder:"FILE" help:"The nginx program, ${default} if not given, to serve the same bytes as files."`
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
 // result is the comparison of one scenario.
 type result struct {
-	Name  string  `json:"name"`
-	Ours  float64 `json:"requests_per_second"`
-	Bare  float64 `json:"bare_requests_per_second"`
-	Ratio float64 `json:"ratio"`
+	Name    string  `json:"name"`
+	Ours    float64 `json:"requests_per_second"`
+	Against string  `json:"against"`
+	Theirs  float64 `json:"their_requests_per_second"`
+	Ratio   float64 `json:"ratio"`
 	// Processor time of the server per request, in microseconds; 0 where the
 	// system does not tell. It varies less than rates on a busy machine.
-	OursCPU float64 `json:"cpu_us,omitempty"`
-	BareCPU float64 `json:"bare_cpu_us,omitempty"`
-	Budget  float64 `json:"budget"`
-	Bytes   int     `json:"mean_body_bytes"`
-	Rounds  int     `json:"rounds"`
+	OursCPU   float64 `json:"cpu_us,omitempty"`
+	TheirsCPU float64 `json:"their_cpu_us,omitempty"`
+	Budget    float64 `json:"budget"`
+	// 0 where nginx is not installed, or has nothing to serve.
+	Nginx    float64 `json:"nginx_requests_per_second,omitempty"`
+	NginxCPU float64 `json:"nginx_cpu_us,omitempty"`
+	Bytes    int     `json:"mean_body_bytes"`
+	Rounds   int     `json:"rounds"`
 }
 
 func (r *runCmd) Run(ctx context.Context) (err error) {
 	if r.Rounds < 7 || r.Duration <= 0 || r.Connections < 1 {
 		return errors.New("--rounds must be at least 7, --duration and --connections positive")
 	}
-	tmp, err := os.MkdirTemp("", "httpbench")
+	bench, err := newBench(ctx, r.Data, r.Tileserver)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	data := r.Data
-	if data == "" {
-		data = filepath.Join(tmp, "data")
-		if err := toyworld.Publish(ctx, data); err != nil {
-			return err
-		}
+	defer func() { err = errors.Join(err, bench.close()) }()
+	todo := slices.DeleteFunc(slices.Clone(bench.scenarios), func(s scenario) bool { return !strings.Contains(s.Name, r.Only) })
+	if len(todo) == 0 {
+		return errNone(r.Only)
 	}
-	program, err := serverProgram(ctx, r.Tileserver, tmp)
+	static, err := startNginx(ctx, r.Nginx, filepath.Join(bench.tmp, "nginx"))
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
+	if static != nil {
+		defer static.stop()
 	}
-
-	ours, err := startServer(ctx, nil, program, "--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1")
-	if err != nil {
-		return err
-	}
-	defer ours.stop()
-	scenarios, err := scenarios(ctx, ours.url)
-	if err != nil {
-		return err
-	}
-	answers, err := json.Marshal(slices.Concat(answersOf(scenarios)...))
-	if err != nil {
-		return err
-	}
-	bare, err := startServer(ctx, answers, self, "bare")
-	if err != nil {
-		return err
-	}
-	defer bare.stop()
 
 	var results []result
-	for _, s := range scenarios {
-		if !strings.Contains(s.Name, r.Only) {
-			continue
-		}
-		res, err := r.compare(ctx, self, [2]*running{ours, bare}, s)
+	for _, s := range todo {
+		res, err := r.compare(ctx, bench, static, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, bare %7.0f, ratio %.3f; %5.1f µs CPU, bare %5.1f\n",
-			res.Name, res.Ours, res.Bare, res.Ratio, res.OursCPU, res.BareCPU)
+		fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f; nginx %7.0f, %5.1f µs\n",
+			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU, res.Nginx, res.NginxCPU)
 		results = append(results, res)
 	}
 	if r.JSON {
-		e := json.NewEncoder(os.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(results)
+		return printJSON(results)
 	}
-	return r.table(os.Stdout, results)
+	return r.table(os.Stdout, results, static != nil)
 }
 
-func (r *runCmd) table(w io.Writer, results []result) error {
+func printJSON(v any) error {
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func (r *runCmd) table(w io.Writer, results []result, nginx bool) error {
 	var b strings.Builder
-	b.WriteString("| over HTTP | requests/s | bare echo handler, same bytes | ratio | budget | CPU per request | bare | mean body |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| over HTTP | requests/s | compared with | its requests/s | ratio | budget | CPU per request | its CPU | nginx, same bytes as files | mean body |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, res := range results {
-		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.2f | ≥ %.2f | %.1f µs | %.1f µs | %d B |\n",
-			res.Name, res.Ours, res.Bare, res.Ratio, res.Budget, res.OursCPU, res.BareCPU, res.Bytes)
+		static := "–"
+		switch {
+		case !nginx:
+			static = "not installed"
+		case res.Nginx > 0:
+			static = fmt.Sprintf("%.0f, %.1f µs", res.Nginx, res.NginxCPU)
+		}
+		fmt.Fprintf(&b, "| %s | %.0f | %s | %.0f | %.2f | ≥ %.2f | %.1f µs | %.1f µs | %s | %d B |\n",
+			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.Budget, res.OursCPU, res.TheirsCPU, static, res.Bytes)
 	}
-	fmt.Fprintf(&b, "\nMedians of %d alternating pairs of runs of %v, %d connections, servers on one core and load generator on another: `tileserver` against `httpbench bare`, by `go run ./cmd/internal/httpbench`.\n",
+	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, servers on one core and load generator on another: `tileserver` against `httpbench bare`, and nginx, by `go run ./cmd/internal/httpbench`.\n",
 		r.Rounds, r.Duration, r.Connections)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// compare has the load generator alternate between the two servers.
-func (r *runCmd) compare(ctx context.Context, self string, servers [2]*running, s scenario) (result, error) {
-	requests, err := json.Marshal(s.Answers)
-	if err != nil {
-		return result{}, err
+// compare has the load generator go by turns to the server, what it is compared
+// with, and nginx where it is at hand.
+func (r *runCmd) compare(ctx context.Context, bench *bench, static *nginx, s scenario) (result, error) {
+	servers, answers := bench.against(s)
+	if static != nil && s.Own == nil {
+		files, err := static.answers(s.Answers)
+		if err != nil {
+			return result{}, err
+		}
+		servers, answers = append(servers, static.running), append(answers, files)
 	}
-	args := []string{"load", "--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}
-	for _, server := range servers {
-		args = append(args, "--url", server.url, "--pid", fmt.Sprint(server.cmd.Process.Pid))
-	}
-	cmd := pinned(ctx, 1, self, args...)
-	cmd.Stdin = bytes.NewReader(requests)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return result{}, fmt.Errorf("load generator: %w", err)
-	}
-	var got [2]measured
-	if err := json.Unmarshal(out, &got); err != nil {
+	args := []string{"--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}
+	var got []measured
+	if err := bench.load(ctx, "load", servers, answers, args, &got); err != nil {
 		return result{}, err
 	}
 	size := 0
@@ -177,11 +178,14 @@ func (r *runCmd) compare(ctx context.Context, self string, servers [2]*running, 
 		size += len(a.Body)
 	}
 	res := result{
-		Name: s.Name, Ours: median(got[0].Rates), Bare: median(got[1].Rates), OursCPU: median(got[0].CPU), BareCPU: median(got[1].CPU),
-		Budget: budget, Bytes: size / len(s.Answers), Rounds: r.Rounds,
+		Name: s.Name, Ours: median(got[0].Rates), OursCPU: median(got[0].CPU), Against: s.Against, Theirs: median(got[1].Rates), TheirsCPU: median(got[1].CPU),
+		Budget: s.Budget, Bytes: size / len(s.Answers), Rounds: r.Rounds,
 	}
-	if res.Bare > 0 {
-		res.Ratio = res.Ours / res.Bare
+	if res.Theirs > 0 {
+		res.Ratio = res.Ours / res.Theirs
+	}
+	if len(got) > 2 {
+		res.Nginx, res.NginxCPU = median(got[2].Rates), median(got[2].CPU)
 	}
 	return res, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,24 +20,47 @@ import (
 // says the same.
 type answer struct {
 	Path      string
-	Gzip      bool   // ask for gzip
+	Accept    string // Accept-Encoding, "" for none
 	Forwarded string // X-Forwarded-For, "" for none
+	Match     string // If-None-Match, "" for none
+	Status    int    // 0 is 200
 	Type      string
 	Encoding  string
+	ETag      string
 	Body      []byte
 }
 
+func (a *answer) status() int { return cmp.Or(a.Status, http.StatusOK) }
+
+// request is what goes over the connection to a host.
+func (a *answer) request(host string) []byte {
+	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", a.Path, host)
+	for _, h := range [...]struct{ name, value string }{{"Accept-Encoding", a.Accept}, {"X-Forwarded-For", a.Forwarded}, {"If-None-Match", a.Match}} {
+		if h.value != "" {
+			b = fmt.Appendf(b, "%s: %s\r\n", h.name, h.value)
+		}
+	}
+	return append(b, "\r\n"...)
+}
+
+// scenario is one row: requests to the tile server, and what they are compared
+// with.
 type scenario struct {
 	Name    string
 	Answers []answer
+	// Own are other requests to the tile server itself, for scenarios that are
+	// compared with those. Without any, it is the bare handler with the same
+	// bytes.
+	Own     []answer
+	Against string // what the comparator is called
+	Budget  float64
 }
 
-func answersOf(scenarios []scenario) (all [][]answer) {
-	for _, s := range scenarios {
-		all = append(all, s.Answers)
-	}
-	return all
-}
+// budget is the share of the bare handler's rate the server has to reach.
+const budget = 0.85
+
+// against names the comparator of most scenarios.
+const against = "bare echo handler, same bytes"
 
 // points are where tiles are asked for: in the made-up world, in France and in
 // Kansas. Those that show nothing are left out.
@@ -53,12 +77,13 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	for _, s := range []struct {
 		name, layers, ext string
 		from, to          uint8
-		gzip              bool
+		coding            string
 	}{
-		{"tile, MVT, z 4–7, 1 layer", types[0], "mvt", 4, 7, false},
-		{"tile, MVT, z 10–13, 2 layers", two, "mvt", 10, 13, false},
-		{"tile, GeoJSON, z 10–13, 2 layers", two, "geojson", 10, 13, false},
-		{"tile, GeoJSON, z 4–7, gzip", types[0], "geojson", 4, 7, true},
+		{tilesLow, types[0], "mvt", 4, 7, ""},
+		{tilesHigh, two, "mvt", 10, 13, ""},
+		{"tile, GeoJSON, z 10–13, 2 layers", two, "geojson", 10, 13, ""},
+		{"tile, GeoJSON, z 4–7, gzip", types[0], "geojson", 4, 7, "gzip"},
+		{"tile, GeoJSON, z 4–7, brotli", types[0], "geojson", 4, 7, "br"},
 	} {
 		var requests []answer
 		for _, p := range points {
@@ -67,11 +92,14 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 				if err != nil {
 					return nil, err
 				}
-				requests = append(requests, answer{Path: "/tiles/" + s.layers + "/" + t.String() + "." + s.ext, Gzip: s.gzip})
+				requests = append(requests, answer{Path: "/tiles/" + s.layers + "/" + t.String() + "." + s.ext, Accept: s.coding})
 			}
 		}
 		if all, err = add(ctx, all, url, s.name, requests, 1); err != nil {
 			return nil, err
+		}
+		if s.name == tilesLow {
+			all = append(all, notModified(all[len(all)-1].Answers))
 		}
 	}
 	// The answers for addresses asked for again and again are kept; those for
@@ -88,7 +116,7 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 			own = append(own, answer{Path: "/ip/me", Forwarded: a})
 		}
 	}
-	if all, err = add(ctx, all, url, "IP address, kept", asked, 100); err != nil {
+	if all, err = add(ctx, all, url, addressesKept, asked, 100); err != nil {
 		return nil, err
 	}
 	if all, err = add(ctx, all, url, "IP address of the caller, read", own, 100); err != nil {
@@ -105,17 +133,37 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	for n := range 100 { // the made-up world's names
 		typed = append(typed, answer{Path: "/places/search?q=place+" + strconv.Itoa(n)})
 	}
-	return add(ctx, all, url, "autocomplete, finished", typed, 10)
+	return add(ctx, all, url, completions, typed, 10)
 }
 
-// add appends a scenario of those requests whose answers have content.
+// Scenarios that are also measured in other ways.
+const (
+	tilesLow      = "tile, MVT, z 4–7, 1 layer"
+	tilesHigh     = "tile, MVT, z 10–13, 2 layers"
+	addressesKept = "IP address, kept"
+	completions   = "autocomplete, finished"
+)
+
+// notModified asks for tiles that the client has already, by their entity tags,
+// and is compared with asking for them without.
+func notModified(tiles []answer) scenario {
+	s := scenario{Name: "304 by the ETag of such a tile", Own: tiles, Against: "our own 200 of the same tile", Budget: 1}
+	for _, a := range tiles {
+		a.Match, a.Status, a.Body = a.ETag, http.StatusNotModified, nil
+		s.Answers = append(s.Answers, a)
+	}
+	return s
+}
+
+// add appends a scenario of those requests whose answers have content, in the
+// coding they ask for.
 func add(ctx context.Context, all []scenario, url, name string, requests []answer, least int) ([]scenario, error) {
-	s := scenario{Name: name}
+	s := scenario{Name: name, Against: against, Budget: budget}
 	for _, a := range requests {
 		if err := a.fetch(ctx, url); err != nil {
 			return nil, err
 		}
-		if len(a.Body) > len(`{"places":[]}`) {
+		if a.Status == http.StatusOK && a.Encoding == a.Accept && len(a.Body) > len(`{"places":[]}`) {
 			s.Answers = append(s.Answers, a)
 		}
 	}
@@ -150,20 +198,20 @@ func regionTypes(ctx context.Context, url string) ([]string, error) {
 	return names, nil
 }
 
-// fetch sends the request and fills in the answer. One without content has no
-// body.
+// fetch sends the request and fills in the answer. Only what is there has a
+// body: how a refusal is worded is no matter.
 func (a *answer) fetch(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+a.Path, nil)
 	if err != nil {
 		return err
 	}
 	// Setting the header keeps the client from decoding by itself.
-	req.Header.Set("Accept-Encoding", "identity")
-	if a.Gzip {
-		req.Header.Set("Accept-Encoding", "gzip")
-	}
+	req.Header.Set("Accept-Encoding", cmp.Or(a.Accept, "identity"))
 	if a.Forwarded != "" {
 		req.Header.Set("X-Forwarded-For", a.Forwarded)
+	}
+	if a.Match != "" {
+		req.Header.Set("If-None-Match", a.Match)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -174,7 +222,8 @@ func (a *answer) fetch(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	a.Type, a.Encoding = res.Header.Get("Content-Type"), res.Header.Get("Content-Encoding")
+	a.Status, a.Type = res.StatusCode, res.Header.Get("Content-Type")
+	a.Encoding, a.ETag = res.Header.Get("Content-Encoding"), res.Header.Get("ETag")
 	switch {
 	case res.StatusCode == http.StatusOK:
 		a.Body = body

@@ -103,7 +103,7 @@ func (s *swapCmd) Run(ctx context.Context) (err error) {
 		if swapping == 1 {
 			generation = 3 - generation
 			// In the middle of the run, so that what follows is in it too.
-			go func() { swapped <- s.swap(ctx, catalog, server.url, generation, s.Duration/4) }()
+			go func() { swapped <- activate(ctx, catalog, server.url, "ip", generation, s.Duration/4) }()
 		} else {
 			swapped <- nil
 		}
@@ -138,10 +138,10 @@ func (s *swapCmd) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// swap publishes a generation and waits until it is served.
-func (s *swapCmd) swap(ctx context.Context, catalog *dataset.Catalog, url string, generation uint64, after time.Duration) error {
+// activate publishes a generation of a data set and waits until it is served.
+func activate(ctx context.Context, catalog *dataset.Catalog, url, name string, generation uint64, after time.Duration) error {
 	time.Sleep(after)
-	if _, err := catalog.Activate(ctx, "ip", generation); err != nil {
+	if _, err := catalog.Activate(ctx, name, generation); err != nil {
 		return err
 	}
 	for range 1000 {
@@ -159,13 +159,13 @@ func (s *swapCmd) swap(ctx context.Context, catalog *dataset.Catalog, url string
 			return err
 		}
 		for _, d := range doc.Datasets {
-			if d.Name == "ip" && d.Generation == generation {
+			if d.Name == name && d.Generation == generation {
 				return nil
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return fmt.Errorf("generation %d was not taken into service", generation)
+	return fmt.Errorf("generation %d of %s was not taken into service", generation, name)
 }
 
 // timed keeps all connections busy until end and returns how long each request
@@ -180,11 +180,10 @@ func (c *client) timed(end time.Time) (all []time.Duration, failed int) {
 				n := c.next[i] % len(c.requests)
 				c.next[i]++
 				_, err := c.conns[i].Write(c.requests[n])
-				size := 0
 				if err == nil {
-					size, err = readAnswer(c.readers[i])
+					err = expect(c.readers[i], &c.answers[n])
 				}
-				if err != nil || size != len(c.answers[n].Body) {
+				if err != nil {
 					bad[i]++
 					return
 				}
