@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"net/netip"
 	"os"
+	"runtime/debug"
 
 	"quadrille/cellstore"
 )
@@ -281,8 +282,23 @@ func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool
 }
 
 // Lookup answers as Reader.Lookup does. The context is not asked: nothing here
-// waits, but for the disk the first time a page is touched.
-func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) error {
+// waits, but for the disk the first time a page is touched. A page that the disk
+// does not give is cellstore.ErrCorrupt.
+func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) (err error) {
+	// Unasked, the runtime ends the process when it happens.
+	defer func(before bool) {
+		debug.SetPanicOnFault(before)
+		if p := recover(); p != nil {
+			if _, fault := p.(interface{ Addr() uintptr }); !fault {
+				panic(p)
+			}
+			err = corruptIndex("a page of it cannot be read")
+		}
+	}(debug.SetPanicOnFault(true))
+	return ix.lookup(addr, res)
+}
+
+func (ix *Index) lookup(addr netip.Addr, res *Result) error {
 	addr, err := res.begin(addr)
 	if err != nil {
 		return err

@@ -187,7 +187,7 @@ func (x *index) readGroup(rest string, value []byte) bool {
 		code: anyCode, country: country{tail[0], tail[1]}, maxPopulation: binary.BigEndian.Uint64(value[8:]),
 	}
 	count := binary.BigEndian.Uint64(value)
-	if count == 0 || count > math.MaxUint32 || len(x.lists)+len(value) > math.MaxUint32 {
+	if count == 0 || count > math.MaxUint32 || uint64(len(x.lists)+len(value)) > math.MaxUint32 {
 		return false
 	}
 	if code != "" {

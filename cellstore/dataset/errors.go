@@ -50,3 +50,17 @@ func (e *LoadError) Error() string {
 }
 
 func (e *LoadError) Unwrap() error { return e.Err }
+
+// DamageError says what is wrong with a generation in service. It wraps the
+// cause.
+type DamageError struct {
+	Dataset    string
+	Generation uint64
+	Err        error
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("data set %s: generation %d is in service and damaged: roll back, or ingest again: %v", e.Dataset, e.Generation, e.Err)
+}
+
+func (e *DamageError) Unwrap() error { return e.Err }

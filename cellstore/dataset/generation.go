@@ -19,9 +19,28 @@ type Generation struct {
 	// Dir holds store/ and the files the domain package wrote in Build.Dir.
 	Dir string
 
-	lock  *os.File
-	entry entry
-	close func() error
+	lock    *os.File
+	entry   entry
+	close   func() error
+	suspect func(error) // nil where nobody wants to know
+}
+
+// Suspect reports that something of the generation could not be read, or was
+// not as it was written. Stores that implement FailureReporter do so by
+// themselves; it is for those who read the files in Dir. A Live that serves the
+// generation then looks for the damage; see [Live]. It does not wait, and any
+// number of goroutines may call it.
+func (g *Generation) Suspect(err error) {
+	if g.suspect != nil && err != nil {
+		g.suspect(err)
+	}
+}
+
+// FailureReporter is a store that tells of reads which failed for the sake of
+// its files.
+type FailureReporter interface {
+	// OnReadFailure has f called for each; f does not wait.
+	OnReadFailure(f func(error))
 }
 
 // OpenCurrent opens the published generation. ErrNoGeneration when there is

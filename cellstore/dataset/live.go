@@ -28,6 +28,11 @@ import (
 //
 // Everything read between one Acquire and its Release comes from one
 // generation.
+//
+// Reads that fail while a generation is in service make Live compare the files
+// with their checksums; see damage.go. A generation found damaged goes on
+// serving what is whole of it, Status says so, and it is replaced as soon as
+// another is published, or its own files are whole again.
 type Live[T any] struct {
 	// Notify, when set before the first Poll or Run, is called after every
 	// change of Status, one call at a time. It must not call Poll or Close.
@@ -52,6 +57,8 @@ type Live[T any] struct {
 
 	interval time.Duration // between looks at CURRENT
 
+	health health
+
 	older older[T]
 }
 
@@ -67,6 +74,11 @@ type Status struct {
 	// Err says why Serving is not what is published, as a *LoadError; nil
 	// when all is well.
 	Err error
+	// Damage says what is wrong with the files of Serving, as a *DamageError;
+	// nil while nothing is known to be.
+	Damage error
+	// ReadFailures counts the reads that failed since the Live was made.
+	ReadFailures int64
 }
 
 // NewLive returns a Live that serves nothing until the first Poll or Run.
@@ -76,6 +88,7 @@ type Status struct {
 // it is closed before the generation's store.
 func NewLive[T any](c *Catalog, dataset string, bind func(*Generation) (T, error)) *Live[T] {
 	l := &Live[T]{catalog: c, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
+	l.health.wake = make(chan struct{}, 1)
 	l.older.idle, l.older.busy = olderIdle, olderBusy
 	l.status.Store(&Status{Dataset: dataset})
 	return l
@@ -160,7 +173,11 @@ func closeValue(v any) error {
 }
 
 // Status returns the state after the last look at CURRENT.
-func (l *Live[T]) Status() Status { return *l.status.Load() }
+func (l *Live[T]) Status() Status {
+	s := *l.status.Load()
+	s.ReadFailures = l.health.failures.Load()
+	return s
+}
 
 // Err is Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
@@ -168,7 +185,9 @@ func (l *Live[T]) Err() error { return l.status.Load().Err }
 // Poll looks at CURRENT now and, when it names another generation than the one
 // in service, opens that and swaps it in. On failure the old one stays in
 // service, and the error, a *LoadError, is that of Err too. That nothing has
-// been published yet is no failure.
+// been published yet is no failure. When reads have failed it looks for damage;
+// of a generation that is in service and stays damaged the error is that of
+// Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
 // poll does so; without force, a generation that failed is left alone until
@@ -183,11 +202,16 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := l.examine(ctx); err != nil {
+			return err
+		}
 		want, err := l.published()
 		cur := l.cur.Load()
 		switch {
 		case err != nil:
 			return l.fail(entry{}, err)
+		case cur != nil && cur.gen.entry == want && l.mendable(force):
+			// Below, it is opened again if all of it is as published.
 		case cur != nil && cur.gen.entry == want, cur == nil && want == entry{}:
 			l.failed, l.attempts = entry{}, 0
 			l.report(want.Generation, nil)
@@ -195,23 +219,33 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		case !force && want == l.failed && l.attempts > 0 && time.Now().Before(l.retryAt):
 			return l.Err()
 		}
-		h, err := l.load(ctx, want, cur != nil)
+		h, err := l.load(ctx, want, cur != nil) // with the one in service, too, if that is damaged
 		if err != nil {
 			// Published and pruned again while it was being opened: that
 			// is not its fault.
 			if again, perr := l.published(); perr == nil && again != want {
 				continue
 			}
+			if cur != nil && cur.gen.entry == want {
+				return l.stillDamaged(want, err)
+			}
 			return l.fail(want, err)
 		}
-		l.open.Add(1)
-		old := l.cur.Swap(h)
 		l.failed, l.attempts = entry{}, 0
-		l.report(want.Generation, nil)
-		if old != nil {
-			old.Release()
-		}
+		l.replace(h, want.Generation, nil)
 		return nil
+	}
+}
+
+// replace takes a generation into service instead of the one before; the rest is
+// for the status.
+func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
+	l.open.Add(1)
+	old := l.cur.Swap(h)
+	l.health.renewed(old == nil || old.gen.entry != h.gen.entry)
+	l.report(published, err)
+	if old != nil {
+		old.Release()
 	}
 }
 
@@ -250,6 +284,7 @@ func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], 
 	if err != nil {
 		return nil, err
 	}
+	l.watchReads(g)
 	bound := false
 	defer func() {
 		if !bound {
@@ -294,17 +329,21 @@ func (l *Live[T]) report(published uint64, err error) {
 	old := l.status.Load()
 	s := &Status{Dataset: l.dataset, Published: published, Err: err}
 	if h := l.cur.Load(); h != nil {
-		s.Serving, s.Since = &h.gen.Manifest, old.Since
+		s.Serving, s.Since, s.Damage = &h.gen.Manifest, old.Since, l.health.damage
 		if old.Serving != s.Serving {
 			s.Since = time.Now()
 		}
 	}
 	l.status.Store(s)
 	same := old.Published == s.Published && old.Serving == s.Serving &&
-		(old.Err == nil) == (err == nil) && (err == nil || old.Err.Error() == err.Error())
+		sameError(old.Err, err) && sameError(old.Damage, s.Damage)
 	if !same && l.Notify != nil {
 		l.Notify(*s)
 	}
+}
+
+func sameError(a, b error) bool {
+	return a == b || a != nil && b != nil && a.Error() == b.Error() //nolint:errorlint // whether they are the same, not of a kind
 }
 
 // Close takes the generation out of service, waits until every handle has been

@@ -30,6 +30,7 @@ func (l *Live[T]) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		case <-w.wake:
+		case <-l.health.wake:
 		}
 	}
 }

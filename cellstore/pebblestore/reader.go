@@ -137,10 +137,11 @@ func (r *reader) discard() {
 }
 
 // broken drops the iterators after an error of theirs, so that the next call
-// does not build on their state.
+// does not build on their state, and tells whoever watches the store.
 func (r *reader) broken(err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		r.closeIterators()
+		r.t.failed(err)
 	}
 }
 

@@ -39,7 +39,7 @@ func (t *table) snapshot(ctx context.Context) (*snapshot, error) {
 	}
 	s := &snapshot{t: t, db: t.db.NewSnapshot()}
 	now := t.clock() // after the commits that the state holds
-	s.name, s.from, s.clock = t.name, s.db, func() int64 { return now }
+	s.name, s.from, s.clock, s.failed = t.name, s.db, func() int64 { return now }, t.failed
 	s.lay.Store(t.lay.Load())
 	t.snaps[s] = struct{}{}
 	return s, nil

@@ -46,6 +46,8 @@ type source struct {
 	from  pebble.Reader
 	clock func() int64
 	lay   atomic.Pointer[layout]
+	// failed is told of reads that the engine could not make.
+	failed func(error)
 
 	// commits counts what was committed to the database: a reader whose
 	// iterators are older than the count must make new ones. It never moves

@@ -30,6 +30,8 @@ type Store struct {
 	tables map[string]*table // those opened so far
 
 	latest atomic.Int64 // the latest time the clock has shown
+
+	onFailure atomic.Pointer[func(error)]
 }
 
 var (
@@ -285,6 +287,25 @@ func (s *Store) Close() error {
 		return fail("Close", "", nil, err)
 	}
 	return nil
+}
+
+// OnReadFailure has f called for every read that fails for the files' sake:
+// damage, which matches cellstore.ErrCorrupt, or an error of the disk. What a
+// caller does wrong, and reads that are cancelled, are none. f runs within the
+// read, in any number of goroutines at once: it must not wait, nor call the
+// store. It replaces the one set before; nil ends it.
+func (s *Store) OnReadFailure(f func(error)) {
+	if f == nil {
+		s.onFailure.Store(nil)
+		return
+	}
+	s.onFailure.Store(&f)
+}
+
+func (s *Store) readFailed(err error) {
+	if f := s.onFailure.Load(); f != nil {
+		(*f)(classify(err))
+	}
 }
 
 // Stats implements cellstore.StatsReader for all tables opened so far.

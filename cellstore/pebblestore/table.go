@@ -65,7 +65,7 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 		loads:  map[*bulk]struct{}{},
 		snaps:  map[*snapshot]struct{}{},
 	}
-	t.name, t.clock = stored.Name, s.now
+	t.name, t.clock, t.failed = stored.Name, s.now, s.readFailed
 	t.lay.Store(newLayout(stored.inForce(stored), stored))
 	t.long, t.cancel = context.WithCancel(context.Background())
 	t.log.FS = s.fs

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -19,6 +18,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/configfile"
 )
 
 // envPrefix begins the names of the environment variables that set flags.
@@ -33,12 +33,7 @@ func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	// An empty variable, as compose files produce them, is meant as none.
-	for _, v := range os.Environ() {
-		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
-			_ = os.Unsetenv(name) // fails for invalid names only, and this one is set
-		}
-	}
+	configfile.UnsetEmpty(envPrefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops the job cleanly; a second one, after this, kills.
 	context.AfterFunc(ctx, stop)
@@ -46,6 +41,10 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		fmt.Fprintln(os.Stderr, "ingest: the disk is full: nothing was published, and what was published before is as it was. Make room, "+
+			"for example by ingest prune, and run the same command again: it removes what this one left")
 	}
 	os.Exit(exitCode(err))
 }

@@ -23,11 +23,13 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/static"
 )
 
 func main() {
+	configfile.UnsetEmpty("QUADRILLE")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; a second one, after this, kills.
 	context.AfterFunc(ctx, stop)
@@ -238,10 +240,13 @@ const workingMemory = 96 << 20
 // or 1: a data set that is missing or broken does not keep the others back.
 func follow[T any](ctx context.Context, l *dataset.Live[T], log *slog.Logger) int {
 	l.Notify = func(st dataset.Status) {
+		if st.Damage != nil {
+			log.Error("data set in service is damaged", "dataset", st.Dataset, "error", st.Damage)
+		}
 		switch {
 		case st.Err != nil:
 			log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
-		case st.Serving != nil:
+		case st.Serving != nil && st.Damage == nil:
 			log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
 		}
 	}

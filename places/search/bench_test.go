@@ -45,7 +45,7 @@ func synthetic(n int) func(i int, e *Entry) {
 	}
 	return func(i int, e *Entry) {
 		*e = Entry{ID: uint32(i*2 + 1), Name: name(), Class: "PPPPSTHLA"[rng.IntN(9)], Code: "PPL", Country: string([]byte{'A' + byte(rng.IntN(16)), 'A' + byte(rng.IntN(16))}),
-			Admin1: strconv.Itoa(rng.IntN(30)), Lat: rng.Int32N(180e7) - 90e7, Lon: int32(rng.IntN(360e7) - 180e7), Names: e.Names[:0]}
+			Admin1: strconv.Itoa(rng.IntN(30)), Lat: rng.Int32N(180e7) - 90e7, Lon: int32(rng.Int64N(360e7) - 180e7), Names: e.Names[:0]}
 		e.ASCIIName = e.Name
 		if rng.IntN(3) == 0 {
 			e.Population = uint64(100 / (1e-6 + rng.Float64()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -334,7 +335,7 @@ func TestWeatherRefuses(t *testing.T) {
 	}
 	var o Observation
 	for q, k := range known {
-		for _, v := range []int{int(k.min) - 1, int(k.max) + 1, 1 << 40} {
+		for _, v := range []int{int(k.min) - 1, int(k.max) + 1, math.MaxInt} {
 			if err := o.Set(Quantity(q), v); !errors.Is(err, ErrInvalid) || !o.Empty() {
 				t.Errorf("%v of %d: %v", Quantity(q), v, err)
 			}

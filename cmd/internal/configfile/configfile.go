@@ -204,6 +204,17 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 // Flags are the flags of an application itself, without those of its commands.
 func Flags(app *kong.Application) []*kong.Flag { return app.Flags }
 
+// UnsetEmpty removes the empty ones of the environment variables that set flags:
+// compose files produce them, and mean none. A program calls it before anything
+// else.
+func UnsetEmpty(prefix string) {
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, prefix+"_") {
+			_ = os.Unsetenv(name) // fails for invalid names only, and this one is set
+		}
+	}
+}
+
 // environment is the variable that sets a flag.
 func environment(flag *kong.Flag) (string, bool) {
 	for _, name := range flag.Tag.Envs {

@@ -234,9 +234,26 @@ func TestDamageWhileServing(t *testing.T) {
 			return b
 		})
 	}
+	if code, body, _ := get(t, s.url+"/readyz"); code != 200 {
+		t.Errorf("before anything was read: readyz %d %s", code, body)
+	}
 	good, refused := right(t, s.url, want)
 	if refused == 0 {
 		t.Errorf("all %d questions are answered from damaged blocks", good)
+	}
+	// The server finds out what the refusals are about and says so, until there
+	// is a good generation of each.
+	damaged := func() int {
+		_, b, _ := get(t, s.url+"/status")
+		return strings.Count(b, `"state":"damaged"`)
+	}
+	waitFor(t, "the damage in /status", func() bool { return damaged() > 1 })
+	code, body, h := get(t, s.url+"/readyz")
+	if code != 503 || !strings.Contains(body, `"data-damaged"`) || !strings.Contains(body, "places") || !strings.Contains(body, "ingest rollback") || h.Get("Retry-After") == "" {
+		t.Errorf("readyz: %d %s", code, body)
+	}
+	if _, body, _ := get(t, s.url+"/metrics"); !strings.Contains(body, `quadrille_dataset_damaged{dataset="places"} 1`) {
+		t.Error("no metric tells of the damage of places")
 	}
 	if code, body, _ := get(t, s.url+"/healthz"); code != 200 {
 		t.Errorf("healthz: %d %s", code, body)
@@ -244,6 +261,17 @@ func TestDamageWhileServing(t *testing.T) {
 	// A server that starts now says what it cannot open, or refuses in the same way.
 	right(t, serve(t, data).url, want)
 	t.Logf("%d answered, %d refused", good, refused)
+	for _, in := range inputs(t, dir, "Bee", 400) {
+		mustIngest(t, data, in.args...)
+	}
+	waitFor(t, "readiness after good generations", func() bool {
+		code, _, _ := get(t, s.url+"/readyz")
+		return code == 200
+	})
+	if n := damaged(); n != 0 {
+		t.Errorf("%d data sets are called damaged still", n)
+	}
+	answers(t, s.url)
 }
 
 // TestFullDisk ingests onto a disk that is too small: an error that says so,
@@ -273,6 +301,8 @@ func TestFullDisk(t *testing.T) {
 		data := filepath.Join(small, in.dataset)
 		mustIngest(t, data, in.args...)
 		want := rows(t, data, in.dataset)
+		s := serve(t, data)
+		_, place, _ := get(t, s.url+"/places/7")
 		// What is left is too little for any build.
 		ballast := filepath.Join(small, "ballast")
 		if err := exec.Command("dd", "if=/dev/zero", "of="+ballast, "bs=1M").Run(); err == nil {
@@ -290,6 +320,15 @@ func TestFullDisk(t *testing.T) {
 		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out.String(), "no space left") || strings.Contains(out.String(), "goroutine ") {
 			t.Errorf("%s: %v: %s", in.dataset, err, out)
 		}
+		if !strings.Contains(out.String(), "Make room") {
+			t.Errorf("it does not say what to do: %s", out)
+		}
+		if code, body, _ := get(t, s.url+"/places/7"); code != 200 || body != place {
+			t.Errorf("the server answers %d %s", code, body)
+		}
+		if code, body, _ := get(t, s.url+"/readyz"); code != 200 {
+			t.Errorf("the server is not ready: %s", body)
+		}
 		if got := rows(t, data, in.dataset); got != want {
 			t.Errorf("%s: another generation is published", in.dataset)
 		}
@@ -298,6 +337,15 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustIngest(t, data, many[i].args...)
+		waitFor(t, "the generation made once there was room", func() bool {
+			_, b, _ := get(t, s.url+"/status")
+			return strings.Contains(b, `"generation":2,`) || strings.Contains(b, `"generation":3,`)
+		})
+		dirs, err := filepath.Glob(filepath.Join(data, in.dataset, "g*"))
+		if err != nil || len(dirs) != 2 {
+			t.Errorf("what the failed build left is still there: %q, %v", dirs, err)
+		}
+		s.stop(t)
 		if err := os.RemoveAll(data); err != nil {
 			t.Fatal(err)
 		}

@@ -95,6 +95,8 @@ type server struct {
 	url string
 	cmd *exec.Cmd
 
+	stopped sync.Once
+
 	mu  sync.Mutex
 	log bytes.Buffer
 }
@@ -111,6 +113,16 @@ func (s *server) logged() string {
 	return s.log.String()
 }
 
+// stop ends the server, once.
+func (s *server) stop(t *testing.T) {
+	s.stopped.Do(func() {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		if err := s.cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v: %s", err, s.logged())
+		}
+	})
+}
+
 func serve(t *testing.T, data string, args ...string) *server {
 	t.Helper()
 	s := &server{}
@@ -123,12 +135,7 @@ func serve(t *testing.T, data string, args ...string) *server {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = s.cmd.Process.Signal(syscall.SIGTERM)
-		if err := s.cmd.Wait(); err != nil {
-			t.Errorf("the server ended with %v: %s", err, s.logged())
-		}
-	})
+	t.Cleanup(func() { s.stop(t) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	_, url, ok := strings.Cut(strings.TrimSpace(line), " serves ")
 	if err != nil || !ok {

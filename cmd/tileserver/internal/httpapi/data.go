@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 	"quadrille/places"
@@ -123,7 +124,22 @@ func OpenAddresses(g *dataset.Generation) (Addresses, error) {
 	if err != nil {
 		return nil, err
 	}
-	return index, nil
+	return watchedIndex{index, g}, nil
+}
+
+// watchedIndex has its generation looked at when a lookup fails. Stores do so
+// by themselves.
+type watchedIndex struct {
+	*ipgeo.Index
+	generation *dataset.Generation
+}
+
+func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
+	err := w.Index.Lookup(ctx, addr, res)
+	if err != nil && errors.Is(err, cellstore.ErrCorrupt) {
+		w.generation.Suspect(err)
+	}
+	return err
 }
 
 // OpenAirports makes the reader of a generation of airports.

@@ -330,6 +330,16 @@ func (f *globeStations) Record(_ context.Context, _ stations.ID, dst []byte) ([]
 	return append(dst, f.record...), nil
 }
 
+func (f *globeStations) Tiles(context.Context, stations.ID) ([]quadkey.Tile, error) { return nil, nil }
+
+func (f *globeStations) Nearby(_ context.Context, _ stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error) {
+	return dst, nil
+}
+
+func (f *globeStations) Within(_ context.Context, _ stations.WithinQuery, dst []stations.Hit) ([]stations.Hit, string, error) {
+	return dst, "", nil
+}
+
 // toyZones are real time zones, built once.
 var toyZones = sync.OnceValues(func() (*zones.Reader, error) {
 	dir, err := toyData()

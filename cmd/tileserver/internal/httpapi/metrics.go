@@ -179,6 +179,8 @@ var (
 	descSince      = metric("dataset_serving_since_seconds", "When the generation was taken into service, Unix time.", "dataset")
 	descServing    = metric("dataset_serving", "1 when a generation is in service.", "dataset")
 	descFailed     = metric("dataset_failed", "1 when the published generation cannot be taken into service; the log says why.", "dataset")
+	descDamaged    = metric("dataset_damaged", "1 when the files of the generation in service turned out damaged; the log says how.", "dataset")
+	descReadFailed = metric("dataset_read_failures_total", "Reads that failed because of damage or the disk.", "dataset")
 	descRecords    = metric("dataset_records", "Records of the generation in service, by what they are.", "dataset", "kind")
 
 	descCacheHits    = metric("response_cache_hits_total", "Answers found finished.", "cache")
@@ -192,7 +194,7 @@ var (
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descRequests, descLatency, descInFlight, descBytes, descProblems, descPanics, descRefused, descRunning, descPlaces,
-		descGeneration, descPublished, descAge, descSince, descServing, descFailed, descRecords,
+		descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
 		descCacheHits, descCacheMisses, descCacheEvicted, descCacheBytes, descCacheEntries,
 	} {
 		ch <- d
@@ -263,6 +265,8 @@ func (s *server) collectDatasets(ch chan<- prometheus.Metric) {
 	for _, st := range s.datasets() {
 		gauge(ch, descPublished, float64(st.Published), st.Dataset)
 		gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
+		gauge(ch, descDamaged, oneIf(st.Damage != nil), st.Dataset)
+		counter(ch, descReadFailed, st.ReadFailures, st.Dataset)
 		gauge(ch, descServing, oneIf(st.Serving != nil), st.Dataset)
 		generation := 0.0
 		if g := st.Serving; g != nil {

@@ -15,21 +15,28 @@ func (s *server) getHealth(c echo.Context) error {
 	return s.sendText(c, `{"status":"ok"}`)
 }
 
-// getReady answers GET /readyz: every published data set is open. One that
-// keeps serving an older generation because the newest does not open is; that
-// trouble shows in /status and in the log. One that is about to stop is not, so
-// that load balancers turn elsewhere.
+// getReady answers GET /readyz: every published data set is open and not known
+// to be damaged. One that keeps serving an older generation because the newest
+// does not open is ready; that trouble shows in /status and in the log. One that
+// is about to stop is not, so that load balancers turn elsewhere.
 func (s *server) getReady(c echo.Context) error {
 	select {
 	case <-s.draining:
 		return errDraining
 	default:
 	}
-	var waiting []string
+	var waiting, damaged []string
 	for _, st := range s.datasets() {
-		if st.Serving == nil && (st.Published != 0 || st.Err != nil) {
+		switch {
+		case st.Serving == nil && (st.Published != 0 || st.Err != nil):
 			waiting = append(waiting, st.Dataset)
+		case st.Damage != nil:
+			damaged = append(damaged, st.Dataset)
 		}
+	}
+	if len(damaged) > 0 {
+		return refuse(errDamaged, "", "Reads of these data sets fail: "+strings.Join(damaged, ", ")+
+			". See what is wrong by ingest verify NAME, then serve the generation before by ingest rollback NAME, or ingest the data again.")
 	}
 	if len(waiting) > 0 {
 		return refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
@@ -91,6 +98,7 @@ type typeStatus struct {
 const (
 	stateServing = "serving" // the published generation
 	stateStale   = "stale"   // an older one, because the published one does not open
+	stateDamaged = "damaged" // one whose files turned out damaged, as far as they are whole
 	stateFailed  = "failed"  // nothing, although one is published
 	stateMissing = "missing" // nothing is published
 )
@@ -106,6 +114,8 @@ func (s *server) getStatus(c echo.Context) error {
 			d.State = stateMissing
 		case st.Serving == nil:
 			d.State = stateFailed
+		case st.Damage != nil:
+			d.State = stateDamaged
 		case st.Err != nil:
 			d.State = stateStale
 		}

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -92,6 +94,55 @@ func TestReadiness(t *testing.T) {
 
 	bounds.Close()
 	wantProblem(t, f.get("/tiles/country/0/0/0.mvt"), 503, "dataset-unavailable")
+}
+
+// Damage met while serving shows in /readyz and /status, and goes when another
+// generation is published. What is whole is answered all the while.
+func TestDamaged(t *testing.T) {
+	f := newFixture(t, measured, PlacesDataset, BoundariesDataset)
+	var serving *dataset.Generation
+	finder := dataset.NewLive(f.catalog, PlacesDataset, func(g *dataset.Generation) (Places, error) {
+		serving = g
+		return &boundPlaces{&f.places, g.Manifest.Generation}, nil
+	})
+	f.cfg.Places.Close()
+	f.cfg.Places = finder // which the fixture closes
+	f.poll()
+	f.handler = New(f.cfg)
+	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), PlacesDataset, "g*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatal(dirs, err)
+	}
+	if err := os.WriteFile(filepath.Join(dirs[0], "stray"), nil, 0o644); err != nil { // which Verify finds
+		t.Fatal(err)
+	}
+	serving.Suspect(errors.New("input/output error"))
+	if res := f.get("/readyz"); res.StatusCode != 200 {
+		t.Errorf("one read that failed makes the server not ready: %s", body(t, res))
+	}
+	_ = f.cfg.Places.Poll(t.Context())
+	res := f.get("/readyz")
+	if res.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	if p := wantProblem(t, res, 503, "data-damaged"); !strings.Contains(p.Detail, "places") || strings.Contains(p.Detail, "boundaries") || !strings.Contains(p.Detail, "ingest rollback") {
+		t.Errorf("%+v", p)
+	}
+	if b := body(t, f.get("/status")); !strings.Contains(b, `"name":"places","state":"damaged","generation":1`) || strings.Contains(b, "stray") {
+		t.Errorf("%s", b)
+	}
+	if m := f.scrape(); m["quadrille_dataset_damaged{dataset=places}"] != 1 || m["quadrille_dataset_damaged{dataset=boundaries}"] != 0 ||
+		m["quadrille_dataset_read_failures_total{dataset=places}"] != 1 {
+		t.Errorf("%v", m)
+	}
+	if res := f.get("/places/7"); res.StatusCode >= 500 {
+		t.Errorf("what is whole is refused: %s", body(t, res))
+	}
+	f.publish(PlacesDataset)
+	f.poll()
+	if res := f.get("/readyz"); res.StatusCode != 200 {
+		t.Errorf("not ready after another generation: %s", body(t, res))
+	}
 }
 
 func TestBusy(t *testing.T) {

@@ -42,6 +42,7 @@ var (
 	errBodyType       = errors.New("type of the request body is not offered")
 	errDraining       = errors.New("server is about to stop")
 	errNotReady       = errors.New("not every published data set is open")
+	errDamaged        = errors.New("a data set in service is damaged")
 )
 
 // statusClientClosed is the customary status, never sent, of a request whose
@@ -156,6 +157,8 @@ var kinds = []kind{
 		detail: "Wait for the time that Retry-After gives and send the request again.", retry: true, expected: true},
 	{err: errNotReady, status: http.StatusServiceUnavailable, typ: "not-ready", title: "The server is not ready",
 		detail: "A published data set is not open yet; /status says which.", retry: true, expected: true},
+	{err: errDamaged, status: http.StatusServiceUnavailable, typ: "data-damaged", title: "A data set is damaged",
+		detail: "A data set in service is damaged; /status says which.", retry: true, expected: true},
 	{err: errDraining, status: http.StatusServiceUnavailable, typ: "draining", title: "The server is about to stop",
 		detail: "Send requests to another server.", retry: true, expected: true},
 	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, typ: "timeout", title: "The answer took too long",

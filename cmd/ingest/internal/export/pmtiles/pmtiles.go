@@ -110,7 +110,7 @@ func Create(path string) (_ *Writer, err error) {
 // content, as archives that call themselves clustered begin with their first
 // tile.
 func (w *Writer) Put(gzipped []byte) (Content, error) {
-	if len(gzipped) == 0 || len(gzipped) > math.MaxUint32 {
+	if len(gzipped) == 0 || uint64(len(gzipped)) > math.MaxUint32 {
 		return Content{}, fmt.Errorf("a tile of %d bytes cannot be stored", len(gzipped))
 	}
 	c := Content{w.offset, uint32(len(gzipped))}

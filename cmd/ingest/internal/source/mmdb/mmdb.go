@@ -88,7 +88,7 @@ func Open(path, temp string) (_ *File, err error) {
 	// A date that cannot be is a sign of damage, and would become the age of
 	// the data.
 	const latest = 1 << 33 // in the year 2242
-	if m.BuildEpoch > latest {
+	if uint64(m.BuildEpoch) > latest {
 		return nil, damaged(path, fmt.Errorf("its build date, %d s after 1970, cannot be", m.BuildEpoch))
 	}
 	if m.BuildEpoch > 0 {

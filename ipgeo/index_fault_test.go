@@ -1,0 +1,48 @@
+//go:build unix
+
+package ipgeo
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"testing"
+
+	"quadrille/cellstore"
+)
+
+// A file that is cut off below a running server is an error of the lookups that
+// need what is gone, and not the end of the process.
+func TestIndexLosesPages(t *testing.T) {
+	f := &fakeStore{}
+	ranges := []Range{{First: netip.MustParseAddr("20.0.0.0"), Last: netip.MustParseAddr("20.0.0.255"), Source: 0, Record: Record{Country: Country{ISOCode: "CH"}}}}
+	meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(context.Background(), f, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, path := indexed(t, r)
+	var res Result
+	if err := ix.Lookup(t.Context(), ranges[0].First, &res); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := ix.Lookup(t.Context(), ranges[0].First, &res); !errors.Is(err, cellstore.ErrCorrupt) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	// A mistake of this package's is still one.
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_ = ix.Lookup(t.Context(), ranges[0].First, nil)
+}
