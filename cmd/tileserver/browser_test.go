@@ -5,8 +5,8 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,6 +159,32 @@ func TestMapPage(t *testing.T) {
 		w.picture("desktop-search-found")
 	})
 
+	// After any change of size the map fills the window, and its centre stays.
+	t.Run("resize", func(t *testing.T) {
+		w := open(t, browser, site+"/#6/45.00/15.00", screen{width: 1280, height: 713, density: 1})
+		w.drawn(1)
+		for _, size := range [][2]int64{{1280, 800}, {1280, 1400}, {844, 390}, {390, 844}, {1600, 900}} {
+			w.resize(size[0], size[1])
+			w.whole()
+			if x, y := w.pixel(45, 15); math.Abs(x-float64(size[0])/2) > 3 || math.Abs(y-float64(size[1])/2) > 3 {
+				t.Errorf("at %v the map has moved to %s", size, w.view())
+			}
+		}
+		// Larger text and what opens over the map leave it as it is; a map in a smaller frame is whole too.
+		w.press(".tool-grid")
+		w.settled()
+		w.whole()
+		evaluate[chromedp.Void](w, `{ document.querySelector('#map').style.right = '500px' }`)
+		w.settled()
+		evaluate[chromedp.Void](w, `{ document.querySelector('#map').style.right = '' }`)
+		w.whole()
+		// The world fits a window that has grown.
+		w.visit(site + "/#2/0/0")
+		w.resize(1280, 2000)
+		w.waitFor(`location.hash.startsWith('#3/')`)
+		w.whole()
+	})
+
 	t.Run("keyboard", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/15", screen{width: 1000, height: 700, density: 1})
 		w.drawn(1)
@@ -196,23 +222,6 @@ func TestMapPageOfRealData(t *testing.T) {
 	w.waitFor(`document.querySelector('#card h2')?.textContent === 'Switzerland'`)
 	if near := w.texts("#card .places .place-name"); len(near) != 5 || !slices.Contains(near, "Luzern") {
 		t.Errorf("near Lucerne: %q", near)
-	}
-}
-
-// buildIngest builds the ingest command and returns a function that runs it.
-func buildIngest(t *testing.T) func(args ...string) {
-	t.Helper()
-	command := filepath.Join(t.TempDir(), "ingest")
-	run := func(name string, args ...string) {
-		t.Helper()
-		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-	}
-	run("go", "build", "-o", command, "quadrille/cmd/ingest")
-	return func(args ...string) {
-		t.Helper()
-		run(command, args...)
 	}
 }
 

@@ -158,7 +158,7 @@ func TestGDAL(t *testing.T) {
 
 // The page to read, in a browser: in both colours, on a desk and on a phone.
 func TestDocsInBrowser(t *testing.T) {
-	browser := launchBrowser(t)
+	browser := commonBrowser(t)
 	site, _, _ := start(t, "--data", t.TempDir())
 	for name, s := range map[string]screen{
 		"docs-desktop":       {width: 1280, height: 900, density: 1},

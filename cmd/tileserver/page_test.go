@@ -156,6 +156,32 @@ func TestMapPagePanels(t *testing.T) {
 		x, y := w.pixel(47, 8)
 		w.do(chromedp.MouseEvent("mouseMoved", x, y))
 		w.waitFor(`document.querySelector('#tile .tile-name').textContent === '6/33/22'`)
+
+		// A click pins a tile: the pointer may then cross others on its way to the button, which copies that one's addresses.
+		evaluate[chromedp.Void](w, `{ navigator.clipboard.writeText = async text => { window.copied = text } }`)
+		const name = `document.querySelector('#tile .tile-name').textContent`
+		w.do(chromedp.MouseClickXY(x, y))
+		w.waitFor(`document.querySelectorAll('.inspector .pinned').length > 0`)
+		w.waitFor(title + ` !== undefined`) // the click asks what is there, too
+		cross, down := w.pixel(45, 5)
+		w.do(chromedp.MouseEvent("mouseMoved", cross, down))
+		w.press("#tile .chip")
+		w.waitFor(`window.copied !== undefined`)
+		if got := evaluate[string](w, `window.copied`); strings.Count(got, "/6/33/22.") != 2 || strings.Count(got, "\n") != 1 {
+			t.Errorf("copied %q, want the addresses of the tile that was pinned", got)
+		}
+		if got := evaluate[string](w, name); got != "6/33/22" {
+			t.Errorf("pinned was 6/33/22, told about is %s", got)
+		}
+		w.picture("panel-inspector-pinned-light")
+		evaluate[chromedp.Void](w, `{ [...document.querySelectorAll('#tile .chip')].find(e => e.textContent === 'Unpin').click() }`)
+		w.waitFor(`document.querySelectorAll('.inspector .pinned').length === 0 && document.activeElement.matches('#tile .chip')`)
+		// So does Enter, for the tile in the middle; twice lets go of it.
+		evaluate[chromedp.Void](w, `document.querySelector('#map').focus()`)
+		w.key(kb.Enter)
+		w.waitFor(`document.querySelectorAll('.inspector .pinned').length > 0 && ` + name + ` === '6/32/23' && document.querySelector('#announce').textContent !== ''`)
+		w.key(kb.Enter)
+		w.waitFor(`document.querySelectorAll('.inspector .pinned').length === 0`)
 		w.key("g")
 		w.waitFor(`document.querySelector('#tile').hidden && !document.querySelector('.inspector') && !location.hash.includes('tiles')`)
 	})

@@ -48,26 +48,41 @@ type window struct {
 	expected   []string
 }
 
-// startBrowser starts a browser for the map page and returns its context.
+// startBrowser returns the context of the browser that the tests of pages
+// share, each in tabs of its own.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	if _, built := static.FS(); !built {
 		t.Skip("the map page is not built: run npm ci and npm run build in static/leaflet")
 	}
-	return launchBrowser(t)
+	return commonBrowser(t)
 }
 
-// launchBrowser starts a browser, with further options if need be, and returns
-// its context.
+// launchBrowser starts a browser of the test's own, with further options if
+// need be, and returns its context.
 func launchBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	path := findChromium(t)
-	//nolint:usetesting // the browser may still write while it dies, and a test folder that cannot be removed fails the test
-	profile, err := os.MkdirTemp("", "quadrille-browser-")
+	browser, stop, err := runBrowser(findChromium(t), more...)
+	t.Cleanup(stop)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(profile) })
+	return browser
+}
+
+// runBrowser starts a browser. stop ends it, also after an error.
+func runBrowser(path string, more ...chromedp.ExecAllocatorOption) (browser context.Context, stop func(), err error) {
+	var ends []func()
+	stop = func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}
+	profile, err := os.MkdirTemp("", "quadrille-browser-")
+	if err != nil {
+		return nil, stop, err
+	}
+	ends = append(ends, func() { os.RemoveAll(profile) }) // what a dying browser still writes is no failure of a test
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.UserDataDir(profile),
@@ -75,14 +90,14 @@ func launchBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.C
 	for _, flag := range []string{"disable-gpu", "disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
-	t.Cleanup(stop)
-	browser, stop := chromedp.NewContext(allocator)
-	t.Cleanup(stop)
+	allocator, end := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
+	ends = append(ends, end)
+	browser, end = chromedp.NewContext(allocator)
+	ends = append(ends, end)
 	if err := chromedp.Do(browser); err != nil {
-		t.Fatalf("%s does not start: %v", path, err)
+		return nil, stop, fmt.Errorf("%s does not start: %w", path, err)
 	}
-	return browser
+	return browser, stop, nil
 }
 
 // open opens a page in a tab of its own.
@@ -250,6 +265,30 @@ func (w *window) visit(url string) {
 	w.t.Helper()
 	_, hash, _ := strings.Cut(url, "#")
 	evaluate[chromedp.Void](w, `{ location.hash = `+quote(hash)+` }`)
+	w.settled()
+}
+
+// resize gives the window another size, as a reader who pulls at its edge or
+// turns a phone.
+func (w *window) resize(width, height int64) {
+	w.t.Helper()
+	w.width, w.height = width, height
+	w.do(chromedp.EmulateViewport(width, height, chromedp.EmulateScale(w.density)))
+}
+
+// whole checks that finished tiles of regions cover the window, as far as the
+// world reaches.
+func (w *window) whole() {
+	w.t.Helper()
+	w.waitFor(`(() => {
+		const tiles = [...document.querySelectorAll('.regions .leaflet-tile-loaded')].map(e => e.getBoundingClientRect())
+		const size = 2 ** Number(location.hash.slice(1).split('/')[0]) * 256
+		const points = []
+		for (let x = 1; x < innerWidth; x += 32) points.push([x, 1], [x, innerHeight / 2], [x, innerHeight - 2])
+		for (let y = 1; y < innerHeight; y += 32) points.push([1, y], [innerWidth - 2, y])
+		return size >= innerHeight * 5 / 6 && points.every(([x, y]) => tiles.some(t => t.left <= x && x < t.right && t.top <= y && y < t.bottom) ||
+			y < Math.min(...tiles.map(t => t.top)) && size < innerHeight || y >= Math.max(...tiles.map(t => t.bottom)) && size < innerHeight)
+	})()`)
 	w.settled()
 }
 

@@ -16,15 +16,16 @@ export class ApiError extends Error {
 }
 
 const byStatus = {
-  401: 'This server wants an API key.',
+  401: 'This server answers only to API keys, and the map page has none. Its operator can let the page pass with --anonymous.',
   403: 'This server does not allow that.',
   404: 'The server has nothing there.',
   429: 'Too many questions in a short time. Wait a moment and ask again.',
   503: 'The server is busy. Wait a moment and ask again.',
 }
 
-/** What to tell the reader of an answer that is an error: the problem document's own words, else the status in ours. */
+/** What to tell the reader of an answer that is an error: the problem document's own words, else, and of a key that is missing, the status in ours. */
 export function problemMessage(status, problem) {
+  if (status === 401) return byStatus[401] // what the server says is for programs
   const words = [problem?.title, problem?.detail].map(part => displayText(part, 400)).filter(Boolean)
     .map(part => /[.!?…]$/.test(part) ? part : `${part}.`)
   return words.join(' ') || byStatus[status] || (status >= 500
@@ -80,7 +81,7 @@ export const status = options => json('status', options)
 export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
 export const point = (lat, lon, options) => json(pointPath(lat, lon), options)
-export const placePath = id => `places/${segment(id)}`
+export const placePath = id => `places/${segment(id)}${inLanguage('?')}`
 export const place = (id, options) => json(placePath(id), options)
 export const airportPath = code => `airports/${segment(code)}`
 export const airport = (code, options) => json(airportPath(code), options)
@@ -88,7 +89,7 @@ export const airport = (code, options) => json(airportPath(code), options)
 /** A page of the places nearest to a point; class '' is every one, cursor what the page before gave as next, or ''. */
 export const placesNearby = ({ lat, lon, limit, featureClass, cursor }, options) => {
   const filter = (featureClass && `&class=${segment(featureClass)}`) + (cursor && `&cursor=${segment(cursor)}`)
-  return json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}${filter}`, options)
+  return json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}${filter}${inLanguage()}`, options)
 }
 
 // Without a limit the answer is one that the server has finished beforehand.
@@ -97,9 +98,9 @@ export const placesSearch = (text, near, options) => {
   return json(`places/search?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, options)
 }
 
-function inLanguage() {
+function inLanguage(sign = '&') {
   const code = askedLanguage()
-  return code && `&lang=${segment(code)}`
+  return code && `${sign}lang=${segment(code)}`
 }
 
 export const addressPath = ip => `ip/${segment(ip)}`

@@ -5,7 +5,7 @@ import { copyButton } from './copy.js'
 import { el } from './dom.js'
 import { costOf, summary } from './inspector-words.js'
 import { tileLog } from './tilelog.js'
-import { quadkey, wrapColumn } from './tilegrid.js'
+import { quadkey, TILE_SIZE, wrapColumn } from './tilegrid.js'
 
 const Grid = GridLayer.extend({
   options: { className: 'inspector', pane: 'inspector', updateWhenIdle: false },
@@ -14,7 +14,8 @@ const Grid = GridLayer.extend({
     GridLayer.prototype.initialize.call(this, {})
     this._requests = requests
     this._pointed = pointed
-    this._faces = new Map() // tile element → how to bring its figures up to date
+    this._faces = new Map() // tile element → { tile, fill }, how to bring its figures up to date
+    this._pinned = null
   },
 
   createTile({ z, x: column, y }) {
@@ -25,36 +26,53 @@ const Grid = GridLayer.extend({
         el('b', {}, `${z}/${tile.x}/${y}`), el('span', { class: 'tile-key' }, quadkey(tile) || '·'), cost))
     face.addEventListener('pointerenter', () => this._pointed(tile))
     const fill = () => { cost.textContent = summary(this._requests(tile).map(({ path }) => tileLog.of(absolute(path)))) }
-    this._faces.set(face, fill)
+    face.classList.toggle('pinned', isSame(tile, this._pinned))
+    this._faces.set(face, { tile, fill })
     fill()
     return face
   },
 
   refresh() {
-    for (const fill of this._faces.values()) fill()
+    for (const { fill } of this._faces.values()) fill()
+  },
+
+  /** Shows one tile as pinned, or none. */
+  pin(pinned) {
+    this._pinned = pinned
+    for (const [face, { tile }] of this._faces) face.classList.toggle('pinned', isSame(tile, pinned))
   },
 })
 
+const isSame = (a, b) => b !== null && a.z === b.z && a.x === b.x && a.y === b.y
+
 /**
- * The inspector of a map. root is the element of the panel that tells about one tile; requests(tile) are what the map asks the
+ * The inspector of a map. It tells about the tile the reader points at, until a click or Enter pins one: then about that one, so
+ * that the way to the panel's buttons may lead over others. root is the element of the panel that tells about one tile; requests(tile) are what the map asks the
  * server for a tile, [{ name, path }]; toggled(on) is called after it was switched.
  */
 export function createInspector(map, root, { requests, toggled, announce }) {
   let tile = null // the panel's
   let due = 0
   let failed = ''
+  let pinned = false
   map.createPane('inspector').setAttribute('aria-hidden', 'true')
-  const grid = new Grid(requests, show)
+  const grid = new Grid(requests, pointed => { if (!pinned) show(pointed) })
   grid.on('tileunload', ({ tile: face }) => grid._faces.delete(face))
   const figures = el('div', { class: 'tile-figures' })
   const name = el('b', { class: 'tile-name' })
   const key = el('code', {})
+  const hint = el('p', { class: 'tile-hint quiet' })
+  const release = el('button', { type: 'button', class: 'chip', onclick: () => {
+    pin(null)
+    root.querySelector('.chip').focus() // this button is gone
+  } }, 'Unpin')
   root.replaceChildren(
     el('header', {}, el('p', { class: 'kicker' }, 'Tile'), name, key),
-    figures,
+    figures, hint,
     el('p', { class: 'chips' },
       copyButton('Copy URL', () => requests(tile).map(({ path }) => absolute(path)).join('\n'), announce),
       el('button', { type: 'button', class: 'chip', onclick: measure }, 'Measure again'),
+      release,
       el('button', { type: 'button', class: 'chip', onclick: () => api.toggle(false) }, 'Close')))
   DomEvent.disableClickPropagation(root)
 
@@ -63,11 +81,29 @@ export function createInspector(map, root, { requests, toggled, announce }) {
     failed = ''
     draw()
   }
+  function tileAt(at) {
+    const z = map.getZoom()
+    const { x, y } = map.project(at, z).divideBy(TILE_SIZE).floor()
+    return { z, x: wrapColumn(x, z), y: Math.min(2 ** z - 1, Math.max(0, y)) }
+  }
   // The tile in the middle of the map, for the keyboard.
   function middle() {
-    const z = map.getZoom()
-    const { x, y } = map.project(map.getCenter(), z).divideBy(256).floor()
-    show({ z, x: wrapColumn(x, z), y: Math.min(2 ** z - 1, Math.max(0, y)) })
+    show(tileAt(map.getCenter()))
+  }
+  function pin(next) {
+    pinned = next !== null
+    grid.pin(next)
+    release.hidden = !pinned
+    hint.textContent = pinned ? 'Pinned. Another click pins another.' : 'Click a tile, or press Enter on the map, to pin it.'
+    if (next) show(next)
+  }
+  // A second time on the same tile lets go of it.
+  function pinAt(at) {
+    if (root.hidden) return
+    const next = tileAt(at)
+    const again = pinned && isSame(next, tile)
+    pin(again ? null : next)
+    announce(again ? 'Tile no longer pinned' : `Tile ${next.z}/${next.x}/${next.y} pinned`)
   }
   function draw() {
     if (!tile || root.hidden) return
@@ -96,7 +132,13 @@ export function createInspector(map, root, { requests, toggled, announce }) {
       draw()
     })
   }
-  map.on('moveend', () => { if (!root.hidden && !root.matches(':hover')) middle() })
+  map.on('moveend', () => { if (!root.hidden && !pinned && !root.matches(':hover')) middle() })
+  map.on('zoomend', () => { if (pinned) pin(null) }) // it is no longer on the map
+  map.on('click', ({ latlng }) => pinAt(latlng))
+  map.getContainer().addEventListener('keydown', event => {
+    if (event.target === map.getContainer() && event.key === 'Enter') pinAt(map.getCenter())
+  })
+  pin(null)
 
   const api = {
     get on() { return !root.hidden },
@@ -107,6 +149,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
       root.hidden = !on
       if (on) grid.addTo(map)
       else grid.remove()
+      pin(null)
       if (on) middle()
       toggled(on)
     },

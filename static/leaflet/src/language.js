@@ -1,6 +1,8 @@
 // The languages the reader prefers. The page itself speaks English; names of places come in the reader's language where the
 // data have one.
 
+const LONGEST = 16 // characters of a code that the server takes
+
 /** The codes among the browser's languages that are well formed, the most wanted first; English when it names none. */
 export function wellFormed(codes) {
   const good = (Array.isArray(codes) ? codes : []).filter(code => typeof code === 'string' && /^[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}$/i.test(code))
@@ -15,7 +17,8 @@ export const languages = Object.freeze(wellFormed(globalThis.navigator?.language
  * that caches keep.
  */
 export function askedLanguage([first] = languages) {
-  return /^en\b/i.test(first) ? '' : first
+  if (/^en\b/i.test(first)) return ''
+  return first.length <= LONGEST ? first : first.split('-')[0]
 }
 
 /** One of the names of a record by language code, { en: "Vienna", de: "Wien" }: the first the reader wants, else English. */

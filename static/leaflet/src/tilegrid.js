@@ -64,9 +64,9 @@ export function zoomForRadius(km, { least = 4, most = 12, unknown = 10 } = {}) {
   return Math.min(most, Math.max(least, Math.floor(Math.log2(40075 / 2 / km) - 0.5)))
 }
 
-/** The smallest whole zoom at which the world is about as high as the window. */
+/** The smallest whole zoom at which the world is about as high as the window: at least five sixths of it. */
 export function leastZoom(height) {
-  return Math.max(1, Math.round(Math.log2(height / TILE_SIZE)))
+  return Math.max(1, Math.ceil(Math.log2(height * 5 / 6 / TILE_SIZE)))
 }
 
 /** The quadkey of a tile: one digit for each zoom, the bit of y before that of x. Empty for the whole world. */

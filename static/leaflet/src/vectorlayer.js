@@ -1,5 +1,5 @@
 // The region layer: a Leaflet grid whose tiles are canvases painted from the service's vector tiles.
-import { GridLayer } from 'leaflet'
+import { bounds, GridLayer } from 'leaflet'
 import { vectorTile } from './api.js'
 import { decode } from './decode.js'
 import { el } from './dom.js'
@@ -7,6 +7,8 @@ import { paint } from './paint.js'
 import { visibleTypes } from './regiontypes.js'
 import { TileCache } from './tilecache.js'
 import { dataTile } from './tilegrid.js'
+
+const AHEAD = 48 // CSS pixels
 
 /**
  * Options: types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked of the
@@ -28,6 +30,12 @@ export const VectorLayer = GridLayer.extend({
       this._drawn.get(tile)?.release()
       this._drawn.delete(tile)
     })
+  },
+
+  // Tiles are held ready a little beyond the view, so that a small step, or a window that grows by a bar, shows no gap.
+  _getTiledPixelBounds(center) {
+    const { min, max } = GridLayer.prototype._getTiledPixelBounds.call(this, center)
+    return bounds(min.subtract([AHEAD, AHEAD]), max.add([AHEAD, AHEAD]))
   },
 
   createTile(coords, done) {

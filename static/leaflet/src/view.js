@@ -11,26 +11,31 @@ const EDGE = 24 // CSS pixels kept free around what a flight ends on
 
 /** The map on an element, and what the rest of the page does with it. card and bar are what lies over it. */
 export function createView(root, { card, bar, permalink }) {
+  const limits = { minZoom: leastZoom(root.clientHeight), maxZoom: MAX_ZOOM }
   const map = createLeafletMap(root, {
     zoomControl: false,
     attributionControl: false,
-    minZoom: leastZoom(root.clientHeight),
-    maxZoom: MAX_ZOOM,
+    ...limits,
     maxBounds: [[-MAX_LATITUDE, -1e6], [MAX_LATITUDE, 1e6]],
     maxBoundsViscosity: 1,
+    trackResize: false, // see below
     worldCopyJump: true,
     zoomAnimation: !prefersStill(),
     fadeAnimation: !prefersStill(),
     inertia: !prefersStill(),
   })
   map.createPane('names').setAttribute('aria-hidden', 'true')
-  const limits = { minZoom: map.getMinZoom(), maxZoom: MAX_ZOOM }
   const linked = parseHash(location.hash, limits)
   const start = linked ?? { ...START, zoom: limits.minZoom }
   map.setView([start.lat, start.lon], start.zoom)
   permalink.startsAt(start)
 
-  map.on('resize', () => map.setMinZoom(leastZoom(root.clientHeight)))
+  // The map's own size counts, not the window's: a bar of the browser that comes or goes, a turned phone, larger text.
+  new ResizeObserver(() => map.invalidateSize({ debounceMoveend: true })).observe(root)
+  map.on('resize', () => {
+    limits.minZoom = leastZoom(root.clientHeight)
+    map.setMinZoom(limits.minZoom)
+  })
   map.on('moveend', () => {
     const { lat, lng } = map.getCenter()
     permalink.moved({ zoom: map.getZoom(), lat, lon: lng })

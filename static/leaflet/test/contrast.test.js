@@ -12,7 +12,7 @@ function properties(css) {
   return Object.fromEntries([...block.matchAll(/--([\w-]+):\s*([^;]+);/g)].map(([, name, value]) => [name, value.trim()]))
 }
 
-const light = properties(await sheet('style'))
+const light = properties(await sheet('base'))
 const themes = { light, dark: { ...light, ...properties(await sheet('dark')) } }
 
 // [r, g, b, a] from 0 to 1 of #rgb, #rgba, #rrggbb or #rrggbbaa.

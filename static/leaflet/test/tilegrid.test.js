@@ -41,5 +41,5 @@ test('boxes are checked before the map flies there', () => {
 
 test('zooms for radii and windows', () => {
   assert.deepEqual([NaN, 0, 0.1, 10, 100, 5000, 1e9].map(km => zoomForRadius(km)), [10, 10, 12, 10, 7, 4, 4])
-  assert.deepEqual([320, 600, 844, 1080, 1440, 2160].map(leastZoom), [1, 1, 2, 2, 2, 3])
+  assert.deepEqual([320, 600, 713, 844, 1080, 1228, 1440, 2160].map(leastZoom), [1, 1, 2, 2, 2, 2, 3, 3])
 })

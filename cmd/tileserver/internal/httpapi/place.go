@@ -24,7 +24,8 @@ const (
 var nearbyHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 
 // getNearby answers GET /places/nearby: the k nearest places that pass the
-// filters, ordered by distance and then by id, as JSON or GeoJSON.
+// filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
+// they are called as in that language, where such a name is known.
 func (s *server) getNearby(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
@@ -35,18 +36,41 @@ func (s *server) getNearby(c echo.Context) error {
 	f := q.places()
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
 	query.Cursor = q.cursor()
+	lang := q.language("lang")
 	form := q.listForm(r)
 	if q.err != nil {
 		return q.err
 	}
 	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
-	}, func(_ context.Context, _ Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+	}, func(ctx context.Context, f Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		if err := renameHits(ctx, f, hits, lang); err != nil {
+			return dst, err
+		}
 		if form == formGeoJSON {
 			return appendHitFeatures(dst, hits, next), nil
 		}
 		return appendHits(dst, hits, next), nil
 	})
+}
+
+// renameHits gives places the names they have in a language; without one, or
+// without such a name, they keep their own.
+func renameHits(ctx context.Context, finder Places, hits []places.Hit, lang string) error {
+	if lang == "" {
+		return nil
+	}
+	for i := range hits {
+		h := &hits[i]
+		name, found, err := finder.NameIn(ctx, h.ID, lang)
+		if err != nil {
+			return inside(err)
+		}
+		if found {
+			h.JSON = appendRenamed(nil, h.JSON, name)
+		}
+	}
+	return nil
 }
 
 // sendHits answers with a page of places or airports of a data set: ask finds
@@ -136,7 +160,8 @@ func appendNext(dst []byte, next string) []byte {
 	return append(dst, '}')
 }
 
-// getPlace answers GET /places/{id}: the record of a GeoNames id.
+// getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
+// called as in that language.
 func (s *server) getPlace(c echo.Context) error {
 	if runsOn(c) {
 		return errNoRoute
@@ -149,6 +174,11 @@ func (s *server) getPlace(c echo.Context) error {
 	if err != nil {
 		return refuse(errParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
 	}
+	q := queryParams(c.Request())
+	lang := q.language("lang")
+	if q.err != nil {
+		return q.err
+	}
 	p := pin(s.places)
 	defer p.release()
 	finder, err := p.get()
@@ -157,7 +187,13 @@ func (s *server) getPlace(c echo.Context) error {
 	}
 	return s.reply(c, answer{form: formJSON}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
 		record, err := finder.Place(ctx, uint32(id))
-		out.body = append(out.body, record...)
+		name := ""
+		if err == nil && lang != "" {
+			if name, _, err = finder.NameIn(ctx, uint32(id), lang); err != nil {
+				err = inside(err)
+			}
+		}
+		out.body = appendRenamed(out.body, record, name)
 		return err
 	})
 }

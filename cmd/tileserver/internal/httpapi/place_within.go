@@ -32,6 +32,7 @@ func (s *server) getPlacesWithin(c echo.Context) error {
 	f := q.places()
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
 	query.Cursor = q.cursor()
+	lang := q.language("lang")
 	form := q.listForm(r)
 	if q.err != nil {
 		return q.err
@@ -39,6 +40,9 @@ func (s *server) getPlacesWithin(c echo.Context) error {
 	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
 	}, func(ctx context.Context, f Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		if err := renameHits(ctx, f, hits, lang); err != nil {
+			return dst, err
+		}
 		dst = appendPlaces(dst, form, hits, next)
 		if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
 			return appendCounts(ctx, dst, f, *t)

@@ -1,0 +1,200 @@
+package tiles
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+	"github.com/paulmach/orb/planar"
+	"github.com/peterstace/simplefeatures/geom"
+
+	"quadrille/quadkey"
+)
+
+// cutoutOf parses a cutout.
+func cutoutOf(t testing.TB, r *Reader, typ, id string, b quadkey.Box) (orb.MultiPolygon, int) {
+	t.Helper()
+	out, zoom, err := r.AppendCutout(context.Background(), nil, typ, id, b)
+	if err != nil {
+		t.Fatalf("%s in %v: %v", id, b, err)
+	}
+	if len(out) == 0 {
+		return nil, zoom
+	}
+	f, err := geojson.UnmarshalFeature(out)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if f.ID != typ+":"+id || f.Properties["id"] != id || f.Properties["type"] != typ {
+		t.Fatalf("%s", out)
+	}
+	switch g := f.Geometry.(type) {
+	case orb.Polygon:
+		return orb.MultiPolygon{g}, zoom
+	case orb.MultiPolygon:
+		return g, zoom
+	}
+	t.Fatalf("%s", out)
+	return nil, 0
+}
+
+// onGrid takes a cutout to grid units.
+func onGrid(t testing.TB, mp orb.MultiPolygon) geom.Geometry {
+	t.Helper()
+	var polys []geom.Polygon
+	for _, p := range mp {
+		var rings []geom.LineString
+		for i, r := range p {
+			if want := orb.CCW; i == 0 && r.Orientation() != want {
+				t.Fatalf("a shell runs clockwise")
+			}
+			var c []float64
+			for _, q := range r {
+				c = append(c, gridX(q[0]), mercatorY(q[1]))
+			}
+			rings = append(rings, geom.NewLineString(geom.NewSequence(c, geom.DimXY)))
+		}
+		polys = append(polys, geom.NewPolygon(rings))
+	}
+	g := geom.NewMultiPolygon(polys).AsGeometry()
+	if err := g.Validate(); err != nil {
+		t.Fatalf("not valid: %v", err)
+	}
+	return g
+}
+
+// testCutout compares cutouts of zoom 13 with the intersections of the
+// reference, by area and vertex: a border along a tile line would add some.
+func testCutout(t *testing.T, r *Reader, ref *storedWorld, n int) {
+	n /= lookupShare
+	p := newPlanes(t, ref)
+	rnd := rand.New(rand.NewPCG(35, 36))
+	some := 0
+	for range n {
+		b := randomBox(rnd, ref)
+		if b.North > 84.9 || b.South < -84.9 {
+			b.North, b.South = min(b.North, 84), max(b.South, -84)
+			if b.South >= b.North {
+				continue
+			}
+		}
+		i := rnd.IntN(len(ref.ids))
+		id := ref.ids[i]
+		mp, zoom := cutoutOf(t, r, ref.typ, id, b)
+		if zoom < MaxZoom {
+			continue // simplified
+		}
+		want, vertices := 0.0, 0
+		for _, q := range pieces(b) {
+			if q[0] == q[2] || q[1] == q[3] {
+				continue
+			}
+			g, err := geom.Intersection(p.tiles[i], planeBox(q[0], q[1], q[2], q[3]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += g.Area()
+			vertices += g.DumpCoordinates().Length()
+		}
+		got := onGrid(t, mp)
+		// Vertices are a sixteenth of a unit off at the edges, and as much in
+		// seven decimals of a degree.
+		slack := 0.2*(got.Boundary().Length()+1) + 1
+		if math.Abs(got.Area()-want) > slack {
+			t.Fatalf("%s in %v: area %v, want %v", id, b, got.Area(), want)
+		}
+		if v := got.DumpCoordinates().Length(); v > vertices+vertices/10+8 {
+			t.Fatalf("%s in %v: %d vertices, want about %d", id, b, v, vertices)
+		}
+		if want > 0 {
+			some++
+		}
+	}
+	if some < n/50 {
+		t.Errorf("only %d cutouts of %d are something", some, n)
+	}
+}
+
+func TestCutout(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer())
+	testCutout(t, r, newStoredWorld(t, r, "land"), 1500)
+}
+
+func TestCutoutEdges(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer(), Layer{"block", []Feature{{ID: "all", Geometry: square(-60, -60, 60, 60)}}})
+	box := func(s string) quadkey.Box {
+		b, err := quadkey.ParseBox(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, c := range []struct {
+		typ, id, box string
+		polygons     int
+		area         float64 // square degrees
+		vertices     int     // of all rings, first points once
+	}{
+		{"land", "hat", "-180,-90,180,90", 1, 15 * 5, 4}, // across the limit of the tiles, in one piece
+		{"land", "hat", "60,85.5,75,86", 1, 15 * 0.5, 4},
+		{"land", "hat", "65,85,66,85.5", 1, 0.5, 4},
+		{"land", "hat", "0,90,180,90", 0, 0, 0},
+		{"land", "hat", "76,80,90,90", 0, 0, 0},
+		{"land", "dateline", "170,-20,-170,-10", 2, 0.7 * 0.6, 8},
+		{"land", "dateline", "179.8,-20,180,-10", 1, 0.2 * 0.6, 4},
+		{"land", "dateline", "-180,-20,-179.8,-10", 1, 0.2 * 0.6, 4},
+		{"land", "dateline", "-180,-20,180,-10", 2, 0.7 * 0.6, 8},
+		{"land", "dateline", "180,-17,180,-16", 0, 0, 0}, // without area
+		{"land", "ice", "-180,-90,180,-86.6", 1, 360 * 3.4, 4},
+		{"land", "ice", "10,-90,11,-88", 1, 2, 4},
+		{"land", "west", "10.2,10.2,10.2,10.4", 0, 0, 0},
+		{"block", "all", "-10,-10,-9.9,-9.9", 1, 0.01, 4}, // in a leaf
+		{"block", "all", "-1,-1,1,1", 1, 4, 4},            // four leaves
+		{"block", "all", "-180,-90,180,90", 1, 120 * 120, 4},
+		{"block", "all", "61,0,180,1", 0, 0, 0},
+	} {
+		mp, zoom := cutoutOf(t, r, c.typ, c.id, box(c.box))
+		n := 0
+		for _, p := range mp {
+			for _, ring := range p {
+				n += len(ring) - 1
+			}
+		}
+		area := planar.Area(mp)
+		if len(mp) != c.polygons || math.Abs(area-c.area) > 1e-4*max(1, c.area) {
+			t.Errorf("%s in %s: %d polygons of %v square degrees at zoom %d, want %d of %v", c.id, c.box, len(mp), area, zoom, c.polygons, c.area)
+		}
+		if zoom == MaxZoom && n > 2*c.vertices {
+			t.Errorf("%s in %s: %d vertices, want about %d: %v", c.id, c.box, n, c.vertices, mp)
+		}
+	}
+	// Too much for one answer: a coarser zoom, and the whole region.
+	if mp, zoom := cutoutOf(t, r, "land", "big", quadkey.World); zoom >= MaxZoom || zoom < 5 || len(mp) == 0 {
+		t.Errorf("zoom %d, %d polygons", zoom, len(mp))
+	}
+	ctx := context.Background()
+	for _, c := range []struct {
+		typ, id string
+		box     quadkey.Box
+		want    error
+	}{
+		{"sea", "a", quadkey.World, ErrUnknownType},
+		{"land", "nowhere", quadkey.World, ErrNotFound},
+		{"land", "big", quadkey.Box{South: 1}, quadkey.ErrBox},
+	} {
+		if out, _, err := r.AppendCutout(ctx, nil, c.typ, c.id, c.box); !errors.Is(err, c.want) || len(out) > 0 {
+			t.Errorf("%s:%s: %s, %v", c.typ, c.id, out, err)
+		}
+	}
+	// Appended behind what is there.
+	out, _, err := r.AppendCutout(ctx, []byte("["), "land", "east", quadkey.World)
+	if err != nil || !json.Valid(fmt.Append(out, "]")) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
