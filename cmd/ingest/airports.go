@@ -7,7 +7,7 @@ import (
 )
 
 type airportsCmd struct {
-	File string `arg:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
+	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
 }
 
 func (airportsCmd) Help() string {

@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/configfile"
 )
 
 const description = `Turn public data sets into data that tileserver serves.
@@ -29,32 +30,37 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest airports airports.csv
   bin/ingest list                 # what is there, and what is published
   bin/ingest rollback places      # publish the generation before
+  bin/ingest refresh              # what the file of --config says, where something changed
 
-Flags may also be set by the environment variable shown with each, or in a JSON file named by --config; the command line wins over the environment, and that over the file.`
+Flags may also be set by the environment variable shown with each, or in a YAML file named by --config; the command line wins over the environment, and that over the file. See what is in effect, and from where, by: ingest config print`
 
 // cli is the command line.
 type cli struct {
 	Data    string           `default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
-	Config  string           `type:"path" placeholder:"FILE" help:"JSON file of flags, such as {\"data\":\"/srv/quadrille\",\"boundaries\":{\"layer\":[\"country=a.geojson\"]}}."`
+	Config  string           `env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
 	MaxBad  share            `default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
 	JSON    bool             `name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
 	Quiet   bool             `short:"q" help:"Say nothing but errors, and what was asked for."`
 	Version kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Boundaries boundariesCmd `cmd:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
-	Places     placesCmd     `cmd:"" help:"Publish places from the files of GeoNames."`
-	IP         ipCmd         `cmd:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
-	Airports   airportsCmd   `cmd:"" help:"Publish airports from a file of OurAirports."`
-	Timezones  timezonesCmd  `cmd:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
-	Stations   stationsCmd   `cmd:"" help:"Publish weather stations from NOAA's list of them."`
-	Weather    weatherCmd    `cmd:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
-	Demo       demoCmd       `cmd:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
-	World      worldCmd      `cmd:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
+	Boundaries boundariesCmd `cmd:"" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
+	Places     placesCmd     `cmd:"" config:"" help:"Publish places from the files of GeoNames."`
+	IP         ipCmd         `cmd:"" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
+	Airports   airportsCmd   `cmd:"" config:"" help:"Publish airports from a file of OurAirports."`
+	Timezones  timezonesCmd  `cmd:"" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
+	Stations   stationsCmd   `cmd:"" config:"" help:"Publish weather stations from NOAA's list of them."`
+	Weather    weatherCmd    `cmd:"" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
+	Demo       demoCmd       `cmd:"" config:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
+	World      worldCmd      `cmd:"" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
+	Refresh    refreshCmd    `cmd:"" help:"Ingest what has changed of the sources in the file of --config."`
 	List       listCmd       `cmd:"" help:"List data sets and their generations."`
-	Verify     verifyCmd     `cmd:"" help:"Check every byte of the published generations."`
+	Verify     verifyCmd     `cmd:"" config:"" help:"Check every byte of the published generations."`
 	Export     exportCmd     `cmd:"" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
 	Rollback   rollbackCmd   `cmd:"" help:"Publish an earlier generation of a data set again."`
-	Prune      pruneCmd      `cmd:"" help:"Delete generations that are not needed any more."`
+	Prune      pruneCmd      `cmd:"" config:"" help:"Delete generations that are not needed any more."`
+	Settings   configCmd     `cmd:"" name:"config" help:"Look at the configuration."`
+
+	file *configfile.File // of --config
 }
 
 // session is what a command works with.
@@ -66,6 +72,10 @@ type session struct {
 	options  job.Options
 	json     bool
 	quiet    bool
+
+	cli      *cli
+	settings []configfile.Setting // of the program
+	commands []string             // that may have settings in a file
 }
 
 // share is a part of a whole, as a number from 0 to 1 or a percentage.
@@ -84,6 +94,11 @@ func (s *share) UnmarshalText(text []byte) error {
 	}
 	*s = share(f)
 	return nil
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (s share) MarshalText() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(s), 'g', -1, 64), nil
 }
 
 type boundariesCmd struct {
@@ -138,6 +153,15 @@ func (l *layerFlag) UnmarshalText(text []byte) error {
 		l.file, l.id = file[:i], file[i+1:]
 	}
 	return nil
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (l layerFlag) MarshalText() ([]byte, error) {
+	text := l.typ + "=" + l.file
+	if l.id != "" {
+		text += ":" + l.id
+	}
+	return []byte(text), nil
 }
 
 func (c *boundariesCmd) Run(s *session) error {

@@ -187,7 +187,7 @@ func (c *rollbackCmd) Run(s *session) error {
 
 type pruneCmd struct {
 	Datasets []string `arg:"" optional:"" name:"dataset" help:"The data sets to prune; all when none is named."`
-	Keep     int      `default:"2" placeholder:"N" help:"How many of the newest generations of each data set to keep."`
+	Keep     int      `env:"QUADRILLE_PRUNE_KEEP" default:"2" placeholder:"N" help:"How many of the newest generations of each data set to keep."`
 }
 
 func (pruneCmd) Help() string {

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"quadrille/cellstore/dataset"
@@ -85,6 +88,61 @@ func flagsFor(t *testing.T, args []string) []string {
 		return nil
 	}
 	return []string{"--data", t.TempDir()}
+}
+
+// Both programs may be given one file of variables: of those tileserver has, only
+// the directory of the data sets is one of ours.
+func TestVariables(t *testing.T) {
+	var flags []byte
+	for _, name := range []string{"config.go", "guard.go"} {
+		b, err := os.ReadFile("../tileserver/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags = append(flags, b...)
+	}
+	var c cli
+	parser, err := newParser(&c, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\t([A-Z]\w+) +\S+ +\x60(.*)\x60$`).FindAllStringSubmatch(string(flags), -1) {
+		name := m[1]
+		if named := reflect.StructTag(m[2]).Get("name"); named != "" {
+			name = named
+		} else {
+			name = regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1-$2")
+		}
+		theirs["QUADRILLE_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = true
+	}
+	if len(theirs) < 30 || !theirs["QUADRILLE_CACHE"] || !theirs["QUADRILLE_CONFIG"] || !theirs["QUADRILLE_KEYS"] {
+		t.Fatalf("tileserver has %v", theirs)
+	}
+	// Ours may be shared by commands where they are of one type.
+	types := map[string]string{}
+	var look func(n *kong.Node)
+	look = func(n *kong.Node) {
+		for _, f := range n.Flags {
+			for _, env := range f.Envs {
+				if theirs[env] && env != "QUADRILLE_DATA" {
+					t.Errorf("%s sets --%s of %s, and another flag of tileserver", env, f.Name, n.FullPath())
+				}
+				if typ := f.Target.Type().String(); types[env] != "" && types[env] != typ {
+					t.Errorf("%s is of %s and of %s", env, types[env], typ)
+				} else {
+					types[env] = typ
+				}
+			}
+		}
+		for _, child := range n.Children {
+			look(child)
+		}
+	}
+	look(parser.Model.Node)
+	if types["QUADRILLE_DOWNLOADS"] == "" || types["QUADRILLE_DATA"] == "" {
+		t.Errorf("%v", types)
+	}
 }
 
 func TestShare(t *testing.T) {

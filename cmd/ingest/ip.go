@@ -12,7 +12,7 @@ import (
 )
 
 type ipCmd struct {
-	Files       []string      `arg:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, geofeeds."`
+	Files       []string      `arg:"" optional:"" config:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, geofeeds."`
 	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
 	Check       bool          `help:"Compare what was built with what is published, and say what share of the addresses changed."`
@@ -42,18 +42,23 @@ Where several sources cover an address, each field is taken from the first that 
 type columnsFlag struct {
 	file    string
 	columns []ipcsv.Column
+	text    string // as given
 }
 
 var _ encoding.TextUnmarshaler = (*columnsFlag)(nil)
 
 func (c *columnsFlag) UnmarshalText(text []byte) (err error) {
-	list := string(text)
+	c.text = string(text)
+	list := c.text
 	if i := strings.LastIndexByte(list, '='); i >= 0 {
 		c.file, list = list[:i], list[i+1:]
 	}
 	c.columns, err = ipcsv.ParseColumns(list)
 	return err
 }
+
+// MarshalText is the inverse of UnmarshalText.
+func (c columnsFlag) MarshalText() ([]byte, error) { return []byte(c.text), nil }
 
 func (c *ipCmd) Run(s *session) error {
 	inputs := make([]job.IPInput, len(c.Files))

@@ -12,8 +12,6 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
@@ -91,16 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}
 	}()
 	var c cli
-	parser, err := kong.New(&c,
-		kong.Name("ingest"),
-		kong.Description(description),
-		kong.DefaultEnvars(envPrefix),
-		kong.Resolvers(&settings{}),
-		kong.Vars{"version": version()},
-		kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.Exit(func(code int) { panic(exited(code)) }),
-	)
+	parser, err := newParser(&c, stdout, stderr)
 	if err != nil {
 		return err
 	}
@@ -108,6 +97,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
+	if err == nil {
+		err = c.complete(command)
+	}
 	if err != nil {
 		return &usageError{err}
 	}
@@ -123,6 +115,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		ctx: ctx, catalog: catalog, reporter: rep, stdout: stdout,
 		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad)},
 		json:    c.JSON, quiet: c.Quiet,
+		cli: &c, settings: configfile.Settings(command, c.file, onlyFlags...),
+	}
+	for _, node := range parser.Model.Children {
+		if node.Tag.Has("config") {
+			s.commands = append(s.commands, node.Name)
+		}
 	}
 	if err := command.Run(s); err != nil {
 		rep.failed(err)

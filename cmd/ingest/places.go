@@ -14,7 +14,7 @@ import (
 )
 
 type placesCmd struct {
-	Files  []string      `arg:"" optional:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
+	Files  []string      `arg:"" optional:"" config:"" extra:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
 	As     []kindFlag    `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
 	Memory bytesize.Size `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use, ${default} if not given, 256MiB at least; what does not fit is sorted on disk."`
 }
@@ -87,4 +87,9 @@ func (k *kindFlag) UnmarshalText(text []byte) error {
 	k.kind, err = geonames.ParseKind(kind)
 	k.file = file
 	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (k kindFlag) MarshalText() ([]byte, error) {
+	return []byte(fmt.Sprint(k.kind) + "=" + k.file), nil
 }

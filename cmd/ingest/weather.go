@@ -3,7 +3,7 @@ package main
 import "quadrille/cmd/ingest/internal/job"
 
 type stationsCmd struct {
-	File string `arg:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
+	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
 }
 
 func (stationsCmd) Help() string {
@@ -18,7 +18,7 @@ func (c *stationsCmd) Run(s *session) error {
 }
 
 type weatherCmd struct {
-	Files []string `arg:"" name:"file" help:"NOAA's isd-lite files, one for each station and year: 066600-99999-2024.gz …."`
+	Files []string `arg:"" optional:"" config:"" name:"file" help:"NOAA's isd-lite files, one for each station and year: 066600-99999-2024.gz …."`
 }
 
 func (weatherCmd) Help() string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -19,9 +20,9 @@ type worldCmd struct {
 	Scale       string        `enum:"10m,50m,110m" default:"10m" help:"Scale of the boundaries: 10m, the finest and the default, 50m or 110m."`
 	Places      string        `enum:"allCountries,cities500,cities1000,cities5000,cities15000" default:"allCountries" help:"Which places: allCountries, the default, is all 12 million; cities500 those of 500 inhabitants and more, and so on."`
 	IP          string        `name:"ip" enum:"ip-location-db,geolite2-city,geolite2-country,none" default:"ip-location-db" help:"Which IP data: ip-location-db, the default, which knows countries; geolite2-city or geolite2-country of MaxMind, for those with an account; none."`
-	IPFile      []string      `name:"ip-file" type:"existingpath" placeholder:"FILE" help:"Your own source of address ranges, which comes before what is downloaded; repeatable."`
+	IPFile      []string      `name:"ip-file" type:"existingpath" placeholder:"FILE" help:"Your own source of address ranges, a file or folder as of ingest ip, which comes before what is downloaded; repeatable."`
 	MaxChange   *share        `placeholder:"SHARE" help:"Do not publish IP data that changes the answers of more than this share of the addresses, such as 10%."`
-	Cache       string        `default:"./downloads" type:"path" placeholder:"DIR" help:"Where downloads are kept, so that only what has changed is downloaded again."`
+	Downloads   string        `default:"./downloads" type:"path" placeholder:"DIR" help:"Where downloads are kept, so that only what has changed is downloaded again."`
 	Mirror      string        `placeholder:"URL" help:"Where all files are found under their own names, instead of at their publishers."`
 	Contact     string        `placeholder:"URL" help:"Address under which publishers reach whoever runs this: a web page, or mailto:you@example.org. It is sent with each request."`
 	DryRun      bool          `help:"List the files with their addresses and sizes, and do nothing."`
@@ -55,6 +56,17 @@ func (c *worldCmd) contact() (string, error) {
 	return " (+" + c.Contact + ")", nil
 }
 
+// publishes are the data sets it makes.
+func (c *worldCmd) publishes() []string {
+	all := c.Only
+	if len(all) == 0 {
+		all = world.Datasets
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		return name == job.IPDataset && c.IP == "none" && len(c.IPFile) == 0
+	})
+}
+
 func (c *worldCmd) Run(s *session) error {
 	contact, err := c.contact()
 	if err != nil {
@@ -73,7 +85,7 @@ func (c *worldCmd) Run(s *session) error {
 			Only: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
 			Account: os.Getenv("MAXMIND_ACCOUNT_ID"), Key: os.Getenv("MAXMIND_LICENSE_KEY"),
 		},
-		Cache: c.Cache, IPFiles: c.IPFile, Force: c.Force, Program: version(),
+		Cache: c.Downloads, IPFiles: c.IPFile, Force: c.Force, Program: version(),
 		Fetch: fetch.Options{
 			UserAgent: "Quadrille/" + version() + contact,
 			MaxTotal:  int64(c.MaxDownload),

@@ -3,14 +3,17 @@
 //
 // The file is one mapping from the names of flags, without their dashes, to
 // values as they would be given on the command line; a flag that may be repeated
-// takes a list. JSON is YAML and is read as well. The command line wins over the
-// environment, the environment over the file, the file over the defaults.
+// takes a list. Those of a command that is tagged config:"" are in a mapping of
+// their own under the command's name, with its arguments that are tagged so. JSON
+// is YAML and is read as well. The command line wins over the environment, the environment
+// over the file, the file over the defaults.
 package configfile
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -28,13 +31,18 @@ const maxSize = 1 << 20
 
 // File is a configuration file that has been read.
 type File struct {
-	path   string
-	values map[string]value
-	order  []string // as in the file
+	path     string
+	values   map[key]value
+	order    []key          // as in the file
+	sections map[string]int // the commands that have settings, and their lines
 }
+
+// key names a setting: of a command, or with section "" of the program.
+type key struct{ section, name string }
 
 // value is what the file says about a flag.
 type value struct {
+	name string   // as it is written, for messages
 	text string   // of a scalar
 	list []string // of a sequence
 	many bool     // whether it is one
@@ -58,7 +66,7 @@ func Load(path string) (*File, error) {
 
 // Parse reads the content of a configuration file; path is for messages.
 func Parse(path string, data []byte) (*File, error) {
-	file := &File{path: path, values: map[string]value{}}
+	file := &File{path: path, values: map[key]value{}, sections: map[string]int{}}
 	if len(data) > maxSize {
 		return nil, file.wrong(0, "it is larger than %d bytes: a file of settings is expected", maxSize)
 	}
@@ -93,44 +101,83 @@ func parse(data []byte) (doc *ast.File, err error) {
 }
 
 func (f *File) read(body ast.Node) error {
-	var entries []*ast.MappingValueNode
-	switch n := body.(type) {
-	case *ast.MappingNode:
-		entries = n.Values
-	case *ast.MappingValueNode:
-		entries = []*ast.MappingValueNode{n}
-	case *ast.CommentGroupNode:
+	if _, ok := body.(*ast.CommentGroupNode); ok {
 		return nil
-	default:
-		return f.wrong(line(body), "write it as lines of SETTING: VALUE, such as listen: :8080")
+	}
+	entries, ok := mapping(body)
+	if !ok {
+		return f.wrong(line(body), "write it as lines of SETTING: VALUE, such as data: /srv/quadrille")
 	}
 	for _, e := range entries {
 		name, ok := scalar(e.Key)
 		if !ok {
 			return f.wrong(line(e.Key), "the name of a setting must be plain text")
 		}
-		if before, twice := f.values[name]; twice {
-			return f.wrong(line(e.Key), "%s is set in line %d already: remove one", name, before.line)
-		}
-		v := value{line: line(e.Key)}
-		switch n := e.Value.(type) {
-		case *ast.SequenceNode:
-			v.many = true
-			for _, item := range n.Values {
-				text, ok := scalar(item)
-				if !ok {
-					return f.wrong(line(item), "%s must be a list of single values", name)
-				}
-				v.list = append(v.list, text)
+		inner, ok := mapping(e.Value)
+		if !ok {
+			if err := f.set(key{"", normal(name)}, name, e); err != nil {
+				return err
 			}
-		default:
-			if v.text, ok = scalar(n); !ok {
-				return f.wrong(v.line, "%s must be a single value or a list: give one, or remove the line for the default", name)
+			continue
+		}
+		if before, twice := f.sections[name]; twice {
+			return f.wrong(line(e.Key), "%s is set in line %d already: remove one", name, before)
+		}
+		f.sections[name] = line(e.Key)
+		for _, e := range inner {
+			of, ok := scalar(e.Key)
+			if !ok {
+				return f.wrong(line(e.Key), "the name of a setting must be plain text")
+			}
+			if err := f.set(key{name, normal(of)}, of, e); err != nil {
+				return err
 			}
 		}
-		f.values[name] = v
-		f.order = append(f.order, name)
 	}
+	return nil
+}
+
+// mapping are the entries of a mapping, in either of the forms it is parsed to.
+func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
+// normal is a name with dashes for underscores, which mean the same.
+func normal(name string) string { return strings.ReplaceAll(name, "_", "-") }
+
+// set keeps what an entry says; name is for messages.
+func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
+	if before, twice := f.values[k]; twice {
+		return f.wrong(line(e.Key), "%s is set in line %d already: remove one", name, before.line)
+	}
+	v := value{name: name, line: line(e.Key)}
+	if k.section != "" {
+		v.name = k.section + ": " + name
+	}
+	switch n := e.Value.(type) {
+	case *ast.SequenceNode:
+		v.many = true
+		for _, item := range n.Values {
+			text, ok := scalar(item)
+			if !ok {
+				return f.wrong(line(item), "%s must be a list of single values", name)
+			}
+			v.list = append(v.list, text)
+		}
+	default:
+		var ok bool
+		if v.text, ok = scalar(n); !ok {
+			return f.wrong(v.line, "%s must be a single value or a list: give one, or remove the line for the default", name)
+		}
+	}
+	f.values[k] = v
+	f.order = append(f.order, k)
 	return nil
 }
 
@@ -165,30 +212,61 @@ func (f *File) wrong(line int, format string, args ...any) error {
 }
 
 // Resolver gives a parser the values of the file. It refuses a file with names
-// that are not among the flags of the application, or are in except: those that
-// make no sense in a file.
+// that are not among the flags of the application and its commands, or are in
+// except: those that make no sense in a file.
 func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver, error) {
 	except = append(except, "help")
-	known := map[string]*kong.Flag{}
-	for _, flag := range Flags(app) {
-		if !slices.Contains(except, flag.Name) {
-			known[flag.Name] = flag
+	known := map[string]map[string]*kong.Value{"": {}}
+	keys := map[*kong.Flag]key{}
+	add := func(section string, flags []*kong.Flag) {
+		for _, flag := range flags {
+			if !slices.Contains(except, flag.Name) {
+				known[section][flag.Name] = flag.Value
+				keys[flag] = key{section, flag.Name}
+			}
 		}
 	}
-	for _, name := range f.order {
-		v, flag := f.values[name], known[name]
+	add("", Flags(app))
+	for _, command := range app.Children {
+		if !command.Tag.Has("config") {
+			continue
+		}
+		known[command.Name] = map[string]*kong.Value{}
+		add(command.Name, command.Flags)
+		for _, a := range arguments(command) {
+			known[command.Name][a.Name] = a
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(f.sections), func(a, b string) int { return f.sections[a] - f.sections[b] }) {
+		line := f.sections[name]
 		switch {
-		case flag == nil && slices.Contains(except, name):
-			return nil, f.wrong(v.line, "%s can only be given on the command line: remove it", name)
+		case known[name] != nil && name != "":
+		case known[""][normal(name)] != nil:
+			return nil, f.wrong(line, "%s must be a single value or a list: give one, or remove the line for the default", name)
+		default:
+			return nil, f.wrong(line, "there is no command %s with settings%s", name, suggest(name, known))
+		}
+	}
+	for _, k := range f.order {
+		v, flag := f.values[k], known[k.section][k.name]
+		switch {
+		case flag == nil && slices.Contains(except, k.name):
+			return nil, f.wrong(v.line, "%s can only be given on the command line: remove it", v.name)
+		case flag == nil && k.section == "" && known[k.name] != nil:
+			return nil, f.wrong(v.line, "%s is a command: write its settings beneath it, each line indented, or %s: {} for none", v.name, v.name)
 		case flag == nil:
-			return nil, f.wrong(v.line, "there is no setting %s%s", name, suggest(name, known))
+			return nil, f.wrong(v.line, "there is no setting %s%s", v.name, suggest(k.name, known[k.section]))
 		case v.many && !flag.IsSlice():
-			return nil, f.wrong(v.line, "%s takes one value, not a list", name)
+			return nil, f.wrong(v.line, "%s takes one value, not a list", v.name)
 		}
 	}
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		v, ok := f.values[flag.Name]
-		if !ok || known[flag.Name] == nil {
+		k, ok := keys[flag]
+		if !ok {
+			return nil, nil
+		}
+		v, ok := f.values[k]
+		if !ok {
 			return nil, nil
 		}
 		if _, ok := environment(flag); ok {
@@ -199,6 +277,42 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 		}
 		return v.text, nil
 	}), nil
+}
+
+// arguments are those of a command that a file may hold.
+func arguments(command *kong.Node) []*kong.Value {
+	var list []*kong.Value
+	for _, a := range command.Positional {
+		if a.Tag.Has("config") {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Has reports whether the file has settings of a command.
+func (f *File) Has(command string) bool {
+	if f == nil {
+		return false
+	}
+	_, ok := f.sections[command]
+	return ok
+}
+
+// Argument is what the file says about an argument of a command, nothing when it
+// does not.
+func (f *File) Argument(command, name string) []string {
+	if f == nil {
+		return nil
+	}
+	v, ok := f.values[key{command, name}]
+	switch {
+	case !ok:
+		return nil
+	case v.many:
+		return v.list
+	}
+	return []string{v.text}
 }
 
 // Flags are the flags of an application itself, without those of its commands.
@@ -225,12 +339,12 @@ func environment(flag *kong.Flag) (string, bool) {
 	return "", false
 }
 
-// suggest says which setting may have been meant.
-func suggest(name string, known map[string]*kong.Flag) string {
-	normal := func(s string) string { return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(s, "-")), "_", "-") }
+// suggest says which name may have been meant.
+func suggest[T any](name string, known map[string]T) string {
+	plain := normal(strings.ToLower(strings.TrimLeft(name, "-_")))
 	best, distance := "", 3
 	for k := range known {
-		if d := edits(normal(name), k); d < distance || d == distance && k < best {
+		if d := edits(plain, k); d < distance || d == distance && k < best {
 			best, distance = k, d
 		}
 	}

@@ -30,7 +30,13 @@ type program struct {
 	Token   string `secret:""`
 	Version bool   `name:"version"`
 
-	Go struct{} `cmd:"" default:"1"`
+	Go   struct{} `cmd:"" default:"1"`
+	Bake struct {
+		Flour []string `arg:"" optional:"" config:""`
+		Heat  int      `default:"180"`
+		Deep  bool
+	} `cmd:"" config:""`
+	Rest struct{} `cmd:"" config:""`
 }
 
 // run parses a command line with a file, which may be empty.
@@ -136,6 +142,54 @@ func TestPrintedIsReadable(t *testing.T) {
 	})
 }
 
+// Settings of a command are beneath its name, and only it has them.
+func TestSections(t *testing.T) {
+	const content = "name: n\nbake:\n  flour: [rye, 'whe at']\n  heat: 200\nrest: {}\n"
+	p, _, err := run(t, content)
+	if err != nil || p.Name != "n" || p.Bake.Heat != 180 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, _, err = run(t, content, "bake", "--deep"); err != nil || p.Bake.Heat != 200 || !p.Bake.Deep {
+		t.Errorf("%+v, %v", p, err)
+	}
+	p = new(program)
+	parser, err := kong.New(p, kong.DefaultEnvars("CONFIGFILE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := Parse("program.yaml", []byte(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := file.Resolver(parser.Model, "version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kong.Resolvers(values).Apply(parser); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CONFIGFILE_DEEP", "true")
+	ctx, err := parser.Parse([]string{"bake", "oat"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := file.Argument("bake", "flour"); !slices.Equal(got, []string{"rye", "whe at"}) || file.Argument("rest", "flour") != nil {
+		t.Errorf("%q", got)
+	}
+	var none *File
+	if !file.Has("rest") || file.Has("go") || none.Has("rest") || none.Argument("bake", "flour") != nil {
+		t.Error("commands of the file")
+	}
+	var out bytes.Buffer
+	if err := errors.Join(PrintCommand(&out, "bake", CommandSettings(ctx, file)), PrintCommand(&out, "rest", nil)); err != nil {
+		t.Fatal(err)
+	}
+	want := "bake:\n  flour: [\"oat\"]  # command line\n  heat: 200       # program.yaml:4\n  deep: true      # environment CONFIGFILE_DEEP\nrest: {}\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", &out, want)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ content, want string }{
 		{"nam: x\n", "program.yaml:1: " + ErrFile.Error() + ": there is no setting nam: did you mean name?"},
@@ -144,6 +198,17 @@ func TestRefused(t *testing.T) {
 		{"version: true\n", "version can only be given on the command line"},
 		{"help: true\n", "help can only be given on the command line"},
 		{"name: x\nname: y\n", "name"},
+		{"bake: {haet: 5}\n", "program.yaml:1: " + ErrFile.Error() + ": there is no setting bake: haet: did you mean heat?"},
+		{"bake:\n  heat: 5\n  heat: 6\n", ErrFile.Error()},
+		{"bake: {heat: 5}\nbake: {heat: 6}\n", "bake"},
+		{"bake: {heat: {a: b}}\n", "heat must be a single value"},
+		{"bake: {count: 1}\n", "there is no setting bake: count"},
+		{"heat: 5\n", "there is no setting heat"},
+		{"bake: 5\n", "bake is a command: write its settings beneath it"},
+		{"bakes: {heat: 5}\n", "there is no command bakes with settings: did you mean bake?"},
+		{"go: {}\n", "there is no command go with settings"},
+		{"\"\": {a: b}\n", "there is no command"},
+		{"na_me: x\nna-me: y\n", "set in line 1 already"},
 		{"name: [a, b]\n", "name takes one value"},
 		{"name:\n", "name must be a single value"},
 		{"name: {a: b}\n", "name must be a single value"},
@@ -173,7 +238,7 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(path, []byte("name: x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := Load(path); err != nil || f.values["name"].text != "x" {
+	if f, err := Load(path); err != nil || f.values[key{"", "name"}].text != "x" {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

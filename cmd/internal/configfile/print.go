@@ -25,30 +25,57 @@ type Setting struct {
 // order of its help. file may be nil. The value of a flag tagged secret:"" must
 // not be shown, nor user and password in one that is an address.
 func Settings(ctx *kong.Context, file *File, except ...string) []Setting {
-	except = append(except, "help")
+	return settings(ctx, file, "", nil, Flags(ctx.Model), append(except, "help"))
+}
+
+// CommandSettings lists the arguments that a file may hold, and the flags, of the
+// command that was parsed, as Settings does.
+func CommandSettings(ctx *kong.Context, file *File) []Setting {
+	command := ctx.Selected()
+	if command == nil {
+		return nil
+	}
+	return settings(ctx, file, command.Name, arguments(command), command.Flags, []string{"help"})
+}
+
+func settings(ctx *kong.Context, file *File, section string, arguments []*kong.Value, flags []*kong.Flag, except []string) []Setting {
 	given := map[*kong.Flag]bool{}
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {
 			given[p.Flag] = true
 		}
 	}
+	inFile := func(name string) (string, bool) {
+		if file == nil {
+			return "", false
+		}
+		v, ok := file.values[key{section, name}]
+		return fmt.Sprintf("%s:%d", file.path, v.line), ok
+	}
 	var all []Setting
-	for _, flag := range Flags(ctx.Model) {
+	for _, a := range arguments {
+		s := Setting{Name: a.Name, Source: "command line", List: a.IsSlice(), Values: texts(a.Target)}
+		fromFile := file.Argument(section, a.Name)
+		if at, ok := inFile(a.Name); ok && slices.Equal(fromFile, s.Values) {
+			s.Source = at
+		}
+		all = append(all, s)
+	}
+	for _, flag := range flags {
 		if slices.Contains(except, flag.Name) {
 			continue
 		}
 		s := Setting{Name: flag.Name, Source: "default", List: flag.IsSlice(), Secret: flag.Tag.Has("secret")}
 		s.Values = texts(flag.Target)
 		env, set := environment(flag)
+		at, ok := inFile(flag.Name)
 		switch {
 		case given[flag]:
 			s.Source = "command line"
 		case set:
 			s.Source = "environment " + env
-		case file != nil:
-			if v, ok := file.values[flag.Name]; ok {
-				s.Source = fmt.Sprintf("%s:%d", file.path, v.line)
-			}
+		case ok:
+			s.Source = at
 		}
 		if slices.ContainsFunc(s.Values, hasPassword) {
 			s.Secret = true
@@ -124,6 +151,27 @@ func Print(w io.Writer, settings []Setting) error {
 		}
 	}
 	return nil
+}
+
+// PrintCommand writes the settings of a command as Print does those of a program.
+func PrintCommand(w io.Writer, command string, settings []Setting) error {
+	if len(settings) == 0 {
+		_, err := fmt.Fprintf(w, "%s: {}\n", command)
+		return err
+	}
+	var lines strings.Builder
+	if err := Print(&lines, settings); err != nil {
+		return err
+	}
+	text := command + ":\n"
+	if !slices.ContainsFunc(settings, func(s Setting) bool { return len(s.Values) > 0 && !s.Secret }) {
+		text = command + ": {}\n" // what follows are comments alone
+	}
+	for line := range strings.Lines(lines.String()) {
+		text += "  " + line
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // inline is the value of a setting in one line of YAML. Numbers, durations and

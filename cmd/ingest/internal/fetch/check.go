@@ -28,9 +28,19 @@ const (
 	Text Kind = "text" // UTF-8, with at least one line feed, and no markup
 )
 
-// maxUnpacked bounds what a check unpacks: a bomb of 200:1 takes no more time
-// than this.
-const maxUnpacked = 64 << 30
+// What a file may unpack to: so many times its size, but always a little and never
+// more than all. The publishers' files unpack to ten times their size at most, a
+// bomb to a thousand times and, of archives whose members share bytes, any number.
+const (
+	maxRatio      = 100
+	alwaysUnpacks = 4 << 20
+	maxUnpacked   = 64 << 30
+)
+
+// unpacks is how many bytes a file of a size may unpack to.
+func unpacks(size int64) int64 {
+	return min(max(size, 0)*maxRatio+alwaysUnpacks, maxUnpacked)
+}
 
 // parseChecksum reads the hexadecimal number a checksum file begins with. It has
 // the length of a SHA-256 or an MD5.
@@ -82,7 +92,7 @@ func check(ctx context.Context, path string, kind Kind, sum []byte, ended bool) 
 	case Zip:
 		err = checkZip(ctx, f)
 	case Gzip:
-		err = checkGzip(r)
+		err = checkGzip(r, f)
 	default:
 		err = checkText(r, ended)
 	}
@@ -119,7 +129,8 @@ func checkZip(ctx context.Context, f *os.File) error {
 	if len(z.File) == 0 {
 		return fmt.Errorf("%w: a zip archive of nothing", ErrContent)
 	}
-	left := int64(maxUnpacked)
+	most := unpacks(info.Size())
+	left := most
 	for _, m := range z.File {
 		r, err := m.Open()
 		if err != nil {
@@ -128,7 +139,7 @@ func checkZip(ctx context.Context, f *os.File) error {
 		n, err := io.Copy(io.Discard, io.LimitReader(reader{ctx, r}, left+1))
 		err = errors.Join(err, r.Close())
 		if left -= n; left < 0 {
-			return permanent(fmt.Errorf("%w: it unpacks to more than %d bytes", ErrContent, int64(maxUnpacked)))
+			return permanent(fmt.Errorf("%w: it unpacks to more than %d bytes, which no data does; look at it by hand", ErrContent, most))
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %q: %w", ErrContent, m.Name, err)
@@ -137,14 +148,19 @@ func checkZip(ctx context.Context, f *os.File) error {
 	return nil
 }
 
-func checkGzip(r io.Reader) error {
+func checkGzip(r io.Reader, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	most := unpacks(info.Size())
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrContent, err)
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(z, maxUnpacked+1))
-	if n > maxUnpacked {
-		return permanent(fmt.Errorf("%w: it unpacks to more than %d bytes", ErrContent, int64(maxUnpacked)))
+	n, err := io.Copy(io.Discard, io.LimitReader(z, most+1))
+	if n > most {
+		return permanent(fmt.Errorf("%w: it unpacks to more than %d bytes, which no data does; look at it by hand", ErrContent, most))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrContent, err)

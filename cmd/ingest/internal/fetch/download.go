@@ -217,6 +217,9 @@ func (d *download) receive(ctx context.Context, alive func(), body io.Reader, of
 	if s.Bytes > d.file.MaxBytes {
 		return permanent(fmt.Errorf("%w: %d bytes, of this file at most %d are; check the address", ErrTooLarge, s.Bytes, d.file.MaxBytes))
 	}
+	if free, ok := d.free(d.dir); ok && s.Bytes-offset > 0 && uint64(s.Bytes-offset) > free {
+		return permanent(fmt.Errorf("%w: %d bytes are missing and %d free in %s; make room there, or choose another --downloads", ErrSpace, s.Bytes-offset, free, d.dir))
+	}
 	out, err := os.OpenFile(d.part(), os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return permanent(err)
@@ -242,7 +245,7 @@ func (d *download) receive(ctx context.Context, alive func(), body io.Reader, of
 				return err
 			}
 			if _, err := out.Write(buf[:n]); err != nil {
-				return permanent(fmt.Errorf("%w; make room there, or choose another --cache", err))
+				return permanent(fmt.Errorf("%w; make room there, or choose another --downloads", err))
 			}
 			d.o.Progress(d.file.Name, done, s.Bytes)
 		}

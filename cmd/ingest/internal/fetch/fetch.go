@@ -30,6 +30,8 @@ var (
 	ErrStalled = errors.New("the server stopped sending")
 	// ErrLocked: another process downloads into the same directory.
 	ErrLocked = errors.New("another download runs in this directory")
+	// ErrSpace: the file system has less room than the file needs.
+	ErrSpace = errors.New("not enough free disk space")
 )
 
 // File is what to download.
@@ -97,6 +99,7 @@ type Client struct {
 	http  *http.Client
 	lock  *os.File
 	total int64
+	free  func(dir string) (uint64, bool)
 }
 
 // New makes the directory when it is missing and locks it until Close.
@@ -124,7 +127,7 @@ func New(dir string, o Options) (*Client, error) {
 		return nil, err
 	}
 	if err := lockFile(lock); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --cache", dir, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, err), lock.Close())
 	}
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -136,7 +139,7 @@ func New(dir string, o Options) (*Client, error) {
 		// A coding of the transport would make ranges and lengths mean others.
 		DisableCompression: true,
 	}
-	return &Client{dir: dir, o: o, lock: lock, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
+	return &Client{dir: dir, o: o, lock: lock, free: freeBytes, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
 }
 
 // Close gives up the directory.

@@ -390,6 +390,62 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+func TestSpace(t *testing.T) {
+	p := newPublisher(t, text(1, 60_000))
+	c := newClient(t, t.TempDir(), nil)
+	c.free = func(dir string) (uint64, bool) { return uint64(len(p.content)) - 1, dir == c.dir }
+	if _, err := c.Get(t.Context(), fileOf(p)); !errors.Is(err, ErrSpace) || !strings.Contains(err.Error(), "make room") || len(c.waits) > 0 {
+		t.Errorf("%v, waited %v", err, c.waits)
+	}
+	c.free = func(string) (uint64, bool) { return uint64(len(p.content)), true }
+	c.want(t, fileOf(p), p.content, false)
+	// Where nobody knows, the disk says it.
+	c.free = func(string) (uint64, bool) { return 0, false }
+	p.content, p.etag = text(2, 60_000), `"2"`
+	c.want(t, fileOf(p), p.content, false)
+	if free, ok := freeBytes(t.TempDir()); ok && free == 0 {
+		t.Error("no space at all")
+	}
+	if _, ok := freeBytes(filepath.Join(t.TempDir(), "none")); ok {
+		t.Error("the space of nothing")
+	}
+}
+
+// What unpacks to a thousand times its size is refused at once and not tried again.
+func TestBombs(t *testing.T) {
+	zeros := make([]byte, 1<<20)
+	var z, g bytes.Buffer
+	w := zip.NewWriter(&z)
+	m, err := w.Create("a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gz := gzip.NewWriter(&g)
+	for range 6 {
+		if _, err := m.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gz.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), gz.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for kind, content := range map[Kind][]byte{Zip: z.Bytes(), Gzip: g.Bytes()} {
+		p := newPublisher(t, content)
+		c := newClient(t, t.TempDir(), nil)
+		f := fileOf(p)
+		f.Kind = kind
+		if _, err := c.Get(t.Context(), f); !errors.Is(err, ErrContent) || !strings.Contains(err.Error(), "unpacks to more than") || len(c.waits) > 0 {
+			t.Errorf("%s: %v, waited %v", kind, err, c.waits)
+		}
+		if _, err := os.Stat(filepath.Join(c.dir, f.Name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
 func TestTotal(t *testing.T) {
 	p := newPublisher(t, text(1, 60_000))
 	c := newClient(t, t.TempDir(), func(o *Options) { o.MaxTotal = 100_000 })

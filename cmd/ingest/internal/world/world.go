@@ -2,11 +2,8 @@ package world
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,7 +146,7 @@ func (r *run) ingest(name string, sources []Source) error {
 	}
 	record := filepath.Join(r.Cache, "."+name+".ingested")
 	current, err := r.catalog.Current(name)
-	if err == nil && !r.Force && made.same(record, current.Generation) {
+	if err == nil && !r.Force && made.Same(record, current.Generation) {
 		r.Job.Reporter.Note(fmt.Sprintf("%s generation %d was made of these files; --force makes it anew", name, current.Generation))
 		return nil
 	}
@@ -158,7 +155,7 @@ func (r *run) ingest(name string, sources []Source) error {
 		return err
 	}
 	made.Generation = m.Generation
-	return made.save(record)
+	return made.Save(record)
 }
 
 func (r *run) build(name string, files []Source) (dataset.Manifest, error) {
@@ -195,74 +192,17 @@ func (r *run) build(name string, files []Source) (dataset.Manifest, error) {
 	return job.IP(r.ctx, r.catalog, list, o)
 }
 
-// made is what a generation was made of, kept in the cache to tell whether there
-// is anything to do.
-type made struct {
-	Generation uint64   `json:"generation"`
-	Of         []string `json:"of"`
-}
-
-// signature lists what the result depends on: the program, the files, and what is
-// published of the data sets that are looked at.
-func (r *run) signature(name string, files []Source) (made, error) {
-	of := []string{"program " + r.Program}
-	add := func(path string) error {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		h := sha256.New()
-		if _, err := io.Copy(h, f); err != nil {
-			return err
-		}
-		of = append(of, fmt.Sprintf("%s %x", path, h.Sum(nil)))
-		return nil
-	}
+// signature lists what the result depends on.
+func (r *run) signature(name string, files []Source) (job.Made, error) {
+	of, paths := []string{"program " + r.Program}, []string{}
 	for _, s := range files {
-		if err := add(r.paths[s.File.Name]); err != nil {
-			return made{}, err
-		}
+		paths = append(paths, r.paths[s.File.Name])
 	}
-	switch name {
-	case job.TimeZonesDataset:
-		of = append(of, "zones "+job.ZoneVersion())
-	case job.IPDataset:
-		for _, path := range r.IPFiles {
-			if err := add(path); err != nil {
-				return made{}, err
-			}
-		}
+	if name == job.IPDataset {
 		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
-		fallthrough
-	case job.AirportsDataset, job.StationsDataset:
-		for _, other := range []string{job.BoundariesDataset, job.PlacesDataset} {
-			m, err := r.catalog.Current(other)
-			if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
-				return made{}, err
-			}
-			of = append(of, fmt.Sprint(other, " ", m.Generation))
-		}
+		paths = append(paths, r.IPFiles...)
 	}
-	return made{Of: of}, nil
-}
-
-// same reports whether the record says that the generation was made of the same.
-func (m made) same(record string, generation uint64) bool {
-	b, err := os.ReadFile(record)
-	var before made
-	return err == nil && json.Unmarshal(b, &before) == nil && before.Generation == generation && slices.Equal(before.Of, m.Of)
-}
-
-func (m made) save(record string) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(record), 0o755); err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(record+".new", append(b, '\n'), 0o644), os.Rename(record+".new", record))
+	return job.MadeOf(r.catalog, name, of, paths)
 }
 
 // summary is nil when all went well.

@@ -222,6 +222,21 @@ func TestWorld(t *testing.T) {
 	}
 	p.Only, p.IPFiles = []string{"ip"}, []string{own}
 	run("", "ip 4")
+	// Or a folder, such as an unpacked GeoLite2 CSV set, noticed when it changes.
+	set := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(set, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("GeoLite2-Country-Blocks-IPv4.csv", "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider\n8.8.4.0/25,1,1,,0,0\n")
+	write("GeoLite2-Country-Locations-en.csv", "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,AU,Australia,0\n")
+	p.IPFiles = []string{set}
+	run("", "ip 5")
+	run("", "")
+	write("GeoLite2-Country-Locations-en.csv", "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,NZ,New Zealand,0\n")
+	run("", "ip 6")
 	p.IP.Check, p.IP.MaxChange = true, 0
 	m.set("geo-whois-asn-country-ipv4.csv", "9.9.9.0,9.9.9.255,CH\n", false)
 	var change *job.IPChangeError

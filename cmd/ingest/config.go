@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"quadrille/cmd/internal/configfile"
+)
+
+// onlyFlags have no place in a configuration file.
+var onlyFlags = []string{"config", "version"}
+
+// BeforeResolve is called by the parser once it knows the command line and the
+// environment.
+func (c *cli) BeforeResolve(ctx *kong.Context) error {
+	path := ""
+	for _, flag := range ctx.Model.Flags {
+		if flag.Name == "config" {
+			path, _ = ctx.FlagValue(flag).(string)
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	file, err := configfile.Load(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	values, err := file.Resolver(ctx.Model, onlyFlags...)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	c.file = file
+	ctx.AddResolver(values)
+	return nil
+}
+
+// newParser makes a parser of the command line into c.
+func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("ingest"),
+		kong.Description(description),
+		kong.DefaultEnvars(envPrefix),
+		kong.Vars{"version": version()},
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+	)
+}
+
+// configured parses a command as it is without a command line: from the
+// environment and the file at path. The cli it returns is its own.
+func configured(path, command string) (*cli, *kong.Context, error) {
+	c := &cli{}
+	parser, err := newParser(c, io.Discard, io.Discard)
+	if err != nil {
+		return nil, nil, err
+	}
+	args := []string{command}
+	if path != "" {
+		args = append(args, "--config", path)
+	}
+	ctx, err := parser.Parse(args)
+	if err == nil {
+		err = c.complete(ctx)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", command, err)
+	}
+	return c, ctx, nil
+}
+
+// complete takes the files to read from the configuration file, where the
+// command line names none: the parser looks there for flags only.
+func (c *cli) complete(ctx *kong.Context) error {
+	node := ctx.Selected()
+	if node == nil {
+		return nil
+	}
+	for _, arg := range node.Positional {
+		if !arg.Tag.Has("config") || !arg.Target.IsZero() {
+			continue
+		}
+		if files := c.file.Argument(node.Name, arg.Name); len(files) > 0 {
+			if err := arg.Parse(kong.Scan(files...), arg.Target); err != nil {
+				return err
+			}
+		}
+		if arg.Target.IsZero() && !arg.Tag.Has("extra") {
+			return fmt.Errorf("no %s to read: name it, or write it as %s: beneath %s: into the file of --config", arg.Name, arg.Name, node.Name)
+		}
+	}
+	return nil
+}
+
+// target is the command that was parsed, as its fields have been set.
+func target(ctx *kong.Context) any { return ctx.Selected().Target.Addr().Interface() }
+
+type configCmd struct {
+	Print configPrintCmd `cmd:"" help:"Print every setting and where it comes from, as a file for --config."`
+	Check configCheckCmd `cmd:"" help:"Check every setting, and that the files they name can be read, without ingesting."`
+}
+
+type configPrintCmd struct {
+	Commands []string `arg:"" optional:"" name:"command" help:"Commands to print besides those that are in the file, such as world."`
+}
+
+func (c *configPrintCmd) Run(s *session) error {
+	if err := configfile.Print(s.stdout, s.settings); err != nil {
+		return err
+	}
+	for _, name := range s.commands {
+		if !s.cli.file.Has(name) && !slices.Contains(c.Commands, name) {
+			continue
+		}
+		own, ctx, err := configured(s.cli.Config, name)
+		if err != nil {
+			return &usageError{err}
+		}
+		if err := configfile.PrintCommand(s.stdout, name, configfile.CommandSettings(ctx, own.file)); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.Commands {
+		if !slices.Contains(s.commands, name) {
+			return &usageError{fmt.Errorf("config print %s: there is no such command with settings; there are %s", name, strings.Join(s.commands, ", "))}
+		}
+	}
+	return nil
+}
+
+type configCheckCmd struct{}
+
+func (configCheckCmd) Run(s *session) error {
+	var errs []error
+	for _, name := range s.commands {
+		if !s.cli.file.Has(name) {
+			continue
+		}
+		_, ctx, err := configured(s.cli.Config, name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		reads, ok := target(ctx).(reader)
+		if !ok {
+			continue
+		}
+		for _, path := range reads.reads() {
+			if err := readable(path); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	}
+	if len(errs) == 0 {
+		_, err := refreshes(s)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &usageError{err}
+	}
+	_, err := fmt.Fprintln(s.stdout, "The configuration can be used.")
+	return err
+}
+
+// readable opens a file or folder as ingesting it does first.
+func readable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,128 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+)
+
+// Made is what a generation was made of, kept in a file to tell whether there is
+// anything to do.
+type Made struct {
+	Generation uint64   `json:"generation"`
+	Of         []string `json:"of"`
+}
+
+// MadeOf lists what the result of a job depends on: what the caller says, such as
+// the program and its settings, the content of the files, and what is published
+// of the data sets that the job looks at.
+func MadeOf(c *dataset.Catalog, name string, of, files []string) (Made, error) {
+	of = slices.Clone(of)
+	for _, path := range files {
+		sum, err := fingerprint(path)
+		if err != nil {
+			return Made{}, err
+		}
+		of = append(of, path+" "+sum)
+	}
+	var looksAt []string
+	switch name {
+	case TimeZonesDataset:
+		of = append(of, "zones "+ZoneVersion())
+	case AirportsDataset, StationsDataset, IPDataset:
+		looksAt = []string{BoundariesDataset, PlacesDataset}
+	case WeatherDataset:
+		looksAt = []string{StationsDataset}
+	}
+	for _, other := range looksAt {
+		m, err := c.Current(other)
+		if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
+			return Made{}, err
+		}
+		of = append(of, fmt.Sprint(other, " ", m.Generation))
+	}
+	return Made{Of: of}, nil
+}
+
+// fingerprint is a checksum of a file, of a shapefile with those beside it, or of
+// all files of a folder with their names.
+func fingerprint(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	files := []string{path}
+	switch {
+	case info.IsDir():
+		entries, err := os.ReadDir(path) // sorted
+		if err != nil {
+			return "", err
+		}
+		files = nil
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	case strings.EqualFold(filepath.Ext(path), ".shp"):
+		stem := strings.TrimSuffix(path, filepath.Ext(path))
+		for _, ext := range []string{".dbf", ".DBF", ".prj", ".PRJ", ".cpg", ".CPG"} {
+			if _, err := os.Stat(stem + ext); err == nil {
+				files = append(files, stem+ext)
+			}
+		}
+	}
+	all := sha256.New()
+	for _, name := range files {
+		sum, err := checksum(name)
+		if err != nil {
+			return "", err
+		}
+		if len(files) == 1 && name == path {
+			return hex.EncodeToString(sum), nil
+		}
+		fmt.Fprintf(all, "%x %q\n", sum, filepath.Base(name))
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+func checksum(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// Same reports whether the record says that the generation was made of the same.
+func (m Made) Same(record string, generation uint64) bool {
+	b, err := os.ReadFile(record)
+	var before Made
+	return err == nil && json.Unmarshal(b, &before) == nil && before.Generation == generation && slices.Equal(before.Of, m.Of)
+}
+
+// Save keeps the record, in a directory made when it is missing.
+func (m Made) Save(record string) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(record), 0o755); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(record+".new", append(b, '\n'), 0o644), os.Rename(record+".new", record))
+}

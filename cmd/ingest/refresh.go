@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/configfile"
+)
+
+type refreshCmd struct {
+	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do; all when none is named."`
+	Force    bool     `help:"Ingest also what has not changed."`
+}
+
+func (refreshCmd) Help() string {
+	return `Does what the configuration file says: each of the commands boundaries, places, world, timezones, airports, stations, weather and ip that has its settings there, in that order. One whose files, settings and program are those its published generation was made of is passed over. One that fails leaves its data set as it is published, and the others go on; the exit code is then 1.
+
+  # /etc/quadrille/ingest.yaml
+  data: /var/lib/quadrille
+  boundaries:
+    layer: [country=/srv/geo/countries.gpkg, "ward=/srv/geo/wards.geojson:WARD_NO"]
+  world:
+    only: [places, timezones, airports]
+    downloads: /var/cache/quadrille
+  ip:
+    file: [/srv/ip/offices.csv, /srv/ip/GeoLite2-City.mmdb]
+    max-change: 10%
+
+  ingest config check --config /etc/quadrille/ingest.yaml
+  ingest refresh --config /etc/quadrille/ingest.yaml`
+}
+
+// reader is a command that reads files.
+type reader interface{ reads() []string }
+
+func (c *boundariesCmd) reads() []string {
+	var files []string
+	for _, l := range c.Layer {
+		file, _ := source.SplitLayer(l.file)
+		files = append(files, file)
+	}
+	return files
+}
+
+func (c *placesCmd) reads() []string {
+	files := slices.Clone(c.Files)
+	for _, as := range c.As {
+		files = append(files, as.file)
+	}
+	return files
+}
+
+func (c *ipCmd) reads() []string       { return c.Files }
+func (c *airportsCmd) reads() []string { return []string{c.File} }
+func (c *stationsCmd) reads() []string { return []string{c.File} }
+func (c *weatherCmd) reads() []string  { return c.Files }
+func (c *worldCmd) reads() []string    { return c.IPFile }
+
+// refreshed are the commands a refresh knows, in its order: airports, stations,
+// weather and ip look at what those before them publish.
+var refreshed = []string{"boundaries", "places", "world", "timezones", "airports", "stations", "weather", "ip"}
+
+// step is one command of a refresh.
+type step struct {
+	name string
+	cli  *cli
+	ctx  *kong.Context
+}
+
+// refreshes are the commands of the file, ready to run.
+func refreshes(s *session) ([]step, error) {
+	var steps []step
+	publishes := map[string]bool{}
+	for _, name := range refreshed {
+		if !s.cli.file.Has(name) {
+			continue
+		}
+		c, ctx, err := configured(s.cli.Config, name)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step{name, c, ctx})
+		publishes[name] = true
+	}
+	if publishes["world"] {
+		for _, st := range steps {
+			if st.name != "world" {
+				continue
+			}
+			for _, name := range st.cli.World.publishes() {
+				if publishes[name] {
+					return nil, fmt.Errorf("world and %s both publish %s: leave %s out of only: beneath world:, or remove %s:", name, name, name, name)
+				}
+			}
+		}
+	}
+	return steps, nil
+}
+
+func (c *refreshCmd) Run(s *session) error {
+	if s.cli.file == nil {
+		return &usageError{errors.New("refresh does what a configuration file says: name it by --config FILE")}
+	}
+	steps, err := refreshes(s)
+	if err != nil {
+		return &usageError{err}
+	}
+	if len(steps) == 0 {
+		return &usageError{fmt.Errorf("%s has no command to refresh: write one of %s: into it, with its settings beneath", s.cli.Config, strings.Join(refreshed, ":, "))}
+	}
+	for _, name := range c.Commands {
+		if !slices.ContainsFunc(steps, func(st step) bool { return st.name == name }) {
+			return &usageError{fmt.Errorf("refresh %s: %s has no %s: with its settings beneath", name, s.cli.Config, name)}
+		}
+	}
+	var failed []string
+	errs := []error{nil}
+	for _, st := range steps {
+		if len(c.Commands) > 0 && !slices.Contains(c.Commands, st.name) {
+			continue
+		}
+		err := st.run(s, c.Force)
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		if err != nil {
+			failed = append(failed, st.name)
+			errs = append(errs, fmt.Errorf("%s: %w", st.name, err))
+			s.reporter.Note(fmt.Sprintf("%s stays as it is: %v", st.name, err))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	errs[0] = fmt.Errorf("not renewed, and still served as before where they were: %s", strings.Join(failed, ", "))
+	return errors.Join(errs...)
+}
+
+// run runs the command, unless what is published was made of the same.
+func (st step) run(s *session, force bool) error {
+	if st.name == "world" { // which knows by itself what has changed
+		st.cli.World.Force = st.cli.World.Force || force
+		return st.ctx.Run(s)
+	}
+	made, err := st.made(s)
+	if err != nil {
+		return err
+	}
+	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
+	if current, err := s.catalog.Current(st.name); err == nil && !force && made.Same(record, current.Generation) {
+		s.reporter.Note(fmt.Sprintf("%s generation %d was made of the same; --force makes it anew", st.name, current.Generation))
+		return nil
+	}
+	if err := st.ctx.Run(s); err != nil {
+		return err
+	}
+	current, err := s.catalog.Current(st.name)
+	if err != nil {
+		return err
+	}
+	made.Generation = current.Generation
+	return made.Save(record)
+}
+
+// made lists what the result depends on.
+func (st step) made(s *session) (job.Made, error) {
+	of := []string{"program " + version(), fmt.Sprint("max-bad ", s.options.MaxBad)}
+	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file) {
+		of = append(of, fmt.Sprintf("%s %q", setting.Name, setting.Values))
+	}
+	var files []string
+	if r, ok := target(st.ctx).(reader); ok {
+		files = r.reads()
+	}
+	return job.MadeOf(s.catalog, st.name, of, files)
+}
