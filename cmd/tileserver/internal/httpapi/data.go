@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"quadrille/cellstore"
@@ -135,6 +136,9 @@ type watchedIndex struct {
 }
 
 func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
+	// What res holds is read later, from the mapped file too: a page that the
+	// disk does not give must end that answer and not the process.
+	debug.SetPanicOnFault(true)
 	err := w.Index.Lookup(ctx, addr, res)
 	if err != nil && errors.Is(err, cellstore.ErrCorrupt) {
 		w.generation.Suspect(err)
