@@ -81,6 +81,7 @@ type config struct {
 	PublicMetrics bool   `default:"true" negatable:"" help:"Serve /metrics on --listen too. --no-public-metrics leaves it to --admin-listen."`
 
 	Guard guardConfig `embed:""`
+	Trace traceConfig `embed:""`
 
 	AccessLogSample int           `default:"1" placeholder:"N" help:"With --access-log: log one of N requests, and all that fail with 500 or more or take longer than --slow-request."`
 	SlowRequest     time.Duration `default:"1s" help:"From when on a request is always logged, ${default} if not given."`
@@ -173,6 +174,9 @@ func (c *config) BeforeResolve(ctx *kong.Context) error {
 // Validate is called by the parser.
 func (c *config) Validate() error {
 	if err := c.Guard.Validate(); err != nil {
+		return err
+	}
+	if err := c.Trace.Validate(); err != nil {
 		return err
 	}
 	switch {

@@ -149,6 +149,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		top = httpapi.TopHandler(guard.Meter)
 	}
 	api.AccessLogSample, api.SlowRequest = cfg.AccessLogSample, cfg.SlowRequest
+	flush, err := cfg.Trace.trace(ctx, &api, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	handler := httpapi.New(api)
 	if cfg.AdminListen != "" {
 		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top), log)

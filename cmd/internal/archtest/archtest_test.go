@@ -62,7 +62,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/..."},
-		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/..."},
+		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/...", "go.opentelemetry.io/..."},
 		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",
 	},
 	{
@@ -102,6 +102,17 @@ var rules = []rule{
 		ours:  []string{"cellstore"},
 		never: []string{"net/http/...", "github.com/labstack/..."},
 		why:   "who may ask and how often is counted in tables of any driver, and judged without a server",
+	},
+	{
+		of:    []string{"cmd/tileserver/internal/tracing/..."},
+		ours:  none,
+		never: []string{"github.com/labstack/..."},
+		why:   "it delivers spans and knows nothing of what they are of",
+	},
+	{
+		of:            []string{"cmd/tileserver/internal/httpapi/..."},
+		neverDirectly: []string{"go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/exporters/..."},
+		why:           "handlers make spans by the interfaces alone; main chooses where they go",
 	},
 	{
 		of:   []string{"cmd/ingest/internal/source/..."},

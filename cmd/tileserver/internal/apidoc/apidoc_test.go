@@ -16,14 +16,14 @@ func small() fstest.MapFS {
 		"head.json": file(`{"info":{"title":"T <b>","summary":"S"},"tags":[{"name":"one","description":"D"}]}`),
 		"components.json": file(`{"schemas":{"Problem":{"type":"object"},"Answer":{"type":"object","properties":{"a":{"type":"string"}}}},
 			"parameters":{"lat":{"name":"lat","in":"query","description":"Use ` + "`<i>`" + `.","schema":{"type":"number"}}},
-			"headers":{"Access-Control-Allow-Origin":{},"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{}}}`),
+			"headers":{"Access-Control-Allow-Origin":{},"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
 		"paths/x.json": file(`{"path":"/x","tag":"one","id":"getX","summary":"X","parameters":["lat"],"answers":{"application/json":"Answer"},"cache":"tagged",
 			"problems":["dataset-missing"],"example":{"request":"/x?lat=1","answer":{"a":"<script>"}}}`),
 	}
 }
 
 func smallProblems() (all []Problem) {
-	for _, typ := range []string{"dataset-missing", "dataset-unavailable", "timeout", "data-corrupt", "too-busy", "body-too-large", "internal"} {
+	for _, typ := range []string{"dataset-missing", "dataset-unavailable", "timeout", "data-corrupt", "too-busy", "body-too-large", "internal", "key-missing", "key-unknown", "rate-limited"} {
 		all = append(all, Problem{Type: typ, Title: typ, Status: 503, Retry: true})
 	}
 	return all

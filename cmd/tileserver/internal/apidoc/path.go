@@ -25,6 +25,12 @@ type pathFile struct {
 	Parameters []parameter `json:"parameters,omitempty"`
 	Body       object      `json:"body,omitempty"` // requestBody
 	Security   []any       `json:"security,omitempty"`
+	// Key says how a server with keys or limits turns requests away: "" by a
+	// problem, "words" in the words of the service it stands in for, "none" not
+	// at all.
+	Key string `json:"key,omitempty"`
+	// Admin says that the path is on the operator's own listener alone.
+	Admin bool `json:"admin,omitempty"`
 
 	// Answers has, by media type, the name of the schema of a 200, or null for
 	// one that is not JSON. Empty says that there may be a 204 instead.
@@ -32,7 +38,8 @@ type pathFile struct {
 	Empty   string             `json:"empty,omitempty"`
 	// Cache is how answers may be kept: "tagged" with an entity tag, "plain"
 	// without one, "instant" with one if the parameter at is given and else not
-	// at all, "file" as files of the map page are, "private", or "none".
+	// at all, "file" as files of the map page are, "private", "none", or "admin",
+	// none and of no other origin.
 	Cache string `json:"cache"`
 	// Headers are names of components that a 200 has besides.
 	Headers []string `json:"headers,omitempty"`
@@ -115,8 +122,14 @@ func (b *builder) item(p *pathFile, path string) (object, error) {
 		} else if p.Body != nil {
 			op["requestBody"] = p.Body
 		}
-		if p.Security != nil {
+		switch {
+		case p.Security != nil:
 			op["security"] = p.Security
+		case p.Key != "none":
+			op["security"] = keySchemes
+		}
+		if p.Admin {
+			op["servers"] = adminServers
 		}
 		item[strings.ToLower(method)] = op
 	}
@@ -191,7 +204,39 @@ func (b *builder) responses(p *pathFile) (object, error) {
 	for status, r := range p.Responses {
 		all[status] = r
 	}
+	if p.Key != "none" {
+		for _, r := range all {
+			b.addLimits(r)
+		}
+	}
 	return all, nil
+}
+
+// keySchemes are the ways to send a key, none included: the operator may not ask
+// for one.
+var keySchemes = []any{object{}, object{"key": []string{}}, object{"bearer": []string{}}, object{"password": []string{}}, object{"parameter": []string{}}}
+
+// adminServers is where the paths of the operator's own listener are.
+var adminServers = []any{object{"url": "http://127.0.0.1:6060", "description": "What --admin-listen names."}}
+
+// limitHeaders are those of every answer that uses up a limit.
+var limitHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+
+// addLimits adds the headers of limits to a response that has headers of its
+// own; responses that paths share have them already.
+func (b *builder) addLimits(response any) {
+	r, ok := response.(object)
+	if !ok || r["$ref"] != nil {
+		return
+	}
+	headers, ok := r["headers"].(object)
+	if !ok {
+		headers = object{}
+		r["headers"] = headers
+	}
+	for _, name := range limitHeaders {
+		headers[name] = ref("headers", name)
+	}
 }
 
 // mainMedia is the media type that a client without an Accept header gets.
@@ -221,6 +266,8 @@ func (b *builder) answerHeaders(p *pathFile) (object, error) {
 		names = append(names, "Cache-Control", "Vary")
 	case "file":
 		names = append(names, "Cache-Control", "ETag", "Vary", "Content-Security-Policy")
+	case "admin":
+		names = []string{"Cache-Control-No-Store"}
 	case "none", "private":
 		names = append(names, "Cache-Control-No-Store", "Vary")
 	default:
@@ -235,6 +282,8 @@ func (b *builder) answerHeaders(p *pathFile) (object, error) {
 		switch name {
 		case "ETag-Of-Instant", "ETag-Of-Some":
 			key = "ETag"
+		case "WWW-Authenticate-Of-Some":
+			key = "WWW-Authenticate"
 		case "Cache-Control-No-Store":
 			key = "Cache-Control"
 		}
@@ -247,6 +296,7 @@ func (b *builder) answerHeaders(p *pathFile) (object, error) {
 var (
 	ofDataset = []string{"dataset-unavailable", "timeout", "data-corrupt"}
 	ofAll     = []string{"too-busy", "body-too-large", "internal"}
+	ofKeyed   = []string{"key-missing", "key-unknown", "rate-limited"}
 )
 
 // problemTypes are the types a path may answer with, each once.
@@ -257,6 +307,9 @@ func (p *pathFile) problemTypes() []string {
 	}
 	if len(types) > 0 {
 		types = append(types, ofAll...)
+	}
+	if p.Key == "" {
+		types = append(types, ofKeyed...)
 	}
 	return types
 }
@@ -302,6 +355,7 @@ func problemResponse(kinds []*Problem) object {
 	headers := object{
 		"Access-Control-Allow-Origin": ref("headers", "Access-Control-Allow-Origin"),
 		"Cache-Control":               ref("headers", "Cache-Control-No-Store"),
+		"X-Request-Id":                ref("headers", "X-Request-Id"),
 	}
 	for _, k := range kinds {
 		texts = append(texts, "`"+k.Type+"`: "+k.Title+".")
@@ -309,6 +363,12 @@ func problemResponse(kinds []*Problem) object {
 		if k.Retry {
 			headers["Retry-After"] = ref("headers", "Retry-After")
 		}
+		if k.Status == http.StatusUnauthorized {
+			headers["WWW-Authenticate"] = ref("headers", "WWW-Authenticate")
+		}
+	}
+	for _, name := range limitHeaders {
+		headers[name] = ref("headers", name)
 	}
 	return object{
 		"description": strings.Join(texts, "\n\n"), "headers": headers,

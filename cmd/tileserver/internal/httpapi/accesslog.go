@@ -48,7 +48,7 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 	if !ok {
 		return
 	}
-	var room [11]slog.Attr
+	var room [12]slog.Attr
 	attrs := append(room[:0],
 		slog.String("request_id", s.requestID(c)),
 		slog.String("client", s.clientAddr(r).String()),
@@ -61,6 +61,9 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 	)
 	if name, ok := c.Get(clientName).(string); ok {
 		attrs = append(attrs, slog.String("key", name))
+	}
+	if id, ok := s.traceID(r.Context()); ok {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	if s.sampling.every > 1 {
 		attrs = append(attrs, slog.Uint64("stands_for", weight))
@@ -75,14 +78,18 @@ func (s *server) logFailure(c echo.Context, err error) {
 		return
 	}
 	r := c.Request()
-	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+	attrs := []slog.Attr{
 		slog.String("request_id", s.requestID(c)),
 		slog.String("client", s.clientAddr(r).String()),
 		slog.String("method", shorten(r.Method)),
 		slog.String("path", shorten(r.URL.Path)),
 		slog.String("query", shorten(redacted(r.URL.RawQuery))),
 		slog.Any("error", err),
-	)
+	}
+	if id, ok := s.traceID(r.Context()); ok {
+		attrs = append(attrs, slog.String("trace_id", id))
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
 }
 
 func shorten(s string) string {

@@ -101,26 +101,34 @@ func (s *server) baseURL(r *http.Request) (string, error) {
 	if s.publicURL != "" {
 		return s.publicURL, nil
 	}
-	scheme, host := "http", r.Host
-	if r.TLS != nil {
-		scheme = "https"
-	}
+	host := r.Host
 	if s.trusts(peerAddr(r)) {
-		proto, h := s.forwarded.origin(r.Header)
-		switch {
-		case strings.EqualFold(proto, "https"):
-			scheme = "https"
-		case strings.EqualFold(proto, "http"):
-			scheme = "http"
-		}
-		if h != "" {
+		if _, h := s.forwarded.origin(r.Header); h != "" {
 			host = h
 		}
 	}
 	if !validHost(host) {
 		return "", refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
 	}
-	return scheme + "://" + host + s.forwardedPrefix(r) + s.basePath, nil
+	return s.scheme(r) + "://" + host + s.forwardedPrefix(r) + s.basePath, nil
+}
+
+// scheme is the one a request was made with, which a trusted proxy may know
+// better.
+func (s *server) scheme(r *http.Request) string {
+	if s.trusts(peerAddr(r)) {
+		proto, _ := s.forwarded.origin(r.Header)
+		switch {
+		case strings.EqualFold(proto, "https"):
+			return "https"
+		case strings.EqualFold(proto, "http"):
+			return "http"
+		}
+	}
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
 }
 
 func lastValue(values []string) string {

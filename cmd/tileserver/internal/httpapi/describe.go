@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -55,7 +56,7 @@ func problems() []apidoc.Problem {
 	for _, k := range append(slices.Clone(kinds), internal) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.typ })
 		if !known && k.status != statusClientClosed {
-			all = append(all, apidoc.Problem{Type: k.typ, Title: k.title, Detail: k.detail, Status: k.status, Retry: k.retry})
+			all = append(all, apidoc.Problem{Type: k.typ, Title: k.title, Detail: k.detail, Status: k.status, Retry: k.retry || errors.Is(k.err, errRateLimited)})
 		}
 	}
 	return all

@@ -121,6 +121,7 @@ func (s *server) geoIP(c echo.Context, v *gipService) error {
 	if err != nil {
 		return s.failGeoIP(c, err)
 	}
+	s.traceFrom(r.Context(), p.id)
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
 	if err := reader.Lookup(r.Context(), addr, &l.res); err != nil {

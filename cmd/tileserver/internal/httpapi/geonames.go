@@ -133,7 +133,10 @@ func (s *server) geonames(e *gnEndpoint) echo.HandlerFunc {
 		out := getScratch()
 		defer out.release()
 		g.b = append(out.body, callback...)
+		s.traceFrom(ctx, g.view.boundaries.id, g.view.places.id, g.view.timeZones.id)
+		ctx, end := s.traceRead(ctx)
 		err = e.write(g, ctx)
+		end()
 		out.body = g.b
 		if err != nil {
 			out.body = out.body[:0]

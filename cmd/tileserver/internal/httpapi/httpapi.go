@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"go.opentelemetry.io/otel/trace"
 
 	"quadrille/cellstore/dataset"
 )
@@ -119,6 +120,11 @@ type Config struct {
 	Metrics *Metrics
 	// MetricsHandler answers /metrics; nil makes it a page there is not.
 	MetricsHandler http.Handler
+	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests,
+	// and of those that trusted proxies trace. It must record every span it is
+	// asked for. Nil traces nothing, at no cost.
+	Tracer      trace.Tracer
+	TraceSample float64
 
 	now func() time.Time // tests set the clock
 }
@@ -177,6 +183,8 @@ type server struct {
 	sampling    sampling
 	metrics     *Metrics // nil for none
 	guarding    *Guard   // nil for none
+	tracer      trace.Tracer
+	traceSample float64
 }
 
 // New returns the handler of the whole service. It does not close the data
@@ -218,6 +226,8 @@ func New(cfg Config) http.Handler {
 		access:       cfg.AccessLog,
 		metrics:      cfg.Metrics,
 		guarding:     cfg.Guard,
+		tracer:       cfg.Tracer,
+		traceSample:  cfg.TraceSample,
 	}
 	if cfg.CacheControl != "" {
 		s.cacheControl = []string{cfg.CacheControl}
@@ -256,6 +266,11 @@ func New(cfg Config) http.Handler {
 	// use clientAddr; this keeps RealIP from ever disagreeing with it.
 	e.IPExtractor = func(r *http.Request) string { return s.clientAddr(r).String() }
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		if s.tracer != nil {
+			if span := s.beginSpan(c, ""); span != nil {
+				defer endSpan(c, span)
+			}
+		}
 		s.fail(err, c)
 		if s.metrics != nil {
 			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)

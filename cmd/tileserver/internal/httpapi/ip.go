@@ -71,15 +71,21 @@ func (s *server) getAddress(c echo.Context) error {
 	now := s.ipGeneration(&p)
 	h := c.Response().Header()
 	key := addressKey{addr: addr.As16(), generation: p.id, coding: acceptedKept(r)}
+	s.traceFrom(r.Context(), p.id)
 	if part == nil {
-		if kept := s.answers.get(key); kept != nil {
+		kept := s.answers.get(key)
+		s.traceCache(r.Context(), kept != nil)
+		if kept != nil {
 			h[databaseHeader] = now.header
 			return s.sendFinished(c, kept)
 		}
 	}
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
-	if err := l.locate(r, reader, now, addr, part); err != nil {
+	_, end := s.traceRead(r.Context())
+	err = l.locate(r, reader, now, addr, part)
+	end()
+	if err != nil {
 		return err
 	}
 	h[databaseHeader] = now.header
@@ -111,9 +117,13 @@ func (s *server) getOwnAddress(c echo.Context) error {
 		return err
 	}
 	now := s.ipGeneration(&p)
+	s.traceFrom(r.Context(), p.id)
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
-	if err := l.locate(r, reader, now, addr, part); err != nil {
+	_, end := s.traceRead(r.Context())
+	err = l.locate(r, reader, now, addr, part)
+	end()
+	if err != nil {
 		return err
 	}
 	c.Response().Header()[databaseHeader] = now.header

@@ -41,8 +41,8 @@ func NewMetrics() *Metrics {
 
 // latencyBounds are upper bounds in seconds. What is kept is answered within
 // the first, a cold read within the tenth of a second, a large batch may take
-// minutes.
-var latencyBounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+// minutes. Each is a series of every route.
+var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
 
 // stripes is how many copies of its counters a route has, so that processors
 // seldom write to the same cache line. It is a power of two.
@@ -141,6 +141,9 @@ func (s *server) watch(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.guarding != nil {
 		h = s.admitted(pattern, h)
 	}
+	if s.tracer != nil {
+		h = s.traced(pattern, h)
+	}
 	if s.metrics != nil {
 		h = s.metrics.route(routeLabel(pattern)).counted(h)
 	}
@@ -167,7 +170,7 @@ var (
 	descLatency  = metric("http_request_duration_seconds", "Time from the end of a request's header to the end of its answer.", "route")
 	descInFlight = metric("http_requests_in_flight", "Requests being answered.", "route")
 	descBytes    = metric("http_response_bytes_total", "Bytes of bodies sent, as compressed.", "route")
-	descProblems = metric("http_problems_total", "Refusals and failures, by type of problem; busy is the limit of concurrency.", "type")
+	descProblems = metric("http_problems_total", "Refusals and failures, by type of problem; too-busy is the limit of concurrency.", "type")
 	descPanics   = metric("http_panics_total", "Handlers that panicked; the log has their stacks.")
 	descRefused  = metric("http_refused_total", "Requests turned away for want of a key or by a limit, by reason.", "reason")
 	descRunning  = metric("http_running", "Requests that hold one of the places of --max-concurrent.")
@@ -176,7 +179,7 @@ var (
 	descGeneration = metric("dataset_generation", "Number of the generation in service, 0 for none.", "dataset")
 	descPublished  = metric("dataset_published_generation", "Number of the generation that is published, 0 for none.", "dataset")
 	descAge        = metric("dataset_age_seconds", "Time since the generation in service was built.", "dataset")
-	descSince      = metric("dataset_serving_since_seconds", "When the generation was taken into service, Unix time.", "dataset")
+	descSince      = metric("dataset_serving_since_seconds", "When the generation was taken into service, seconds of Unix time.", "dataset")
 	descServing    = metric("dataset_serving", "1 when a generation is in service.", "dataset")
 	descFailed     = metric("dataset_failed", "1 when the published generation cannot be taken into service; the log says why.", "dataset")
 	descDamaged    = metric("dataset_damaged", "1 when the files of the generation in service turned out damaged; the log says how.", "dataset")
@@ -225,6 +228,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	collectCache(ch, "searches", s.searches)
 }
 
+// collect tells what a route has done, and nothing of one that was never asked
+// for: most servers are asked for a few, and every route has many series.
 func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	var started, done, nanos, bytes int64
 	var classes [statusClasses]int64
@@ -244,6 +249,9 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 		nanos += p.nanos.Load()
 		bytes += p.bytes.Load()
 		started += p.started.Load()
+	}
+	if started == 0 {
+		return
 	}
 	for i, n := range classes {
 		if i > 0 || n > 0 {
@@ -308,6 +316,7 @@ func oneIf(b bool) float64 {
 // servePlain passes requests to a handler that knows nothing of the router.
 func servePlain(h http.Handler) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		c.Response().Header()["Cache-Control"] = noStore
 		h.ServeHTTP(c.Response(), c.Request())
 		return nil
 	}

@@ -37,6 +37,9 @@ func (s *server) fail(err error, c echo.Context) {
 	if s.metrics != nil {
 		s.metrics.problem(k.typ)
 	}
+	if s.tracer != nil && k.status >= http.StatusInternalServerError {
+		s.traceProblem(c.Request().Context(), k)
+	}
 	if k.status >= http.StatusInternalServerError && !k.expected {
 		s.logFailure(c, err)
 		p.RequestID = s.requestID(c)

@@ -60,6 +60,7 @@ func (s *server) reply(c echo.Context, a answer, from []uint64, fill func(ctx co
 		a.cache = s.cacheControl
 		etag := s.requestTag(r, a, from...)
 		a.tag = &etag
+		s.traceFrom(r.Context(), from...)
 		if matches(r, a.tag, false) {
 			return s.notModified(c, a)
 		}
@@ -68,7 +69,10 @@ func (s *server) reply(c echo.Context, a answer, from []uint64, fill func(ctx co
 	defer cancel()
 	out := getScratch()
 	defer out.release()
-	if err := fill(ctx, out); err != nil {
+	ctx, end := s.traceRead(ctx)
+	err := fill(ctx, out)
+	end()
+	if err != nil {
 		return err
 	}
 	return s.send(c, a, out)

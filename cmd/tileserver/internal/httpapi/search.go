@@ -106,10 +106,12 @@ func (s *server) sendCompletion(c echo.Context, text string) error {
 	}
 	key := searchKey{text: text, places: p.id, airports: air.id, coding: acceptedKept(r)}
 	etag := s.tagStart.bytes("/places/search").bytes(text).number(p.id).number(air.id).number(uint64(key.coding)).tag()
+	s.traceFrom(r.Context(), p.id, air.id)
 	if matches(r, &etag, false) {
 		return s.notModified(c, answer{form: formJSON, tag: &etag, cache: s.cacheControl, byAccept: true})
 	}
 	res := s.searches.get(key)
+	s.traceCache(r.Context(), res != nil)
 	if res == nil {
 		if res, err = s.makeCompletion(r.Context(), finder, &air, key, etag); err != nil {
 			return err
@@ -126,6 +128,8 @@ func (s *server) makeCompletion(ctx context.Context, finder Places, air *pinned[
 	return s.searches.do(wait, key, func() (*finished, error) {
 		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
+		read, end := s.traceRead(read)
+		defer end()
 		out := getScratch()
 		defer out.release()
 		query := search.Query{Text: key.text, Limit: defaultSearchLimit}

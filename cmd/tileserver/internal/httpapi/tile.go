@@ -60,10 +60,12 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 	}
 	etag := s.tagStart.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
 		number(key.tile).number(uint64(f)<<8 | uint64(key.coding)).tag()
+	s.traceFrom(r.Context(), key.boundaries, key.places, key.airports)
 	if matches(r, &etag, true) {
 		return s.notModified(c, answer{form: f, tag: &etag, cache: cache})
 	}
 	res := s.responses.get(key)
+	s.traceCache(r.Context(), res != nil)
 	if res == nil {
 		if res, err = s.makeTile(r.Context(), v, set, t, key, etag); err != nil {
 			return err
@@ -147,6 +149,8 @@ func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey
 	return s.responses.do(wait, key, func() (*finished, error) {
 		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
+		read, end := s.traceRead(read)
+		defer end()
 		b := getScratch()
 		defer b.release()
 		var err error

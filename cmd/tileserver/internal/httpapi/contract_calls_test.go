@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// What is asked of the description's paths.
+
+// contractWorlds are services that between them have everything.
+type contractWorlds struct {
+	tiles, globe, airfield, stations, addresses, guarded, admin *fixture
+}
+
+func newContractWorlds(t *testing.T) *contractWorlds {
+	return &contractWorlds{
+		tiles: &newWorld(t).fixture, globe: newGlobe(t, nil).fixture, airfield: newAirfield(t),
+		stations: stationWorld(t, StationsDataset, WeatherDataset), addresses: newAddresses(t, nil),
+		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t),
+	}
+}
+
+func (w *contractWorlds) of(path string) *fixture {
+	for _, c := range []struct {
+		prefix  string
+		fixture *fixture
+	}{
+		{"/tiles/", w.tiles}, {"/g/", w.tiles}, {"/style", w.tiles}, {"/regions/", w.tiles}, {"/airports/", w.airfield},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles},
+		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
+	} {
+		if strings.HasPrefix(path, c.prefix) {
+			return c.fixture
+		}
+	}
+	return w.globe
+}
+
+// newAdmin is what the operator's listener has besides.
+func newAdmin(t *testing.T) *fixture {
+	m, err := quota.Open(t.Context(), quota.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Address(quota.ClientOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
+	mux := http.NewServeMux()
+	mux.Handle("GET /usage/top", TopHandler(m))
+	return &fixture{t: t, handler: mux}
+}
+
+// pin puts the generations a server has into the address of a pinned tile.
+func (f *fixture) pin(call string) string {
+	if !strings.HasPrefix(call, "{pinned}") {
+		return call
+	}
+	var doc struct{ Tiles []string }
+	if err := json.NewDecoder(f.get("/tiles/all.json?pinned=true").Body).Decode(&doc); err != nil || len(doc.Tiles) == 0 {
+		f.t.Fatalf("no pinned address: %v, %v", doc.Tiles, err)
+	}
+	_, rest, _ := strings.Cut(doc.Tiles[0], "/g/")
+	generations, _, _ := strings.Cut(rest, "/")
+	return strings.Replace(call, "{pinned}", "/g/"+generations, 1)
+}
+
+// contractCalls are requests by the path they are for: those that the tests'
+// worlds have a good answer to, and then such as go wrong. Every path has one.
+var contractCalls = map[string][]string{
+	"/tiles/{layers}/{z}/{x}/{y}.{format}": {"/tiles/all/5/16/11.mvt", "/tiles/country/5/16/11.pbf", "/tiles/all/5/16/11.geojson", "/tiles/all/5/16/11.png", "/tiles/country/5/0/0.mvt",
+		"/tiles/planet/1/0/0.mvt", "/tiles/country:zz/1/0/0.mvt", "/tiles/country/1/9/0.mvt", "/tiles/country/1/0/0.gif", "/tiles/country/a/0/0.mvt"},
+	"/tiles/{layers}/{z}/{x}/{y}@2x.png": {"/tiles/country/5/16/11@2x.png", "/tiles/country/23/0/0@2x.png"},
+	"/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}": {"{pinned}/tiles/all/5/16/11.mvt", "{pinned}/tiles/country/5/16/11.geojson", "{pinned}/tiles/country/5/0/0.mvt",
+		"/g/9.9.9-00000000/tiles/all/5/16/11.mvt", "/g/x/tiles/all/5/16/11.mvt", "{pinned}/tiles/planet/1/0/0.mvt"},
+	"/tiles/{layers}.json":        {"/tiles/all.json", "/tiles/all.json?pinned=true", "/tiles/places.json", "/tiles/planet.json"},
+	"/style.json":                 {"/style.json", "/style.json?layers=country,places&theme=dark", "/style.json?layers=planet", "/style.json?layers=", "/style.json?theme=red"},
+	"/at":                         {"/at?lat=47.4&lon=8.5&at=2026-01-15T11:30:00Z", "/at?lat=47.4&lon=8.5", "/at?lat=0&lon=-140&lang=fr", "/at?lat=47.4&lon=8.5&types=planet"},
+	"/regions/at":                 {"/regions/at?lat=48&lon=6", "/regions/at?lat=48&lon=6&snap=50000", "/regions/at?lat=10&lon=-30&snap=10"},
+	"/regions/within":             {"/regions/within?bbox=4,46,6,50", "/regions/within?bbox=4,46,6,50&limit=1", "/regions/within?bbox=4,46,9,50&types=country&id=el", "/regions/within?bbox=4,46,9,50&types=country&id=zz"},
+	"/regions/{type}/{id}":        {"/regions/country/el", "/regions/country/el?geometry=true", "/regions/country/zz", "/regions/planet/zz"},
+	"/places/nearby":              {"/places/nearby?lat=48&lon=6&limit=2", "/places/nearby?lat=48&lon=6&format=geojson", "/places/nearby?lat=48&lon=6&cursor=AAAA"},
+	"/places/within":              {"/places/within?bbox=5,45,11,48.5&limit=2", "/places/within?tile=4/8/5", "/places/within?tile=4/8/5&format=geojson", "/places/within"},
+	"/places/search":              {"/places/search?q=zur", "/places/search?q=zur&limit=1&lat=1&lon=2&lang=fr", "/places/search?q=pdx", "/places/search?q=kpdx&format=geojson", "/places/search?q=zur&lat=1"},
+	"/places/{id}":                {"/places/2657896", "/places/2661552", "/places/1", "/places/x"},
+	"/places/{id}/offset":         {"/places/2657896/offset?at=2026-07-01T12:00:00Z", "/places/2657896/offset", "/places/1/offset"},
+	"/airports/{code}":            {"/airports/WLD", "/airports/WLD?local=true", "/airports/ZZZZ", "/airports/a_b"},
+	"/airports/{code}/offset":     {"/airports/WLD/offset", "/airports/WLD/offset?at=2026-07-01T12:00:00Z", "/airports/ZZZZ/offset"},
+	"/airports/nearby":            {"/airports/nearby?lat=48&lon=6&limit=2", "/airports/nearby?lat=48&lon=6&closed=true&format=geojson", "/airports/nearby?lat=48&lon=6&cursor=AAAA"},
+	"/airports/within":            {"/airports/within?bbox=4,46,9,50&limit=2", "/airports/within?bbox=4,46,9,50&format=geojson"},
+	"/stations/nearest":           {"/stations/nearest?lat=47&lon=8", "/stations/nearest?lat=47&lon=8&format=geojson"},
+	"/stations/nearby":            {"/stations/nearby?lat=47&lon=8", "/stations/nearby?lat=47&lon=8&format=geojson&at=1980-01-01&country=CH"},
+	"/stations/within":            {"/stations/within?bbox=7,46,9,48&limit=1", "/stations/within?bbox=7,46,9,48&format=geojson", "/stations/within?bbox=7,46,9,48&cursor=x"},
+	"/stations/{id}":              {"/stations/066600-99999", "/stations/A00001-00001", "/stations/000000-00000", "/stations/x"},
+	"/stations/{id}/tiles":        {"/stations/066600-99999/tiles", "/stations/000000-00000/tiles"},
+	"/stations/{id}/observations": {"/stations/066600-99999/observations?limit=2", "/stations/000000-00000/observations", "/stations/066600-99999/observations?from=2"},
+	"/weather/{z}/{x}/{y}.json":   {"/weather/4/8/5.json?at=2024-01-01T06:00:00Z", "/weather/0/0/0.json", "/weather/9/0/0.json", "/weather/1/0/0.xml"},
+	"/ip/{addr}":                  {"/ip/" + cityIP, "/ip/" + insightIP, "/ip/" + countryIP, "/ip/" + cityIP + "?fields=city&lang=de", "/ip/10.0.0.1", "/ip/" + gapIP, "/ip/x"},
+	"/ip/me":                      {"/ip/me | X-Forwarded-For: " + cityIP, "/ip/me | X-Forwarded-For: 10.1.1.1", "/ip/me?lang=_"},
+	"/ip/batch":                   {"/ip/batch | Body: " + cityIP + "\n10.0.0.1\nx\n" + countryIP, "/ip/batch?lang=_ | Body: x", "/ip/batch | Body: x | Content-Encoding: br", "/ip/batch | Body: x | Content-Type: multipart/form-data; boundary=x"},
+	"/ip/headers":                 {"/ip/headers", "/ip/headers | X-Forwarded-For: " + cityIP},
+	"/ip/headers/{path}":          {"/ip/headers/shop/cart"},
+	"/geoip/v2.1/country/{addr}":  {"/geoip/v2.1/country/" + cityIP, "/geoip/v2.1/country/x", "/geoip/v2.1/country/" + gapIP, "/geoip/v2.1/country/" + cityIP + " | Accept: text/html"},
+	"/geoip/v2.1/country":         {"/geoip/v2.1/country"},
+	"/geoip/v2.1/country/":        {"/geoip/v2.1/country/"},
+	"/geoip/v2.1/city/{addr}":     {"/geoip/v2.1/city/" + cityIP, "/geoip/v2.1/city/" + insightIP, "/geoip/v2.1/city/10.0.0.1", "/geoip/v2.1/city/" + cityIP + " | Accept-Charset: latin1"},
+	"/geoip/v2.1/city":            {"/geoip/v2.1/city"},
+	"/geoip/v2.1/city/":           {"/geoip/v2.1/city/"},
+	"/geoip/v2.1/insights/{addr}": {"/geoip/v2.1/insights/" + cityIP},
+	"/geoip/v2.1/insights":        {"/geoip/v2.1/insights"},
+	"/geoip/v2.1/insights/":       {"/geoip/v2.1/insights/"},
+	"/search":                     {"/search?q=zur&type=json", "/search?q=zur&callback=cb"},
+	"/searchJSON":                 {"/searchJSON?q=zur&style=FULL", "/searchJSON?country=CH&maxRows=1", "/searchJSON"},
+	"/findNearby":                 {"/findNearby?lat=47.45&lng=8.55&type=json"},
+	"/findNearbyJSON":             {"/findNearbyJSON?lat=47.45&lng=8.55&maxRows=3&style=FULL", "/findNearbyJSON?lat=0&lng=0&radius=1", "/findNearbyJSON"},
+	"/findNearbyPlaceName":        {"/findNearbyPlaceName?lat=47.59&lng=7.9&maxRows=1&callback=cb"},
+	"/findNearbyPlaceNameJSON":    {"/findNearbyPlaceNameJSON?lat=47.59&lng=7.9&localCountry=true&style=FULL", "/findNearbyPlaceNameJSON?lat=0&lng=0&radius=301"},
+	"/get":                        {"/get?geonameId=2657896&type=json"},
+	"/getJSON":                    {"/getJSON?geonameId=2657896", "/getJSON?geonameId=7280291", "/getJSON?geonameId=1"},
+	"/timezone":                   {"/timezone?lat=47.01&lng=10.2&type=json"},
+	"/timezoneJSON":               {"/timezoneJSON?lat=47.01&lng=10.2&date=2026-01-01", "/timezoneJSON?lat=-90&lng=0", "/timezoneJSON?lat=1&lng=1&date=x"},
+	"/countryCode":                {"/countryCode?lat=47.03&lng=10.2", "/countryCode?lat=0&lng=-140", "/countryCode?lat=47.03&lng=10.2&type=json"},
+	"/countryCodeJSON":            {"/countryCodeJSON?lat=45.7&lng=7&radius=20&lang=de", "/countryCodeJSON?lat=0&lng=-140"},
+	"/countrySubdivision":         {"/countrySubdivision?lat=47.36&lng=8.55&type=json"},
+	"/countrySubdivisionJSON":     {"/countrySubdivisionJSON?lat=47.36&lng=8.55&level=5", "/countrySubdivisionJSON?lat=-12.1&lng=-77", "/countrySubdivisionJSON?lat=0&lng=-140"},
+	"/healthz":                    {"/healthz"},
+	"/readyz":                     {"/readyz"},
+	"/status":                     {"/status"},
+	"/metrics":                    {"/metrics"},
+	"/usage":                      {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
+	"/usage/top":                  {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
+	"/":                           {"/"},
+	openAPIPath:                   {openAPIPath},
+	docsPath:                      {docsPath},
+}
+
+// send is do, with an empty body where one is read.
+func (f *fixture) send(method, path string) *http.Response {
+	if method == http.MethodPost {
+		return f.postTo(path, strings.NewReader(""))
+	}
+	return f.do(method, path)
+}
+
+// sendWith sends headers, and an address where a body is read.
+func (f *fixture) sendWith(method, path string, headers ...string) *http.Response {
+	if method == http.MethodPost {
+		return f.postTo(path, strings.NewReader(cityIP+"\n"), headers...)
+	}
+	return f.do(method, path, headers...)
+}
+
+func (f *fixture) postTo(path string, sent io.Reader, headers ...string) *http.Response {
+	r := httptest.NewRequest(http.MethodPost, path, sent)
+	r.RemoteAddr = "198.51.100.7:4000"
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// withQuery is a request with another value of a parameter, or without it.
+func withQuery(request, name string, value *string) string {
+	path, query, _ := strings.Cut(request, "?")
+	q, _ := url.ParseQuery(query)
+	q.Del(name)
+	if value != nil {
+		q.Set(name, *value)
+	}
+	return path + "?" + q.Encode()
+}
+
+// atBounds are values of a schema that are just allowed, and such as just are
+// not.
+func atBounds(schema map[string]any, list bool) (good, bad []string) {
+	number := func(v any) (float64, bool) {
+		n, ok := v.(json.Number)
+		f, err := n.Float64()
+		return f, ok && err == nil
+	}
+	text := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	if list {
+		items := schema["items"].(map[string]any)
+		bad = append(bad, "")
+		if _, boxed := number(schema["minItems"]); boxed && items["type"] == "number" {
+			return good, append(bad, "1,2,3", "1,2,3,4,5", "1,2,3,x", "1,91,2,92")
+		}
+		_, no := atBounds(items, false)
+		if most, ok := number(schema["maxItems"]); ok {
+			bad = append(bad, strings.Repeat("x,", int(most))+"x")
+		}
+		return good, append(bad, slices.DeleteFunc(no, func(s string) bool { return s == "" })...)
+	}
+	for _, word := range sliceOf(schema["enum"]) {
+		good = append(good, word.(string))
+	}
+	if len(good) > 0 {
+		bad = append(bad, "nonsense")
+	}
+	if low, ok := number(schema["minimum"]); ok {
+		good, bad = append(good, text(low)), append(bad, text(low-1), "x", "0x1", "")
+	}
+	if high, ok := number(schema["maximum"]); ok {
+		good, bad = append(good, text(high)), append(bad, text(high+max(1, high/1e6)))
+	}
+	if schema["type"] == "integer" {
+		bad = append(bad, "1.5")
+	}
+	if most, ok := number(schema["maxLength"]); ok {
+		bad = append(bad, strings.Repeat("x", int(most)+1))
+	}
+	if schema["pattern"] != nil {
+		bad = append(bad, "_!_", "")
+	}
+	if least, ok := number(schema["minLength"]); ok && least > 0 {
+		bad = append(bad, "")
+	}
+	return good, bad
+}
+
+func sliceOf(v any) []any { list, _ := v.([]any); return list }

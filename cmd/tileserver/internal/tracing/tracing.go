@@ -1,0 +1,171 @@
+// Package tracing delivers traces to a collector of OpenTelemetry, as OTLP over
+// HTTP.
+//
+// Spans wait in a queue of fixed length. When the collector is slow or away the
+// queue fills and further spans are dropped: nothing ever waits for it but Close,
+// within its bound.
+package tracing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// How spans are kept and sent.
+const (
+	queueLength = 4096             // spans that wait
+	batchLength = 512              // spans in a request
+	batchDelay  = 2 * time.Second  // longest wait for a batch to fill
+	sendTimeout = 10 * time.Second // for a batch, retries included
+	// maxValue is the longest value of an attribute, in characters.
+	maxValue = 1024
+	// quiet is the shortest time between two lines of the log about a collector.
+	quiet = time.Minute
+)
+
+// Options say where traces go and what they are of.
+type Options struct {
+	// Endpoint is the collector's address, such as http://127.0.0.1:4318. The
+	// path of traces, /v1/traces, is added unless it is there.
+	Endpoint *url.URL
+	// Service is service.name and Version service.version of every trace, unless
+	// the environment, by OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, says
+	// otherwise.
+	Service, Version string
+	// Log is told when the collector cannot be reached, and when it can again.
+	Log *slog.Logger
+}
+
+// Traces is a queue of spans on their way to a collector. Its methods may be
+// called concurrently.
+type Traces struct {
+	provider *sdk.TracerProvider
+	exporter *otlptrace.Exporter
+}
+
+// Open begins to deliver traces. It does not connect: a collector may come
+// later. Headers, certificates and compression are read from the environment,
+// OTEL_EXPORTER_OTLP_HEADERS and so on, where secrets belong.
+func Open(ctx context.Context, o Options) (*Traces, error) {
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(tracesURL(o.Endpoint)),
+		otlptracehttp.WithTimeout(sendTimeout),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+			Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: sendTimeout,
+		}))
+	if err != nil {
+		return nil, err
+	}
+	of, err := describe(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Traces{
+		exporter: exporter,
+		provider: sdk.NewTracerProvider(
+			sdk.WithResource(of),
+			// Who starts a span has decided that it is wanted.
+			sdk.WithSampler(sdk.AlwaysSample()),
+			sdk.WithRawSpanLimits(sdk.SpanLimits{
+				AttributeValueLengthLimit: maxValue, AttributeCountLimit: 32, EventCountLimit: 16, LinkCountLimit: 4,
+				AttributePerEventCountLimit: 16, AttributePerLinkCountLimit: 4,
+			}),
+			sdk.WithBatcher(&reported{SpanExporter: exporter, log: o.Log, now: time.Now},
+				sdk.WithMaxQueueSize(queueLength), sdk.WithMaxExportBatchSize(batchLength),
+				sdk.WithBatchTimeout(batchDelay), sdk.WithExportTimeout(sendTimeout))),
+	}, nil
+}
+
+// tracesURL is where a collector takes traces.
+func tracesURL(endpoint *url.URL) string {
+	const path = "/v1/traces"
+	if strings.HasSuffix(endpoint.Path, path) {
+		return endpoint.String()
+	}
+	return endpoint.JoinPath(path).String()
+}
+
+func describe(ctx context.Context, o Options) (*resource.Resource, error) {
+	attrs := []attribute.KeyValue{attribute.String("service.name", o.Service), attribute.String("service.version", clean(o.Version))}
+	if host, err := os.Hostname(); err == nil {
+		attrs = append(attrs, attribute.String("host.name", clean(host)))
+	}
+	// The later ones win.
+	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attrs...), resource.WithFromEnv())
+}
+
+// clean is a text as it can be sent: one that is no UTF-8 would take a whole
+// batch with it.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// Tracer makes spans. All it starts are recorded and sent.
+func (t *Traces) Tracer() trace.Tracer { return t.provider.Tracer("quadrille/tileserver") }
+
+// Close sends what waits, for as long as ctx lasts, and stops.
+func (t *Traces) Close(ctx context.Context) error {
+	err := t.provider.Shutdown(ctx)
+	// The provider leaves this to be done once all is sent, which may be never:
+	// it ends a request that runs.
+	stopped := t.exporter.Shutdown(ctx)
+	if ctx.Err() != nil {
+		return errors.New("the collector of traces did not take the last ones in time")
+	}
+	return errors.Join(err, stopped)
+}
+
+// reported tells the log of failures, at most once in a while, and nobody else.
+type reported struct {
+	sdk.SpanExporter
+	log *slog.Logger
+	now func() time.Time
+
+	mu      sync.Mutex
+	said    time.Time // when the log was last told of a failure
+	failing bool      // and that it has not been told of a recovery
+	lost    int       // spans since
+}
+
+// ExportSpans implements the exporter's. It never fails.
+func (r *reported) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	err := r.SpanExporter.ExportSpans(ctx, spans)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		if r.failing && r.now().Sub(r.said) >= quiet {
+			r.log.Info("traces are delivered again", "lost", r.lost)
+			r.failing, r.lost = false, 0
+		}
+		return nil
+	}
+	r.lost += len(spans)
+	if now := r.now(); r.said.IsZero() || now.Sub(r.said) >= quiet {
+		r.said, r.failing = now, true
+		r.log.Warn("traces are not delivered: look after the collector, or --otlp-endpoint", "lost", r.lost, "error", shorten(err.Error()))
+	}
+	return nil
+}
+
+// Shutdown leaves the exporter to Close.
+func (r *reported) Shutdown(context.Context) error { return nil }
+
+// shorten bounds what a collector may write into the log.
+func shorten(s string) string {
+	const most = 300
+	if len(s) > most {
+		return clean(s[:most]) + "…"
+	}
+	return clean(s)
+}

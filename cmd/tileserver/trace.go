@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/tracing"
+)
+
+// traceConfig are the flags about traces.
+type traceConfig struct {
+	OTLPEndpoint *url.URL `name:"otlp-endpoint" env:"QUADRILLE_OTLP_ENDPOINT" placeholder:"URL" help:"Send OpenTelemetry traces to this collector, by OTLP over HTTP, such as http://127.0.0.1:4318. Without it there are none, at no cost."`
+	TraceSample  float64  `default:"0.01" placeholder:"RATIO" help:"With --otlp-endpoint: trace this share of the requests, from 0 to 1, ${default} if not given. Those that a trusted proxy traces or does not follow it instead."`
+}
+
+// Validate is called by the parser.
+func (c *traceConfig) Validate() error {
+	if !(c.TraceSample >= 0 && c.TraceSample <= 1) {
+		return errors.New("--trace-sample must be from 0, none, to 1, all, such as 0.01")
+	}
+	if u := c.OTLPEndpoint; u != nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		return errors.New("--otlp-endpoint must be an absolute http or https address without a user or query, such as http://127.0.0.1:4318; headers go into OTEL_EXPORTER_OTLP_HEADERS")
+	}
+	return nil
+}
+
+// flushTimeout is how long the last traces may take when the server stops.
+const flushTimeout = 3 * time.Second
+
+// trace puts into api what the flags ask for. stop sends what waits, in bounded
+// time: traces that are lost are no reason to fail.
+func (c *traceConfig) trace(ctx context.Context, api *httpapi.Config, log *slog.Logger) (stop func(), err error) {
+	if c.OTLPEndpoint == nil {
+		return func() {}, nil
+	}
+	traces, err := tracing.Open(ctx, tracing.Options{Endpoint: c.OTLPEndpoint, Service: "quadrille-tileserver", Version: api.Version, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("--otlp-endpoint: %w", err)
+	}
+	api.Tracer, api.TraceSample = traces.Tracer(), c.TraceSample
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+		defer cancel()
+		if err := traces.Close(ctx); err != nil {
+			log.Warn("some traces are lost", "error", err)
+		}
+	}, nil
+}
