@@ -186,8 +186,8 @@ func (l *Live[T]) Err() error { return l.status.Load().Err }
 // in service, opens that and swaps it in. On failure the old one stays in
 // service, and the error, a *LoadError, is that of Err too. That nothing has
 // been published yet is no failure. When reads have failed it looks for damage;
-// of a generation that is in service and stays damaged the error is that of
-// Status.Damage.
+// of a generation that is in service and whose files stay damaged the error is
+// that of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
 // poll does so; without force, a generation that failed is left alone until

@@ -41,7 +41,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		fmt.Fprintln(os.Stderr, "ingest: the disk is full: nothing was published, and what was published before is as it was. Make room, "+
+		fmt.Fprintln(os.Stderr, "ingest: the disk is full: what did not fit was not published, and what was published before is as it was. Make room, "+
 			"for example by ingest prune, and run the same command again: it removes what this one left")
 	}
 	os.Exit(exitCode(err))

@@ -154,6 +154,23 @@ func privately(cacheControl string) string {
 	return strings.Join(rest, ", ")
 }
 
+// cacheOf is the Cache-Control of an answer with the headers h. What is left of a
+// limit is for its caller alone, so answers that tell it are kept out of caches
+// that many callers share. What never changes is made for those: it stays public
+// and does not tell.
+func (s *server) cacheOf(h http.Header, cache []string) []string {
+	if s.guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
+		return cache
+	}
+	if &cache[0] != &s.pinnedCache[0] {
+		return []string{privately(cache[0])}
+	}
+	delete(h, "Ratelimit-Limit")
+	delete(h, "Ratelimit-Remaining")
+	delete(h, "Ratelimit-Reset")
+	return cache
+}
+
 func refuseUnkeyed(c echo.Context, err error) error {
 	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
 	return err
@@ -383,11 +400,11 @@ func (s *server) sendJSON(c echo.Context, doc any) error {
 	return s.send(c, answer{form: formJSON, cache: noStore, coding: accepted(c.Request())}, b)
 }
 
-// maxTop bounds the list of the busiest addresses.
+// maxTop bounds the lists of the busiest.
 const maxTop = 1000
 
-// TopHandler answers with the busiest addresses, at most the number of the
-// parameter limit or 100 of them. It is for the operator: it asks nobody for a
+// TopHandler answers with the busiest addresses and keys, at most the number of
+// the parameter limit or 100 of each. It is for the operator: it asks nobody for a
 // key.
 func TopHandler(m *quota.Meter) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -402,6 +419,6 @@ func TopHandler(m *quota.Meter) http.Handler {
 		}
 		w.Header()["Content-Type"] = contentTypes[formJSON]
 		w.Header()["Cache-Control"] = noStore
-		_ = json.NewEncoder(w).Encode(map[string]any{"addresses": m.Top(limit)}) // the client is gone if this fails
+		_ = json.NewEncoder(w).Encode(map[string]any{"addresses": m.Top(limit), "keys": m.TopKeys(limit)}) // the client is gone if this fails
 	})
 }

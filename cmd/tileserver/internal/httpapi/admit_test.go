@@ -171,10 +171,11 @@ func TestTopHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Address(quota.Client{}, &quota.Limits{})
+	m.Key("acme", &quota.Limits{})
 	for path, want := range map[string]int{"/usage/top": 200, "/usage/top?limit=1": 200, "/usage/top?limit=0": 400, "/usage/top?limit=x": 400, "/usage/top?limit=1001": 400} {
 		w := httptest.NewRecorder()
 		TopHandler(m).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != want || want == 200 && !strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) {
+		if w.Code != want || want == 200 && (!strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) || !strings.Contains(w.Body.String(), `"keys":[{"client":"acme","hour":1`)) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -47,6 +47,30 @@ type lookup struct {
 
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
+// addressQuery is what requests about addresses begin with: which part of the
+// answer is wanted, and the generation it is read from.
+type addressQuery struct {
+	pinned[Addresses]
+	part   *ipPart // nil for all
+	reader Addresses
+	now    *ipGeneration
+}
+
+// askAddresses reads the parameters and pins the generation, which the caller
+// releases.
+func (s *server) askAddresses(r *http.Request) (q addressQuery, err error) {
+	if q.part, err = readPart(r); err != nil {
+		return q, err
+	}
+	q.pinned = pin(s.addresses)
+	if q.reader, err = q.get(); err != nil {
+		q.release()
+		return q, err
+	}
+	q.now = s.ipGeneration(&q.pinned)
+	return q, nil
+}
+
 // getAddress answers GET /ip/{addr}.
 func (s *server) getAddress(c echo.Context) error {
 	r := c.Request()
@@ -58,38 +82,32 @@ func (s *server) getAddress(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	part, err := readPart(r)
+	q, err := s.askAddresses(r)
 	if err != nil {
 		return err
 	}
-	p := pin(s.addresses)
-	defer p.release()
-	reader, err := p.get()
-	if err != nil {
-		return err
-	}
-	now := s.ipGeneration(&p)
+	defer q.release()
 	h := c.Response().Header()
-	key := addressKey{addr: addr.As16(), generation: p.id, coding: acceptedKept(r)}
-	s.traceFrom(r.Context(), p.id)
-	if part == nil {
+	key := addressKey{addr: addr.As16(), generation: q.id, coding: acceptedKept(r)}
+	s.traceFrom(r.Context(), q.id)
+	if q.part == nil {
 		kept := s.answers.get(key)
 		s.traceCache(r.Context(), kept != nil)
 		if kept != nil {
-			h[databaseHeader] = now.header
+			h[databaseHeader] = q.now.header
 			return s.sendFinished(c, kept)
 		}
 	}
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
 	_, end := s.traceRead(r.Context())
-	err = l.locate(r, reader, now, addr, part)
+	err = l.locate(r, &q, addr)
 	end()
 	if err != nil {
 		return err
 	}
-	h[databaseHeader] = now.header
-	if part == nil && s.repeated.admit(key.spread()) {
+	h[databaseHeader] = q.now.header
+	if q.part == nil && s.repeated.admit(key.spread()) {
 		kept := finish(l.out.body, formJSON, key.coding, nil)
 		s.answers.put(key, kept)
 		return s.sendFinished(c, kept)
@@ -106,27 +124,21 @@ func (s *server) getOwnAddress(c echo.Context) error {
 	if !addr.IsValid() {
 		return errNoPeer
 	}
-	part, err := readPart(r)
+	q, err := s.askAddresses(r)
 	if err != nil {
 		return err
 	}
-	p := pin(s.addresses)
-	defer p.release()
-	reader, err := p.get()
-	if err != nil {
-		return err
-	}
-	now := s.ipGeneration(&p)
-	s.traceFrom(r.Context(), p.id)
+	defer q.release()
+	s.traceFrom(r.Context(), q.id)
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
 	_, end := s.traceRead(r.Context())
-	err = l.locate(r, reader, now, addr, part)
+	err = l.locate(r, &q, addr)
 	end()
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[databaseHeader] = now.header
+	c.Response().Header()[databaseHeader] = q.now.header
 	// The answer is the caller's alone: the next one's is another.
 	return s.send(c, answer{form: formJSON, cache: privateNoStore, coding: accepted(r)}, &l.out)
 }
@@ -137,11 +149,11 @@ var (
 )
 
 // locate puts the answer for an address into l.out.
-func (l *lookup) locate(r *http.Request, reader Addresses, now *ipGeneration, addr netip.Addr, part *ipPart) error {
-	if err := reader.Lookup(r.Context(), addr, &l.res); err != nil {
+func (l *lookup) locate(r *http.Request, q *addressQuery, addr netip.Addr) error {
+	if err := q.reader.Lookup(r.Context(), addr, &l.res); err != nil {
 		return explainAddress(err, addr)
 	}
-	l.out.body = now.append(l.out.body[:0], &l.res, part)
+	l.out.body = q.now.append(l.out.body[:0], &l.res, q.part)
 	return nil
 }
 

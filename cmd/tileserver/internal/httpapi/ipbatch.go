@@ -74,10 +74,6 @@ func (s *server) postBatch(c echo.Context) error {
 		return errBusy
 	}
 	r := c.Request()
-	part, err := readPart(r)
-	if err != nil {
-		return err
-	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && strings.HasPrefix(t, "multipart/") {
 		return errBodyType
 	}
@@ -85,14 +81,13 @@ func (s *server) postBatch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := pin(s.addresses)
-	defer p.release()
-	reader, err := p.get()
+	q, err := s.askAddresses(r)
 	if err != nil {
 		return err
 	}
+	defer q.release()
 	b := batches.Get().(*batch)
-	b.s, b.c, b.reader, b.part, b.now = s, c, reader, part, s.ipGeneration(&p)
+	b.s, b.c, b.reader, b.part, b.now = s, c, q.reader, q.part, q.now
 	b.rc = http.NewResponseController(c.Response().Writer)
 	defer b.release()
 	err = b.run(cd)
@@ -102,7 +97,7 @@ func (s *server) postBatch(c echo.Context) error {
 
 // bodyCoding is the coding of the body of a request.
 func bodyCoding(r *http.Request) (coding, error) {
-	switch c := strings.TrimSpace(r.Header.Get("Content-Encoding")); {
+	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
 	case c == "" || strings.EqualFold(c, "identity"):
 		return identity, nil
 	case strings.EqualFold(c, "gzip"), strings.EqualFold(c, "x-gzip"):

@@ -130,7 +130,7 @@ func headerValue(raw []byte) string {
 		}
 		return percentEncode(names[first])
 	}
-	return string(raw)
+	return percentEncode(string(raw)) // digits, which stay as they are
 }
 
 // percentEncode writes what may not stand in a header, and the percent sign, as

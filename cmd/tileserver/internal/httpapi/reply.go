@@ -138,7 +138,7 @@ func (s *server) commonHeaders(h http.Header, a answer, large bool) {
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
-	h["Cache-Control"] = a.cache
+	h["Cache-Control"] = s.cacheOf(h, a.cache)
 	switch {
 	case a.byAccept && large:
 		h["Vary"] = varyAcceptEncoding
@@ -200,7 +200,7 @@ func (s *server) sendKept(c echo.Context, f *finished, cache []string) error {
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
-	h["Cache-Control"] = cache
+	h["Cache-Control"] = s.cacheOf(h, cache)
 	if vary := f.vary(); vary != nil {
 		h["Vary"] = vary
 	}

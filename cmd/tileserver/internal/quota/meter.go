@@ -250,8 +250,10 @@ func (m *Meter) keep(ended *[]late, l late) {
 	*ended = append(*ended, l)
 }
 
-// Busy is what an address did in the hour that runs and on the day.
+// Busy is what an address, or the owner of a key, did in the hour that runs and
+// on the day.
 type Busy struct {
+	// Client is the address, or the name of the key.
 	Client       string `json:"client"`
 	Hour         int64  `json:"hour"`
 	HourRefused  int64  `json:"hour_refused"`
@@ -270,14 +272,7 @@ func (m *Meter) Top(n int) []Busy {
 		s.mu.Lock()
 		for j := range s.slots {
 			t := &s.slots[j]
-			b := Busy{}
-			if t.number[Hour] == hour {
-				b.Hour, b.HourRefused = t.n[Hour], t.refused[Hour]
-			}
-			if t.number[Day] == day {
-				b.Today, b.TodayRefused = t.n[Day], t.refused[Day]
-			}
-			if b != (Busy{}) {
+			if b := t.busy(hour, day); b != (Busy{}) {
 				b.Client = Client{t.addr}.String()
 				all = append(all, b)
 			}
@@ -286,6 +281,36 @@ func (m *Meter) Top(n int) []Busy {
 		all = busiest(all, n)
 	}
 	return all
+}
+
+// TopKeys does for keys what Top does for addresses.
+func (m *Meter) TopKeys(n int) []Busy {
+	now := m.opts.Now().Unix()
+	hour, day := Hour.of(now), Day.of(now)
+	all := []Busy{}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for name, k := range m.keys {
+		k.mu.Lock()
+		b := k.busy(hour, day)
+		k.mu.Unlock()
+		if b != (Busy{}) {
+			b.Client = name
+			all = append(all, b)
+		}
+	}
+	return busiest(all, n)
+}
+
+// busy is what is counted of an hour and a day, without a name.
+func (c *count) busy(hour, day uint32) (b Busy) {
+	if c.number[Hour] == hour {
+		b.Hour, b.HourRefused = c.n[Hour], c.refused[Hour]
+	}
+	if c.number[Day] == day {
+		b.Today, b.TodayRefused = c.n[Day], c.refused[Day]
+	}
+	return b
 }
 
 func busiest(all []Busy, n int) []Busy {

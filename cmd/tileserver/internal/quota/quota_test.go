@@ -208,6 +208,7 @@ func TestConcurrent(t *testing.T) {
 						t.Error(err)
 					}
 					m.Top(3)
+					m.TopKeys(3)
 				}
 			}
 		})
@@ -225,6 +226,14 @@ func TestConcurrent(t *testing.T) {
 	}
 	if top := again.Top(1); len(top) != 1 || top[0] != (Busy{"unknown", 500, 1100, 500, 1100}) {
 		t.Errorf("read back: %+v", top)
+	}
+	again.Key("other", l)
+	again.Look("silent", l)
+	if top := again.TopKeys(9); len(top) != 2 || top[0] != (Busy{"acme", 500, 1101, 500, 1101}) || top[1] != (Busy{"other", 1, 0, 1, 0}) {
+		t.Errorf("busiest keys: %+v", top)
+	}
+	if top := again.TopKeys(1); len(top) != 1 || top[0].Client != "acme" {
+		t.Errorf("busiest key: %+v", top)
 	}
 }
 
