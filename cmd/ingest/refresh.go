@@ -154,9 +154,11 @@ func (st step) run(s *session, force bool) error {
 		return err
 	}
 	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
-	if current, err := s.catalog.Current(st.name); err == nil && !force && made.Same(record, current.Generation) {
-		s.reporter.Note(fmt.Sprintf("%s generation %d was made of the same; --force makes it anew", st.name, current.Generation))
-		return nil
+	if current, err := s.catalog.Current(st.name); err == nil && !force {
+		if same := made.Same(record, st.name, current.Generation); same != "" {
+			s.reporter.Note(same)
+			return nil
+		}
 	}
 	if err := st.ctx.Run(s); err != nil {
 		return err

@@ -108,11 +108,23 @@ func checksum(path string) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// Same reports whether the record says that the generation was made of the same.
-func (m Made) Same(record string, generation uint64) bool {
+// Same says why there is nothing to do: the record tells that the generation
+// which is published was made of the same, or that one was from which it has
+// been rolled back, since what was rolled back must not return by itself. It is
+// empty when there is something to do.
+func (m Made) Same(record, dataset string, published uint64) string {
 	b, err := os.ReadFile(record)
 	var before Made
-	return err == nil && json.Unmarshal(b, &before) == nil && before.Generation == generation && slices.Equal(before.Of, m.Of)
+	if err != nil || json.Unmarshal(b, &before) != nil || !slices.Equal(before.Of, m.Of) {
+		return ""
+	}
+	switch {
+	case before.Generation == published:
+		return fmt.Sprintf("%s generation %d was made of the same; --force makes it anew", dataset, published)
+	case before.Generation > published:
+		return fmt.Sprintf("%s generation %d is published, rolled back from %d, which was made of the same; --force makes it anew", dataset, published, before.Generation)
+	}
+	return ""
 }
 
 // Save keeps the record, in a directory made when it is missing.

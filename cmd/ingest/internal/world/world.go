@@ -146,9 +146,11 @@ func (r *run) ingest(name string, sources []Source) error {
 	}
 	record := filepath.Join(r.Cache, "."+name+".ingested")
 	current, err := r.catalog.Current(name)
-	if err == nil && !r.Force && made.Same(record, current.Generation) {
-		r.Job.Reporter.Note(fmt.Sprintf("%s generation %d was made of these files; --force makes it anew", name, current.Generation))
-		return nil
+	if err == nil && !r.Force {
+		if same := made.Same(record, name, current.Generation); same != "" {
+			r.Job.Reporter.Note(same)
+			return nil
+		}
 	}
 	m, err := r.build(name, files)
 	if err != nil {

@@ -200,10 +200,13 @@ func TestWorld(t *testing.T) {
 	m.set("isd-history.csv", m.files["isd-history.csv"], false)
 	m.set("geo-whois-asn-country-ipv4.csv", "8.8.4.0,8.8.4.255,US\n", false)
 	run("", "stations 2, ip 2")
-	// What was rolled back is made anew, and so is everything on demand.
+	// What was rolled back stays so until there is something new. On demand
+	// everything is made.
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
+	run("", "")
+	m.set("geo-whois-asn-country-ipv4.csv", "8.8.4.0,8.8.5.255,US\n", false)
 	run("", "ip 3")
 	p.Only, p.Force = []string{"stations"}, true
 	run("", "stations 3")
