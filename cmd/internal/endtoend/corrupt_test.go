@@ -243,11 +243,11 @@ func TestDamageWhileServing(t *testing.T) {
 	}
 	// The server finds out what the refusals are about and says so, until there
 	// is a good generation of each.
-	damaged := func() int {
+	waitFor(t, "the damage of several data sets in /status", func() bool {
+		_, ready, _ := get(t, s.url+"/readyz")
 		_, b, _ := get(t, s.url+"/status")
-		return strings.Count(b, `"state":"damaged"`)
-	}
-	waitFor(t, "the damage in /status", func() bool { return damaged() > 1 })
+		return strings.Count(b, `"state":"damaged"`) > 1 && strings.Contains(ready, "places")
+	})
 	code, body, h := get(t, s.url+"/readyz")
 	if code != 503 || !strings.Contains(body, `"data-damaged"`) || !strings.Contains(body, "places") || !strings.Contains(body, "ingest rollback") || h.Get("Retry-After") == "" {
 		t.Errorf("readyz: %d %s", code, body)
@@ -268,8 +268,8 @@ func TestDamageWhileServing(t *testing.T) {
 		code, _, _ := get(t, s.url+"/readyz")
 		return code == 200
 	})
-	if n := damaged(); n != 0 {
-		t.Errorf("%d data sets are called damaged still", n)
+	if _, b, _ := get(t, s.url+"/status"); strings.Contains(b, `"state":"damaged"`) {
+		t.Errorf("data sets are called damaged still: %s", b)
 	}
 	answers(t, s.url)
 }

@@ -290,11 +290,10 @@ func (f *boundPlaces) Feature(_ context.Context, code string) (places.Feature, e
 
 // globeAirports has the airports it was given.
 type globeAirports struct {
-	Airports                   // for what no test here asks
-	records  map[string]string // by code
-	hits     []places.Hit
-	query    airports.NearbyQuery // the last
-	err      error
+	records map[string]string // by code
+	hits    []places.Hit
+	query   airports.NearbyQuery // the last
+	err     error
 }
 
 func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Record) error {
@@ -311,12 +310,23 @@ func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []
 	return append(dst, f.hits...), "", f.err
 }
 
+func (f *globeAirports) Within(_ context.Context, _ airports.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
+	return append(dst, f.hits...), "", f.err
+}
+
+func (f *globeAirports) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
+	return append(dst, `{"type":"FeatureCollection","features":[]}`...), f.err
+}
+
+func (f *globeAirports) TileAirports(context.Context, quadkey.Tile, func(airports.Shown) error) error {
+	return f.err
+}
+
 // globeStations has one station.
 type globeStations struct {
-	Stations // for what no test here asks
-	near     stations.Near
-	record   string
-	err      error
+	near   stations.Near
+	record string
+	err    error
 }
 
 func (f *globeStations) Nearest(context.Context, float64, float64) (stations.Near, error) {
