@@ -27,7 +27,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/places.txt
 
-.PHONY: help demo build page sample test test-full check-data check-clients lint fuzz bench clean
+.PHONY: help demo build page sample test test-full test-hbase check-data check-clients lint fuzz bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,19 @@ test-full: page test ## also long tests, the page's tests, no cgo and 32 bits
 	$(MAKE) --no-print-directory check-data CHECK_SCALES="110m 50m 10m"
 ifneq ($(NPM),)
 	cd static/leaflet && npm test
+endif
+
+# Which tests run on HBase; .ci/run has time for some of them.
+HBASE_RUN ?= .
+HBASE_TIMEOUT ?= 60m
+
+test-hbase: ## the driver for HBase on a real cluster, with faults, where a JDK and Maven are at hand
+	@# Built first: what "go run" starts outlives it when it is killed.
+	go build -o bin/ ./cmd/internal/hbasecluster
+	bin/hbasecluster -- go test -count 1 -timeout $(HBASE_TIMEOUT) -run '$(HBASE_RUN)' ./cellstore/hbasestore
+ifeq ($(HBASE_RUN),.)
+	bin/hbasecluster -- go test -count 1 -timeout 20m -v -run '^TestHBase$$' ./cmd/internal/endtoend
+	QUADRILLE_HBASE_FAULTS=1 go test -count 1 -timeout 20m -v -run '^TestFaults' ./cellstore/hbasestore
 endif
 
 NATURAL_EARTH ?= ../shared/data/natural-earth

@@ -23,6 +23,10 @@ var (
 	ErrUnsorted       = errors.New("bulk cells are out of order")
 	ErrUnknownOutcome = errors.New("outcome is unknown")
 
+	// ErrUnavailable: a store that is reached over a network did not answer in
+	// time. The same call may succeed later.
+	ErrUnavailable = errors.New("store is not available")
+
 	ErrClosed   = errors.New("store is closed")
 	ErrReadOnly = errors.New("store is read-only")
 	ErrLocked   = errors.New("store is in use by another process")

@@ -252,8 +252,12 @@ func (g *generator) op(t *genTable) string {
 func (g *generator) check(t *genTable) string {
 	f := g.family(t)
 	operator := []string{"absent", "present", "= b", "!= b", "< b", "<= b", "> b", ">= b"}[g.pick(8)]
-	return fmt.Sprintf("check %s %s %s:guard %s ; %s:guard@%s=%s%s%s", t.name, g.row(), f, operator,
-		f, formatTime(g.timestamp()), g.oneOf([]string{"a", "b", "c"}), g.ops(t, 2), g.async())
+	row, at, value := g.row(), formatTime(g.timestamp()), g.oneOf([]string{"a", "b", "c"})
+	more := g.ops(t, 2)
+	if !g.caps.MixedMutation || !g.caps.CellTimestamps {
+		more = "" // it would not be one step in parts
+	}
+	return fmt.Sprintf("check %s %s %s:guard %s ; %s:guard@%s=%s%s%s", t.name, row, f, operator, f, at, value, more, g.async())
 }
 
 // bulk loads sorted cells, seldom unsorted ones, and aborts some loads.

@@ -1,0 +1,54 @@
+// Package hbasestore is a cellstore driver for Apache HBase, through its
+// Thrift2 gateways.
+//
+//	store, err := hbasestore.Open(ctx, hbasestore.Options{
+//		Gateways:  []string{"gateway-1:9090", "gateway-2:9090"},
+//		Namespace: "quadrille",
+//	})
+//
+// Tables, families, columns and versions are HBase's own, so other clients can
+// read them; only qualifiers that are empty or begin with a zero byte are
+// stored with another in front (see qualifier.go for why). Families are
+// made with NEW_VERSION_BEHAVIOR, without which deletes would mask later puts,
+// and a table that lacks it is not opened.
+//
+// # Calls
+//
+// A Get, Next, Prev or write is one call. NextEach is a call per family, all at
+// once. A scan is a call per batch, and keeps nothing open on a gateway between
+// them: batches grow from 64 rows to ScanRows as long as rows are small. Append
+// reads first, to keep the contract's limit of sizes, and so does a delete of a
+// version of a whole family, or of the newest version among other deletes.
+//
+// Connections to the gateways are pooled. A gateway that fails is passed over
+// for 100 ms and, failing on, for up to 5 s, unless all do. Calls that read, and
+// writes whose timestamps are all their own, are sent again until their time is
+// over: to another gateway if there is one, after pauses of 20 to 500 ms that
+// vary by chance. Others are sent again only if they cannot have arrived;
+// otherwise the outcome is unknown, and the error is
+// cellstore.ErrUnknownOutcome. When no answer comes in time it is
+// ErrUnavailable; that of a write that has been sent is both.
+//
+// # What it lacks
+//
+// Capabilities it does not have, and why:
+//
+//   - SnapshotScan, Snapshot, AtomicBatch: HBase is consistent within a row only.
+//   - MixedMutation: the operations of one mutation have one place in HBase's
+//     order of commits, so a put cannot follow a delete within it.
+//   - CellTimestamps: for the same reason several versions of one column in one
+//     mutation count as one when versions are trimmed.
+//   - Bulk: files are loaded beside the gateway, not through it. Apply sends many
+//     puts at once instead.
+//   - Checkpoint: HBase's snapshots are taken by its shell.
+//
+// A TTL is a whole number of seconds. Values are smaller than the contract's
+// limit by the size of the largest key, since HBase limits the two together.
+// Compact needs Options.CompactTable, as gateways have no call for it. Before
+// AlterTable makes MaxVersions smaller, a table whose versions have been deleted
+// one by one must be compacted while nothing writes to it, or more than is to be
+// hidden may be lost: AlterTable does so where CompactTable is given.
+//
+// Puts and deletes without a timestamp carry the clock of the region server
+// that has the row; the clocks of a cluster must be kept together.
+package hbasestore

@@ -1,0 +1,52 @@
+package hbasestore
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/cellstore/storetest"
+)
+
+// TestSuiteOnFake runs the conformance suite through gateways of this process
+// that answer from the suite's model: what fails here is the driver's doing,
+// and needs no HBase to be seen. TestSuite shows that HBase does its part.
+func TestSuiteOnFake(t *testing.T) {
+	t.Parallel() // much of it waits
+	storetest.Run(t, openFake(thrift2.Config{}), Capabilities)
+}
+
+// openFake is an Opener of stores behind a gateway that speaks as cfg says.
+func openFake(cfg thrift2.Config) storetest.Opener {
+	return func(t testing.TB) storetest.Backend {
+		var clock atomic.Pointer[func() int64]
+		h := newModelHBase(t, "suite", func() int64 {
+			if f := clock.Load(); f != nil && *f != nil {
+				return (*f)()
+			}
+			return time.Now().UnixMilli()
+		})
+		f := newFake(t, cfg, h)
+		o := Options{
+			Gateways: []string{f.addr}, Namespace: "suite",
+			Framed: cfg.Framed, Compact: cfg.Compact, HTTP: cfg.HTTP,
+			NoCompression: true,
+			CompactTable: func(ctx context.Context, _, table string) error {
+				return h.store.Compact(ctx, table)
+			},
+		}
+		return storetest.Backend{
+			Open: func(oo storetest.OpenOptions) (cellstore.Store, error) {
+				clock.Store(&oo.Clock)
+				o := o
+				o.ReadOnly = oo.ReadOnly
+				return Open(context.Background(), o)
+			},
+			ReadOnly: true,
+			RealTime: true,
+		}
+	}
+}

@@ -1,0 +1,14 @@
+// Package hbasetest runs HBase for tests: ZooKeeper, a master, region servers
+// and Thrift2 gateways, as processes of this machine that listen on loopback
+// only and end with the process that started them.
+//
+// It needs a JDK of 17 or newer and Maven, which fetches HBase into its local
+// repository the first time. [Start] answers [ErrMissing] where that fails, for
+// tests to be skipped and to say why.
+//
+// The settings are made for tests and for nothing else: data is written to the
+// operating system but not to the disk, a server that dies is missed after
+// seconds, and calls that fail are given up soon.
+//
+// A [Cluster] may be used by several goroutines.
+package hbasetest

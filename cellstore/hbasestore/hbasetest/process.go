@@ -1,0 +1,141 @@
+package hbasetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// spawner starts processes from one thread of the system that lives as long as
+// it does: on Linux a process can be made to die with the thread that started
+// it.
+type spawner struct {
+	work chan func()
+	done sync.Once
+}
+
+func newSpawner() *spawner {
+	s := &spawner{work: make(chan func())}
+	go func() {
+		runtime.LockOSThread()
+		for f := range s.work {
+			f()
+		}
+	}()
+	return s
+}
+
+func (s *spawner) start(cmd *exec.Cmd) error {
+	err := make(chan error, 1)
+	s.work <- func() { err <- cmd.Start() }
+	return <-err
+}
+
+func (s *spawner) end() { s.done.Do(func() { close(s.work) }) }
+
+// Process is a process of a cluster. It can be killed and started again.
+type Process struct {
+	// Name is unique within its cluster, Addr where it listens.
+	Name, Addr string
+	// Log is the file that holds what it says.
+	Log string
+
+	spawn *spawner
+	path  string
+	args  []string
+	dir   string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	gone chan struct{} // closed once it has ended
+}
+
+// Start starts the process. It does not wait until it listens.
+func (p *Process) Start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		return fmt.Errorf("%s runs already", p.Name)
+	}
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the process has its own
+	cmd := exec.Command(p.path, p.args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
+	cmd.SysProcAttr = attributes()
+	if err := p.spawn.start(cmd); err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	p.cmd, p.gone = cmd, make(chan struct{})
+	go func(gone chan struct{}) {
+		_ = cmd.Wait() // how it ended is in its log
+		close(gone)
+	}(p.gone)
+	return nil
+}
+
+// Kill ends the process at once, as a crash would, and waits until it is gone.
+func (p *Process) Kill() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return nil
+	}
+	if err := p.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	<-p.gone
+	p.cmd = nil
+	return nil
+}
+
+// Stop halts the process, which keeps its connections but does nothing.
+func (p *Process) Stop() error { return p.Signal(stopSignal) }
+
+// Continue lets a process that was halted go on.
+func (p *Process) Continue() error { return p.Signal(continueSignal) }
+
+// Signal sends a signal to the process.
+func (p *Process) Signal(s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return fmt.Errorf("%s does not run", p.Name)
+	}
+	return p.signal(s)
+}
+
+// ended reports whether a process that was started has ended by itself.
+func (p *Process) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// said returns the end of the process's log.
+func (p *Process) said() string {
+	b, err := os.ReadFile(p.Log)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("the end of %s:\n%s", filepath.Base(p.Log), tail(string(b), 25))
+}
+
+// poll is how often it is looked whether something has come about.
+const poll = 50 * time.Millisecond

@@ -1,0 +1,254 @@
+package thrift2
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+)
+
+// Config says how a gateway is spoken to. The gateway's settings decide.
+type Config struct {
+	Framed  bool // thrift's framed transport, which nonblocking gateways want
+	Compact bool // the compact protocol instead of the binary one
+	// HTTP sends calls as requests to this path instead of over a bare
+	// connection; Header goes with each.
+	HTTP   string
+	Header http.Header
+	TLS    *tls.Config // nil for none
+	// MaxMessage bounds a field and a frame of an answer in bytes; 0 means
+	// 256 MiB. The memory of a whole answer is bounded by four times as much.
+	MaxMessage int32
+}
+
+// maxMessage is enough for a batch of the largest values.
+const maxMessage = 256 << 20
+
+// Conn is a connection to a gateway. It belongs to one goroutine at a time.
+type Conn struct {
+	conn  net.Conn // nil over HTTP
+	trans thrift.TTransport
+	p     thrift.TProtocol
+	raw   io.Reader // of the binary protocol's bytes, nil for the compact one
+	max   int       // bytes of a field
+	idle  func()    // closes what HTTP keeps open between calls, nil for the rest
+	seq   int32
+	dead  bool
+}
+
+// Dial connects.
+func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
+	size := cfg.MaxMessage
+	if size <= 0 {
+		size = maxMessage
+	}
+	tc := &thrift.TConfiguration{MaxMessageSize: size, MaxFrameSize: size}
+	c := &Conn{max: int(size)}
+	if cfg.HTTP != "" {
+		if err := c.overHTTP(addr, cfg); err != nil {
+			return nil, err
+		}
+	} else {
+		dialer := net.Dialer{KeepAlive: 15 * time.Second}
+		conn, err := dialer.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, &TransportError{Err: err}
+		}
+		if cfg.TLS != nil {
+			t := tls.Client(conn, tlsFor(cfg.TLS, addr))
+			if err := t.HandshakeContext(ctx); err != nil {
+				_ = conn.Close() // the handshake is what failed
+				return nil, &TransportError{Err: err}
+			}
+			conn = t
+		}
+		c.conn = conn
+		c.trans = &thrift.StreamTransport{
+			Reader: bufio.NewReaderSize(conn, 16<<10),
+			Writer: bufio.NewWriterSize(conn, 16<<10),
+		}
+		if cfg.Framed {
+			c.trans = thrift.NewTFramedTransportConf(c.trans, tc)
+		}
+	}
+	if cfg.Compact {
+		c.p = thrift.NewTCompactProtocolConf(c.trans, tc)
+	} else {
+		c.p = thrift.NewTBinaryProtocolConf(c.trans, tc)
+		c.raw = c.trans
+	}
+	return c, nil
+}
+
+func tlsFor(cfg *tls.Config, addr string) *tls.Config {
+	if cfg.ServerName != "" {
+		return cfg
+	}
+	cfg = cfg.Clone()
+	cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	return cfg
+}
+
+func (c *Conn) overHTTP(addr string, cfg Config) error {
+	scheme := "http://"
+	t := &http.Transport{MaxIdleConns: 1, MaxConnsPerHost: 1, IdleConnTimeout: time.Minute}
+	if cfg.TLS != nil {
+		scheme, t.TLSClientConfig = "https://", cfg.TLS
+	}
+	// A redirect would take the calls, and the header with them, to a place
+	// nobody named.
+	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	trans, err := thrift.NewTHttpClientWithOptions(scheme+addr+cfg.HTTP, thrift.THttpClientOptions{Client: client})
+	if err != nil {
+		return err
+	}
+	for name, values := range cfg.Header {
+		for _, v := range values {
+			trans.(*thrift.THttpClient).SetHeader(name, v)
+		}
+	}
+	c.trans, c.idle = trans, t.CloseIdleConnections
+	return nil
+}
+
+// Close closes the connection.
+func (c *Conn) Close() error {
+	c.dead = true
+	if c.conn != nil {
+		return c.conn.Close()
+	}
+	err := c.trans.Close()
+	c.idle()
+	return err
+}
+
+// Usable reports whether another call may be sent: the last one ended cleanly
+// and the gateway has not hung up since, as far as can be told without a call.
+func (c *Conn) Usable() bool {
+	return !c.dead && (c.conn == nil || open(c.conn))
+}
+
+// Ended reports whether the connection is of no more use after the last call, as
+// far as that call showed. It costs nothing; Usable asks the system.
+func (c *Conn) Ended() bool { return c.dead }
+
+// call sends a call and reads its answer: success reads field 0 of the result,
+// when there is one, and reports whether it is of the type expected. After a
+// TransportError the connection is of no more use.
+func (c *Conn) call(ctx context.Context, method string, args func(*encoder), success func(*decoder, thrift.TType) bool) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	sent := false
+	defer func() {
+		var te *TransportError
+		if errors.As(err, &te) {
+			c.dead = true
+		}
+	}()
+	if c.conn != nil {
+		deadline, _ := ctx.Deadline()
+		if err := c.conn.SetDeadline(deadline); err != nil {
+			return &TransportError{Err: err}
+		}
+		// What has no deadline may still be cancelled.
+		stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
+		defer func() {
+			if !stop() {
+				c.dead = true // its deadline has passed for good
+			}
+		}()
+	}
+	fail := func(err error) error {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+		return &TransportError{Sent: sent, Err: fmt.Errorf("%s: %w", method, err)}
+	}
+	c.seq++
+	e := &encoder{ctx: ctx, p: c.p}
+	// The buffer may be written out before Flush when the call is long.
+	sent = true
+	e.keep(c.p.WriteMessageBegin(ctx, method, thrift.CALL, c.seq))
+	e.value(func() { args(e) })
+	if e.err == nil {
+		e.keep(c.p.WriteMessageEnd(ctx))
+	}
+	if e.err == nil {
+		e.keep(c.p.Flush(ctx))
+	}
+	if e.err != nil {
+		return fail(e.err)
+	}
+	return c.answer(ctx, method, success, fail)
+}
+
+func (c *Conn) answer(ctx context.Context, method string, success func(*decoder, thrift.TType) bool, fail func(error) error) error {
+	name, kind, seq, err := c.p.ReadMessageBegin(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if kind == thrift.EXCEPTION {
+		x := thrift.NewTApplicationException(thrift.UNKNOWN_APPLICATION_EXCEPTION, "")
+		if err := x.Read(ctx, c.p); err != nil {
+			return fail(err)
+		}
+		if err := c.p.ReadMessageEnd(ctx); err != nil {
+			return fail(err)
+		}
+		return &ProtocolError{Method: method, Type: x.TypeId(), Message: x.Error()}
+	}
+	if kind != thrift.REPLY || name != method || seq != c.seq {
+		return fail(fmt.Errorf("the answer is message %q of type %d and number %d, want %d", name, kind, seq, c.seq))
+	}
+	d := &decoder{ctx: ctx, p: c.p, raw: c.raw, max: c.max, most: 4 * c.max}
+	found := success == nil
+	var failure error
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 0 && success != nil:
+			found = success(d, t)
+			return found
+		case id > 0 && t == thrift.STRUCT:
+			failure = readFailure(d)
+			return true
+		}
+		return false
+	})
+	if d.err == nil {
+		d.keep(c.p.ReadMessageEnd(ctx))
+	}
+	switch {
+	case d.err != nil:
+		return fail(d.err)
+	case failure != nil:
+		return failure
+	case !found:
+		return fail(errors.New("the answer has no result: is this a Thrift2 gateway?"))
+	}
+	return nil
+}
+
+// readFailure reads a TIOError or a TIllegalArgument.
+func readFailure(d *decoder) error {
+	e := &IOError{}
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRING:
+			e.Message = d.text()
+		case id == 2 && t == thrift.BOOL:
+			e.CanRetry = d.boolean()
+		default:
+			return false
+		}
+		return true
+	})
+	return e
+}

@@ -1,0 +1,358 @@
+package thrift2
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/thrift/lib/go/thrift"
+)
+
+// decoder reads fields. It keeps the first error, so that callers check once.
+type decoder struct {
+	ctx context.Context
+	p   thrift.TProtocol
+	err error
+
+	// raw is where the bytes of the binary protocol come from: thrift's own
+	// way to read them allocates and copies several times for each. It is nil
+	// for the compact protocol.
+	raw   io.Reader
+	max   int    // bytes of one field
+	most  int    // bytes of all fields together, 0 for any number
+	spent int    // of them
+	arena []byte // what is left of memory for short fields
+	chunk int    // size of the last of it
+	last  []byte // the last family: neighbours are mostly of the same
+}
+
+func (d *decoder) keep(err error) {
+	if d.err == nil && err != nil {
+		d.err = err
+	}
+}
+
+// object reads a struct. field reads the fields it knows, of the type it
+// expects, and reports whether it did; what it does not know is passed over.
+func (d *decoder) object(field func(id int16, t thrift.TType) bool) {
+	if d.err != nil {
+		return
+	}
+	_, err := d.p.ReadStructBegin(d.ctx)
+	d.keep(err)
+	for d.err == nil {
+		_, t, id, err := d.p.ReadFieldBegin(d.ctx)
+		d.keep(err)
+		if d.err != nil {
+			return
+		}
+		if t == thrift.STOP {
+			break
+		}
+		if !field(id, t) && d.err == nil {
+			d.keep(d.p.Skip(d.ctx, t))
+		}
+		if d.err == nil {
+			d.keep(d.p.ReadFieldEnd(d.ctx))
+		}
+	}
+	if d.err == nil {
+		d.keep(d.p.ReadStructEnd(d.ctx))
+	}
+}
+
+func (d *decoder) bytes() []byte {
+	if d.raw == nil {
+		b, err := d.p.ReadBinary(d.ctx)
+		d.keep(err)
+		d.spend(len(b))
+		return b
+	}
+	n := int(d.i32())
+	if d.err == nil && (n < 0 || n > d.max) {
+		d.keep(fmt.Errorf("a field of %d bytes in the answer, the limit is %d", n, d.max))
+	}
+	d.spend(n)
+	if d.err != nil {
+		return nil
+	}
+	if n > longField {
+		return d.long(n)
+	}
+	b := d.take(n)
+	_, err := io.ReadFull(d.raw, b)
+	d.keep(err)
+	return b
+}
+
+const (
+	// longField is the size above which a field gets memory of its own, and
+	// firstChunk and lastChunk the sizes of what shorter ones share.
+	longField  = 8 << 10
+	firstChunk = 512
+	lastChunk  = 64 << 10
+	// trusted is how much is allocated because an answer says that it comes.
+	trusted = 1 << 20
+)
+
+// itemBytes is about what an element of a list takes besides its fields.
+const itemBytes = 64
+
+// spend counts memory for a part of the answer.
+func (d *decoder) spend(n int) {
+	if d.err != nil || d.most == 0 {
+		return
+	}
+	if n > d.most-d.spent {
+		d.keep(fmt.Errorf("an answer of more than %d bytes: ask for fewer rows at once", d.most))
+		return
+	}
+	d.spent += n
+}
+
+// take returns memory for a short field.
+func (d *decoder) take(n int) []byte {
+	if n > len(d.arena) {
+		d.chunk = max(n, min(max(2*d.chunk, firstChunk), lastChunk))
+		d.arena = make([]byte, d.chunk)
+	}
+	b := d.arena[:n:n]
+	d.arena = d.arena[n:]
+	return b
+}
+
+// long reads a field of n bytes, allocating as they arrive.
+func (d *decoder) long(n int) []byte {
+	b := make([]byte, 0, min(n, trusted))
+	for len(b) < n && d.err == nil {
+		if len(b) == cap(b) {
+			b = append(make([]byte, 0, min(n, 2*cap(b))), b...)
+		}
+		got, err := io.ReadFull(d.raw, b[len(b):min(n, cap(b))])
+		b = b[:len(b)+got]
+		d.keep(err)
+	}
+	return b
+}
+
+// shared reads the name of a family. Those that follow one another share it.
+func (d *decoder) shared() []byte {
+	before := d.arena
+	b := d.bytes()
+	if d.last != nil && bytes.Equal(b, d.last) {
+		if len(before) >= len(b) {
+			d.arena = before // nothing needs the copy
+		}
+		return d.last
+	}
+	d.last = b
+	return b
+}
+
+func (d *decoder) text() string {
+	s, err := d.p.ReadString(d.ctx)
+	d.keep(err)
+	d.spend(len(s))
+	return s
+}
+
+func (d *decoder) i64() int64 {
+	n, err := d.p.ReadI64(d.ctx)
+	d.keep(err)
+	return n
+}
+
+func (d *decoder) i32() int32 {
+	n, err := d.p.ReadI32(d.ctx)
+	d.keep(err)
+	return n
+}
+
+func (d *decoder) boolean() bool {
+	b, err := d.p.ReadBool(d.ctx)
+	d.keep(err)
+	return b
+}
+
+// items reads a list whose elements are of the type given. Nothing is
+// allocated for the number of elements it claims to have.
+func (d *decoder) items(of thrift.TType, item func(i int)) {
+	t, n, err := d.p.ReadListBegin(d.ctx)
+	d.keep(err)
+	for i := 0; i < n && d.err == nil; i++ {
+		if t == of {
+			d.spend(itemBytes)
+			item(i)
+		} else {
+			d.keep(d.p.Skip(d.ctx, t))
+		}
+	}
+	if d.err == nil {
+		d.keep(d.p.ReadListEnd(d.ctx))
+	}
+}
+
+func (d *decoder) texts(m map[string]string) {
+	kt, vt, n, err := d.p.ReadMapBegin(d.ctx)
+	d.keep(err)
+	for i := 0; i < n && d.err == nil; i++ {
+		if kt != thrift.STRING || vt != thrift.STRING {
+			d.keep(d.p.Skip(d.ctx, kt))
+			if d.err == nil {
+				d.keep(d.p.Skip(d.ctx, vt))
+			}
+			continue
+		}
+		k := d.text()
+		if d.err == nil {
+			m[k] = d.text()
+		}
+	}
+	if d.err == nil {
+		d.keep(d.p.ReadMapEnd(d.ctx))
+	}
+}
+
+// result fills r, whose slice of cells is used again.
+func (d *decoder) result(r *Result) {
+	r.Row, r.Cells = nil, r.Cells[:0]
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRING:
+			r.Row = d.bytes()
+		case id == 2 && t == thrift.LIST:
+			d.items(thrift.STRUCT, func(int) {
+				r.Cells = append(r.Cells, Value{})
+				d.cell(&r.Cells[len(r.Cells)-1])
+			})
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+func (d *decoder) cell(v *Value) {
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRING:
+			v.Family = d.shared()
+		case id == 2 && t == thrift.STRING:
+			v.Qualifier = d.bytes()
+		case id == 3 && t == thrift.STRING:
+			v.Value = d.bytes()
+		case id == 4 && t == thrift.I64:
+			v.Timestamp = d.i64()
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+func (d *decoder) results() (rs []Result) {
+	d.items(thrift.STRUCT, func(int) {
+		rs = append(rs, Result{})
+		d.result(&rs[len(rs)-1])
+	})
+	return rs
+}
+
+func (d *decoder) name() (n TableName) {
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRING:
+			n.Namespace = d.text()
+		case id == 2 && t == thrift.STRING:
+			n.Name = d.text()
+		default:
+			return false
+		}
+		return true
+	})
+	return n
+}
+
+func (d *decoder) family() Family {
+	f := Family{Attributes: map[string]string{}}
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRING:
+			f.Name = d.text()
+		case id == 2 && t == thrift.MAP:
+			d.texts(f.Attributes)
+		case id == 4 && t == thrift.I32:
+			f.BlockSize = d.i32()
+		case id == 5 && t == thrift.I32:
+			f.Bloom = d.i32()
+		case id == 6 && t == thrift.I32:
+			f.Compression = d.i32()
+		case id == 10 && t == thrift.I32:
+			f.MaxVersions = d.i32()
+		case id == 11 && t == thrift.I32:
+			f.MinVersions = d.i32()
+		case id == 13 && t == thrift.I32:
+			f.TTL = d.i32()
+		case id == 20 && t == thrift.BOOL:
+			f.InMemory = d.boolean()
+		default:
+			return false
+		}
+		return true
+	})
+	return f
+}
+
+func (d *decoder) table() *Table {
+	table := &Table{Attributes: map[string]string{}}
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRUCT:
+			table.Name = d.name()
+		case id == 2 && t == thrift.LIST:
+			d.items(thrift.STRUCT, func(int) { table.Families = append(table.Families, d.family()) })
+		case id == 3 && t == thrift.MAP:
+			d.texts(table.Attributes)
+		default:
+			return false
+		}
+		return true
+	})
+	return table
+}
+
+func (d *decoder) region() (r Region) {
+	d.object(func(id int16, t thrift.TType) bool {
+		switch {
+		case id == 1 && t == thrift.STRUCT:
+			d.object(func(id int16, t thrift.TType) bool {
+				switch {
+				case id == 1 && t == thrift.STRING:
+					r.Server = d.text()
+				case id == 2 && t == thrift.I32:
+					r.Port = d.i32()
+				default:
+					return false
+				}
+				return true
+			})
+		case id == 2 && t == thrift.STRUCT:
+			d.object(func(id int16, t thrift.TType) bool {
+				switch {
+				case id == 3 && t == thrift.STRING:
+					r.Start = d.bytes()
+				case id == 4 && t == thrift.STRING:
+					r.End = d.bytes()
+				default:
+					return false
+				}
+				return true
+			})
+		default:
+			return false
+		}
+		return true
+	})
+	return r
+}

@@ -1,0 +1,186 @@
+package thrift2
+
+// Latest is the timestamp that stands for the server's clock in a put or a
+// delete, and for the newest version in a delete of one version.
+const Latest int64 = 1<<63 - 1
+
+// Column selects a column, or with no qualifier (nil, not empty) a family.
+type Column struct {
+	Family    string
+	Qualifier []byte
+	// Timestamp bounds a delete; Latest leaves it out.
+	Timestamp int64
+}
+
+// Value is a cell, to be written or as it was read. What was read belongs to
+// the Result it came in.
+type Value struct {
+	Family    []byte
+	Qualifier []byte
+	Value     []byte
+	Timestamp int64 // Latest leaves it out
+}
+
+// Result is a row that was read. It is empty when there is none.
+type Result struct {
+	Row   []byte
+	Cells []Value
+}
+
+// TimeRange is Min ≤ timestamp < Max.
+type TimeRange struct{ Min, Max int64 }
+
+// Get asks for one row. No columns means all families.
+type Get struct {
+	Row      []byte
+	Columns  []Column
+	Versions int32 // 0 is one
+	Time     *TimeRange
+	Filter   []byte // see filter.go
+}
+
+// ReadType says how a server reads a scan.
+type ReadType int32
+
+// ReadPread suits scans of few rows, ReadStream those of many.
+const (
+	ReadDefault ReadType = 1
+	ReadStream  ReadType = 2
+	ReadPread   ReadType = 3
+)
+
+// Scan asks for the rows from Start, inclusive, to Stop, exclusive; reversed,
+// Start is the high end. No columns means all families.
+type Scan struct {
+	Start, Stop []byte
+	Columns     []Column
+	Caching     int32
+	Versions    int32
+	Time        *TimeRange
+	Reversed    bool
+	NoCache     bool // leave the server's block cache alone
+	Read        ReadType
+	Limit       int32
+	Filter      []byte
+}
+
+// Durability of a write.
+type Durability int32
+
+// The durabilities the driver uses.
+const (
+	AsyncWAL Durability = 2
+	SyncWAL  Durability = 3
+	FsyncWAL Durability = 4
+)
+
+// Put writes cells of one row.
+type Put struct {
+	Row        []byte
+	Values     []Value
+	Durability Durability
+}
+
+// DeleteType says what the columns of a Delete stand for.
+type DeleteType int32
+
+// The types of deletes.
+const (
+	DeleteColumn        DeleteType = iota // one version
+	DeleteColumns                         // all versions up to the timestamp
+	DeleteFamily                          // the same of all columns of a family
+	DeleteFamilyVersion                   // one version of all columns of a family
+)
+
+// Delete removes cells of one row: those its columns name, or with none the
+// whole row up to Timestamp.
+type Delete struct {
+	Row        []byte
+	Columns    []Column
+	Timestamp  int64 // Latest leaves it out
+	Type       DeleteType
+	Durability Durability
+}
+
+// Mutation is either a put or a delete.
+type Mutation struct {
+	Put    *Put
+	Delete *Delete
+}
+
+// Delta is what an increment adds to a column.
+type Delta struct {
+	Family    string
+	Qualifier []byte
+	By        int64
+}
+
+// CompareOp compares an operand with what is stored, in this order: Less holds
+// when the operand is less than the stored value.
+type CompareOp int32
+
+// The comparisons. With an empty operand Equal means that the column is absent
+// or empty, NotEqual that it is neither.
+const (
+	Less CompareOp = iota
+	LessOrEqual
+	Equal
+	NotEqual
+	GreaterOrEqual
+	Greater
+)
+
+// Check is the condition of a checked mutation.
+type Check struct {
+	Row       []byte
+	Family    string
+	Qualifier []byte
+	Op        CompareOp
+	Operand   []byte
+}
+
+// TableName is a table within a namespace.
+type TableName struct{ Namespace, Name string }
+
+// Bloom filters.
+const (
+	BloomNone   int32 = 0
+	BloomRow    int32 = 1
+	BloomRowCol int32 = 2
+)
+
+// Compression algorithms.
+const (
+	CompressionGz     int32 = 1
+	CompressionNone   int32 = 2
+	CompressionSnappy int32 = 3
+	CompressionZstd   int32 = 6
+)
+
+// Family describes a column family.
+type Family struct {
+	Name        string
+	Attributes  map[string]string
+	BlockSize   int32
+	Bloom       int32
+	Compression int32
+	MaxVersions int32
+	MinVersions int32
+	TTL         int32 // seconds
+	InMemory    bool
+}
+
+// Table describes a table.
+type Table struct {
+	Name       TableName
+	Families   []Family
+	Attributes map[string]string
+}
+
+// Region is the range of rows one region serves, Start inclusive and End
+// exclusive, and the server that has it.
+type Region struct {
+	Start, End []byte
+	Server     string
+	Port       int32
+}

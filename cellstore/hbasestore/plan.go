@@ -1,0 +1,215 @@
+package hbasestore
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/hbasestore/internal/thrift2"
+)
+
+// plan is a selection, once as the cluster is asked and once as its answer is
+// gone through. The cluster is asked for as little as it can be trusted to
+// choose as the contract has it; the rest is chosen here.
+type plan struct {
+	v   *view
+	sel *cellstore.Selection
+
+	columns  []thrift2.Column
+	versions int32
+	time     *thrift2.TimeRange
+	filter   []byte
+
+	most     int // versions of a column in the answer
+	min, max int64
+	timed    bool
+	plain    bool // what the cluster answers is the answer
+}
+
+var everything cellstore.Selection
+
+// newPlan makes the plan of a valid selection, which must not change while the
+// plan is used. Nil is everything.
+func newPlan(v *view, sel *cellstore.Selection) *plan {
+	if sel == nil {
+		sel = &everything
+	}
+	p := &plan{v: v, sel: sel, most: 1, versions: 1}
+	switch {
+	case sel.Versions == cellstore.Unlimited || sel.Versions > math.MaxInt32:
+		p.most, p.versions = math.MaxInt, math.MaxInt32
+	case sel.Versions > 0:
+		p.most, p.versions = sel.Versions, int32(sel.Versions)
+	}
+	p.ask()
+	if p.min, p.max, p.timed = sel.Time.Bounds(); p.timed {
+		if p.trims() {
+			p.versions = math.MaxInt32
+		} else {
+			// HBase refuses times below 0, which no cell has.
+			p.time = &thrift2.TimeRange{Min: max(p.min, 0), Max: max(p.max, 0)}
+		}
+	}
+	f := &sel.Filter
+	if !f.IsZero() && len(sel.Columns) == 0 {
+		var parts [][]byte
+		if len(f.Prefix) > 0 {
+			prefix := f.Prefix
+			if prefix[0] == 0 {
+				prefix = stored(prefix)
+			}
+			parts = append(parts, thrift2.PrefixFilter(prefix))
+		}
+		if len(f.From)+len(f.To) > 0 {
+			parts = append(parts, thrift2.RangeFilter(storedEnd(f.From), storedEnd(f.To)))
+		}
+		switch len(parts) {
+		case 1:
+			p.filter = parts[0]
+		case 2:
+			p.filter = thrift2.AllFilters(parts...)
+		}
+	}
+	p.plain = !p.timed && f.IsZero()
+	return p
+}
+
+// ask lists the families, and the columns of those that are not wanted whole.
+func (p *plan) ask() {
+	for _, name := range p.sel.Families {
+		if !slices.ContainsFunc(p.columns, func(c thrift2.Column) bool { return c.Family == name }) {
+			p.columns = append(p.columns, thrift2.Column{Family: name})
+		}
+	}
+	whole := len(p.columns)
+	for i := range p.sel.Columns {
+		c := &p.sel.Columns[i]
+		if slices.ContainsFunc(p.columns[:whole], func(o thrift2.Column) bool { return o.Family == c.Family }) {
+			continue
+		}
+		p.columns = append(p.columns, thrift2.Column{Family: c.Family, Qualifier: stored(c.Qualifier)})
+	}
+}
+
+// trims reports whether any selected family hides versions by their number.
+func (p *plan) trims() bool {
+	if len(p.columns) == 0 {
+		for _, f := range p.v.families {
+			if f.trims {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range p.columns {
+		if f := p.v.families[p.columns[i].Family]; f == nil || f.trims {
+			return true
+		}
+	}
+	return false
+}
+
+// fill puts the selected cells of an answer into row, which is empty, and
+// reports whether there are any. Nothing of r is kept.
+func (p *plan) fill(r *thrift2.Result, row *cellstore.Row) bool {
+	if p.plain {
+		p.fillAll(r, row)
+	} else {
+		p.fillChosen(r, row)
+	}
+	if row.Empty() {
+		return false
+	}
+	row.SetKey(r.Row)
+	return true
+}
+
+func (p *plan) fillAll(r *thrift2.Result, row *cellstore.Row) {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if f := p.v.families[string(c.Family)]; f != nil {
+			row.AppendCell(f.name, named(c.Qualifier), c.Timestamp, c.Value)
+		}
+	}
+}
+
+// fillChosen goes through the columns one by one: the range of times first,
+// then the choice of columns, then the number of versions.
+func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
+	passed := 0 // columns of this family that pass the filter
+	last := ""
+	for i := 0; i < len(r.Cells); {
+		first := &r.Cells[i]
+		end := i + 1
+		for end < len(r.Cells) && bytes.Equal(r.Cells[end].Qualifier, first.Qualifier) && bytes.Equal(r.Cells[end].Family, first.Family) {
+			end++
+		}
+		versions := r.Cells[i:end]
+		i = end
+		f := p.v.families[string(first.Family)]
+		if f == nil {
+			continue // added by somebody since the schema was read
+		}
+		if f.name != last {
+			passed, last = 0, f.name
+		}
+		if p.timed {
+			versions = p.timely(versions)
+		}
+		if len(versions) == 0 || !p.wants(f.name, named(first.Qualifier), &passed) {
+			continue
+		}
+		for j := range min(len(versions), p.most) {
+			row.AppendCell(f.name, named(first.Qualifier), versions[j].Timestamp, versions[j].Value)
+		}
+	}
+}
+
+// timely cuts the versions of a column, newest first, to the range of times.
+func (p *plan) timely(vs []thrift2.Value) []thrift2.Value {
+	for len(vs) > 0 && vs[0].Timestamp >= p.max {
+		vs = vs[1:]
+	}
+	for n := len(vs); n > 0 && vs[n-1].Timestamp < p.min; n = len(vs) {
+		vs = vs[:n-1]
+	}
+	return vs
+}
+
+// wants decides on a column that has a cell to show: one named is wanted
+// whatever the filter says.
+func (p *plan) wants(family string, qualifier []byte, passed *int) bool {
+	s := p.sel
+	named := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {
+		return c.Family == family && bytes.Equal(c.Qualifier, qualifier)
+	})
+	whole := slices.Contains(s.Families, family) || len(s.Families) == 0 && len(s.Columns) == 0
+	f := &s.Filter
+	if !whole || !bytes.HasPrefix(qualifier, f.Prefix) || bytes.Compare(qualifier, f.From) < 0 ||
+		len(f.To) > 0 && bytes.Compare(qualifier, f.To) >= 0 {
+		return named
+	}
+	*passed++
+	return named || *passed > f.Offset && (f.Limit == 0 || *passed <= f.Offset+f.Limit)
+}
+
+func (p *plan) get(row []byte) thrift2.Get {
+	return thrift2.Get{Row: row, Columns: p.columns, Versions: p.versions, Time: p.time, Filter: p.filter}
+}
+
+func (p *plan) scan() thrift2.Scan {
+	return thrift2.Scan{Columns: p.columns, Versions: p.versions, Time: p.time, Filter: p.filter}
+}
+
+// clone returns a selection that shares no memory with sel.
+func clone(sel *cellstore.Selection) *cellstore.Selection {
+	own := *sel
+	own.Families, own.Columns = slices.Clone(sel.Families), slices.Clone(sel.Columns)
+	for i := range own.Columns {
+		own.Columns[i].Qualifier = bytes.Clone(own.Columns[i].Qualifier)
+	}
+	f := &own.Filter
+	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
+	return &own
+}

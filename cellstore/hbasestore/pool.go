@@ -1,0 +1,184 @@
+package hbasestore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/hbasestore/internal/thrift2"
+)
+
+const (
+	// minRest and maxRest bound how long a gateway that failed is passed over
+	// when there are others. The time doubles with every failure.
+	minRest = 100 * time.Millisecond
+	maxRest = 5 * time.Second
+	// maxIdle is how long a connection may lie idle. It is below the minute
+	// after which gateways by default, and many firewalls, forget it.
+	maxIdle = 50 * time.Second
+)
+
+// pool hands out connections to the gateways of a cluster.
+type pool struct {
+	gateways []*gateway
+	turn     atomic.Uint64
+}
+
+// gateway is one address. Connections in use and idle ones together hold a
+// place in free each.
+type gateway struct {
+	addr string
+	cfg  thrift2.Config
+	free chan struct{}
+
+	mu       sync.Mutex
+	idle     []idleConn // the last one used is the last
+	failures int
+	rests    time.Time // until when it is passed over
+	closed   bool
+}
+
+type idleConn struct {
+	*thrift2.Conn
+	since time.Time
+}
+
+// lease is a connection that is in use.
+type lease struct {
+	*thrift2.Conn
+	g *gateway
+}
+
+func newPool(o *Options) *pool {
+	p := &pool{}
+	for _, addr := range o.Gateways {
+		p.gateways = append(p.gateways, &gateway{addr: addr, cfg: o.config(), free: make(chan struct{}, o.Connections)})
+	}
+	p.turn.Store(rand.Uint64()) // many clients begin at different gateways
+	return p
+}
+
+// take returns a connection to a gateway that is believed to work. Not that
+// avoid, if there is another.
+func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
+	g := p.choose(avoid)
+	select {
+	case g.free <- struct{}{}:
+	case <-ctx.Done():
+		return lease{g: g}, ctx.Err()
+	}
+	c, err := g.connection(ctx)
+	if err != nil {
+		<-g.free
+		g.failed()
+		return lease{g: g}, err
+	}
+	return lease{Conn: c, g: g}, nil
+}
+
+// choose takes the gateways in turn, those at rest only when all are.
+func (p *pool) choose(avoid *gateway) *gateway {
+	n := uint64(len(p.gateways))
+	first := p.turn.Add(1)
+	now := time.Now()
+	best := p.gateways[first%n]
+	var soonest time.Time
+	for i := range n {
+		g := p.gateways[(first+i)%n]
+		if g == avoid && n > 1 {
+			continue
+		}
+		g.mu.Lock()
+		rests := g.rests
+		g.mu.Unlock()
+		if rests.Before(now) {
+			return g
+		}
+		if soonest.IsZero() || rests.Before(soonest) {
+			best, soonest = g, rests
+		}
+	}
+	return best
+}
+
+// connection returns an idle connection that still stands, or a new one.
+func (g *gateway) connection(ctx context.Context) (*thrift2.Conn, error) {
+	for {
+		g.mu.Lock()
+		if g.closed {
+			g.mu.Unlock()
+			return nil, cellstore.ErrClosed
+		}
+		n := len(g.idle)
+		if n == 0 {
+			g.mu.Unlock()
+			return thrift2.Dial(ctx, g.addr, g.cfg)
+		}
+		c := g.idle[n-1]
+		g.idle = g.idle[:n-1]
+		g.mu.Unlock()
+		if time.Since(c.since) < maxIdle && c.Usable() {
+			return c.Conn, nil
+		}
+		_ = c.Close() // nothing is on its way
+	}
+}
+
+// done gives a connection back after a call that ended so.
+func (l lease) done(err error) {
+	var te *thrift2.TransportError
+	if errors.As(err, &te) {
+		// A caller that gave up says nothing about the gateway.
+		if !errors.Is(err, context.Canceled) {
+			l.g.failed()
+		}
+	} else {
+		l.g.works()
+	}
+	l.g.mu.Lock()
+	keep := !l.Ended() && !l.g.closed // whether it still stands is asked when it is taken
+	if keep {
+		l.g.idle = append(l.g.idle, idleConn{l.Conn, time.Now()})
+	}
+	l.g.mu.Unlock()
+	if !keep {
+		_ = l.Close() // it is of no more use
+	}
+	<-l.g.free
+}
+
+func (g *gateway) failed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	rest := min(minRest<<min(g.failures, 10), maxRest)
+	g.failures++
+	g.rests = time.Now().Add(rest)
+	// What lies idle was made before the failure and is likely dead too.
+	for _, c := range g.idle {
+		_ = c.Close() // nothing is on its way
+	}
+	g.idle = nil
+}
+
+func (g *gateway) works() {
+	g.mu.Lock()
+	g.failures, g.rests = 0, time.Time{}
+	g.mu.Unlock()
+}
+
+// close closes the idle connections; those in use close when they come back.
+func (p *pool) close() {
+	for _, g := range p.gateways {
+		g.mu.Lock()
+		g.closed = true
+		for _, c := range g.idle {
+			_ = c.Close() // nothing is on its way
+		}
+		g.idle = nil
+		g.mu.Unlock()
+	}
+}

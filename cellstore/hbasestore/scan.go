@@ -1,0 +1,297 @@
+package hbasestore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/hbasestore/internal/thrift2"
+)
+
+// Scan implements cellstore.Reader. Every batch is a call of its own that goes
+// on where the last one ended: no scanner is kept open on a gateway, so none
+// expires while the caller thinks, and any gateway can serve the next batch.
+func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	scan.Ranges = slices.Clone(scan.Ranges)
+	for i := range scan.Ranges {
+		r := &scan.Ranges[i]
+		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
+	}
+	if len(scan.Ranges) == 0 {
+		scan.Ranges = []cellstore.Range{{}}
+	}
+	scan.Selection = *clone(&scan.Selection)
+	return func(yield func(*cellstore.Row, error) bool) {
+		left := scan.Limit
+		var row cellstore.Row
+		w := walk{t: t, more: t.s.opts.ScanRows}
+		if scan.Batch > 0 {
+			w.more = min(scan.Batch, maxBatch)
+		}
+		check := func() error {
+			v, end, err := t.begin(ctx)
+			if err != nil {
+				return err
+			}
+			defer end()
+			if w.p == nil {
+				if err := v.Scan(&scan); err != nil {
+					return err
+				}
+				w.p = newPlan(v, &scan.Selection)
+			}
+			return nil
+		}
+		if err := check(); err != nil {
+			yield(nil, t.fail("Scan", nil, err))
+			return
+		}
+		for _, r := range scan.Ranges {
+			if scan.Reverse {
+				w.backward(r)
+			} else {
+				w.forward(r)
+			}
+			for {
+				// The first batch is no larger than what is wanted: most
+				// scans are short.
+				if w.batch = w.size(); scan.Limit > 0 {
+					w.batch = min(w.batch, left)
+				}
+				err := check()
+				found := false
+				if err == nil {
+					found, err = w.guarded(ctx, &row)
+				}
+				if err != nil {
+					yield(nil, t.fail("Scan", nil, err))
+					return
+				}
+				if !found {
+					break
+				}
+				if !yield(&row, nil) {
+					return
+				}
+				if left--; scan.Limit > 0 && left == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// maxBatch bounds the rows of one call, which the gateway holds in memory.
+const maxBatch = 1 << 14
+
+// walk goes through a range of rows, a batch after the other.
+type walk struct {
+	t     *Table
+	p     *plan
+	batch int // rows to fetch next
+	more  int // most rows to fetch at once from then on
+
+	last     int // rows fetched last
+	rowBytes int // their mean size
+
+	reverse bool
+	from    []byte // where the next batch starts
+	low     []byte // of a reverse walk: the end that rows must not pass
+	lowIn   bool   // and whether it is one of them
+	stop    []byte
+	skip    []byte // the row a reverse batch begins with, seen already
+	done    bool
+
+	rs []thrift2.Result
+}
+
+func (w *walk) forward(r cellstore.Range) {
+	*w = walk{t: w.t, p: w.p, batch: w.batch, more: w.more, last: w.last, rowBytes: w.rowBytes}
+	var none bool
+	if w.from, none = bound(r.From); none {
+		w.done = true
+		return
+	}
+	w.stop = r.To
+	if r.ToInclusive && len(r.To) > 0 && len(r.To) <= maxRow {
+		w.stop = after(r.To) // nil is right: nothing is greater
+	}
+	w.stop, _ = bound(w.stop)
+	w.done = len(w.stop) > 0 && bytes.Compare(w.from, w.stop) >= 0
+}
+
+func (w *walk) backward(r cellstore.Range) {
+	*w = walk{t: w.t, p: w.p, batch: w.batch, more: w.more, last: w.last, rowBytes: w.rowBytes,
+		reverse: true, low: r.To, lowIn: r.ToInclusive}
+	// A high end that no key can be stands for the greatest key before it.
+	w.from = r.From[:min(len(r.From), maxRow)]
+	w.stop = r.To[:min(len(r.To), maxRow)]
+	if w.lowIn && len(w.stop) > 0 {
+		w.stop = before(w.stop)
+	}
+	if len(r.From) > 0 && len(r.To) > 0 {
+		d := bytes.Compare(r.From, r.To)
+		w.done = d < 0 || d == 0 && !w.lowIn
+	}
+}
+
+// before returns a key that is less than key with few keys, or none, between.
+// Those there are lie below the range and are passed over.
+func before(key []byte) []byte {
+	last := len(key) - 1
+	if key[last] == 0 {
+		return key[:last] // the very one
+	}
+	b := append(bytes.Clone(key), bytes.Repeat([]byte{0xFF}, min(8, maxRow-len(key)))...)
+	b[last]--
+	return b
+}
+
+// guarded is next between begin and end, for a caller that is not.
+func (w *walk) guarded(ctx context.Context, row *cellstore.Row) (bool, error) {
+	_, end, err := w.t.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	return w.next(ctx, row)
+}
+
+// next fills row with the next row of the range that has something to show.
+func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
+	for {
+		for len(w.rs) > 0 {
+			r := &w.rs[0]
+			w.rs = w.rs[1:]
+			if !w.inside(r.Row) {
+				w.rs, w.done = nil, true
+				break
+			}
+			row.Reset()
+			if w.p.fill(r, row) {
+				return true, nil
+			}
+		}
+		if w.done {
+			row.Reset()
+			return false, nil
+		}
+		if err := w.fetch(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// inside reports whether a row is within the end of a reverse walk, which the
+// cluster knows only roughly.
+func (w *walk) inside(key []byte) bool {
+	if !w.reverse || len(w.low) == 0 {
+		return true
+	}
+	d := bytes.Compare(key, w.low)
+	return d > 0 || d == 0 && w.lowIn
+}
+
+func (w *walk) fetch(ctx context.Context) error {
+	n := max(w.batch, 1)
+	if w.skip != nil {
+		n++
+	}
+	s := w.p.scan()
+	s.Start, s.Stop, s.Reversed = w.from, w.stop, w.reverse
+	s.Limit, s.Caching, s.Read = int32(n), int32(n), thrift2.ReadPread
+	if n > streamRows {
+		s.Read = thrift2.ReadStream
+	}
+	var rs []thrift2.Result
+	err := w.t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+		rs, err = c.ScanResults(ctx, w.t.state.path, &s, int32(n))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !w.ordered(rs) {
+		return fmt.Errorf("%w: the gateway answers a scan with rows out of order", ErrUnavailable)
+	}
+	// Fewer rows than asked for are all there are.
+	w.done = len(rs) < n
+	w.measure(rs)
+	w.batch = w.size()
+	if len(rs) > 0 {
+		last := bytes.Clone(rs[len(rs)-1].Row)
+		if w.skip != nil && bytes.Equal(rs[0].Row, w.skip) {
+			rs = rs[1:]
+		}
+		w.advance(last)
+	}
+	w.rs = rs
+	return nil
+}
+
+// ordered reports whether rows lead on from where the batch began. From others
+// a walk might never come to its end.
+func (w *walk) ordered(rs []thrift2.Result) bool {
+	for i := range rs {
+		d := 1
+		if i > 0 {
+			d = bytes.Compare(rs[i].Row, rs[i-1].Row)
+		} else if len(w.from) > 0 {
+			d = bytes.Compare(rs[i].Row, w.from)
+		}
+		if w.reverse && (i > 0 || len(w.from) > 0) {
+			d = -d
+		}
+		if d < 0 || d == 0 && i > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	// firstRows is how many rows are fetched before their size is known.
+	firstRows = 64
+	// batchBytes is about how much is fetched at once.
+	batchBytes = 4 << 20
+)
+
+// size is how many rows to fetch: ever more, as long as they are small.
+func (w *walk) size() int {
+	if w.last == 0 {
+		return min(w.more, firstRows)
+	}
+	return max(1, min(w.more, 4*w.last, batchBytes/max(w.rowBytes, 1)))
+}
+
+func (w *walk) measure(rs []thrift2.Result) {
+	if len(rs) == 0 {
+		return
+	}
+	total := 0
+	for i := range rs {
+		for j := range rs[i].Cells {
+			c := &rs[i].Cells[j]
+			total += len(c.Value) + len(c.Qualifier) + 64
+		}
+	}
+	w.last, w.rowBytes = len(rs), total/len(rs)
+}
+
+// advance sets where the batch after the row last begins.
+func (w *walk) advance(last []byte) {
+	if w.reverse {
+		w.from, w.skip = last, last
+		return
+	}
+	w.from = after(last)
+	if w.from == nil || len(w.stop) > 0 && bytes.Compare(w.from, w.stop) >= 0 {
+		w.done = true
+	}
+}
+
+// streamRows is the number of rows from which a server reads ahead.
+const streamRows = 64

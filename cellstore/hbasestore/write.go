@@ -1,0 +1,430 @@
+package hbasestore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/hbasestore/internal/thrift2"
+)
+
+const (
+	// putBytes and putRows bound what one call of putMultiple carries.
+	putBytes = 1 << 20
+	putRows  = 1000
+	// applyCalls is how many calls of one Apply are on their way at once.
+	applyCalls = 4
+)
+
+func (t *Table) durability(d cellstore.Durability) thrift2.Durability {
+	switch {
+	case d == cellstore.Async:
+		return thrift2.AsyncWAL
+	case t.s.opts.Fsync:
+		return thrift2.FsyncWAL
+	}
+	return thrift2.SyncWAL
+}
+
+// stamp is a timestamp as HBase has it: its clock for Now, and the greatest
+// that a cell can have for All, since the one above it means the clock.
+func stamp(ts int64) int64 {
+	switch ts {
+	case cellstore.Now:
+		return thrift2.Latest
+	case cellstore.All:
+		return cellstore.MaxTimestamp
+	}
+	return ts
+}
+
+// Apply implements cellstore.Table. Puts travel many at once, several calls in
+// parallel; the mutations of one row keep their order. A put or delete with the
+// store's clock whose answer was lost is ErrUnknownOutcome, as it would get
+// another timestamp when repeated.
+func (t *Table) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
+	v, end, err := t.beginWrite(ctx)
+	if err != nil {
+		return t.fail("Apply", nil, err)
+	}
+	defer end()
+	failed := map[int]error{}
+	var valid []int
+	for i := range mutations {
+		m := &mutations[i]
+		if err := v.Mutation(m); err != nil {
+			failed[i] = t.fail("Apply", m.Row, err)
+		} else if len(m.Ops) > 0 {
+			valid = append(valid, i)
+		}
+	}
+	for _, i := range t.applyAll(ctx, mutations, valid) {
+		failed[i.index] = t.fail("Apply", mutations[i.index].Row, i.err)
+	}
+	if len(failed) > 0 {
+		return &cellstore.BatchError{Errs: failed}
+	}
+	return nil
+}
+
+type failure struct {
+	index int
+	err   error
+}
+
+// applyAll sends the mutations named. Rounds follow one another, so that
+// mutations of one row do.
+func (t *Table) applyAll(ctx context.Context, ms []cellstore.Mutation, which []int) (failed []failure) {
+	if len(which) == 1 { // the common case, without all this
+		if err := t.applyOne(ctx, &ms[which[0]]); err != nil {
+			return []failure{{which[0], err}}
+		}
+		return nil
+	}
+	if ascending(ms, which) { // as in loading: no row is there twice
+		return t.applyRound(ctx, ms, which)
+	}
+	bad := map[string]bool{} // rows with a failure: what follows must not overtake it
+	for len(which) > 0 {
+		var round, later []int
+		seen := map[string]bool{}
+		for _, i := range which {
+			row := string(ms[i].Row)
+			if seen[row] {
+				later = append(later, i)
+				continue
+			}
+			seen[row] = true
+			round = append(round, i)
+		}
+		for _, f := range t.applyRound(ctx, ms, round) {
+			failed = append(failed, f)
+			bad[string(ms[f.index].Row)] = true
+		}
+		which = which[:0]
+		for _, i := range later {
+			if bad[string(ms[i].Row)] {
+				failed = append(failed, failure{i, fmt.Errorf("an earlier mutation of the row failed: %w", ErrUnavailable)})
+				continue
+			}
+			which = append(which, i)
+		}
+	}
+	return failed
+}
+
+func ascending(ms []cellstore.Mutation, which []int) bool {
+	for i := 1; i < len(which); i++ {
+		if bytes.Compare(ms[which[i-1]].Row, ms[which[i]].Row) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// applyRound sends mutations of different rows.
+func (t *Table) applyRound(ctx context.Context, ms []cellstore.Mutation, which []int) []failure {
+	var g errgroup.Group
+	g.SetLimit(applyCalls)
+	results := make([]error, len(which))
+	send := func(from, to int) {
+		g.Go(func() error {
+			err := t.putAll(ctx, ms, which[from:to])
+			for i := from; i < to; i++ {
+				results[i] = err
+			}
+			return nil
+		})
+	}
+	from, size := 0, 0
+	for i, at := range which {
+		m := &ms[at]
+		n := putSize(m)
+		if from < i && (n < 0 || size+n > putBytes || i-from == putRows) {
+			send(from, i)
+			from, size = i, 0
+		}
+		if n < 0 {
+			g.Go(func() error {
+				results[i] = t.applyOne(ctx, m)
+				return nil
+			})
+			from = i + 1
+			continue
+		}
+		size += n
+	}
+	if from < len(which) {
+		send(from, len(which))
+	}
+	_ = g.Wait() // errors are in results
+	var failed []failure
+	for i, err := range results {
+		if err != nil {
+			failed = append(failed, failure{which[i], err})
+		}
+	}
+	return failed
+}
+
+// putSize is opsSize of a mutation of puts, -1 for one of deletes.
+func putSize(m *cellstore.Mutation) int {
+	if m.Ops[0].Kind != cellstore.OpPut {
+		return -1
+	}
+	return opsSize(m)
+}
+
+// opsSize is about how many bytes a mutation takes.
+func opsSize(m *cellstore.Mutation) int {
+	n := len(m.Row)
+	for i := range m.Ops {
+		op := &m.Ops[i]
+		n += len(op.Family) + len(op.Qualifier) + len(op.Value) + cellBytes
+	}
+	return n
+}
+
+// putAll sends puts of different rows in one call.
+func (t *Table) putAll(ctx context.Context, ms []cellstore.Mutation, which []int) error {
+	if len(which) == 1 {
+		return t.applyOne(ctx, &ms[which[0]])
+	}
+	puts := make([]thrift2.Put, len(which))
+	may := anyTimes
+	size := 0
+	for i, at := range which {
+		puts[i] = t.put(&ms[at])
+		may = may && repeatable(&ms[at])
+		size += opsSize(&ms[at])
+	}
+	return t.callSized(ctx, may, size, func(ctx context.Context, c *thrift2.Conn) error {
+		return c.PutMultiple(ctx, t.state.path, puts)
+	})
+}
+
+// repeatable reports whether a mutation does the same when it is sent again:
+// all its timestamps are its own.
+func repeatable(m *cellstore.Mutation) repeat {
+	for i := range m.Ops {
+		if m.Ops[i].Timestamp == cellstore.Now {
+			return once
+		}
+	}
+	return anyTimes
+}
+
+// put makes one of a mutation that has only puts. Of several for one version
+// the last is kept: HBase would take them as one moment's.
+func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
+	v := t.state.view.Load()
+	p := thrift2.Put{Row: m.Row, Durability: t.durability(m.Durability), Values: make([]thrift2.Value, 0, len(m.Ops))}
+	for i := range m.Ops {
+		op := &m.Ops[i]
+		p.Values = append(p.Values, thrift2.Value{Family: v.raw(op.Family), Qualifier: stored(op.Qualifier), Value: op.Value, Timestamp: stamp(op.Timestamp)})
+	}
+	if !distinct(p.Values) {
+		p.Values = lastOfEach(p.Values)
+	}
+	return p
+}
+
+// distinct reports whether values are of different versions, where that is
+// plain from their order.
+func distinct(vs []thrift2.Value) bool {
+	for i := 1; i < len(vs); i++ {
+		a, b := &vs[i-1], &vs[i]
+		if d := cmp.Or(bytes.Compare(a.Family, b.Family), bytes.Compare(a.Qualifier, b.Qualifier), cmp.Compare(b.Timestamp, a.Timestamp)); d >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func lastOfEach(vs []thrift2.Value) []thrift2.Value {
+	type version struct {
+		family, qualifier string
+		ts                int64
+	}
+	last := make(map[version]int, len(vs))
+	for i := range vs {
+		last[version{string(vs[i].Family), string(vs[i].Qualifier), vs[i].Timestamp}] = i
+	}
+	if len(last) == len(vs) {
+		return vs
+	}
+	kept := vs[:0]
+	for i := range vs {
+		if last[version{string(vs[i].Family), string(vs[i].Qualifier), vs[i].Timestamp}] == i {
+			kept = append(kept, vs[i])
+		}
+	}
+	return kept
+}
+
+// applyOne sends one valid mutation.
+func (t *Table) applyOne(ctx context.Context, m *cellstore.Mutation) error {
+	if m.Ops[0].Kind == cellstore.OpPut {
+		p := t.put(m)
+		return t.callSized(ctx, repeatable(m), opsSize(m), func(ctx context.Context, c *thrift2.Conn) error {
+			return c.Put(ctx, t.state.path, &p)
+		})
+	}
+	ms, may, err := t.deletes(ctx, m)
+	if err != nil || len(ms) == 0 {
+		return err
+	}
+	return t.callSized(ctx, may, opsSize(m), func(ctx context.Context, c *thrift2.Conn) error {
+		if len(ms) == 1 {
+			return c.DeleteSingle(ctx, t.state.path, ms[0].Delete)
+		}
+		return c.MutateRow(ctx, t.state.path, m.Row, ms)
+	})
+}
+
+// mutations makes what a checked mutation applies.
+func (t *Table) mutations(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, error) {
+	if m.Ops[0].Kind == cellstore.OpPut {
+		p := t.put(m)
+		return []thrift2.Mutation{{Put: &p}}, nil
+	}
+	ms, _, err := t.deletes(ctx, m)
+	return ms, err
+}
+
+// deletes makes the deletes of a mutation that has nothing else, and says
+// whether they may be repeated.
+func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, repeat, error) {
+	ops := m.Ops
+	if len(ops) > 1 && slices.ContainsFunc(ops, deletesNewest) {
+		var err error
+		if ops, err = t.resolve(ctx, m); err != nil {
+			return nil, once, err
+		}
+	}
+	may := repeatable(&cellstore.Mutation{Ops: ops})
+	var ms []thrift2.Mutation
+	for i := range ops {
+		op := &ops[i]
+		one := func(kind thrift2.DeleteType, columns ...thrift2.Column) {
+			d := &thrift2.Delete{Row: m.Row, Timestamp: thrift2.Latest, Type: kind, Columns: columns, Durability: t.durability(m.Durability)}
+			if columns == nil { // the row
+				d.Timestamp = stamp(op.Timestamp)
+			}
+			ms = append(ms, thrift2.Mutation{Delete: d})
+		}
+		column := func(family string, qualifier []byte) thrift2.Column {
+			return thrift2.Column{Family: family, Qualifier: qualifier, Timestamp: stamp(op.Timestamp)}
+		}
+		switch op.Kind {
+		case cellstore.OpDeleteVersion:
+			one(thrift2.DeleteColumn, column(op.Family, stored(op.Qualifier)))
+		case cellstore.OpDeleteColumn:
+			one(thrift2.DeleteColumns, column(op.Family, stored(op.Qualifier)))
+		case cellstore.OpDeleteFamily:
+			one(thrift2.DeleteFamily, column(op.Family, nil))
+		case cellstore.OpDeleteFamilyVersion:
+			columns, err := t.versionAt(ctx, m.Row, op)
+			if err != nil {
+				return nil, once, err
+			}
+			if len(columns) > 0 {
+				one(thrift2.DeleteColumn, columns...)
+			}
+		case cellstore.OpDeleteRow:
+			one(0)
+		}
+	}
+	return ms, may, nil
+}
+
+// versionAt lists the columns of a family that have the version a delete of it
+// is to take. HBase has such a delete, but with NEW_VERSION_BEHAVIOR loses it
+// from its counts of versions once the family is deleted up to a lower
+// timestamp: what it took then hides older versions. Deletes of single columns
+// do not have that fault. What is put between this look and the deletes is
+// taken only where the version was there before.
+func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]thrift2.Column, error) {
+	sel := &cellstore.Selection{Families: []string{op.Family}, Time: cellstore.Between(op.Timestamp, op.Timestamp+1)}
+	p := newPlan(t.state.view.Load(), sel)
+	get := p.get(key)
+	var r thrift2.Result
+	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+		return c.Get(ctx, t.state.path, &get, &r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Row = key
+	var row cellstore.Row
+	p.fill(&r, &row)
+	var columns []thrift2.Column
+	for i := range row.Cells {
+		columns = append(columns, thrift2.Column{Family: op.Family, Qualifier: stored(row.Cells[i].Qualifier), Timestamp: op.Timestamp})
+	}
+	return columns, nil
+}
+
+func deletesNewest(op cellstore.Op) bool {
+	return op.Kind == cellstore.OpDeleteVersion && op.Timestamp == cellstore.Now
+}
+
+// resolve gives deletes of newest versions the timestamps those have once the
+// deletes before them are done. HBase looks all of them up before it does any.
+// What is put between this look and the deletes stays, as if put after them.
+func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, error) {
+	var row cellstore.Row
+	sel := &cellstore.Selection{Versions: cellstore.Unlimited}
+	p := newPlan(t.state.view.Load(), sel)
+	get := p.get(m.Row)
+	var r thrift2.Result
+	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+		return c.Get(ctx, t.state.path, &get, &r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Row = m.Row
+	p.fill(&r, &row)
+	left := row.Cells
+	var ops []cellstore.Op
+	for _, op := range m.Ops {
+		if deletesNewest(op) {
+			i := slices.IndexFunc(left, func(c cellstore.Cell) bool {
+				return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier)
+			})
+			if i < 0 {
+				continue
+			}
+			op.Timestamp = left[i].Timestamp
+		}
+		left = slices.DeleteFunc(left, func(c cellstore.Cell) bool { return deletes(&op, &c) })
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// deletes reports whether a delete with a timestamp takes a cell. Those up to
+// the clock are taken to reach every cell whose time has come.
+func deletes(op *cellstore.Op, c *cellstore.Cell) bool {
+	upTo := op.Timestamp
+	if upTo == cellstore.Now {
+		upTo = clock()
+	}
+	switch op.Kind {
+	case cellstore.OpDeleteRow:
+		return c.Timestamp <= upTo
+	case cellstore.OpDeleteFamily:
+		return c.Family == op.Family && c.Timestamp <= upTo
+	case cellstore.OpDeleteFamilyVersion:
+		return c.Family == op.Family && c.Timestamp == upTo
+	case cellstore.OpDeleteColumn:
+		return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && c.Timestamp <= upTo
+	}
+	return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && c.Timestamp == upTo
+}

@@ -1,0 +1,166 @@
+package rowcache
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"quadrille/cellstore"
+)
+
+// block is an interval of keys, from ≤ key < upto, and all rows in it that the
+// view's selection shows. But for its place in the cache it never changes.
+//
+// Its rows lie in three slices without pointers, so that the collector passes
+// over them: a cache of millions of rows is a few objects per block.
+type block struct {
+	from []byte
+	upto []byte // empty is the end of the table
+	rows []rowAt
+	cell []cellAt
+	mem  []byte // row after row: the key, then qualifier and value of each cell
+
+	view *view
+	size int64
+
+	shard        *shard
+	used         atomic.Bool // since the hand passed
+	newer, older *block      // guarded by the shard, like listed and gone
+	listed, gone bool
+}
+
+// rowAt is where a row begins. It ends where the next one begins; the last of a
+// block's rows is followed by one that is none.
+type rowAt struct{ mem, cell, key uint32 }
+
+type cellAt struct {
+	timestamp        int64
+	qualifier, value uint32 // lengths
+	family           uint32 // an index into the view's families
+}
+
+const (
+	blockOverhead = 320 // the block, its slices' slack and its place in the index
+	rowOverhead   = 12
+	cellOverhead  = 24
+)
+
+func (b *block) len() int { return len(b.rows) - 1 }
+
+func (b *block) key(i int) []byte {
+	r := b.rows[i]
+	return b.mem[r.mem : r.mem+r.key]
+}
+
+// seek returns the index of the first row at or after key, and whether it is
+// that key's.
+func (b *block) seek(key []byte) (int, bool) {
+	low, high := 0, b.len()
+	for low < high {
+		m := int(uint(low+high) / 2)
+		switch d := bytes.Compare(b.key(m), key); {
+		case d == 0:
+			return m, true
+		case d < 0:
+			low = m + 1
+		default:
+			high = m
+		}
+	}
+	return low, false
+}
+
+// holds reports whether key lies before the end of the interval.
+func (b *block) holds(key []byte) bool { return len(b.upto) == 0 || bytes.Compare(key, b.upto) < 0 }
+
+// fill copies a row into the caller's.
+func (b *block) fill(i int, row *cellstore.Row) {
+	row.Reset()
+	at, end := b.rows[i], b.rows[i+1]
+	held := row.Hold(b.mem[at.mem:end.mem], nil)
+	row.Key = held[:at.key:at.key]
+	held = held[at.key:]
+	cells := b.cell[at.cell:end.cell]
+	for j := range cells {
+		c := &cells[j]
+		to := row.Extend()
+		to.Family, to.Timestamp = b.view.families[c.family], c.timestamp
+		to.Qualifier, held = held[:c.qualifier:c.qualifier], held[c.qualifier:]
+		to.Value, held = held[:c.value:c.value], held[c.value:]
+	}
+}
+
+// touch notes that the block was of use.
+func (b *block) touch() {
+	if !b.used.Load() {
+		b.used.Store(true)
+	}
+	if b.shard != nil {
+		b.shard.hits.Add(1)
+	}
+}
+
+// builder makes a block of rows in ascending order.
+type builder struct {
+	view *view
+	rows []rowAt
+	cell []cellAt
+	mem  []byte
+}
+
+func (w *builder) size() int {
+	return len(w.mem) + rowOverhead*len(w.rows) + cellOverhead*len(w.cell) + blockOverhead
+}
+
+// add copies a row. It is false when the block would be too large to be kept at
+// all.
+func (w *builder) add(row *cellstore.Row) bool {
+	n := len(row.Key)
+	for i := range row.Cells {
+		n += len(row.Cells[i].Qualifier) + len(row.Cells[i].Value)
+	}
+	if n > math.MaxInt32-len(w.mem) {
+		return false
+	}
+	w.rows = append(w.rows, rowAt{uint32(len(w.mem)), uint32(len(w.cell)), uint32(len(row.Key))})
+	w.mem = append(slices.Grow(w.mem, n), row.Key...)
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		family := slices.Index(w.view.families, c.Family)
+		if family < 0 {
+			return false // of a schema newer than the view's
+		}
+		w.cell = append(w.cell, cellAt{c.Timestamp, uint32(len(c.Qualifier)), uint32(len(c.Value)), uint32(family)})
+		w.mem = append(append(w.mem, c.Qualifier...), c.Value...)
+	}
+	return true
+}
+
+// block returns what was added as the rows of an interval, whose ends it keeps,
+// and begins anew.
+func (w *builder) block(from, upto []byte) *block {
+	// Copies: what w has grown to is up to twice as large.
+	b := &block{from: from, upto: upto, view: w.view, cell: slices.Clone(w.cell), mem: slices.Clone(w.mem)}
+	b.rows = slices.Clone(append(w.rows, rowAt{mem: uint32(len(w.mem)), cell: uint32(len(w.cell))}))
+	b.size = int64(blockOverhead + len(from) + len(upto) + cap(b.mem) + rowOverhead*cap(b.rows) + cellOverhead*cap(b.cell))
+	*w = builder{view: w.view}
+	return b
+}
+
+// cut returns the part of the block within an interval that lies in its own.
+func (b *block) cut(from, upto []byte) *block {
+	i, _ := b.seek(from)
+	n := b.len()
+	if len(upto) > 0 {
+		n, _ = b.seek(upto)
+	}
+	return &block{from: from, upto: upto, rows: b.rows[i : n+1], cell: b.cell, mem: b.mem, view: b.view, size: b.size}
+}
+
+// after returns the smallest key greater than key.
+func after(key []byte) []byte {
+	next := make([]byte, len(key)+1)
+	copy(next, key)
+	return next
+}

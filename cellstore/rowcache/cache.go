@@ -1,0 +1,156 @@
+package rowcache
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// shardBytes is the least a shard holds, if there is more than one. It has
+	// room for many of the largest values.
+	shardBytes = 8 << 20
+	maxShards  = 16
+	// largestPart of a shard is the most one block may take.
+	largestPart = 8
+)
+
+// Cache is the memory that stores share. Any number of goroutines may use it.
+//
+// Blocks leave in the order they came, but for those that were used since their
+// turn came last (SIEVE): a block read once, as by a scan, goes before one in
+// use, and a hit writes next to nothing.
+type Cache struct {
+	shards []shard
+	turn   atomic.Uint32
+}
+
+// shard is a part of the cache with a lock of its own.
+type shard struct {
+	hits atomic.Int64 // in a line of its own: every hit counts here
+	_    [120]byte
+
+	mu           sync.Mutex
+	limit, bytes int64
+	blocks       int
+	head, tail   *block // newest and oldest
+	hand         *block // looked at next; nil is the oldest
+	evicted      int64
+	misses       atomic.Int64
+}
+
+// NewCache returns a cache of so many bytes.
+func NewCache(bytes int64) *Cache {
+	bytes = max(bytes, 0)
+	n := int(min(max(bytes/shardBytes, 1), maxShards))
+	c := &Cache{shards: make([]shard, n)}
+	for i := range c.shards {
+		c.shards[i].limit = bytes / int64(n)
+	}
+	return c
+}
+
+// Stats are counts since the cache was made, and its size now.
+type Stats struct {
+	Hits    int64 // reads of a row, or of its absence, answered from memory
+	Misses  int64 // calls of the store that a question could not do without
+	Evicted int64 // blocks that made room for others
+
+	Blocks, Bytes, Limit int64
+}
+
+// Stats counts what the cache has done.
+func (c *Cache) Stats() Stats {
+	var s Stats
+	for i := range c.shards {
+		p := &c.shards[i]
+		p.mu.Lock()
+		s.Evicted += p.evicted
+		s.Blocks += int64(p.blocks)
+		s.Bytes += p.bytes
+		s.Limit += p.limit
+		p.mu.Unlock()
+		s.Hits += p.hits.Load()
+		s.Misses += p.misses.Load()
+	}
+	return s
+}
+
+// place chooses the shard of a new block, and reports whether it fits.
+func (c *Cache) place(b *block) bool {
+	n := c.turn.Add(1)
+	b.shard = &c.shards[int(n)%len(c.shards)]
+	return b.size <= b.shard.limit/largestPart
+}
+
+func (c *Cache) missed() { c.shards[int(c.turn.Load())%len(c.shards)].misses.Add(1) }
+
+// add takes a block in, and returns those that have to go.
+func (p *shard) add(b *block) (gone []*block) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b.gone {
+		return nil // its view has dropped it already
+	}
+	b.older = p.head
+	if p.head != nil {
+		p.head.newer = b
+	} else {
+		p.tail = b
+	}
+	p.head, b.listed = b, true
+	p.blocks++
+	p.bytes += b.size
+	for p.bytes > p.limit {
+		victim := p.next()
+		p.unlink(victim)
+		p.evicted++
+		gone = append(gone, victim)
+	}
+	return gone
+}
+
+// next finds the oldest block from the hand on that was not used since the hand
+// passed it.
+func (p *shard) next() *block {
+	b := p.hand
+	for {
+		if b == nil {
+			b = p.tail
+		}
+		if !b.used.Load() {
+			p.hand = b.newer
+			return b
+		}
+		b.used.Store(false)
+		b = b.newer
+	}
+}
+
+// drop takes a block out that its view does not need any more.
+func (p *shard) drop(b *block) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.gone = true
+	if b.listed {
+		p.unlink(b)
+	}
+}
+
+func (p *shard) unlink(b *block) {
+	if p.hand == b {
+		p.hand = b.newer
+	}
+	if b.newer != nil {
+		b.newer.older = b.older
+	} else {
+		p.head = b.older
+	}
+	if b.older != nil {
+		b.older.newer = b.newer
+	} else {
+		p.tail = b.newer
+	}
+	b.newer, b.older, b.listed, b.gone = nil, nil, false, true
+	p.blocks--
+	p.bytes -= b.size
+}

@@ -1,0 +1,160 @@
+package rowcache
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"sync/atomic"
+)
+
+// chunkBlocks is the most blocks of a chunk: what an insertion copies.
+const chunkBlocks = 128
+
+// index is a set of disjoint blocks in order. Readers take no lock: they see the
+// set as it was a moment ago, which is as true. Changes are made under the
+// view's lock, on copies of the part they are in.
+type index struct{ top atomic.Pointer[[]*chunk] }
+
+// chunk has the blocks that begin from low on, up to the low of the next.
+type chunk struct {
+	low    []byte
+	blocks atomic.Pointer[[]*block]
+}
+
+func newChunk(low []byte, blocks []*block) *chunk {
+	c := &chunk{low: low}
+	c.blocks.Store(&blocks)
+	return c
+}
+
+func (x *index) init() { x.top.Store(&[]*chunk{newChunk(nil, nil)}) }
+
+// chunkOf returns the index of the chunk for blocks that begin at key.
+func chunkOf(top []*chunk, key []byte) int {
+	// The first chunk's low is empty, so there is always one.
+	return sort.Search(len(top)-1, func(i int) bool { return bytes.Compare(top[i+1].low, key) > 0 })
+}
+
+// place returns the index of the first block that begins after key.
+func place(blocks []*block, key []byte) int {
+	low, high := 0, len(blocks)
+	for low < high {
+		m := int(uint(low+high) / 2)
+		if bytes.Compare(blocks[m].from, key) <= 0 {
+			low = m + 1
+		} else {
+			high = m
+		}
+	}
+	return low
+}
+
+// floor returns the last block that begins at or before key.
+func (x *index) floor(key []byte) *block {
+	top := *x.top.Load()
+	for i := chunkOf(top, key); i >= 0; i-- {
+		blocks := *top[i].blocks.Load()
+		if n := place(blocks, key); n > 0 {
+			return blocks[n-1]
+		}
+	}
+	return nil
+}
+
+// at returns the block whose interval key is in.
+func (x *index) at(key []byte) *block {
+	if b := x.floor(key); b != nil && b.holds(key) {
+		return b
+	}
+	return nil
+}
+
+// before returns the block that ends where key begins, the empty key being the
+// end of the table.
+func (x *index) before(key []byte) *block {
+	top := *x.top.Load()
+	last := len(top) - 1
+	if len(key) > 0 {
+		last = chunkOf(top, key)
+	}
+	for i := last; i >= 0; i-- {
+		blocks := *top[i].blocks.Load()
+		n := len(blocks)
+		if len(key) > 0 {
+			n = place(blocks, key)
+			if n > 0 && bytes.Equal(blocks[n-1].from, key) {
+				n--
+			}
+		}
+		if n > 0 {
+			if b := blocks[n-1]; bytes.Equal(b.upto, key) {
+				return b
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// ceiling returns the first block that begins at or after key.
+func (x *index) ceiling(key []byte) *block {
+	top := *x.top.Load()
+	for i := chunkOf(top, key); i < len(top); i++ {
+		blocks := *top[i].blocks.Load()
+		n := place(blocks, key)
+		if n > 0 && bytes.Equal(blocks[n-1].from, key) {
+			n--
+		}
+		if n < len(blocks) {
+			return blocks[n]
+		}
+	}
+	return nil
+}
+
+// insert puts in a block that overlaps with none there is.
+func (x *index) insert(b *block) {
+	top := *x.top.Load()
+	i := chunkOf(top, b.from)
+	old := *top[i].blocks.Load()
+	n := place(old, b.from)
+	blocks := make([]*block, 0, len(old)+1)
+	blocks = append(append(append(blocks, old[:n]...), b), old[n:]...)
+	if len(blocks) <= chunkBlocks {
+		top[i].blocks.Store(&blocks)
+		return
+	}
+	// Keys often come in order; the half that grows need not be copied again.
+	m := len(blocks) / 2
+	halves := []*chunk{newChunk(top[i].low, slices.Clone(blocks[:m])), newChunk(blocks[m].from, slices.Clone(blocks[m:]))}
+	top = slices.Replace(slices.Clone(top), i, i+1, halves...)
+	x.top.Store(&top)
+}
+
+// remove takes out a block, and reports whether it was there.
+func (x *index) remove(b *block) bool {
+	top := *x.top.Load()
+	i := chunkOf(top, b.from)
+	old := *top[i].blocks.Load()
+	n := place(old, b.from) - 1
+	if n < 0 || old[n] != b {
+		return false
+	}
+	if len(old) == 1 && i > 0 {
+		top = slices.Delete(slices.Clone(top), i, i+1)
+		x.top.Store(&top)
+		return true
+	}
+	blocks := slices.Delete(slices.Clone(old), n, n+1)
+	top[i].blocks.Store(&blocks)
+	return true
+}
+
+// all returns every block.
+func (x *index) all() []*block {
+	var out []*block
+	for _, c := range *x.top.Load() {
+		out = append(out, *c.blocks.Load()...)
+	}
+	return out
+}

@@ -1,0 +1,234 @@
+package rowcache
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"quadrille/cellstore"
+)
+
+// answer is what memory says to a question.
+type answer uint8
+
+const (
+	unknown answer = iota
+	found
+	absent
+)
+
+// get looks a row up.
+func (v *view) get(key []byte, row *cellstore.Row) answer {
+	b := v.index.at(key)
+	if b == nil {
+		return unknown
+	}
+	b.touch()
+	i, ok := b.seek(key)
+	if !ok {
+		row.Reset()
+		return absent
+	}
+	b.fill(i, row)
+	return found
+}
+
+// next looks the first row of [from, to) up. Where nothing is known any more it
+// returns the key the store has to be asked from.
+func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
+	for {
+		b := v.index.at(from)
+		if b == nil {
+			if len(to) > 0 && bytes.Compare(from, to) >= 0 {
+				row.Reset()
+				return absent, nil
+			}
+			return unknown, from
+		}
+		i, _ := b.seek(from)
+		if i < b.len() && (len(to) == 0 || bytes.Compare(b.key(i), to) < 0) {
+			b.touch()
+			b.fill(i, row)
+			return found, nil
+		}
+		if i < b.len() || endsBy(to, b.upto) && len(to) > 0 || len(b.upto) == 0 {
+			b.touch()
+			row.Reset()
+			return absent, nil
+		}
+		from = b.upto
+	}
+}
+
+// prev looks the last row of (downTo, from] up. Where nothing is known any more
+// it returns the key the store has to be asked from, and whether that row itself
+// is known not to be there.
+func (v *view) prev(from, downTo []byte, row *cellstore.Row) (a answer, at []byte, without bool) {
+	if len(from) > 0 && len(downTo) > 0 && bytes.Compare(from, downTo) <= 0 {
+		row.Reset()
+		return absent, nil, false
+	}
+	b, n := v.high(from)
+	at = from
+	for b != nil {
+		if n > 0 && (len(downTo) == 0 || bytes.Compare(b.key(n-1), downTo) > 0) {
+			b.touch()
+			b.fill(n-1, row)
+			return found, nil, false
+		}
+		if n > 0 || reaches(b.from, downTo) {
+			b.touch()
+			row.Reset()
+			return absent, nil, false
+		}
+		at, without = b.from, true
+		if b = v.index.before(at); b != nil {
+			n = b.len()
+		}
+	}
+	return unknown, at, without
+}
+
+// high returns the block with a key, or with the end of the table when it is
+// empty, and how many of its rows do not lie beyond.
+func (v *view) high(from []byte) (*block, int) {
+	if len(from) == 0 {
+		b := v.index.before(nil)
+		if b == nil {
+			return nil, 0
+		}
+		return b, b.len()
+	}
+	b := v.index.at(from)
+	if b == nil {
+		return nil, 0
+	}
+	n, exact := b.seek(from)
+	if exact {
+		n++
+	}
+	return b, n
+}
+
+// reaches reports whether an interval that begins at from leaves no key between
+// itself and downTo, the end that is not included.
+func reaches(from, downTo []byte) bool {
+	if len(from) == 0 {
+		return true
+	}
+	n := len(downTo)
+	return n > 0 && (bytes.Compare(from, downTo) <= 0 || len(from) == n+1 && from[n] == 0 && bytes.HasPrefix(from, downTo))
+}
+
+// The kinds of questions.
+const (
+	askGet byte = iota
+	askNext
+	askPrev
+	askPrevWithout
+)
+
+// readGet reads one row.
+func (v *view) readGet(t cellstore.Table) func(context.Context, *question) (*block, error) {
+	return func(ctx context.Context, q *question) (*block, error) {
+		var row cellstore.Row
+		key := []byte(q.from)
+		found, err := t.Get(ctx, key, v.sel, &row)
+		if err != nil {
+			return nil, err
+		}
+		w := builder{view: v}
+		if found {
+			v.size.saw(&row)
+			if !w.add(&row) {
+				return nil, nil
+			}
+		}
+		return w.block(key, after(key)), nil
+	}
+}
+
+// readNext reads a block forward.
+func (v *view) readNext(t cellstore.Table) func(context.Context, *question) (*block, error) {
+	return func(ctx context.Context, q *question) (*block, error) {
+		from, to := []byte(q.from), []byte(q.to)
+		rows, err := v.readRows(ctx, t, cellstore.Range{From: from, To: to}, false)
+		if err != nil {
+			return nil, err
+		}
+		if rows.more {
+			to = after(rows.all[len(rows.all)-1].Key)
+		}
+		return v.blockOf(rows.all, from, to), nil
+	}
+}
+
+// readPrev reads a block backward. Its upper end is after the key asked from,
+// or at it when that is known to have no row.
+func (v *view) readPrev(t cellstore.Table) func(context.Context, *question) (*block, error) {
+	return func(ctx context.Context, q *question) (*block, error) {
+		upto, downTo := []byte(q.from), []byte(q.to)
+		rows, err := v.readRows(ctx, t, cellstore.Range{From: upto, To: downTo}, true)
+		if err != nil {
+			return nil, err
+		}
+		var from []byte
+		switch {
+		case rows.more:
+			from = bytes.Clone(rows.all[len(rows.all)-1].Key)
+		case len(downTo) > 0:
+			from = after(downTo)
+		}
+		if len(upto) > 0 && q.kind == askPrev {
+			upto = after(upto)
+		}
+		slices.Reverse(rows.all)
+		return v.blockOf(rows.all, from, upto), nil
+	}
+}
+
+// batch is some rows of a range from its beginning, and whether there may be
+// more.
+type batch struct {
+	all  []*cellstore.Row
+	more bool
+}
+
+// readRows reads as many rows as make a block, in one call.
+func (v *view) readRows(ctx context.Context, t cellstore.Table, r cellstore.Range, reverse bool) (out batch, err error) {
+	n := v.size.rows()
+	if n == 1 {
+		row := new(cellstore.Row)
+		if reverse {
+			out.more, err = t.Prev(ctx, r.From, r.To, v.sel, row)
+		} else {
+			out.more, err = t.Next(ctx, r.From, r.To, v.sel, row)
+		}
+		if err == nil && out.more {
+			v.size.saw(row)
+			out.all = append(out.all, row)
+		}
+		return out, err
+	}
+	scan := cellstore.Scan{Ranges: []cellstore.Range{r}, Selection: *v.sel, Reverse: reverse, Limit: n, Batch: n}
+	for row, err := range t.Scan(ctx, scan) {
+		if err != nil {
+			return batch{}, err
+		}
+		v.size.saw(row)
+		out.all = append(out.all, row.Clone())
+	}
+	out.more = len(out.all) == n
+	return out, nil
+}
+
+// blockOf makes a block of rows in order, nil when it cannot be one.
+func (v *view) blockOf(rows []*cellstore.Row, from, upto []byte) *block {
+	w := builder{view: v}
+	for _, row := range rows {
+		if !w.add(row) {
+			return nil
+		}
+	}
+	return w.block(from, upto)
+}

@@ -1,0 +1,283 @@
+package rowcache
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+
+	"quadrille/cellstore"
+)
+
+const (
+	// maxPieces bounds the blocks that one scan is answered from. A scan of
+	// more is not one a trip would be missed in.
+	maxPieces = 1024
+	// maxScanBytes and maxScanRows bound what a scan leaves behind. Those that
+	// read more leave nothing.
+	maxScanBytes = 512 << 10
+	maxScanRows  = 2048
+	// scanBlockBytes is the size of the blocks it is left in.
+	scanBlockBytes = 32 << 10
+)
+
+// Scan implements cellstore.Reader.
+func (t *table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	scan.Ranges = slices.Clone(scan.Ranges)
+	for i := range scan.Ranges {
+		r := &scan.Ranges[i]
+		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
+	}
+	scan.Selection = *clone(&scan.Selection)
+	return func(yield func(*cellstore.Row, error) bool) {
+		v := t.view(ctx, &scan.Selection)
+		if v == nil || scan.Limit < 0 {
+			t.Table.Scan(ctx, scan)(yield)
+			return
+		}
+		w := scanning{t: t, v: v, ctx: ctx, scan: scan, yield: yield, left: scan.Limit}
+		if len(w.scan.Ranges) == 0 {
+			w.scan.Ranges = []cellstore.Range{{}}
+		}
+		if t.s.oneView {
+			w.run(w.scan.Ranges)
+			return
+		}
+		for i := range w.scan.Ranges {
+			if !w.run(w.scan.Ranges[i : i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// scanning is a scan that runs.
+type scanning struct {
+	t     *table
+	v     *view
+	ctx   context.Context
+	scan  cellstore.Scan
+	yield func(*cellstore.Row, error) bool
+	left  int // rows to yield still, if there is a limit
+	row   cellstore.Row
+}
+
+// run yields the rows of some ranges, all from memory or all from the store. It
+// is false when nothing more is wanted.
+func (w *scanning) run(ranges []cellstore.Range) bool {
+	var buf [16]piece
+	if pieces, ok := w.find(buf[:0], ranges); ok {
+		return w.serve(pieces)
+	}
+	scan := w.scan
+	scan.Ranges, scan.Limit = ranges, w.left
+	rec := recorder{v: w.v, reverse: scan.Reverse, off: len(ranges) != 1}
+	w.v.known.cache.missed()
+	for row, err := range w.t.Table.Scan(w.ctx, scan) {
+		if err != nil {
+			w.yield(nil, err)
+			return false
+		}
+		rec.add(row)
+		if !w.yield(row, nil) || w.spent() {
+			rec.keep(ranges[0], true)
+			return false
+		}
+	}
+	rec.keep(ranges[0], false)
+	return true
+}
+
+// spent counts a row, and reports whether it was the last.
+func (w *scanning) spent() bool {
+	if w.scan.Limit == 0 {
+		return false
+	}
+	w.left--
+	return w.left == 0
+}
+
+// serve yields rows from memory.
+func (w *scanning) serve(pieces []piece) bool {
+	for _, p := range pieces {
+		p.b.touch()
+		for n := range p.to - p.from {
+			if err := w.broken(); err != nil {
+				w.yield(nil, w.t.fail("Scan", nil, err))
+				return false
+			}
+			i := p.from + n
+			if w.scan.Reverse {
+				i = p.to - 1 - n
+			}
+			p.b.fill(i, &w.row)
+			if !w.yield(&w.row, nil) {
+				return false
+			}
+			if w.spent() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// broken is the error that ends a scan on its way.
+func (w *scanning) broken() error { return w.t.broken(w.ctx) }
+
+func (t *table) broken(ctx context.Context) error {
+	switch {
+	case t.s.closed.Load():
+		return cellstore.ErrClosed
+	case t.shared.dropped.Load():
+		return cellstore.ErrTableNotFound
+	}
+	return ctx.Err()
+}
+
+// piece is some rows of a block.
+type piece struct {
+	b        *block
+	from, to int
+}
+
+// find collects the blocks that hold all rows of ranges, or those up to the
+// limit. As blocks never change they show one moment.
+func (w *scanning) find(out []piece, ranges []cellstore.Range) (_ []piece, ok bool) {
+	n := 0
+	for _, r := range ranges {
+		if out, n, ok = w.findIn(out, n, r); !ok {
+			return nil, false
+		}
+		if w.scan.Limit > 0 && n >= w.left {
+			break
+		}
+	}
+	return out, true
+}
+
+func (w *scanning) findIn(out []piece, n int, r cellstore.Range) ([]piece, int, bool) {
+	take := func(b *block, i, j int) (enough bool) {
+		out = append(out, piece{b, i, max(i, j)})
+		n += max(j-i, 0)
+		return w.scan.Limit > 0 && n >= w.left
+	}
+	if w.scan.Reverse {
+		return w.findBack(out, n, r)
+	}
+	if r.ToInclusive && len(r.To) > 0 {
+		r.To = after(r.To)
+	}
+	if len(r.To) > 0 && bytes.Compare(r.From, r.To) >= 0 {
+		return out, n, true
+	}
+	for at := r.From; len(out) < maxPieces; {
+		b := w.v.index.at(at)
+		if b == nil {
+			break
+		}
+		i, _ := b.seek(at)
+		j := b.len()
+		if len(r.To) > 0 {
+			j, _ = b.seek(r.To)
+		}
+		if take(b, i, j) || len(b.upto) == 0 || len(r.To) > 0 && bytes.Compare(r.To, b.upto) <= 0 {
+			return out, n, true
+		}
+		at = b.upto
+	}
+	return out, n, false
+}
+
+func (w *scanning) findBack(out []piece, n int, r cellstore.Range) ([]piece, int, bool) {
+	if len(r.From) > 0 && len(r.To) > 0 {
+		if d := bytes.Compare(r.From, r.To); d < 0 || d == 0 && !r.ToInclusive {
+			return out, n, true
+		}
+	}
+	low := r.To
+	if len(low) > 0 && !r.ToInclusive {
+		low = after(low)
+	}
+	for b, j := w.v.high(r.From); b != nil && len(out) < maxPieces; {
+		i, _ := b.seek(low)
+		out = append(out, piece{b, min(i, j), j})
+		n += max(j-i, 0)
+		if w.scan.Limit > 0 && n >= w.left || bytes.Compare(b.from, low) <= 0 {
+			return out, n, true
+		}
+		if b = w.v.index.before(b.from); b != nil {
+			j = b.len()
+		}
+	}
+	return out, n, false
+}
+
+// recorder keeps what a scan of one range reads, if it is not too much.
+type recorder struct {
+	v       *view
+	reverse bool
+	off     bool
+	rows    []*cellstore.Row
+	size    int
+}
+
+func (r *recorder) add(row *cellstore.Row) {
+	if r.off {
+		return
+	}
+	r.v.size.saw(row)
+	for i := range row.Cells {
+		r.size += cellOverhead + len(row.Cells[i].Qualifier) + len(row.Cells[i].Value)
+	}
+	r.size += len(row.Key)
+	if len(r.rows) == maxScanRows || r.size > maxScanBytes {
+		r.off, r.rows = true, nil
+		return
+	}
+	r.rows = append(r.rows, row.Clone())
+}
+
+// keep takes what was read as all rows of a range or, when the scan was left
+// early, as those up to the last.
+func (r *recorder) keep(rg cellstore.Range, early bool) {
+	if r.off || early && len(r.rows) == 0 {
+		return
+	}
+	from, upto := bytes.Clone(rg.From), bytes.Clone(rg.To)
+	if r.reverse {
+		from, upto = upto, from
+		if len(from) > 0 && !rg.ToInclusive {
+			from = after(from)
+		}
+		if len(upto) > 0 {
+			upto = after(upto)
+		}
+		if early {
+			from = bytes.Clone(r.rows[len(r.rows)-1].Key)
+		}
+		slices.Reverse(r.rows)
+	} else {
+		if len(upto) > 0 && rg.ToInclusive {
+			upto = after(upto)
+		}
+		if early {
+			upto = after(r.rows[len(r.rows)-1].Key)
+		}
+	}
+	if len(upto) > 0 && bytes.Compare(from, upto) >= 0 {
+		return // an empty range
+	}
+	w := builder{view: r.v}
+	for i, row := range r.rows {
+		if !w.add(row) {
+			return
+		}
+		if i+1 < len(r.rows) && w.size() >= scanBlockBytes {
+			end := after(row.Key)
+			r.v.keep(w.block(from, end))
+			from = end
+		}
+	}
+	r.v.keep(w.block(from, upto))
+}

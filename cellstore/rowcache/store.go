@@ -1,0 +1,149 @@
+package rowcache
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"quadrille/cellstore"
+)
+
+// Options say how a store is cached.
+type Options struct {
+	// Cache keeps the rows. Give several stores the same one to have them
+	// share its memory. Nil is 64 MiB of the store's own.
+	Cache *Cache
+}
+
+// DefaultBytes is the size of a cache that nobody gave.
+const DefaultBytes = 64 << 20
+
+// New returns a store that answers from memory what it has read before; see the
+// package documentation. Closing it closes the store behind and frees what the
+// cache has of it. Capabilities and limits are those of the store behind.
+func New(s cellstore.Store, o Options) cellstore.Store {
+	if o.Cache == nil {
+		o.Cache = NewCache(DefaultBytes)
+	}
+	return &store{Store: s, cache: o.Cache, tables: map[string]*shared{}, oneView: s.Capabilities().SnapshotScan}
+}
+
+type store struct {
+	cellstore.Store
+	cache   *Cache
+	oneView bool // a scan shows one moment, over all its ranges
+	closed  atomic.Bool
+
+	mu     sync.Mutex
+	tables map[string]*shared
+}
+
+// shared is what the handles of a table have in common.
+type shared struct {
+	known atomic.Pointer[known]
+	fresh func() *known
+
+	mu      sync.Mutex
+	writers int
+	dropped atomic.Bool
+}
+
+// change makes reads pass by until the function it returns is called. What was
+// read meanwhile, before and after the change, is not kept.
+func (sh *shared) change() (done func()) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.writers++; sh.writers == 1 {
+		sh.known.Swap(passing).forget()
+	}
+	return func() {
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		if sh.writers--; sh.writers == 0 && !sh.dropped.Load() {
+			sh.known.Store(sh.fresh())
+		}
+	}
+}
+
+// Table implements cellstore.Store.
+func (s *store) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	inner, err := s.Store.Table(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh := s.tables[name]
+	if sh == nil {
+		limits, capabilities := s.Limits(), s.Capabilities()
+		sh = &shared{fresh: func() *known {
+			return newKnown(s.cache, cellstore.Validator{Schema: inner.Schema(), Limits: limits, Capabilities: capabilities})
+		}}
+		sh.known.Store(sh.fresh())
+		s.tables[name] = sh
+	}
+	return &table{Table: inner, s: s, name: name, shared: sh}, nil
+}
+
+// change is shared.change for a table that may not have been opened.
+func (s *store) change(name string) (sh *shared, done func()) {
+	s.mu.Lock()
+	sh = s.tables[name]
+	s.mu.Unlock()
+	if sh == nil {
+		return nil, func() {}
+	}
+	return sh, sh.change()
+}
+
+// AlterTable implements cellstore.Store.
+func (s *store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
+	sh, done := s.change(schema.Table)
+	err := s.Store.AlterTable(ctx, schema)
+	if !mayCome(err) {
+		done()
+	}
+	s.mu.Lock()
+	now := s.tables[schema.Table]
+	s.mu.Unlock()
+	if now != nil && now != sh { // opened meanwhile
+		now.change()()
+	}
+	return err
+}
+
+// DropTable implements cellstore.Store.
+func (s *store) DropTable(ctx context.Context, name string) error {
+	sh, done := s.change(name)
+	err := s.Store.DropTable(ctx, name)
+	if err == nil {
+		// A table of that name that is made later is another one.
+		s.mu.Lock()
+		now := s.tables[name]
+		delete(s.tables, name)
+		s.mu.Unlock()
+		if now != nil && now != sh { // opened meanwhile
+			now.change() // and never done
+		}
+		if sh != nil {
+			sh.dropped.Store(true)
+		}
+	}
+	if !mayCome(err) {
+		done()
+	}
+	return err
+}
+
+// Close implements cellstore.Store.
+func (s *store) Close() error {
+	s.closed.Store(true)
+	s.mu.Lock()
+	tables := s.tables
+	s.tables = map[string]*shared{}
+	s.mu.Unlock()
+	for _, sh := range tables {
+		sh.change() // and never done
+	}
+	return s.Store.Close()
+}

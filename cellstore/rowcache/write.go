@@ -1,0 +1,78 @@
+package rowcache
+
+import (
+	"context"
+	"errors"
+
+	"quadrille/cellstore"
+)
+
+// Writes are passed on, and make what is known of the table forgotten.
+
+// write runs a write. One whose outcome is not known may be done later still,
+// after what was there before has been read again: then nothing is kept of the
+// table any more.
+func (sh *shared) write(f func() error) error {
+	done := sh.change()
+	err := f()
+	if !mayCome(err) {
+		done()
+	}
+	return err
+}
+
+// mayCome reports whether a change that failed so may yet be made.
+func mayCome(err error) bool {
+	return errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrUnavailable)
+}
+
+// Apply implements cellstore.Table.
+func (t *table) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
+	return t.shared.write(func() error { return t.Table.Apply(ctx, mutations...) })
+}
+
+// CheckAndMutate implements cellstore.Table.
+func (t *table) CheckAndMutate(ctx context.Context, check cellstore.Check, m cellstore.Mutation) (done bool, err error) {
+	err = t.shared.write(func() (err error) {
+		done, err = t.Table.CheckAndMutate(ctx, check, m)
+		return err
+	})
+	return done, err
+}
+
+// Increment implements cellstore.Table.
+func (t *table) Increment(ctx context.Context, inc cellstore.Increment, values []int64) (now []int64, err error) {
+	err = t.shared.write(func() (err error) {
+		now, err = t.Table.Increment(ctx, inc, values)
+		return err
+	})
+	return now, err
+}
+
+// Append implements cellstore.Table.
+func (t *table) Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d cellstore.Durability) (whole []byte, err error) {
+	err = t.shared.write(func() (err error) {
+		whole, err = t.Table.Append(ctx, row, family, qualifier, value, d)
+		return err
+	})
+	return whole, err
+}
+
+// Bulk implements cellstore.Table.
+func (t *table) Bulk(ctx context.Context) (cellstore.BulkLoader, error) {
+	b, err := t.Table.Bulk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &bulk{b, t.shared}, nil
+}
+
+// bulk shows nothing before it is committed.
+type bulk struct {
+	cellstore.BulkLoader
+	shared *shared
+}
+
+func (b *bulk) Commit(ctx context.Context) error {
+	return b.shared.write(func() error { return b.BulkLoader.Commit(ctx) })
+}
