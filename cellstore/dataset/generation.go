@@ -21,6 +21,7 @@ type Generation struct {
 
 	lock    *os.File
 	entry   entry
+	files   []File // those of the manifest that are in Dir
 	close   func() error
 	suspect func(error) // nil where nobody wants to know
 }
@@ -103,7 +104,7 @@ func (c *Catalog) openEntry(dataset string, e entry) (_ *Generation, err error) 
 	if err != nil {
 		return nil, err
 	}
-	g := &Generation{Manifest: *m, Dir: dir, lock: lock, entry: e}
+	g := &Generation{Manifest: *m, Dir: dir, lock: lock, entry: e, files: m.Files}
 	if err := g.checkSizes(); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (g *Generation) corrupt(format string, args ...any) error {
 }
 
 func (g *Generation) checkSizes() error {
-	for _, f := range g.Manifest.Files {
+	for _, f := range g.files {
 		st, err := os.Lstat(filepath.Join(g.Dir, filepath.FromSlash(f.Path)))
 		switch {
 		case os.IsNotExist(err):
@@ -146,12 +147,16 @@ func (g *Generation) checkSizes() error {
 
 // Verify reads every file and compares it with the checksum recorded when the
 // generation was published. It returns all differences, each matching
-// cellstore.ErrCorrupt; a file the manifest does not list is one.
+// cellstore.ErrCorrupt; a file the manifest does not list is one. Of a generation
+// from a Depot these are the files beside the store; [Depot.Verify] reads the
+// tables.
 func (g *Generation) Verify(ctx context.Context) error {
 	listed := make(map[string]bool, len(g.Manifest.Files))
 	var errs []error
-	for _, want := range g.Manifest.Files {
-		listed[want.Path] = true
+	for _, f := range g.Manifest.Files {
+		listed[f.Path] = true
+	}
+	for _, want := range g.files {
 		f, err := os.Open(filepath.Join(g.Dir, filepath.FromSlash(want.Path)))
 		if os.IsNotExist(err) {
 			errs = append(errs, g.corrupt("file %s is missing", want.Path))

@@ -38,7 +38,7 @@ type Live[T any] struct {
 	// change of Status, one call at a time. It must not call Poll or Close.
 	Notify func(Status)
 
-	catalog *Catalog
+	from    Generations
 	dataset string
 	bind    func(*Generation) (T, error)
 
@@ -86,8 +86,8 @@ type Status struct {
 // bind makes the value of a generation. It may fail, and must leave nothing
 // open when it does; a panic counts as failure. When the value is an io.Closer
 // it is closed before the generation's store.
-func NewLive[T any](c *Catalog, dataset string, bind func(*Generation) (T, error)) *Live[T] {
-	l := &Live[T]{catalog: c, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
+func NewLive[T any](from Generations, dataset string, bind func(*Generation) (T, error)) *Live[T] {
+	l := &Live[T]{from: from, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
 	l.health.wake = make(chan struct{}, 1)
 	l.older.idle, l.older.busy = olderIdle, olderBusy
 	l.status.Store(&Status{Dataset: dataset})
@@ -205,7 +205,7 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		if err := l.examine(ctx); err != nil {
 			return err
 		}
-		want, err := l.published()
+		want, err := l.published(ctx)
 		cur := l.cur.Load()
 		switch {
 		case err != nil:
@@ -223,7 +223,7 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		if err != nil {
 			// Published and pruned again while it was being opened: that
 			// is not its fault.
-			if again, perr := l.published(); perr == nil && again != want {
+			if again, perr := l.published(ctx); perr == nil && again != want {
 				continue
 			}
 			if cur != nil && cur.gen.entry == want {
@@ -250,20 +250,21 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 }
 
 // published is what CURRENT names, or the zero entry.
-func (l *Live[T]) published() (entry, error) {
+func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	if err := checkName(l.dataset); err != nil {
 		return entry{}, err
 	}
-	p, err := l.catalog.readPointer(l.dataset)
+	p, err := l.from.pointer(ctx, l.dataset)
 	if err != nil {
 		return entry{}, err
 	}
 	if p == nil {
 		if l.cur.Load() != nil {
-			_, err = l.catalog.requirePointer(l.dataset)
+			err = l.from.unpublished(l.dataset)
 		}
 		return entry{}, err
 	}
+	l.older.keepListed(p)
 	e, _ := p.find(p.Current)
 	return e, nil
 }
@@ -280,7 +281,7 @@ func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], 
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	g, err := l.catalog.openEntry(l.dataset, e)
+	g, err := l.from.openListed(ctx, l.dataset, e)
 	if err != nil {
 		return nil, err
 	}

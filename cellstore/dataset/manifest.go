@@ -66,12 +66,32 @@ type Manifest struct {
 	// Meta belongs to the domain package. Readers get it in compact form.
 	Meta  json.RawMessage `json:"meta,omitempty"`
 	Files []File          `json:"files"`
+	// Tables sums up the tables of a generation in a Depot, whose Files are only
+	// those beside the store. Others have none: their tables are files.
+	Tables []TableSum `json:"tables,omitempty"`
+	// Origin is the SHA-256 of the manifest that a generation in a Depot was
+	// pushed with.
+	Origin string `json:"origin,omitempty"`
 }
 
-// Size is the size of the generation's files in bytes.
+// TableSum is what a table of a generation in a Depot holds.
+type TableSum struct {
+	Name  string `json:"name"`
+	Rows  int64  `json:"rows"`
+	Cells int64  `json:"cells"`
+	Bytes int64  `json:"bytes"` // of keys, column names and values
+	// Digest is the sum of the SHA-256 of all rows; see tableSum.
+	Digest string `json:"digest"`
+}
+
+// Size is the size of the generation's files in bytes, and of its tables where
+// they are no files.
 func (m *Manifest) Size() (n int64) {
 	for _, f := range m.Files {
 		n += f.Bytes
+	}
+	for _, t := range m.Tables {
+		n += t.Bytes
 	}
 	return n
 }
@@ -226,6 +246,14 @@ func (m *Manifest) check() error {
 	}
 	if n := len(m.Bounds); n != 0 && (n != 4 || !validBounds([4]float64(m.Bounds))) {
 		return bad("bounds %v are not west, south, east, north in degrees", m.Bounds)
+	}
+	if m.Origin != "" && !sha256RE.MatchString(m.Origin) {
+		return bad("origin %q is not a checksum", m.Origin)
+	}
+	for _, t := range m.Tables {
+		if t.Rows < 0 || t.Cells < 0 || t.Bytes < 0 || !sha256RE.MatchString(t.Digest) {
+			return bad("table %q has %d rows, %d cells and checksum %q", t.Name, t.Rows, t.Cells, t.Digest)
+		}
 	}
 	seen := make(map[string]bool, len(m.Files))
 	for _, f := range m.Files {

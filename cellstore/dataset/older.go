@@ -21,6 +21,11 @@ const (
 	// another, so that no sequence of requests makes every one of them open a
 	// store.
 	olderBusy = 10 * time.Second
+	// olderLook bounds the look at the pointer for one, which others wait for,
+	// and is how long they are spared another that would fail.
+	olderLook = 3 * time.Second
+	// olderOpen bounds the opening of one, which others wait for too.
+	olderOpen = 5 * time.Second
 )
 
 // older are the generations that a Live holds besides the one in service.
@@ -32,6 +37,8 @@ type older[T any] struct {
 	failed  uint64 // the last one that did not open, and
 	failErr error  // why
 	retryAt time.Time
+	lookErr error // of the last look at the pointer, if the store did not answer
+	lookAt  time.Time
 	timer   *time.Timer // runs while any is held
 }
 
@@ -73,15 +80,29 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	if o.failed == generation && now.Before(o.retryAt) {
 		return nil, o.failErr
 	}
+	if o.lookErr != nil && now.Before(o.lookAt) {
+		return nil, o.lookErr
+	}
 	e, err := l.listed(generation)
+	if o.lookErr = nil; errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		o.lookErr, o.lookAt = err, time.Now().Add(olderLook)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if !o.makeRoom(now) {
 		return nil, fmt.Errorf("%w: ask for generation %d of data set %s again in a few seconds", ErrOlderBusy, generation, l.dataset)
 	}
-	if h, err = l.load(context.Background(), e, false); err != nil {
-		o.failed, o.failErr, o.retryAt = generation, err, now.Add(o.busy)
+	ctx, cancel := context.WithTimeout(context.Background(), olderOpen)
+	defer cancel()
+	if h, err = l.load(ctx, e, false); err != nil {
+		// Removed while it was being opened: that is not its fault.
+		if ctx.Err() == nil && !errors.Is(err, cellstore.ErrUnavailable) {
+			if _, lerr := l.listed(generation); errors.Is(lerr, ErrPruned) {
+				return nil, lerr
+			}
+		}
+		o.failed, o.failErr, o.retryAt = generation, err, time.Now().Add(o.busy)
 		return nil, err
 	}
 	l.open.Add(1)
@@ -95,7 +116,12 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 
 // listed finds a generation that exists.
 func (l *Live[T]) listed(generation uint64) (entry, error) {
-	p, err := l.catalog.requirePointer(l.dataset)
+	ctx, cancel := context.WithTimeout(context.Background(), olderLook)
+	defer cancel()
+	p, err := l.from.pointer(ctx, l.dataset)
+	if err == nil && p == nil {
+		err = l.from.unpublished(l.dataset)
+	}
 	if err != nil {
 		return entry{}, err
 	}
@@ -132,6 +158,22 @@ func (o *older[T]) drop(i int) {
 	h := o.held[i].handle
 	o.held = append(o.held[:i], o.held[i+1:]...)
 	h.Release()
+}
+
+// keepListed lets go of what is listed no more: from a Depot it may be removed
+// although it is open here.
+func (o *older[T]) keepListed(p *pointer) {
+	// Whoever holds the lock may be opening a generation, which can take long;
+	// the next look comes in seconds.
+	if !o.mu.TryLock() {
+		return
+	}
+	defer o.mu.Unlock()
+	for i := len(o.held) - 1; i >= 0; i-- {
+		if _, ok := p.find(o.held[i].handle.gen.Manifest.Generation); !ok {
+			o.drop(i)
+		}
+	}
 }
 
 // sweep lets go of what nobody asks for.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 const (
@@ -23,6 +24,9 @@ type pointer struct {
 	// so whatever was cached under one stays true.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
+	// Superseded says, in a Depot, since when a generation listed is no more
+	// the current one.
+	Superseded map[uint64]time.Time `json:"superseded,omitempty"`
 }
 
 // entry pins one generation. Two equal entries are the same data.
@@ -69,6 +73,16 @@ func decodePointer(b []byte) (*pointer, error) {
 	return p, nil
 }
 
+func encodePointer(p *pointer) ([]byte, error) {
+	p.Version = pointerVersion
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	_, err = decodePointer(b)
+	return b, err
+}
+
 // readPointer reads CURRENT of a data set. It is nil, without an error, when
 // there is none, that is, when nothing has been published.
 func (c *Catalog) readPointer(dataset string) (*pointer, error) {
@@ -98,12 +112,8 @@ func (c *Catalog) requirePointer(dataset string) (*pointer, error) {
 // writePointer replaces CURRENT. The caller holds the pointer lock. After an
 // error, visible says whether readers may see the new one all the same.
 func (c *Catalog) writePointer(dataset string, p *pointer) (visible bool, err error) {
-	p.Version = pointerVersion
-	b, err := json.MarshalIndent(p, "", "  ")
+	b, err := encodePointer(p)
 	if err != nil {
-		return false, err
-	}
-	if _, err := decodePointer(b); err != nil {
 		return false, err
 	}
 	return replaceFile(filepath.Join(c.dir, dataset, pointerName), append(b, '\n'), func(at string) error { return c.step("pointer " + at) })

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -13,10 +12,10 @@ import (
 // Notifications of the file system make it quick, within milliseconds. They do
 // not exist on every file system, are lost when queues overflow, and stop when
 // a directory is moved away and another put in its place; so CURRENT is also
-// read every two seconds, which alone would do. Failures are in Err and are
+// read every two seconds, which alone would do, and does for a Depot. Failures are in Err and are
 // tried again, at growing intervals of up to a minute.
 func (l *Live[T]) Run(ctx context.Context) error {
-	w := newWaker(filepath.Join(l.catalog.dir, l.dataset), l.catalog.dir)
+	w := newWaker(l.from.watched(l.dataset)...)
 	defer w.close()
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
@@ -45,6 +44,9 @@ type waker struct {
 
 func newWaker(dirs ...string) *waker {
 	w := &waker{dirs: dirs, wake: make(chan struct{}, 1)}
+	if len(dirs) == 0 {
+		return w
+	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return w // Run looks every few seconds anyway

@@ -37,6 +37,7 @@ Flags may also be set by the environment variable shown with each, or in a YAML 
 // cli is the command line.
 type cli struct {
 	Data    string           `default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
+	Store   string           `placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback and prune are about what is there."`
 	Config  string           `env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
 	MaxBad  share            `default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
 	JSON    bool             `name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
@@ -56,6 +57,7 @@ type cli struct {
 	List       listCmd       `cmd:"" help:"List data sets and their generations."`
 	Verify     verifyCmd     `cmd:"" config:"" help:"Check every byte of the published generations."`
 	Export     exportCmd     `cmd:"" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
+	Push       pushCmd       `cmd:"" config:"" help:"Copy what is published in --data to --store and publish it there."`
 	Rollback   rollbackCmd   `cmd:"" help:"Publish an earlier generation of a data set again."`
 	Prune      pruneCmd      `cmd:"" config:"" help:"Delete generations that are not needed any more."`
 	Settings   configCmd     `cmd:"" name:"config" help:"Look at the configuration."`
@@ -67,9 +69,11 @@ type cli struct {
 type session struct {
 	ctx      context.Context
 	catalog  *dataset.Catalog
+	depot    *dataset.Depot // of --store; nil without
 	reporter *reporter
 	stdout   io.Writer
 	options  job.Options
+	toPush   []string // data sets published by this command
 	json     bool
 	quiet    bool
 

@@ -33,7 +33,7 @@ func (listCmd) Help() string {
 }
 
 func (listCmd) Run(s *session) error {
-	infos, err := s.catalog.List()
+	infos, err := s.generations().List(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (listCmd) Run(s *session) error {
 		return nil
 	}
 	if len(infos) == 0 {
-		fmt.Fprintf(s.stdout, "nothing in %s yet; ingest demo fills it\n", s.catalog.Dir())
+		fmt.Fprintln(s.stdout, s.generations().nothing())
 		return nil
 	}
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
@@ -98,7 +98,7 @@ type verifyCmd struct {
 }
 
 func (verifyCmd) Help() string {
-	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed.
+	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed. With --store it reads every row of the tables there and compares them with the counts and checksums of the push, and does nothing else.
 
 Of boundaries it then checks every tile: that vector tiles are valid and polygons too, that neighbours share each edge of their border and neither overlap nor leave gaps, that no region is lost at any zoom, that the pieces of a region add up to it, that labels lie in their regions, and that GeoJSON and vector tiles agree. It prints what it counted and what it found.
 
@@ -111,15 +111,15 @@ func (c *verifyCmd) Run(s *session) error {
 	names := c.Datasets
 	if len(names) == 0 {
 		var err error
-		if names, err = s.catalog.Datasets(); err != nil {
+		if names, err = s.generations().Datasets(s.ctx); err != nil {
 			return err
 		}
 	}
 	var errs []error
 	for _, name := range names {
 		s.reporter.Progress(job.Progress{Stage: "comparing checksums of " + name})
-		err := s.catalog.Verify(s.ctx, name, c.Generation)
-		if err == nil && name == job.BoundariesDataset && !c.Checksums {
+		err := s.generations().Verify(s.ctx, name, c.Generation)
+		if err == nil && s.depot == nil && name == job.BoundariesDataset && !c.Checksums {
 			err = verifyTiles(s, c.Generation)
 		}
 		s.reporter.close()
@@ -163,9 +163,9 @@ func (c *rollbackCmd) Run(s *session) error {
 	var m dataset.Manifest
 	var err error
 	if c.To != 0 {
-		m, err = s.catalog.Activate(s.ctx, c.Dataset, c.To)
+		m, err = s.generations().Activate(s.ctx, c.Dataset, c.To)
 	} else {
-		m, err = s.catalog.Rollback(s.ctx, c.Dataset)
+		m, err = s.generations().Rollback(s.ctx, c.Dataset)
 	}
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return fmt.Errorf("%w; ingest list shows what there is", err)
@@ -186,12 +186,13 @@ func (c *rollbackCmd) Run(s *session) error {
 }
 
 type pruneCmd struct {
-	Datasets []string `arg:"" optional:"" name:"dataset" help:"The data sets to prune; all when none is named."`
-	Keep     int      `env:"QUADRILLE_PRUNE_KEEP" default:"2" placeholder:"N" help:"How many of the newest generations of each data set to keep."`
+	Datasets []string      `arg:"" optional:"" name:"dataset" help:"The data sets to prune; all when none is named."`
+	Keep     int           `env:"QUADRILLE_PRUNE_KEEP" default:"2" placeholder:"N" help:"How many of the newest generations of each data set to keep."`
+	Grace    time.Duration `env:"QUADRILLE_PRUNE_GRACE" default:"10m" help:"With --store: for how long a generation stays that another has replaced, as servers anywhere may still read it."`
 }
 
 func (pruneCmd) Help() string {
-	return `The published generation is never deleted, nor one that a tileserver on this machine still serves. What killed builds left behind goes as well.
+	return `The published generation is never deleted, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well.
 
   ingest prune
   ingest prune --keep 1 places`
@@ -201,7 +202,10 @@ func (c *pruneCmd) Run(s *session) error {
 	if c.Keep < 1 {
 		return &usageError{fmt.Errorf("--keep must be at least 1, not %d", c.Keep)}
 	}
-	pruned, err := s.catalog.Prune(s.ctx, c.Keep, c.Datasets...)
+	if c.Grace < 0 {
+		return &usageError{fmt.Errorf("--grace must not be negative, such as 10m, not %v", c.Grace)}
+	}
+	pruned, err := s.generations().Prune(s.ctx, c.Keep, c.Grace, c.Datasets...)
 	tell := func(event, text string, infos []dataset.Info) {
 		for _, in := range infos {
 			switch {
@@ -217,7 +221,7 @@ func (c *pruneCmd) Run(s *session) error {
 		}
 	}
 	tell("removed", "removed", pruned.Removed)
-	tell("in use", "kept, still in use:", pruned.InUse)
+	tell("in use", s.generations().held(), pruned.InUse)
 	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")
 	}

@@ -117,16 +117,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		json:    c.JSON, quiet: c.Quiet,
 		cli: &c, settings: configfile.Settings(command, c.file, onlyFlags...),
 	}
+	if err := s.openDepot(); err != nil {
+		return &usageError{err}
+	}
+	defer func() { err = errors.Join(err, s.closeDepot()) }()
 	for _, node := range parser.Model.Children {
 		if node.Tag.Has("config") {
 			s.commands = append(s.commands, node.Name)
 		}
 	}
-	if err := command.Run(s); err != nil {
+	err = command.Run(s)
+	// What was published before a failure is pushed like the rest.
+	if err = errors.Join(err, s.pushPublished(command)); err != nil {
 		rep.failed(err)
-		return err
 	}
-	return nil
+	return err
 }
 
 // version is that of the module, or the commit it was built from.

@@ -17,6 +17,7 @@ import (
 
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
@@ -43,6 +44,8 @@ type config struct {
 	ConfigFile string `name:"config" placeholder:"FILE" help:"YAML file of settings, lines such as listen: :8080. An unknown one is an error."`
 
 	Data           string   `default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
+	Store          string   `placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
+	IPIndex        bool     `name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
 	Listen         string   `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
 	SocketMode     fileMode `default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
 	MaxConnections int      `default:"8192" placeholder:"N" help:"Connections that may be open at once, ${default} if not given, 0 for any number; more wait until others end."`
@@ -63,7 +66,7 @@ type config struct {
 	PinTiles     bool     `help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
 	CORSOrigin   string   `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
 
-	Cache         bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, half for finished tiles."`
+	Cache         bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
 	MaxConcurrent int           `default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
 
 	RequestTimeout time.Duration `default:"10s" help:"Longest time to spend reading the data for one answer."`
@@ -178,6 +181,9 @@ func (c *config) Validate() error {
 	}
 	if err := c.Trace.Validate(); err != nil {
 		return err
+	}
+	if err := hbasedepot.Check(c.Store); err != nil {
+		return fmt.Errorf("--store: %w", err)
 	}
 	switch {
 	case c.MaxConcurrent < 1:

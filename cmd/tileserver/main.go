@@ -20,7 +20,6 @@ import (
 	"syscall"
 	"time"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/configfile"
@@ -64,22 +63,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	tuneMemory(int64(cfg.Cache))
 
-	cache := pebblestore.NewCache(int64(cfg.Cache) - cfg.responseBytes())
+	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
 	observed := newObserver(cache, version())
-	catalog, err := dataset.Open(cfg.Data, func(dir string, readOnly bool) (cellstore.Store, error) {
-		store, err := pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, Cache: cache, Logger: log})
-		if err != nil {
-			return nil, err
-		}
-		return observed.stores.opened(store, datasetOf(cfg.Data, dir)), nil
-	})
+	data, err := cfg.generations(cache, observed, log)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, data.close()) }()
+	catalog := data.from
 	boundaries := dataset.NewLive(catalog, httpapi.BoundariesDataset, httpapi.OpenBoundaries)
 	finder := dataset.NewLive(catalog, httpapi.PlacesDataset, httpapi.OpenPlaces)
-	addresses := dataset.NewLive(catalog, httpapi.AddressesDataset, httpapi.OpenAddresses)
+	addresses := dataset.NewLive(catalog, httpapi.AddressesDataset, cfg.openAddresses())
 	airports := dataset.NewLive(catalog, httpapi.AirportsDataset, httpapi.OpenAirports)
 	timeZones := dataset.NewLive(catalog, httpapi.TimeZonesDataset, httpapi.OpenTimeZones)
 	stations := dataset.NewLive(catalog, httpapi.StationsDataset, httpapi.OpenStations)
@@ -89,10 +84,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		err = errors.Join(err, boundaries.Close(), finder.Close(), addresses.Close(), airports.Close(), timeZones.Close(),
 			stations.Close(), weather.Close())
 	}()
-	serving := follow(ctx, boundaries, log) + follow(ctx, finder, log) + follow(ctx, addresses, log) +
-		follow(ctx, airports, log) + follow(ctx, timeZones, log) + follow(ctx, stations, log) + follow(ctx, weather, log)
+	serving := together(ctx, data.patience,
+		follow(boundaries, log), follow(finder, log), follow(addresses, log), follow(airports, log),
+		follow(timeZones, log), follow(stations, log), follow(weather, log))
 	if serving == 0 {
-		log.Warn("nothing is published yet: run ingest with the same --data, and its data will be served as soon as it is there", "data", catalog.Dir())
+		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
 	}
 
 	api := httpapi.Config{
@@ -104,6 +100,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Stations:           stations,
 		Weather:            weather,
 		Version:            version(),
+		Store:              data.kind,
+		Remote:             cfg.Store != "",
 		PublicURL:          cfg.publicURL(),
 		BasePath:           strings.TrimRight(cfg.BasePath, "/"),
 		EmptyTile:          cfg.EmptyTile,
@@ -241,24 +239,24 @@ func tuneMemory(cache int64) {
 const workingMemory = 96 << 20
 
 // follow takes the published generation of a data set into service, and then
-// every one published while ctx lasts. It returns how many it serves now, 0
-// or 1: a data set that is missing or broken does not keep the others back.
-func follow[T any](ctx context.Context, l *dataset.Live[T], log *slog.Logger) int {
-	l.Notify = func(st dataset.Status) {
-		if st.Damage != nil {
-			log.Error("data set in service is damaged", "dataset", st.Dataset, "error", st.Damage)
+// every one published while ctx lasts. It returns whether it serves one now. A
+// data set that is missing or broken does not keep the others back: first bounds
+// the time until then.
+func follow[T any](l *dataset.Live[T], log *slog.Logger) func(ctx, first context.Context) bool {
+	return func(ctx, first context.Context) bool {
+		l.Notify = func(st dataset.Status) {
+			if st.Damage != nil {
+				log.Error("data set in service is damaged", "dataset", st.Dataset, "error", st.Damage)
+			}
+			switch {
+			case st.Err != nil:
+				log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
+			case st.Serving != nil && st.Damage == nil:
+				log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
+			}
 		}
-		switch {
-		case st.Err != nil:
-			log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
-		case st.Serving != nil && st.Damage == nil:
-			log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
-		}
+		_ = l.Poll(first)              // Notify has said why
+		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through Notify
+		return l.Status().Serving != nil
 	}
-	_ = l.Poll(ctx)                // Notify has said why
-	go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through Notify
-	if l.Status().Serving == nil {
-		return 0
-	}
-	return 1
 }

@@ -19,6 +19,7 @@ import (
 type observer struct {
 	registry *prometheus.Registry
 	stores   storeStats
+	remote   remoteStats // of --store
 }
 
 // newObserver watches the runtime, the cache of blocks and the stores that are
@@ -31,7 +32,7 @@ func newObserver(cache *pebblestore.Cache, version string) *observer {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	o.registry.MustRegister(build, &o.stores, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	o.registry.MustRegister(build, &o.stores, &o.remote, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return o
 }
 

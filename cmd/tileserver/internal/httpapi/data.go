@@ -128,6 +128,16 @@ func OpenAddresses(g *dataset.Generation) (Addresses, error) {
 	return watchedIndex{index, g}, nil
 }
 
+// OpenAddressTable makes the reader of a generation of IP ranges that asks its
+// table, whatever else there is.
+func OpenAddressTable(g *dataset.Generation) (Addresses, error) {
+	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
+	if err != nil {
+		return nil, err
+	}
+	return ipgeo.Open(context.Background(), g.Store, meta)
+}
+
 // watchedIndex has its generation looked at when a lookup fails. Stores do so
 // by themselves.
 type watchedIndex struct {

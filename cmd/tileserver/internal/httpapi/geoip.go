@@ -172,6 +172,7 @@ func (s *server) failGeoIP(c echo.Context, err error) error {
 	case errors.Is(err, ipgeo.ErrNotFound):
 		e = gipNotFound
 	default:
+		err = s.replaced(err)
 		k := kindOf(err)
 		if k.status >= http.StatusInternalServerError && !k.expected {
 			s.logFailure(c, err)

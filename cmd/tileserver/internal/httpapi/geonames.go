@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/places/zones"
@@ -56,7 +57,7 @@ func gnErrorOf(err error) *gnError {
 		return own
 	case errors.Is(err, errDatasetMissing):
 		return &gnError{gnOther, "a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
-	case errors.Is(err, errDatasetFailed):
+	case errors.Is(err, errDatasetFailed), unreadable(err):
 		return &gnError{gnOther, "the data set cannot be read right now, try again in a moment"}
 	case errors.Is(err, errBusy):
 		return &gnError{gnOverloaded, "the server is overloaded, try again in a moment"}
@@ -194,9 +195,16 @@ func isCallback(s string) bool {
 	return true
 }
 
+// unreadable reports whether the store did not answer.
+func unreadable(err error) bool {
+	return errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
+}
+
 // failGeonames answers with an error object. The status is 200 even so, but
-// for a server at its limit: proxies and clients know what 503 means.
+// for a server at its limit, or whose store does not answer: proxies and clients
+// know what 503 means.
 func (s *server) failGeonames(c echo.Context, g *gnRequest, a answer, callback string, err error) error {
+	err = s.replaced(err)
 	if k, _ := classify(err); k.status >= http.StatusInternalServerError && !k.expected {
 		if own := (*gnError)(nil); !errors.As(err, &own) {
 			s.logFailure(c, err)
@@ -219,7 +227,7 @@ func (s *server) failGeonames(c echo.Context, g *gnRequest, a answer, callback s
 	}
 	out.body = b
 	a.tag, a.cache = nil, noStore
-	if errors.Is(err, errBusy) {
+	if errors.Is(err, errBusy) || unreadable(err) {
 		h := c.Response().Header()
 		h["Retry-After"] = []string{retryAfter}
 		return s.sendStatus(c, http.StatusServiceUnavailable, a, out)

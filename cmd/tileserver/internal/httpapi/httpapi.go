@@ -47,6 +47,10 @@ type Config struct {
 	// Version is reported by /status and is part of every entity tag, since
 	// another version may write other bytes.
 	Version string
+	// Store says in /status what the data comes from: "local" or "hbase".
+	Store string
+	// Remote says that others may remove generations that are being read here.
+	Remote bool
 
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
@@ -145,6 +149,8 @@ type server struct {
 	weather    *dataset.Live[Weather]
 
 	version      string
+	store        string
+	remote       bool
 	tagStart     hash // version, mixed into every tag
 	publicURL    string
 	basePath     string
@@ -199,6 +205,8 @@ func New(cfg Config) http.Handler {
 		stations:     cfg.Stations,
 		weather:      cfg.Weather,
 		version:      cfg.Version,
+		store:        cfg.Store,
+		remote:       cfg.Remote,
 		tagStart:     hashStart.bytes(cfg.Version),
 		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
 		basePath:     cfg.BasePath,

@@ -162,6 +162,7 @@ func (b *batch) run(cd coding) error {
 		}
 		return err
 	case err != nil:
+		err = b.s.replaced(err)
 		if k, _ := classify(err); k.status >= http.StatusInternalServerError && !k.expected {
 			b.s.logFailure(b.c, err)
 		}
@@ -373,7 +374,7 @@ func (f *fieldList) UnmarshalJSON(text []byte) error {
 // refuse writes the answer to a line that has none. ip is the address, or "" if
 // it could not be read.
 func (b *batch) refuse(ip string, err error) {
-	_, p := classify(err)
+	_, p := classify(b.s.replaced(err))
 	b.out = strconv.AppendInt(append(b.out, `{"line":`...), b.line, 10)
 	if ip != "" {
 		b.out = appendString(append(b.out, `,"ip":`...), ip)

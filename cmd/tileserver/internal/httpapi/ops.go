@@ -73,6 +73,7 @@ func (s *server) datasets() []dataset.Status {
 
 type statusDoc struct {
 	Version  string          `json:"version"`
+	Store    string          `json:"store,omitempty"`
 	Datasets []datasetStatus `json:"datasets"`
 }
 
@@ -106,7 +107,7 @@ const (
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
 func (s *server) getStatus(c echo.Context) error {
-	doc := statusDoc{Version: s.version, Datasets: []datasetStatus{}}
+	doc := statusDoc{Version: s.version, Store: s.store, Datasets: []datasetStatus{}}
 	for _, st := range s.datasets() {
 		d := datasetStatus{Name: st.Dataset, State: stateServing, Sources: []dataset.Source{}}
 		switch {

@@ -33,6 +33,7 @@ const retryAfter = "1"
 // router's error handler too, so that unknown paths and methods answer in the
 // same form.
 func (s *server) fail(err error, c echo.Context) {
+	err = s.replaced(err)
 	k, p := classify(err)
 	if s.metrics != nil {
 		s.metrics.problem(k.typ)

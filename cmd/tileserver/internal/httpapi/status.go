@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -67,6 +68,12 @@ type kind struct {
 var kinds = []kind{
 	{err: errDatasetFailed, status: http.StatusServiceUnavailable, typ: "dataset-unavailable", title: "The data set cannot be read right now",
 		detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", retry: true},
+	// Before what a data set is asked for: a store that does not answer never
+	// means that something is not there.
+	{err: cellstore.ErrUnavailable, status: http.StatusServiceUnavailable, typ: "dataset-unavailable", title: "The data set cannot be read right now",
+		detail: "Try again in a moment; the store that the server reads from does not answer.", retry: true},
+	{err: cellstore.ErrUnknownOutcome, status: http.StatusServiceUnavailable, typ: "dataset-unavailable", title: "The data set cannot be read right now",
+		detail: "Try again in a moment; the store that the server reads from does not answer.", retry: true},
 	{err: errDatasetMissing, status: http.StatusNotFound, typ: "dataset-missing", title: "The data set is not published on this server",
 		detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
 	{err: errRateLimited, status: http.StatusTooManyRequests, typ: "rate-limited", title: "The limit of requests is used up",
@@ -192,6 +199,17 @@ func refuse(cause error, parameter, detail string) error {
 
 func (r *refusal) Error() string { return r.cause.Error() + ": " + r.detail }
 func (r *refusal) Unwrap() error { return r.cause }
+
+// replaced gives the error of a table that is gone its meaning. From a store that
+// others change, a generation may be removed under a server that did not notice
+// the next one yet, which passes. From a local one nothing is removed that is in
+// use: then it is damage, as any error that nobody expects.
+func (s *server) replaced(err error) error {
+	if s.remote && errors.Is(err, cellstore.ErrTableNotFound) {
+		return fmt.Errorf("%w: %w", cellstore.ErrUnavailable, err)
+	}
+	return err
+}
 
 // classify finds what an error looks like from outside.
 func classify(err error) (*kind, problem) {

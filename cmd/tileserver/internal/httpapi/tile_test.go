@@ -202,6 +202,22 @@ func TestTileFailures(t *testing.T) {
 	}
 }
 
+// A table that is gone is damage, but where others remove generations.
+func TestTableGone(t *testing.T) {
+	for remote, want := range map[bool]int{false: 500, true: 503} {
+		f := newFixture(t, func(c *Config) { c.Remote = remote }, all...)
+		gone := &cellstore.Error{Op: "Get", Table: "secret", Err: cellstore.ErrTableNotFound}
+		f.bounds.err, f.places.err, f.ips.err = gone, gone, gone
+		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/places/nearby?lat=1&lon=1", "/ip/1.2.3.4", "/geoip/v2.1/city/1.2.3.4"} {
+			res := f.get(path)
+			b := body(t, res)
+			if res.StatusCode != want || (res.Header.Get("Retry-After") != "") != remote || strings.Contains(b, "secret") {
+				t.Errorf("%s, remote %v: %d %s, Retry-After %q", path, remote, res.StatusCode, b, res.Header.Get("Retry-After"))
+			}
+		}
+	}
+}
+
 // A tag answers 304 without a read, and covers generation, layers, tile,
 // format and coding.
 func TestTileRevalidation(t *testing.T) {

@@ -1,0 +1,162 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// leaseFor is how long a lease holds that is not renewed: how long others wait
+// for a push that was killed. Clocks of machines that push should agree within
+// a good part of it; where they do not, a push may lose its lease, and then ends
+// with an error.
+const leaseFor = time.Minute
+
+// leaseRecord is who pushes a data set or removes what pushes have left.
+type leaseRecord struct {
+	Owner   string    `json:"owner"` // for messages
+	Token   string    `json:"token"` // unique
+	Expires time.Time `json:"expires"`
+}
+
+// lease is the right to push. It is renewed until it is released.
+type lease struct {
+	d       *Depot
+	t       cellstore.Table
+	dataset string
+	lost    context.CancelCauseFunc
+	stop    chan struct{}
+	stopped sync.WaitGroup
+
+	mu      sync.Mutex // held while it is renewed
+	record  leaseRecord
+	content []byte // as it is stored
+}
+
+// errLeaseLost ends a push that was taken for dead.
+var errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
+
+// lease takes the lease of a data set. ErrBuilding when somebody has it. The
+// context it returns ends when the lease is lost.
+func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner string) (context.Context, *lease, error) {
+	l := &lease{d: d, t: t, dataset: dataset, stop: make(chan struct{})}
+	l.record = leaseRecord{Owner: owner, Token: token()}
+	old, err := d.get(ctx, dataset, familyPointer, columnLease)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(old) > 0 {
+		var held leaseRecord
+		if err := json.Unmarshal(old, &held); err == nil && held.Expires.After(d.now()) {
+			return nil, nil, fmt.Errorf("%w: %s in %s is being pushed or pruned by %s, whose lease ends at %s unless it is renewed: wait for that",
+				ErrBuilding, dataset, d.opts.Name, held.Owner, held.Expires.Format(time.RFC3339))
+		}
+	}
+	l.content = old
+	if err := l.renew(ctx); err != nil {
+		if errors.Is(err, errLeaseLost) {
+			err = fmt.Errorf("%w: another program began to push %s at the same moment: wait for that", ErrBuilding, dataset)
+		}
+		return nil, nil, err
+	}
+	ctx, l.lost = context.WithCancelCause(ctx)
+	l.stopped.Go(func() { l.keep(ctx) })
+	return ctx, l, nil
+}
+
+// renew writes the lease anew, provided that it is as this program left it.
+func (l *lease) renew(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.record
+	r.Expires = l.d.now().Add(l.d.leaseFor).UTC().Truncate(time.Millisecond)
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		done, err := l.write(ctx, b)
+		if err != nil {
+			return err
+		}
+		if done {
+			l.record = r
+			return nil
+		}
+	}
+	return fmt.Errorf("renew the lease of %s in %s: %w", l.dataset, l.d.opts.Name, cellstore.ErrUnknownOutcome)
+}
+
+// write replaces the lease that is known to be stored. When it turns out to be
+// another of this program, from an earlier try whose answer was lost, that is
+// what is known from then on: it ends sooner than b does.
+func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
+	check := cellstore.Check{Family: familyPointer, Qualifier: columnLease}
+	if len(l.content) > 0 {
+		check.Op, check.Value = cellstore.Equal, l.content
+	}
+	done, err := l.t.CheckAndMutate(ctx, check, cellstore.Mutation{Row: []byte(l.dataset),
+		Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}})
+	if errors.Is(err, cellstore.ErrUnknownOutcome) || err == nil && !done {
+		// Perhaps it was done, now or at an earlier try: what has this token is
+		// ours.
+		now, rerr := l.d.get(ctx, l.dataset, familyPointer, columnLease)
+		if rerr != nil {
+			return false, rerr
+		}
+		var held leaseRecord
+		if json.Unmarshal(now, &held) == nil && held.Token == l.record.Token {
+			l.content = now
+			return bytes.Equal(now, b), nil
+		}
+		if err == nil {
+			return false, errLeaseLost
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	l.content = b
+	return true, nil
+}
+
+// keep renews the lease until it is released or lost. While the store does not
+// answer, nobody else can take it either.
+func (l *lease) keep(ctx context.Context) {
+	tick := time.NewTicker(l.d.leaseFor / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := l.renew(ctx); errors.Is(err, errLeaseLost) {
+			l.lost(err)
+			return
+		}
+	}
+}
+
+// release gives the lease back, also when the context that it was taken with
+// has ended. What cannot be given back ends by itself.
+func (l *lease) release(ctx context.Context) {
+	close(l.stop)
+	l.stopped.Wait()
+	l.lost(nil)
+	if l.d.step("lease released") != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	_, _ = l.t.CheckAndMutate(ctx, cellstore.Check{Family: familyPointer, Qualifier: columnLease, Op: cellstore.Equal, Value: l.content},
+		cellstore.Mutation{Row: []byte(l.dataset), Ops: []cellstore.Op{cellstore.DeleteColumn(familyPointer, columnLease, cellstore.All)}})
+}

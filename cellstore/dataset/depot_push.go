@@ -1,0 +1,486 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// PushOptions say how a generation is pushed. The zero value is sensible.
+type PushOptions struct {
+	// Owner is what others are told who find the data set being pushed: this
+	// machine and process by default.
+	Owner string
+	// Workers is how many parts are loaded, and read for the check, at once;
+	// 4 by default.
+	Workers int
+	// PartBytes is about how much of the generation's files makes a part; a
+	// table has up to MaxParts of them. 32 MiB and 32 by default.
+	PartBytes int64
+	MaxParts  int
+	// NoCheck leaves out reading everything back and comparing it.
+	NoCheck bool
+	// OnlyNew does nothing when the generation has been pushed before, even if
+	// another is published now.
+	OnlyNew bool
+	// Progress, unless nil, is told how far the push is, about twice a second,
+	// one call at a time.
+	Progress func(PushProgress)
+}
+
+// PushProgress is how far a push is.
+type PushProgress struct {
+	Stage       string // "loading", "copying files", "checking"
+	Table       string // the last one something was done for
+	Parts, Done int    // of all tables, and those that are loaded
+	// Rows and Bytes are what was loaded, or read for the check, in this stage.
+	// What an interrupted push had done is not among them.
+	Rows, Bytes int64
+	Elapsed     time.Duration // of the stage
+}
+
+// Pushed is what a push did.
+type Pushed struct {
+	Manifest Manifest // of the generation in the Depot, which is published
+	// Already says that it was in the Depot, so that nothing was loaded.
+	Already     bool
+	Resumed     bool  // a push that had been interrupted was finished
+	Rows, Bytes int64 // loaded by this push
+	Took        time.Duration
+}
+
+func (o PushOptions) withDefaults() PushOptions {
+	if o.Owner == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "a machine without name"
+		}
+		o.Owner = fmt.Sprintf("process %d on %s", os.Getpid(), host)
+	}
+	if o.Workers < 1 {
+		o.Workers = 4
+	}
+	if o.PartBytes < 1 {
+		o.PartBytes = 32 << 20
+	}
+	if o.MaxParts < 1 {
+		o.MaxParts = 32
+	}
+	return o
+}
+
+// splitter is a store that makes a table of several regions at once, so that
+// several servers load it from the start.
+type splitter interface {
+	CreateSplit(ctx context.Context, schema cellstore.Schema, splits [][]byte) error
+}
+
+// loadRecord says what a push does, so that another can go on with it.
+type loadRecord struct {
+	Origin string      `json:"origin"`
+	Token  string      `json:"token"` // unique; see partRecord
+	Tables []loadTable `json:"tables"`
+}
+
+type loadTable struct {
+	Name string `json:"name"`
+	// Starts are the first keys of its parts; that of the first is empty.
+	Starts [][]byte `json:"starts"`
+}
+
+// push is a push that runs.
+type push struct {
+	d          *Depot
+	o          PushOptions
+	g          *Generation
+	t          cellstore.Table
+	lease      *lease
+	dataset    string
+	generation uint64
+	origin     string
+	begun      time.Time
+	meter      meter
+}
+
+// Push copies a generation of a Catalog into the Depot and publishes it there.
+// The generation stays open and is the caller's.
+//
+// It is loaded in parts, several at a time. A push that is interrupted, be it by
+// kill -9, is taken up where it was when the same generation is pushed again;
+// anything else that is pushed then begins anew and removes what it left. All
+// cells are read back and compared before the manifest is written, and that
+// comes before the pointer; so readers see all of it or nothing, whatever
+// happens on the way. A generation that is in the Depot already is published
+// again without being loaded.
+//
+// ErrBuilding when another program pushes the same data set. What a store does
+// not answer is tried again for minutes. Values larger than the store's limits
+// end it with cellstore.ErrTooLarge.
+func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushed, err error) {
+	p := &push{d: d, o: o.withDefaults(), g: g, dataset: g.Manifest.Dataset, begun: time.Now()}
+	if p.origin = g.entry.Manifest; p.origin == "" || g.Manifest.Origin != "" {
+		return Pushed{}, errors.New("only a generation of a catalogue can be pushed: open it there")
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("push generation %d of %s to %s: %w", g.Manifest.Generation, p.dataset, d.opts.Name, err)
+		}
+	}()
+	if p.t, err = d.create(ctx); err != nil {
+		return Pushed{}, err
+	}
+	if p.o.OnlyNew {
+		// Before the lease, so that looking disturbs nobody.
+		if m, ok, err := p.present(ctx); ok || err != nil {
+			return Pushed{Manifest: m, Already: true}, err
+		}
+	}
+	outer := ctx
+	ctx, p.lease, err = d.lease(ctx, p.t, p.dataset, p.o.Owner)
+	if err != nil {
+		return Pushed{}, err
+	}
+	defer func() {
+		if errors.Is(context.Cause(ctx), errLeaseLost) && outer.Err() == nil {
+			err = errLeaseLost
+		}
+		p.lease.release(outer)
+	}()
+	if err := d.step("leased"); err != nil {
+		return Pushed{}, err
+	}
+	return p.run(ctx)
+}
+
+func (p *push) run(ctx context.Context) (Pushed, error) {
+	if m, ok, err := p.present(ctx); err != nil {
+		return Pushed{}, err
+	} else if ok {
+		if !p.o.OnlyNew {
+			m, err = p.d.Activate(ctx, p.dataset, m.Generation)
+		}
+		return Pushed{Manifest: m, Already: true, Took: time.Since(p.begun)}, err
+	}
+	record, resumed, err := p.prepare(ctx)
+	if err != nil {
+		return Pushed{}, err
+	}
+	store, err := p.d.opts.Open(ctx, tablePrefix(p.dataset, p.generation))
+	if err != nil {
+		return Pushed{}, err
+	}
+	defer closeRead(store)
+	if !resumed {
+		// A push that was taken for dead may have made some in the meantime.
+		if err := p.d.dropTables(ctx, store); err != nil {
+			return Pushed{}, err
+		}
+	}
+	if err := p.load(ctx, store, record); err != nil {
+		return Pushed{}, err
+	}
+	done := Pushed{Resumed: resumed}
+	done.Rows, done.Bytes = p.meter.total()
+	m := p.g.Manifest
+	m.Generation, m.Origin, m.Files, m.Tables = p.generation, p.origin, nil, nil
+	if m.Files, err = p.copyFiles(ctx); err != nil {
+		return Pushed{}, err
+	}
+	if m.Tables, err = p.check(ctx, store, record); err != nil {
+		return Pushed{}, err
+	}
+	if err := p.publish(ctx, &m); err != nil {
+		return Pushed{}, err
+	}
+	done.Manifest, done.Took = m, time.Since(p.begun)
+	return done, nil
+}
+
+// present finds the generation among those that are listed.
+func (p *push) present(ctx context.Context) (Manifest, bool, error) {
+	ptr, err := p.d.pointer(ctx, p.dataset)
+	if ptr == nil || err != nil {
+		return Manifest{}, false, err
+	}
+	for _, e := range slices.Backward(ptr.Generations) {
+		m, err := p.d.manifest(ctx, p.dataset, e)
+		if err == nil && m.Origin == p.origin {
+			return m, true, nil
+		}
+		// One that cannot be used is no reason not to push another.
+		if err != nil && !errors.Is(err, ErrNoGeneration) && !errors.Is(err, ErrBadManifest) && !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNewer) {
+			return Manifest{}, false, err
+		}
+	}
+	return Manifest{}, false, nil
+}
+
+// prepare chooses the number of the generation, that of an interrupted push of
+// the same one or a new one, and notes what is going to be loaded. What other
+// pushes left is removed.
+func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
+	ptr, err := p.d.pointer(ctx, p.dataset)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := p.d.generationRows(ctx, p.dataset)
+	if err != nil {
+		return nil, false, err
+	}
+	// The number of the local one where that is free, so that people see which
+	// is which; numbers are never used again.
+	number := p.g.Manifest.Generation
+	if ptr != nil {
+		number = max(number, ptr.Last+1)
+	}
+	var resume *loadRecord
+	for _, r := range rows {
+		var load loadRecord
+		if ptr != nil {
+			if _, listed := ptr.find(r.generation); listed {
+				continue
+			}
+			if r.generation <= ptr.Last {
+				continue // published once: it is being removed
+			}
+		}
+		if r.load != nil && !r.removing && json.Unmarshal(r.load, &load) == nil && load.Origin == p.origin {
+			resume, p.generation = &load, r.generation
+		}
+		number = max(number, r.generation+1)
+	}
+	if err := p.d.removeLeftovers(ctx, p.dataset, ptr, rows, p.generation); err != nil {
+		return nil, false, err
+	}
+	if resume != nil {
+		return resume, true, p.d.step("resumed")
+	}
+	if p.generation = number; number > maxGeneration {
+		return nil, false, fmt.Errorf("data set %s has no number left after %d: use another namespace", p.dataset, uint64(maxGeneration))
+	}
+	load, err := p.plan(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	b, err := json.Marshal(load)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := p.note(ctx, columnLoad, b); err != nil {
+		return nil, false, err
+	}
+	return load, false, p.d.step("noted")
+}
+
+// plan divides the local tables.
+func (p *push) plan(ctx context.Context) (*loadRecord, error) {
+	names, err := p.g.Store.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	load := &loadRecord{Origin: p.origin, Token: token()}
+	n := int(min(p.g.Manifest.Size()/p.o.PartBytes+1, int64(p.o.MaxParts)))
+	for _, name := range names {
+		t, err := p.g.Store.Table(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := t.Splits(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		lt := loadTable{Name: name}
+		for _, r := range parts {
+			lt.Starts = append(lt.Starts, r.From)
+		}
+		load.Tables = append(load.Tables, lt)
+	}
+	return load, nil
+}
+
+// note writes a column of the generation's row.
+func (p *push) note(ctx context.Context, column, value []byte) error {
+	m := cellstore.Mutation{Row: []byte(generationRow(p.dataset, p.generation)),
+		Ops: []cellstore.Op{cellstore.Put(familyManifest, column, value)}}
+	return p.d.patiently(ctx, func() error { return p.t.Apply(ctx, m) })
+}
+
+// copyFiles writes the files beside the store in pieces, and returns them.
+func (p *push) copyFiles(ctx context.Context) ([]File, error) {
+	files := []File{}
+	p.meter.stage("copying files", p.o.Progress)
+	for _, f := range p.g.Manifest.Files {
+		if strings.HasPrefix(f.Path, storeDir+"/") {
+			continue
+		}
+		if err := p.copyFile(ctx, f); err != nil {
+			return nil, fmt.Errorf("file %s: %w", f.Path, err)
+		}
+		files = append(files, f)
+	}
+	return files, p.d.step("files copied")
+}
+
+func (p *push) copyFile(ctx context.Context, f File) error {
+	in, err := os.Open(filepath.Join(p.g.Dir, filepath.FromSlash(f.Path)))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	sum, n, err := digest(ctx, in)
+	if err != nil {
+		return err
+	}
+	if n != f.Bytes || sum != f.SHA256 {
+		return fmt.Errorf("%w: it is not as it was published: see by verify, and ingest again", cellstore.ErrCorrupt)
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	buf := make([]byte, chunkBytes)
+	for i := int64(0); i*chunkBytes < f.Bytes; i++ {
+		n, err := io.ReadFull(in, buf[:min(chunkBytes, f.Bytes-i*chunkBytes)])
+		if err != nil {
+			return err
+		}
+		m := cellstore.Mutation{Row: chunkRow(p.dataset, p.generation, f.Path, i),
+			Ops: []cellstore.Op{cellstore.Put(familyFile, columnChunk, buf[:n])}}
+		if err := p.d.patiently(ctx, func() error { return p.t.Apply(ctx, m) }); err != nil {
+			return err
+		}
+		p.meter.add("", 1, int64(n))
+		if err := p.d.step("piece copied"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func chunkRow(dataset string, generation uint64, path string, i int64) []byte {
+	return fmt.Appendf(nil, "%s/%s/%08d", generationRow(dataset, generation), path, i)
+}
+
+// check reads everything back and compares it with what it was made from.
+func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecord) ([]TableSum, error) {
+	sums := []TableSum{}
+	p.meter.stage("checking", p.o.Progress)
+	for _, t := range load.Tables {
+		want, err := sumTable(ctx, p.g.Store, t.Name, p.o.Workers, nil)
+		if err != nil {
+			return nil, fmt.Errorf("table %s of the local generation: %w", t.Name, err)
+		}
+		sums = append(sums, want)
+		if p.o.NoCheck {
+			continue
+		}
+		got, err := p.d.sumRemote(ctx, store, t.Name, p.o.Workers, func(rows, bytes int64) { p.meter.add(t.Name, rows, bytes) })
+		if err != nil {
+			return nil, err
+		}
+		if got != want {
+			// Not to be resumed: what was noted as loaded is not there.
+			_ = p.d.mark(ctx, p.t, p.dataset, p.generation)
+			return nil, differ(want, got)
+		}
+	}
+	return sums, p.d.step("checked")
+}
+
+func differ(want, got TableSum) error {
+	return fmt.Errorf("%w: table %s has %d rows and %d cells with checksum %.16s, it should have %d and %d with %.16s: push it again",
+		cellstore.ErrCorrupt, want.Name, got.Rows, got.Cells, got.Digest, want.Rows, want.Cells, want.Digest)
+}
+
+// sumRemote adds up a table in the Depot.
+func (d *Depot) sumRemote(ctx context.Context, store cellstore.Store, table string, workers int, counted func(rows, bytes int64)) (sum TableSum, err error) {
+	err = d.patiently(ctx, func() error {
+		sum, err = sumTable(ctx, store, table, workers, counted)
+		return err
+	})
+	return sum, err
+}
+
+// publish writes the manifest and makes the pointer name it.
+func (p *push) publish(ctx context.Context, m *Manifest) error {
+	b, err := encodeManifest(m)
+	if err != nil {
+		return err
+	}
+	if err := p.note(ctx, columnManifest, b); err != nil {
+		return err
+	}
+	if err := p.d.step("manifest written"); err != nil {
+		return err
+	}
+	// Nobody else may have taken over since; if so it is noticed here, and what
+	// is published below is what this push has loaded.
+	if err := p.d.patiently(ctx, func() error { return p.lease.renew(ctx) }); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.d.leaseFor*3/4)
+	defer cancel()
+	e := entry{p.generation, digestBytes(b)}
+	list := func(ptr *pointer, err error) (*pointer, error) {
+		if err != nil {
+			return nil, err
+		}
+		if ptr == nil {
+			ptr = new(pointer)
+		}
+		if old, ok := ptr.find(e.Generation); ok && old != e {
+			return nil, fmt.Errorf("%w: generation %d has been published by another program: push again", ErrBuilding, e.Generation)
+		} else if !ok && e.Generation <= ptr.Last {
+			return nil, fmt.Errorf("%w: generation %d has been removed by another program: push again", ErrBuilding, e.Generation)
+		} else if !ok {
+			ptr.Generations = append(ptr.Generations, e)
+			slices.SortFunc(ptr.Generations, func(a, b entry) int { return cmp.Compare(a.Generation, b.Generation) })
+		}
+		ptr.Current, ptr.Last = e.Generation, max(ptr.Last, e.Generation)
+		return ptr, nil
+	}
+	err = p.d.patiently(ctx, func() error {
+		_, err := p.d.replace(ctx, p.dataset, list)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.d.step("pointer replaced"); err != nil {
+		return err
+	}
+	return p.forgetLoad(ctx)
+}
+
+// forgetLoad removes the notes of the load, which only take space now.
+func (p *push) forgetLoad(ctx context.Context) error {
+	var row cellstore.Row
+	key := []byte(generationRow(p.dataset, p.generation))
+	if _, err := p.t.Get(ctx, key, &cellstore.Selection{Families: []string{familyManifest}}, &row); err != nil {
+		return nil //nolint:nilerr // the generation is published all the same
+	}
+	m := cellstore.Mutation{Row: key}
+	for i := range row.Cells {
+		if q := row.Cells[i].Qualifier; !bytes.Equal(q, columnManifest) {
+			m.Ops = append(m.Ops, cellstore.DeleteColumn(familyManifest, q, cellstore.All))
+		}
+	}
+	if len(m.Ops) > 0 {
+		_ = p.t.Apply(ctx, m)
+	}
+	return nil
+}
+
+// token is what nobody else has.
+func token() string { return rand.Text() }

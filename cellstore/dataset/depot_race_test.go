@@ -1,0 +1,205 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// TestDepotPruneWhilePushed: what is published while a prune is at work stays,
+// and so do its tables.
+func TestDepotPruneWhilePushed(t *testing.T) {
+	for _, at := range []string{"unlisted", "table dropped"} {
+		c, r := newPebbleCatalog(t), newRemote(t)
+		d, other := depotAt(t, r), depotAt(t, r)
+		for _, text := range []string{"one", "two"} {
+			mustIngest(t, c, "ip", text)
+			pushed(t, d, c, "ip")
+		}
+		mustIngest(t, c, "ip", "three")
+		done := false
+		d.onStep = func(step string) error {
+			if step == at && !done {
+				done = true
+				pushed(t, other, c, "ip")
+			}
+			return nil
+		}
+		if _, err := d.Prune(t.Context(), 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := inDepot(t, depotAt(t, r), "ip"); !done || got != "three" {
+			t.Errorf("after %s the depot has %q", at, got)
+		}
+		if err := d.Verify(t.Context(), "ip", 0, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDepotLateWrite: a push that stands still between the check of its lease
+// and the write of the pointer, until another has taken over and removed what it
+// left, does not publish that.
+func TestDepotLateWrite(t *testing.T) {
+	base, c, r := newPebbleCatalog(t), newPebbleCatalog(t), newRemote(t)
+	mustIngest(t, base, "ip", "base")
+	d, other := depotAt(t, r), depotAt(t, r)
+	pushed(t, d, base, "ip")
+	mustIngest(t, c, "ip", "slow")
+	mustIngest(t, base, "ip", "fast")
+	other.now = func() time.Time { return time.Now().Add(time.Hour) }
+	late := func() { pushed(t, other, base, "ip") }
+	r.onCheck.Store(&late)
+	_, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{})
+	wantErr(t, err, ErrBuilding)
+	if r.onCheck.Load() != nil {
+		t.Fatal("the other push did not run")
+	}
+	if got := inDepot(t, depotAt(t, r), "ip"); got != "fast" {
+		t.Errorf("the depot has %q", got)
+	}
+	if err := other.Verify(t.Context(), "ip", 0, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDepotRollbackOnce: a rollback that finds its own write done, or that of
+// another, does not go back further.
+func TestDepotRollbackOnce(t *testing.T) {
+	c, r := newPebbleCatalog(t), newRemote(t)
+	d, other := depotAt(t, r), depotAt(t, r)
+	for _, text := range []string{"one", "two", "three"} {
+		mustIngest(t, c, "ip", text)
+		pushed(t, d, c, "ip")
+	}
+	before := func() {
+		if _, err := other.Rollback(t.Context(), "ip"); err != nil {
+			t.Error(err)
+		}
+	}
+	r.onCheck.Store(&before)
+	if m, err := d.Rollback(t.Context(), "ip"); err != nil || m.Generation != 2 || depotNumbers(t, d) != "ip1 ip2* ip3" {
+		t.Error(m.Generation, err, depotNumbers(t, d))
+	}
+}
+
+// TestDepotStrays: tables and notes of a push that was taken for dead, and went
+// on a little, are not mixed with what is pushed under the same number.
+func TestDepotStrays(t *testing.T) {
+	c, r := newPebbleCatalog(t), newRemote(t)
+	mustIngest(t, c, "ip", "one")
+	d := depotAt(t, r)
+	tab, err := d.create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(partRecord{Load: "another", Done: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = tab.Apply(t.Context(), cellstore.Mutation{Row: []byte(generationRow("ip", 1)), Ops: []cellstore.Op{cellstore.Put(familyManifest, partColumn("t", 0), b)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.open(t.Context(), tablePrefix("ip", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := c.OpenCurrent("ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	local, err := g.Store.Table(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := local.Schema()
+	if err := s.CreateTable(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+	stray, err := s.Table(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = stray.Apply(t.Context(), cellstore.Mutation{Row: []byte("stray"), Ops: []cellstore.Op{cellstore.Put(schema.Families[0].Name, []byte("q"), []byte("v"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := d.Push(t.Context(), g, PushOptions{NoCheck: true}); err != nil || p.Manifest.Generation != 1 {
+		t.Fatal(p, err)
+	}
+	if err := d.Verify(t.Context(), "ip", 0, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDepotLeaseRenewed: a renewal that finds an earlier one of its own, whose
+// answer was lost, makes the lease last as long as any does.
+func TestDepotLeaseRenewed(t *testing.T) {
+	d := depotAt(t, newRemote(t))
+	tab, err := d.create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, l, err := d.lease(t.Context(), tab, "ip", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.release(t.Context())
+	earlier := l.record
+	earlier.Expires = time.Now().Add(time.Second).UTC()
+	b, err := json.Marshal(earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b, err = d.get(t.Context(), "ip", familyPointer, columnLease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored leaseRecord
+	if err := json.Unmarshal(b, &stored); err != nil || stored.Token != earlier.Token || stored.Expires.Before(earlier.Expires.Add(d.leaseFor/2)) {
+		t.Errorf("stored %s, %v", b, err)
+	}
+}
+
+// TestDepotOlderAway: those who ask for older generations of a store that does
+// not answer do not each wait for it.
+func TestDepotOlderAway(t *testing.T) {
+	c, r := newPebbleCatalog(t), newRemote(t)
+	for _, text := range []string{"one", "two"} {
+		mustIngest(t, c, "ip", text)
+		pushed(t, depotAt(t, r), c, "ip")
+	}
+	l := liveDepot(t, depotAt(t, r))
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.fail(errDown)
+	_, err := l.AcquireGeneration(1)
+	wantErr(t, err, cellstore.ErrUnavailable)
+	r.fail(nil)
+	if h, err := l.AcquireGeneration(1); !errors.Is(err, cellstore.ErrUnavailable) {
+		t.Errorf("it was asked again: %v", err)
+		if err == nil {
+			h.Release()
+		}
+	}
+	l.older.mu.Lock()
+	l.older.lookAt = time.Time{}
+	l.older.mu.Unlock()
+	h, err := l.AcquireGeneration(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Release()
+}

@@ -1,0 +1,114 @@
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"sync"
+
+	"quadrille/cellstore"
+)
+
+// tableSum adds up rows in any order: the digests of rows are added as four
+// numbers each, so that parts of a table can be read by several goroutines,
+// however it is divided. It finds what was lost, added or changed by accident.
+type tableSum struct {
+	rows, cells, bytes int64
+	lanes              [4]uint64
+
+	h   hash.Hash
+	buf []byte
+	sum [sha256.Size]byte
+}
+
+func (s *tableSum) add(r *cellstore.Row) {
+	if s.h == nil {
+		s.h = sha256.New()
+	}
+	b := s.buf[:0]
+	part := func(p []byte) {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	part(r.Key)
+	s.h.Reset()
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		b = binary.AppendUvarint(b, uint64(len(c.Family)))
+		b = append(b, c.Family...)
+		part(c.Qualifier)
+		b = binary.BigEndian.AppendUint64(b, uint64(c.Timestamp))
+		b = binary.AppendUvarint(b, uint64(len(c.Value)))
+		s.h.Write(b)
+		s.h.Write(c.Value)
+		b = b[:0]
+		s.bytes += int64(len(c.Family) + len(c.Qualifier) + len(c.Value))
+	}
+	s.buf = b
+	s.rows++
+	s.cells += int64(len(r.Cells))
+	s.bytes += int64(len(r.Key))
+	sum := s.h.Sum(s.sum[:0])
+	for i := range s.lanes {
+		s.lanes[i] += binary.BigEndian.Uint64(sum[8*i:])
+	}
+}
+
+func (s *tableSum) merge(o *tableSum) {
+	s.rows += o.rows
+	s.cells += o.cells
+	s.bytes += o.bytes
+	for i := range s.lanes {
+		s.lanes[i] += o.lanes[i]
+	}
+}
+
+func (s *tableSum) named(table string) TableSum {
+	var b []byte
+	for _, l := range s.lanes {
+		b = binary.BigEndian.AppendUint64(b, l)
+	}
+	return TableSum{Name: table, Rows: s.rows, Cells: s.cells, Bytes: s.bytes, Digest: hex.EncodeToString(b)}
+}
+
+// sumTable adds up a whole table with so many goroutines. counted, unless nil,
+// is told of every so many rows, by several goroutines.
+func sumTable(ctx context.Context, s cellstore.Store, table string, workers int, counted func(rows, bytes int64)) (TableSum, error) {
+	t, err := s.Table(ctx, table)
+	if err != nil {
+		return TableSum{}, err
+	}
+	var mu sync.Mutex
+	parts := map[int]*tableSum{}
+	told := map[int]int64{}
+	const every = 1024
+	err = cellstore.ParallelScan(ctx, t, workers, cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}},
+		func(_ context.Context, part int, row *cellstore.Row) error {
+			mu.Lock()
+			sum := parts[part]
+			if sum == nil {
+				sum = &tableSum{}
+				parts[part] = sum
+			}
+			before := told[part]
+			mu.Unlock()
+			sum.add(row)
+			if counted != nil && sum.rows%every == 0 {
+				counted(every, sum.bytes-before)
+				mu.Lock()
+				told[part] = sum.bytes
+				mu.Unlock()
+			}
+			return nil
+		})
+	if err != nil {
+		return TableSum{}, err
+	}
+	var all tableSum
+	for _, sum := range parts {
+		all.merge(sum)
+	}
+	return all.named(table), nil
+}

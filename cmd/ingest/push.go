@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/hbasedepot"
+)
+
+type pushCmd struct {
+	Datasets []string `arg:"" optional:"" name:"dataset" help:"The data sets to push; all that are published when none is named."`
+	Check    bool     `default:"true" negatable:"" help:"Read everything back and compare it before it is published. --no-check takes half the time."`
+	Parallel int      `default:"4" placeholder:"N" help:"How many parts of tables to load at once, ${default} if not given."`
+}
+
+func (pushCmd) Help() string {
+	return `Copies the published generation of each data set into tables of their own in the cluster, compares them with what they were made from, and publishes them there in one step. Servers that run with the same --store follow within seconds. One that is there already is published again without being copied.
+
+A push that was interrupted goes on where it was when it is started again. While one runs, a second one of the same data set is refused; after a kill, for up to a minute.
+
+Commands that publish, such as ingest places, push what they have published when --store is given; so this is needed when that failed, or for data that was ingested without.
+
+  ingest push --store hbase://gateway:9090/quadrille
+  ingest push --store hbase://gateway:9090/quadrille places boundaries`
+}
+
+func (c *pushCmd) Run(s *session) error {
+	if s.depot == nil {
+		return &usageError{errors.New("push needs a cluster to push to: name it by --store hbase://host:port/namespace")}
+	}
+	if c.Parallel < 1 || c.Parallel > 64 {
+		return &usageError{fmt.Errorf("--parallel must be 1 to 64, not %d", c.Parallel)}
+	}
+	names := c.Datasets
+	if len(names) == 0 {
+		var err error
+		if names, err = s.catalog.Datasets(); err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			return fmt.Errorf("nothing is published in %s: ingest something first, or name its directory by --data", s.catalog.Dir())
+		}
+	}
+	return s.push(names, dataset.PushOptions{Workers: c.Parallel, NoCheck: !c.Check})
+}
+
+// openDepot opens what --store names.
+func (s *session) openDepot() error {
+	if s.cli.Store == "" {
+		return nil
+	}
+	var err error
+	if s.depot, err = hbasedepot.Open(s.cli.Store, hbasedepot.Options{Data: s.cli.Data}); err != nil {
+		return fmt.Errorf("--store: %w", err)
+	}
+	s.options.Reporter = &published{Reporter: s.options.Reporter, session: s}
+	return nil
+}
+
+func (s *session) closeDepot() error {
+	if s.depot == nil {
+		return nil
+	}
+	return s.depot.Close()
+}
+
+// published notes what jobs publish, to be pushed once the command has done.
+type published struct {
+	job.Reporter
+	session *session
+}
+
+// Published implements job.Reporter.
+func (p *published) Published(m dataset.Manifest) {
+	p.Reporter.Published(m)
+	p.session.toPush = append(p.session.toPush, m.Dataset)
+}
+
+// pushPublished pushes what a command has published, and after world and refresh
+// also what is published and was never pushed: they pass over what has not
+// changed, of which an earlier push may have failed. It leaves a data set alone
+// that was rolled back in the store.
+func (s *session) pushPublished(command *kong.Context) error {
+	if s.depot == nil {
+		return nil
+	}
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	errs := []error{s.push(s.toPush, dataset.PushOptions{})}
+	if node := command.Selected(); node != nil && (node.Name == "world" || node.Name == "refresh") && !s.cli.World.DryRun {
+		names, err := s.catalog.Datasets()
+		errs = append(errs, err, s.push(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(s.toPush, name) }),
+			dataset.PushOptions{OnlyNew: true}))
+	}
+	return errors.Join(errs...)
+}
+
+// push pushes data sets one after the other. One that fails does not keep the
+// others back.
+func (s *session) push(names []string, o dataset.PushOptions) error {
+	var errs []error
+	for _, name := range names {
+		if err := s.pushOne(name, o); err != nil {
+			errs = append(errs, err)
+		}
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("not everything was pushed; what is published in %s is there, ingest push tries again: %w", s.catalog.Dir(), errors.Join(errs...))
+	}
+	return nil
+}
+
+func (s *session) pushOne(name string, o dataset.PushOptions) error {
+	g, err := s.catalog.OpenCurrent(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = g.Close() }() // it was read only
+	o.Progress = func(p dataset.PushProgress) {
+		stage := fmt.Sprintf("pushing %s: %s", name, p.Stage)
+		s.reporter.Progress(job.Progress{Stage: stage, Done: p.Bytes, Unit: "bytes"})
+	}
+	done, err := s.depot.Push(s.ctx, g, o)
+	s.reporter.close()
+	if err != nil {
+		return err
+	}
+	s.reporter.pushed(done, o.OnlyNew)
+	return nil
+}
+
+// pushed tells of a push that succeeded; quietly, when it had nothing to do and
+// nobody asked for it.
+func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seconds := max(p.Took.Seconds(), 0.001)
+	switch {
+	case unasked && p.Already:
+	case r.json:
+		r.event(struct {
+			Event      string  `json:"event"`
+			Dataset    string  `json:"dataset"`
+			Generation uint64  `json:"generation"`
+			Already    bool    `json:"already,omitempty"`
+			Resumed    bool    `json:"resumed,omitempty"`
+			Rows       int64   `json:"rows"`
+			Bytes      int64   `json:"bytes"`
+			Seconds    float64 `json:"seconds"`
+		}{"pushed", p.Manifest.Dataset, p.Manifest.Generation, p.Already, p.Resumed, p.Rows, p.Bytes, p.Took.Seconds()})
+	case r.quiet:
+	case p.Already:
+		fmt.Fprintf(r.out, "%s generation %d is in the store already, and published\n", p.Manifest.Dataset, p.Manifest.Generation)
+	default:
+		fmt.Fprintf(r.out, "pushed %s generation %d: %s rows, %s, in %s, %s rows/s\n", p.Manifest.Dataset, p.Manifest.Generation,
+			grouped(p.Rows), byteCount(p.Bytes), p.Took.Round(100*time.Millisecond), grouped(int64(float64(p.Rows)/seconds)))
+	}
+}
+
+// generations is what the commands about generations act on: those in --data,
+// or with --store those there.
+type generations interface {
+	Datasets(ctx context.Context) ([]string, error)
+	List(ctx context.Context) ([]dataset.Info, error)
+	Verify(ctx context.Context, name string, generation uint64) error
+	Activate(ctx context.Context, name string, generation uint64) (dataset.Manifest, error)
+	Rollback(ctx context.Context, name string) (dataset.Manifest, error)
+	Prune(ctx context.Context, keep int, grace time.Duration, names ...string) (dataset.Pruned, error)
+	// nothing says that there is none; held why some are kept.
+	nothing() string
+	held() string
+}
+
+func (s *session) generations() generations {
+	if s.depot != nil {
+		return remoteGenerations{s.depot, s.reporter}
+	}
+	return localGenerations{s.catalog}
+}
+
+type localGenerations struct{ *dataset.Catalog }
+
+func (l localGenerations) Datasets(context.Context) ([]string, error)   { return l.Catalog.Datasets() }
+func (l localGenerations) List(context.Context) ([]dataset.Info, error) { return l.Catalog.List() }
+func (l localGenerations) held() string                                 { return "kept, still in use:" }
+
+func (l localGenerations) Prune(ctx context.Context, keep int, _ time.Duration, names ...string) (dataset.Pruned, error) {
+	return l.Catalog.Prune(ctx, keep, names...)
+}
+
+func (l localGenerations) nothing() string {
+	return fmt.Sprintf("nothing in %s yet; ingest demo fills it", l.Dir())
+}
+
+type remoteGenerations struct {
+	*dataset.Depot
+	reporter *reporter
+}
+
+func (r remoteGenerations) Verify(ctx context.Context, name string, generation uint64) error {
+	return r.Depot.Verify(ctx, name, generation, func(p dataset.PushProgress) {
+		r.reporter.Progress(job.Progress{Stage: "reading the tables of " + name, Done: p.Bytes, Unit: "bytes"})
+	})
+}
+
+func (r remoteGenerations) held() string { return "kept, replaced less than --grace ago:" }
+
+func (r remoteGenerations) nothing() string {
+	return fmt.Sprintf("nothing in %s yet; ingest push fills it", r.Name())
+}

@@ -1,0 +1,67 @@
+// Package hbasedepot makes the depot of generations that --store names in both
+// programs.
+package hbasedepot
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/hbasestore"
+)
+
+// Options say how a program uses the depot.
+type Options struct {
+	// Data is the program's --data, in which the files that lie beside stores
+	// are kept.
+	Data     string
+	ReadOnly bool
+	// Skip names files that are not wanted on this machine.
+	Skip []string
+	// Opened, unless nil, may wrap each store that is opened; the data set is
+	// empty for the depot's own.
+	Opened func(s *hbasestore.Store, dataset string) cellstore.Store
+}
+
+// filesDir is the directory below --data. No data set can be called so.
+const filesDir = ".remote"
+
+// Open returns the depot at an address; see hbasestore.ParseURL. It does not
+// connect yet. The depot's Name, and errors, show no credentials.
+func Open(address string, o Options) (*dataset.Depot, error) {
+	store, err := hbasestore.ParseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	store.ReadOnly = o.ReadOnly
+	return dataset.OpenDepot(dataset.DepotOptions{
+		Name: "hbase://" + strings.Join(store.Gateways, ",") + "/" + store.Namespace,
+		Dir:  filepath.Join(o.Data, filesDir),
+		Skip: o.Skip,
+		Open: func(ctx context.Context, prefix string) (cellstore.Store, error) {
+			own := store
+			own.Prefix = prefix
+			s, err := hbasestore.Open(ctx, own)
+			if err != nil {
+				return nil, err
+			}
+			if o.Opened == nil {
+				return s, nil
+			}
+			name, _, _ := strings.Cut(prefix, ".")
+			return o.Opened(s, name), nil
+		},
+	})
+}
+
+// Check reports what is wrong with an address, without connecting; an empty one
+// is right.
+func Check(address string) error {
+	if address == "" {
+		return nil
+	}
+	_, err := hbasestore.ParseURL(address)
+	return err
+}
