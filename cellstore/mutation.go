@@ -1,6 +1,9 @@
 package cellstore
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // Timestamps that are not a version's own.
 const (
@@ -124,6 +127,30 @@ type Check struct {
 	Qualifier []byte
 	Op        CompareOp
 	Value     []byte
+}
+
+// Holds reports whether a column's newest visible version passes, present
+// saying whether there is one. It is for drivers that compare themselves.
+func (c *Check) Holds(stored []byte, present bool) bool {
+	if !present || c.Op == Absent {
+		return !present && c.Op == Absent
+	}
+	d := bytes.Compare(stored, c.Value)
+	switch c.Op {
+	case Equal:
+		return d == 0
+	case NotEqual:
+		return d != 0
+	case Less:
+		return d < 0
+	case LessOrEqual:
+		return d <= 0
+	case Greater:
+		return d > 0
+	case GreaterOrEqual:
+		return d >= 0
+	}
+	return true // Present
 }
 
 // Increment adds to one or several counters of a row at once. A counter is a

@@ -117,7 +117,7 @@ func judge(err error, may repeat) (again bool, _ error) {
 		}
 		return !errors.Is(err, context.Canceled), unavailable(err)
 	case errors.As(err, &pe):
-		return false, fmt.Errorf("%w: is this a Thrift2 gateway of HBase 2.4 or newer? %w", ErrUnavailable, err)
+		return false, fmt.Errorf("%w: is this a Thrift2 gateway? if it is, its log has the reason: %w", ErrUnavailable, err)
 	case errors.As(err, &io):
 		if mapped := exception(io); mapped != nil {
 			return false, mapped

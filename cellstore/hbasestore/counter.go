@@ -82,26 +82,9 @@ func (t *Table) holds(ctx context.Context, v *view, key []byte, check *cellstore
 		return false, err
 	}
 	if len(r.Cells) == 0 {
-		return check.Op == cellstore.Absent, nil
+		return check.Holds(nil, false), nil
 	}
-	d := bytes.Compare(r.Cells[0].Value, check.Value)
-	switch check.Op {
-	case cellstore.Present:
-		return true, nil
-	case cellstore.Equal:
-		return d == 0, nil
-	case cellstore.NotEqual:
-		return d != 0, nil
-	case cellstore.Less:
-		return d < 0, nil
-	case cellstore.LessOrEqual:
-		return d <= 0, nil
-	case cellstore.Greater:
-		return d > 0, nil
-	case cellstore.GreaterOrEqual:
-		return d >= 0, nil
-	}
-	return false, nil
+	return check.Holds(r.Cells[0].Value, true), nil
 }
 
 // Increment implements cellstore.Table. It is never sent twice.

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 
 	"quadrille/cellstore"
@@ -58,25 +57,5 @@ func (w *writer) holds(row []byte, check *cellstore.Check) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !cur.ok {
-		return check.Op == cellstore.Absent, nil
-	}
-	d := bytes.Compare(cur.value, check.Value)
-	switch check.Op {
-	case cellstore.Absent:
-		return false, nil
-	case cellstore.Equal:
-		return d == 0, nil
-	case cellstore.NotEqual:
-		return d != 0, nil
-	case cellstore.Less:
-		return d < 0, nil
-	case cellstore.LessOrEqual:
-		return d <= 0, nil
-	case cellstore.Greater:
-		return d > 0, nil
-	case cellstore.GreaterOrEqual:
-		return d >= 0, nil
-	}
-	return true, nil // Present
+	return check.Holds(cur.value, cur.ok), nil
 }

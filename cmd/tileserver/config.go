@@ -152,26 +152,9 @@ var onlyFlags = []string{"config", "version"}
 // BeforeResolve is called by the parser once it knows the command line and the
 // environment.
 func (c *config) BeforeResolve(ctx *kong.Context) error {
-	path := ""
-	for _, flag := range ctx.Model.Flags {
-		if flag.Name == "config" {
-			path, _ = ctx.FlagValue(flag).(string)
-		}
-	}
-	if path == "" {
-		return nil
-	}
-	file, err := configfile.Load(path)
-	if err != nil {
-		return fmt.Errorf("--config: %w", err)
-	}
-	values, err := file.Resolver(ctx.Model, onlyFlags...)
-	if err != nil {
-		return fmt.Errorf("--config: %w", err)
-	}
+	file, err := configfile.Resolve(ctx, onlyFlags...)
 	c.file = file
-	ctx.AddResolver(values)
-	return nil
+	return err
 }
 
 // Validate is called by the parser.

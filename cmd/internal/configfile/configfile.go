@@ -377,3 +377,29 @@ func edits(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Resolve reads the file that the flag --config of a program names, if it does,
+// and has its values used for what neither the command line nor the environment
+// sets. Those named have no place in a file. Without --config there is no file
+// and no error.
+func Resolve(ctx *kong.Context, onlyFlags ...string) (*File, error) {
+	path := ""
+	for _, flag := range ctx.Model.Flags {
+		if flag.Name == "config" {
+			path, _ = ctx.FlagValue(flag).(string)
+		}
+	}
+	if path == "" {
+		return nil, nil
+	}
+	file, err := Load(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	values, err := file.Resolver(ctx.Model, onlyFlags...)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	ctx.AddResolver(values)
+	return file, nil
+}
