@@ -18,7 +18,8 @@
 // once. A scan is a call per batch, and keeps nothing open on a gateway between
 // them: batches grow from 64 rows to ScanRows as long as rows are small. Append
 // reads first, to keep the contract's limit of sizes, and so does a delete of a
-// version of a whole family, or of the newest version among other deletes.
+// version of a whole family, of the newest version among other deletes, or of
+// any version in a family that is limited to several.
 //
 // Connections to the gateways are pooled. A gateway that fails is passed over
 // for 100 ms and, failing on, for up to 5 s, unless all do. Calls that read, and
@@ -43,11 +44,18 @@
 //   - Checkpoint: HBase's snapshots are taken by its shell.
 //
 // A TTL is a whole number of seconds. Values are smaller than the contract's
-// limit by the size of the largest key, since HBase limits the two together.
-// Compact needs Options.CompactTable, as gateways have no call for it. Before
-// AlterTable makes MaxVersions smaller, a table whose versions have been deleted
-// one by one must be compacted while nothing writes to it, or more than is to be
-// hidden may be lost: AlterTable does so where CompactTable is given.
+// limit by the size of the largest key, since HBase limits the two together, and
+// keys end at 32,000 bytes. Bloom filters by row and column are made by row, as
+// the others make region servers of 2.6.1 hang. Compact needs
+// Options.CompactTable, as gateways have no call for it.
+//
+// A family with a limit of versions other than 1 is told to HBase with 255
+// versions more, which are passed over when reading: HBase miscounts the
+// versions of a column one of which is put again while others are deleted. The
+// limit itself is an attribute of the family, CELLSTORE_MAX_VERSIONS. Deleting
+// one version there takes a look at the row first, and deletes what was trimmed
+// beneath the others with it. A version that outlives its TTL by MinVersions and
+// was trimmed too may come back when those above are deleted.
 //
 // Puts and deletes without a timestamp carry the clock of the region server
 // that has the row; the clocks of a cluster must be kept together.

@@ -196,39 +196,48 @@ func TestEncodingOfSchemas(t *testing.T) {
 	families := items(d, 2)
 	behaves := map[any]any{"NEW_VERSION_BEHAVIOR": "true"}
 	want := []object{
-		{1: "a", 2: behaves, 4: int32(1024), 5: int32(2), 6: int32(6), 10: int32(math.MaxInt32), 11: int32(0), 13: int32(math.MaxInt32), 20: true},
-		{1: "b", 2: behaves, 4: families[1][4], 5: int32(0), 6: int32(2), 10: int32(3), 11: int32(1), 13: int32(3600), 20: false},
+		{1: "a", 2: behaves, 4: int32(1024), 5: int32(1), 6: int32(6), 10: int32(math.MaxInt32), 11: int32(0), 13: int32(math.MaxInt32), 20: true},
+		{1: "b", 2: map[any]any{"NEW_VERSION_BEHAVIOR": "true", "CELLSTORE_MAX_VERSIONS": "3"}, 4: families[1][4], 5: int32(0), 6: int32(2), 10: int32(258), 11: int32(1), 13: int32(3600), 20: false},
 	}
 	if !reflect.DeepEqual(families, want) {
 		t.Errorf("%v\nwant %v", families, want)
 	}
 }
 
-// TestAlterCompactsFirst: versions that were deleted while there was room for
-// more are gone before there is not.
-func TestAlterCompactsFirst(t *testing.T) {
+// TestAlter: what a table has of the cluster's own stays, and HBase counts no
+// versions to 1 where it has ever counted further.
+func TestAlter(t *testing.T) {
 	t.Parallel()
-	var r *rig
-	compacted := 0
-	r = newRig(t, 1, func(o *Options) {
-		o.CompactTable = func(_ context.Context, namespace, table string) error {
-			if compacted++; namespace != "test" || table != "t" || r.seen("modifyTable") != 0 {
-				t.Errorf("%s:%s is compacted after %d changes", namespace, table, r.seen("modifyTable"))
-			}
-			return nil
-		}
-	})
-	for _, step := range []struct{ versions, compactions int }{
-		{3, 0}, {3, 0}, {cellstore.Unlimited, 0}, {2, 1}, {1, 1}, {2, 0},
+	s := newRig(t, 1, nil).Store
+	now := &thrift2.Table{
+		Attributes: map[string]string{"OWNER": "somebody"},
+		Families: []thrift2.Family{
+			{Name: "other", MaxVersions: 9},
+			{Name: "f", MaxVersions: 1, Attributes: map[string]string{"DATA_BLOCK_ENCODING": "PREFIX"}},
+		},
+	}
+	for _, step := range []struct {
+		most     int
+		versions int32
+		limit    string
+	}{
+		{1, 1, ""}, {3, 258, "3"}, {2, 257, "2"}, {1, 256, "1"}, {cellstore.Unlimited, math.MaxInt32, ""}, {1, 256, "1"},
 	} {
-		r.answers()
-		compacted = 0
-		schema := cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f", MaxVersions: step.versions}}}
-		if err := r.AlterTable(t.Context(), schema); err != nil {
+		schema := cellstore.Schema{Table: "alter", Families: []cellstore.Family{{Name: "f", MaxVersions: step.most}}}
+		d, err := s.describe(schema, now)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if compacted != step.compactions || r.seen("modifyTable") != 1 {
-			t.Errorf("to %d: %d compactions, %d changes", step.versions, compacted, r.seen("modifyTable"))
+		f := d.Families[0]
+		if len(d.Families) != 1 || f.MaxVersions != step.versions || f.Attributes[maxVersions] != step.limit {
+			t.Errorf("%d versions: %+v", step.most, d.Families)
 		}
+		if f.Attributes["DATA_BLOCK_ENCODING"] != "PREFIX" || f.Attributes[newVersionBehavior] != "true" || d.Attributes["OWNER"] != "somebody" {
+			t.Errorf("%d versions: attributes %v of the table, %v of the family", step.most, d.Attributes, f.Attributes)
+		}
+		if back := fromHBase(&f); back.MaxVersions != step.most {
+			t.Errorf("%d versions are read as %d", step.most, back.MaxVersions)
+		}
+		now = d
 	}
 }

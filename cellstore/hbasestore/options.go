@@ -59,11 +59,13 @@ type Options struct {
 	// ReadOnly refuses every write with ErrReadOnly.
 	ReadOnly bool
 	// CompactTable is called by Store.Compact, since the gateway has no such
-	// call, and by AlterTable before a family's MaxVersions gets smaller. It
-	// returns when the compaction is done, and must not call the Store. Without
-	// it Compact answers errors.ErrUnsupported.
+	// call. It returns when the compaction is done, and must not call the Store.
+	// Without it Compact answers errors.ErrUnsupported.
 	CompactTable func(ctx context.Context, namespace, table string) error
 }
+
+// maxTableName is the contract's limit of the name of a table.
+const maxTableName = 64
 
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Gateways) == 0 {
@@ -76,6 +78,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if !namespaceOK(o.Namespace) {
 		return o, fmt.Errorf("namespace %q must be of letters, digits and _", o.Namespace)
+	}
+	if n := len(o.Namespace) + len(o.Prefix) + 1 + maxTableName; n > maxTablePath {
+		return o, fmt.Errorf("namespace and prefix are too long by %d bytes", n-maxTablePath)
 	}
 	if o.HTTP != "" && !strings.HasPrefix(o.HTTP, "/") {
 		return o, fmt.Errorf("path %q of the HTTP gateway must begin with /", o.HTTP)

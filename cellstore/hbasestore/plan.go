@@ -43,9 +43,10 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 		p.most, p.versions = sel.Versions, int32(sel.Versions)
 	}
 	p.ask()
+	capped := p.useful()
 	if p.min, p.max, p.timed = sel.Time.Bounds(); p.timed {
 		if p.trims() {
-			p.versions = math.MaxInt32
+			p.versions = capped
 		} else {
 			// HBase refuses times below 0, which no cell has.
 			p.time = &thrift2.TimeRange{Min: max(p.min, 0), Max: max(p.max, 0)}
@@ -71,8 +72,52 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 			p.filter = thrift2.AllFilters(parts...)
 		}
 	}
-	p.plain = !p.timed && f.IsZero()
+	// A single newest version is the same however many there are.
+	p.plain = !p.timed && f.IsZero() && (p.versions == 1 || !p.loose())
+	if p.versions > capped {
+		p.versions = capped
+	}
 	return p
+}
+
+// chosen goes through the families selected, nil for one that is not there,
+// until one is found.
+func (p *plan) chosen(is func(*family) bool) bool {
+	if len(p.columns) == 0 {
+		for _, f := range p.v.families {
+			if is(f) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(p.columns, func(c thrift2.Column) bool { return is(p.v.families[c.Family]) })
+}
+
+// trims reports whether any selected family hides versions by their number.
+func (p *plan) trims() bool {
+	return p.chosen(func(f *family) bool { return f == nil || f.trims })
+}
+
+// loose reports whether the cluster may have more versions of a column than are
+// to be seen.
+func (p *plan) loose() bool {
+	return p.chosen(func(f *family) bool { return f == nil || f.most > 0 })
+}
+
+// useful is how many versions of a column are of use at most.
+func (p *plan) useful() int32 {
+	most := 0
+	if p.chosen(func(f *family) bool {
+		if f == nil || f.most == 0 {
+			return true
+		}
+		most = max(most, f.most)
+		return false
+	}) {
+		return math.MaxInt32
+	}
+	return int32(most)
 }
 
 // ask lists the families, and the columns of those that are not wanted whole.
@@ -90,24 +135,6 @@ func (p *plan) ask() {
 		}
 		p.columns = append(p.columns, thrift2.Column{Family: c.Family, Qualifier: stored(c.Qualifier)})
 	}
-}
-
-// trims reports whether any selected family hides versions by their number.
-func (p *plan) trims() bool {
-	if len(p.columns) == 0 {
-		for _, f := range p.v.families {
-			if f.trims {
-				return true
-			}
-		}
-		return false
-	}
-	for i := range p.columns {
-		if f := p.v.families[p.columns[i].Family]; f == nil || f.trims {
-			return true
-		}
-	}
-	return false
 }
 
 // fill puts the selected cells of an answer into row, which is empty, and
@@ -134,8 +161,8 @@ func (p *plan) fillAll(r *thrift2.Result, row *cellstore.Row) {
 	}
 }
 
-// fillChosen goes through the columns one by one: the range of times first,
-// then the choice of columns, then the number of versions.
+// fillChosen goes through the columns one by one: what is to be seen first, then
+// the range of times, the choice of columns, and the number of versions.
 func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
 	passed := 0 // columns of this family that pass the filter
 	last := ""
@@ -153,6 +180,9 @@ func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
 		}
 		if f.name != last {
 			passed, last = 0, f.name
+		}
+		if f.most > 0 {
+			versions = versions[:min(len(versions), f.most)]
 		}
 		if p.timed {
 			versions = p.timely(versions)

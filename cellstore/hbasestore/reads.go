@@ -12,9 +12,10 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// maxRow is the longest key there is, and the longest end of a scan HBase
-// takes.
-const maxRow = 32767
+// maxRow is the longest key there is, and the longest end of a scan that is
+// sent. HBase looks the region of a row up by the table's name and the row, which
+// together must be a row as well.
+const maxRow = 32_000
 
 // after returns the smallest key greater than key that can be, nil when there
 // is none.

@@ -3,7 +3,10 @@ package hbasestore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,6 +21,18 @@ const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
 // forever is how HBase writes that cells have no limit of age.
 const forever = math.MaxInt32
+
+// HBase 2.6 miscounts the versions of a column when one of them is put again
+// and single versions are deleted: it hides what should be seen and shows what
+// was trimmed. With one version, and without a limit, it is right. So for other
+// limits it is told to keep spare versions more, the limit stands in an
+// attribute, and reads of this package stop there. A column would have to have
+// one version put again so often, between two compactions, for a miscount to
+// matter.
+const (
+	maxVersions = "CELLSTORE_MAX_VERSIONS"
+	spare       = 255
+)
 
 // state is what all Tables of one name share.
 type state struct {
@@ -40,11 +55,18 @@ type family struct {
 	// range of times must not be left to the server, which skips files that
 	// hold the newer versions.
 	trims bool
+	// most is how many versions of a column are looked at, where the cluster
+	// may have more; 0 where it has not.
+	most int
 }
 
-// describe writes a schema as HBase has it.
-func (s *Store) describe(schema cellstore.Schema) (*thrift2.Table, error) {
+// describe writes a schema as HBase has it. What the table that it is to change
+// has of the cluster's own stays; nil for a new one.
+func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.Table, error) {
 	t := &thrift2.Table{Name: s.name(schema.Table)}
+	if now != nil {
+		t.Attributes = now.Attributes
+	}
 	for _, f := range schema.Families {
 		if f.TTL%time.Second != 0 || f.TTL/time.Second >= forever {
 			return nil, fmt.Errorf("%w: family %s: TTL %v must be a whole number of seconds below 2³¹ in HBase", cellstore.ErrBadSchema, f.Name, f.TTL)
@@ -54,26 +76,36 @@ func (s *Store) describe(schema cellstore.Schema) (*thrift2.Table, error) {
 		}
 		d := thrift2.Family{
 			Name:        f.Name,
-			Attributes:  map[string]string{newVersionBehavior: "true"},
+			Attributes:  map[string]string{},
 			BlockSize:   int32(f.BlockSize),
-			MaxVersions: int32(min(f.MaxVersions, math.MaxInt32)),
 			MinVersions: int32(min(f.MinVersions, math.MaxInt32)),
 			TTL:         forever,
 			InMemory:    f.InMemory,
 		}
-		if f.MaxVersions == cellstore.Unlimited {
+		var was *thrift2.Family
+		if now != nil {
+			if i := slices.IndexFunc(now.Families, func(o thrift2.Family) bool { return o.Name == f.Name }); i >= 0 {
+				was = &now.Families[i]
+				maps.Copy(d.Attributes, was.Attributes)
+				delete(d.Attributes, maxVersions)
+			}
+		}
+		d.Attributes[newVersionBehavior] = "true"
+		switch {
+		case f.MaxVersions == cellstore.Unlimited || f.MaxVersions > math.MaxInt32-spare:
 			d.MaxVersions = math.MaxInt32
+		case f.MaxVersions == 1 && (was == nil || was.MaxVersions == 1):
+			d.MaxVersions = 1
+		default:
+			d.MaxVersions = int32(f.MaxVersions) + spare
+			d.Attributes[maxVersions] = strconv.Itoa(f.MaxVersions)
 		}
 		if f.TTL > 0 {
 			d.TTL = int32(f.TTL / time.Second)
 		}
-		switch f.Bloom {
-		case cellstore.BloomNone:
+		d.Bloom = thrift2.BloomRow // for ROWCOL too, see read
+		if f.Bloom == cellstore.BloomNone {
 			d.Bloom = thrift2.BloomNone
-		case cellstore.BloomRowCol:
-			d.Bloom = thrift2.BloomRowCol
-		default:
-			d.Bloom = thrift2.BloomRow
 		}
 		d.Compression = s.codec(f.Compression)
 		t.Families = append(t.Families, d)
@@ -109,8 +141,19 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 			return nil, fmt.Errorf("family %s of table %s lacks %s, without which deletes hide later puts: alter it in the shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
-		v.Schema.Families = append(v.Schema.Families, fromHBase(f))
-		v.families[f.Name] = &family{name: f.Name, raw: []byte(f.Name), trims: f.MaxVersions != math.MaxInt32 || f.MinVersions > 0}
+		// Where a filter says that a file lacks a column, region servers of 2.6
+		// go round in circles between two columns asked for, for good.
+		if f.Bloom == thrift2.BloomRowCol {
+			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase, or make the table with this program",
+				f.Name, d.Name.Name, newVersionBehavior)
+		}
+		c := fromHBase(f)
+		v.Schema.Families = append(v.Schema.Families, c)
+		own := &family{name: f.Name, raw: []byte(f.Name), trims: f.MaxVersions != math.MaxInt32 || f.MinVersions > 0}
+		if c.MaxVersions != cellstore.Unlimited && c.MaxVersions < int(f.MaxVersions) {
+			own.most = c.MaxVersions
+		}
+		v.families[f.Name] = own
 	}
 	return v, nil
 }
@@ -127,15 +170,14 @@ func fromHBase(f *thrift2.Family) cellstore.Family {
 	}
 	if f.MaxVersions == math.MaxInt32 {
 		c.MaxVersions = cellstore.Unlimited
+	} else if n, err := strconv.Atoi(f.Attributes[maxVersions]); err == nil && n >= 1 {
+		c.MaxVersions = min(n, c.MaxVersions)
 	}
 	if f.TTL > 0 && f.TTL != forever {
 		c.TTL = time.Duration(f.TTL) * time.Second
 	}
-	switch f.Bloom {
-	case thrift2.BloomNone:
+	if f.Bloom == thrift2.BloomNone {
 		c.Bloom = cellstore.BloomNone
-	case thrift2.BloomRowCol:
-		c.Bloom = cellstore.BloomRowCol
 	}
 	switch f.Compression {
 	case thrift2.CompressionSnappy:
@@ -152,4 +194,13 @@ func (v *view) raw(name string) []byte {
 		return f.raw
 	}
 	return []byte(name) // dropped since the mutation was checked
+}
+
+// most is how many versions of a family's columns are to be seen where the
+// cluster may have more, and 0 elsewhere.
+func (v *view) most(family string) int {
+	if f := v.families[family]; f != nil {
+		return f.most
+	}
+	return 0
 }

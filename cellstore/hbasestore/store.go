@@ -21,9 +21,14 @@ var Capabilities = cellstore.Capabilities{}
 // cell, key and value together: 10 MiB.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
+	l.Row = maxRow
 	l.Value -= l.CellKey + 64
 	return l
 }()
+
+// maxTablePath is what maxRow leaves of HBase's own limit for
+// "namespace:prefixtable", two commas and 14 digits.
+const maxTablePath = 32_767 - maxRow - 16
 
 // schemaTime is how much longer than a read a change of schema may take.
 const schemaTime = 6
@@ -142,7 +147,7 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 	if err != nil {
 		return s.fail("CreateTable", schema.Table, err)
 	}
-	table, err := s.describe(n)
+	table, err := s.describe(n, nil)
 	if err != nil {
 		return s.fail("CreateTable", schema.Table, err)
 	}
@@ -185,11 +190,16 @@ func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	if err != nil {
 		return s.fail("AlterTable", schema.Table, err)
 	}
-	table, err := s.describe(n)
-	if err != nil {
-		return s.fail("AlterTable", schema.Table, err)
+	var now *thrift2.Table
+	err = s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+		now, err = c.Describe(ctx, s.name(schema.Table))
+		return err
+	})
+	var table *thrift2.Table
+	if err == nil {
+		table, err = s.describe(n, now)
 	}
-	if err = s.settle(ctx, n); err == nil {
+	if err == nil {
 		err = s.change(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error { return c.ModifyTable(ctx, table) })
 	}
 	if err == nil {
@@ -197,33 +207,6 @@ func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	}
 	if err = missing(err, s.path(schema.Table)); err != nil {
 		return s.fail("AlterTable", schema.Table, err)
-	}
-	return nil
-}
-
-// settle compacts a table before MaxVersions gets smaller, if it can. HBase
-// counts versions that were deleted against what was there when they were, but
-// by the number in force now: those kept only because there was room for more
-// would go.
-func (s *Store) settle(ctx context.Context, to cellstore.Schema) error {
-	if s.opts.CompactTable == nil {
-		return nil
-	}
-	var d *thrift2.Table
-	err := s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
-		d, err = c.Describe(ctx, s.name(to.Table))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for i := range d.Families {
-		now := fromHBase(&d.Families[i])
-		for _, f := range to.Families {
-			if f.Name == now.Name && f.MaxVersions != cellstore.Unlimited && (now.MaxVersions == cellstore.Unlimited || f.MaxVersions < now.MaxVersions) {
-				return s.opts.CompactTable(ctx, s.opts.Namespace, s.opts.Prefix+to.Table)
-			}
-		}
 	}
 	return nil
 }

@@ -301,7 +301,7 @@ func (t *Table) mutations(ctx context.Context, m *cellstore.Mutation) ([]thrift2
 // whether they may be repeated.
 func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, repeat, error) {
 	ops := m.Ops
-	if len(ops) > 1 && slices.ContainsFunc(ops, deletesNewest) {
+	if t.depends(ops) {
 		var err error
 		if ops, err = t.resolve(ctx, m); err != nil {
 			return nil, once, err
@@ -370,17 +370,42 @@ func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]
 	return columns, nil
 }
 
-func deletesNewest(op cellstore.Op) bool {
-	return op.Kind == cellstore.OpDeleteVersion && op.Timestamp == cellstore.Now
+// depends reports whether deletes can be sent only once it is known what there
+// is.
+func (t *Table) depends(ops []cellstore.Op) bool {
+	v := t.state.view.Load()
+	for i := range ops {
+		op := &ops[i]
+		switch op.Kind {
+		case cellstore.OpDeleteVersion:
+			if len(ops) > 1 && op.Timestamp == cellstore.Now || v.most(op.Family) > 0 {
+				return true
+			}
+		case cellstore.OpDeleteFamilyVersion:
+			if v.most(op.Family) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // resolve gives deletes of newest versions the timestamps those have once the
 // deletes before them are done. HBase looks all of them up before it does any.
-// What is put between this look and the deletes stays, as if put after them.
+// Where the cluster keeps more versions than are to be seen, those beneath are
+// deleted with the first that is, since they would take its place. What is put
+// between this look and the deletes stays, as if put after them.
 func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, error) {
-	var row cellstore.Row
+	v := t.state.view.Load()
 	sel := &cellstore.Selection{Versions: cellstore.Unlimited}
-	p := newPlan(t.state.view.Load(), sel)
+	for i := range m.Ops {
+		op := &m.Ops[i]
+		if (op.Kind == cellstore.OpDeleteVersion || op.Kind == cellstore.OpDeleteFamilyVersion) && !slices.Contains(sel.Families, op.Family) {
+			sel.Families = append(sel.Families, op.Family)
+		}
+	}
+	var row cellstore.Row
+	p := newPlan(v, sel)
 	get := p.get(m.Row)
 	var r thrift2.Result
 	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
@@ -391,22 +416,67 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 	}
 	r.Row = m.Row
 	p.fill(&r, &row)
+	beneath := trimmed(v, row.Cells)
 	left := row.Cells
 	var ops []cellstore.Op
+	one := func(c *cellstore.Cell, op cellstore.Op) {
+		op.Kind, op.Qualifier, op.Timestamp = cellstore.OpDeleteVersion, c.Qualifier, c.Timestamp
+		ops = append(ops, op)
+		if upTo, ok := beneath[column{c.Family, string(c.Qualifier)}]; ok {
+			ops = append(ops, cellstore.DeleteColumn(c.Family, c.Qualifier, upTo))
+			delete(beneath, column{c.Family, string(c.Qualifier)})
+		}
+	}
 	for _, op := range m.Ops {
-		if deletesNewest(op) {
+		var gone []cellstore.Cell // by this operation
+		switch {
+		case op.Kind == cellstore.OpDeleteVersion && (op.Timestamp == cellstore.Now || v.most(op.Family) > 0):
 			i := slices.IndexFunc(left, func(c cellstore.Cell) bool {
-				return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier)
+				return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && (op.Timestamp == cellstore.Now || op.Timestamp == c.Timestamp)
 			})
 			if i < 0 {
 				continue
 			}
-			op.Timestamp = left[i].Timestamp
+			gone = append(gone, left[i])
+		case op.Kind == cellstore.OpDeleteFamilyVersion:
+			for i := range left {
+				if deletes(&op, &left[i]) {
+					gone = append(gone, left[i])
+				}
+			}
+		default:
+			ops = append(ops, op)
+			left = slices.DeleteFunc(left, func(c cellstore.Cell) bool { return deletes(&op, &c) })
+			continue
 		}
-		left = slices.DeleteFunc(left, func(c cellstore.Cell) bool { return deletes(&op, &c) })
-		ops = append(ops, op)
+		for i := range gone {
+			one(&gone[i], op)
+		}
+		left = slices.DeleteFunc(left, func(c cellstore.Cell) bool {
+			return slices.ContainsFunc(gone, func(g cellstore.Cell) bool {
+				return g.Family == c.Family && bytes.Equal(g.Qualifier, c.Qualifier) && g.Timestamp == c.Timestamp
+			})
+		})
 	}
 	return ops, nil
+}
+
+type column struct{ family, qualifier string }
+
+// trimmed says up to which timestamp the cluster may still have versions that
+// are not to be seen, for columns of which as many are seen as may be.
+func trimmed(v *view, cells []cellstore.Cell) map[column]int64 {
+	upTo := map[column]int64{}
+	for i := 0; i < len(cells); {
+		first := i
+		for i < len(cells) && cells[i].Family == cells[first].Family && bytes.Equal(cells[i].Qualifier, cells[first].Qualifier) {
+			i++
+		}
+		if most := v.most(cells[first].Family); most > 0 && i-first >= most && cells[i-1].Timestamp > 0 {
+			upTo[column{cells[first].Family, string(cells[first].Qualifier)}] = cells[i-1].Timestamp - 1
+		}
+	}
+	return upTo
 }
 
 // deletes reports whether a delete with a timestamp takes a cell. Those up to
