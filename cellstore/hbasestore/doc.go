@@ -19,7 +19,7 @@
 // them: batches grow from 64 rows to ScanRows as long as rows are small. Append
 // reads first, to keep the contract's limit of sizes, and so does a delete of a
 // version of a whole family, of the newest version among other deletes, or of
-// any version in a family that is limited to several.
+// any version where an older one might come to sight (see below).
 //
 // Connections to the gateways are pooled. A gateway that fails is passed over
 // for 100 ms and, failing on, for up to 5 s, unless all do. Calls that read, and
@@ -53,9 +53,8 @@
 // versions more, which are passed over when reading: HBase miscounts the
 // versions of a column one of which is put again while others are deleted. The
 // limit itself is an attribute of the family, CELLSTORE_MAX_VERSIONS. Deleting
-// one version there takes a look at the row first, and deletes what was trimmed
-// beneath the others with it. A version that outlives its TTL by MinVersions and
-// was trimmed too may come back when those above are deleted.
+// one version there, or where there are a TTL and MinVersions, takes a look at
+// the row first, and deletes what has been trimmed or is too old with it.
 //
 // Puts and deletes without a timestamp carry the clock of the region server
 // that has the row; the clocks of a cluster must be kept together.

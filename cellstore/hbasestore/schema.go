@@ -58,6 +58,10 @@ type family struct {
 	// most is how many versions of a column are looked at, where the cluster
 	// may have more; 0 where it has not.
 	most int
+	// aged says that MinVersions keep what is over its TTL. HBase keeps them
+	// only as long as they are there: when one is deleted, an older one that
+	// no compaction has removed takes its place.
+	aged bool
 }
 
 // describe writes a schema as HBase has it. What the table that it is to change
@@ -149,7 +153,7 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 		}
 		c := fromHBase(f)
 		v.Schema.Families = append(v.Schema.Families, c)
-		own := &family{name: f.Name, raw: []byte(f.Name), trims: f.MaxVersions != math.MaxInt32 || f.MinVersions > 0}
+		own := &family{name: f.Name, raw: []byte(f.Name), trims: f.MaxVersions != math.MaxInt32 || f.MinVersions > 0, aged: c.TTL > 0 && c.MinVersions > 0}
 		if c.MaxVersions != cellstore.Unlimited && c.MaxVersions < int(f.MaxVersions) {
 			own.most = c.MaxVersions
 		}
@@ -196,11 +200,9 @@ func (v *view) raw(name string) []byte {
 	return []byte(name) // dropped since the mutation was checked
 }
 
-// most is how many versions of a family's columns are to be seen where the
-// cluster may have more, and 0 elsewhere.
-func (v *view) most(family string) int {
-	if f := v.families[family]; f != nil {
-		return f.most
-	}
-	return 0
+// rises reports whether deleting one version of a column of the family may bring
+// older ones to sight that are none any more.
+func (v *view) rises(family string) bool {
+	f := v.families[family]
+	return f != nil && (f.most > 0 || f.aged)
 }

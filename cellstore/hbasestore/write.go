@@ -378,11 +378,11 @@ func (t *Table) depends(ops []cellstore.Op) bool {
 		op := &ops[i]
 		switch op.Kind {
 		case cellstore.OpDeleteVersion:
-			if len(ops) > 1 && op.Timestamp == cellstore.Now || v.most(op.Family) > 0 {
+			if len(ops) > 1 && op.Timestamp == cellstore.Now || v.rises(op.Family) {
 				return true
 			}
 		case cellstore.OpDeleteFamilyVersion:
-			if v.most(op.Family) > 0 {
+			if v.rises(op.Family) {
 				return true
 			}
 		}
@@ -392,8 +392,8 @@ func (t *Table) depends(ops []cellstore.Op) bool {
 
 // resolve gives deletes of newest versions the timestamps those have once the
 // deletes before them are done. HBase looks all of them up before it does any.
-// Where the cluster keeps more versions than are to be seen, those beneath are
-// deleted with the first that is, since they would take its place. What is put
+// Versions beneath those that are seen are deleted with the first that is, where
+// they would take its place. What is put
 // between this look and the deletes stays, as if put after them.
 func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, error) {
 	v := t.state.view.Load()
@@ -430,7 +430,7 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 	for _, op := range m.Ops {
 		var gone []cellstore.Cell // by this operation
 		switch {
-		case op.Kind == cellstore.OpDeleteVersion && (op.Timestamp == cellstore.Now || v.most(op.Family) > 0):
+		case op.Kind == cellstore.OpDeleteVersion && (op.Timestamp == cellstore.Now || v.rises(op.Family)):
 			i := slices.IndexFunc(left, func(c cellstore.Cell) bool {
 				return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && (op.Timestamp == cellstore.Now || op.Timestamp == c.Timestamp)
 			})
@@ -464,7 +464,8 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 type column struct{ family, qualifier string }
 
 // trimmed says up to which timestamp the cluster may still have versions that
-// are not to be seen, for columns of which as many are seen as may be.
+// are none any more: beneath those that are seen, when these are as many as may
+// be, or when they are what is not too old.
 func trimmed(v *view, cells []cellstore.Cell) map[column]int64 {
 	upTo := map[column]int64{}
 	for i := 0; i < len(cells); {
@@ -472,7 +473,8 @@ func trimmed(v *view, cells []cellstore.Cell) map[column]int64 {
 		for i < len(cells) && cells[i].Family == cells[first].Family && bytes.Equal(cells[i].Qualifier, cells[first].Qualifier) {
 			i++
 		}
-		if most := v.most(cells[first].Family); most > 0 && i-first >= most && cells[i-1].Timestamp > 0 {
+		f := v.families[cells[first].Family]
+		if f != nil && (f.aged || f.most > 0 && i-first >= f.most) && cells[i-1].Timestamp > 0 {
 			upTo[column{cells[first].Family, string(cells[first].Qualifier)}] = cells[i-1].Timestamp - 1
 		}
 	}

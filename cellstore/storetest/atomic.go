@@ -93,6 +93,12 @@ clock 1001ms
 incr t r f:n=1
   1
 `},
+	{id: "A1", name: "a counter that is old starts again", script: `
+create t f{ttl=2s}
+put t r f:n@5=#41
+incr t r f:n=1
+  1
+`},
 	{id: "A2", name: "overflow wraps", script: `
 create t f
 incr t r f:n=9223372036854775807
@@ -115,6 +121,23 @@ incr t r f:new=1 g:e=1
   error: ErrNotCounter
 get t r
   r f:a@1=1234567 f:b@1=123456789 f:c@1=#5 g:e@1=""
+`},
+	{id: "A4", name: "increments and appends are of now, or as late as what they change", script: `
+create t f{versions=all}
+put t r f:n@5=#1 f:s@5=a
+incr t r f:n=1
+  2
+append t r f:s=b
+  ab
+get t r versions=all notime
+  r f:n=#2 f:n=#1 f:s=ab f:s=a
+put t s f:n@now+10h=#10 f:s@now+10h=x
+incr t s f:n=1
+  11
+append t s f:s=y
+  xy
+get t s versions=all notime
+  s f:n=#11 f:s=xy
 `},
 	{id: "A4", name: "the timestamp of increments and appends", needs: []need{clock}, script: `
 create t f{versions=all}

@@ -98,6 +98,16 @@ check t r f:v absent ; f:ok@2=y
 get t r
   r f:ok@2=y
 `},
+	{id: "A8", name: "a version that is old is absent", script: `
+create t f{ttl=2s}
+put t r f:v@1=x
+check t r f:v present ; f:w=no
+  refused
+check t r f:v != y ; f:w=no
+  refused
+check t r f:v absent ; f:w=yes
+  applied
+`},
 	{id: "A8", name: "an expired version is absent", needs: []need{clock}, script: `
 create t f{ttl=1s}
 put t r f:v=x

@@ -179,6 +179,19 @@ put t r -f<=all
 get t r versions=all
   none
 `},
+	// The same for backends whose clock cannot be set.
+	{id: "D5", name: "explicit deletes beat MinVersions whatever the clock", script: `
+create t f{versions=5,min=2,ttl=2s}
+put t r f:q@1=1 f:q@2=2 f:q@3=3
+get t r versions=all
+  r f:q@3=3 f:q@2=2
+put t r -f:q<=2
+get t r versions=all
+  r f:q@3=3
+put t r -f<=all
+get t r versions=all
+  none
+`},
 	{id: "D5", name: "deleted data is unreachable", script: `
 create t f{versions=all}
 put t r f:a@1=1 f:a@2=2 f:b@3=3
@@ -267,6 +280,16 @@ clock 1000h
 get t r
   r f:q@max=x
 `},
+	{id: "T1", name: "a cell dated in the future expires later", script: `
+create t f{ttl=1s}
+put t r f:q@now+3s=x
+clock 3s
+get t r notime
+  r f:q=x
+clock 3s
+get t r notime
+  none
+`},
 	{id: "T2", name: "the newest versions outlive TTL", needs: []need{clock}, script: `
 create t f{versions=all,ttl=1s,min=2}
 put t r f:q@1=1 f:q@2=2 f:q@3=3 f:q@4=4 f:p@7=7
@@ -292,7 +315,7 @@ put t r f:q@1=1 f:q@2=2 f:q@3=3 f:q@4=4
 get t r versions=all
   r f:q@4=4 f:q@3=3
 `},
-	{id: "T2", name: "MinVersions does not exceed MaxVersions", needs: []need{clock}, script: `
+	{id: "T2", name: "MinVersions does not exceed MaxVersions", script: `
 create t f{versions=3,ttl=1s,min=3}
 put t r f:q@1=1 f:q@2=2 f:q@3=3 f:q@4=4 f:q@5=5
 get t r versions=all

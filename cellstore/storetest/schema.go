@@ -181,16 +181,16 @@ put t r -f:q@3
 get t r versions=all
   none
 `},
-	{id: "S5", name: "tighter ages hide at once", needs: []need{clock}, script: `
+	{id: "S5", name: "tighter ages hide at once", script: `
 create t f{versions=all}
-put t r f:q@now-5s=5 f:q@now-3s=3 f:q@now-1s=1
-alter t f{versions=all,ttl=4s}
+put t r f:q@now-10m=10 f:q@now-6m=6 f:q@now-1m=1
+alter t f{versions=all,ttl=8m}
 get t r versions=all notime
-  r f:q=1 f:q=3
-alter t f{versions=all,ttl=2s,min=2}
+  r f:q=1 f:q=6
+alter t f{versions=all,ttl=3m,min=2}
 get t r versions=all notime
-  r f:q=1 f:q=3
-alter t f{versions=all,ttl=2s}
+  r f:q=1 f:q=6
+alter t f{versions=all,ttl=3m}
 get t r versions=all notime
   r f:q=1
 `},
