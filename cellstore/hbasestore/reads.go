@@ -3,6 +3,7 @@ package hbasestore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -101,6 +102,8 @@ func (t *Table) NextEach(ctx context.Context, from, to []byte, families []string
 	if err := v.Selection(&cellstore.Selection{Families: families}); err != nil {
 		return t.fail("NextEach", from, err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	one := func(i int) error {
 		_, err := t.first(ctx, newPlan(v, &cellstore.Selection{Families: families[i : i+1]}), from, to, &rows[i])
@@ -110,9 +113,12 @@ func (t *Table) NextEach(ctx context.Context, from, to []byte, families []string
 		g.Go(func() error { return one(i) })
 	}
 	if len(families) > 0 {
-		err = one(0) // on this goroutine: most questions are about one family
+		if err = one(0); err != nil { // on this goroutine: most questions are about one family
+			cancel()
+		}
 	}
-	if others := g.Wait(); err == nil {
+	// Who fails first has the rest cancelled: the answer is what failed, not that.
+	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = others
 	}
 	if err != nil {

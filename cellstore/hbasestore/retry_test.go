@@ -245,6 +245,27 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// TestNextEachFails: of families asked for at once, that which fails says why,
+// and the others are not waited for.
+func TestNextEachFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(o *Options) { o.TryTimeout = time.Hour })
+	for range 50 {
+		r.fakes[0].decide(func(n int, c call) verdict {
+			if c.method == "getScannerResults" && n%3 == 0 {
+				return refuse
+			}
+			return swallow
+		})
+		rows := make([]cellstore.Row, 3)
+		err := r.table.NextEach(t.Context(), nil, nil, []string{"f", "f", "f"}, rows)
+		var refused *refusedError
+		if !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestIdleConnections: connections the gateway has closed are not used again,
 // so that even what may be sent once only is not lost.
 func TestIdleConnections(t *testing.T) {

@@ -33,6 +33,7 @@ type remote struct {
 	calls   atomic.Int64
 	rows    atomic.Int64 // that scans have yielded
 	down    atomic.Pointer[error]
+	broken  atomic.Int64 // the number of a call that fails
 	mu      sync.Mutex
 	waiting chan struct{} // told of calls that wait
 	release chan struct{} // calls wait for it, if it is not nil
@@ -62,7 +63,9 @@ func (r *remote) hold() (waiting <-chan struct{}, release func()) {
 }
 
 func (r *remote) call(ctx context.Context) error {
-	r.calls.Add(1)
+	if r.calls.Add(1) == r.broken.Load() {
+		return errDown
+	}
 	r.mu.Lock()
 	waiting, release := r.waiting, r.release
 	r.mu.Unlock()

@@ -245,6 +245,21 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// TestNextEachFails: of families read at once, that which fails says why.
+func TestNextEachFails(t *testing.T) {
+	for n := range int64(50) {
+		r := newRemote(t, 10, 10)
+		tab, _ := open(t, r, 1<<20)
+		_, release := r.hold()
+		r.broken.Store(1 + n%2)
+		rows := make([]cellstore.Row, 2)
+		if err := tab.NextEach(ctx, nil, nil, []string{"f", "g"}, rows); !errors.Is(err, errDown) {
+			t.Fatal(err)
+		}
+		release()
+	}
+}
+
 // TestAbandoned: a call that nobody waits for any more is cancelled.
 func TestAbandoned(t *testing.T) {
 	r := newRemote(t, 100, 100)

@@ -165,6 +165,8 @@ func (t *table) NextEach(ctx context.Context, from, to []byte, families []string
 }
 
 func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	one := func(i int) error {
 		v := k.family(families[i])
@@ -184,7 +186,11 @@ func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, famili
 		g.Go(func() error { return one(bits.TrailingZeros64(rest)) })
 	}
 	err := one(first)
-	if others := g.Wait(); err == nil {
+	if err != nil {
+		cancel()
+	}
+	// Who fails first has the rest cancelled: the answer is what failed, not that.
+	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = others
 	}
 	return err
