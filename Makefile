@@ -59,10 +59,15 @@ HBASE_TIMEOUT ?= 60m
 test-hbase: ## the driver for HBase on a real cluster, with faults, where a JDK and Maven are at hand
 	@# Built first: what "go run" starts outlives it when it is killed.
 	go build -o bin/ ./cmd/internal/hbasecluster
-	bin/hbasecluster -- go test -count 1 -timeout $(HBASE_TIMEOUT) -run '$(HBASE_RUN)' ./cellstore/hbasestore
+	@# All of it with -v, for the list of the rules that are skipped, and why.
+	bin/hbasecluster -- go test $(if $(filter .,$(HBASE_RUN)),-v) -count 1 -timeout $(HBASE_TIMEOUT) -run '$(HBASE_RUN)' ./cellstore/hbasestore
 ifeq ($(HBASE_RUN),.)
 	bin/hbasecluster -- go test -count 1 -timeout 20m -v -run '^TestHBase$$' ./cmd/internal/endtoend
 	QUADRILLE_HBASE_FAULTS=1 go test -count 1 -timeout 20m -v -run '^TestFaults' ./cellstore/hbasestore
+ifneq ($(NPM),)
+	$(MAKE) --no-print-directory page sample
+endif
+	QUADRILLE_HBASE_FAULTS=1 go test -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' ./cmd/tileserver
 endif
 
 NATURAL_EARTH ?= ../shared/data/natural-earth

@@ -22,6 +22,8 @@
 //   - soak: millions of mixed requests over connections that come and go, while
 //     generations are swapped. No request may fail, and memory must stay flat.
 //   - swap: what swaps of generations do to the latency of requests.
+//   - remote: as run, but a server whose data is in a cluster against the same
+//     program over the directory it was pushed from.
 //
 // Examples:
 //
@@ -55,6 +57,7 @@ func main() {
 		Start   startCmd   `cmd:"" help:"Measure the time a start takes, and memory."`
 		Soak    soakCmd    `cmd:"" help:"Send millions of mixed requests while generations are swapped, and watch memory."`
 		Swap    swapCmd    `cmd:"" help:"Measure what swaps of generations do to requests."`
+		Remote  remoteCmd  `cmd:"" help:"Measure a server whose data is in a cluster against one over a directory."`
 		Bare    bareCmd    `cmd:"" hidden:"" help:"Serve answers read from standard input."`
 		Load    loadCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input."`
 		Paced   pacedCmd   `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
@@ -95,8 +98,8 @@ type result struct {
 }
 
 func (r *runCmd) Run(ctx context.Context) (err error) {
-	if r.Rounds < 7 || r.Duration <= 0 || r.Connections < 1 {
-		return errors.New("--rounds must be at least 7, --duration and --connections positive")
+	if err := r.check(); err != nil {
+		return err
 	}
 	bench, err := newBench(ctx, r.Data, r.Tileserver)
 	if err != nil {
@@ -121,14 +124,26 @@ func (r *runCmd) Run(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f; nginx %7.0f, %5.1f µs\n",
-			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU, res.Nginx, res.NginxCPU)
+		res.log()
 		results = append(results, res)
 	}
 	if r.JSON {
 		return printJSON(results)
 	}
 	return r.table(os.Stdout, results, static != nil)
+}
+
+func (r *runCmd) check() error {
+	if r.Rounds < 7 || r.Duration <= 0 || r.Connections < 1 {
+		return errors.New("--rounds must be at least 7, --duration and --connections positive")
+	}
+	return nil
+}
+
+// log tells how a scenario went while others follow.
+func (res *result) log() {
+	fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f; nginx %7.0f, %5.1f µs\n",
+		res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU, res.Nginx, res.NginxCPU)
 }
 
 func printJSON(v any) error {
