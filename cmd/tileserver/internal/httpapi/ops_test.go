@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/labstack/echo/v4"
+
 	"quadrille/cellstore/dataset"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -336,6 +338,24 @@ func TestPageAbsent(t *testing.T) {
 		res := f.get("/")
 		if b := body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make build") || res.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%T: %d %s", fsys, res.StatusCode, b)
+		}
+	}
+}
+
+// Only a client that has gone away is answered as one.
+func TestCancelled(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for _, test := range []struct {
+		client context.Context
+		want   int
+	}{{gone, statusClientClosed}, {t.Context(), http.StatusInternalServerError}} {
+		s := &server{log: slog.New(slog.DiscardHandler), ids: newRequestIDs()}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(test.client, http.MethodGet, "/", nil)
+		s.fail(fmt.Errorf("x: %w", context.Canceled), echo.New().NewContext(r, w))
+		if w.Code != test.want {
+			t.Errorf("%d, want %d: %s", w.Code, test.want, w.Body)
 		}
 	}
 }

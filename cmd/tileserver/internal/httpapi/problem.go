@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -34,6 +37,10 @@ const retryAfter = "1"
 // same form.
 func (s *server) fail(err error, c echo.Context) {
 	err = s.replaced(err)
+	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
+		// Somebody else's cancellation, which must not pass for the client's.
+		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
+	}
 	k, p := classify(err)
 	if s.metrics != nil {
 		s.metrics.problem(k.typ)
