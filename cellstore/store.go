@@ -221,11 +221,13 @@ type Capabilities struct {
 	SnapshotScan   bool // a scan shows exactly the state at open
 	MixedMutation  bool // one row mutation holds puts and deletes
 	CellTimestamps bool // one row mutation holds several timestamps
-	AtomicBatch    bool // an Apply whose mutations are all valid is atomic
-	Bulk           bool
-	Snapshot       bool
-	Checkpoint     bool
-	LegacyDeletes  bool // deletes mask later puts until compaction
+	// An increment or append of a cell dated in the future keeps its timestamp.
+	CounterTimestamps bool
+	AtomicBatch       bool // an Apply whose mutations are all valid is atomic
+	Bulk              bool
+	Snapshot          bool
+	Checkpoint        bool
+	LegacyDeletes     bool // deletes mask later puts until compaction
 }
 
 // Limits are sizes in bytes, but for Operations. CellKey bounds the sum of

@@ -127,7 +127,6 @@ func (t *Table) Increment(ctx context.Context, inc cellstore.Increment, values [
 
 // join adds up the deltas of each column; at says which one each went to.
 func join(in []cellstore.Delta) (out []thrift2.Delta, at []int) {
-	type column struct{ family, qualifier string }
 	seen := make(map[column]int, len(in))
 	for i := range in {
 		d := &in[i]

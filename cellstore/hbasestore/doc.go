@@ -8,7 +8,8 @@
 //
 // Tables, families, columns and versions are HBase's own, so other clients can
 // read them; only qualifiers that are empty or begin with a zero byte are
-// stored with another in front (see qualifier.go for why). Families are
+// stored with another in front (see qualifier.go for why), and families that
+// are limited to several versions have more (see below). Families are
 // made with NEW_VERSION_BEHAVIOR, without which deletes would mask later puts,
 // and a table that lacks it is not opened.
 //
@@ -39,6 +40,9 @@
 //     order of commits, so a put cannot follow a delete within it.
 //   - CellTimestamps: for the same reason several versions of one column in one
 //     mutation count as one when versions are trimmed.
+//   - CounterTimestamps: HBase gives an increment or append of a cell dated in
+//     the future a timestamp that is one higher. One at the greatest there is
+//     must not be counted on.
 //   - Bulk: files are loaded beside the gateway, not through it. Apply sends many
 //     puts at once instead.
 //   - Checkpoint: HBase's snapshots are taken by its shell.
@@ -49,12 +53,16 @@
 // the others make region servers of 2.6.1 hang. Compact needs
 // Options.CompactTable, as gateways have no call for it.
 //
-// A family with a limit of versions other than 1 is told to HBase with 255
-// versions more, which are passed over when reading: HBase miscounts the
-// versions of a column one of which is put again while others are deleted. The
-// limit itself is an attribute of the family, CELLSTORE_MAX_VERSIONS. Deleting
-// one version there, or where there are a TTL and MinVersions, takes a look at
-// the row first, and deletes what has been trimmed or is too old with it.
+// A family limited to several versions, or to one after it was not, is told to
+// HBase with 31 versions more, which stay on disk and are passed over when
+// reading: HBase miscounts the versions of a column one of which is put again
+// while others are deleted. The limit itself is an attribute of the family,
+// CELLSTORE_MAX_VERSIONS, which a Store reads when it opens the table; one
+// altered by another Store holds from then on. Deleting one version there, or
+// where there are a TTL and MinVersions, takes a look at the column first, and
+// deletes with it what has been trimmed or is too old. Such a delete is not sent
+// twice. Between the look and the delete others may change the column: two
+// clients that delete single versions of it at once may take one more.
 //
 // Puts and deletes without a timestamp carry the clock of the region server
 // that has the row; the clocks of a cluster must be kept together.

@@ -72,11 +72,9 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 			p.filter = thrift2.AllFilters(parts...)
 		}
 	}
+	p.versions = min(p.versions, capped)
 	// A single newest version is the same however many there are.
-	p.plain = !p.timed && f.IsZero() && (p.versions == 1 || !p.loose())
-	if p.versions > capped {
-		p.versions = capped
-	}
+	p.plain = !p.timed && f.IsZero() && (p.versions == 1 || !p.limited())
 	return p
 }
 
@@ -99,9 +97,9 @@ func (p *plan) trims() bool {
 	return p.chosen(func(f *family) bool { return f == nil || f.trims })
 }
 
-// loose reports whether the cluster may have more versions of a column than are
-// to be seen.
-func (p *plan) loose() bool {
+// limited reports whether the cluster may have more versions of a column than
+// are to be seen.
+func (p *plan) limited() bool {
 	return p.chosen(func(f *family) bool { return f == nil || f.most > 0 })
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func (r *rig) open(t *testing.T, o Options) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil {
+	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil && (!o.Framed || !errors.Is(err, errors.ErrUnsupported)) {
 		t.Fatal(err)
 	}
 	r.Store = s
@@ -243,6 +244,44 @@ func TestCancel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDeletesBeneath: with a version go those that were trimmed, in one call that
+// is not sent twice.
+func TestDeletesBeneath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	r.answers()
+	if err := r.CreateTable(t.Context(), cellstore.Schema{Table: "two", Families: []cellstore.Family{{Name: "f", MaxVersions: 2}}}); err != nil {
+		t.Fatal(err)
+	}
+	table, err := r.Store.Table(t.Context(), "two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, q := []byte("r"), []byte("q")
+	for ts := range int64(4) {
+		if err := table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.PutAt("f", q, ts+1, nil)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newest := cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.DeleteVersion("f", q, cellstore.Now)}}
+	r.decide("mutateRow", doHangUp, 1)
+	if err := table.Apply(t.Context(), newest); !errors.Is(err, cellstore.ErrUnknownOutcome) || r.seen("mutateRow") != 1 {
+		t.Errorf("%v after %d calls, want that the outcome is unknown", err, r.seen("mutateRow"))
+	}
+	calls := r.fakes[0].calls
+	last := child(calls[len(calls)-1].args, 2)
+	if want := []any{
+		object{2: object{1: "r", 2: []any{object{1: "f", 2: "q"}}, 4: int32(0), 7: int32(3)}},
+		object{2: object{1: "r", 2: []any{object{1: "f", 2: "q", 3: int64(2)}}, 4: int32(1), 7: int32(3)}},
+	}; !reflect.DeepEqual(last[2], want) {
+		t.Errorf("%v\nwant %v", last[2], want)
+	}
+	var got cellstore.Row
+	if _, err := table.Get(t.Context(), row, &cellstore.Selection{Versions: cellstore.Unlimited}, &got); err != nil || len(got.Cells) != 1 || got.Cells[0].Timestamp != 3 {
+		t.Errorf("left are %v, %v", got.Cells, err)
+	}
 }
 
 // TestNextEachFails: of families asked for at once, that which fails says why,

@@ -28,11 +28,15 @@ const forever = math.MaxInt32
 // limits it is told to keep spare versions more, the limit stands in an
 // attribute, and reads of this package stop there. A column would have to have
 // one version put again so often, between two compactions, for a miscount to
-// matter.
+// matter. The price is that as many more stay on disk.
 const (
 	maxVersions = "CELLSTORE_MAX_VERSIONS"
-	spare       = 255
+	spare       = 31
 )
+
+// carried are attributes that a description has fields for. What is read back
+// would be set first, and for a moment contradict another field's new value.
+var carried = []string{"VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE", "BLOOMFILTER", "COMPRESSION", "IN_MEMORY", maxVersions}
 
 // state is what all Tables of one name share.
 type state struct {
@@ -55,14 +59,21 @@ type family struct {
 	// range of times must not be left to the server, which skips files that
 	// hold the newer versions.
 	trims bool
-	// most is how many versions of a column are looked at, where the cluster
-	// may have more; 0 where it has not.
+	// most is how many versions of a column are looked at, 0 for all. The
+	// cluster may have more: spare ones, or by a limit altered since.
 	most int
-	// aged says that MinVersions keep what is over its TTL. HBase keeps them
-	// only as long as they are there: when one is deleted, an older one that
-	// no compaction has removed takes its place.
-	aged bool
+	// spare says that the cluster is told of a higher limit.
+	spare bool
+	// young, in milliseconds, is the TTL where min versions outlive it, else 0.
+	// HBase keeps those only as long as they are there: when one is deleted, an
+	// older one that no compaction has removed takes its place.
+	young int64
+	min   int
 }
+
+// rises reports whether deleting one version of a column may bring older ones to
+// sight that are none any more.
+func (f *family) rises() bool { return f != nil && (f.spare || f.young > 0) }
 
 // describe writes a schema as HBase has it. What the table that it is to change
 // has of the cluster's own stays; nil for a new one.
@@ -90,8 +101,11 @@ func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.
 		if now != nil {
 			if i := slices.IndexFunc(now.Families, func(o thrift2.Family) bool { return o.Name == f.Name }); i >= 0 {
 				was = &now.Families[i]
+				d.Configuration = was.Configuration
 				maps.Copy(d.Attributes, was.Attributes)
-				delete(d.Attributes, maxVersions)
+				for _, name := range carried {
+					delete(d.Attributes, name)
+				}
 			}
 		}
 		d.Attributes[newVersionBehavior] = "true"
@@ -148,14 +162,17 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 		// Where a filter says that a file lacks a column, region servers of 2.6
 		// go round in circles between two columns asked for, for good.
 		if f.Bloom == thrift2.BloomRowCol {
-			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase, or make the table with this program",
+			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
 		c := fromHBase(f)
 		v.Schema.Families = append(v.Schema.Families, c)
-		own := &family{name: f.Name, raw: []byte(f.Name), trims: f.MaxVersions != math.MaxInt32 || f.MinVersions > 0, aged: c.TTL > 0 && c.MinVersions > 0}
-		if c.MaxVersions != cellstore.Unlimited && c.MaxVersions < int(f.MaxVersions) {
-			own.most = c.MaxVersions
+		own := &family{name: f.Name, raw: []byte(f.Name), trims: f.MaxVersions != math.MaxInt32 || f.MinVersions > 0, min: c.MinVersions}
+		if c.MaxVersions != cellstore.Unlimited {
+			own.most, own.spare = c.MaxVersions, c.MaxVersions < int(f.MaxVersions)
+		}
+		if c.MinVersions > 0 {
+			own.young = c.TTL.Milliseconds()
 		}
 		v.families[f.Name] = own
 	}
@@ -198,11 +215,4 @@ func (v *view) raw(name string) []byte {
 		return f.raw
 	}
 	return []byte(name) // dropped since the mutation was checked
-}
-
-// rises reports whether deleting one version of a column of the family may bring
-// older ones to sight that are none any more.
-func (v *view) rises(family string) bool {
-	f := v.families[family]
-	return f != nil && (f.most > 0 || f.aged)
 }

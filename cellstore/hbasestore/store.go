@@ -27,8 +27,9 @@ var limits = func() cellstore.Limits {
 }()
 
 // maxTablePath is what maxRow leaves of HBase's own limit for
-// "namespace:prefixtable", two commas and 14 digits.
-const maxTablePath = 32_767 - maxRow - 16
+// "namespace:prefixtable" in the names of regions, which have a time and a hash
+// too.
+const maxTablePath = 32_767 - maxRow - 64
 
 // schemaTime is how much longer than a read a change of schema may take.
 const schemaTime = 6
@@ -144,6 +145,9 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 	}
 	defer end()
 	n, err := schema.Normalize()
+	if err == nil {
+		err = s.describes()
+	}
 	if err != nil {
 		return s.fail("CreateTable", schema.Table, err)
 	}
@@ -169,6 +173,15 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 	return nil
 }
 
+// describes reports whether the gateway can be told of tables. One with frames
+// takes the whole frame for each attribute, as of HBase 2.6.
+func (s *Store) describes() error {
+	if s.opts.Framed {
+		return fmt.Errorf("%w: a gateway with framed transport garbles the attributes of tables; make and alter them through one without", errors.ErrUnsupported)
+	}
+	return nil
+}
+
 func (s *Store) createNamespace(ctx context.Context) error {
 	err := s.change(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.CreateNamespace(ctx, s.opts.Namespace)
@@ -187,6 +200,9 @@ func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	}
 	defer end()
 	n, err := schema.Normalize()
+	if err == nil {
+		err = s.describes()
+	}
 	if err != nil {
 		return s.fail("AlterTable", schema.Table, err)
 	}

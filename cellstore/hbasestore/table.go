@@ -67,14 +67,23 @@ func (t *Table) Get(ctx context.Context, key []byte, sel *cellstore.Selection, r
 	if err := v.Selection(sel); err != nil {
 		return false, t.fail("Get", key, err)
 	}
+	found, err := t.read(ctx, v, key, sel, row)
+	if err != nil {
+		return false, t.fail("Get", key, err)
+	}
+	return found, nil
+}
+
+// read is Get between begin and end, of what has been checked.
+func (t *Table) read(ctx context.Context, v *view, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
 	p := newPlan(v, sel)
 	get := p.get(key)
 	var r thrift2.Result
-	err = t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Get(ctx, t.state.path, &get, &r)
 	})
 	if err != nil {
-		return false, t.fail("Get", key, err)
+		return false, err
 	}
 	r.Row = key
 	return p.fill(&r, row), nil

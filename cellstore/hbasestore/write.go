@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -279,7 +278,7 @@ func (t *Table) applyOne(ctx context.Context, m *cellstore.Mutation) error {
 	if err != nil || len(ms) == 0 {
 		return err
 	}
-	return t.callSized(ctx, may, opsSize(m), func(ctx context.Context, c *thrift2.Conn) error {
+	return t.callSized(ctx, may, deletesSize(ms), func(ctx context.Context, c *thrift2.Conn) error {
 		if len(ms) == 1 {
 			return c.DeleteSingle(ctx, t.state.path, ms[0].Delete)
 		}
@@ -300,47 +299,63 @@ func (t *Table) mutations(ctx context.Context, m *cellstore.Mutation) ([]thrift2
 // deletes makes the deletes of a mutation that has nothing else, and says
 // whether they may be repeated.
 func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, repeat, error) {
-	ops := m.Ops
+	ops, may := m.Ops, anyTimes
 	if t.depends(ops) {
 		var err error
-		if ops, err = t.resolve(ctx, m); err != nil {
+		if ops, may, err = t.resolve(ctx, m); err != nil {
 			return nil, once, err
 		}
 	}
-	may := repeatable(&cellstore.Mutation{Ops: ops})
+	may = may && repeatable(&cellstore.Mutation{Ops: ops})
 	var ms []thrift2.Mutation
+	add := func(kind thrift2.DeleteType, columns ...thrift2.Column) {
+		if n := len(ms); n > 0 && columns != nil {
+			if last := ms[n-1].Delete; last.Columns != nil && last.Type == kind {
+				last.Columns = append(last.Columns, columns...)
+				return
+			}
+		}
+		d := &thrift2.Delete{Row: m.Row, Timestamp: thrift2.Latest, Type: kind, Columns: columns, Durability: t.durability(m.Durability)}
+		ms = append(ms, thrift2.Mutation{Delete: d})
+	}
 	for i := range ops {
 		op := &ops[i]
-		one := func(kind thrift2.DeleteType, columns ...thrift2.Column) {
-			d := &thrift2.Delete{Row: m.Row, Timestamp: thrift2.Latest, Type: kind, Columns: columns, Durability: t.durability(m.Durability)}
-			if columns == nil { // the row
-				d.Timestamp = stamp(op.Timestamp)
-			}
-			ms = append(ms, thrift2.Mutation{Delete: d})
-		}
-		column := func(family string, qualifier []byte) thrift2.Column {
-			return thrift2.Column{Family: family, Qualifier: qualifier, Timestamp: stamp(op.Timestamp)}
+		column := func(qualifier []byte) thrift2.Column {
+			return thrift2.Column{Family: op.Family, Qualifier: qualifier, Timestamp: stamp(op.Timestamp)}
 		}
 		switch op.Kind {
 		case cellstore.OpDeleteVersion:
-			one(thrift2.DeleteColumn, column(op.Family, stored(op.Qualifier)))
+			add(thrift2.DeleteColumn, column(stored(op.Qualifier)))
 		case cellstore.OpDeleteColumn:
-			one(thrift2.DeleteColumns, column(op.Family, stored(op.Qualifier)))
+			add(thrift2.DeleteColumns, column(stored(op.Qualifier)))
 		case cellstore.OpDeleteFamily:
-			one(thrift2.DeleteFamily, column(op.Family, nil))
+			add(thrift2.DeleteFamily, column(nil))
 		case cellstore.OpDeleteFamilyVersion:
 			columns, err := t.versionAt(ctx, m.Row, op)
 			if err != nil {
 				return nil, once, err
 			}
 			if len(columns) > 0 {
-				one(thrift2.DeleteColumn, columns...)
+				add(thrift2.DeleteColumn, columns...)
 			}
 		case cellstore.OpDeleteRow:
-			one(0)
+			add(0)
+			ms[len(ms)-1].Delete.Timestamp = stamp(op.Timestamp)
 		}
 	}
 	return ms, may, nil
+}
+
+// deletesSize is about how many bytes deletes take.
+func deletesSize(ms []thrift2.Mutation) (n int) {
+	for i := range ms {
+		d := ms[i].Delete
+		n += len(d.Row) + cellBytes
+		for j := range d.Columns {
+			n += len(d.Columns[j].Family) + len(d.Columns[j].Qualifier) + cellBytes
+		}
+	}
+	return n
 }
 
 // versionAt lists the columns of a family that have the version a delete of it
@@ -351,152 +366,13 @@ func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.M
 // taken only where the version was there before.
 func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]thrift2.Column, error) {
 	sel := &cellstore.Selection{Families: []string{op.Family}, Time: cellstore.Between(op.Timestamp, op.Timestamp+1)}
-	p := newPlan(t.state.view.Load(), sel)
-	get := p.get(key)
-	var r thrift2.Result
-	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
-		return c.Get(ctx, t.state.path, &get, &r)
-	})
-	if err != nil {
+	var row cellstore.Row
+	if _, err := t.read(ctx, t.state.view.Load(), key, sel, &row); err != nil {
 		return nil, err
 	}
-	r.Row = key
-	var row cellstore.Row
-	p.fill(&r, &row)
 	var columns []thrift2.Column
 	for i := range row.Cells {
 		columns = append(columns, thrift2.Column{Family: op.Family, Qualifier: stored(row.Cells[i].Qualifier), Timestamp: op.Timestamp})
 	}
 	return columns, nil
-}
-
-// depends reports whether deletes can be sent only once it is known what there
-// is.
-func (t *Table) depends(ops []cellstore.Op) bool {
-	v := t.state.view.Load()
-	for i := range ops {
-		op := &ops[i]
-		switch op.Kind {
-		case cellstore.OpDeleteVersion:
-			if len(ops) > 1 && op.Timestamp == cellstore.Now || v.rises(op.Family) {
-				return true
-			}
-		case cellstore.OpDeleteFamilyVersion:
-			if v.rises(op.Family) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// resolve gives deletes of newest versions the timestamps those have once the
-// deletes before them are done. HBase looks all of them up before it does any.
-// Versions beneath those that are seen are deleted with the first that is, where
-// they would take its place. What is put
-// between this look and the deletes stays, as if put after them.
-func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, error) {
-	v := t.state.view.Load()
-	sel := &cellstore.Selection{Versions: cellstore.Unlimited}
-	for i := range m.Ops {
-		op := &m.Ops[i]
-		if (op.Kind == cellstore.OpDeleteVersion || op.Kind == cellstore.OpDeleteFamilyVersion) && !slices.Contains(sel.Families, op.Family) {
-			sel.Families = append(sel.Families, op.Family)
-		}
-	}
-	var row cellstore.Row
-	p := newPlan(v, sel)
-	get := p.get(m.Row)
-	var r thrift2.Result
-	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
-		return c.Get(ctx, t.state.path, &get, &r)
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.Row = m.Row
-	p.fill(&r, &row)
-	beneath := trimmed(v, row.Cells)
-	left := row.Cells
-	var ops []cellstore.Op
-	one := func(c *cellstore.Cell, op cellstore.Op) {
-		op.Kind, op.Qualifier, op.Timestamp = cellstore.OpDeleteVersion, c.Qualifier, c.Timestamp
-		ops = append(ops, op)
-		if upTo, ok := beneath[column{c.Family, string(c.Qualifier)}]; ok {
-			ops = append(ops, cellstore.DeleteColumn(c.Family, c.Qualifier, upTo))
-			delete(beneath, column{c.Family, string(c.Qualifier)})
-		}
-	}
-	for _, op := range m.Ops {
-		var gone []cellstore.Cell // by this operation
-		switch {
-		case op.Kind == cellstore.OpDeleteVersion && (op.Timestamp == cellstore.Now || v.rises(op.Family)):
-			i := slices.IndexFunc(left, func(c cellstore.Cell) bool {
-				return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && (op.Timestamp == cellstore.Now || op.Timestamp == c.Timestamp)
-			})
-			if i < 0 {
-				continue
-			}
-			gone = append(gone, left[i])
-		case op.Kind == cellstore.OpDeleteFamilyVersion:
-			for i := range left {
-				if deletes(&op, &left[i]) {
-					gone = append(gone, left[i])
-				}
-			}
-		default:
-			ops = append(ops, op)
-			left = slices.DeleteFunc(left, func(c cellstore.Cell) bool { return deletes(&op, &c) })
-			continue
-		}
-		for i := range gone {
-			one(&gone[i], op)
-		}
-		left = slices.DeleteFunc(left, func(c cellstore.Cell) bool {
-			return slices.ContainsFunc(gone, func(g cellstore.Cell) bool {
-				return g.Family == c.Family && bytes.Equal(g.Qualifier, c.Qualifier) && g.Timestamp == c.Timestamp
-			})
-		})
-	}
-	return ops, nil
-}
-
-type column struct{ family, qualifier string }
-
-// trimmed says up to which timestamp the cluster may still have versions that
-// are none any more: beneath those that are seen, when these are as many as may
-// be, or when they are what is not too old.
-func trimmed(v *view, cells []cellstore.Cell) map[column]int64 {
-	upTo := map[column]int64{}
-	for i := 0; i < len(cells); {
-		first := i
-		for i < len(cells) && cells[i].Family == cells[first].Family && bytes.Equal(cells[i].Qualifier, cells[first].Qualifier) {
-			i++
-		}
-		f := v.families[cells[first].Family]
-		if f != nil && (f.aged || f.most > 0 && i-first >= f.most) && cells[i-1].Timestamp > 0 {
-			upTo[column{cells[first].Family, string(cells[first].Qualifier)}] = cells[i-1].Timestamp - 1
-		}
-	}
-	return upTo
-}
-
-// deletes reports whether a delete with a timestamp takes a cell. Those up to
-// the clock are taken to reach every cell whose time has come.
-func deletes(op *cellstore.Op, c *cellstore.Cell) bool {
-	upTo := op.Timestamp
-	if upTo == cellstore.Now {
-		upTo = clock()
-	}
-	switch op.Kind {
-	case cellstore.OpDeleteRow:
-		return c.Timestamp <= upTo
-	case cellstore.OpDeleteFamily:
-		return c.Family == op.Family && c.Timestamp <= upTo
-	case cellstore.OpDeleteFamilyVersion:
-		return c.Family == op.Family && c.Timestamp == upTo
-	case cellstore.OpDeleteColumn:
-		return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && c.Timestamp <= upTo
-	}
-	return c.Family == op.Family && bytes.Equal(c.Qualifier, op.Qualifier) && c.Timestamp == upTo
 }

@@ -254,13 +254,14 @@ func (s *Store) Capabilities() cellstore.Capabilities {
 }
 
 var capabilities = cellstore.Capabilities{
-	SnapshotScan:   true,
-	MixedMutation:  true,
-	CellTimestamps: true,
-	AtomicBatch:    true,
-	Bulk:           true,
-	Snapshot:       true,
-	Checkpoint:     true,
+	SnapshotScan:      true,
+	MixedMutation:     true,
+	CellTimestamps:    true,
+	CounterTimestamps: true,
+	AtomicBatch:       true,
+	Bulk:              true,
+	Snapshot:          true,
+	Checkpoint:        true,
 }
 
 // Limits implements cellstore.Store.

@@ -343,7 +343,7 @@ func (d *disk) clone(now int64) *disk {
 func (m *Model) Capabilities() cellstore.Capabilities {
 	return cellstore.Capabilities{
 		SnapshotScan: true, MixedMutation: true, CellTimestamps: true, AtomicBatch: true,
-		Bulk: true, Snapshot: true, Checkpoint: true,
+		Bulk: true, Snapshot: true, Checkpoint: true, CounterTimestamps: true,
 	}
 }
 

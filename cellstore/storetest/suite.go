@@ -120,6 +120,7 @@ var (
 	snapshotScan   = capability("SnapshotScan", func(p *probe) bool { return p.SnapshotScan })
 	mixedMutation  = capability("MixedMutation", func(p *probe) bool { return p.MixedMutation })
 	cellTimestamps = capability("CellTimestamps", func(p *probe) bool { return p.CellTimestamps })
+	counterTimes   = capability("CounterTimestamps", func(p *probe) bool { return p.CounterTimestamps })
 	atomicBatch    = capability("AtomicBatch", func(p *probe) bool { return p.AtomicBatch })
 	bulk           = capability("Bulk", func(p *probe) bool { return p.Bulk })
 	snapshot       = capability("Snapshot", func(p *probe) bool { return p.Snapshot })

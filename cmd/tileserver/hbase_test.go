@@ -208,8 +208,8 @@ func startCrowd(t *testing.T, questions []question, sites ...string) *crowd {
 	var wg sync.WaitGroup
 	for n := range 2 * len(sites) {
 		wg.Go(func() {
-			for i := n * 101; ctx.Err() == nil; i++ {
-				l.one(ctx, sites[n%len(sites)], &questions[i*7%len(questions)])
+			for i := n * len(questions) / 4; ctx.Err() == nil; i++ {
+				l.one(ctx, sites[n%len(sites)], &questions[i%len(questions)])
 			}
 		})
 	}

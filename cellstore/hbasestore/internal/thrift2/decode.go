@@ -275,13 +275,15 @@ func (d *decoder) name() (n TableName) {
 }
 
 func (d *decoder) family() Family {
-	f := Family{Attributes: map[string]string{}}
+	f := Family{Attributes: map[string]string{}, Configuration: map[string]string{}}
 	d.object(func(id int16, t thrift.TType) bool {
 		switch {
 		case id == 1 && t == thrift.STRING:
 			f.Name = d.text()
 		case id == 2 && t == thrift.MAP:
 			d.texts(f.Attributes)
+		case id == 3 && t == thrift.MAP:
+			d.texts(f.Configuration)
 		case id == 4 && t == thrift.I32:
 			f.BlockSize = d.i32()
 		case id == 5 && t == thrift.I32:

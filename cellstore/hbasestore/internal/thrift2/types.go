@@ -159,15 +159,16 @@ const (
 
 // Family describes a column family.
 type Family struct {
-	Name        string
-	Attributes  map[string]string
-	BlockSize   int32
-	Bloom       int32
-	Compression int32
-	MaxVersions int32
-	MinVersions int32
-	TTL         int32 // seconds
-	InMemory    bool
+	Name          string
+	Attributes    map[string]string
+	Configuration map[string]string
+	BlockSize     int32
+	Bloom         int32
+	Compression   int32
+	MaxVersions   int32
+	MinVersions   int32
+	TTL           int32 // seconds
+	InMemory      bool
 }
 
 // Table describes a table.

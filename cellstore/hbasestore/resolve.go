@@ -1,0 +1,187 @@
+package hbasestore
+
+import (
+	"context"
+	"slices"
+
+	"quadrille/cellstore"
+)
+
+// Deletes that can be sent only once it is known what there is.
+
+// depends reports whether a mutation has any.
+func (t *Table) depends(ops []cellstore.Op) bool {
+	v := t.state.view.Load()
+	return slices.ContainsFunc(ops, func(op cellstore.Op) bool {
+		switch op.Kind {
+		case cellstore.OpDeleteVersion:
+			return len(ops) > 1 && op.Timestamp == cellstore.Now || v.families[op.Family].rises()
+		case cellstore.OpDeleteFamilyVersion:
+			return v.families[op.Family].rises()
+		}
+		return false
+	})
+}
+
+// column names a column of a row.
+type column struct{ family, qualifier string }
+
+// versions are the timestamps of a column's versions, newest first.
+type versions struct {
+	column
+	of *family
+	ts []int64
+	// upTo is the timestamp up to which the cluster may still have versions
+	// that are none any more; -1 when it cannot.
+	upTo int64
+}
+
+// resolve gives deletes of newest versions the timestamps those have once the
+// deletes before them are done, as HBase looks all of them up before it does
+// any; a mutation of one alone leaves that to it. And where older versions would
+// take the place of one that is deleted, they are deleted with it.
+//
+// What others do to the same columns between this look and the deletes may come
+// before or after it, and a version that two of them make room for meanwhile may
+// be deleted too. Sent again much later, such deletes could take more: they may
+// not be.
+func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, repeat, error) {
+	v := t.state.view.Load()
+	all, err := t.versionsOf(ctx, v, m)
+	if err != nil {
+		return nil, once, err
+	}
+	at := make(map[column]*versions, len(all))
+	for _, c := range all {
+		at[c.column] = c
+	}
+	may := anyTimes
+	var ops []cellstore.Op
+	take := func(c *versions, op cellstore.Op) {
+		op.Kind, op.Qualifier = cellstore.OpDeleteVersion, []byte(c.qualifier)
+		ops = append(ops, op)
+		if c.upTo >= 0 {
+			ops = append(ops, cellstore.DeleteColumn(c.family, op.Qualifier, c.upTo))
+			c.upTo, may = -1, once
+		}
+	}
+	for _, op := range m.Ops {
+		switch {
+		case op.Kind == cellstore.OpDeleteVersion:
+			c := at[column{op.Family, string(op.Qualifier)}]
+			newest := op.Timestamp == cellstore.Now
+			switch i := c.find(op.Timestamp); {
+			case i >= 0:
+				if newest && len(m.Ops) > 1 {
+					op.Timestamp = c.ts[i]
+				}
+				c.ts = slices.Delete(c.ts, i, i+1)
+				take(c, op)
+			case !newest || len(m.Ops) == 1:
+				ops = append(ops, op) // for what is put meanwhile
+			}
+		case op.Kind == cellstore.OpDeleteFamilyVersion && v.families[op.Family].rises():
+			if op.Timestamp == cellstore.Now {
+				op.Timestamp = clock()
+			}
+			for _, c := range all {
+				if i := c.find(op.Timestamp); c.family == op.Family && i >= 0 {
+					c.ts = slices.Delete(c.ts, i, i+1)
+					take(c, op)
+				}
+			}
+		default:
+			ops = append(ops, op)
+			for _, c := range all {
+				c.delete(&op)
+			}
+		}
+	}
+	return ops, may, nil
+}
+
+// find returns the index of a version, the newest for Now; -1 if there is none.
+func (c *versions) find(ts int64) int {
+	switch {
+	case c == nil || len(c.ts) == 0:
+		return -1
+	case ts == cellstore.Now:
+		return 0
+	}
+	return slices.Index(c.ts, ts)
+}
+
+// delete takes away what an operation on more than a version does. Those up to
+// the clock are taken to reach every version whose time has come.
+func (c *versions) delete(op *cellstore.Op) {
+	switch op.Kind {
+	case cellstore.OpDeleteFamily, cellstore.OpDeleteFamilyVersion:
+		if c.family != op.Family {
+			return
+		}
+	case cellstore.OpDeleteColumn:
+		if c.column != (column{op.Family, string(op.Qualifier)}) {
+			return
+		}
+	}
+	upTo := op.Timestamp
+	if upTo == cellstore.Now {
+		upTo = clock()
+	}
+	c.ts = slices.DeleteFunc(c.ts, func(ts int64) bool {
+		return ts == upTo || ts < upTo && op.Kind != cellstore.OpDeleteFamilyVersion
+	})
+}
+
+// versionsOf reads the columns that a mutation deletes single versions of.
+func (t *Table) versionsOf(ctx context.Context, v *view, m *cellstore.Mutation) ([]*versions, error) {
+	sel := &cellstore.Selection{Versions: cellstore.Unlimited}
+	asked := map[column]bool{}
+	for i := range m.Ops {
+		op := &m.Ops[i]
+		c := column{op.Family, string(op.Qualifier)}
+		switch op.Kind {
+		case cellstore.OpDeleteVersion:
+			if !asked[c] {
+				asked[c] = true
+				sel.Columns = append(sel.Columns, cellstore.Column{Family: op.Family, Qualifier: op.Qualifier})
+			}
+		case cellstore.OpDeleteFamilyVersion:
+			if v.families[op.Family].rises() && !slices.Contains(sel.Families, op.Family) {
+				sel.Families = append(sel.Families, op.Family)
+			}
+		}
+	}
+	var row cellstore.Row
+	if _, err := t.read(ctx, v, m.Row, sel, &row); err != nil {
+		return nil, err
+	}
+	var all []*versions
+	for i := range row.Cells {
+		cell := &row.Cells[i]
+		c := column{cell.Family, string(cell.Qualifier)}
+		if n := len(all); n == 0 || all[n-1].column != c {
+			all = append(all, &versions{column: c, of: v.families[cell.Family]})
+		}
+		last := all[len(all)-1]
+		last.ts = append(last.ts, cell.Timestamp)
+	}
+	for _, c := range all {
+		c.upTo = c.hidden()
+	}
+	return all, nil
+}
+
+// hidden is upTo as it is found: beneath the versions that are seen when those
+// are as many as may be, and beneath those that outlive their TTL.
+func (c *versions) hidden() int64 {
+	f, lowest := c.of, c.ts[len(c.ts)-1]
+	switch {
+	case f == nil:
+	case f.spare && len(c.ts) >= f.most:
+		return lowest - 1
+	case f.young > 0 && len(c.ts) >= f.min:
+		return min(lowest, clock()-f.young) - 1
+	}
+	return -1
+}
