@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,29 +20,6 @@ import (
 // judge answers, never times: how long nothing was answered is only told.
 
 const faultNamespace = "faults"
-
-func faultCluster(t *testing.T) *hbasetest.Cluster {
-	if os.Getenv("QUADRILLE_HBASE_FAULTS") == "" {
-		t.Skip("breaks a cluster of its own: run make test-hbase")
-	}
-	o := hbasetest.Options{Session: 8 * time.Second, Call: 2700 * time.Millisecond}
-	c, err := hbasetest.Start(t.Context(), o)
-	if errors.Is(err, hbasetest.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("logs are kept in %s", c.Logs())
-			_ = c.Kill()
-			return
-		}
-		_ = c.Close()
-	})
-	return c
-}
 
 // load asks and writes all the time, and knows every right answer: rows are
 // named by number and hold their number.
@@ -314,7 +290,7 @@ func openFaulty(t *testing.T, gateways []string) *Store {
 // TestFaults breaks what a cluster can be broken of, one after the other, under
 // one store that is never opened anew.
 func TestFaults(t *testing.T) {
-	c := faultCluster(t)
+	c := hbasetest.ForFaults(t)
 	proxy := newProxy(t, c.GatewayAddrs()[1])
 	s := openFaulty(t, []string{c.GatewayAddrs()[0], proxy.addr})
 	ctx := context.Background()
@@ -406,7 +382,7 @@ func holder(t *testing.T, c *hbasetest.Cluster, table string) *hbasetest.Process
 
 // TestFaultsWrongGateway: the older Thrift service is named as such.
 func TestFaultsWrongGateway(t *testing.T) {
-	c := faultCluster(t)
+	c := hbasetest.ForFaults(t)
 	g, err := c.StartGateway(t.Context(), hbasetest.Gateway{Older: true})
 	if err != nil {
 		t.Fatal(err)

@@ -25,27 +25,10 @@ import (
 // browser, and a region server killed under all of them. Answers are judged,
 // never times: those are told.
 func TestDemoOnHBase(t *testing.T) {
-	if os.Getenv("QUADRILLE_HBASE_FAULTS") == "" {
-		t.Skip("breaks a cluster of its own: run make test-hbase")
-	}
 	browser := startBrowser(t)
+	cluster := hbasetest.ForFaults(t)
 	ingest := buildIngest(t)
 	data := demoData(t, ingest)
-	cluster, err := hbasetest.Start(t.Context(), hbasetest.Options{Session: 8 * time.Second, Call: 2700 * time.Millisecond})
-	if errors.Is(err, hbasetest.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("logs are kept in %s", cluster.Logs())
-			_ = cluster.Kill()
-			return
-		}
-		_ = cluster.Close()
-	})
 	const namespace = "demo"
 	store := "hbase://" + strings.Join(cluster.GatewayAddrs(), ",") + "/" + namespace + "?compression=off"
 	began := time.Now()

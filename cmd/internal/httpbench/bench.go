@@ -25,18 +25,15 @@ type bench struct {
 // newBench starts both servers. data is where published data sets are, "" for a
 // made-up world; program is the tile server, "" for one built from this module.
 func newBench(ctx context.Context, data, program string) (_ *bench, err error) {
-	b := &bench{}
+	b, err := emptyBench()
+	if err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
 		}
 	}()
-	if b.tmp, err = os.MkdirTemp("", "httpbench"); err != nil {
-		return nil, err
-	}
-	if b.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
 	if data, err = worldIn(ctx, data, b.tmp); err != nil {
 		return nil, err
 	}
@@ -60,6 +57,16 @@ func newBench(ctx context.Context, data, program string) (_ *bench, err error) {
 		return nil, err
 	}
 	b.bare, err = startServer(ctx, answers, b.self, "bare")
+	return b, err
+}
+
+// emptyBench is one without servers.
+func emptyBench() (b *bench, err error) {
+	b = &bench{}
+	if b.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	b.tmp, err = os.MkdirTemp("", "httpbench")
 	return b, err
 }
 

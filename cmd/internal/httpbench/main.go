@@ -118,14 +118,9 @@ func (r *runCmd) Run(ctx context.Context) (err error) {
 		defer static.stop()
 	}
 
-	var results []result
-	for _, s := range todo {
-		res, err := r.compare(ctx, bench, static, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
-		}
-		res.log()
-		results = append(results, res)
+	results, err := r.compareAll(ctx, bench, static, todo)
+	if err != nil {
+		return err
 	}
 	if r.JSON {
 		return printJSON(results)
@@ -140,10 +135,19 @@ func (r *runCmd) check() error {
 	return nil
 }
 
-// log tells how a scenario went while others follow.
-func (res *result) log() {
-	fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f; nginx %7.0f, %5.1f µs\n",
-		res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU, res.Nginx, res.NginxCPU)
+// compareAll goes through scenarios, and tells on standard error how each went.
+func (r *runCmd) compareAll(ctx context.Context, bench *bench, static *nginx, todo []scenario) ([]result, error) {
+	var results []result
+	for _, s := range todo {
+		res, err := r.compare(ctx, bench, static, s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f; nginx %7.0f, %5.1f µs\n",
+			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU, res.Nginx, res.NginxCPU)
+		results = append(results, res)
+	}
+	return results, nil
 }
 
 func printJSON(v any) error {

@@ -41,14 +41,9 @@ func (r *remoteCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	var results []result
-	for _, s := range b.scenarios {
-		res, err := run.compare(ctx, b, nil, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
-		}
-		res.log()
-		results = append(results, res)
+	results, err := run.compareAll(ctx, b, nil, b.scenarios)
+	if err != nil {
+		return err
 	}
 	if r.JSON {
 		return printJSON(results)
@@ -58,18 +53,15 @@ func (r *remoteCmd) Run(ctx context.Context) (err error) {
 
 // bench starts both servers. In the place of the bare one is the local one.
 func (r *remoteCmd) bench(ctx context.Context) (_ *bench, err error) {
-	b := &bench{}
+	b, err := emptyBench()
+	if err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
 		}
 	}()
-	if b.tmp, err = os.MkdirTemp("", "httpbench"); err != nil {
-		return nil, err
-	}
-	if b.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
 	program, err := serverProgram(ctx, r.Tileserver, b.tmp)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,38 @@
+package hbasetest
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// FaultsVariable names the environment's way to ask for tests that break a
+// cluster of their own, which take minutes.
+const FaultsVariable = "QUADRILLE_HBASE_FAULTS"
+
+// ForFaults starts a cluster for a test to break, or skips the test. What dies
+// is missed after 8 s, and gateways give up before a driver does. The cluster
+// ends with the test; when that has failed, its logs stay.
+func ForFaults(t testing.TB) *Cluster {
+	t.Helper()
+	if os.Getenv(FaultsVariable) == "" {
+		t.Skip("breaks a cluster of its own: run make test-hbase")
+	}
+	c, err := Start(t.Context(), Options{Session: 8 * time.Second, Call: 2700 * time.Millisecond})
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("logs are kept in %s", c.Logs())
+			_ = c.Kill()
+			return
+		}
+		_ = c.Close()
+	})
+	return c
+}
