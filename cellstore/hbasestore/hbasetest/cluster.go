@@ -121,6 +121,10 @@ func (c *Cluster) configure() error {
 	if err := c.site("conf-gateway", ofGateway(c.opts.Call)); err != nil {
 		return err
 	}
+	// This no option of the gateway's command says.
+	if err := c.site("conf-gateway-http", append(ofGateway(c.opts.Call), property{"hbase.regionserver.thrift.http", "true"})); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(c.dir, "Control.java"), controlSource, 0o644); err != nil {
 		return err
 	}

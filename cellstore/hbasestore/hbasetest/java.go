@@ -69,12 +69,11 @@ func (c *Cluster) newGateway(g Gateway) (*Process, error) {
 	if g.Older {
 		class = "org.apache.hadoop.hbase.thrift.ThriftServer"
 	}
-	var args, flags []string
+	conf := "conf-gateway"
 	if g.HTTP {
-		flags = append(flags, "-Dhbase.regionserver.thrift.http=true")
-		args = append(args, "-D", "hbase.regionserver.thrift.http=true")
+		conf = "conf-gateway-http"
 	}
-	args = append(args, "-b", host, "-p", strconv.Itoa(port), "--infoport", "-1")
+	args := []string{"-b", host, "-p", strconv.Itoa(port), "--infoport", "-1"}
 	if g.Framed {
 		args = append(args, "-f")
 	}
@@ -91,7 +90,7 @@ func (c *Cluster) newGateway(g Gateway) (*Process, error) {
 	c.mu.Lock()
 	n := len(c.all)
 	c.mu.Unlock()
-	return c.process(fmt.Sprintf("gateway%d", n), port, javaOf{heap: "768m", conf: "conf-gateway", class: class, args: append(args, "start"), flags: flags}), nil
+	return c.process(fmt.Sprintf("gateway%d", n), port, javaOf{heap: "768m", conf: conf, class: class, args: append(args, "start")}), nil
 }
 
 // StartGateway starts another gateway and waits until it listens.
