@@ -64,6 +64,8 @@
 // twice. Between the look and the delete others may change the column: two
 // clients that delete single versions of it at once may take one more.
 //
+// Gateways that want SASL, which is Kerberos there, are not spoken to.
+//
 // Puts and deletes without a timestamp carry the clock of the region server
 // that has the row; the clocks of a cluster must be kept together.
 package hbasestore
