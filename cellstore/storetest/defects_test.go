@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,7 @@ var defects = []defect{
 					n += int64(binary.BigEndian.Uint64(v))
 				}
 				m := mutate(string(inc.Row), cellstore.Put(d.Family, d.Qualifier, counter(n)))
+				runtime.Gosched() // so that others do come between
 				if err := t.Table.Apply(ctx, m); err != nil {
 					return nil, err
 				}
