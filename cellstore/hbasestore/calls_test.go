@@ -128,12 +128,22 @@ func (r *relay) gather(n int) {
 }
 
 func newRelay(t *testing.T, to string) *relay {
+	r := &relay{}
+	r.addr = between(t, to, func(in, out net.Conn) {
+		go func() { _, _ = io.Copy(in, out); in.Close() }()
+		go r.questions(out, in)
+	})
+	return r
+}
+
+// between listens, and hands over each connection that comes with one to a
+// gateway.
+func between(t *testing.T, to string, pass func(in, out net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	r := &relay{addr: l.Addr().String()}
 	go func() {
 		for {
 			in, err := l.Accept()
@@ -145,11 +155,10 @@ func newRelay(t *testing.T, to string) *relay {
 				in.Close()
 				continue
 			}
-			go func() { _, _ = io.Copy(in, out); in.Close() }()
-			go r.questions(out, in)
+			pass(in, out)
 		}
 	}()
-	return r
+	return l.Addr().String()
 }
 
 func (r *relay) questions(out, in net.Conn) {

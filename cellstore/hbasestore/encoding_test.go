@@ -7,11 +7,13 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"math"
 	"math/big"
 	"net"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -246,5 +248,25 @@ func TestAlter(t *testing.T) {
 			t.Errorf("%d versions are read as %d", step.most, back.MaxVersions)
 		}
 		now = d
+	}
+}
+
+// TestRefusedTables: tables with which HBase would answer wrongly, or not at
+// all, are not opened, and the error says how to mend them.
+func TestRefusedTables(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	for name, spoil := range map[string]func(family object){
+		"NEW_VERSION_BEHAVIOR": func(f object) { f[2] = map[any]any{} },
+		"major_compact":        func(f object) { f[5] = int32(2) }, // ROWCOL
+	} {
+		if err := r.CreateTable(t.Context(), cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}); err != nil {
+			t.Fatal(err)
+		}
+		calls := r.fakes[0].calls
+		spoil(items(child(calls[len(calls)-1].args, 1), 2)[0])
+		if _, err := r.Table(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) || errors.Is(err, cellstore.ErrTableNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

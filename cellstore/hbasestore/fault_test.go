@@ -414,44 +414,28 @@ func TestFaultsWrongGateway(t *testing.T) {
 
 // proxy passes bytes on, and while it swallows it takes them and no more.
 type proxy struct {
-	addr, to string
+	addr     string
 	mu       sync.Mutex
 	swallows bool
 	conns    []net.Conn
 }
 
 func newProxy(t *testing.T, to string) *proxy {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{addr: l.Addr().String(), to: to}
+	p := &proxy{}
 	t.Cleanup(func() {
-		l.Close()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, c := range p.conns {
 			c.Close()
 		}
 	})
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				in.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.conns = append(p.conns, in, out)
-			p.mu.Unlock()
-			go p.pass(in, out)
-			go p.pass(out, in)
-		}
-	}()
+	p.addr = between(t, to, func(in, out net.Conn) {
+		p.mu.Lock()
+		p.conns = append(p.conns, in, out)
+		p.mu.Unlock()
+		go p.pass(in, out)
+		go p.pass(out, in)
+	})
 	return p
 }
 

@@ -229,15 +229,3 @@ func (p *plan) get(row []byte) thrift2.Get {
 func (p *plan) scan() thrift2.Scan {
 	return thrift2.Scan{Columns: p.columns, Versions: p.versions, Time: p.time, Filter: p.filter}
 }
-
-// clone returns a selection that shares no memory with sel.
-func clone(sel *cellstore.Selection) *cellstore.Selection {
-	own := *sel
-	own.Families, own.Columns = slices.Clone(sel.Families), slices.Clone(sel.Columns)
-	for i := range own.Columns {
-		own.Columns[i].Qualifier = bytes.Clone(own.Columns[i].Qualifier)
-	}
-	f := &own.Filter
-	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
-	return &own
-}

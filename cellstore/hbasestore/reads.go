@@ -132,13 +132,7 @@ func (t *Table) NextEach(ctx context.Context, from, to []byte, families []string
 
 // MultiGet implements cellstore.Reader.
 func (t *Table) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
-	keys = append([][]byte(nil), keys...)
-	for i := range keys {
-		keys[i] = bytes.Clone(keys[i])
-	}
-	if sel != nil {
-		sel = clone(sel)
-	}
+	keys, sel = cellstore.CloneKeys(keys), sel.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
 		keys := keys // the loop may be run again
 		var row cellstore.Row

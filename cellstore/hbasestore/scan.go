@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
@@ -15,15 +14,10 @@ import (
 // on where the last one ended: no scanner is kept open on a gateway, so none
 // expires while the caller thinks, and any gateway can serve the next batch.
 func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
-	scan.Ranges = slices.Clone(scan.Ranges)
-	for i := range scan.Ranges {
-		r := &scan.Ranges[i]
-		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
-	}
+	scan = scan.Clone()
 	if len(scan.Ranges) == 0 {
 		scan.Ranges = []cellstore.Range{{}}
 	}
-	scan.Selection = *clone(&scan.Selection)
 	return func(yield func(*cellstore.Row, error) bool) {
 		left := scan.Limit
 		var row cellstore.Row

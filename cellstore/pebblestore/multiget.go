@@ -1,10 +1,8 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"iter"
-	"slices"
 
 	"quadrille/cellstore"
 )
@@ -12,14 +10,7 @@ import (
 // MultiGet implements cellstore.Reader. It shows one state of the table, that
 // when the loop begins.
 func (t *source) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
-	keys = slices.Clone(keys)
-	for i := range keys {
-		keys[i] = bytes.Clone(keys[i])
-	}
-	if sel != nil {
-		s := cloneSelection(*sel)
-		sel = &s
-	}
+	keys, sel = cellstore.CloneKeys(keys), sel.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
 		row := new(cellstore.Row)
 		if err := t.multiGet(ctx, keys, sel, row, yield); err != nil {

@@ -13,7 +13,7 @@ import (
 // Scan implements cellstore.Reader. It shows the state of the table when the
 // loop begins.
 func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
-	scan = cloneScan(scan)
+	scan = scan.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
 		row := new(cellstore.Row)
 		if err := t.scan(ctx, &scan, row, yield); err != nil {
@@ -121,26 +121,4 @@ func (t *source) beginScan(ctx context.Context, scan *cellstore.Scan) (*reader, 
 		return nil, err
 	}
 	return r, nil
-}
-
-// cloneScan copies what the caller may change before the loop runs.
-func cloneScan(s cellstore.Scan) cellstore.Scan {
-	s.Ranges = slices.Clone(s.Ranges)
-	for i := range s.Ranges {
-		r := &s.Ranges[i]
-		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
-	}
-	s.Selection = cloneSelection(s.Selection)
-	return s
-}
-
-func cloneSelection(s cellstore.Selection) cellstore.Selection {
-	s.Families = slices.Clone(s.Families)
-	s.Columns = slices.Clone(s.Columns)
-	for i := range s.Columns {
-		s.Columns[i].Qualifier = bytes.Clone(s.Columns[i].Qualifier)
-	}
-	f := &s.Filter
-	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
-	return s
 }

@@ -1,10 +1,8 @@
 package rowcache
 
 import (
-	"bytes"
 	"encoding/binary"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -93,7 +91,7 @@ func (k *known) open(key string, sel *cellstore.Selection) *view {
 	}
 	own := &cellstore.Selection{}
 	if sel != nil {
-		own = clone(sel)
+		own = sel.Clone()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -183,16 +181,4 @@ func sortedNames(s []string) []string {
 		}
 	}
 	return s
-}
-
-// clone returns a selection that shares no memory with sel.
-func clone(sel *cellstore.Selection) *cellstore.Selection {
-	own := *sel
-	own.Families, own.Columns = slices.Clone(sel.Families), slices.Clone(sel.Columns)
-	for i := range own.Columns {
-		own.Columns[i].Qualifier = bytes.Clone(own.Columns[i].Qualifier)
-	}
-	f := &own.Filter
-	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
-	return &own
 }

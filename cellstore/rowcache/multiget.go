@@ -11,13 +11,7 @@ import (
 // MultiGet implements cellstore.Reader. What is known when the loop begins is
 // answered from memory, the rest is asked for together.
 func (t *table) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
-	keys = append([][]byte(nil), keys...)
-	for i := range keys {
-		keys[i] = bytes.Clone(keys[i])
-	}
-	if sel != nil {
-		sel = clone(sel)
-	}
+	keys, sel = cellstore.CloneKeys(keys), sel.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
 		v := t.view(ctx, sel)
 		for i := 0; v != nil && i < len(keys); i++ {

@@ -23,12 +23,7 @@ const (
 
 // Scan implements cellstore.Reader.
 func (t *table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
-	scan.Ranges = slices.Clone(scan.Ranges)
-	for i := range scan.Ranges {
-		r := &scan.Ranges[i]
-		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
-	}
-	scan.Selection = *clone(&scan.Selection)
+	scan = scan.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
 		v := t.view(ctx, &scan.Selection)
 		if v == nil || scan.Limit < 0 {

@@ -191,11 +191,7 @@ func (r *modelReader) NextEach(ctx context.Context, from, to []byte, families []
 
 // MultiGet implements cellstore.Reader.
 func (r *modelReader) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
-	keys = slices.Clone(keys)
-	for i := range keys {
-		keys[i] = slices.Clone(keys[i])
-	}
-	own := cloneSelection(sel)
+	keys, own := cellstore.CloneKeys(keys), sel.Clone()
 	return r.yield(ctx, "MultiGet", func(t *modelTable) (out []*cellstore.Row, err error) {
 		for _, key := range keys {
 			if err := t.Row(key); err != nil {
@@ -219,14 +215,11 @@ func (r *modelReader) MultiGet(ctx context.Context, keys [][]byte, sel *cellstor
 
 // Scan implements cellstore.Reader.
 func (r *modelReader) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
-	ranges := slices.Clone(scan.Ranges)
-	for i := range ranges {
-		ranges[i].From, ranges[i].To = slices.Clone(ranges[i].From), slices.Clone(ranges[i].To)
-	}
+	scan = scan.Clone()
+	ranges := scan.Ranges
 	if len(ranges) == 0 {
 		ranges = []cellstore.Range{{}}
 	}
-	scan.Selection = *cloneSelection(&scan.Selection)
 	return r.yield(ctx, "Scan", func(t *modelTable) (out []*cellstore.Row, err error) {
 		if err := t.Scan(&scan); err != nil {
 			return nil, err
@@ -273,20 +266,6 @@ func (r *modelReader) yield(ctx context.Context, op string, read func(*modelTabl
 			}
 		}
 	}
-}
-
-func cloneSelection(sel *cellstore.Selection) *cellstore.Selection {
-	if sel == nil {
-		return nil
-	}
-	own := *sel
-	own.Families, own.Columns = slices.Clone(sel.Families), slices.Clone(sel.Columns)
-	for i := range own.Columns {
-		own.Columns[i].Qualifier = slices.Clone(own.Columns[i].Qualifier)
-	}
-	f := &own.Filter
-	f.Prefix, f.From, f.To = slices.Clone(f.Prefix), slices.Clone(f.From), slices.Clone(f.To)
-	return &own
 }
 
 // modelSnapshot reads a copy.
