@@ -66,7 +66,8 @@
 //
 // # Concurrency
 //
-// A [Store] and its [Table]s may be used by any number of goroutines. A Row,
+// A [Store] and its [Table]s may be used by any number of goroutines. What one
+// read has shown, every read that begins after it shows too. A Row,
 // an iterator and a [BulkLoader] belong to one goroutine at a time; a
 // [Snapshot] is shared like a Table. Close waits for running calls; everything
 // after it answers [ErrClosed]. [ParallelScan] reads a table with many

@@ -107,7 +107,7 @@ func (t *table) clearDropped(stored storedTable) error {
 		}
 		if left {
 			cleared = true
-			if err := t.db.DeleteRange(lower, upper, pebble.NoSync); err != nil {
+			if err := t.change(func() error { return t.db.DeleteRange(lower, upper, pebble.NoSync) }); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,6 @@ func (t *table) clearDropped(stored storedTable) error {
 	if !cleared {
 		return nil
 	}
-	t.commits.Add(1)
 	if err := t.syncLog(); err != nil {
 		return err
 	}

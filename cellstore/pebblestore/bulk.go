@@ -260,10 +260,9 @@ func (b *bulk) ingest(ctx context.Context) error {
 	if err := t.syncLog(); err != nil {
 		return err
 	}
-	if err := t.db.Ingest(ctx, b.paths); err != nil {
+	if err := t.change(func() error { return t.db.Ingest(ctx, b.paths) }); err != nil {
 		return err
 	}
-	t.commits.Add(1)
 	t.refresh()
 	t.upkeep.loaded(b.cells)
 	return nil

@@ -25,12 +25,12 @@ type reader struct {
 	mu sync.Mutex
 
 	// Guarded by mu.
-	free    bool    // no call or scan has it
-	dead    bool    // its iterators are closed for good
-	lay     *layout // what the rest is made for
-	commits uint64
-	its     []*pebble.Iterator // by index of layout.fams
-	timed   bool               // the iterators skip blocks by view's time range
+	free  bool               // no call or scan has it
+	dead  bool               // its iterators are closed for good
+	lay   *layout            // what the rest is made for
+	done  uint64             // commits, before its iterators were made
+	its   []*pebble.Iterator // by index of layout.fams
+	timed bool               // the iterators skip blocks by view's time range
 
 	view view
 	cur  []cursor // one per selected family, in the order of names
@@ -93,7 +93,7 @@ func (r *reader) take() {
 	if lay := r.t.lay.Load(); lay != r.lay {
 		r.closeIterators()
 		r.fit(lay)
-	} else if r.commits != r.t.commits.Load() {
+	} else if r.done != r.t.begun.Load() {
 		r.closeIterators()
 	}
 }
@@ -178,7 +178,7 @@ func (r *reader) iterator(f int) (*pebble.Iterator, error) {
 	if i := slices.IndexFunc(r.its, func(it *pebble.Iterator) bool { return it != nil }); i >= 0 {
 		it, err = r.its[i].Clone(pebble.CloneOptions{IterOptions: o})
 	} else {
-		r.commits = r.t.commits.Load() // before: rather too old than too new
+		r.done = r.t.done.Load()
 		it, err = r.t.from.NewIter(o)
 	}
 	if err != nil {

@@ -49,10 +49,12 @@ type source struct {
 	// failed is told of reads that the engine could not make.
 	failed func(error)
 
-	// commits counts what was committed to the database: a reader whose
-	// iterators are older than the count must make new ones. It never moves
-	// in a read-only store or a snapshot, so there iterators live on.
-	commits atomic.Uint64
+	// begun and done count the commits to the database. A commit becomes
+	// visible between the two. Once a read has shown it, every later read must,
+	// so an iterator is used again only if no commit can have become visible
+	// since it was made: if begun is still what done was before that. In a
+	// read-only store or a snapshot neither moves, and iterators live on.
+	begun, done atomic.Uint64
 
 	idle sync.Pool // of *reader; may lose some, readers has them all
 
@@ -62,6 +64,14 @@ type source struct {
 	count   atomic.Int64 // of readers
 
 	retired retiredStats
+}
+
+// change runs a commit to the database. Everything that changes what reads show
+// goes through it.
+func (t *source) change(commit func() error) error {
+	t.begun.Add(1)
+	defer t.done.Add(1)
+	return commit()
 }
 
 // ended returns why the source is closed, or nil.
@@ -100,7 +110,7 @@ func (t *source) closeReaders() {
 // refresh makes idle readers that are older than the last commit give up
 // their iterators, which keep files and memory of the old state.
 func (t *source) refresh() {
-	commits := t.commits.Load()
+	begun := t.begun.Load()
 	t.mu.Lock()
 	readers := append([]*reader(nil), t.readers...)
 	t.mu.Unlock()
@@ -108,7 +118,7 @@ func (t *source) refresh() {
 		if !r.mu.TryLock() {
 			continue // it looks at the count before its next use
 		}
-		if r.free && r.commits != commits {
+		if r.free && r.done != begun {
 			r.closeIterators()
 		}
 		r.mu.Unlock()

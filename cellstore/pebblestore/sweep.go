@@ -158,8 +158,7 @@ func (w *writer) flush() error {
 		return nil
 	}
 	t := w.t
-	err := t.db.Apply(w.b, pebble.NoSync)
-	t.commits.Add(1)
+	err := t.change(func() error { return t.db.Apply(w.b, pebble.NoSync) })
 	t.upkeep.wrote(0, cellstore.Async)
 	if err = errors.Join(err, w.b.Close(), t.log.failure()); err != nil {
 		w.b = nil

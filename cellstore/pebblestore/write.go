@@ -141,13 +141,12 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 		}
 		return nil
 	}
-	var err error
-	if d == cellstore.Sync {
-		err = t.db.ApplyNoSyncWait(w.b, pebble.Sync)
-	} else {
-		err = t.db.Apply(w.b, pebble.NoSync)
-	}
-	t.commits.Add(1)
+	err := t.change(func() error {
+		if d == cellstore.Sync {
+			return t.db.ApplyNoSyncWait(w.b, pebble.Sync)
+		}
+		return t.db.Apply(w.b, pebble.NoSync)
+	})
 	unlock()
 	if err == nil && d == cellstore.Sync {
 		err = w.b.SyncWait()

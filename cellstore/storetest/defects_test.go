@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type badTable struct {
 	check     func(context.Context, cellstore.Check, cellstore.Mutation) (bool, error)
 	sel       func(cellstore.Selection) cellstore.Selection
 	next      func(from []byte) []byte
+	get       func(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error)
 	scan      func(context.Context, cellstore.Scan) iter.Seq2[*cellstore.Row, error]
 }
 
@@ -153,6 +155,24 @@ var defects = []defect{
 					}
 				}
 			}
+		}
+	}},
+	{name: "reads go back", test: "N11/reads", table: func(t *badTable) {
+		var mu sync.Mutex
+		var first *cellstore.Row
+		late := false
+		t.get = func(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if late = !late; !late {
+				*row = *first.Clone()
+				return true, nil
+			}
+			found, err := t.Table.Get(ctx, key, sel, row)
+			if first == nil {
+				first = row.Clone()
+			}
+			return found, err
 		}
 	}},
 	{name: "a scan keeps its ranges", test: "L2", table: func(t *badTable) {
@@ -270,6 +290,9 @@ func (t *badTable) CheckAndMutate(ctx context.Context, c cellstore.Check, m cell
 }
 
 func (t *badTable) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	if t.get != nil {
+		return t.get(ctx, key, sel, row)
+	}
 	return t.Table.Get(ctx, key, t.selection(sel), row)
 }
 

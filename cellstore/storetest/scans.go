@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -203,6 +205,7 @@ scan t [c,b] reverse
 	{id: "N11", name: "a scan sees what was there and stays", run: testScanBesideWrites},
 	{id: "N11", name: "a scan shows the state at open", needs: []need{snapshotScan}, run: testSnapshotScan},
 	{id: "N11", name: "point reads see earlier commits", run: testReadYourWrites},
+	{id: "N11", name: "reads never go back", run: testReadsNeverGoBack},
 }
 
 // columnRules are N5.
@@ -472,4 +475,92 @@ func testReadYourWrites(e *env) {
 			e.Fatalf("prev: %s, want %s", got, want)
 		}
 	}
+}
+
+// testReadsNeverGoBack: what one read has shown was committed, so every read
+// that begins afterwards shows it too, whichever goroutine makes it and by
+// whatever method.
+func testReadsNeverGoBack(e *env) {
+	e.must("create t f")
+	t := e.table("t")
+	counter := []byte("counter")
+	_, err := t.Increment(e.ctx, cellstore.Increment{Row: counter, Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}, nil)
+	e.ok(err)
+
+	// Increments of one row are serial. Writers of other rows make commits
+	// overlap with them.
+	var writers, readers sync.WaitGroup
+	var stop atomic.Bool
+	for w := range workers / 2 {
+		row := counter
+		if w > 0 {
+			row = fmt.Append(nil, "other", w)
+		}
+		inc := cellstore.Increment{Row: row, Durability: cellstore.Async, Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}
+		writers.Go(func() {
+			for range 10 * rounds {
+				if _, err := t.Increment(e.ctx, inc, nil); err != nil {
+					e.Errorf("Increment: %v", err)
+					return
+				}
+			}
+		})
+	}
+
+	end := []byte("counter\x00")
+	reads := []func(*cellstore.Row) (bool, error){
+		func(row *cellstore.Row) (bool, error) { return t.Get(e.ctx, counter, nil, row) },
+		func(row *cellstore.Row) (bool, error) { return t.Next(e.ctx, counter, end, nil, row) },
+		func(row *cellstore.Row) (bool, error) { return t.Prev(e.ctx, counter, nil, nil, row) },
+		func(row *cellstore.Row) (bool, error) {
+			rows := make([]cellstore.Row, 1)
+			err := t.NextEach(e.ctx, counter, end, []string{"f"}, rows)
+			*row = rows[0]
+			return len(row.Cells) > 0, err
+		},
+		func(row *cellstore.Row) (bool, error) { return firstOf(t.MultiGet(e.ctx, [][]byte{counter}, nil), row) },
+		func(row *cellstore.Row) (bool, error) {
+			return firstOf(t.Scan(e.ctx, cellstore.Scan{Ranges: []cellstore.Range{{From: counter, To: end}}}), row)
+		},
+	}
+	var shown atomic.Uint64 // the largest count that a read has returned
+	for w := range workers / 2 {
+		readers.Go(func() {
+			var row cellstore.Row
+			// Each is read once more when all is written.
+			for i, left := w, len(reads); left > 0 && !e.Failed(); i++ {
+				if stop.Load() {
+					left--
+				}
+				least := shown.Load()
+				found, err := reads[i%len(reads)](&row)
+				if err != nil || !found {
+					e.Errorf("reader %d: found %v, %v", i%len(reads), found, err)
+					return
+				}
+				n := binary.BigEndian.Uint64(row.Cells[0].Value)
+				if n < least {
+					e.Errorf("reader %d shows %d, after a read that showed %d", i%len(reads), n, least)
+				}
+				for least < n && !shown.CompareAndSwap(least, n) {
+					least = shown.Load()
+				}
+			}
+		})
+	}
+	writers.Wait()
+	stop.Store(true)
+	readers.Wait()
+}
+
+// firstOf fills row with the first row of an iteration.
+func firstOf(rows iter.Seq2[*cellstore.Row, error], row *cellstore.Row) (bool, error) {
+	for r, err := range rows {
+		if err != nil {
+			return false, err
+		}
+		*row = *r.Clone()
+		return len(row.Cells) > 0, nil
+	}
+	return false, nil
 }

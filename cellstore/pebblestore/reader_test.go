@@ -1,0 +1,81 @@
+package pebblestore
+
+import (
+	"slices"
+	"testing"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// nested reads row r by n readers at once, each from within the scan of the one
+// before, so that none is used twice.
+func nested(t *testing.T, tab *table, n int) (values []string) {
+	t.Helper()
+	for row, err := range tab.Scan(ctx, cellstore.Scan{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, string(row.Cells[0].Value))
+		if n > 1 {
+			values = append(values, nested(t, tab, n-1)...)
+		}
+	}
+	return values
+}
+
+// TestReadsNeverGoBack looks at the moment between a commit and the return of
+// the call that makes it. What one read shows then, every later one must show,
+// with whichever iterators: older than the commit, made while it was on its way,
+// or made beside another one.
+func TestReadsNeverGoBack(t *testing.T) {
+	_, tab := writable(t, nil, cellstore.Family{Name: "a"})
+	put := func(value string) {
+		t.Helper()
+		w := tab.writer(tab.lay.Load(), false)
+		defer w.drop()
+		m := async("r", cellstore.PutAt("a", []byte("q"), 1, []byte(value)))
+		if err := w.mutate(&m); err != nil {
+			t.Fatal(err)
+		}
+		if err := tab.db.Apply(w.b, pebble.NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change := func(commit func()) {
+		t.Helper()
+		if err := tab.change(func() error { commit(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	readers := 0
+	look := func(when, value string) {
+		t.Helper()
+		readers++ // one more than there are: it makes new iterators
+		nested(t, tab, readers)
+		if got := nested(t, tab, readers); slices.ContainsFunc(got, func(v string) bool { return v != value }) {
+			t.Errorf("%s: after a read that showed %q others show %q", when, value, got)
+		}
+	}
+
+	change(func() { put("1") })
+	look("before", "1")
+	change(func() {
+		look("on its way", "1")
+		put("2")
+		look("committed", "2")
+	})
+	look("after", "2")
+	change(func() {
+		change(func() {
+			look("two on their way", "2")
+			put("3")
+			look("the inner committed", "3")
+		})
+		look("the inner ended", "3")
+		put("4")
+		look("the outer committed", "4")
+	})
+	look("after both", "4")
+}
