@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -81,6 +82,57 @@ func TestEmptyTile(t *testing.T) {
 			t.Errorf("%d: GeoJSON %d", status, res.StatusCode)
 		}
 		wantProblem(t, f.get("/tiles/places/3/9/0.mvt"), 404, "tile-outside")
+	}
+}
+
+// An empty tile that is 404 has no representation, so no condition makes it 304:
+// neither "*" nor a tag, whoever gave it. One that is 204 or 200 has an empty
+// one, with a tag.
+func TestEmptyTileConditions(t *testing.T) {
+	const tag = `"0123456789abcdef"`
+	lists := []string{"*", " * ", tag, "W/" + tag, `"x", ` + tag, `W/"x",W/` + tag, `"x"`, `"a,*,b"`, "W/*", `"x", *`, ""}
+	matched := []bool{true, true, true, true, true, true, false, false, false, false, false}
+	paths := []string{"/tiles/places/3/0/0.mvt", "/tiles/places/3/0/0.pbf", "/g/{pinned}/tiles/places/3/0/0.mvt"}
+	own := map[string]string{} // tags of paths, given where empty tiles have one
+	for _, status := range []int{204, 200, 404} {
+		f := newFixture(t, func(c *Config) { c.EmptyTile = status }, all...)
+		for _, path := range paths {
+			address := path
+			if strings.Contains(path, "{pinned}") {
+				address = f.pin(strings.Replace(path, "/g/{pinned}", "{pinned}", 1))
+			}
+			if status != 404 {
+				own[path] = f.get(address).Header.Get("Etag")
+			}
+			for _, kept := range []bool{false, true} {
+				for i, list := range lists {
+					for _, method := range []string{http.MethodGet, http.MethodHead} {
+						if !kept {
+							f.handler = New(f.cfg)
+						}
+						want := status
+						if matched[i] && status != 404 {
+							want = http.StatusNotModified
+						}
+						res := f.do(method, address, "If-None-Match", strings.ReplaceAll(list, tag, own[path]))
+						if res.StatusCode != want {
+							t.Errorf("%d: %s %s, If-None-Match %s: %d, want %d", status, method, address, list, res.StatusCode, want)
+						}
+						if got := res.Header.Get("Etag"); (got == "") != (status == 404) {
+							t.Errorf("%d: %s %s, If-None-Match %s: the tag is %q", status, method, address, list, got)
+						}
+					}
+				}
+			}
+			// A tile with something in it has a representation in every mode.
+			full := strings.Replace(address, "places/3/0/0", "country/3/4/2", 1)
+			res := f.get(full)
+			for _, list := range []string{"*", res.Header.Get("Etag")} {
+				if again := f.get(full, "If-None-Match", list); res.StatusCode != 200 || again.StatusCode != http.StatusNotModified {
+					t.Errorf("%d: %s is %d, then %d to If-None-Match %s", status, full, res.StatusCode, again.StatusCode, list)
+				}
+			}
+		}
 	}
 }
 

@@ -108,16 +108,19 @@ func (h hash) tag() (t tag) {
 
 // matches reports whether the request already has the representation with
 // this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
-// between us and the client may have weakened the tag. "*" stands for any
-// representation there is, so it matches only when exists is true: the caller
-// knows, without a read, that there is one.
+// between us and the client may have weakened the tag. "*", which stands alone,
+// means any representation there is, so it matches only when exists is true: the
+// caller knows that there is one.
 func matches(r *http.Request, t *tag, exists bool) bool {
-	for _, v := range r.Header["If-None-Match"] {
+	lines := r.Header["If-None-Match"]
+	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
+		return true
+	}
+	for _, v := range lines {
 		for len(v) > 0 {
 			var item string
 			item, v, _ = strings.Cut(v, ",")
-			item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
-			if item == string(t[:]) || exists && item == "*" {
+			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == string(t[:]) {
 				return true
 			}
 		}

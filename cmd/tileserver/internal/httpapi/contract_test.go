@@ -171,6 +171,17 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				}
 				doc.answered(what+" again", &o, again)
 			}
+			if sent == nil {
+				// RFC 9110, 13.2.1: a condition counts only where there is a good
+				// answer without it.
+				want := res.StatusCode
+				if tag != "" {
+					want = http.StatusNotModified
+				}
+				if any := f.do(o.method, parts[0], append(headers, "If-None-Match", "*")...); any.StatusCode != want {
+					t.Errorf("%s: %d to one who has any answer, want %d", what, any.StatusCode, want)
+				}
+			}
 		}
 	}
 	// A server with no data.

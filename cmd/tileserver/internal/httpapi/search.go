@@ -117,6 +117,9 @@ func (s *server) sendCompletion(c echo.Context, text string) error {
 			return err
 		}
 	}
+	if matches(r, &etag, true) {
+		return s.notModified(c, answer{form: formJSON, tag: &etag, cache: s.cacheControl, byAccept: true}) // "*"
+	}
 	return s.sendFinished(c, res)
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"math"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -58,10 +59,16 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 	if set.airports {
 		key.airports = v.airports.id
 	}
-	etag := s.tagStart.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
+	start := s.tagStart
+	absent := f == formMVT && s.emptyTile == http.StatusNotFound // if it is empty
+	if absent {
+		// With the tag that an empty tile has elsewhere there would be 304 for 404.
+		start = start.number(http.StatusNotFound)
+	}
+	etag := start.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
 		number(key.tile).number(uint64(f)<<8 | uint64(key.coding)).tag()
 	s.traceFrom(r.Context(), key.boundaries, key.places, key.airports)
-	if matches(r, &etag, true) {
+	if matches(r, &etag, !absent) {
 		return s.notModified(c, answer{form: f, tag: &etag, cache: cache})
 	}
 	res := s.responses.get(key)
@@ -70,6 +77,9 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 		if res, err = s.makeTile(r.Context(), v, set, t, key, etag); err != nil {
 			return err
 		}
+	}
+	if absent && res.body != nil && matches(r, &etag, true) {
+		return s.notModified(c, answer{form: f, tag: &etag, cache: cache}) // "*"
 	}
 	return s.sendKept(c, res, cache)
 }
