@@ -156,15 +156,17 @@ func kindOf(typ string) int {
 }
 
 // weight orders airports by importance.
-func (a *Airport) weight() uint64 {
-	w := kinds[kindOf(a.Type)].weight
-	if a.Type == Closed {
+func (a *Airport) weight() uint64 { return weightOf(a.Type, a.Scheduled, a.IATA != "") }
+
+func weightOf(typ string, scheduled, hasIATA bool) uint64 {
+	w := kinds[kindOf(typ)].weight
+	if typ == Closed {
 		return w
 	}
-	if a.Scheduled {
+	if scheduled {
 		w *= 6 // small ones with service enter the medium tier
 	}
-	if a.IATA != "" {
+	if hasIATA {
 		w += w / 2
 	}
 	return w

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -405,6 +406,7 @@ func TestTiles(t *testing.T) {
 			t.Fatalf("%v: %v: %s", tile, err, text)
 		}
 		var geo, called []uint32
+		rank := 0
 		for _, feature := range features {
 			a := &list[feature.ID-1]
 			p := feature.Properties
@@ -418,6 +420,10 @@ func TestTiles(t *testing.T) {
 			if s.Type != a.Type || s.Name != a.Name || s.IATA != a.IATA || s.ICAO != a.ICAO || s.Scheduled != a.Scheduled || quadkey.Distance(s.Lon, s.Lat, a.Lon, a.Lat) > 1 {
 				t.Errorf("%v: %+v of %+v", tile, s, a)
 			}
+			if s.Rank() < rank {
+				t.Errorf("%v: %+v has rank %d after %d", tile, s, s.Rank(), rank)
+			}
+			rank = s.Rank()
 			called = append(called, s.ID)
 			return nil
 		})
@@ -431,6 +437,21 @@ func TestTiles(t *testing.T) {
 	stop := errors.New("stop")
 	if err := f.TileAirports(t.Context(), quadkey.Tile{}, func(Shown) error { return stop }); !errors.Is(err, stop) {
 		t.Error(err)
+	}
+}
+
+func TestRank(t *testing.T) {
+	for _, tt := range []struct {
+		s    Shown
+		want int
+	}{
+		{Shown{Type: Large, Scheduled: true, IATA: "ZRH"}, 0}, {Shown{Type: Large, Scheduled: true}, 0}, {Shown{Type: Large}, 8},
+		{Shown{Type: Medium, Scheduled: true, IATA: "BRN"}, 19}, {Shown{Type: Medium}, 179}, {Shown{Type: Small, Scheduled: true}, 149},
+		{Shown{Type: Small}, 899}, {Shown{Type: Heliport}, 4499}, {Shown{Type: Closed}, 899_999}, {Shown{Type: "spaceport"}, math.MaxInt32},
+	} {
+		if got := tt.s.Rank(); got != tt.want {
+			t.Errorf("%+v has rank %d, want %d", tt.s, got, tt.want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -166,6 +167,16 @@ type Shown struct {
 	Type       string
 	IATA, ICAO string
 	Scheduled  bool
+}
+
+// Rank orders airports by importance: 0 for large ones with scheduled service, and
+// greater for others in inverse proportion to their importance, which is about
+// what their places in a list of all would be.
+func (s *Shown) Rank() int {
+	if kindOf(s.Type) < 0 {
+		return math.MaxInt32
+	}
+	return int(weightOf(Large, true, true)/weightOf(s.Type, s.Scheduled, s.IATA != "")) - 1
 }
 
 // TileAirports calls fn for each airport that AppendTileGeoJSON shows, in the

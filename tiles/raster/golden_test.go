@@ -46,6 +46,24 @@ func sampleMap() *plane {
 	}
 }
 
+// airfields is a map with airports beside places: names of places come first,
+// and airports by their rank.
+func airfields() *plane {
+	m := sampleMap()
+	m.points = []spot{
+		{"country_label", "aa", "Westland", 0, mvt.XY{X: 1000, Y: 800}},
+		{"places", "1", "Łódź", 0, mvt.XY{X: 3000, Y: 2200}},
+		{"places", "2", "Hamlet", 1, mvt.XY{X: 1300, Y: 3100}},
+		{"airports", "1", "Westland International Airport", 0, mvt.XY{X: 1100, Y: 1900}},
+		{"airports", "2", "Hamlet Airport", 19, mvt.XY{X: 1400, Y: 3000}},
+		{"airports", "3", "Eastland Airport", 119, mvt.XY{X: 3000, Y: 3400}},
+		{"airports", "4", "Strip", 899, mvt.XY{X: 2500, Y: 1000}},
+		{"airports", "5", "Over the edge", 5, mvt.XY{X: 4200, Y: 1700}},
+		{"airports", "6", "Over the edge", 5, mvt.XY{X: 4000, Y: 700}},
+	}
+	return m
+}
+
 // TestGolden compares with pictures that have been looked at.
 func TestGolden(t *testing.T) {
 	r := newRenderer(t)
@@ -56,6 +74,8 @@ func TestGolden(t *testing.T) {
 		{"sample", sampleMap().window(0, 0, 5, 1)},
 		{"sample@2x", sampleMap().window(0, 0, 5, 2)},
 		{"low", sampleMap().window(0, 0, 0, 1)},
+		{"airports", airfields().window(0, 0, 6, 1)},
+		{"airports@2x", airfields().window(0, 0, 3, 2)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			compareGolden(t, r, tt.name, tt.tile)

@@ -102,9 +102,12 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) {
 			continue
 		}
-		most := math.Inf(1)
-		if label && look.Text.Share > 0 {
-			most = look.Text.Share * math.Pow(3, float64(zoom))
+		most, share := math.Inf(1), look.Dot.Share
+		if label {
+			share = look.Text.Share
+		}
+		if share > 0 {
+			most = share * math.Pow(3, float64(zoom))
 		}
 		scale := float64(c.size) / float64(c.view.Extent)
 		for i := range c.view.Len() {

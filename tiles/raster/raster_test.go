@@ -183,7 +183,10 @@ func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 	}
 	for i := range points {
 		layer := "country_label"
-		if i >= points/2 {
+		switch {
+		case i >= points*3/4:
+			layer = "airports"
+		case i >= points/2:
 			layer = "places"
 		}
 		p.points = append(p.points, spot{layer, fmt.Sprint(i), someNames[rnd.IntN(len(someNames))], rnd.Int64N(5), at()})
@@ -315,6 +318,36 @@ func TestNames(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShares: points of a layer with a share appear by their rank, three times
+// as many at each zoom, dot and name alike. Others all appear.
+func TestShares(t *testing.T) {
+	r := newRenderer(t)
+	ranks := []int64{0, 1, 3, 8, 9, 26, 27, 1 << 40}
+	for zoom := range 6 {
+		for _, layer := range []string{"airports", "places"} {
+			p := &plane{}
+			for i, rank := range ranks {
+				p.points = append(p.points, spot{layer, fmt.Sprint(rank), "X", rank, mvt.XY{X: int32(256 + 512*i), Y: 2048}})
+			}
+			img := drawn(t, r, p.window(0, 0, zoom, 1))
+			for i, rank := range ranks {
+				want := layer == "places" || float64(rank) < math.Pow(3, float64(zoom))
+				x := 16 + 32*i
+				if dot := img.RGBAAt(x, 128).A > 0; dot != want {
+					t.Errorf("zoom %d, %s of rank %d: dot %v", zoom, layer, rank, dot)
+				}
+				named := false
+				for j := range 32 * 12 {
+					named = named || img.RGBAAt(x-16+j%32, 112+j/32).A > 0
+				}
+				if named != want {
+					t.Errorf("zoom %d, %s of rank %d: name %v", zoom, layer, rank, named)
+				}
+			}
+		}
+	}
 }
 
 // TestLayout: what is written of a name, in how many lines.

@@ -65,6 +65,9 @@ type Dot struct {
 	Radius float64 // 0 draws none
 	Color  color.NRGBA
 	Rim    color.NRGBA
+	// Share is that of Text for points: those of a rank not below it have
+	// neither a dot nor a name.
+	Share float64
 }
 
 // Widest strokes and largest letters: strokes must not reach out of the
@@ -99,7 +102,7 @@ func (t *Type) check() error {
 		within("hue", t.Fill.Hue, 360), within("spread of hues", t.Fill.Spread, 360),
 		within("border with its casing", t.Border.Width+2*t.Border.Casing, maxStroke), within("border's casing", t.Border.Casing, maxStroke),
 		within("coast with its casing", t.Coast.Width+2*t.Coast.Casing, maxStroke), within("coast's casing", t.Coast.Casing, maxStroke),
-		within("size of text", t.Text.Size, maxText), within("share of names", t.Text.Share, 1e9), within("radius of dots", t.Dot.Radius, maxDot),
+		within("size of text", t.Text.Size, maxText), within("share of names", t.Text.Share, 1e9), within("radius of dots", t.Dot.Radius, maxDot), within("share of dots", t.Dot.Share, 1e9),
 	)
 }
 
@@ -119,6 +122,7 @@ func DefaultStyle() Style {
 	soft := color.NRGBA{0x6b, 0x64, 0x7c, 0xff}
 	paper := color.NRGBA{0xff, 0xff, 0xff, 0xd8}
 	faint := color.NRGBA{0xff, 0xff, 0xff, 0x80}
+	flight := color.NRGBA{0x2f, 0x6f, 0x8f, 0xff}
 	sea := color.NRGBA{0x86, 0xa3, 0xb8, 0xff}
 	line := func(width float64, c color.NRGBA, casing float64, from int) Line {
 		return Line{Width: width, Color: c, Casing: casing, Around: faint, From: from}
@@ -156,6 +160,10 @@ func DefaultStyle() Style {
 			"places": {
 				Order: 9, Text: Text{Size: 10.5, Color: color.NRGBA{0x2b, 0x28, 0x36, 0xff}, Halo: paper},
 				Dot: Dot{Radius: 2, Color: color.NRGBA{0x5d, 0x55, 0x70, 0xff}, Rim: color.NRGBA{0xff, 0xff, 0xff, 0xff}},
+			},
+			"airports": {
+				Order: 10, Text: Text{Size: 9.5, Color: flight, Halo: paper},
+				Dot: Dot{Radius: 2, Color: color.NRGBA{0xff, 0xff, 0xff, 0xff}, Rim: flight, Share: 1},
 			},
 		},
 		Other: Type{

@@ -245,6 +245,7 @@ var airportFields = map[string]string{
 	"iata":      "String",
 	"icao":      "String",
 	"scheduled": "Boolean",
+	"rank":      "Number",
 }
 
 // encodedBool are the value messages of booleans in a vector tile: field 7, a
@@ -274,6 +275,7 @@ func appendAirportsLayer(ctx context.Context, dst []byte, v *view, t quadkey.Til
 			l.TagString("icao", a.ICAO)
 		}
 		l.TagValue("scheduled", encodedBool[a.Scheduled])
+		l.TagInt("rank", int64(a.Rank()))
 		l.Point(mvt.XY{X: unit(x*n - float64(t.X)), Y: unit(y*n - float64(t.Y))})
 		l.End()
 		return nil

@@ -82,7 +82,8 @@ func neighbour(t quadkey.Tile, dx, dy int) (n quadkey.Tile, ok bool) {
 	return quadkey.Tile{Z: t.Z, X: uint32((int(t.X) + dx + side) % side), Y: uint32(y)}, true
 }
 
-// appendPoints appends the layers of points of a tile: labels and places.
+// appendPoints appends the layers of points of a tile: labels, places and
+// airports.
 func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	if len(set.selectors) > 0 {
 		b, err := v.boundaries.get()
@@ -98,7 +99,12 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		return appendPlacesLayer(ctx, dst, p, t)
+		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
+			return dst, err
+		}
+	}
+	if set.airports {
+		return appendAirportsLayer(ctx, dst, v, t)
 	}
 	return dst, nil
 }

@@ -149,7 +149,7 @@ func describe(v *view, set *layerSet, base string) (*tileJSON, error) {
 		credits = appendCredits(credits, m)
 		ext.add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
-			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first", MaxZoom: dataZoom,
+			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
 		})
 	}
 	// Semantic, and larger after every publication.

@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"image"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	orbmvt "github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/geojson"
+)
+
+// quotedName is what documents write `like_this`.
+var quotedName = regexp.MustCompile("`([a-z:]+)`")
+
+// promisedNames are the names of layers that are not types in a text that
+// lists them.
+func promisedNames(t *testing.T, where, text string) []string {
+	t.Helper()
+	var names []string
+	for _, m := range quotedName.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	slices.Sort(names)
+	if want := []string{airportsLayer, allLayers, placesLayer, "type:id"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
+		t.Errorf("%s promises %q, want %q", where, names, want)
+	}
+	return names
+}
+
+// TestLayersAreAsPromised asks for every layer that the documents name, alone
+// and with every other, in every format, and wants something of each.
+func TestLayersAreAsPromised(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Airports = newAirfield(t).cfg.Airports
+	w.handler = New(w.cfg)
+
+	readme, err := os.ReadFile("../../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| .GET /tiles/\{layers\}/\{z\}/\{x\}/\{y\}\.\{([a-z,]+)\}.*$`).FindSubmatch(readme)
+	if row == nil {
+		t.Fatal("README.md has no row of the tiles")
+	}
+	_, list, _ := strings.Cut(string(row[0]), " | ")
+	promisedNames(t, "README.md", list)
+	api := readAPIDoc(t)
+	layers := api.at("/components/parameters/layers").(map[string]any)
+	names := promisedNames(t, "the OpenAPI document", layers["description"].(string))
+	formats := []string{"@2x.png"}
+	for _, o := range api.operations() {
+		for _, p := range o.parameters {
+			if o.method == http.MethodGet && o.path == "/tiles/{layers}/{z}/{x}/{y}.{format}" && p["name"] == "format" {
+				for _, f := range p["schema"].(map[string]any)["enum"].([]any) {
+					formats = append(formats, "."+f.(string))
+				}
+			}
+		}
+	}
+	for _, f := range strings.Split(string(row[1]), ",") {
+		if !slices.Contains(formats, "."+f) {
+			t.Errorf("README.md promises %s, the OpenAPI document %q", f, formats)
+		}
+	}
+
+	// The types are those of the TileJSON; a region stands for type:id.
+	describe := func(list string) (doc tileJSON) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(body(t, w.get("/tiles/"+list+".json"))), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	everything := strings.Split(describe(allLayers).Name, ",")
+	if want := []string{"country", "state", placesLayer, airportsLayer}; !slices.Equal(everything, want) {
+		t.Fatalf("%q is %q, want %q", allLayers, everything, want)
+	}
+	singles := append([]string{"country:el", "state:wl-n"}, everything...)
+	for _, name := range names {
+		if name != "type:id" && name != allLayers && !slices.Contains(singles, name) {
+			t.Errorf("%s is promised, and not in %s", name, allLayers)
+		}
+	}
+	lists := append([]string{allLayers}, singles...)
+	for _, a := range singles {
+		for _, b := range singles {
+			if typ, _, _ := strings.Cut(a, ":"); typ != strings.Split(b, ":")[0] {
+				lists = append(lists, a+","+b)
+			}
+		}
+	}
+	lists = append(lists, strings.Join(everything, ","), "airports,places,country:el,country:wl")
+
+	const tile = "/3/4/2" // has all of the toy world's continent
+	answer := func(list, format string) string {
+		t.Helper()
+		res := w.get("/tiles/" + list + tile + format)
+		b := body(t, res)
+		if res.StatusCode != 200 {
+			t.Fatalf("%s%s%s: %d %s", list, tile, format, res.StatusCode, b)
+		}
+		return b
+	}
+	for _, list := range lists {
+		parts := strings.Split(list, ",")
+		if list == allLayers {
+			parts = everything
+		}
+		fields := map[string]map[string]string{}
+		for _, l := range describe(list).VectorLayers {
+			fields[l.ID] = l.Fields
+		}
+		promised := slices.Sorted(maps.Keys(fields))
+		for _, format := range formats {
+			b := answer(list, format)
+			switch format {
+			case ".mvt", ".pbf":
+				tile, err := orbmvt.Unmarshal([]byte(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, l := range tile {
+					got = append(got, l.Name)
+					if len(l.Features) == 0 {
+						t.Errorf("%s%s: layer %s is empty", list, format, l.Name)
+					}
+					for _, f := range l.Features {
+						for name := range f.Properties {
+							if fields[l.Name][name] == "" {
+								t.Errorf("%s%s: layer %s has %s, promised are %v", list, format, l.Name, name, fields[l.Name])
+							}
+						}
+					}
+				}
+				if slices.Sort(got); !slices.Equal(got, promised) {
+					t.Errorf("%s%s has %q, promised are %q", list, format, got, promised)
+				}
+			case ".geojson":
+				fc, err := geojson.UnmarshalFeatureCollection([]byte(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, part := range parts {
+					typ, id, _ := strings.Cut(part, ":")
+					if !slices.ContainsFunc(fc.Features, func(f *geojson.Feature) bool {
+						_, isAirport := f.Properties["scheduled"]
+						switch part {
+						case placesLayer:
+							return f.Properties["class"] != nil
+						case airportsLayer:
+							return isAirport
+						}
+						return f.Properties["type"] == typ && (id == "" || f.Properties["id"] == id)
+					}) {
+						t.Errorf("%s%s has nothing of %s", list, format, part)
+					}
+				}
+			default:
+				// Without any part it is another picture.
+				for i, part := range parts {
+					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
+					switch {
+					case rest == "" && !visible(decodePNG(t, w.get("/tiles/"+list+tile+format))):
+						t.Errorf("%s%s is transparent", list, format)
+					case rest != "" && answer(rest, format) == b:
+						t.Errorf("%s%s has nothing of %s", list, format, part)
+					}
+				}
+			}
+		}
+		// A style draws what is there, all of it.
+		var style mapStyle
+		if err := json.Unmarshal([]byte(body(t, w.get("/style.json?layers="+list))), &style); err != nil {
+			t.Fatal(err)
+		}
+		drawn := map[string]bool{}
+		for _, l := range style.Layers {
+			if drawn[l.SourceLayer] = true; l.SourceLayer != "" && !slices.Contains(promised, l.SourceLayer) {
+				t.Errorf("the style of %s draws %s of %q", list, l.SourceLayer, promised)
+			}
+		}
+		for _, l := range promised {
+			if !drawn[l] {
+				t.Errorf("the style of %s leaves out %s", list, l)
+			}
+		}
+	}
+}
+
+func visible(img image.Image) bool {
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if _, _, _, a := img.At(x, y).RGBA(); a > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
