@@ -173,7 +173,7 @@ func (b *build) prepare(ctx context.Context) error {
 	}
 	for _, l := range b.layers {
 		for _, r := range l.regions {
-			r.rings = nil
+			r.polygons = nil
 			if b.opts.Repaired == nil {
 				continue
 			}

@@ -19,10 +19,10 @@ func badGeometry(format string, args ...any) error {
 // that they may leave [−180, 180]. The first point is not repeated.
 type ring []orb.Point
 
-// cleanRings turns a feature's geometry into rings with the interior on the
-// right when y points south: shells clockwise on a screen, holes the other way
-// round, whatever the source's convention.
-func cleanRings(g orb.Geometry) ([]ring, error) {
+// cleanRings turns a feature's geometry into polygons: the rings of each, its
+// shell and then its holes. They run whichever way the source has them. A hole
+// without a shell is nothing.
+func cleanRings(g orb.Geometry) ([][]ring, error) {
 	var polys []orb.Polygon
 	switch g := g.(type) {
 	case orb.Polygon:
@@ -30,13 +30,13 @@ func cleanRings(g orb.Geometry) ([]ring, error) {
 	case orb.MultiPolygon:
 		polys = g
 	case orb.Collection:
-		var out []ring
+		var out [][]ring
 		for _, m := range g {
-			rings, err := cleanRings(m)
+			polygons, err := cleanRings(m)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, rings...)
+			out = append(out, polygons...)
 		}
 		return out, nil
 	case nil:
@@ -44,8 +44,10 @@ func cleanRings(g orb.Geometry) ([]ring, error) {
 	default:
 		return nil, badGeometry("it is a %s: regions need polygons", g.GeoJSONType())
 	}
-	var out []ring
+	out := make([][]ring, 0, len(polys))
 	for _, poly := range polys {
+		rings := make([]ring, 0, len(poly))
+		shell := false
 		for i, r := range poly {
 			clean, err := cleanRing(r)
 			if err != nil {
@@ -54,12 +56,11 @@ func cleanRings(g orb.Geometry) ([]ring, error) {
 			if len(clean) < 3 {
 				continue // encloses nothing
 			}
-			if shell := i == 0; (lonLatArea(clean) > 0) != shell {
-				for a, b := 0, len(clean)-1; a < b; a, b = a+1, b-1 {
-					clean[a], clean[b] = clean[b], clean[a]
-				}
-			}
-			out = append(out, clean)
+			shell = shell || i == 0
+			rings = append(rings, clean)
+		}
+		if shell {
+			out = append(out, rings)
 		}
 	}
 	return out, nil
@@ -129,20 +130,6 @@ func cleanRing(src orb.Ring) (ring, error) {
 		out = append(out, orb.Point{last[0], pole}, orb.Point{first[0], pole})
 	}
 	return out, nil
-}
-
-// lonLatArea is the signed area in square degrees, positive when the ring runs
-// clockwise on a screen with north up.
-func lonLatArea(r ring) float64 {
-	var s float64
-	for i, p := range r {
-		q := r[(i+1)%len(r)]
-		// Relative to the first point, against cancellation far from 0, 0.
-		px, py := p[0]-r[0][0], p[1]-r[0][1]
-		qx, qy := q[0]-r[0][0], q[1]-r[0][1]
-		s += qx*py - px*qy
-	}
-	return s / 2
 }
 
 // appendChain projects a ring onto the grid and appends its edges. What lies

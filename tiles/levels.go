@@ -212,11 +212,19 @@ func appendDrawn(dst []line, edges []edge, reg *registry, number int32) []line {
 // chains returns the edges of the region's shells and holes in a projection,
 // each a closed chain within [0, worldSize] in x.
 func (r *region) chains(pr projection) (shells, holes []edge) {
-	for _, ring := range r.rings {
-		if lonLatArea(ring) > 0 {
-			shells = appendChain(shells, ring, pr)
-		} else {
-			holes = appendChain(holes, ring, pr)
+	for _, rings := range r.polygons {
+		for i, ring := range rings {
+			chain := appendChain(nil, ring, pr)
+			if (area2(chain) > 0) != (i == 0) {
+				for k, e := range chain {
+					chain[k] = e.reversed()
+				}
+			}
+			if i == 0 {
+				shells = append(shells, chain...)
+			} else {
+				holes = append(holes, chain...)
+			}
 		}
 	}
 	return cutAtSeams(shells), cutAtSeams(holes)

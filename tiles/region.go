@@ -60,7 +60,7 @@ type region struct {
 	number   int32 // through all layers
 	id, name string
 	props    []Property
-	rings    []ring
+	polygons [][]ring // as the source has them
 
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
@@ -84,7 +84,7 @@ func newRegions(l Layer) ([]*region, error) {
 		if !idRE.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, idRE)
 		}
-		rings, err := cleanRings(f.Geometry)
+		polygons, err := cleanRings(f.Geometry)
 		if err != nil {
 			return nil, &GeometryError{l.Type, f.ID, f.Name, err}
 		}
@@ -94,7 +94,7 @@ func newRegions(l Layer) ([]*region, error) {
 			byID[f.ID] = r
 			regions = append(regions, r)
 		}
-		r.rings = append(r.rings, rings...)
+		r.polygons = append(r.polygons, polygons...)
 	}
 	if len(regions) == 0 {
 		return nil, fmt.Errorf("%w: %s has no features: name a file that has some", ErrBadLayer, l.Type)
@@ -115,7 +115,7 @@ func (r *region) prepare(typ string) (err error) {
 	if r.plate, err = r.settle(plate, 0); err != nil {
 		return &GeometryError{typ, r.id, r.name, err}
 	}
-	r.bounds = boundsOf(r.rings)
+	r.bounds = boundsOf(r.polygons)
 	r.feature = appendFeatureHead(nil, typ, r)
 	return nil
 }
@@ -144,16 +144,16 @@ func northWinding(edges []edge, c point) int32 {
 	return w
 }
 
-// boundsOf is the smallest box around the rings on the cylinder: the widest
+// boundsOf is the smallest box around the shells on the cylinder: the widest
 // stretch of longitude they leave free is left out.
-func boundsOf(rings []ring) [4]float64 {
+func boundsOf(polygons [][]ring) [4]float64 {
 	type span struct{ lo, hi float64 }
 	var spans []span
 	south, north := 90.0, -90.0
 	wide := false
-	for _, r := range rings {
+	for _, rings := range polygons {
 		s := span{math.Inf(1), math.Inf(-1)}
-		for _, p := range r {
+		for _, p := range rings[0] {
 			s.lo, s.hi = min(s.lo, p[0]), max(s.hi, p[0])
 			south, north = min(south, p[1]), max(north, p[1])
 		}
