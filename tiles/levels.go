@@ -91,11 +91,16 @@ func (lv *levels) without(lines []line, gone []bool) []line {
 // exactLines returns the true borders of all regions on the grid, as lines that
 // meet at vertices only.
 func (b *build) exactLines(ctx context.Context) ([]line, *registry, error) {
-	rough := newRegistry() // of regions' shells and holes
+	rough := newRegistry() // of regions, whose polygons may overlap
 	var all []line
-	err := b.everyRegion(ctx, func(_ *buildLayer, r *region) ([]line, error) {
-		shells, holes := r.chains(mercator)
-		return appendDrawn(appendDrawn(nil, shells, rough, 2*r.number), holes, rough, 2*r.number+1), nil
+	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]line, error) {
+		o := newOutliner()
+		chain, err := o.chain(r.polygons, mercator)
+		if err != nil {
+			return nil, &GeometryError{l.typ, r.id, r.name, err}
+		}
+		r.repaired = o.repaired
+		return appendDrawn(nil, chain, rough, r.number), nil
 	}, func(_ *region, lines []line) { all = append(all, lines...) })
 	if err != nil {
 		return nil, nil, err
@@ -110,9 +115,12 @@ func (b *build) exactLines(ctx context.Context) ([]line, *registry, error) {
 	reg := newRegistry()
 	all = all[:0]
 	err = b.everyRegion(ctx, func(l *buildLayer, r *region) ([]line, error) {
-		border, repaired := resolve(apart[r.number], nil)
+		border, repaired, err := resolve(apart[r.number], winding.covered, nil)
+		if err != nil {
+			return nil, &GeometryError{l.typ, r.id, r.name, err}
+		}
 		apart[r.number] = nil
-		r.repaired = repaired
+		r.repaired = r.repaired || repaired
 		r.area = area2(border)
 		lines := make([]line, 0, len(border))
 		east, west := reg.of([]share{{r.number, 1}}), reg.of([]share{{r.number, -1}})
@@ -131,16 +139,12 @@ func (b *build) exactLines(ctx context.Context) ([]line, *registry, error) {
 	return merge(all, reg), reg, err
 }
 
-// drawn deals lines out to the regions, shells and holes apart.
+// drawn deals lines out to the regions.
 func (b *build) drawn(lines []line, rough *registry) [][]drawn {
 	count := make([]int, len(b.regions))
 	for _, l := range lines {
-		last := int32(-1)
 		for _, s := range rough.shares(l.who) {
-			if s.region/2 != last {
-				last = s.region / 2
-				count[last]++
-			}
+			count[s.region]++
 		}
 	}
 	out := make([][]drawn, len(b.regions))
@@ -148,19 +152,8 @@ func (b *build) drawn(lines []line, rough *registry) [][]drawn {
 		out[i] = make([]drawn, 0, n)
 	}
 	for _, l := range lines {
-		last := int32(-1)
 		for _, s := range rough.shares(l.who) {
-			r := s.region / 2
-			if r != last {
-				last = r
-				out[r] = append(out[r], drawn{a: l.a, b: l.b})
-			}
-			d := &out[r][len(out[r])-1]
-			if s.region%2 == 0 {
-				d.shells = s.n
-			} else {
-				d.holes = s.n
-			}
+			out[s.region] = append(out[s.region], drawn{a: l.a, b: l.b, shells: s.n})
 		}
 	}
 	return out
@@ -207,27 +200,6 @@ func appendDrawn(dst []line, edges []edge, reg *registry, number int32) []line {
 		}
 	}
 	return dst
-}
-
-// chains returns the edges of the region's shells and holes in a projection,
-// each a closed chain within [0, worldSize] in x.
-func (r *region) chains(pr projection) (shells, holes []edge) {
-	for _, rings := range r.polygons {
-		for i, ring := range rings {
-			chain := appendChain(nil, ring, pr)
-			if (area2(chain) > 0) != (i == 0) {
-				for k, e := range chain {
-					chain[k] = e.reversed()
-				}
-			}
-			if i == 0 {
-				shells = append(shells, chain...)
-			} else {
-				holes = append(holes, chain...)
-			}
-		}
-	}
-	return cutAtSeams(shells), cutAtSeams(holes)
 }
 
 // cutAtSeams cuts a chain that is closed in the plane at every copy of the
@@ -291,26 +263,15 @@ func appendStrip(dst []edge, u edge, d int32) []edge {
 // settle returns the true border of one region in a projection, periodic and
 // without seams, rounded to a grid of 2^shift units.
 func (r *region) settle(pr projection, shift uint) ([]edge, error) {
-	shells, holes := r.chains(pr)
-	reg := newRegistry()
-	lines := merge(appendDrawn(appendDrawn(nil, shells, reg, 0), holes, reg, 1), reg)
-	n := noder{reg: reg, grid: shift, crossings: true}
-	lines, err := n.node(lines)
+	chain, err := newOutliner().chain(r.polygons, pr)
+	if err != nil {
+		return nil, err
+	}
+	n := noder{reg: newRegistry(), grid: shift, crossings: true}
+	lines, err := n.node(merge(appendDrawn(nil, chain, n.reg, 0), n.reg))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadGeometry, err)
 	}
-	apart := make([]drawn, 0, len(lines))
-	for _, l := range lines {
-		d := drawn{a: l.a, b: l.b}
-		for _, s := range reg.shares(l.who) {
-			if s.region == 0 {
-				d.shells = s.n
-			} else {
-				d.holes = s.n
-			}
-		}
-		apart = append(apart, d)
-	}
-	border, _ := resolve(apart, nil)
-	return cancel(normalize(border)), nil
+	border, _, err := resolve(appendSides(nil, lines, n.reg), winding.covered, nil)
+	return cancel(normalize(border)), err
 }

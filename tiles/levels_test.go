@@ -102,7 +102,7 @@ func checkLevels(t *testing.T, layers ...Layer) {
 			for _, l := range noded {
 				drawn = append(drawn, plainly(l.edge(), own.shares(l.who)[0].n))
 			}
-			if border, repaired := resolve(drawn, nil); repaired || len(border) != len(drawn) {
+			if border, repaired, err := resolve(drawn, winding.covered, nil); err != nil || repaired || len(border) != len(drawn) {
 				t.Errorf("zoom %d: region %s is not simple", z, b.regions[i].id)
 			}
 		}

@@ -24,6 +24,9 @@ var (
 // build: a line around the world, of a few bytes in a file, crosses 8,192 tiles.
 const maxHot = 1 << 26
 
+// maxBeyond bounds the crossings beyond four for each line.
+const maxBeyond = 1 << 20
+
 // noder snap-rounds lines.
 type noder struct {
 	reg *registry
@@ -39,6 +42,9 @@ type noder struct {
 	// melt brings lines along the antimeridian in the east to its place in the
 	// west, where they cancel each other.
 	melt bool
+	// beyond counts the crossings there were beyond four for each line, in all
+	// calls.
+	beyond int
 }
 
 // node returns the lines snap-rounded, sorted and joined. The input, which
@@ -278,7 +284,8 @@ const (
 // appendProperCrossings appends the pixels in which two lines cross, not at an
 // end of either.
 func (n *noder) appendProperCrossings(hot []point, lines []line) ([]point, error) {
-	limit := len(hot) + 4*len(lines) + 1<<20
+	usual := len(hot) + 4*len(lines)
+	limit := usual + maxBeyond - n.beyond
 	var compare func(entries []cellEntry, x, y int32, shift uint, divide bool) error
 	compare = func(entries []cellEntry, x, y int32, shift uint, divide bool) error {
 		if divide && len(entries) > crowded && shift > 4 {
@@ -306,6 +313,7 @@ func (n *noder) appendProperCrossings(hot []point, lines []line) ([]point, error
 	err := index.eachGroup(func(cell uint64, entries []cellEntry) error {
 		return compare(entries, int32(uint32(cell)), int32(uint32(cell>>32)), lineCellBits, true)
 	})
+	n.beyond += max(0, len(hot)-usual)
 	return hot, err
 }
 

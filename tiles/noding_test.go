@@ -95,7 +95,10 @@ func TestSimplifyKeepsTopology(t *testing.T) {
 			for _, l := range noded {
 				drawn = append(drawn, plainly(l.edge(), own.shares(l.who)[0].n))
 			}
-			border, _ := resolve(drawn, nil)
+			border, _, err := resolve(drawn, winding.touched, nil)
+			if err != nil {
+				rt.Fatal(err)
+			}
 			lines = appendDrawn(lines, border, reg, i)
 		}
 		n := noder{reg: reg, crossings: true}
@@ -126,7 +129,7 @@ func TestSimplifyKeepsTopology(t *testing.T) {
 						drawn = append(drawn, plainly(e.reversed(), -1))
 					}
 				}
-				if border, repaired := resolve(drawn, nil); repaired || len(border) != len(edges) {
+				if border, repaired, err := resolve(drawn, winding.covered, nil); err != nil || repaired || len(border) != len(edges) {
 					rt.Fatalf("a region came out of order: %v", edges)
 				}
 			}

@@ -2,45 +2,37 @@ package tiles
 
 import (
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
-// chainOf returns the lines of rings, shells if area is positive.
-func drawnOf(t *testing.T, rings ...[]point) []drawn {
-	t.Helper()
-	reg := newRegistry()
-	var lines []line
-	for _, r := range rings {
-		kind := int32(0)
-		if ringArea2(r) < 0 {
-			kind = 1
-		}
-		for i, p := range r {
-			e := edge{p, r[(i+1)%len(r)]}
-			n := int32(1)
-			if !e.upward() {
-				e, n = e.reversed(), -1
+// regionOf is the border of polygons as a build makes it of a source's, and
+// whether they had to be repaired.
+func regionOf(t interface{ Fatal(...any) }, polygons ...[][]point) (border []edge, repaired bool) {
+	o := newOutliner()
+	var chain []edge
+	for _, rings := range polygons {
+		var err error
+		chain, err = o.polygon(chain, len(rings), func(i int, dst []edge) []edge {
+			for k, p := range rings[i] {
+				dst = append(dst, edge{p, rings[i][(k+1)%len(rings[i])]})
 			}
-			lines = append(lines, line{e.a, e.b, reg.of([]share{{kind, n}})})
+			return dst
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	n := noder{reg: reg, crossings: true}
-	lines, err := n.node(lines)
+	n := noder{reg: newRegistry(), crossings: true}
+	lines, err := n.node(merge(appendDrawn(nil, chain, n.reg, 0), n.reg))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []drawn
-	for _, l := range lines {
-		d := drawn{a: l.a, b: l.b}
-		for _, s := range reg.shares(l.who) {
-			if s.region == 0 {
-				d.shells = s.n
-			} else {
-				d.holes = s.n
-			}
-		}
-		out = append(out, d)
+	border, repaired, err = resolve(appendSides(nil, lines, n.reg), winding.covered, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return border, repaired || o.repaired
 }
 
 func TestResolve(t *testing.T) {
@@ -67,9 +59,62 @@ func TestResolve(t *testing.T) {
 		"twice the same":          {[][]point{square(0, 0, 10, 10), square(0, 0, 10, 10)}, 200, true},
 		"wound twice":             {[][]point{{{0, 0}, {10, 0}, {10, 10}, {0, 10}, {0, 0}, {10, 0}, {10, 10}, {0, 10}}}, 200, true},
 	} {
-		border, repaired := resolve(drawnOf(t, tc.rings...), nil)
+		// Holes belong to the shell before them.
+		var polygons [][][]point
+		for _, r := range tc.rings {
+			for i := range r { // off the antimeridian
+				r[i].x += 100
+			}
+			if n := len(polygons); ringArea2(r) < 0 {
+				polygons[n-1] = append(polygons[n-1], r)
+			} else {
+				polygons = append(polygons, [][]point{r})
+			}
+		}
+		border, repaired := regionOf(t, polygons...)
 		if got := area2(border); got != tc.area2 || repaired != tc.repaired {
 			t.Errorf("%s: area2 %d, want %d; repaired %t", name, got, tc.area2, repaired)
 		}
 	}
+}
+
+// Random polygons whose rings cross themselves and each other, and share vertices
+// and edges, cover what winding numbers say, ring by ring.
+func TestResolveRandom(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		// Far enough apart that rounding moves no line over the points between.
+		const step, x0 = 64, 1000
+		var f figure
+		var polygons [][][]point
+		for range rapid.IntRange(1, 3).Draw(rt, "polygons") {
+			var rings [][][2]int
+			var placed [][]point
+			for range rapid.IntRange(1, 3).Draw(rt, "rings") {
+				var r [][2]int
+				var p []point
+				for range rapid.IntRange(1, 9).Draw(rt, "points") {
+					x, y := rapid.IntRange(0, 7).Draw(rt, "x"), rapid.IntRange(0, 7).Draw(rt, "y")
+					r = append(r, [2]int{x, y})
+					p = append(p, point{x0 + int32(step*x), int32(step * y)})
+				}
+				rings, placed = append(rings, r), append(placed, p)
+			}
+			f, polygons = append(f, rings), append(polygons, placed)
+		}
+		border, _ := regionOf(rt, polygons...)
+		for range 30 {
+			x2, y2 := 2*rapid.IntRange(-20, 8*step).Draw(rt, "px")+1, 2*rapid.IntRange(-20, 8*step).Draw(rt, "py")+1
+			x, y := float64(x2)/2/step, float64(y2)/2/step
+			if f.apart(x, y) < 4.0/step {
+				continue
+			}
+			want := 0
+			if f.holds(x, y) {
+				want = 1
+			}
+			if got := winding2(border, int64(x2)+2*x0, int64(y2)); got != want {
+				rt.Fatalf("%v: at %v, %v the border winds %d times, not %d", f, x, y, got, want)
+			}
+		}
+	})
 }
