@@ -163,7 +163,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 // prepare computes what is known before the tiles are cut.
 func (b *build) prepare(ctx context.Context) error {
 	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]line, error) {
-		return nil, r.prepare(l.typ)
+		return nil, r.prepare(l.typ, len(b.regions))
 	}, func(*region, []line) {})
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 				return err
 			}
 			key := regionKey(l.typeByte, r.id)
-			// Families in the order of their names: g before r.
+			// Families in the order of their names: g, r, w.
 			if geometry := r.geometry(&clip, store.Limits().Value); geometry != nil {
 				err := bulk.Add(key, cellstore.Cell{Family: familyGeometry, Timestamp: b.opts.Timestamp, Value: geometry})
 				if err != nil {
@@ -334,6 +334,13 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 				return err
 			}
 			err = bulk.Add(key, cellstore.Cell{Family: familyRecord, Timestamp: b.opts.Timestamp, Value: record})
+			if err != nil {
+				return err
+			}
+			if len(r.witnesses) == 0 {
+				continue
+			}
+			err = bulk.Add(key, cellstore.Cell{Family: familyWitness, Timestamp: b.opts.Timestamp, Value: r.witnesses})
 			if err != nil {
 				return err
 			}

@@ -61,6 +61,8 @@ type region struct {
 	id, name string
 	props    []Property
 	polygons [][]ring // as the source has them
+	// witnesses are points of which the source says whether they lie inside.
+	witnesses []byte
 
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
@@ -110,8 +112,10 @@ func newRegions(l Layer) ([]*region, error) {
 	return regions, nil
 }
 
-// prepare computes everything about a region but its border in tiles.
-func (r *region) prepare(typ string) (err error) {
+// prepare computes everything about a region among so many but its border in
+// tiles.
+func (r *region) prepare(typ string, regions int) (err error) {
+	r.witnesses = appendWitnesses(nil, r.polygons, regions, r.tag)
 	if r.plate, err = r.settle(plate, 0); err != nil {
 		return &GeometryError{typ, r.id, r.name, err}
 	}

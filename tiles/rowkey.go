@@ -51,6 +51,9 @@ import (
 //
 //	r  qualifier: none   value: the record, a JSON object
 //	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon
+//	w  qualifier: none   value: points of the source, each 10⁷ times its longitude
+//	                     as an int32, big-endian, and so its latitude, shifted left
+//	                     by a bit that says whether the point lies in the region
 const (
 	TableBounds  = "tile_bounds"
 	TableRegions = "region_info"
@@ -63,6 +66,7 @@ const (
 
 	familyRecord   = "r"
 	familyGeometry = "g"
+	familyWitness  = "w"
 
 	markMixed = 'M'
 	markLeaf  = 'L'
@@ -102,6 +106,7 @@ func schemas(types []string) []cellstore.Schema {
 	regions := cellstore.Schema{Table: TableRegions, Families: []cellstore.Family{
 		{Name: familyRecord, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		{Name: familyGeometry, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+		{Name: familyWitness, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 	}}
 	return []cellstore.Schema{bounds, regions}
 }

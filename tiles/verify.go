@@ -29,6 +29,7 @@ const (
 	ProblemLabel   Problem = "label"    // missing, twice, or outside its region
 	ProblemZoom    Problem = "zoom"     // a region that vanishes at a deeper zoom
 	ProblemArea    Problem = "area"     // pieces that are not the region
+	ProblemSource  Problem = "source"   // a point that the source has on the other side of the border
 )
 
 // Example is one place of a finding.
@@ -63,6 +64,9 @@ type TypeReport struct {
 	Edges   int64              `json:"edges"`  // of borders, each once per tile
 	Shared  int64              `json:"shared"` // of these, with a region on either side
 	Labels  int64              `json:"labels"`
+	// Witnesses are the points that were compared with the source. Builds of
+	// earlier versions have none.
+	Witnesses int64 `json:"source_points"`
 	// Area of the zoom-13 pieces, in units of the world grid squared.
 	Area     float64         `json:"area"`
 	Overlaps []SourceOverlap `json:"overlaps,omitempty"`
@@ -87,7 +91,7 @@ type VerifyOptions struct {
 }
 
 // Verify checks a whole build, reading each row once. It judges the rows by
-// what they say and by nothing the build has computed:
+// what they say, and by nothing the build has computed of borders:
 //
 //   - Every vector tile is valid ([mvt.Validate]) and has the layers and regions
 //     there are; an interior tile is the buffered square and has nothing below.
@@ -102,6 +106,8 @@ type VerifyOptions struct {
 //   - A region shown at some zoom is shown at all deeper ones, has one label per
 //     zoom, inside it, and its pieces at the deepest zoom have the area of its
 //     record's geometry, as far as the rounding of either can tell.
+//   - Points of which the source said, before the build, whether they lie in a
+//     region are answered so by [Reader.At].
 //
 // Lines and labels are judged from row layout 2 on. What is wrong is in the
 // report; the error is the store's or the context's, or matches ErrSchema.
@@ -146,6 +152,15 @@ func Verify(ctx context.Context, store cellstore.Store, meta Meta, opts VerifyOp
 	if err := whole.finish(ctx); err != nil {
 		return Report{}, err
 	}
+	if meta.SchemaVersion == SchemaVersion {
+		reader, err := Open(ctx, store, meta)
+		if err != nil {
+			return Report{}, err
+		}
+		if err := whole.askWitnesses(ctx, reader, workers); err != nil {
+			return Report{}, err
+		}
+	}
 	return whole.report(), nil
 }
 
@@ -168,6 +183,8 @@ type checkType struct {
 	ids   []string
 	byTag map[string]int32 // by id
 	area  []regionArea
+
+	witnesses [][]witness
 }
 
 type cellKind uint8

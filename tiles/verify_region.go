@@ -20,8 +20,8 @@ import (
 // squared, and how far the area of its pieces may be from it.
 type regionArea struct{ area, bound float64 }
 
-// loadRegions reads the region records: their ids, and the areas of their
-// geometries.
+// loadRegions reads the region records: their ids, the areas of their
+// geometries, and what their sources said of points.
 func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error {
 	v.early = findings{}
 	table, err := store.Table(ctx, TableRegions)
@@ -54,6 +54,12 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			}
 		}
 		t.area = append(t.area, a)
+		b, _ := row.Value(familyWitness, nil)
+		w, err := parseWitnesses(b)
+		if err != nil {
+			v.early.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: err.Error()})
+		}
+		t.witnesses = append(t.witnesses, w)
 	}
 	for i, t := range v.types {
 		if len(t.ids) != t.Regions {
