@@ -252,6 +252,18 @@ func TestPrintReport(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
+	const old, again = "this generation holds no points of its sources", "if the same is found"
+	if !strings.Contains(out.String(), old) || strings.Contains(out.String(), again) {
+		t.Error(out.String())
+	}
+	out.Reset()
+	r.Types[0].Witnesses, r.Findings[0].Problem = 4321, tiles.ProblemSource
+	if err := printReport(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "4,321") || strings.Contains(out.String(), old) || !strings.Contains(out.String(), again) {
+		t.Error(out.String())
+	}
 }
 
 // Every line a machine reads is an object that says what it is.

@@ -54,17 +54,22 @@ func verifyTiles(s *session, generation uint64) (err error) {
 // was found.
 func printReport(out io.Writer, r tiles.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "TYPE\tREGIONS\tINTERIOR ROWS\tMIXED ROWS\tBORDER EDGES\tSHARED\tLABELS\t")
+	fmt.Fprintln(w, "TYPE\tREGIONS\tINTERIOR ROWS\tMIXED ROWS\tBORDER EDGES\tSHARED\tLABELS\tSOURCE POINTS\t")
+	var points int64
 	for _, t := range r.Types {
+		points += t.Witnesses
 		var leaves, mixed int64
 		for z := range t.Leaves {
 			leaves, mixed = leaves+t.Leaves[z], mixed+t.Mixed[z]
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", t.Name, grouped(int64(t.Regions)), grouped(leaves), grouped(mixed),
-			grouped(t.Edges), grouped(t.Shared), grouped(t.Labels))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", t.Name, grouped(int64(t.Regions)), grouped(leaves), grouped(mixed),
+			grouped(t.Edges), grouped(t.Shared), grouped(t.Labels), grouped(t.Witnesses))
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if points == 0 {
+		fmt.Fprintln(out, "this generation holds no points of its sources, as earlier versions built it, so its borders were not compared with them; ingest boundaries builds it again with some")
 	}
 	for _, t := range r.Types {
 		const most = 5
@@ -80,6 +85,9 @@ func printReport(out io.Writer, r tiles.Report) error {
 		fmt.Fprintf(out, "%s %s: %s\n", f.Type, f.Problem, grouped(f.Count))
 		for _, e := range f.Examples {
 			fmt.Fprintf(out, "  %s\n", exampleText(e))
+		}
+		if f.Problem == tiles.ProblemSource {
+			fmt.Fprintln(out, "  if the same is found when ingest boundaries has built them again, check the regions' rings in the source, and report them")
 		}
 	}
 	return nil
