@@ -67,6 +67,14 @@ func (g *shape) nest(rings []ring, tests int) bool {
 			outer = true
 			continue
 		}
+		if r.area == 0 {
+			// It runs in no direction, as an even bow-tie does.
+			if depth, ok := depthOf(r, rings, &tests); !ok {
+				return false
+			} else if depth%2 == 0 {
+				continue
+			}
+		}
 		in := -1 // the smallest outer ring around it
 		for j := range rings {
 			s := &rings[j]
@@ -105,6 +113,23 @@ func (g *shape) nest(rings []ring, tests int) bool {
 		g.polygons = append(g.polygons, p)
 	}
 	return true
+}
+
+// depthOf counts the rings of any area that a ring lies in.
+func depthOf(r *ring, rings []ring, tests *int) (depth int, ok bool) {
+	for i := range rings {
+		if rings[i].area == 0 {
+			continue
+		}
+		inside, ok := rings[i].contains(r, tests)
+		if !ok {
+			return 0, false
+		}
+		if inside {
+			depth++
+		}
+	}
+	return depth, true
 }
 
 // nestByDepth tells outer rings from holes by how many rings they lie in.

@@ -1,6 +1,7 @@
 package shapefile
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -33,5 +34,46 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 	if g := (shape{}); g.nest(rings, 1<<20) {
 		t.Error("a million comparisons were enough")
+	}
+}
+
+// A ring of no area, such as an even bow-tie, runs in no direction: the rings
+// around it say what it is.
+func TestNestingOfRingsWithoutArea(t *testing.T) {
+	box := func(x0, y0, x1, y1 float64) orb.Ring { // clockwise
+		return orb.Ring{{x0, y0}, {x0, y1}, {x1, y1}, {x1, y0}, {x0, y0}}
+	}
+	back := func(r orb.Ring) orb.Ring {
+		r = slices.Clone(r)
+		slices.Reverse(r)
+		return r
+	}
+	bowTie := orb.Ring{{4, 4}, {6, 6}, {6, 4}, {4, 6}, {4, 4}}
+	for name, tc := range map[string]struct {
+		rings []orb.Ring
+		want  []int // rings of each polygon
+	}{
+		"alone":                {[]orb.Ring{bowTie}, []int{1}},
+		"in an outer ring":     {[]orb.Ring{box(0, 0, 10, 10), bowTie}, []int{2}},
+		"an island in a hole":  {[]orb.Ring{box(0, 0, 10, 10), back(box(1, 1, 9, 9)), bowTie}, []int{2, 1}},
+		"before its hole":      {[]orb.Ring{bowTie, back(box(1, 1, 9, 9)), box(0, 0, 10, 10)}, []int{1, 2}},
+		"a hole in an island":  {[]orb.Ring{box(0, 0, 10, 10), back(box(1, 1, 9, 9)), box(2, 2, 8, 8), bowTie}, []int{2, 2}},
+		"beside an outer ring": {[]orb.Ring{box(20, 0, 30, 10), bowTie}, []int{1, 1}},
+	} {
+		var rings []ring
+		for _, r := range tc.rings {
+			rings = append(rings, newRing(r))
+		}
+		var g shape
+		if !g.nest(rings, maxTests) {
+			t.Fatal(name)
+		}
+		var got []int
+		for _, p := range g.polygons {
+			got = append(got, len(p))
+		}
+		if !slices.Equal(got, tc.want) || g.repair != "" {
+			t.Errorf("%s: %v, %q", name, g.polygons, g.repair)
+		}
 	}
 }
