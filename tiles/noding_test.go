@@ -210,6 +210,30 @@ func TestHostileRings(t *testing.T) {
 	}
 }
 
+// The rings of a region share what they may cross themselves, so that many small
+// tangles are refused like a large one.
+func TestTangledRings(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(77, 78))
+	var polygons [][]ring
+	for range 4 {
+		var r ring
+		for range 200 {
+			r = append(r, orb.Point{10 * rnd.Float64(), 10 * rnd.Float64()})
+		}
+		polygons = append(polygons, []ring{r})
+	}
+	o := newOutliner()
+	_, err := o.chain(polygons, plate)
+	spent := o.noder.beyond
+	if err != nil || !o.repaired || spent < 4*200 {
+		t.Fatalf("%v, %d crossings beyond the usual", err, spent)
+	}
+	o.noder.beyond = maxBeyond - spent + 1
+	if _, err := o.chain(polygons, plate); !errors.Is(err, errTangled) || !errors.Is(err, ErrBadGeometry) {
+		t.Errorf("with almost as many before: %v", err)
+	}
+}
+
 // TestEveryRegionHasItsLabel, however thin it is.
 func TestEveryRegionHasItsLabel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(31, 32))

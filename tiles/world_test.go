@@ -410,6 +410,10 @@ func TestDeterminism(t *testing.T) {
 			}
 			features = append(features, Feature{ID: fmt.Sprint("r", i), Geometry: orb.Polygon{ring}})
 		}
+		all := randomFigures(rnd, 3)
+		for i, name := range sortedKeys(all) {
+			features = append(features, all[name].features(fmt.Sprint("f", i), float64(i), 70, 0.01, i%2 == 0)...)
+		}
 		store := openStore(t)
 		if _, _, err := Build(context.Background(), store, []Layer{{"land", features}}, BuildOptions{Workers: workers}); err != nil {
 			t.Fatal(err)
