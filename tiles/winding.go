@@ -1,7 +1,6 @@
 package tiles
 
 import (
-	"errors"
 	"slices"
 )
 
@@ -33,7 +32,7 @@ func (w winding) plain() bool {
 
 // errCrossing says that lines meet elsewhere than at vertices. Nobody sees it
 // where lines have been snap-rounded.
-var errCrossing = errors.New("borders cross between their vertices: report this with the source")
+var errCrossing = badGeometry("borders cross between their vertices: report this with the source")
 
 // resolve returns the edges between the inside and the outside, with the inside
 // on the right, and whether the lines are other than those of valid polygons. The

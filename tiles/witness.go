@@ -101,8 +101,8 @@ func appendWitnesses(dst []byte, polygons [][]ring, regions int, seed uint64) []
 		p := somewhere(rings, vertices, rnd)
 		p[0] -= 360 * math.Floor((p[0]+180)/360)
 		w := witness{lon: int32(math.Round(p[0] * witnessDegrees)), lat: int32(math.Round(p[1] * witnessDegrees))}
-		clear := false
-		if w.inside, clear = judge(rings, w); clear {
+		sure := false
+		if w.inside, sure = judge(rings, w); sure {
 			dst = w.appendTo(dst)
 			want--
 		}
@@ -142,8 +142,8 @@ func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 
 // judge says whether a witness lies in the polygons of which these are the rings,
 // each shell before its holes: whether some shell winds around it and no hole of
-// that shell does. It is not clear near an edge.
-func judge(rings []sourceRing, w witness) (inside, clear bool) {
+// that shell does. It is not sure near an edge.
+func judge(rings []sourceRing, w witness) (inside, sure bool) {
 	lon, lat := w.degrees()
 	if math.Abs(lat) > 90-witnessMargin {
 		return false, false
