@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,54 +22,72 @@ type rule struct {
 	abbreviation string
 }
 
-// Build writes the rules of the zones named into a store without the table.
-// The names may come in any order; one that time.LoadLocation does not know,
-// and one given twice, are errors. A store left by a failed build is of no
-// use.
-func Build(ctx context.Context, store cellstore.Store, names []string) (Meta, Stats, error) {
-	meta, stats, err := build(ctx, store, names)
+// Build writes the rules of the zones named, and the zone of each country that
+// has only one, into a store without the tables. The names may come in any
+// order; one that time.LoadLocation does not know, and one given twice, are
+// errors. Countries are two capital letters (ISO 3166-1) with one of the names;
+// there may be none. A store left by a failed build is of no use.
+func Build(ctx context.Context, store cellstore.Store, names []string, countries map[string]string) (Meta, Stats, error) {
+	meta, stats, err := build(ctx, store, names, countries)
 	if err != nil {
 		return Meta{}, stats, fmt.Errorf("zones: %w", err)
 	}
 	return meta, stats, nil
 }
 
-func build(ctx context.Context, store cellstore.Store, names []string) (meta Meta, stats Stats, err error) {
+func build(ctx context.Context, store cellstore.Store, names []string, countries map[string]string) (meta Meta, stats Stats, err error) {
 	names = slices.Sorted(slices.Values(names)) // the order of rows
 	for i, name := range names {
 		if i > 0 && name == names[i-1] {
 			return meta, stats, fmt.Errorf("zone %q is named twice; name each once", name)
 		}
 	}
-	if err := store.CreateTable(ctx, schema()); err != nil {
+	sum := sha256.New()
+	if err := writeRules(ctx, store, names, sum, &stats); err != nil {
 		return meta, stats, err
 	}
-	t, err := store.Table(ctx, table)
-	if err != nil {
+	if err := writeCountries(ctx, store, names, countries, sum); err != nil {
 		return meta, stats, err
 	}
-	loader, err := t.Bulk(ctx)
+	return Meta{
+		SchemaVersion: SchemaVersion, Zones: stats.Zones, Rules: stats.Rules, Countries: int64(len(countries)),
+		Fingerprint: hex.EncodeToString(sum.Sum(nil)[:16]),
+	}, stats, nil
+}
+
+func bulk(ctx context.Context, store cellstore.Store, s cellstore.Schema) (cellstore.BulkLoader, error) {
+	if err := store.CreateTable(ctx, s); err != nil {
+		return nil, err
+	}
+	t, err := store.Table(ctx, s.Table)
 	if err != nil {
-		return meta, stats, err
+		return nil, err
+	}
+	return t.Bulk(ctx)
+}
+
+func writeRules(ctx context.Context, store cellstore.Store, names []string, sum io.Writer, stats *Stats) error {
+	loader, err := bulk(ctx, store, schema())
+	if err != nil {
+		return err
 	}
 	defer func() { _ = loader.Abort() }() // waste stays in a store that is thrown away, at worst
 
-	sum := sha256.New()
 	var value []byte
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return meta, stats, err
+			return err
 		}
 		loc, err := load(name)
 		if err != nil {
-			return meta, stats, err
+			return err
 		}
 		rules := rulesOf(loc)
 		for _, r := range slices.Backward(rules) { // newest first is the order of cells
 			value = appendValue(value[:0], &r)
 			cell := cellstore.Cell{Family: family, Timestamp: timestamp(r.start), Value: value}
 			if err := loader.Add([]byte(name), cell); err != nil {
-				return meta, stats, err
+				return err
 			}
 			// Lengths first, so that no two tables sum up the same text.
 			fmt.Fprintf(sum, "%d %d %d %s%s", len(name), cell.Timestamp, len(value), name, value)
@@ -76,13 +96,33 @@ func build(ctx context.Context, store cellstore.Store, names []string) (meta Met
 		stats.Rules += int64(len(rules))
 		stats.MostRules = max(stats.MostRules, len(rules))
 	}
-	if err := loader.Commit(ctx); err != nil {
-		return meta, stats, err
+	return loader.Commit(ctx)
+}
+
+// writeCountries writes no table where no country is known.
+func writeCountries(ctx context.Context, store cellstore.Store, names []string, countries map[string]string, sum io.Writer) error {
+	if len(countries) == 0 {
+		return nil
 	}
-	return Meta{
-		SchemaVersion: SchemaVersion, Zones: stats.Zones, Rules: stats.Rules,
-		Fingerprint: hex.EncodeToString(sum.Sum(nil)[:16]),
-	}, stats, nil
+	loader, err := bulk(ctx, store, cellstore.Schema{Table: countryTable, Families: []cellstore.Family{{Name: family}}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = loader.Abort() }()
+	for _, code := range slices.Sorted(maps.Keys(countries)) {
+		zone := countries[code]
+		if len(code) != 2 || code[0] < 'A' || code[0] > 'Z' || code[1] < 'A' || code[1] > 'Z' {
+			return fmt.Errorf("country %.20q: give two capital letters such as CH", code)
+		}
+		if _, known := slices.BinarySearch(names, zone); !known {
+			return fmt.Errorf("country %s has zone %.80q, which is not among those named; name it too", code, zone)
+		}
+		if err := loader.Add([]byte(code), cellstore.Cell{Family: family, Value: []byte(zone)}); err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d %s", code, len(zone), zone)
+	}
+	return loader.Commit(ctx)
 }
 
 func schema() cellstore.Schema {

@@ -1,9 +1,9 @@
 // Package zones answers what clocks showed, show or will show: the offset from
 // UTC of a time zone at an instant between 1900 and 2100.
 //
-// # Table
+// # Tables
 //
-// Build writes one table, tz_offsets. Each zone is a row and each of its rules
+// Build writes the table tz_offsets. Each zone is a row and each of its rules
 // a version of the row's one cell, so the rule in force at an instant is the
 // newest version that is not newer than it: one AsOf read.
 //
@@ -20,6 +20,13 @@
 // The rules are those of Go's own zone database, found by [time.LoadLocation].
 // A rule lasts as long as offset, flag and abbreviation stay the same. What is
 // announced for the future is taken to hold until 2100.
+//
+// The table tz_countries has the countries that have one zone only, such as
+// Nepal: it answers everywhere in them. Where none is known it is left out.
+//
+//	row        ISO 3166-1 code, "NP"
+//	family     o
+//	value      IANA name, "Asia/Kathmandu"
 //
 // # Concurrency
 //
@@ -46,8 +53,9 @@ var (
 const SchemaVersion = 1
 
 const (
-	table  = "tz_offsets"
-	family = "o"
+	table        = "tz_offsets"
+	countryTable = "tz_countries"
+	family       = "o"
 
 	// bias makes the Unix milliseconds of a rule's start positive.
 	bias = 1 << 46
@@ -71,6 +79,8 @@ type Meta struct {
 	SchemaVersion int   `json:"schema_version"`
 	Zones         int64 `json:"zones"`
 	Rules         int64 `json:"rules"`
+	// Countries is how many have one zone only, 0 where that is not known.
+	Countries int64 `json:"countries,omitempty"`
 	// Fingerprint identifies the content: the same rules have the same.
 	Fingerprint string `json:"fingerprint"`
 }

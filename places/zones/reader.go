@@ -14,8 +14,9 @@ import (
 
 // Reader reads what Build wrote.
 type Reader struct {
-	table cellstore.Table
-	reads sync.Pool // of *read
+	table     cellstore.Table
+	countries cellstore.Table // nil without any
+	reads     sync.Pool       // of *read
 
 	// abbreviations seen so far, so that an answer need not copy its own.
 	// Replaced as a whole when there is a new one.
@@ -36,6 +37,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 		return nil, fmt.Errorf("zones: %w", err)
 	}
 	r := &Reader{table: t}
+	if meta.Countries > 0 {
+		if r.countries, err = store.Table(ctx, countryTable); err != nil {
+			return nil, fmt.Errorf("zones: %w", err)
+		}
+	}
 	r.reads.New = func() any { return &read{sel: cellstore.Selection{Families: []string{family}}} }
 	r.abbreviations.Store(&map[string]string{})
 	return r, nil
@@ -126,6 +132,26 @@ func (r *Reader) abbreviation(b []byte) string {
 		r.abbreviations.CompareAndSwap(known, &more)
 	}
 	return s
+}
+
+// CountryZone returns the zone of a country that has one only, by its ISO 3166-1
+// code in capital letters, and "" for others: those that have several, and those
+// of which that is not known.
+func (r *Reader) CountryZone(ctx context.Context, code string) (string, error) {
+	if r.countries == nil || code == "" {
+		return "", nil
+	}
+	m := r.reads.Get().(*read)
+	defer r.reads.Put(m)
+	m.key = append(m.key[:0], code...)
+	found, err := r.countries.Get(ctx, m.key, nil, &m.row)
+	if err != nil {
+		return "", fmt.Errorf("zones: %w", err)
+	}
+	if !found {
+		return "", nil
+	}
+	return string(m.row.Cells[0].Value), nil
 }
 
 // rulesPerYear is more than the rules that one year can have; four begin in the

@@ -45,7 +45,7 @@ func newStore(t testing.TB) cellstore.Store {
 func newReader(t testing.TB, names []string) *Reader {
 	t.Helper()
 	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, names)
+	meta, stats, err := Build(t.Context(), store, names, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,13 +275,13 @@ func TestRefusals(t *testing.T) {
 
 func TestBuildRefusals(t *testing.T) {
 	for _, names := range [][]string{{""}, {"Local"}, {"Nowhere/Atall"}, {"../etc/passwd"}, {"UTC", "Europe/Rome", "UTC"}, {strings.Repeat("A", 100)}} {
-		if _, _, err := Build(t.Context(), newStore(t), names); err == nil {
+		if _, _, err := Build(t.Context(), newStore(t), names, nil); err == nil {
 			t.Errorf("%q: no error", names)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(cancelled, newStore(t), some); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(cancelled, newStore(t), some, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -289,7 +289,7 @@ func TestBuildRefusals(t *testing.T) {
 // The order of names changes nothing, a name does.
 func TestFingerprint(t *testing.T) {
 	sum := func(names ...string) string {
-		meta, _, err := Build(t.Context(), newStore(t), names)
+		meta, _, err := Build(t.Context(), newStore(t), names, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,14 @@ import (
 // Zones are the time zones of PublishTimeZones.
 var Zones = []string{"Europe/Zurich", "Europe/Berlin", "Pacific/Kiritimati", "America/New_York", "Europe/Amsterdam", "UTC"}
 
+// Countries are those of PublishTimeZones that have one time zone only.
+var Countries = map[string]string{"EL": "Europe/Berlin"}
+
 // PublishTimeZones publishes the offsets of a few time zones. Publish does not
 // call it.
 func PublishTimeZones(ctx context.Context, c *dataset.Catalog) error {
 	return publish(ctx, c, "timezones", func(s cellstore.Store) (int, any, error) {
-		meta, _, err := zones.Build(ctx, s, Zones)
+		meta, _, err := zones.Build(ctx, s, Zones, Countries)
 		return zones.SchemaVersion, meta, err
 	})
 }

@@ -1,10 +1,13 @@
 package job
 
 import (
+	"bufio"
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,19 +41,28 @@ func isZone(name string) bool {
 // TimeZones publishes the offsets of every time zone from 1900 to 2100, from
 // the zone database that Go's time package finds: the machine's, and where that
 // lacks a zone the one compiled into this program. The manifest says which
-// version it was, where that can be told.
+// version it was, where that can be told. Which countries have one zone only is
+// in the machine's database alone.
 func TimeZones(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
 	return publish(ctx, c, TimeZonesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
 		names := zoneNames()
 		rep.Progress(Progress{Stage: "writing time zones"})
-		meta, _, err := zones.Build(ctx, b.Store(), names)
+		countries, err := countryZones(zoneDirs())
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		if len(countries) == 0 {
+			rep.Note("this machine has no " + countryFile + ", which tells the countries of one time zone: points there take that of the nearest place or airport. " +
+				"Install the zone database of the system (tzdata) and ingest the time zones again")
+		}
+		meta, _, err := zones.Build(ctx, b.Store(), names, countries)
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
 		m := dataset.Manifest{
 			SchemaVersion: zones.SchemaVersion,
-			Records:       map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
+			Records:       map[string]int64{"zones": meta.Zones, "rules": meta.Rules, "countries": meta.Countries},
 			Sources:       []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
 		}
 		m.Meta, err = json.Marshal(meta)
@@ -74,22 +86,78 @@ var versionLine = regexp.MustCompile(`^(?:# version )?([0-9]{4}[a-z]{1,2})\s`)
 // it does not say.
 func ZoneVersion() string { return zoneVersion(zoneDirs()) }
 
+// zoneDir is the first of the directories that holds a zone database, "" when
+// none does.
+func zoneDir(dirs []string) string {
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, "Europe", "London")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// countryFile lists the zones of each country. The other list of the database,
+// zone1970.tab, names Oslo's clocks after Berlin.
+const countryFile = "zone.tab"
+
+// countryZones reads from the database in the directories which countries have
+// one zone only, and which that is. It is empty where no database says it.
+func countryZones(dirs []string) (map[string]string, error) {
+	dir := zoneDir(dirs)
+	if dir == "" {
+		return nil, nil
+	}
+	path := filepath.Join(dir, countryFile)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	only, seen := map[string]string{}, map[string]bool{}
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		columns := strings.Split(line, "\t")
+		// A line that is skipped could be the second zone of a country.
+		if len(columns) < 3 || !countryCode.MatchString(columns[0]) {
+			return nil, fmt.Errorf("%s, line %d: this is no list of countries and zones; install the zone database of the system (tzdata) anew", path, n)
+		}
+		code, zone := columns[0], columns[2]
+		delete(only, code)
+		if !seen[code] && isZone(zone) {
+			only[code] = zone
+		}
+		seen[code] = true
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w; install the zone database of the system (tzdata) anew", path, err)
+	}
+	return only, nil
+}
+
+var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
+
 // zoneVersion is the version of the database in the first of the directories
 // that holds one, "" when it does not say, and that of Go itself where none
 // does.
 func zoneVersion(dirs []string) string {
-	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, "Europe", "London")); err != nil {
-			continue
-		}
-		for _, name := range []string{"tzdata.zi", "+VERSION"} {
-			if v := versionIn(filepath.Join(dir, name)); v != "" {
-				return v
-			}
-		}
-		return ""
+	dir := zoneDir(dirs)
+	if dir == "" {
+		return fmt.Sprintf("of %s", runtime.Version())
 	}
-	return fmt.Sprintf("of %s", runtime.Version())
+	for _, name := range []string{"tzdata.zi", "+VERSION"} {
+		if v := versionIn(filepath.Join(dir, name)); v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 func versionIn(path string) string {

@@ -24,7 +24,7 @@ var (
 // getAt answers GET /at?lat=&lon=: everything about a point in one call – the
 // regions that hold it, its time zone and local time, and the nearest place,
 // airport and weather station, each with how it matched. What is not published
-// is left out and named in "missing".
+// is left out and named in "missing"; a time zone that is not known is left out.
 //
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
@@ -168,7 +168,7 @@ func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
 		return err
 	}
 	z, err := p.view.zoneAt(ctx, p.lat, p.lon, zoneReach, p.at, regions)
-	if err != nil {
+	if err != nil || z.id == "" {
 		return err
 	}
 	p.dst = z.append(append(p.dst, `,"timezone":`...), p.at)

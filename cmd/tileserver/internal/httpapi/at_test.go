@@ -23,6 +23,8 @@ type pointAnswer struct {
 		ID, Offset, Source, Match, Abbreviation string
 		OffsetS                                 *int   `json:"offset_s"`
 		LocalTime                               string `json:"local_time"`
+		Nautical                                bool
+		DistanceM                               *float64 `json:"distance_m"`
 	}
 	Place, Airport, Station *struct {
 		Name      string
@@ -56,15 +58,22 @@ func TestTimeZoneAt(t *testing.T) {
 		{"not the nearer place across the border", "lat=47.61&lon=8.55", "Europe/Berlin", "place", "nearest"},
 		{"an area of one offset is not asked before places", "lat=-12&lon=-77", "America/Lima", "place", "nearest"},
 		{"but where there are none", "lat=-16&lon=-68.1", "America/New_York", "region", "derived"},
-		{"land without places", "lat=35&lon=-100", "Etc/GMT+7", "longitude", "derived"},
+		{"land far from all places of the country", "lat=35&lon=-100", "America/Los_Angeles", "place", "nearest"},
 		{"the sea near land", "lat=-12&lon=-78.9", "America/Lima", "place", "nearest"},
+		{"territorial waters", "lat=-12&lon=-82.1", "America/Lima", "place", "nearest"},
 		{"the sea", "lat=0&lon=-140", "Etc/GMT+9", "longitude", "derived"},
-		{"a pole", "lat=-90&lon=0", "Etc/GMT", "longitude", "derived"},
-		{"places without a zone", "lat=52.2&lon=0.2", "Etc/GMT", "longitude", "derived"},
+		{"a pole on land", "lat=-90&lon=0", "", "", ""},
+		{"a pole at sea", "lat=90&lon=0", "Etc/GMT", "longitude", "derived"},
+		{"open sea near places without a zone", "lat=52.2&lon=0.2", "Etc/GMT", "longitude", "derived"},
+		{"a town that the map leaves in the sea", "lat=52.2&lon=0.13", "", "", ""},
 	} {
 		a := g.at(tt.query)
-		if z := a.Timezone; z.ID != tt.id || z.Source != tt.source || z.Match != tt.match || z.OffsetS == nil {
+		z := a.Timezone
+		if z.ID != tt.id || z.Source != tt.source || z.Match != tt.match || (z.OffsetS == nil) != (tt.id == "") {
 			t.Errorf("%s: %+v, want %s by %s, %s", tt.name, z, tt.id, tt.source, tt.match)
+		}
+		if z.Nautical != (tt.source == "longitude") || (z.DistanceM != nil) != (tt.match == "nearest") {
+			t.Errorf("%s: %+v", tt.name, z)
 		}
 	}
 }
@@ -74,7 +83,7 @@ func TestTimeZoneOfAirports(t *testing.T) {
 	g := newGlobe(t, nil)
 	g.airports.hits = []places.Hit{
 		{ID: 1, JSON: []byte(`"id":1,"name":"None","elevation_m":12.5`)},
-		{ID: 2, JSON: []byte(`"id":2,"name":"Denver","timezone":"America/Los_Angeles"`)},
+		{ID: 2, DistanceM: 500_000, JSON: []byte(`"id":2,"name":"Denver","timezone":"America/Los_Angeles"`)},
 	}
 	if z := g.at("lat=35&lon=-100").Timezone; z.ID != "America/Los_Angeles" || z.Source != "airport" || z.Match != "nearest" || z.OffsetS == nil {
 		t.Errorf("%+v", z)
@@ -91,6 +100,7 @@ func TestTimeZoneOfAirports(t *testing.T) {
 // in the gazetteer, which must not keep the zone of the place at hand from it.
 func TestTimeZoneOfTerritories(t *testing.T) {
 	g := newGlobe(t, nil)
+	g.bounds.absent = []string{"gf"}
 	g.places.gazetteer.rows = []gazetteerRow{
 		{id: 1, name: "Territory", country: "GF", class: "P", code: "PPLC", timeZone: "America/Lima", lat: -16, lon: -68.1},
 	}
@@ -135,7 +145,9 @@ func TestAtMissing(t *testing.T) {
 	every := []string{BoundariesDataset, TimeZonesDataset, PlacesDataset, AirportsDataset, StationsDataset}
 	for i := range every {
 		published := slices.Delete(slices.Clone(every), i, i+1)
-		a := newGlobe(t, nil, published...).at("lat=47.4&lon=8.5")
+		g := newGlobe(t, nil, published...)
+		g.airports.hits[0].JSON = []byte(`"id":3780,"name":"Kloten","timezone":"Europe/Zurich"`)
+		a := g.at("lat=47.4&lon=8.5")
 		if !slices.Equal(a.Missing, every[i:i+1]) {
 			t.Errorf("without %s: missing %q", every[i], a.Missing)
 		}
@@ -213,13 +225,15 @@ func TestAtCaching(t *testing.T) {
 	}
 }
 
-// TestAtEverywhere: every point has a time zone, an answer and a cell.
+// TestAtEverywhere: every point has an answer and a cell, and a time zone but for
+// land of which nothing is known.
 func TestAtEverywhere(t *testing.T) {
 	g := newGlobe(t, nil)
 	for lat := -90.0; lat <= 90; lat += 22.5 {
 		for lon := -180.0; lon <= 180; lon += 22.5 {
 			a := g.at(fmt.Sprintf("lat=%v&lon=%v&at=2026-03-29T01:00:00Z", lat, lon))
-			if a.Timezone.ID == "" || a.Timezone.LocalTime == "" || a.Place == nil || a.Place.DistanceM == nil || *a.Place.DistanceM > quadkey.EarthRadius*math.Pi {
+			unknown := len(a.Regions) == 1 && a.Regions[0].ID == "nobodys-land"
+			if (a.Timezone.ID == "") != unknown || (a.Timezone.LocalTime == "") != unknown || a.Place == nil || a.Place.DistanceM == nil || *a.Place.DistanceM > quadkey.EarthRadius*math.Pi {
 				t.Fatalf("%v, %v: %+v", lat, lon, a)
 			}
 		}

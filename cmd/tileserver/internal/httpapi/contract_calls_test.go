@@ -125,7 +125,7 @@ var contractCalls = map[string][]string{
 	"/get":                        {"/get?geonameId=2657896&type=json"},
 	"/getJSON":                    {"/getJSON?geonameId=2657896", "/getJSON?geonameId=7280291", "/getJSON?geonameId=1"},
 	"/timezone":                   {"/timezone?lat=47.01&lng=10.2&type=json"},
-	"/timezoneJSON":               {"/timezoneJSON?lat=47.01&lng=10.2&date=2026-01-01", "/timezoneJSON?lat=-90&lng=0", "/timezoneJSON?lat=1&lng=1&date=x"},
+	"/timezoneJSON":               {"/timezoneJSON?lat=47.01&lng=10.2&date=2026-01-01", "/timezoneJSON?lat=-90&lng=0", "/timezoneJSON?lat=0&lng=-140", "/timezoneJSON?lat=1&lng=1&date=x"},
 	"/countryCode":                {"/countryCode?lat=47.03&lng=10.2", "/countryCode?lat=0&lng=-140", "/countryCode?lat=47.03&lng=10.2&type=json"},
 	"/countryCodeJSON":            {"/countryCodeJSON?lat=45.7&lng=7&radius=20&lang=de", "/countryCodeJSON?lat=0&lng=-140"},
 	"/countrySubdivision":         {"/countrySubdivision?lat=47.36&lng=8.55&type=json"},

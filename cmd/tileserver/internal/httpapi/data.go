@@ -70,6 +70,7 @@ type Airports interface {
 type TimeZones interface {
 	Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error)
 	Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error)
+	CountryZone(ctx context.Context, code string) (string, error)
 }
 
 // Addresses is what the handlers ask of a generation of IP ranges.

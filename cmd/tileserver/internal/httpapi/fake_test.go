@@ -191,6 +191,7 @@ type fakeBoundaries struct {
 	records map[string]string
 	err     error
 	reads   atomic.Int64
+	absent  []string // ids of two letters that no region has
 }
 
 // boundBoundaries is the fake as one generation sees it.
@@ -296,7 +297,7 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 	if !slices.ContainsFunc(f.types, func(t tiles.TypeMeta) bool { return t.Name == typ }) {
 		return nil, fmt.Errorf("secret path: %w", tiles.ErrUnknownType)
 	}
-	if len(id) != 2 {
+	if len(id) != 2 || slices.Contains(f.absent, id) {
 		return nil, fmt.Errorf("secret path: %w", tiles.ErrNotFound)
 	}
 	g := ""

@@ -307,7 +307,12 @@ func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Recor
 
 func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	f.query = q
-	return append(dst, f.hits...), "", f.err
+	for _, h := range f.hits {
+		if q.RadiusM == 0 || h.DistanceM <= q.RadiusM {
+			dst = append(dst, h)
+		}
+	}
+	return dst, "", f.err
 }
 
 func (f *globeAirports) Within(_ context.Context, _ airports.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
@@ -361,7 +366,7 @@ var toyZones = sync.OnceValues(func() (*zones.Reader, error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	meta, _, err := zones.Build(ctx, store, []string{"Europe/Zurich", "Europe/Berlin", "America/Lima", "America/New_York", "America/Los_Angeles", "Asia/Kolkata", "Etc/GMT-1"})
+	meta, _, err := zones.Build(ctx, store, []string{"Europe/Zurich", "Europe/Berlin", "America/Lima", "America/New_York", "America/Los_Angeles", "Asia/Kolkata", "Etc/GMT-1"}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -197,9 +197,15 @@ func TestGeonamesFailures(t *testing.T) {
 	if m := newGlobe(t, nil, PlacesDataset).wantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without time zones: %s", m)
 	}
-	// The nautical zones need nothing that is published.
-	if doc := newGlobe(t, nil, AddressesDataset).geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
-		t.Errorf("without anything: %v", doc)
+	// The nautical zones need countries, which tell that there is the sea.
+	if doc := newGlobe(t, nil, BoundariesDataset).geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
+		t.Errorf("with boundaries alone: %v", doc)
+	}
+	if m := newGlobe(t, nil, AddressesDataset).wantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m, "not published") {
+		t.Errorf("without anything: %s", m)
+	}
+	if m := newGlobe(t, nil).wantGeonames("/timezoneJSON?lat=-90&lng=0", 15); !strings.Contains(m, "no timezone information") {
+		t.Errorf("land of which nothing is known: %s", m)
 	}
 	// Countries come from places where no boundaries are published.
 	if doc := newGlobe(t, nil, PlacesDataset).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +19,8 @@ const maxDates = 31
 const minuteForm = "2006-01-02 15:04"
 
 // timezone answers /timezoneJSON: the time zone of a point, its offsets in
-// hours and the times of the sun today, or on the days of date as well. Far
-// from land there is no timezoneId, but the offsets of ships' clocks.
+// hours and the times of the sun today, or on the days of date as well. At sea
+// there is no timezoneId, but the offsets of ships' clocks.
 func (g *gnRequest) timezone(ctx context.Context) error {
 	lat, lng, err := g.params.position()
 	if err != nil {
@@ -44,15 +46,21 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 	if radius >= 0 && country.code == "" {
 		reach = radius * 1000
 	}
-	if country.code != "" {
+	if country.code != "" && countryRegion(regions) == "" {
 		regions = append(regions, tiles.Region{Type: countryType, ID: strings.ToLower(country.code)})
 	}
 	z, err := g.view.zoneAt(ctx, lat, lng, reach, g.now, regions)
 	if err != nil {
 		return err
 	}
+	if z.id == "" {
+		if err := g.needCountries(); errors.Is(err, errDatasetMissing) || errors.Is(err, errDatasetFailed) {
+			return err
+		}
+		return gnRefuse(gnNoResult, "no timezone information found for lat/lng")
+	}
 	jan, jul, raw := z.offset.Seconds, z.offset.Seconds, z.offset.Seconds
-	if z.match != matchDerived || z.source != "longitude" {
+	if z.source != sourceSea {
 		var ok bool
 		if jan, jul, raw, ok, err = g.view.yearOffsets(ctx, z.id, g.now.Year()); err != nil {
 			return err
@@ -99,7 +107,7 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 // that a map of time zones draws over the sea.
 func (g *gnRequest) offshore(z *localZone, country string) bool {
 	if country != "" || z.source != "region" {
-		return z.source == "longitude"
+		return z.source == sourceSea
 	}
 	b, ok, _ := have(&g.view.boundaries) // which told the zone
 	return strings.HasPrefix(z.id, "Etc/") || z.match == matchDerived && ok && hasType(b, countryType)
@@ -113,19 +121,24 @@ func (g *gnRequest) withoutZones(z *localZone) error {
 	return gnRefuse(gnNoResult, "no offsets are known of the time zone "+z.id)
 }
 
-// timeZoneRegions returns the regions of type timezone that hold a point.
+// timeZoneRegions returns the regions that hold a point of the types that tell
+// its time zone.
 func (g *gnRequest) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
 	b, ok, err := have(&g.view.boundaries)
-	if !ok || !hasType(b, timeZoneType) {
+	if !ok {
 		return nil, err
 	}
-	return b.At(ctx, lat, lon, timeZoneType)
+	types := slices.DeleteFunc([]string{countryType, timeZoneType}, func(typ string) bool { return !hasType(b, typ) })
+	if len(types) == 0 {
+		return nil, nil
+	}
+	return b.At(ctx, lat, lon, types...)
 }
 
 // day writes the offset and the times of the sun on a day.
 func (g *gnRequest) day(ctx context.Context, lat, lon float64, day time.Time, z *localZone) error {
 	offset := z.offset
-	if z.source != "longitude" {
+	if z.source != sourceSea {
 		r, err := g.view.timeZones.get()
 		if err != nil {
 			return err

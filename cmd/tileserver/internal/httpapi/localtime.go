@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/zones"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
@@ -26,10 +28,17 @@ const (
 )
 
 const (
-	// zoneReach is how far a place lends its time zone, in metres.
+	// zoneReach is how far a place or an airport lends its time zone across
+	// borders that are not known, in metres, and how far it is asked before an
+	// area of one offset.
 	zoneReach = 300_000
 	// zonePlaces is how many places are asked for one, since some have none.
 	zonePlaces = 10
+	// anywhere is the longest distance on Earth, in metres.
+	anywhere = quadkey.EarthRadius * math.Pi
+	// territorialSea is how far off the coast the time of a country goes by
+	// law, in metres: twelve nautical miles.
+	territorialSea = 12 * 1852
 )
 
 // pointView is what a request about one point sees: a generation of each data
@@ -95,6 +104,7 @@ type placeDoc struct {
 		Colloquial bool   `json:"colloquial"`
 		Historic   bool   `json:"historic"`
 	} `json:"alternates"`
+	metres float64 // from the point asked about
 }
 
 // readPlace decodes a place's record.
@@ -118,41 +128,68 @@ const (
 	matchDerived = "derived" // it follows from something else
 )
 
-// localZone is the time zone at a point, and how it was found.
+// localZone is the time zone at a point, and how it was found. Its id is "" when
+// none is known.
 type localZone struct {
-	id     string // of the IANA database
-	source string // "region", "place", "airport" or "longitude"
-	match  string // one of those above
+	id     string  // of the IANA database
+	source string  // "region", "country", "place", "airport" or sourceSea
+	match  string  // one of those above
+	metres float64 // to the place or the airport
 	offset zones.Offset
 	// known says that offset is; otherwise the zones are not published, or
 	// do not have this one.
 	known bool
 }
 
-// countryOf returns the country code among the regions at a point, upper case,
-// or "" when there is none.
-func countryOf(regions []tiles.Region) string {
-	for i := range regions {
-		if r := &regions[i]; r.Type == countryType && len(r.ID) == 2 {
-			return strings.ToUpper(r.ID)
-		}
-	}
-	return ""
-}
+// sourceSea is the source of nautical time.
+const sourceSea = "longitude"
 
-// zoneAt finds the time zone of a point at an instant: that of the region of
-// type timezone that holds it, else that of the nearest place within reach (in
-// metres) that has one, in the country of the point where that is known, else
-// that of the nearest airport on the same terms, else what ships use, by
-// longitude. Where no place of the country is within reach one close by lends
-// its zone whatever its country: borders draw Svalbard as Norway and Cayenne as
-// France, and places have codes of their own there.
+// zoneAt finds the time zone of a point at an instant. The region of type
+// timezone that holds it comes first. On land the rest is a matter of the
+// country: see [pointView.zoneOnLand]. At sea, outside of all countries and
+// their territorial waters, ships' clocks go by longitude.
+//
+// Where no countries are published nobody knows whether there is land: then the
+// nearest place or airport within reach, in metres, lends its zone, and the
+// longitude never does.
 //
 // Natural Earth's zones are areas of one offset, each called after one of the
 // many zones in it: Lima lies in America/New_York there. Such a region is
-// asked only after the places.
+// asked only where nothing of the country is near.
 func (v *pointView) zoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (localZone, error) {
-	var rough localZone
+	z, rough, err := v.zoneOfRegions(ctx, at, regions)
+	if err != nil || z.id != "" {
+		return z, err
+	}
+	b, ok, err := have(&v.boundaries)
+	if err != nil {
+		return z, err
+	}
+	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
+	if !ok || !hasType(b, countryType) {
+		if z, err = q.nearest(ctx, reach, "", nil); err == nil && z.id == "" {
+			z = rough
+		}
+		return z, err
+	}
+	land := countryRegion(regions)
+	if land == "" {
+		if land, err = q.shore(ctx, b); err != nil {
+			return z, err
+		}
+	}
+	if land == "" {
+		return nauticalZone(lon), nil
+	}
+	if z, err = q.onLand(ctx, b, land); err == nil && rough.id != "" && (z.id == "" || z.metres > zoneReach) {
+		z = rough
+	}
+	return z, err
+}
+
+// zoneOfRegions is the zone that a region of type timezone tells, or else the
+// one that an area of one offset is called after, which is rough.
+func (v *pointView) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.Region) (exact, rough localZone, err error) {
 	for i := range regions {
 		if regions[i].Type != timeZoneType {
 			continue
@@ -160,35 +197,201 @@ func (v *pointView) zoneAt(ctx context.Context, lat, lon, reach float64, at time
 		z := localZone{id: regions[i].Name, source: "region", match: matchInside}
 		exists, err := v.clock(ctx, &z, at)
 		if err != nil {
-			return z, err
+			return exact, rough, err
 		}
 		if !exists || !strings.Contains(z.id, "/") {
 			continue
 		}
-		exact, err := v.exactZone(ctx, regions[i].ID)
-		if err != nil || exact {
-			return z, err
+		is, err := v.exactZone(ctx, regions[i].ID)
+		if err != nil || is {
+			return z, rough, err
 		}
 		rough, rough.match = z, matchDerived
 	}
-	country := countryOf(regions)
-	z, err := v.zoneOfPlaces(ctx, lat, lon, reach, at, country)
-	if err == nil && z.id == "" && country != "" {
-		z, err = v.zoneOfPlaces(ctx, lat, lon, min(reach, placeReach), at, "")
-	}
-	if err == nil && z.id == "" && rough.id == "" {
-		if z.id, err = zoneOfAirports(ctx, &v.airports, lat, lon, reach, country); err == nil && z.id != "" {
-			z.source, z.match = "airport", matchNearest
-			_, err = v.clock(ctx, &z, at)
+	return exact, rough, nil
+}
+
+// countryRegion is the id of the country among the regions at a point, one with
+// an ISO code if there is; "" when there is none.
+func countryRegion(regions []tiles.Region) (id string) {
+	for i := range regions {
+		if r := &regions[i]; r.Type == countryType && (id == "" || len(id) != 2 && len(r.ID) == 2) {
+			id = r.ID
 		}
 	}
-	switch {
-	case err != nil || z.id != "":
-		return z, err
-	case rough.id != "":
-		return rough, nil
+	return id
+}
+
+// codeOf is the ISO code of the country of a region, "" when its id is none:
+// that of a disputed area.
+func codeOf(region string) string {
+	if len(region) != 2 {
+		return ""
 	}
-	return nauticalZone(lon), nil
+	return strings.ToUpper(region)
+}
+
+// zoneQuery asks for the time zone of a point.
+type zoneQuery struct {
+	view     *pointView
+	lat, lon float64
+	at       time.Time
+}
+
+// shore returns the id of the country whose time holds at a point outside of all
+// countries: of one whose border is within its territorial waters, or that of a
+// place so near that the map does not draw its island, or its coast too coarsely.
+// It is "" at sea.
+func (q *zoneQuery) shore(ctx context.Context, b Boundaries) (string, error) {
+	found, err := b.Nearest(ctx, q.lat, q.lon, territorialSea, countryType)
+	if err != nil {
+		return "", err
+	}
+	for i := range found {
+		if found[i].Kind != tiles.MatchNone {
+			return found[i].ID, nil
+		}
+	}
+	near, err := q.view.placesNear(ctx, q.lat, q.lon, shoreReach, "")
+	for i := range near {
+		if near[i].Country != "" {
+			return strings.ToLower(near[i].Country), err
+		}
+	}
+	return "", err
+}
+
+// onLand finds the zone of a point in a region of type country: the zone of the
+// country where it has only one, else that of the nearest place or airport of
+// the country at any distance. Where nothing of the country is known there is
+// no zone: what a neighbour's clocks or the sun say would look like knowledge.
+// Land of no country is left to what is near.
+func (q *zoneQuery) onLand(ctx context.Context, b Boundaries, region string) (localZone, error) {
+	near, err := q.view.placesNear(ctx, q.lat, q.lon, anywhere, "")
+	if err != nil {
+		return localZone{}, err
+	}
+	country, home, err := homeOf(ctx, b, region, near)
+	if err != nil {
+		return localZone{}, err
+	}
+	if country == "" {
+		return q.nearest(ctx, zoneReach, "", near)
+	}
+	z := localZone{source: "country", match: matchDerived}
+	if z.id, err = countryZone(ctx, &q.view.timeZones, country); err != nil {
+		return z, err
+	}
+	if z.id != "" {
+		exists, err := q.view.clock(ctx, &z, q.at)
+		if exists || err != nil {
+			return z, err
+		}
+	}
+	tells := func(p placeDoc) bool { return p.TimeZone != "" }
+	if len(near) == zonePlaces && len(home) < zonePlaces && !slices.ContainsFunc(home, tells) {
+		home = nil // those farther away may have what these lack
+	}
+	return q.nearest(ctx, anywhere, country, home)
+}
+
+// homeOf returns the country of a point on land and those of the places near it,
+// nearest first, that lie there. The country is that of the region, but for
+// what the gazetteer has a code of its own for and the map has no region of:
+// Svalbard is drawn as Norway and Cayenne as France. There it is that of the
+// nearest place in the same region, which also tells the country of disputed
+// areas.
+func homeOf(ctx context.Context, b Boundaries, region string, near []placeDoc) (country string, home []placeDoc, err error) {
+	code := codeOf(region)
+	for i := range near {
+		p := &near[i]
+		if p.Country == "" {
+			continue
+		}
+		if p.Country != code {
+			if is, err := isTerritory(ctx, b, region, p); err != nil {
+				return "", nil, err
+			} else if !is {
+				continue
+			}
+		}
+		if country == "" {
+			country = p.Country
+		}
+		// A neighbour of another code lends its zone only close by.
+		if p.Country == country || p.metres <= placeReach {
+			home = append(home, *p)
+		}
+	}
+	return cmp.Or(country, code), home, nil
+}
+
+// isTerritory reports whether a place lies in a region of type country although
+// its own country is another, which has no region if that of the place has an
+// ISO code: towns at a border may be drawn on its wrong side. One close by may
+// also lie off the coast as the map draws it.
+func isTerritory(ctx context.Context, b Boundaries, region string, p *placeDoc) (bool, error) {
+	if codeOf(region) != "" {
+		_, err := b.Region(ctx, countryType, strings.ToLower(p.Country), false)
+		if !errors.Is(err, tiles.ErrNotFound) {
+			return false, err
+		}
+	}
+	lat, errLat := p.Lat.Float64()
+	lon, errLon := p.Lon.Float64()
+	if errLat != nil || errLon != nil {
+		return false, fmt.Errorf("%w: the record of a place has no position: ingest the places again", cellstore.ErrCorrupt)
+	}
+	at, err := b.At(ctx, lat, lon, countryType)
+	if err != nil || len(at) == 0 {
+		return p.metres <= placeReach, err
+	}
+	return slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }), nil
+}
+
+// countryZone returns the time zone of a country that has one only, else "".
+func countryZone(ctx context.Context, p *pinned[TimeZones], country string) (string, error) {
+	r, ok, err := have(p)
+	if !ok {
+		return "", err
+	}
+	return r.CountryZone(ctx, country)
+}
+
+// nearest is the zone of the nearest populated place or airport within reach, in
+// metres, of a country if one is named, that has a zone there is. Places are
+// looked for unless they are given, nearest first.
+func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []placeDoc) (place localZone, err error) {
+	v := q.view
+	if near == nil {
+		if near, err = v.placesNear(ctx, q.lat, q.lon, reach, country); err != nil {
+			return place, err
+		}
+	}
+	for i := range near {
+		if near[i].TimeZone == "" || near[i].metres > reach {
+			continue
+		}
+		z := localZone{id: near[i].TimeZone, source: "place", match: matchNearest, metres: near[i].metres}
+		exists, err := v.clock(ctx, &z, q.at)
+		if err != nil {
+			return z, err
+		}
+		if exists {
+			place, reach = z, z.metres
+			break
+		}
+	}
+	airport := localZone{source: "airport", match: matchNearest}
+	airport.id, airport.metres, err = zoneOfAirports(ctx, &v.airports, q.lat, q.lon, reach, country)
+	if err != nil || airport.id == "" || place.id != "" && airport.metres >= place.metres {
+		return place, err
+	}
+	exists, err := v.clock(ctx, &airport, q.at)
+	if err != nil || exists {
+		return airport, err
+	}
+	return place, nil
 }
 
 // exactZone reports whether a region of type timezone is a zone and not an
@@ -237,35 +440,18 @@ func (v *pointView) placesNear(ctx context.Context, lat, lon, reach float64, cou
 		if docs[i], err = readMembers(hits[i].JSON); err != nil {
 			return nil, err
 		}
+		docs[i].metres = hits[i].DistanceM
 	}
 	return docs, nil
 }
 
-// zoneOfPlaces is the zone of the nearest populated place that has one there is;
-// its id is "" when there is none.
-func (v *pointView) zoneOfPlaces(ctx context.Context, lat, lon, reach float64, at time.Time, country string) (localZone, error) {
-	docs, err := v.placesNear(ctx, lat, lon, reach, country)
-	if err != nil {
-		return localZone{}, err
-	}
-	for i := range docs {
-		if docs[i].TimeZone == "" {
-			continue
-		}
-		z := localZone{id: docs[i].TimeZone, source: "place", match: matchNearest}
-		if exists, err := v.clock(ctx, &z, at); exists || err != nil {
-			return z, err
-		}
-	}
-	return localZone{}, nil
-}
-
 // zoneOfAirports returns the zone of the nearest airport within reach that has
-// one, "" when there is none: places need not say what zone they are in.
-func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach float64, country string) (string, error) {
+// one, and how far that is, "" when there is none: places need not say what zone
+// they are in.
+func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
 	r, ok, err := have(p)
 	if !ok || reach <= 0 {
-		return "", err
+		return "", 0, err
 	}
 	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces}
 	if country != "" {
@@ -275,16 +461,16 @@ func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach fl
 	defer nearbyHits.Put(memory)
 	hits, _, err := r.Nearby(ctx, q, (*memory)[:0])
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	*memory = hits
 	for i := range hits {
 		zone, err := airportZone(hits[i].JSON)
 		if err != nil || zone != "" {
-			return zone, err
+			return zone, hits[i].DistanceM, err
 		}
 	}
-	return "", nil
+	return "", 0, nil
 }
 
 // airportZone reads the time zone among an airport's members. They are not all
@@ -322,7 +508,7 @@ func nauticalZone(lon float64) localZone {
 		lon = -180 // one meridian, whatever it is called
 	}
 	hours := int(math.Floor((lon + 7.5) / 15))
-	z := localZone{id: "Etc/GMT", source: "longitude", match: matchDerived, known: true}
+	z := localZone{id: "Etc/GMT", source: sourceSea, match: matchDerived, known: true}
 	z.offset.Seconds = hours * 3600
 	switch {
 	case hours > 0:
@@ -350,6 +536,12 @@ func (z *localZone) append(dst []byte, at time.Time) []byte {
 	}
 	dst = appendString(append(dst, `,"source":`...), z.source)
 	dst = appendString(append(dst, `,"match":`...), z.match)
+	switch {
+	case z.source == sourceSea:
+		dst = append(dst, `,"nautical":true`...)
+	case z.match == matchNearest:
+		dst = strconv.AppendFloat(append(dst, `,"distance_m":`...), z.metres, 'f', 1, 64)
+	}
 	return append(dst, '}')
 }
 

@@ -44,27 +44,39 @@ func (s *server) getPlaceOffset(c echo.Context) error {
 		if err != nil {
 			return dst, "", err
 		}
+		dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)
 		if doc.TimeZone == "" {
-			if doc.TimeZone, err = v.zoneNear(ctx, &doc); err != nil {
+			source := ""
+			if doc.TimeZone, source, err = v.zoneOf(ctx, &doc); err != nil {
 				return dst, "", err
 			}
+			dst = appendString(append(dst, `,"timezone_source":`...), source)
 		}
-		return strconv.AppendUint(append(dst, `{"id":`...), id, 10), doc.TimeZone, nil
+		return dst, doc.TimeZone, nil
 	})
 }
 
-// zoneNear returns the zone of the airport nearest to a place, in its country if
-// that is known: not every gazetteer tells zones.
-func (v *zoned) zoneNear(ctx context.Context, doc *placeDoc) (string, error) {
+// zoneOf returns the zone of a place whose record has none, and how it was found:
+// that of its country where it has only one, else that of the nearest airport,
+// in its country if that is known. Not every gazetteer tells zones.
+func (v *zoned) zoneOf(ctx context.Context, doc *placeDoc) (zone, source string, err error) {
+	if zone, err = countryZone(ctx, &v.timeZones, doc.Country); zone != "" || err != nil {
+		return zone, "country", err
+	}
 	lat, err := doc.Lat.Float64()
 	if err != nil {
-		return "", fmt.Errorf("%w: the record of a place has no latitude: ingest the places again", cellstore.ErrCorrupt)
+		return "", "", fmt.Errorf("%w: the record of a place has no latitude: ingest the places again", cellstore.ErrCorrupt)
 	}
 	lon, err := doc.Lon.Float64()
 	if err != nil {
-		return "", fmt.Errorf("%w: the record of a place has no longitude: ingest the places again", cellstore.ErrCorrupt)
+		return "", "", fmt.Errorf("%w: the record of a place has no longitude: ingest the places again", cellstore.ErrCorrupt)
 	}
-	return zoneOfAirports(ctx, &v.airports, lat, lon, zoneReach, doc.Country)
+	reach := float64(zoneReach)
+	if doc.Country != "" {
+		reach = anywhere
+	}
+	zone, _, err = zoneOfAirports(ctx, &v.airports, lat, lon, reach, doc.Country)
+	return zone, matchNearest, err
 }
 
 // sendOffset answers what clocks show at the instant of the parameter at, or
