@@ -391,3 +391,44 @@ func TestAppend(t *testing.T) {
 		}
 	}
 }
+
+func TestCountryZone(t *testing.T) {
+	store := newStore(t)
+	countries := map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu"}
+	meta, _, err := Build(t.Context(), store, some, countries)
+	if err != nil || meta.Countries != 2 {
+		t.Fatalf("%+v, %v", meta, err)
+	}
+	r, err := Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu", "US": "", "": "", "ch": "", "C": "", "CHE": "", "\x00": ""} {
+		if zone, err := r.CountryZone(t.Context(), code); zone != want || err != nil {
+			t.Errorf("%q: %q, %v", code, zone, err)
+		}
+	}
+	// Other countries are other content.
+	other, _, err := Build(t.Context(), newStore(t), some, map[string]string{"CH": "Europe/Zurich"})
+	if err != nil || other.Fingerprint == meta.Fingerprint {
+		t.Errorf("%+v, %v", other, err)
+	}
+	// A table of before has none.
+	before, _, err := Build(t.Context(), newStore(t), some, nil)
+	if err != nil || before.Countries != 0 || before.Fingerprint == other.Fingerprint {
+		t.Errorf("%+v, %v", before, err)
+	}
+	if zone, err := newReader(t, some).CountryZone(t.Context(), "CH"); zone != "" || err != nil {
+		t.Errorf("without countries: %q, %v", zone, err)
+	}
+	for code, zone := range map[string]string{"ch": "Europe/Zurich", "CHE": "Europe/Zurich", "": "Europe/Zurich", "CH": "Europe/Nowhere", "DE": ""} {
+		if _, _, err := Build(t.Context(), newStore(t), some, map[string]string{code: zone}); err == nil {
+			t.Errorf("%q with %q was taken", code, zone)
+		}
+	}
+	// The manifest says that there is a table, and there is none.
+	meta.Countries = 1
+	if _, err := Open(t.Context(), newStore(t), meta); err == nil {
+		t.Error("opened without its tables")
+	}
+}

@@ -122,6 +122,15 @@ export function utcOffset(seconds) {
   return `UTC${seconds < 0 ? '−' : '+'}${hours}${rest ? `:${String(rest).padStart(2, '0')}` : ''}`
 }
 
+/** How the time zone of a point is known: "as at the nearest airport, 720 km away". Empty when a map of time zones says it. */
+export function zoneBasis({ source, nautical, distance_m: metres }) {
+  if (nautical) return 'by longitude, as ships reckon'
+  if (source === 'country') return 'the only zone of the country'
+  if (source !== 'airport' && source !== 'place') return ''
+  const far = distance(metres)
+  return `as at the nearest ${source}${far && far !== 'here' ? `, ${far} away` : ''}`
+}
+
 /** A size: "612 B", "4.4 kB", "1.2 MB", in powers of a thousand. Empty for what is no size. */
 export function bytes(count) {
   if (!Number.isFinite(count) || count < 0) return ''

@@ -4,7 +4,7 @@ import { facts, failure, jsonLink, part, skeleton } from './card.js'
 import { ticking } from './clock.js'
 import { copyButton } from './copy.js'
 import { el } from './dom.js'
-import { coordinates, displayText, distance, title, utcOffset } from './format.js'
+import { coordinates, displayText, distance, title, utcOffset, zoneBasis } from './format.js'
 import { decimals, MAX_LATITUDE, wrapLongitude } from './hash.js'
 import { nearbyList } from './nearby.js'
 import { highlighted, visibleTypes } from './regiontypes.js'
@@ -69,18 +69,15 @@ function regionFacts(found, types, missing) {
   ]))
 }
 
-const bases = { longitude: 'by longitude, as ships reckon', airport: 'as at the nearest airport', place: 'as at the nearest place', country: 'as most of the country' }
-
 function localTime({ timezone, at }, missing) {
   const zone = displayText(timezone?.id)
-  if (!zone) return missing.has('timezones') && absent('Time zones')
+  if (!zone) return missing.has('timezones') ? absent('Time zones') : el('p', { class: 'quiet lead' }, 'The time zone is not known here.')
   const now = Date.parse(at)
   const offset = timezone.offset_s
   const clock = Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
   const season = timezone.dst ? 'summer time' : ''
-  const basis = Object.hasOwn(bases, timezone.source ?? '') ? bases[timezone.source] : ''
-  const words = [zone, utcOffset(offset), season, basis].filter(Boolean).join(' · ')
-  return part('Local time', clock, el('p', { class: 'quiet small' }, words))
+  const words = [zone, utcOffset(offset), season, zoneBasis(timezone)].filter(Boolean).join(' · ')
+  return part(timezone.nautical ? 'Nautical time' : 'Local time', clock, el('p', { class: 'quiet small' }, words))
 }
 
 // The nearest of each kind; what is not published says so.

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { coordinates, displayText, distance, placeKind, population, title } from '../src/format.js'
+import { coordinates, displayText, distance, placeKind, population, title, zoneBasis } from '../src/format.js'
 
 test('distances', () => {
   for (const [metres, want] of [
     [0, 'here'], [0.9, 'here'], [1, '1 m'], [49.6, '50 m'], [99.4, '99 m'], [104, '100 m'], [994, '990 m'], [995, '1 km'],
     [1234, '1.2 km'], [9_940, '9.9 km'], [12_345, '12 km'], [1_234_567, '1,235 km'], [-1, ''], [NaN, ''], [undefined, ''],
   ]) assert.equal(distance(metres), want, String(metres))
+})
+
+test('the time zone of a point says how it is known', () => {
+  for (const [zone, want] of [
+    [{ source: 'longitude', match: 'derived', nautical: true }, 'by longitude, as ships reckon'],
+    [{ source: 'country', match: 'derived' }, 'the only zone of the country'],
+    [{ source: 'airport', match: 'nearest', distance_m: 720_400 }, 'as at the nearest airport, 720 km away'],
+    [{ source: 'place', match: 'nearest', distance_m: 0 }, 'as at the nearest place'],
+    [{ source: 'place', match: 'nearest' }, 'as at the nearest place'],
+    [{ source: 'region', match: 'inside' }, ''], [{ source: 'toString' }, ''], [{}, ''],
+  ]) assert.equal(zoneBasis(zone), want)
 })
 
 test('coordinates name their hemisphere, the equator as north and the meridian as east', () => {

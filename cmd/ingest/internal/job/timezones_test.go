@@ -134,6 +134,61 @@ func TestZoneVersion(t *testing.T) {
 	}
 }
 
+func TestCountryZones(t *testing.T) {
+	database := func(table string) []string {
+		d := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(d, "Europe"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{"Europe/London": ""}
+		if table != "" {
+			files[countryFile] = table
+		}
+		for path, text := range files {
+			if err := os.WriteFile(filepath.Join(d, path), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return []string{t.TempDir(), d}
+	}
+	const head = "# comment\n#\n"
+	for _, tt := range []struct {
+		table string
+		want  map[string]string
+	}{
+		{"", nil},
+		{head, map[string]string{}},
+		{head + "CH\t+4723+00832\tEurope/Zurich\nDE\t+5230+01322\tEurope/Berlin\tmost of Germany\nDE\t+4742+00841\tEurope/Busingen\tBusingen\n" +
+			"NP\t+2743+08519\tAsia/Kathmandu", map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu"}},
+		// One that this program does not know counts nevertheless.
+		{"CH\t+4723+00832\tEurope/Zurich\nCH\t+4612+00609\tEurope/Geneva\nXX\t+0000+00000\tEurope/Nowhere\n", map[string]string{}},
+		{"DE\t+5230+01322\tEurope/Berlin\nDE\t+4742+00841\tEurope/Busingen\nDE\t+4742+00841\tEurope/Zurich\n", map[string]string{}},
+	} {
+		got, err := countryZones(database(tt.table))
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v %s", tt.table, err, diff)
+		}
+	}
+	for _, table := range []string{"CH Europe/Zurich\n", "CH,LI\t+4723+00832\tEurope/Zurich\n", "\x00\x01\n", "ch\t+4723+00832\tEurope/Zurich\n", strings.Repeat("x", 1<<17)} {
+		if got, err := countryZones(database(table)); err == nil || !strings.Contains(err.Error(), countryFile) || len(err.Error()) > 400 {
+			t.Errorf("%.20q: %v, %v", table, got, err)
+		}
+	}
+	// That of this machine.
+	got, err := countryZones(zoneDirs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == nil {
+		t.Skip("this machine has no " + countryFile)
+	}
+	for code, want := range map[string]string{"NP": "Asia/Kathmandu", "LS": "Africa/Maseru", "GF": "America/Cayenne", "NO": "Europe/Oslo", "US": "", "CN": "", "RU": "", "AQ": "", "GL": ""} {
+		if got[code] != want {
+			t.Errorf("%s: %q, want %q", code, got[code], want)
+		}
+	}
+}
+
 // The same database gives the same bytes.
 func TestTimeZonesRepeat(t *testing.T) {
 	c := newCatalog(t)

@@ -288,12 +288,13 @@ func (f *boundPlaces) Feature(_ context.Context, code string) (places.Feature, e
 	return places.Feature{}, places.ErrNoCode
 }
 
-// globeAirports has the airports it was given.
+// globeAirports has the airports it was given, or those of a gazetteer.
 type globeAirports struct {
-	records map[string]string // by code
-	hits    []places.Hit
-	query   airports.NearbyQuery // the last
-	err     error
+	gazetteer *gazetteer
+	records   map[string]string // by code
+	hits      []places.Hit
+	query     airports.NearbyQuery // the last
+	err       error
 }
 
 func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Record) error {
@@ -307,6 +308,10 @@ func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Recor
 
 func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	f.query = q
+	if f.gazetteer != nil && f.err == nil {
+		hits, next := f.gazetteer.nearby(places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: q.RadiusM, Limit: q.Limit, Countries: q.Countries}, dst)
+		return hits, next, nil
+	}
 	for _, h := range f.hits {
 		if q.RadiusM == 0 || h.DistanceM <= q.RadiusM {
 			dst = append(dst, h)
