@@ -13,7 +13,7 @@ type airportsCmd struct {
 func (airportsCmd) Help() string {
 	return `FILE is OurAirports' airports.csv (https://ourairports.com/data/), or a CSV file of your own with its header: ident, type, name, latitude_deg and longitude_deg, and any of id, elevation_ft, iso_country, iso_region, municipality, scheduled_service, icao_code, iata_code, gps_code, local_code, home_link, wikipedia_link, keywords and tz.
 
-OurAirports has no time zones. An airport gets that of the nearest place, or of the region of type timezone it lies in, whichever is published and knows better; so ingest these first. A column tz, an IANA name such as Europe/Zurich, comes before both.
+OurAirports has no time zones. An airport gets that of the region of type timezone it lies in, of its country where that has only one, or of the nearest place in it, whichever is published and knows better; so ingest boundaries, places and time zones first. A column tz, an IANA name such as Europe/Zurich, comes before both.
 
   ingest places cities15000.zip
   ingest airports airports.csv

@@ -71,7 +71,7 @@ type Airport struct {
 	Home, Wikipedia string
 	TimeZone        string // IANA name
 	// TimeZoneSource says how the time zone is known when the source does not
-	// give it: "region" or "nearest".
+	// give it: "region", "country" or "nearest".
 	TimeZoneSource string
 }
 

@@ -49,8 +49,8 @@ type Record struct {
 	// JSON is the record, an object with the members that are known: id,
 	// ident, iata, icao, gps, local, name, type, municipality, country, region
 	// (ISO 3166-2), scheduled, lat and lon (degrees), elevation_m, timezone,
-	// timezone_source ("region" or "nearest" when it is derived), keywords (a
-	// list), home and wikipedia (links).
+	// timezone_source ("region", "country" or "nearest" when it is derived),
+	// keywords (a list), home and wikipedia (links).
 	JSON []byte
 }
 

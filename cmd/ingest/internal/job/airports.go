@@ -22,8 +22,8 @@ const AirportsDataset = "airports"
 // generation of its airports.
 //
 // The file of OurAirports has no time zones. They are taken from what is
-// published, the places and the boundaries of type timezone, so those should be
-// ingested before; see [zoneFinder] for which comes first. A column tz of the
+// published, the places, the time zones and the boundaries of type timezone, so
+// those should be ingested before; see [zoneFinder] for which comes first. A column tz of the
 // file's own wins.
 func Airports(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
@@ -175,6 +175,9 @@ func (r *airportReader) note(stats *airports.Stats) {
 	z := r.zones
 	if z.nearest+z.inside > 0 {
 		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.nearest, z.inside))
+	}
+	if z.only > 0 {
+		r.rep.Note(fmt.Sprintf("%d airports have the only time zone of their country", z.only))
 	}
 	switch {
 	case r.zoneless == 0:

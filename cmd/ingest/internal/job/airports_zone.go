@@ -8,11 +8,13 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/places"
+	"quadrille/places/zones"
 	"quadrille/tiles"
 )
 
 const (
-	// zoneReach is how far a place lends its time zone, in metres.
+	// zoneReach is how far a place lends its time zone across borders that are
+	// not known, in metres, and how far it is asked before an area of one offset.
 	zoneReach = 200_000
 	// zonePlaces is how many places are looked at for one that has a zone.
 	zonePlaces = 8
@@ -22,6 +24,7 @@ const (
 // How an airport has got its time zone.
 const (
 	zoneOfRegion  = "region"
+	zoneOfCountry = "country"
 	zoneOfNearest = "nearest"
 )
 
@@ -29,20 +32,25 @@ const (
 //
 //  1. the region of type timezone that holds the point, if it is one zone, as
 //     those of timezone-boundary-builder are;
-//  2. the nearest populated place within 200 km, of the same country if there
-//     is one;
-//  3. the region of type timezone, if it is an area of one offset named for one
+//  2. the zone of the country, if it has only one;
+//  3. the nearest populated place of the country within 200 km;
+//  4. the region of type timezone, if it is an area of one offset named for one
 //     of the zones in it, as Natural Earth's are: Lima lies in the one named
-//     for New York.
+//     for New York;
+//  5. the nearest populated place of the country at any distance.
+//
+// Where the country is not known, or has no places, one within 200 km lends its
+// zone whatever its country, before an area of one offset.
 type zoneFinder struct {
 	regions *tiles.Reader  // nil without a type timezone
 	places  *places.Finder // nil without places
+	zones   *zones.Reader  // nil without time zones
 	open    []*dataset.Generation
 
 	known map[string]zoneRegion // by region id
 	hits  []places.Hit
-	// How many were found either way.
-	nearest, inside int64
+	// How many were found each way.
+	nearest, inside, only int64
 }
 
 // zoneRegion is what a region of type timezone says.
@@ -81,6 +89,16 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 			return nil, fmt.Errorf("the published places: %w; ingest them again first", err)
 		}
 	}
+	var rules zones.Meta
+	if g, err = current(c, TimeZonesDataset, zones.SchemaVersion, &rules); err != nil {
+		return nil, err
+	}
+	if g != nil {
+		z.open = append(z.open, g)
+		if z.zones, err = zones.Open(ctx, g.Store, rules); err != nil {
+			return nil, fmt.Errorf("the published time zones: %w; ingest them again first", err)
+		}
+	}
 	return z, nil
 }
 
@@ -115,11 +133,21 @@ func (z *zoneFinder) find(ctx context.Context, lat, lon float64, country string)
 		z.inside++
 		return region.zone, zoneOfRegion, nil
 	}
-	if zone, err = z.near(ctx, lat, lon, country); err != nil {
+	if z.zones != nil {
+		if zone, err = z.zones.CountryZone(ctx, country); err != nil {
+			return "", "", err
+		}
+		if isZone(zone) {
+			z.only++
+			return zone, zoneOfCountry, nil
+		}
+	}
+	zone, metres, err := z.near(ctx, lat, lon, country)
+	if err != nil {
 		return "", "", err
 	}
 	switch {
-	case zone != "":
+	case zone != "" && (metres <= zoneReach || region.zone == ""):
 		z.nearest++
 		return zone, zoneOfNearest, nil
 	case region.zone != "":
@@ -160,20 +188,21 @@ func (z *zoneFinder) region(ctx context.Context, lat, lon float64) (zoneRegion, 
 	return found, nil
 }
 
-// near is the zone of the nearest place that has one.
-func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string) (string, error) {
+// near is the zone of the nearest place that has one, and how far that is in
+// metres: at any distance in a country, else within zoneReach.
+func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string) (zone string, metres float64, err error) {
 	if z.places == nil {
-		return "", nil
+		return "", 0, nil
 	}
-	queries := []places.NearbyQuery{{}, {}}
-	if queries[0].Countries = []string{country}; country == "" {
+	queries := []places.NearbyQuery{{Countries: []string{country}}, {RadiusM: zoneReach}}
+	if country == "" {
 		queries = queries[1:]
 	}
 	for _, q := range queries {
-		q.Lat, q.Lon, q.RadiusM, q.Limit, q.Classes = lat, lon, zoneReach, zonePlaces, []string{"P"}
+		q.Lat, q.Lon, q.Limit, q.Classes = lat, lon, zonePlaces, []string{"P"}
 		hits, _, err := z.places.Nearby(ctx, q, z.hits)
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 		z.hits = hits
 		for i := range hits {
@@ -181,12 +210,12 @@ func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string)
 				Zone string `json:"timezone"`
 			}
 			if err := json.Unmarshal(slices.Concat([]byte{'{'}, hits[i].JSON, []byte{'}'}), &doc); err != nil {
-				return "", fmt.Errorf("place %d: %w; ingest the places again", hits[i].ID, err)
+				return "", 0, fmt.Errorf("place %d: %w; ingest the places again", hits[i].ID, err)
 			}
 			if isZone(doc.Zone) {
-				return doc.Zone, nil
+				return doc.Zone, hits[i].DistanceM, nil
 			}
 		}
 	}
-	return "", nil
+	return "", 0, nil
 }

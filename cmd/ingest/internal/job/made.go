@@ -39,7 +39,7 @@ func MadeOf(c *dataset.Catalog, name string, of, files []string) (Made, error) {
 	case TimeZonesDataset:
 		of = append(of, "zones "+ZoneVersion())
 	case AirportsDataset, StationsDataset, IPDataset:
-		looksAt = []string{BoundariesDataset, PlacesDataset}
+		looksAt = []string{BoundariesDataset, PlacesDataset, TimeZonesDataset}
 	case WeatherDataset:
 		looksAt = []string{StationsDataset}
 	}

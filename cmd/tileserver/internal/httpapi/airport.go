@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/zones"
@@ -204,7 +207,17 @@ func (s *server) getAirportOffset(c echo.Context) error {
 		if err := finder.Lookup(ctx, code, record); err != nil {
 			return dst, "", badCode(err)
 		}
-		return appendString(append(dst, `{"code":`...), strings.ToUpper(code)), record.TimeZone, nil
+		dst = appendString(append(dst, `{"code":`...), strings.ToUpper(code))
+		var doc struct {
+			Source string `json:"timezone_source"`
+		}
+		if err := json.Unmarshal(record.JSON, &doc); err != nil {
+			return dst, "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
+		}
+		if doc.Source != "" {
+			dst = appendString(append(dst, `,"timezone_source":`...), doc.Source)
+		}
+		return dst, record.TimeZone, nil
 	})
 }
 
