@@ -40,6 +40,22 @@ func TestMapPagePanels(t *testing.T) {
 		listed = `document.querySelectorAll('#card .places li').length`
 	)
 
+	// No clock shows where no time zone is known, and at sea it is that of ships.
+	t.Run("no clock", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/15/at=45.2,15.1", desktop)
+		w.waitFor(`document.querySelector('#card .content')?.textContent.includes('The time zone is not known here.')`)
+		if got := w.texts("#card .clock"); len(got) != 0 {
+			t.Errorf("a clock: %q", got)
+		}
+	})
+	t.Run("at sea", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/0/-140/at=0,-140", desktop)
+		w.waitFor(`document.querySelector('#card .clock') !== null`)
+		if got := w.texts("#card h3"); !slices.Contains(got, "Nautical time") || slices.Contains(got, "Local time") {
+			t.Errorf("headings %q", got)
+		}
+	})
+
 	t.Run("here", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/5/at=45.2,5.1", desktop)
 		w.drawn(1)
@@ -62,6 +78,9 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#card .clock').textContent !== ` + quote(before))
 		if got := evaluate[string](w, `document.querySelector('#card .clock').getAttribute('aria-live')`); got != "off" {
 			t.Errorf("the clock's aria-live is %q", got)
+		}
+		if got := w.texts("#card .clock-face + p"); len(got) != 1 || !strings.HasPrefix(got[0], "Europe/Paris · UTC+") || !strings.HasSuffix(got[0], " · as at the nearest place, 34 km away") {
+			t.Errorf("the time zone: %q", got)
 		}
 		w.waitFor(`document.querySelector('#announce').textContent.includes('Westland')`)
 		if got := evaluate[string](w, `document.querySelector('#card a.chip').getAttribute('href')`); got != "at?lat=45.2&lon=5.1" {
@@ -320,7 +339,11 @@ func manyPlaces(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	line := func(id int, name string, lat, lon float64, class, code string) {
-		fmt.Fprintf(&b, "%d\t%s\t%s\t\t%.4f\t%.4f\t%s\t%s\tQW\t\t\t\t\t\t%d\t\t100\t\t2026-01-02\n", id, name, name, lat, lon, class, code, 1000+id)
+		zone := ""
+		if code == "PPLC" {
+			zone = "Europe/Paris"
+		}
+		fmt.Fprintf(&b, "%d\t%s\t%s\t\t%.4f\t%.4f\t%s\t%s\tQW\t\t\t\t\t\t%d\t\t100\t%s\t2026-01-02\n", id, name, name, lat, lon, class, code, 1000+id, zone)
 	}
 	for i := range 24 {
 		line(100+i, fmt.Sprintf("Village %d", i), 45.2+float64(i)*0.05, 5.1, "P", "PPL")
