@@ -152,13 +152,13 @@ func TestAirportZones(t *testing.T) {
 	if diff := gocmp.Diff(wantNotes, rep.notes); diff != "" {
 		t.Error(diff)
 	}
-	// A country with one zone needs no place; far places are better than none,
-	// and those of a neighbour only where the country has none.
+	// A country with one zone needs no place. Those of a neighbour count only
+	// where the country has none, and far ones never.
 	if _, err := TimeZones(t.Context(), c, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	far := write(t, "far.csv", airportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
-		row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170))
+		row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170)+row(11, "JP", 46.9, 7.6))
 	if _, err := Airports(t.Context(), c, Input{Path: far}, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAirportZones(t *testing.T) {
 		"X-0001": {"Europe/Zurich country", "Europe/Zurich nearest"}, "X-0002": {"Pacific/Fiji region", "Pacific/Fiji region"},
 		"X-0003": {"Africa/Algiers country", "Africa/Algiers region"}, "X-0005": {"Europe/Paris country", "Europe/Zurich nearest"},
 		"X-0007": {"Europe/Zurich country", "Africa/Algiers region"}, "X-0008": {"Europe/Zurich nearest", "Europe/Zurich nearest"},
-		"X-0009": {"<nil> <nil>", "<nil> <nil>"}, "X-0010": {"Pacific/Fiji country", "Pacific/Nauru nearest"},
+		"X-0009": {"<nil> <nil>", "<nil> <nil>"}, "X-0010": {"Pacific/Fiji country", "<nil> <nil>"}, "X-0011": {"Asia/Tokyo country", "Europe/Zurich nearest"},
 	} {
 		doc, i := lookup(t, f, code), 0
 		if len(countries) == 0 {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// zoneReach is how far a place lends its time zone across borders that are
-	// not known, in metres, and how far it is asked before an area of one offset.
+	// zoneReach is how far a place lends its time zone, in metres.
 	zoneReach = 200_000
 	// zonePlaces is how many places are looked at for one that has a zone.
 	zonePlaces = 8
@@ -33,14 +32,14 @@ const (
 //  1. the region of type timezone that holds the point, if it is one zone, as
 //     those of timezone-boundary-builder are;
 //  2. the zone of the country, if it has only one;
-//  3. the nearest populated place of the country within 200 km;
+//  3. the nearest populated place of the country within 200 km, and where the
+//     country is not known or has no places, of any;
 //  4. the region of type timezone, if it is an area of one offset named for one
 //     of the zones in it, as Natural Earth's are: Lima lies in the one named
-//     for New York;
-//  5. the nearest populated place of the country at any distance.
+//     for New York.
 //
-// Where the country is not known, or has no places, one within 200 km lends its
-// zone whatever its country, before an area of one offset.
+// Farther places are not asked: what is kept here is taken for knowledge of the
+// point, and its distance is lost.
 type zoneFinder struct {
 	regions *tiles.Reader  // nil without a type timezone
 	places  *places.Finder // nil without places
@@ -142,12 +141,11 @@ func (z *zoneFinder) find(ctx context.Context, lat, lon float64, country string)
 			return zone, zoneOfCountry, nil
 		}
 	}
-	zone, metres, err := z.near(ctx, lat, lon, country)
-	if err != nil {
+	if zone, err = z.near(ctx, lat, lon, country); err != nil {
 		return "", "", err
 	}
 	switch {
-	case zone != "" && (metres <= zoneReach || region.zone == ""):
+	case zone != "":
 		z.nearest++
 		return zone, zoneOfNearest, nil
 	case region.zone != "":
@@ -188,11 +186,11 @@ func (z *zoneFinder) region(ctx context.Context, lat, lon float64) (zoneRegion, 
 	return found, nil
 }
 
-// near is the zone of the nearest place that has one, and how far that is in
-// metres: at any distance in a country, else within zoneReach.
-func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string) (zone string, metres float64, err error) {
+// near is the zone of the nearest place that has one. One across the border counts
+// only where the country has no places.
+func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string) (string, error) {
 	if z.places == nil {
-		return "", 0, nil
+		return "", nil
 	}
 	queries := []places.NearbyQuery{{Countries: []string{country}}, {RadiusM: zoneReach}}
 	if country == "" {
@@ -202,20 +200,26 @@ func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string)
 		q.Lat, q.Lon, q.Limit, q.Classes = lat, lon, zonePlaces, []string{"P"}
 		hits, _, err := z.places.Nearby(ctx, q, z.hits)
 		if err != nil {
-			return "", 0, err
+			return "", err
 		}
 		z.hits = hits
 		for i := range hits {
+			if hits[i].DistanceM > zoneReach {
+				return "", nil
+			}
 			var doc struct {
 				Zone string `json:"timezone"`
 			}
 			if err := json.Unmarshal(slices.Concat([]byte{'{'}, hits[i].JSON, []byte{'}'}), &doc); err != nil {
-				return "", 0, fmt.Errorf("place %d: %w; ingest the places again", hits[i].ID, err)
+				return "", fmt.Errorf("place %d: %w; ingest the places again", hits[i].ID, err)
 			}
 			if isZone(doc.Zone) {
-				return doc.Zone, hits[i].DistanceM, nil
+				return doc.Zone, nil
 			}
 		}
+		if len(hits) > 0 {
+			return "", nil
+		}
 	}
-	return "", 0, nil
+	return "", nil
 }

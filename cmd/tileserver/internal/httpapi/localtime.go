@@ -39,6 +39,9 @@ const (
 	// territorialSea is how far off the coast the time of a country goes by
 	// law, in metres: twelve nautical miles.
 	territorialSea = 12 * 1852
+	// antarctica is no country: each station keeps the time of those who supply
+	// it, which says nothing of the next.
+	antarctica = "AQ"
 )
 
 // pointView is what a request about one point sees: a generation of each data
@@ -263,7 +266,7 @@ func (q *zoneQuery) shore(ctx context.Context, b Boundaries) (string, error) {
 
 // onLand finds the zone of a point in a region of type country: the zone of the
 // country where it has only one, else that of the nearest place or airport of
-// the country at any distance. Where nothing of the country is known there is
+// the country at any distance, in Antarctica within reach. Where nothing of the country is known there is
 // no zone: what a neighbour's clocks or the sun say would look like knowledge.
 // Land of no country is left to what is near.
 func (q *zoneQuery) onLand(ctx context.Context, b Boundaries, region string) (localZone, error) {
@@ -292,7 +295,11 @@ func (q *zoneQuery) onLand(ctx context.Context, b Boundaries, region string) (lo
 	if len(near) == zonePlaces && len(home) < zonePlaces && !slices.ContainsFunc(home, tells) {
 		home = nil // those farther away may have what these lack
 	}
-	return q.nearest(ctx, anywhere, country, home)
+	reach := anywhere
+	if country == antarctica {
+		reach = zoneReach
+	}
+	return q.nearest(ctx, reach, country, home)
 }
 
 // homeOf returns the country of a point on land and those of the places near it,
