@@ -21,6 +21,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"quadrille/cmd/internal/nearname"
 )
 
 // ErrFile matches every error about a configuration file that was read.
@@ -341,41 +343,11 @@ func environment(flag *kong.Flag) (string, bool) {
 
 // suggest says which name may have been meant.
 func suggest[T any](name string, known map[string]T) string {
-	plain := normal(strings.ToLower(strings.TrimLeft(name, "-_")))
-	best, distance := "", 3
-	for k := range known {
-		if d := edits(plain, k); d < distance || d == distance && k < best {
-			best, distance = k, d
-		}
-	}
-	if best == "" {
+	meant := nearname.Of(normal(strings.TrimLeft(name, "-_")), maps.Keys(known))
+	if meant == "" {
 		return ": --help lists them, write them without the dashes"
 	}
-	return ": did you mean " + best + "?"
-}
-
-// edits is the number of letters to insert, remove or replace to turn a into b.
-func edits(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b))
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ": did you mean " + meant + "?"
 }
 
 // Resolve reads the file that the flag --config of a program names, if it does,

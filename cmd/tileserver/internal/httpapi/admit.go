@@ -36,51 +36,40 @@ var (
 	errRateLimited = errors.New("limit of requests is used up")
 )
 
+// keyRule says who may ask an endpoint.
+type keyRule uint8
+
+const (
+	// keysAsked: who has a key, where one is asked for, within a limit.
+	keysAsked keyRule = iota
+	// keysUnasked: everybody, and no limit is used up. It is for what watches the
+	// service, and for what belongs to its page.
+	keysUnasked
+	// keysOfGeonames: a user name is taken for a key, as GeoNames has them.
+	keysOfGeonames
+	// keysOfProxy: the other credentials of a request are for somebody else's
+	// service, so only the header that is ours alone is looked at.
+	keysOfProxy
+	// keysOfOthers: the endpoint asks for keys of its own.
+	keysOfOthers
+)
+
 // admission is how requests to a route are judged.
 type admission struct {
 	s     *server
 	guard *Guard
-	// refuse answers in the form of the route.
-	refuse func(c echo.Context, err error)
-	// geonames routes take a user name for a key, as GeoNames does.
-	geonames bool
-	// proxied requests bring the credentials of somebody else's service, so
-	// only the header that is ours alone is looked at.
-	proxied bool
+	rule  keyRule
 	// lines are charged one by one where a request may ask many questions.
 	lines bool
-	// unkeyed routes have keys of their own.
-	unkeyed bool
-}
-
-// free are the routes that need no key and use up no limit: what watches the
-// service, and what belongs to its page.
-func free(pattern string) bool {
-	switch pattern {
-	case "/healthz", "/readyz", "/status", "/metrics", "/usage", "/*", "preflight", "/openapi.json", "/docs", "/docs.css":
-		return true
-	}
-	return false
 }
 
 // admitted lets requests through to h that have a key, where one is needed, and
 // are within their limits.
-func (s *server) admitted(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
-	if free(pattern) {
+func (s *server) admitted(r *route, h echo.HandlerFunc) echo.HandlerFunc {
+	if r.keys == keysUnasked {
 		return h
 	}
-	a := &admission{s: s, guard: s.guarding, refuse: func(c echo.Context, err error) { s.fail(err, c) }}
-	switch e := gnEndpointOf(pattern); {
-	case e != nil:
-		a.geonames, a.refuse = true, func(c echo.Context, err error) { s.refuseGeonames(c, e, err) }
-	case strings.HasPrefix(pattern, "/geoip/"):
-		a.unkeyed = s.geoIPKeys != nil
-		a.refuse = func(c echo.Context, err error) { _ = s.failGeoIP(c, gipRefusal(err)) }
-	case pattern == "/ip/batch":
-		a.lines = true
-	case strings.HasPrefix(pattern, "/ip/headers"):
-		a.proxied = true
-	}
+	a := &admission{s: s, guard: s.guarding, rule: r.keys, lines: r.cost == streamed}
 	return func(c echo.Context) error {
 		err := a.judge(c)
 		if err == nil {
@@ -89,10 +78,7 @@ func (s *server) admitted(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
 		if s.metrics != nil {
 			s.metrics.refused(err)
 		}
-		return s.answering(func(c echo.Context) error {
-			a.refuse(c, err)
-			return nil
-		})(c)
+		return s.answering(func(c echo.Context) error { return r.turnAway(c, err) })(c)
 	}
 }
 
@@ -102,7 +88,7 @@ func (a *admission) judge(c echo.Context) error {
 	sent := a.key(r)
 	g := a.guard
 	var keys *quota.Keys
-	if g.Keys != nil && !a.unkeyed {
+	if g.Keys != nil && a.rule != keysOfOthers {
 		keys = g.Keys()
 	}
 	if keys != nil && sent != "" {
@@ -128,7 +114,7 @@ func (a *admission) judge(c echo.Context) error {
 		return nil
 	case sent == "" && !g.Anonymous:
 		return refuseUnkeyed(c, errKeyMissing)
-	case sent != "" && !(g.Anonymous && a.geonames): // GeoNames' clients always send some name
+	case sent != "" && !(g.Anonymous && a.rule == keysOfGeonames): // GeoNames' clients always send some name
 		return refuseUnkeyed(c, errKeyUnknown)
 	}
 	return nil
@@ -211,11 +197,11 @@ func survives(name string) bool {
 // the parameter key. The parameter is taken out of the address, so that answers,
 // tags and logs do not depend on it.
 func (a *admission) key(r *http.Request) string {
-	if a.proxied {
+	if a.rule == keysOfProxy {
 		return r.Header.Get("X-Api-Key")
 	}
-	inQuery := cutParameter(r.URL, "key")
-	if a.geonames {
+	inQuery := cutParameter(r.URL, keyParameter)
+	if a.rule == keysOfGeonames {
 		if name := cutParameter(r.URL, "username"); inQuery == "" {
 			inQuery = name
 		}
@@ -298,37 +284,30 @@ func (s *server) charge(c echo.Context, lines int64) {
 	}
 }
 
-func gnEndpointOf(pattern string) *gnEndpoint {
-	name := strings.TrimSuffix(strings.TrimPrefix(pattern, "/"), "JSON")
-	for i := range gnEndpoints {
-		if gnEndpoints[i].name == name {
-			return &gnEndpoints[i]
-		}
-	}
-	return nil
-}
-
 // refuseGeonames answers as GeoNames does: in the body of a 200.
 func (s *server) refuseGeonames(c echo.Context, e *gnEndpoint, err error) {
 	r := c.Request()
 	g := &gnRequest{s: s, params: readGeonames(r)}
 	a := answer{form: formGeoNames, cache: noStore, coding: accepted(r)}
-	own := &gnError{value: 10, message: "user does not exist: send the key of this server as username."}
-	if errors.Is(err, errRateLimited) {
+	switch {
+	case errors.Is(err, errKeyMissing), errors.Is(err, errKeyUnknown):
+		err = &gnError{value: 10, message: "user does not exist: send the key of this server as username."}
+	case errors.Is(err, errRateLimited):
 		var said *refusal
-		own = &gnError{value: 19, message: "the limit of requests is used up"}
+		own := &gnError{value: 19, message: "the limit of requests is used up"}
 		if errors.As(err, &said) {
 			own.message = said.detail
 		}
 		if strings.Contains(own.message, "per day") {
 			own.value = 18
 		}
+		err = own
 	}
 	callback, ferr := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
 	if ferr != nil {
 		callback = ""
 	}
-	_ = s.failGeonames(c, g, a, callback, own)
+	_ = s.failGeonames(c, g, a, callback, err)
 }
 
 var gipQueries = &gipError{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
@@ -340,8 +319,10 @@ func gipRefusal(err error) error {
 		return gipQueries
 	case errors.Is(err, errKeyMissing):
 		return gipNoKey
+	case errors.Is(err, errKeyUnknown):
+		return gipNoAuth
 	}
-	return gipNoAuth
+	return err
 }
 
 type usageDoc struct {

@@ -10,11 +10,11 @@ import (
 	"quadrille/cmd/tileserver/internal/apidoc"
 )
 
-// describeRoutes is the table of the endpoints of this file and of style.go.
-func (s *server) describeRoutes(get func(path string, h echo.HandlerFunc)) {
+// documentRoutes are the endpoints of the description.
+func (s *server) documentRoutes() (list []route) {
 	documents := sync.OnceValues(s.documents)
 	for _, path := range []string{openAPIPath, docsPath, docsStylePath} {
-		get(path, s.guard(func(c echo.Context) error {
+		list = append(list, route{path: path, cost: light, query: anything, keys: keysUnasked, handle: func(c echo.Context) error {
 			all, err := documents()
 			if err != nil {
 				return err
@@ -23,9 +23,9 @@ func (s *server) describeRoutes(get func(path string, h echo.HandlerFunc)) {
 				c.Response().Header()["Access-Control-Allow-Origin"] = s.origin
 			}
 			return s.sendAsset(c, all[path])
-		}))
+		}})
 	}
-	get("/style.json", s.guard(s.getStyle))
+	return list
 }
 
 // Where the description of the interface is.

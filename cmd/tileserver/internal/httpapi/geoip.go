@@ -54,14 +54,23 @@ func mustFields(list string) *ipgeo.Fields {
 	return &f
 }
 
-func (s *server) geoIPRoutes(get func(string, echo.HandlerFunc)) {
+// geoIPRoutes are the endpoints of the services. They ignore unknown parameters,
+// as the web service does.
+func (s *server) geoIPRoutes() (list []route) {
+	keys := keysAsked
+	if s.geoIPKeys != nil {
+		keys = keysOfOthers
+	}
 	for i := range gipServices {
 		v := &gipServices[i]
-		h := s.unlimited(func(c echo.Context) error { return s.geoIP(c, v) })
-		get("/geoip/v2.1/"+v.name, h)
-		get("/geoip/v2.1/"+v.name+"/", h)
-		get("/geoip/v2.1/"+v.name+"/:addr", h)
+		for _, end := range []string{"", "/", "/:addr"} {
+			list = append(list, route{
+				path: "/geoip/v2.1/" + v.name + end, handle: func(c echo.Context) error { return s.geoIP(c, v) }, cost: light, query: anything,
+				keys: keys, refuse: func(c echo.Context, err error) { _ = s.failGeoIP(c, gipRefusal(err)) },
+			})
+		}
 	}
+	return list
 }
 
 // gipError is a refusal in the service's terms; without a code it has no body.
@@ -88,10 +97,6 @@ var (
 
 // geoIP answers one request.
 func (s *server) geoIP(c echo.Context, v *gipService) error {
-	defer s.running.Add(-1)
-	if s.running.Add(1) > s.maxRunning {
-		return s.failGeoIP(c, errBusy)
-	}
 	r := c.Request()
 	cache := s.cacheControl
 	if s.geoIPKeys != nil {

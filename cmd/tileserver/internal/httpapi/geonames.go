@@ -90,21 +90,37 @@ type gnEndpoint struct {
 	write  func(g *gnRequest, ctx context.Context) error
 	moment bool // the answer depends on the time of day
 	text   bool // without a type the answer is plain text
+	cost   cost
 }
 
 var gnEndpoints = []gnEndpoint{
-	{name: "search", write: (*gnRequest).search},
-	{name: "findNearby", write: (*gnRequest).findNearby},
-	{name: "findNearbyPlaceName", write: (*gnRequest).findNearbyPlaceName},
-	{name: "get", write: (*gnRequest).get},
-	{name: "timezone", write: (*gnRequest).timezone, moment: true},
-	{name: "countryCode", write: (*gnRequest).countryCode, text: true},
-	{name: "countrySubdivision", write: (*gnRequest).countrySubdivision},
+	{name: "search", write: (*gnRequest).search, cost: heavy},
+	{name: "findNearby", write: (*gnRequest).findNearby, cost: heavy},
+	{name: "findNearbyPlaceName", write: (*gnRequest).findNearbyPlaceName, cost: heavy},
+	{name: "get", write: (*gnRequest).get, cost: light},
+	{name: "timezone", write: (*gnRequest).timezone, moment: true, cost: light},
+	{name: "countryCode", write: (*gnRequest).countryCode, text: true, cost: light},
+	{name: "countrySubdivision", write: (*gnRequest).countrySubdivision, cost: light},
+}
+
+// geonamesRoutes are the endpoints, each with JSON at the end and without. They
+// ignore unknown parameters, as GeoNames does.
+func (s *server) geonamesRoutes() (list []route) {
+	for i := range gnEndpoints {
+		e := &gnEndpoints[i]
+		for _, end := range []string{"", "JSON"} {
+			list = append(list, route{
+				path: "/" + e.name + end, handle: s.geonames(e), cost: e.cost, query: anything,
+				keys: keysOfGeonames, refuse: func(c echo.Context, err error) { s.refuseGeonames(c, e, err) },
+			})
+		}
+	}
+	return list
 }
 
 // geonames makes the handler of an endpoint.
 func (s *server) geonames(e *gnEndpoint) echo.HandlerFunc {
-	return s.unlimited(func(c echo.Context) error {
+	return func(c echo.Context) error {
 		r := c.Request()
 		g := &gnRequest{s: s, params: readGeonames(r), now: s.now().UTC()}
 		a := answer{form: formGeoNames, cache: s.cacheControl, coding: accepted(r)}
@@ -112,11 +128,6 @@ func (s *server) geonames(e *gnEndpoint) echo.HandlerFunc {
 		if err != nil {
 			return s.failGeonames(c, g, a, "", err)
 		}
-		if s.running.Add(1) > s.maxRunning {
-			s.running.Add(-1)
-			return s.failGeonames(c, g, a, callback, errBusy)
-		}
-		defer s.running.Add(-1)
 		g.view = s.pinPoint()
 		defer g.view.release()
 		if e.moment {
@@ -147,7 +158,7 @@ func (s *server) geonames(e *gnEndpoint) echo.HandlerFunc {
 			out.body = append(out.body, ");"...)
 		}
 		return s.send(c, a, out)
-	})
+	}
 }
 
 // formOf reads type and callback: the form of the answer, and what JSONP puts

@@ -185,57 +185,59 @@ type server struct {
 	draining <-chan struct{}
 	ids      *requestIDs
 
-	log, access *slog.Logger
-	sampling    sampling
-	metrics     *Metrics // nil for none
-	guarding    *Guard   // nil for none
-	tracer      trace.Tracer
-	traceSample float64
+	log, access    *slog.Logger
+	sampling       sampling
+	metrics        *Metrics     // nil for none
+	metricsHandler http.Handler // nil for none
+	guarding       *Guard       // nil for none
+	tracer         trace.Tracer
+	traceSample    float64
 }
 
 // New returns the handler of the whole service. It does not close the data
 // sets of the configuration.
 func New(cfg Config) http.Handler {
 	s := &server{
-		boundaries:   cfg.Boundaries,
-		places:       cfg.Places,
-		addresses:    cfg.Addresses,
-		airports:     cfg.Airports,
-		timeZones:    cfg.TimeZones,
-		stations:     cfg.Stations,
-		weather:      cfg.Weather,
-		version:      cfg.Version,
-		store:        cfg.Store,
-		remote:       cfg.Remote,
-		tagStart:     hashStart.bytes(cfg.Version),
-		publicURL:    strings.TrimRight(cfg.PublicURL, "/"),
-		basePath:     cfg.BasePath,
-		emptyTile:    cfg.EmptyTile,
-		glyphs:       cfg.Glyphs,
-		trusted:      cfg.TrustedProxies,
-		forwarded:    cfg.ForwardedHeader,
-		geoIPKeys:    cfg.GeoIPKeys,
-		batch:        batchLimits{lines: 1_000_000, bytes: 256 << 20, timeout: 5 * time.Minute},
-		cacheControl: []string{"public, max-age=300"},
-		pinnedCache:  immutable,
-		pinByDefault: cfg.PinTiles,
-		origin:       []string{"*"},
-		responses:    newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
-		answers:      newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
-		searches:     newResponseCache[searchKey](cfg.ResponseCacheBytes / 8),
-		page:         newPage(cfg.Page),
-		drawing:      make(chan struct{}, runtime.GOMAXPROCS(0)),
-		maxRunning:   512,
-		timeout:      10 * time.Second,
-		now:          time.Now,
-		draining:     cfg.Draining,
-		ids:          newRequestIDs(),
-		log:          cfg.Log,
-		access:       cfg.AccessLog,
-		metrics:      cfg.Metrics,
-		guarding:     cfg.Guard,
-		tracer:       cfg.Tracer,
-		traceSample:  cfg.TraceSample,
+		boundaries:     cfg.Boundaries,
+		places:         cfg.Places,
+		addresses:      cfg.Addresses,
+		airports:       cfg.Airports,
+		timeZones:      cfg.TimeZones,
+		stations:       cfg.Stations,
+		weather:        cfg.Weather,
+		version:        cfg.Version,
+		store:          cfg.Store,
+		remote:         cfg.Remote,
+		tagStart:       hashStart.bytes(cfg.Version),
+		publicURL:      strings.TrimRight(cfg.PublicURL, "/"),
+		basePath:       cfg.BasePath,
+		emptyTile:      cfg.EmptyTile,
+		glyphs:         cfg.Glyphs,
+		trusted:        cfg.TrustedProxies,
+		forwarded:      cfg.ForwardedHeader,
+		geoIPKeys:      cfg.GeoIPKeys,
+		batch:          batchLimits{lines: 1_000_000, bytes: 256 << 20, timeout: 5 * time.Minute},
+		cacheControl:   []string{"public, max-age=300"},
+		pinnedCache:    immutable,
+		pinByDefault:   cfg.PinTiles,
+		origin:         []string{"*"},
+		responses:      newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
+		answers:        newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
+		searches:       newResponseCache[searchKey](cfg.ResponseCacheBytes / 8),
+		page:           newPage(cfg.Page),
+		drawing:        make(chan struct{}, runtime.GOMAXPROCS(0)),
+		maxRunning:     512,
+		timeout:        10 * time.Second,
+		now:            time.Now,
+		draining:       cfg.Draining,
+		ids:            newRequestIDs(),
+		log:            cfg.Log,
+		access:         cfg.AccessLog,
+		metrics:        cfg.Metrics,
+		metricsHandler: cfg.MetricsHandler,
+		guarding:       cfg.Guard,
+		tracer:         cfg.Tracer,
+		traceSample:    cfg.TraceSample,
 	}
 	if cfg.CacheControl != "" {
 		s.cacheControl = []string{cfg.CacheControl}
@@ -285,9 +287,8 @@ func New(cfg Config) http.Handler {
 		}
 		s.logAccess(c, time.Time{})
 	}
-	s.routes(e)
-	if h := cfg.MetricsHandler; h != nil {
-		e.GET("/metrics", s.watch("/metrics", s.unlimited(servePlain(h))))
+	for _, r := range s.routes() {
+		s.add(e, &r)
 	}
 	if s.metrics != nil {
 		s.metrics.server = s
@@ -296,97 +297,6 @@ func New(cfg Config) http.Handler {
 		return &beneath{s: s, e: e, base: s.basePath}
 	}
 	return e
-}
-
-// routes is the table of endpoints.
-func (s *server) routes(e *echo.Echo) {
-	get := func(path string, h echo.HandlerFunc) {
-		h = s.watch(path, h)
-		e.GET(path, h)
-		e.HEAD(path, h)
-	}
-	get("/tiles/:layers/:z/:x/:file", s.guard(s.getTile))
-	get("/tiles/:file", s.guard(s.getTileJSON))
-	get("/g/:generations/tiles/:layers/:z/:x/:file", s.guard(s.getPinnedTile))
-	get("/regions/at", s.guard(s.getRegionsAt))
-	get("/regions/within", s.guardHeavy(s.getRegionsWithin))
-	get("/regions/:type/:id", s.guard(s.getRegion))
-	get("/at", s.guard(s.getAt))
-	get("/places/nearby", s.guard(s.getNearby))
-	get("/places/within", s.guardHeavy(s.getPlacesWithin))
-	get("/places/search", s.guardHeavy(s.getSearch))
-	get("/places/:id", s.guard(s.getPlace))
-	get("/places/:id/offset", s.guard(s.getPlaceOffset))
-	get("/airports/within", s.guardHeavy(s.getAirportsWithin))
-	get("/airports/nearby", s.guard(s.getAirportsNearby))
-	get("/airports/:code", s.guard(s.getAirport))
-	get("/airports/:code/offset", s.guard(s.getAirportOffset))
-	s.stationRoutes(get)
-	s.ipRoutes(e, get)
-	s.describeRoutes(get)
-	for i := range gnEndpoints {
-		g := &gnEndpoints[i]
-		get("/"+g.name, s.geonames(g))
-		get("/"+g.name+"JSON", s.geonames(g))
-	}
-	// Operations stay reachable when the service is at its limit: that is
-	// when they are needed.
-	get("/healthz", s.unlimited(s.getHealth))
-	get("/readyz", s.unlimited(s.getReady))
-	get("/status", s.unlimited(s.getStatus))
-	if s.guarding != nil && s.guarding.Keys != nil {
-		get("/usage", s.guard(s.getUsage))
-	}
-	get("/*", s.guard(s.getPage))
-	e.OPTIONS("/*", s.watch("preflight", s.preflight("GET, HEAD, OPTIONS")))
-}
-
-// guard bounds the number of requests that run at once, and does what
-// unlimited does.
-func (s *server) guard(h echo.HandlerFunc) echo.HandlerFunc {
-	return s.unlimited(func(c echo.Context) error {
-		if s.running.Add(1) > s.maxRunning {
-			s.running.Add(-1)
-			return errBusy
-		}
-		defer s.running.Add(-1)
-		return h(c)
-	})
-}
-
-// guardHeavy does what guard does for requests that may read much, and keeps them
-// from taking all places: tiles and lookups go on when they are at their limit.
-func (s *server) guardHeavy(h echo.HandlerFunc) echo.HandlerFunc {
-	return s.guard(func(c echo.Context) error {
-		if !s.beginHeavy() {
-			return errBusy
-		}
-		defer s.heavy.Add(-1)
-		return h(c)
-	})
-}
-
-// heavyShare is the part of all places that heavy requests may take.
-const heavyShare = 4
-
-// beginHeavy takes a place of a heavy request, if there is one. Whoever has it
-// subtracts 1 from heavy in the end.
-func (s *server) beginHeavy() bool {
-	if s.heavy.Add(1) > max(s.maxRunning/heavyShare, 1) {
-		s.heavy.Add(-1)
-		return false
-	}
-	return true
-}
-
-// unlimited refuses large bodies, and does what answering does.
-func (s *server) unlimited(h echo.HandlerFunc) echo.HandlerFunc {
-	return s.answering(func(c echo.Context) error {
-		if c.Request().ContentLength > maxRequestBody {
-			return errBodyTooLarge
-		}
-		return h(c)
-	})
 }
 
 // answering turns errors and panics of a handler into problem responses and
@@ -441,7 +351,7 @@ var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Rem
 // preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Everything here is public and read-only.
 func (s *server) preflight(methods string) echo.HandlerFunc {
-	return s.unlimited(func(c echo.Context) error {
+	return func(c echo.Context) error {
 		h := c.Response().Header()
 		if s.origin != nil {
 			h["Access-Control-Allow-Origin"] = s.origin
@@ -452,5 +362,5 @@ func (s *server) preflight(methods string) echo.HandlerFunc {
 		h["Allow"] = []string{methods}
 		c.Response().WriteHeader(http.StatusNoContent)
 		return nil
-	})
+	}
 }

@@ -17,28 +17,6 @@ import (
 	"quadrille/ipgeo"
 )
 
-// ipRoutes is the table of endpoints for addresses.
-func (s *server) ipRoutes(e *echo.Echo, get func(string, echo.HandlerFunc)) {
-	get("/ip/me", s.guard(s.getOwnAddress))
-	get("/ip/:addr", s.guard(s.getAddress))
-	// Proxies ask about requests of every method, those the router does not
-	// know included.
-	for _, path := range []string{"/ip/headers", "/ip/headers/*"} {
-		h := s.watch(path, s.answering(s.anyHeaders))
-		e.Any(path, h)
-		e.RouteNotFound(path, h)
-	}
-	const batch = "/ip/batch"
-	e.POST(batch, s.watch(batch, s.answering(s.postBatch)))
-	e.OPTIONS(batch, s.watch("preflight", s.preflight("POST, OPTIONS")))
-	// Otherwise it would be an address that cannot be read.
-	get(batch, s.unlimited(func(c echo.Context) error {
-		c.Response().Header()["Allow"] = []string{"POST, OPTIONS"}
-		return errMethod
-	}))
-	s.geoIPRoutes(get)
-}
-
 // lookup is the memory of one address lookup, reused from request to request.
 type lookup struct {
 	res ipgeo.Result

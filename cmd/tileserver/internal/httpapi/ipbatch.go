@@ -65,14 +65,11 @@ func (l *batchLimits) apply(cfg *Config) {
 	}
 }
 
+// batchPath is where batches are sent.
+const batchPath = "/ip/batch"
+
 // postBatch answers POST /ip/batch.
 func (s *server) postBatch(c echo.Context) error {
-	defer s.running.Add(-1)
-	defer s.batches.Add(-1)
-	// Both counts before either is judged, so that both are taken back.
-	if running, batches := s.running.Add(1), s.batches.Add(1); running > s.maxRunning || batches > max(s.maxRunning/batchShare, 1) {
-		return errBusy
-	}
 	r := c.Request()
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && strings.HasPrefix(t, "multipart/") {
 		return errBodyType

@@ -39,13 +39,27 @@ var geoHeaders = []struct{ name, field string }{
 	{"X-Geo-Longitude", "location.longitude"},
 }
 
-// anyHeaders answers requests of any method to /ip/headers and everything below
+// getHeaders answers requests of any method to /ip/headers and everything below
 // it: some proxies keep the method and append the path of the request they ask
 // about.
-func (s *server) anyHeaders(c echo.Context) error {
-	defer s.running.Add(-1)
-	busy := s.running.Add(1) > s.maxRunning
-	r := c.Request()
+func (s *server) getHeaders(c echo.Context) error {
+	s.locateHeaders(c, c.Request(), s.beginHeaders(c))
+	c.Response().WriteHeader(http.StatusOK)
+	return nil
+}
+
+// refuseHeaders answers when the server is at its limit.
+func (s *server) refuseHeaders(c echo.Context, err error) {
+	if !errors.Is(err, errBusy) {
+		s.fail(err, c)
+		return
+	}
+	s.beginHeaders(c)
+	c.Response().WriteHeader(http.StatusOK)
+}
+
+// beginHeaders sets the headers as they are while nothing is known.
+func (s *server) beginHeaders(c echo.Context) http.Header {
 	h := c.Response().Header()
 	for i := range geoHeaders {
 		h[geoHeaders[i].name] = geoEmpty
@@ -54,11 +68,7 @@ func (s *server) anyHeaders(c echo.Context) error {
 	h["Cache-Control"] = privateNoStore
 	h["Content-Length"] = []string{"0"}
 	h["X-Geo-Status"] = geoUnavailable
-	if !busy {
-		s.locateHeaders(c, r, h)
-	}
-	c.Response().WriteHeader(http.StatusOK)
-	return nil
+	return h
 }
 
 func (s *server) locateHeaders(c echo.Context, r *http.Request, h http.Header) {

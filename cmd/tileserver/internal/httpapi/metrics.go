@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -137,15 +138,15 @@ func (m *Metrics) refused(err error) {
 
 // watch wraps the handler of a route in what is done for every request to it,
 // and only in what is configured.
-func (s *server) watch(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *server) watch(r *route, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.guarding != nil {
-		h = s.admitted(pattern, h)
+		h = s.admitted(r, h)
 	}
 	if s.tracer != nil {
-		h = s.traced(pattern, h)
+		h = s.traced(routeLabel(r.path), h)
 	}
 	if s.metrics != nil {
-		h = s.metrics.route(routeLabel(pattern)).counted(h)
+		h = s.metrics.route(cmp.Or(r.label, routeLabel(r.path))).counted(h)
 	}
 	return h
 }

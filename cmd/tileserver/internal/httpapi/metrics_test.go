@@ -165,7 +165,7 @@ func TestMetricsConcurrent(t *testing.T) {
 func TestMetricsOfPanics(t *testing.T) {
 	s := &server{metrics: NewMetrics(), ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
 	e := echo.New()
-	e.GET("/x", s.watch("/x", s.answering(func(echo.Context) error { panic("boom") })))
+	e.GET("/x", s.watch(&route{path: "/x"}, s.answering(func(echo.Context) error { panic("boom") })))
 	w := httptest.NewRecorder()
 	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
 	if w.Code != http.StatusInternalServerError || s.metrics.panics.Load() != 1 {

@@ -15,9 +15,9 @@ import (
 )
 
 // params reads query parameters strictly: a value that cannot be used is
-// refused by name instead of being replaced by a default, and so is a
-// parameter given twice, because nobody can know which of the two was meant.
-// The first refusal sticks and is reported by err.
+// refused by name instead of being replaced by a default. The first refusal
+// sticks and is reported by err. Names that are not known or given twice have
+// been refused before; see query.
 type params struct {
 	values url.Values
 	err    error
@@ -29,7 +29,7 @@ func queryParams(r *http.Request) params {
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return params{err: refuse(errParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")}
+		return params{err: errQuery} // which the route's check has refused
 	}
 	return params{values: values}
 }
@@ -45,9 +45,6 @@ func (p *params) text(name string, max int) string {
 	v := p.values[name]
 	switch {
 	case len(v) == 0:
-		return ""
-	case len(v) > 1:
-		p.refuse(name, "Give "+name+" once.")
 		return ""
 	case len(v[0]) > max:
 		p.refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" bytes.")
@@ -147,6 +144,20 @@ func isCode(s string, min, max int, digits bool) bool {
 type placeFilter struct {
 	classes, codes, countries []string
 	minPopulation             int64
+}
+
+// rare reports whether it may be that hardly any place passes, so that a search
+// looks at many in vain. Which countries and codes there are near a point is
+// known without reading, but neither which are there together nor who has how
+// many people.
+func (f *placeFilter) rare() bool {
+	kinds := 0
+	for _, list := range [][]string{f.classes, f.codes, f.countries} {
+		if len(list) > 0 {
+			kinds++
+		}
+	}
+	return kinds > 1 || f.minPopulation > 0
 }
 
 // places reads the filters that endpoints of places have in common.

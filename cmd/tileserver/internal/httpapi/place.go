@@ -41,6 +41,12 @@ func (s *server) getNearby(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
+	if f.rare() {
+		if !s.beginHeavy() {
+			return errBusy
+		}
+		defer s.heavy.Add(-1)
+	}
 	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
 	}, func(ctx context.Context, f Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {

@@ -140,6 +140,12 @@ func (s *server) getRegion(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
+	if geometry { // of the largest countries a megabyte
+		if !s.beginHeavy() {
+			return errBusy
+		}
+		defer s.heavy.Add(-1)
+	}
 	p := pin(s.boundaries)
 	defer p.release()
 	b, err := p.get()

@@ -37,17 +37,6 @@ func OpenStations(g *dataset.Generation) (Stations, error) {
 	return stations.Open(context.Background(), g.Store, meta)
 }
 
-// stationRoutes is the table of the endpoints of this file and of weather.go.
-func (s *server) stationRoutes(get func(path string, h echo.HandlerFunc)) {
-	get("/stations/nearest", s.guard(s.getNearestStation))
-	get("/stations/nearby", s.guard(s.getNearbyStations))
-	get("/stations/within", s.guardHeavy(s.getStationsWithin))
-	get("/stations/:id", s.guard(s.getStation))
-	get("/stations/:id/tiles", s.guard(s.getStationTiles))
-	get("/stations/:id/observations", s.guard(s.getObservations))
-	get("/weather/:z/:x/:file", s.guard(s.getWeather))
-}
-
 // stationHits is reused memory for the hits of one answer.
 var stationHits = sync.Pool{New: func() any { return new([]stations.Hit) }}
 

@@ -179,9 +179,19 @@ func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey
 		if err != nil {
 			return nil, err
 		}
+		if key.coding != identity && len(b.body) > lightBody {
+			if !s.beginHeavy() {
+				return nil, errBusy
+			}
+			defer s.heavy.Add(-1)
+		}
 		return finish(b.body, key.form, key.coding, &etag), nil
 	})
 }
+
+// lightBody is how large a kept answer may be, in bytes, for its compression to be
+// no work that takes long: a vector tile takes 90 ms per MB.
+const lightBody = 192 << 10
 
 // appendMVT appends the layers of a vector tile, which are joined by being
 // written one after another.

@@ -16,11 +16,7 @@ import (
 // traced makes a span of each request to a route that is to be traced. Its name
 // and attributes come from the table of routes and from what is published; of
 // what the client sent there are its method, address and path, bounded.
-func (s *server) traced(pattern string, h echo.HandlerFunc) echo.HandlerFunc {
-	route := routeLabel(pattern)
-	if !strings.HasPrefix(route, "/") {
-		route = "/*" // answers to OPTIONS, of every path
-	}
+func (s *server) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		span := s.beginSpan(c, route)
 		if span == nil {
