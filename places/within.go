@@ -22,7 +22,10 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	}
 	tag := q.tag(&flt)
 	s := f.withins.Get().(*within)
-	defer f.withins.Put(s)
+	defer func() {
+		s.q = WithinQuery{} // Keep may hold on to much
+		f.withins.Put(s)
+	}()
 	s.after, s.paged = ranking{}, false
 	if q.Cursor != "" {
 		if s.after.importance, s.after.id, err = decodeCursor(q.Cursor, f.data, tag); err != nil {
@@ -120,6 +123,9 @@ func (s *within) run(ctx context.Context) (err error) {
 		s.consider(rankedNode{tier: uint8(tier), hi: int32(len(x.samples))})
 	}
 	for len(s.frontier) > 0 {
+		if s.q.Examine > 0 && s.examined >= s.q.Examine {
+			return nil
+		}
 		var n rankedNode
 		n, s.frontier = pop(s.frontier)
 		if len(s.found) == s.want && n.bound < s.found[0].importance {
@@ -183,6 +189,9 @@ func (s *within) take(p *place) {
 	r := ranked{ranking: ranking{p.importance(), p.id}, lat: toDegrees(p.lat), lon: toDegrees(p.lon)}
 	full := len(s.found) == s.want
 	if full && r.compare(&s.found[0].ranking) >= 0 || s.paged && r.compare(&s.after) <= 0 || !s.has(r.lon, r.lat) {
+		return
+	}
+	if s.q.Keep != nil && !s.q.Keep(p.members) {
 		return
 	}
 	if full {

@@ -134,7 +134,7 @@ func (g *gazetteer) within(q places.WithinQuery, dst []places.Hit) ([]places.Hit
 	var rows []*gazetteerRow
 	for i := range g.rows {
 		r := &g.rows[i]
-		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && box.Contains(r.lon, r.lat) {
+		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && box.Contains(r.lon, r.lat) && (q.Keep == nil || q.Keep(r.members())) {
 			rows = append(rows, r)
 		}
 	}

@@ -21,9 +21,12 @@ const (
 	// maxCandidates is how many of the best places are looked at where a
 	// condition cannot be part of the search, or another order is asked for.
 	maxCandidates = 1000
-	// maxLooked is how many of the most important places of a box are looked
-	// at for those that meet conditions.
-	maxLooked = 20_000
+	// maxExamined is how many places of a box are looked at for those that meet
+	// conditions, about: as much work as a search by name may be.
+	maxExamined = 100_000
+	// maxRecords is how many records are read, of the most important places that
+	// meet all other conditions, for those on what only records tell.
+	maxRecords = 3_000
 )
 
 // gnSearch is a search in GeoNames' manner.
@@ -172,9 +175,14 @@ func (q *gnSearch) conditional() bool {
 	return q.continent != "" || slices.ContainsFunc(q.divisions, func(d string) bool { return d != "" })
 }
 
-// detailed reports whether the conditions are on what only records have.
+// detailed reports whether records are wanted.
 func (q *gnSearch) detailed() bool {
-	return q.style >= styleLong || q.order == "elevation" || slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
+	return q.style >= styleLong || q.order == "elevation" || q.recorded()
+}
+
+// recorded reports whether there are conditions that only records tell.
+func (q *gnSearch) recorded() bool {
+	return slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
 }
 
 // box reads east, west, north and south.
@@ -209,7 +217,7 @@ func (g *gnRequest) findByName(ctx context.Context, finder Places, q gnSearch) (
 	if q.bias == "" && q.order == "" && !q.conditional() {
 		query.Offset = min(q.start, search.MaxResults-1)
 		query.Limit = min(max(q.max, 1), search.MaxResults-query.Offset)
-		docs, total, err := g.candidates(ctx, finder, query, q.detailed())
+		docs, total, err := g.candidates(ctx, finder, query, &q)
 		if q.start > query.Offset {
 			docs = nil
 		}
@@ -220,12 +228,12 @@ func (g *gnRequest) findByName(ctx context.Context, finder Places, q gnSearch) (
 	if q.bias != "" && (len(query.Countries) == 0 || slices.Contains(query.Countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
-		if docs, _, err = g.candidates(ctx, finder, query, q.detailed()); err != nil {
+		if docs, _, err = g.candidates(ctx, finder, query, &q); err != nil {
 			return nil, 0, err
 		}
 		query.Countries = q.query.Countries
 	}
-	rest, total, err := g.candidates(ctx, finder, query, q.detailed())
+	rest, total, err := g.candidates(ctx, finder, query, &q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -233,8 +241,9 @@ func (g *gnRequest) findByName(ctx context.Context, finder Places, q gnSearch) (
 	return g.choose(ctx, finder, q, docs, max(total, len(docs)))
 }
 
-// candidates reads the places that a search finds.
-func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.Query, detailed bool) ([]placeDoc, int, error) {
+// candidates reads the places that a search finds and that may meet the
+// conditions, and how many it finds at least.
+func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.Query, q *gnSearch) ([]placeDoc, int, error) {
 	memory := searchHits.Get().(*[]search.Hit)
 	defer searchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
@@ -248,26 +257,90 @@ func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.
 	var docs []placeDoc
 	var members []byte
 	for i := range hits {
-		if members, err = finder.Members(ctx, hits[i].ID, members[:0]); err != nil {
-			return nil, 0, inside(err)
+		if !q.detailed() {
+			if members, err = finder.Members(ctx, hits[i].ID, members[:0]); err != nil {
+				return nil, 0, inside(err)
+			}
 		}
-		doc, err := g.readAs(ctx, finder, hits[i].ID, members, detailed)
+		doc, ok, err := q.read(ctx, finder, hits[i].ID, members)
 		if err != nil {
 			return nil, 0, err
 		}
-		docs = append(docs, doc)
+		if ok {
+			docs = append(docs, doc)
+		}
 	}
 	return docs, max(total, query.Offset+len(hits)), nil
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-func (g *gnRequest) readAs(ctx context.Context, finder Places, id uint32, members []byte, detailed bool) (placeDoc, error) {
-	l := gnList{g: g, finder: finder, style: styleMedium}
-	if detailed {
-		l.style = styleFull
+// read decodes a place from its members or, where more is wanted, its record,
+// unless the text of them shows already that it does not meet the conditions.
+func (q *gnSearch) read(ctx context.Context, finder Places, id uint32, members []byte) (d placeDoc, ok bool, err error) {
+	if !q.detailed() {
+		if !q.inDivisions(members, len(q.divisions)) {
+			return d, false, nil
+		}
+		d, err = readMembers(members)
+	} else {
+		record, rerr := finder.Place(ctx, id)
+		if rerr != nil {
+			return d, false, inside(rerr)
+		}
+		if !q.inDivisions(record, len(q.divisions)) {
+			return d, false, nil
+		}
+		d, err = readPlace(record)
 	}
-	return l.read(ctx, id, members)
+	if err != nil {
+		return d, false, err
+	}
+	ok, err = q.passes(ctx, finder, &d)
+	return d, ok, err
+}
+
+// divisionMembers are the members with the codes of divisions, as nameMember is
+// written.
+var divisionMembers = [...]string{`,"admin1":`, `,"admin2":`, `,"admin3":`, `,"admin4":`, `,"admin5":`}
+
+// inDivisions judges the first levels of divisions by the text of members or a
+// record. What it refuses does not pass; passes judges the rest.
+func (q *gnSearch) inDivisions(text []byte, levels int) bool {
+	for i, want := range q.divisions[:levels] {
+		if want != "" && !strings.EqualFold(want, memberText(text, divisionMembers[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep is the filter of the conditions that members tell, nil when there is none.
+// It keeps its error in failed.
+func (q *gnSearch) keep(ctx context.Context, finder Places, failed *error) func(members []byte) bool {
+	if q.continent == "" && q.divisions[0] == "" {
+		return nil
+	}
+	onIt := map[string]bool{} // by country
+	return func(members []byte) bool {
+		if !q.inDivisions(members, 1) {
+			return false
+		}
+		if q.continent == "" {
+			return true
+		}
+		code := memberText(members, `,"country":`)
+		ok, known := onIt[code]
+		if !known {
+			country, err := countryInfo(ctx, finder, code)
+			if err != nil {
+				*failed = err
+			}
+			ok = err == nil && country.Continent == q.continent
+			onIt[code] = ok
+		}
+		return ok
+	}
 }
 
 // findByFilter lists places without a name, the most important first.
@@ -312,43 +385,42 @@ func appendForeign(docs, rest []placeDoc, country string) []placeDoc {
 // within reads the places of a query that meet the conditions of q, from one to
 // another, counted from 0, and how many there are at least: up to the latter,
 // and one more where that is not all, so that who pages by the count goes on.
+//
+// Work is bounded as that of a search by name is: when it is done, what has been
+// found is the answer, the most important having been looked at first.
 func (g *gnRequest) within(ctx context.Context, finder Places, query places.WithinQuery, from, to int, q *gnSearch) ([]placeDoc, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
 	memory := nearbyHits.Get().(*[]places.Hit)
 	defer nearbyHits.Put(memory)
-	conditional, detailed := q.conditional(), q.detailed()
+	var failed error
+	query.Keep, query.Examine = q.keep(ctx, finder, &failed), maxExamined
+	recorded := q.recorded()
 	var docs []placeDoc
 	seen := 0
-	for looked := 0; seen < to && looked < maxLooked; {
+	for looked := 0; seen < to && (!recorded || looked < maxRecords); {
 		query.Limit = min(to-seen, places.MaxLimit)
-		if conditional {
-			query.Limit = places.MaxLimit
+		if q.conditional() {
+			query.Limit = places.MaxLimit // a count that is exact where few meet them
 		}
 		hits, next, err := finder.Within(ctx, query, (*memory)[:0])
-		if err != nil {
+		if err = cmp.Or(failed, err); err != nil {
 			return nil, 0, err
 		}
 		*memory = hits
 		looked += len(hits)
 		for i := range hits {
-			if !conditional && seen < from {
+			if !recorded && (seen < from || seen >= to) {
 				seen++
 				continue
 			}
-			doc, err := g.readAs(ctx, finder, hits[i].ID, hits[i].JSON, detailed)
+			doc, ok, err := q.read(ctx, finder, hits[i].ID, hits[i].JSON)
 			if err != nil {
 				return nil, 0, err
 			}
-			if conditional {
-				ok, err := q.passes(ctx, finder, &doc)
-				if err != nil {
-					return nil, 0, err
-				}
-				if !ok {
-					continue
-				}
+			if !ok {
+				continue
 			}
 			if seen++; seen > from && seen <= to {
 				docs = append(docs, doc)

@@ -196,7 +196,9 @@ type server struct {
 
 // New returns the handler of the whole service. It does not close the data
 // sets of the configuration.
-func New(cfg Config) http.Handler {
+func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
+
+func newServer(cfg *Config) *server {
 	s := &server{
 		boundaries:     cfg.Boundaries,
 		places:         cfg.Places,
@@ -261,14 +263,21 @@ func New(cfg Config) http.Handler {
 	if cfg.RequestTimeout > 0 {
 		s.timeout = cfg.RequestTimeout
 	}
-	s.batch.apply(&cfg)
+	s.batch.apply(cfg)
 	if cfg.now != nil {
 		s.now = cfg.now
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	if s.metrics != nil {
+		s.metrics.server = s
+	}
+	return s
+}
 
+// handler makes the router.
+func (s *server) handler() http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
@@ -289,9 +298,6 @@ func New(cfg Config) http.Handler {
 	}
 	for _, r := range s.routes() {
 		s.add(e, &r)
-	}
-	if s.metrics != nil {
-		s.metrics.server = s
 	}
 	if s.basePath != "" {
 		return &beneath{s: s, e: e, base: s.basePath}

@@ -146,18 +146,11 @@ type placeFilter struct {
 	minPopulation             int64
 }
 
-// rare reports whether it may be that hardly any place passes, so that a search
-// looks at many in vain. Which countries and codes there are near a point is
-// known without reading, but neither which are there together nor who has how
-// many people.
-func (f *placeFilter) rare() bool {
-	kinds := 0
-	for _, list := range [][]string{f.classes, f.codes, f.countries} {
-		if len(list) > 0 {
-			kinds++
-		}
-	}
-	return kinds > 1 || f.minPopulation > 0
+// dear reports whether a search for so many places may look at very many: where
+// the classes, codes and countries asked for are is known without reading, to a
+// hundred places or so, but not where those of a population are.
+func (f *placeFilter) dear(limit int) bool {
+	return f.minPopulation > 0 || limit > 100 && len(f.classes)+len(f.codes)+len(f.countries) > 0
 }
 
 // places reads the filters that endpoints of places have in common.

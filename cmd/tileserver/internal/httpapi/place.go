@@ -41,7 +41,7 @@ func (s *server) getNearby(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
-	if f.rare() {
+	if f.dear(query.Limit) {
 		if !s.beginHeavy() {
 			return errBusy
 		}

@@ -243,16 +243,37 @@ func degrees(units int32) float64 { return float64(units) / 1e7 }
 const nameMember = `,"name":`
 
 // memberName returns where the name's JSON string stands in a place's members.
-// In them a name within a string has its quotes escaped, so that the first
-// match is the member itself.
-func memberName(members []byte) (from, to int) {
-	at := bytes.Index(members, []byte(nameMember))
+func memberName(members []byte) (from, to int) { return member(members, nameMember) }
+
+// member returns where the JSON string of a member stands in a place's members or
+// record, zeros when it has no such member. key is written as nameMember is. Within
+// a string the quotes of a key are escaped, so the first match is the member itself,
+// if there is one.
+func member(members []byte, key string) (from, to int) {
+	at := bytes.Index(members, []byte(key))
 	if at < 0 {
 		return 0, 0
 	}
-	from = at + len(nameMember)
+	from = at + len(key)
 	to = from + stringEnd(members[from:])
 	return from, to
+}
+
+// memberText is the text of a member that is a code, "" when there is none.
+func memberText(members []byte, key string) string {
+	from, to := member(members, key)
+	if to-from < 2 {
+		return ""
+	}
+	raw := members[from:to]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
 }
 
 // stringEnd is the length of the JSON string that b begins with.
