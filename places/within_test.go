@@ -243,3 +243,53 @@ func TestWithinReportsFailure(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What Keep lets pass is what looking at every place and asking it does, and a
+// search that may not look at all of them answers some of those in their order.
+func TestWithinKeep(t *testing.T) {
+	list := scatter(31, 3000, clustered)
+	f := build(t, list)
+	keep := func(members []byte) bool {
+		id, _ := object(t, members)["id"].(float64)
+		return int(id)%7 == 3
+	}
+	q := WithinQuery{Box: quadkey.World, Limit: 50, Keep: keep}
+	want := slices.DeleteFunc(bruteWithin(list, q), func(h Hit) bool { return h.ID%7 != 3 })
+	var all []Hit
+	for {
+		hits, next, err := f.Within(t.Context(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, hits...)
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	sameHits(t, all, want)
+	if len(all) != len(want) || len(want) < 100 {
+		t.Fatalf("%d places, want %d", len(all), len(want))
+	}
+	for _, examine := range []int{1, 100, 1000, 1_000_000} {
+		asked := 0
+		q := WithinQuery{Box: quadkey.World, Limit: MaxLimit, Examine: examine, Keep: func(m []byte) bool { asked++; return keep(m) }}
+		hits, next, err := f.Within(t.Context(), q, nil)
+		if err != nil || next != "" {
+			t.Fatalf("%d looked at: %q, %v", examine, next, err)
+		}
+		if asked > examine+blockPlaces*16 {
+			t.Errorf("%d places were asked about, want about %d", asked, examine)
+		}
+		at := 0
+		for _, h := range hits {
+			i := slices.IndexFunc(want[at:], func(w Hit) bool { return w.ID == h.ID })
+			if i < 0 {
+				t.Fatalf("%d looked at: %d is out of order, or should not be there", examine, h.ID)
+			}
+			at += i + 1
+		}
+		if examine > len(list) && len(hits) != len(want) {
+			t.Errorf("%d of %d places", len(hits), len(want))
+		}
+	}
+}

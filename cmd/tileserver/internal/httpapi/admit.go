@@ -384,14 +384,21 @@ func (s *server) sendJSON(c echo.Context, doc any) error {
 // maxTop bounds the lists of the busiest.
 const maxTop = 1000
 
+var topQuery = takes("limit")
+
 // TopHandler answers with the busiest addresses and keys, at most the number of
 // the parameter limit or 100 of each. It is for the operator: it asks nobody for a
 // key.
 func TopHandler(m *quota.Meter) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := topQuery.check(r.URL.RawQuery); err != nil {
+			_, p := classify(err)
+			http.Error(w, p.Detail, http.StatusBadRequest)
+			return
+		}
 		limit := 100
-		if v := r.URL.Query().Get("limit"); v != "" {
-			n, err := strconv.Atoi(v)
+		if q := r.URL.Query(); q.Has("limit") {
+			n, err := strconv.Atoi(q.Get("limit"))
 			if err != nil || n < 1 || n > maxTop {
 				http.Error(w, fmt.Sprintf("Give a limit from 1 to %d.", maxTop), http.StatusBadRequest)
 				return

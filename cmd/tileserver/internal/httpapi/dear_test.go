@@ -179,7 +179,7 @@ func (t countedTable) each(rows iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cel
 
 // dearPlaces is how many places the world of these tests has: more than
 // GeoNames' conditions may look at.
-const dearPlaces = 30_000
+const dearPlaces = 24_000
 
 // dearWorld is a server over every data set, whose reads are counted.
 type dearWorld struct {
@@ -282,10 +282,16 @@ func (w *dearWorld) ask(path string) *http.Response {
 	return w.get(path, "X-Api-Key", testKey)
 }
 
-// TestCosts: every route there is has a class of cost, and while no heavy request
-// may begin whatever is answered is light. Otherwise every question is.
 func TestCosts(t *testing.T) {
 	w := newDearWorld(t, "")
+	t.Run("Classes", func(t *testing.T) { testClasses(t, w) })
+	t.Run("GeonamesWork", func(t *testing.T) { testGeonamesWork(t, w) })
+	t.Run("GeonamesConditions", func(t *testing.T) { testGeonamesConditions(t, w) })
+}
+
+// testClasses: every route there is has a class of cost, and while no heavy request
+// may begin, whatever is answered is light.
+func testClasses(t *testing.T, w *dearWorld) {
 	declared := map[string]cost{}
 	for _, r := range w.server.routes() {
 		declared[r.path] = max(declared[r.path], r.cost) // methods besides GET are no questions
@@ -333,10 +339,9 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestGeonamesWork: no condition makes a search look at more than a search of our
-// own may.
-func TestGeonamesWork(t *testing.T) {
-	w := newDearWorld(t, "")
+// testGeonamesWork: no condition makes a search look at more than a bounded number of
+// places.
+func testGeonamesWork(t *testing.T, w *dearWorld) {
 	for _, q := range gnDearest {
 		w.work.reset()
 		if res := w.ask(q); res.StatusCode != http.StatusOK {
@@ -344,6 +349,75 @@ func TestGeonamesWork(t *testing.T) {
 		}
 		if reads, rows := w.work.reads.Load(), w.work.rows.Load(); reads > 10_000 || rows > 250_000 {
 			t.Errorf("%s: %d reads and %d rows", q, reads, rows)
+		}
+	}
+}
+
+// testGeonamesConditions: what meets conditions is found, in the order of all places.
+func testGeonamesConditions(t *testing.T, w *dearWorld) {
+	type entry struct {
+		ID                      int
+		Country, Admin1, Admin2 string
+	}
+	read := func(path string, into any) {
+		t.Helper()
+		if text := body(t, w.ask(path)); json.Unmarshal([]byte(text), into) != nil {
+			t.Fatalf("%s: %.200s", path, text)
+		}
+	}
+	var list []entry
+	for cursor := ""; ; {
+		var page struct {
+			Places []entry
+			Next   string
+		}
+		read("/places/within?bbox=-180,-90,180,90&limit=1000"+cursor, &page)
+		if list = append(list, page.Places...); page.Next == "" {
+			break
+		}
+		cursor = "&cursor=" + page.Next
+	}
+	if len(list) != dearPlaces {
+		t.Fatalf("%d places", len(list))
+	}
+	first := list[0]
+	for i := range list { // only records tell it
+		if e := &list[i]; e.Country == first.Country && e.Admin1 == first.Admin1 {
+			read(fmt.Sprint("/places/", e.ID), e)
+		}
+	}
+	i := slices.IndexFunc(list, func(e entry) bool { return e.Admin2 != "" })
+	if i < 0 {
+		t.Fatal("no place has a code of the second level")
+	}
+	admin2 := list[i].Admin2
+	for query, meets := range map[string]func(e entry) bool{
+		"adminCode1=" + first.Admin1:                                                                         func(e entry) bool { return e.Admin1 == first.Admin1 },
+		"country=" + first.Country + "&adminCode1=" + first.Admin1:                                           func(e entry) bool { return e.Country == first.Country && e.Admin1 == first.Admin1 },
+		"country=" + first.Country + "&adminCode1=" + first.Admin1 + "&adminCode2=" + admin2:                 func(e entry) bool { return e.Country == first.Country && e.Admin2 == admin2 },
+		"country=" + first.Country + "&adminCode1=" + first.Admin1 + "&adminCode2=" + admin2 + "&style=FULL": func(e entry) bool { return e.Country == first.Country && e.Admin2 == admin2 },
+	} {
+		var want []int
+		for _, e := range list {
+			if meets(e) {
+				want = append(want, e.ID)
+			}
+		}
+		for _, start := range []int{0, 2, 150} {
+			var doc struct {
+				TotalResultsCount int
+				Geonames          []struct{ GeonameID int }
+			}
+			read(fmt.Sprintf("/searchJSON?%s&startRow=%d&maxRows=100", query, start), &doc)
+			rows := want[min(start, len(want)):]
+			rows = rows[:min(len(rows), 100)]
+			var got []int
+			for _, g := range doc.Geonames {
+				got = append(got, g.GeonameID)
+			}
+			if !slices.Equal(got, rows) || doc.TotalResultsCount < len(got) || len(want) <= 1000 && doc.TotalResultsCount != len(want) {
+				t.Errorf("%s from %d: %d rows of %d, want %d of %d", query, start, len(got), doc.TotalResultsCount, len(rows), len(want))
+			}
 		}
 	}
 }

@@ -1,9 +1,15 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/quota"
 )
 
 // A parameter that an endpoint does not know is refused by its name.
@@ -49,5 +55,182 @@ func TestUnknownParameters(t *testing.T) {
 	}
 	if p := wantProblem(t, f.postTo("/ip/batch?filds=ip", strings.NewReader("1.2.3.4\n")), http.StatusBadRequest, "bad-parameter"); p.Parameter != "filds" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// Names that begin with _ are free, and so are all parameters of what is not our
+// own interface: of the services that are stood in for, of the page and the
+// documents, of probes, and of proxies' requests.
+func TestFreeParameters(t *testing.T) {
+	f := newFixture(t, measured, all...)
+	for _, path := range []string{
+		"/places/nearby?lat=1&lon=2&_=1&_=2&_cache=x", "/tiles/country/3/1/2.mvt?_t=1700000000", "/tiles/all.json?_", "/ip/1.2.3.4?_=%20",
+		"/regions/at?lat=1&lon=2&key=none-is-asked-for", "/tiles/country/3/1/2.mvt?key=x", "/regions/at?&lat=1&&lon=2&",
+		"/?utm_source=x&limt=1", "/docs?utm_source=x", "/docs.css?v=3", "/openapi.json?v=3", "/healthz?probe=1", "/readyz?a;b=%zz", "/status?a=1&a=2", "/metrics?name%5B%5D=x",
+		"/ip/headers?limt=1", "/ip/headers/a?b=c&lat=%zz", "/geoip/v2.1/country/1.2.3.4?pretty=1",
+		"/findNearbyJSON?lat=1&lng=2&limt=1&lat=3", "/countryCode?lat=1&lng=2&utm=x", "/searchJSON?q=a&operator=OR&%zz",
+	} {
+		if res := f.get(path); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", path, res.StatusCode, body(t, res))
+		}
+	}
+	if res := f.do(http.MethodOptions, "/places/nearby?limt=1"); res.StatusCode != http.StatusNoContent {
+		t.Errorf("OPTIONS: %d", res.StatusCode)
+	}
+}
+
+// The parameters that a route declares are those that are described.
+func TestParametersAreAsDescribed(t *testing.T) {
+	doc := readAPIDoc(t)
+	f := newFixture(t, guarded(t, false, quota.Limits{}))
+	routes := newServer(&f.cfg).routes()
+	for _, o := range doc.operations() {
+		if o.members["servers"] != nil || o.method == http.MethodHead { // the operator's listener; as GET
+			continue
+		}
+		i := slices.IndexFunc(routes, func(r route) bool {
+			return fits(r.path, o.path) && (r.any || r.methods == nil && o.method == http.MethodGet || slices.Contains(r.methods, o.method))
+		})
+		if i < 0 {
+			t.Errorf("no route is declared for %s %s", o.method, o.path)
+			continue
+		}
+		q := routes[i].query
+		if refused := doc.refusal(&o) != ""; refused == q.any {
+			t.Errorf("%s %s refuses unknown parameters: %v, bad-parameter is described: %v", o.method, o.path, !q.any, refused)
+		}
+		var described []string
+		for _, p := range o.parameters {
+			if p["in"] == "query" {
+				described = append(described, p["name"].(string))
+			}
+		}
+		declared := slices.Clone(q.names)
+		slices.Sort(described)
+		slices.Sort(declared)
+		if !q.any && !slices.Equal(described, declared) {
+			t.Errorf("%s %s takes %v, described are %v", o.method, o.path, declared, described)
+		}
+	}
+}
+
+// Parameters that are repeated, empty or far too long are refused by their names,
+// all of them and alike.
+func TestHostileParameters(t *testing.T) {
+	doc := readAPIDoc(t)
+	worlds := newContractWorlds(t)
+	long := strings.Repeat("1,", 5000)
+	tried := 0
+	for _, o := range doc.operations() {
+		if o.method == http.MethodHead || o.members["servers"] != nil || doc.refusal(&o) == "" {
+			continue
+		}
+		f := worlds.of(o.path)
+		base, _, _ := strings.Cut(f.pin(contractCalls[o.path][0]), " | ")
+		sign := "?"
+		if strings.Contains(base, "?") {
+			sign = "&"
+		}
+		refused := func(what, path, parameter string) {
+			t.Helper()
+			tried++
+			res := f.send(o.method, path)
+			if p := wantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
+				t.Errorf("%s of %s: parameter %.60q, %q", what, path[:min(len(path), 80)], p.Parameter, p.Detail)
+			}
+		}
+		for _, p := range o.parameters {
+			if p["in"] != "query" {
+				continue
+			}
+			name := p["name"].(string)
+			value := url.Values{}
+			if _, query, ok := strings.Cut(base, "?"); ok {
+				value, _ = url.ParseQuery(query)
+			}
+			if !value.Has(name) {
+				refused("repeated", base+sign+name+"=1&"+name+"=1", name)
+			} else {
+				refused("repeated", base+"&"+name+"="+url.QueryEscape(value.Get(name)), name)
+				refused("repeated by another spelling", base+"&%"+strings.ToUpper(hexOf(name[0]))+name[1:]+"=1", name)
+			}
+			empty, tooLong := "", long
+			if name != "tile" && name != "id" { // which exclude others that are given
+				refused("empty", withQuery(base, name, &empty), name)
+				refused("too long", withQuery(base, name, &tooLong), name)
+			}
+		}
+		refused("an unknown name that is too long", base+sign+long+"=1", long[:40]+"…")
+		for _, bad := range []string{"_=%zz", "%zz=1", "_=1;_=2", "a;b", "_=%", "_=%4"} {
+			refused("a query that cannot be read", base+sign+bad, "")
+		}
+	}
+	if tried < 300 {
+		t.Errorf("only %d were tried", tried)
+	}
+}
+
+func hexOf(c byte) string { return string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15]) }
+
+// FuzzQuery compares the check with one that takes the query apart by the standard
+// library.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{"lat=1&lon=2", "lat=1&lat=2", "limt=1", "_=1&_=2", "key=1&key", "a;b", "%6cat=1", "lat=%zz", "l+at=1", "=", "&&", "lat", "%ff=1", "a=b=c", "\x00"} {
+		f.Add(seed)
+	}
+	q := takes("lat", "lon", "limit", "l at")
+	f.Fuzz(func(t *testing.T, raw string) {
+		err := q.check(raw)
+		values, perr := url.ParseQuery(raw)
+		bad := perr != nil
+		for name, v := range values {
+			known := slices.Contains(q.names, name)
+			bad = bad || !known && !strings.HasPrefix(name, "_") && name != keyParameter || known && len(v) > 1
+		}
+		if bad != (err != nil) {
+			t.Fatalf("%q: %v; the library: %v %v", raw, err, values, perr)
+		}
+		var said *refusal
+		if err != nil && (!errors.As(err, &said) || !errors.Is(err, errParameter) || len(said.detail) > 600 || !strings.HasSuffix(said.detail, ".")) {
+			t.Fatalf("%q: %v", raw, err)
+		}
+	})
+}
+
+// Checking a query allocates nothing.
+func TestQueryAllocs(t *testing.T) {
+	q := takes("lat", "lon", "limit")
+	for _, raw := range []string{"", "lat=48.1&lon=%32&limit=10&_=5", "key=x"} {
+		if n := testing.AllocsPerRun(100, func() {
+			if err := q.check(raw); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%q: %v allocations", raw, n)
+		}
+	}
+}
+
+func BenchmarkQueryCheck(b *testing.B) {
+	q := takes("lat", "lon", "radius", "lang", "class", "limit")
+	for b.Loop() {
+		if err := q.check("lat=48.8566&lon=2.3522&limit=10"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The operator's list is as strict.
+func TestTopParameters(t *testing.T) {
+	f := newAdmin(t)
+	for path, want := range map[string]string{"/usage/top?limt=1": "did you mean limit?", "/usage/top?limit=1&limit=2": "Give limit once.", "/usage/top?limit=": "Give a limit"} {
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if res := f.get("/usage/top?limit=1&_=2"); res.StatusCode != http.StatusOK {
+		t.Errorf("%d", res.StatusCode)
 	}
 }
