@@ -48,3 +48,33 @@ func TestHeavy(t *testing.T) {
 		}
 	}
 }
+
+// Compressing a large tile is heavy. A small one, one that is sent as it is and
+// one that is kept are not.
+func TestHeavyTile(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	f.bounds.tile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		return make([]byte, lightBody+1-int(tile.Z)), nil
+	}
+	s := newServer(&f.cfg)
+	f.handler = s.handler()
+	const large, small, packed = "/tiles/country/0/0/0.mvt", "/tiles/country/1/0/0.mvt", "Accept-Encoding"
+	s.heavy.Add(1 << 20)
+	wantProblem(t, f.get(large, packed, "br"), http.StatusServiceUnavailable, "too-busy")
+	for path, coding := range map[string]string{large: "identity", small: "br"} {
+		if res := f.get(path, packed, coding); res.StatusCode != http.StatusOK {
+			t.Errorf("%s as %s: %d", path, coding, res.StatusCode)
+		}
+	}
+	s.heavy.Add(-1 << 20)
+	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK {
+		t.Errorf("with a place: %d", res.StatusCode)
+	}
+	if n := s.heavy.Load(); n != 0 {
+		t.Errorf("%d places are not given back", n)
+	}
+	s.heavy.Add(1 << 20)
+	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK {
+		t.Errorf("kept: %d", res.StatusCode)
+	}
+}
