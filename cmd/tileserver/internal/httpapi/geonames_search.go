@@ -238,11 +238,12 @@ func (g *gnRequest) findByName(ctx context.Context, finder Places, q gnSearch) (
 		return nil, 0, err
 	}
 	docs = appendForeign(docs, rest, q.bias)
-	return g.choose(ctx, finder, q, docs, max(total, len(docs)))
+	docs, total = q.choose(docs, max(total, len(docs)))
+	return docs, total, nil
 }
 
-// candidates reads the places that a search finds and that may meet the
-// conditions, and how many it finds at least.
+// candidates reads the places that a search finds and that meet the conditions,
+// and says how many it finds at least, whether they meet them or not.
 func (g *gnRequest) candidates(ctx context.Context, finder Places, query search.Query, q *gnSearch) ([]placeDoc, int, error) {
 	memory := searchHits.Get().(*[]search.Hit)
 	defer searchHits.Put(memory)
@@ -369,7 +370,8 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder Places, q gnSearch)
 		return nil, 0, err
 	}
 	docs = appendForeign(docs, rest, q.bias)
-	return g.choose(ctx, finder, q, docs, len(docs))
+	docs, total := q.choose(docs, len(docs))
+	return docs, total, nil
 }
 
 // appendForeign appends the places that are not of a country; "" is none.
@@ -437,21 +439,11 @@ func (g *gnRequest) within(ctx context.Context, finder Places, query places.With
 	return docs, seen + 1, nil
 }
 
-// choose applies the conditions and the order to what was found, and takes the
+// choose orders what was found, all of which meets the conditions, and takes the
 // rows asked for.
-func (g *gnRequest) choose(ctx context.Context, finder Places, q gnSearch, docs []placeDoc, total int) ([]placeDoc, int, error) {
+func (q *gnSearch) choose(docs []placeDoc, total int) ([]placeDoc, int) {
 	if q.conditional() {
-		kept := docs[:0]
-		for i := range docs {
-			ok, err := q.passes(ctx, finder, &docs[i])
-			if err != nil {
-				return nil, 0, err
-			}
-			if ok {
-				kept = append(kept, docs[i])
-			}
-		}
-		docs, total = kept, len(kept)
+		total = len(docs)
 	}
 	switch q.order {
 	case "population":
@@ -460,7 +452,7 @@ func (g *gnRequest) choose(ctx context.Context, finder Places, q gnSearch, docs 
 		slices.SortStableFunc(docs, func(a, b placeDoc) int { return cmp.Compare(b.height(), a.height()) })
 	}
 	docs = docs[min(q.start, len(docs)):]
-	return docs[:min(q.max, len(docs))], total, nil
+	return docs[:min(q.max, len(docs))], total
 }
 
 // passes reports whether a place meets the conditions.
