@@ -62,7 +62,7 @@ func TimeZones(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Mani
 		}
 		m := dataset.Manifest{
 			SchemaVersion: zones.SchemaVersion,
-			Records:       map[string]int64{"zones": meta.Zones, "rules": meta.Rules, "countries": meta.Countries},
+			Records:       map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
 			Sources:       []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
 		}
 		m.Meta, err = json.Marshal(meta)
