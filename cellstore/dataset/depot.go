@@ -159,7 +159,10 @@ func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	s, err := d.opts.Open(ctx, "")
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failed, d.failedAt = err, time.Now(); err != nil {
+	if err != nil {
+		if ctx.Err() == nil { // else it is this caller's time that is over
+			d.failed, d.failedAt = err, time.Now()
+		}
 		return nil, err
 	}
 	if d.closed {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -202,4 +203,47 @@ func TestDepotOlderAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Release()
+}
+
+// TestDepotOpenerGivesUp: of several who wait for the store to be opened, one
+// who gives up ends none of the others' waiting.
+func TestDepotOpenerGivesUp(t *testing.T) {
+	r := newRemote(t)
+	asked := make(chan struct{})
+	first := true // only one opens at a time
+	d, err := OpenDepot(DepotOptions{Dir: t.TempDir(), Open: func(ctx context.Context, prefix string) (cellstore.Store, error) {
+		if first {
+			first = false
+			asked <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return r.open(ctx, prefix)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp, others := make(chan error), make(chan error)
+	go func() {
+		_, err := d.Datasets(ctx)
+		gaveUp <- err
+	}()
+	<-asked
+	const n = 5
+	for range n {
+		go func() {
+			_, err := d.Datasets(t.Context())
+			others <- err
+		}()
+	}
+	time.Sleep(50 * time.Millisecond) // for them to wait: if one comes late, this test shows less
+	cancel()
+	wantErr(t, <-gaveUp, context.Canceled)
+	for range n {
+		if err := <-others; err != nil {
+			t.Error(err)
+		}
+	}
 }
