@@ -336,6 +336,47 @@ func TestTableFails(t *testing.T) {
 	}
 }
 
+// lossy is a table whose answers are lost on the way.
+type lossy struct {
+	cellstore.Table
+	down atomic.Bool
+}
+
+func (l *lossy) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
+	values, err := l.Table.Increment(ctx, inc, values)
+	if err == nil && l.down.Load() {
+		err = cellstore.ErrUnknownOutcome
+	}
+	return values, err
+}
+
+// TestOutcomeUnknown: what may have been written is not written again, so that
+// nobody is charged twice.
+func TestOutcomeUnknown(t *testing.T) {
+	c := newClock(noon)
+	table, closeTable := openTable(t, t.TempDir(), c)
+	defer closeTable()
+	l := &lossy{Table: table}
+	m := open(t, Options{Now: c.now, Table: l})
+	l.down.Store(true)
+	for range 10 {
+		m.Key("acme", &Limits{})
+		if err := m.Flush(context.Background(), 0); !errors.Is(err, cellstore.ErrUnknownOutcome) {
+			t.Fatal(err)
+		}
+	}
+	l.down.Store(false)
+	if err := m.Flush(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, Options{Now: c.now, Table: table})
+	for _, limit := range []string{"11/1m", "11/1h", "11/1d"} {
+		if v := again.Look("acme", limits(t, limit)); v.Remaining != 1 {
+			t.Errorf("%s after 10 requests: %+v", limit, v)
+		}
+	}
+}
+
 // A flood of addresses, a million with QUADRILLE_FULL=1, takes no more memory than the clients that are counted,
 // and do not push out the busy one.
 func TestFlood(t *testing.T) {

@@ -237,7 +237,9 @@ func (m *Meter) back(ended *[]late, rest []late) {
 	}
 }
 
-// write adds to the counters of the table. It returns what it did not come to.
+// write adds to the counters of the table. It returns what is to be tried again:
+// all that it did not come to, but not what may have been written, so that nobody
+// is charged twice.
 func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error) {
 	var key []byte
 	var deltas [2]cellstore.Delta
@@ -252,6 +254,9 @@ func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error
 		}
 		key = rowKey(key[:0], l.window, l.number, l.client)
 		values, err = m.opts.Table.Increment(ctx, cellstore.Increment{Row: key, Deltas: d, Durability: cellstore.Async}, values[:0])
+		if errors.Is(err, cellstore.ErrUnknownOutcome) {
+			i++
+		}
 		if err != nil {
 			return batch[i:], err
 		}
