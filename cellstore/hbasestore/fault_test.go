@@ -287,17 +287,13 @@ func openFaulty(t *testing.T, gateways []string) *Store {
 	return s
 }
 
-// TestFaults breaks what a cluster can be broken of, one after the other, under
-// one store that is never opened anew.
-func TestFaults(t *testing.T) {
-	c := hbasetest.ForFaults(t)
-	proxy := newProxy(t, c.GatewayAddrs()[1])
-	s := openFaulty(t, []string{c.GatewayAddrs()[0], proxy.addr})
-	ctx := context.Background()
+// makeTable makes and opens the table t of the families f and n. A cluster that
+// has just started may take longer than its gateways wait.
+func makeTable(t *testing.T, s *Store, splits ...[]byte) cellstore.Table {
+	t.Helper()
 	schema := cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}, {Name: "n"}}}
-	// A cluster that has just started may take longer than its gateways wait.
 	for deadline := time.Now().Add(2 * time.Minute); ; {
-		err := s.CreateSplit(ctx, schema, [][]byte{rowKey(100), rowKey(200), rowKey(300)})
+		err := s.CreateSplit(t.Context(), schema, splits)
 		if err == nil || errors.Is(err, cellstore.ErrTableExists) {
 			break
 		}
@@ -305,10 +301,21 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	table, err := s.Table(ctx, "t")
+	table, err := s.Table(t.Context(), "t")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return table
+}
+
+// TestFaults breaks what a cluster can be broken of, one after the other, under
+// one store that is never opened anew.
+func TestFaults(t *testing.T) {
+	c := hbasetest.ForFaults(t)
+	proxy := newProxy(t, c.GatewayAddrs()[1])
+	s := openFaulty(t, []string{c.GatewayAddrs()[0], proxy.addr})
+	ctx := context.Background()
+	table := makeTable(t, s, rowKey(100), rowKey(200), rowKey(300))
 	l := startLoad(t, table)
 	l.recovered(t, "nothing")
 	path := faultNamespace + ":t"

@@ -21,6 +21,9 @@ var pom []byte
 //go:embed testdata/Control.java
 var controlSource []byte
 
+//go:embed testdata/Failing.java
+var failingSource []byte
+
 //go:embed testdata/log4j.properties
 var logging []byte
 

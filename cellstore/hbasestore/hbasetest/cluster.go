@@ -92,6 +92,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(c.dir, "logs"), 0o755)
 	}
+	if err == nil {
+		err = os.MkdirAll(c.classes(), 0o755)
+	}
 	if err != nil {
 		return err
 	}
@@ -240,6 +243,9 @@ func sleep(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// classes is a directory on the class path of all processes.
+func (c *Cluster) classes() string { return filepath.Join(c.dir, "classes") }
 
 // Logs is the directory with the logs of all processes.
 func (c *Cluster) Logs() string { return filepath.Join(c.dir, "logs") }

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -24,6 +27,8 @@ import (
 //	regions TABLE         name,start,end,server of each
 //	servers
 //	move REGION [SERVER]
+//	observe TABLE CLASS   gives it a coprocessor; see [Cluster.Fail]
+//	disable TABLE
 //	split REGION [KEY]
 //	merge REGION REGION
 //	balancer on|off       answers what it was
@@ -64,6 +69,23 @@ func Ask(ctx context.Context, addr string, words ...string) (string, error) {
 // Control sends a command to the cluster's control process; see [Ask].
 func (c *Cluster) Control(ctx context.Context, words ...string) (string, error) {
 	return Ask(ctx, c.control.Addr, words...)
+}
+
+// Fail makes writes to a table, "namespace:name", fail by how their rows begin:
+// "never" before anything is done, "after" once all is done, "gateway" then too
+// but in the gateway, for increments and appends, and "halt", the first time, by
+// the death of the region server once all is done.
+func (c *Cluster) Fail(ctx context.Context, table string) error {
+	source := filepath.Join(c.dir, "Failing.java")
+	if err := os.WriteFile(source, failingSource, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "javac", "-nowarn", "-cp", c.classPath, "-d", c.classes(), source)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compile Failing.java: %w\n%s", err, said)
+	}
+	_, err := c.Control(ctx, "observe", table, "Failing")
+	return err
 }
 
 // Region is a region of a table and the server that has it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // opened are the packages of Java that HBase reaches into.
@@ -40,7 +41,8 @@ func (c *Cluster) process(name string, port int, j javaOf) *Process {
 		args = append(args, "--add-opens", p+"=ALL-UNNAMED")
 	}
 	args = append(args, j.flags...)
-	args = append(args, "-cp", filepath.Join(c.dir, j.conf)+string(filepath.ListSeparator)+c.classPath, j.class)
+	classPath := strings.Join([]string{filepath.Join(c.dir, j.conf), c.classes(), c.classPath}, string(filepath.ListSeparator))
+	args = append(args, "-cp", classPath, j.class)
 	p := &Process{
 		Name: name, Addr: address(port), Log: filepath.Join(c.Logs(), name+".log"),
 		spawn: c.spawn, path: "java", args: append(args, j.args...), dir: c.dir,

@@ -19,6 +19,7 @@ import org.apache.hadoop.hbase.client.CompactionState;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.RegionInfo;
+import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
@@ -80,6 +81,15 @@ public class Control {
         return servers(admin);
       case "move":
         move(admin, a);
+        return "";
+      case "observe":
+        admin.modifyTable(
+            TableDescriptorBuilder.newBuilder(admin.getDescriptor(TableName.valueOf(a[1])))
+                .setCoprocessor(a[2])
+                .build());
+        return "";
+      case "disable":
+        admin.disableTable(TableName.valueOf(a[1]));
         return "";
       case "split":
         admin.splitRegionAsync(Bytes.toBytes(a[1]), a.length > 2 ? Bytes.fromHex(a[2]) : null)
