@@ -19,8 +19,12 @@ var (
 	ErrBadRange     = errors.New("range is not valid")
 	ErrBadCondition = errors.New("condition is not valid")
 
-	ErrNotCounter     = errors.New("value is not a counter")
-	ErrUnsorted       = errors.New("bulk cells are out of order")
+	ErrNotCounter = errors.New("value is not a counter")
+	ErrUnsorted   = errors.New("bulk cells are out of order")
+
+	// ErrUnknownOutcome: a write may have been done or not. Only one whose
+	// timestamps are all its own can be repeated without a look at what is
+	// stored.
 	ErrUnknownOutcome = errors.New("outcome is unknown")
 
 	// ErrUnavailable: a store that is reached over a network did not answer in

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,11 +16,12 @@ import (
 
 // repeat says whether a call may be sent again when it is not known what
 // became of it.
-type repeat bool
+type repeat uint8
 
 const (
-	anyTimes repeat = true  // it reads, or writes the same thing again
-	once     repeat = false // it may only be repeated if it cannot have arrived
+	reads    repeat = iota // it changes nothing; those that follow may ever less be repeated
+	anyTimes               // it writes the same thing again
+	once                   // it may only be repeated if nothing came of it
 )
 
 const (
@@ -42,27 +45,34 @@ func (s *Store) callWithin(ctx context.Context, total, each time.Duration, may r
 		defer cancel()
 	}
 	var last *gateway
+	perhaps := false // a try that failed may have been carried out all the same
 	for try := 1; ; try++ {
 		g, err := s.try(ctx, each, last, f)
 		if err == nil {
 			return nil
 		}
 		last = g
-		again, err := judge(err, may)
-		if !again || try >= s.opts.Tries {
-			return s.final(ctx, err, try)
-		}
-		if !pause(ctx, try) {
-			return s.final(ctx, err, try)
+		v := judge(err)
+		perhaps = perhaps || may != reads && !v.undone
+		again := v.again && (v.undone || may != once)
+		if !again || try >= s.opts.Tries || !pause(ctx, try) {
+			return s.final(ctx, v, may, perhaps, try)
 		}
 	}
 }
 
 // final says what a call that failed for good answers. A caller whose own time
-// is over gets the error of its context.
-func (s *Store) final(ctx context.Context, err error, tries int) error {
-	if known(err) {
-		return err
+// is over gets the error of its context, too.
+func (s *Store) final(ctx context.Context, v finding, may repeat, perhaps bool, tries int) error {
+	err := v.err
+	if v.as != nil && (may != once || !perhaps || !errors.Is(v.as, ErrUnavailable)) {
+		err = fmt.Errorf("%w: %w", v.as, err)
+	}
+	if perhaps {
+		err = fmt.Errorf("%w: %w", cellstore.ErrUnknownOutcome, err)
+	}
+	if !v.again && !errors.Is(v.as, ErrUnavailable) && !perhaps {
+		return err // it says all there is to say
 	}
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
@@ -74,6 +84,7 @@ func (s *Store) final(ctx context.Context, err error, tries int) error {
 }
 
 func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway, f func(context.Context, *thrift2.Conn) error) (*gateway, error) {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, each)
 	defer cancel()
 	l, err := s.pool.take(ctx, avoid)
@@ -82,7 +93,7 @@ func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway, f f
 	}
 	s.calls.Add(1)
 	err = f(ctx, l.Conn)
-	l.done(err)
+	l.done(err, caller.Err() != nil)
 	return l.g, err
 }
 
@@ -104,106 +115,181 @@ func pause(ctx context.Context, n int) bool {
 	}
 }
 
-// judge decides whether a call that failed is sent again, and what its error
-// is when it is not.
-func judge(err error, may repeat) (again bool, _ error) {
+// finding is what the failure of one try means.
+type finding struct {
+	err    error
+	as     error // what callers branch on, nil for nothing
+	again  bool  // another try may end otherwise
+	undone bool  // it is certain that nothing was done
+}
+
+// judge tells what a failure means. What it does not know may have been done.
+func judge(err error) finding {
 	var te *thrift2.TransportError
 	var pe *thrift2.ProtocolError
 	var io *thrift2.IOError
+	var known *extentError
 	switch {
 	case errors.As(err, &te):
-		if te.Sent && may == once {
-			return false, fmt.Errorf("%w: %w", cellstore.ErrUnknownOutcome, err)
-		}
-		return !errors.Is(err, context.Canceled), unavailable(err)
+		return finding{err: err, as: ErrUnavailable, again: !errors.Is(err, context.Canceled), undone: !te.Sent}
+	case errors.As(err, &pe) && pe.Unread:
+		return finding{err: fmt.Errorf("is this a Thrift2 gateway? if it is, its log has the reason: %w", err), as: ErrUnavailable, undone: true}
 	case errors.As(err, &pe):
-		return false, fmt.Errorf("%w: is this a Thrift2 gateway? if it is, its log has the reason: %w", ErrUnavailable, err)
+		return finding{err: fmt.Errorf("see the gateway's log: %w", err), as: ErrUnavailable}
 	case errors.As(err, &io):
-		if mapped := exception(io); mapped != nil {
-			return false, mapped
+		v := answered(io)
+		if errors.As(err, &known) {
+			v.undone = known.undone
 		}
-		if may == once {
-			return false, fmt.Errorf("%w: %w", cellstore.ErrUnknownOutcome, shorten(io))
-		}
-		return true, unavailable(shorten(io))
+		return v
+	case errors.Is(err, context.DeadlineExceeded): // no connection came free in time
+		return finding{err: err, as: ErrUnavailable, again: true, undone: true}
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // no connection came free in time
-		return true, unavailable(err)
-	}
-	return false, err // cancelled, or the store is closed
+	return finding{err: err, undone: true} // cancelled, closed, or no such table
 }
 
 // ErrUnavailable says that the cluster or its gateways did not answer in time.
 // A later call may succeed. It is a cellstore.ErrUnavailable.
 var ErrUnavailable = fmt.Errorf("hbase: %w", cellstore.ErrUnavailable)
 
-func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
-
-// exceptions maps what the gateway's messages begin with or hold to the
-// contract's errors. An entry with nil ends the call as it is: repeating it
-// would bring the same answer.
-var exceptions = []struct {
-	text string
-	err  error
+// answers says what the gateway's errors mean, by how they begin: with the name
+// of an exception in Java, less its package.
+//
+// Only few are certain to come before anything is done. That HBase does not want
+// a call repeated (DoNotRetryIOException, CanRetry) is no such sign: the call may
+// have been done before, as OperationConflictException says, or have failed in a
+// coprocessor afterwards. Neither are the errors that would be signs but that the
+// gateway repeats by itself (NotServingRegionException, RegionTooBusyException):
+// when it gives up, one of its tries may have been done and its answer lost.
+var answers = []struct {
+	text   string
+	as     error
+	undone bool
 }{
-	{"NoSuchColumnFamilyException", cellstore.ErrFamilyNotFound},
-	{"TableNotFoundException", cellstore.ErrTableNotFound},
-	{"TableExistsException", cellstore.ErrTableExists},
-	{"Field is not a long", cellstore.ErrNotCounter},
-	{"Attempted to increment field that isn't 64 bits wide", cellstore.ErrNotCounter},
+	// Families are looked up before the row is locked.
+	{"NoSuchColumnFamilyException", cellstore.ErrFamilyNotFound, true},
+	// There is no region to send the call to.
+	{"TableNotFoundException", cellstore.ErrTableNotFound, true},
+	{"TableNotEnabledException", nil, true},
+	{"TableExistsException", cellstore.ErrTableExists, true},
+	// Sums are made before the log is written.
+	{"DoNotRetryIOException: Field is not a long", cellstore.ErrNotCounter, true},
+	{"DoNotRetryIOException: Attempted to increment field that isn't 64 bits wide", cellstore.ErrNotCounter, true},
+	// Rights, quotas and times are looked at first.
+	{"AccessDeniedException", nil, true},
+	{"SpaceLimitingException", nil, true},
+	{"FailedSanityCheckException", nil, true},
+	{"DoNotRetryIOException: region is read only", nil, true},
+	{"Thrift Server is in Read-only mode", nil, true},
+	// For good, but a coprocessor might say so at any time.
+	{"DoNotRetryIOException", nil, false},
+	{"IllegalArgumentException", nil, false},
+	{"UnsupportedOperationException", nil, false},
+	{"NamespaceExistException", nil, false},
+	{"NamespaceNotFoundException", nil, false},
+	{"ConstraintException", nil, false},
+	{"InvalidFamilyOperationException", nil, false},
 }
-
-var refused = []string{"IllegalArgumentException", "AccessDeniedException", "DoNotRetryIOException", "UnsupportedOperationException", "TableNotEnabledException", "NamespaceExistException", "NamespaceNotFoundException", "ConstraintException", "InvalidFamilyOperationException"}
 
 // outOfStep are ends of the gateway's own scans, over a server that is slow or
 // gone. HBase says of some that they must not be repeated: it means the call on
 // the scanner, which a new try does not have.
 var outOfStep = []string{"OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException", "LeaseException"}
 
-// exception returns the error for an answer that another try would not change,
-// nil for one it might.
-func exception(io *thrift2.IOError) error {
-	for _, x := range exceptions {
-		if strings.Contains(io.Message, x.text) {
-			return fmt.Errorf("%w: %w", x.err, shorten(io))
-		}
-	}
+// answered tells what an error that the gateway answers means.
+func answered(io *thrift2.IOError) finding {
+	message, _, _ := alike(io.Message)
 	// A failed try at a server that has gone is wrapped in exceptions of the
 	// gateway's own; only what comes first tells what happened.
-	head, _, _ := strings.Cut(io.Message, "\n")
+	head, _, _ := strings.Cut(message, "\n")
 	for _, text := range outOfStep {
 		if strings.Contains(head, text) {
-			return nil
+			return finding{err: shorten(io), as: ErrUnavailable, again: true}
 		}
 	}
-	for _, text := range refused {
-		if strings.Contains(head, text) {
-			return &refusedError{shorten(io)}
+	head = head[len(javaPackage.FindString(head)):]
+	for _, x := range answers {
+		switch {
+		case !strings.HasPrefix(head, x.text):
+		case x.as != nil:
+			return finding{err: shorten(io), as: x.as, undone: x.undone}
+		default:
+			return finding{err: &refusedError{shorten(io)}, undone: x.undone}
 		}
 	}
-	if !io.CanRetry {
-		return &refusedError{shorten(io)}
+	switch {
+	case io.Argument: // the gateway itself could not use what it got
+		return finding{err: &refusedError{shorten(io)}, undone: true}
+	case !io.CanRetry:
+		return finding{err: &refusedError{shorten(io)}}
 	}
-	return nil
+	return finding{err: shorten(io), as: ErrUnavailable, again: true}
+}
+
+var (
+	javaPackage = regexp.MustCompile(`^(?:[a-z][\w]*\.)+`)
+	allAlike    = regexp.MustCompile(`(?s)^Failed (\d+) actions?: (.*): (\d+) times?, servers with issues: `)
+)
+
+// alike takes apart what the gateway says of an operation that it sends as a
+// batch, also of one row: that n rows failed, each for the same reason. What
+// else it says is returned as it is.
+func alike(message string) (reason string, n int, ok bool) {
+	m := allAlike.FindStringSubmatch(message)
+	if m == nil || m[1] != m[3] {
+		return message, 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return m[2], n, err == nil
+}
+
+// extentError is a failure of which more is known than its message says: that
+// nothing was done, or that something may be.
+type extentError struct {
+	error
+	undone bool
+}
+
+func (e *extentError) Unwrap() error { return e.error }
+
+// partly marks the failure of a call of n rows, unless each of them failed for
+// the same reason.
+func partly(err error, n int) error {
+	var io *thrift2.IOError
+	if errors.As(err, &io) {
+		if _, failed, ok := alike(io.Message); !ok || failed != n {
+			return &extentError{err, false}
+		}
+	}
+	return err
 }
 
 // says reports whether the cluster refused a call with just this message: for
 // a table or namespace that is missing, or there already, the gateway gives its
 // name and no more.
 func says(err error, message string) bool {
-	var r *refusedError
-	if !errors.As(err, &r) {
+	var io *thrift2.IOError
+	var known *extentError
+	if !errors.As(err, &io) || errors.As(err, &known) && !known.undone {
+		return false
+	}
+	said, _, batch := alike(io.Message)
+	if io.CanRetry && !batch { // of batches that is always said
 		return false
 	}
 	// Some messages have the name of the exception in front after all.
-	said := r.err.Error()
+	said, _, _ = strings.Cut(said, "\n")
 	return said == message || strings.HasSuffix(said, "Exception: "+message)
 }
 
-// missing names the error of a call on a table that there is not.
+// missing names the error of a call on a table that there is not, or that is
+// out of service: nothing was done.
 func missing(err error, path string) error {
-	if says(err, path) {
+	switch {
+	case says(err, path):
 		return cellstore.ErrTableNotFound
+	case says(err, path+" is disabled."):
+		return &extentError{err, true}
 	}
 	return err
 }
@@ -213,20 +299,6 @@ type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return "hbase refuses the call: " + e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
-
-// known reports whether an error says all there is to say.
-func known(err error) bool {
-	var r *refusedError
-	if errors.As(err, &r) {
-		return true
-	}
-	for _, x := range exceptions {
-		if errors.Is(err, x.err) {
-			return true
-		}
-	}
-	return errors.Is(err, cellstore.ErrClosed)
-}
 
 // shorten cuts the stack of a Java exception off its message.
 func shorten(io *thrift2.IOError) error {

@@ -191,7 +191,7 @@ func (t *Table) Append(ctx context.Context, row []byte, family string, qualifier
 // newest reads the newest version of one column.
 func (t *Table) newest(ctx context.Context, v *view, row []byte, c cellstore.Column) (r thrift2.Result, err error) {
 	get := newPlan(v, &cellstore.Selection{Columns: []cellstore.Column{c}}).get(row)
-	err = t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+	err = t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Get(ctx, t.state.path, &get, &r)
 	})
 	return r, err

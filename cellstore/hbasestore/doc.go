@@ -23,13 +23,24 @@
 // any version where an older one might come to sight (see below).
 //
 // Connections to the gateways are pooled. A gateway that fails is passed over
-// for 100 ms and, failing on, for up to 5 s, unless all do. Calls that read, and
-// writes whose timestamps are all their own, are sent again until their time is
-// over: to another gateway if there is one, after pauses of 20 to 500 ms that
-// vary by chance. Others are sent again only if they cannot have arrived;
-// otherwise the outcome is unknown, and the error is
-// cellstore.ErrUnknownOutcome. When no answer comes in time it is
-// ErrUnavailable; that of a write that has been sent is both.
+// for 100 ms and, failing on, for up to 5 s, unless all do. A caller who gives up
+// says nothing about a gateway: a connection that is being made is made all the
+// same, for others, and no connection is closed but that of the call.
+//
+// Calls that read, and writes whose timestamps are all their own, are sent again
+// until their time is over: to another gateway if there is one, after pauses of
+// 20 to 500 ms that vary by chance. When no answer comes in time the error is
+// ErrUnavailable; that of such a write that has been sent is
+// cellstore.ErrUnknownOutcome, too.
+//
+// Other writes are sent again only if they cannot have arrived. Once one may
+// have, all errors but a refusal that is known to come before anything is done
+// are cellstore.ErrUnknownOutcome and not ErrUnavailable: no answer, one that
+// makes no sense, INTERNAL_ERROR of the gateway, and most exceptions of HBase,
+// since a coprocessor, or a try of the gateway's own, may fail after another has
+// done it (answers in call.go lists the exceptions that are certain). Of many
+// puts in one call some may have been done whatever the answer, unless it says
+// that each failed, and why.
 //
 // # What it lacks
 //

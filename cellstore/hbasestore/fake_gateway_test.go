@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -35,8 +36,11 @@ const (
 	doSwallow         // the same, having done it
 	tryLater          // an error that says that another try may help
 	doLater           // the same, having done it
-	refuse            // an error for good
+	refuse            // an error for good, before anything is done
+	doForbid          // having done it, an error that says not to try again
 	unknown           // it does not know the call
+	fail              // something breaks in the gateway
+	doFail            // the same, having done it
 	garbage           // bytes that are no answer
 	late              // answers after the time of a try
 )
@@ -46,8 +50,12 @@ type backend interface {
 	serve(method string, args object) (object, error)
 }
 
-// applicationError is sent as an exception of Thrift's own.
-type applicationError struct{ message string }
+// applicationError is sent as an exception of Thrift's own: of a call that is
+// not known, or of what kind says.
+type applicationError struct {
+	message string
+	kind    int32
+}
 
 func (e *applicationError) Error() string { return e.message }
 
@@ -238,7 +246,7 @@ func (f *fake) serveOne(in, out thrift.TProtocol, wait any) error {
 	v := f.take(call{method, args})
 	var result object
 	switch v {
-	case answer, doHangUp, doSwallow, doLater, late:
+	case answer, doHangUp, doSwallow, doLater, doForbid, doFail, late:
 		result, err = f.backend.serve(method, args)
 	}
 	switch v {
@@ -257,9 +265,18 @@ func (f *fake) serveOne(in, out thrift.TProtocol, wait any) error {
 	case tryLater, doLater:
 		err = &thrift2.IOError{Message: "org.apache.hadoop.hbase.NotServingRegionException: it moves", CanRetry: true}
 	case refuse:
+		denied := &thrift2.IOError{Message: "org.apache.hadoop.hbase.security.AccessDeniedException: Insufficient permissions"}
+		if method == "putMultiple" {
+			n := len(items(args, 2))
+			denied = &thrift2.IOError{Message: fmt.Sprintf("Failed %d actions: %s: %d times, servers with issues: host,1,2", n, denied.Message, n), CanRetry: true}
+		}
+		err = denied
+	case doForbid:
 		err = &thrift2.IOError{Message: "org.apache.hadoop.hbase.DoNotRetryIOException: no", CanRetry: false}
 	case unknown:
-		err = &applicationError{"Invalid method name: '" + method + "'"}
+		err = &applicationError{message: "Invalid method name: '" + method + "'"}
+	case fail, doFail:
+		err = &applicationError{"Internal error processing " + method, thrift.INTERNAL_ERROR}
 	case garbage:
 		_, _ = out.Transport().Write(bytes.Repeat([]byte("nonsense"), 8))
 		_ = out.Flush(ctx)
@@ -272,9 +289,13 @@ func reply(p thrift.TProtocol, method string, seq int32, result object, err erro
 	ctx := context.Background()
 	kind := thrift.REPLY
 	var io *thrift2.IOError
+	var app *applicationError
 	switch {
 	case errors.As(err, &io):
 		result = object{1: object{1: io.Message, 2: io.CanRetry}}
+	case errors.As(err, &app) && app.kind != 0:
+		kind = thrift.EXCEPTION
+		result = object{1: app.message, 2: app.kind}
 	case err != nil:
 		kind = thrift.EXCEPTION
 		result = object{1: err.Error(), 2: int32(thrift.UNKNOWN_METHOD)}

@@ -215,7 +215,7 @@ func (h *modelHBase) data(t cellstore.Table, method string, args object) (object
 	case "getAllRegionLocations":
 		return object{0: []any{object{1: object{1: "host", 2: int32(1)}, 2: object{3: "", 4: ""}}}}, nil
 	}
-	return nil, &applicationError{"Invalid method name: '" + method + "'"}
+	return nil, &applicationError{message: "Invalid method name: '" + method + "'"}
 }
 
 // selection is what a get or a scan selects; the ids of its fields differ.

@@ -3,6 +3,7 @@ package hbasestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -26,13 +27,13 @@ const (
 type pool struct {
 	gateways []*gateway
 	turn     atomic.Uint64
+	hangUp   func() // ends dials that are under way
 }
 
-// gateway is one address. Connections in use and idle ones together hold a
-// place in free each.
+// gateway is one address. Each connection that is in use, or being made, holds a
+// place in free. One is made only when none lies idle, so there are never more.
 type gateway struct {
-	addr string
-	cfg  thrift2.Config
+	dial func() (*thrift2.Conn, error)
 	free chan struct{}
 
 	mu       sync.Mutex
@@ -55,8 +56,16 @@ type lease struct {
 
 func newPool(o *Options) *pool {
 	p := &pool{}
+	ctx, hangUp := context.WithCancel(context.Background())
+	p.hangUp = hangUp
+	cfg, patience := o.config(), o.TryTimeout
 	for _, addr := range o.Gateways {
-		p.gateways = append(p.gateways, &gateway{addr: addr, cfg: o.config(), free: make(chan struct{}, o.Connections)})
+		dial := func() (*thrift2.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			return thrift2.Dial(ctx, addr, cfg)
+		}
+		p.gateways = append(p.gateways, &gateway{dial: dial, free: make(chan struct{}, o.Connections)})
 	}
 	p.turn.Store(rand.Uint64()) // many clients begin at different gateways
 	return p
@@ -71,13 +80,14 @@ func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	case <-ctx.Done():
 		return lease{g: g}, ctx.Err()
 	}
-	c, err := g.connection(ctx)
+	c, err := g.reuse()
+	if c == nil && err == nil {
+		return g.connect(ctx)
+	}
 	if err != nil {
 		<-g.free
-		g.failed()
-		return lease{g: g}, err
 	}
-	return lease{Conn: c, g: g}, nil
+	return lease{Conn: c, g: g}, err
 }
 
 // choose takes the gateways in turn, those at rest only when all are.
@@ -105,8 +115,40 @@ func (p *pool) choose(avoid *gateway) *gateway {
 	return best
 }
 
-// connection returns an idle connection that still stands, or a new one.
-func (g *gateway) connection(ctx context.Context) (*thrift2.Conn, error) {
+// connect makes a connection, and gives the place back when that fails. A caller
+// who gives up meanwhile says nothing about the gateway: the connection is still
+// made, keeps the place, and is for others.
+func (g *gateway) connect(ctx context.Context) (lease, error) {
+	type result struct {
+		lease
+		err error
+	}
+	made := make(chan result)
+	go func() {
+		c, err := g.dial()
+		if err != nil {
+			g.failed()
+			<-g.free
+		}
+		r := result{lease{Conn: c, g: g}, err}
+		select {
+		case made <- r:
+		case <-ctx.Done():
+			if err == nil {
+				r.giveBack()
+			}
+		}
+	}()
+	select {
+	case r := <-made:
+		return r.lease, r.err
+	case <-ctx.Done():
+		return lease{g: g}, &thrift2.TransportError{Err: fmt.Errorf("connect: %w", ctx.Err())}
+	}
+}
+
+// reuse returns an idle connection that still stands, nil if there is none.
+func (g *gateway) reuse() (*thrift2.Conn, error) {
 	for {
 		g.mu.Lock()
 		if g.closed {
@@ -116,7 +158,7 @@ func (g *gateway) connection(ctx context.Context) (*thrift2.Conn, error) {
 		n := len(g.idle)
 		if n == 0 {
 			g.mu.Unlock()
-			return thrift2.Dial(ctx, g.addr, g.cfg)
+			return nil, nil
 		}
 		c := g.idle[n-1]
 		g.idle = g.idle[:n-1]
@@ -128,17 +170,24 @@ func (g *gateway) connection(ctx context.Context) (*thrift2.Conn, error) {
 	}
 }
 
-// done gives a connection back after a call that ended so.
-func (l lease) done(err error) {
+// done gives a connection back after a call that ended so. One that its caller
+// gave up says nothing about the gateway and costs this connection only, as does
+// one that was not sent because the connection stood no more.
+func (l lease) done(err error, gaveUp bool) {
 	var te *thrift2.TransportError
-	if errors.As(err, &te) {
-		// A caller that gave up says nothing about the gateway.
-		if !errors.Is(err, context.Canceled) {
-			l.g.failed()
-		}
-	} else {
+	switch {
+	case err == nil:
 		l.g.works()
+	case gaveUp:
+	case !errors.As(err, &te):
+		l.g.works()
+	case te.Sent:
+		l.g.failed()
 	}
+	l.giveBack()
+}
+
+func (l lease) giveBack() {
 	l.g.mu.Lock()
 	keep := !l.Ended() && !l.g.closed // whether it still stands is asked when it is taken
 	if keep {
@@ -172,6 +221,7 @@ func (g *gateway) works() {
 
 // close closes the idle connections; those in use close when they come back.
 func (p *pool) close() {
+	p.hangUp()
 	for _, g := range p.gateways {
 		g.mu.Lock()
 		g.closed = true

@@ -190,7 +190,7 @@ func (t *Table) getAll(ctx context.Context, batch, all [][]byte, sel *cellstore.
 		gets[i] = p.get(batch[i])
 	}
 	var rs []thrift2.Result
-	err = t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		rs, err = c.GetMultiple(ctx, t.state.path, gets)
 		return err
 	})

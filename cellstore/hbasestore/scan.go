@@ -201,7 +201,7 @@ func (w *walk) fetch(ctx context.Context) error {
 		s.Read = thrift2.ReadStream
 	}
 	var rs []thrift2.Result
-	err := w.t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err := w.t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		rs, err = c.ScanResults(ctx, w.t.state.path, &s, int32(n))
 		return err
 	})

@@ -144,7 +144,7 @@ func (s *Store) codec(c cellstore.Compression) int32 {
 // read reads the declaration of a table.
 func (s *Store) read(ctx context.Context, name string) (*view, error) {
 	var d *thrift2.Table
-	err := s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err := s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		d, err = c.Describe(ctx, s.name(name))
 		return err
 	})

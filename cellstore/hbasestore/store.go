@@ -56,10 +56,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: o, pool: newPool(&o), opened: map[string]*state{}}
-	err = s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) error {
 		kind, err := c.ServerType(ctx)
 		if err == nil && kind != 2 {
-			return &thrift2.ProtocolError{Method: "getThriftServerType", Message: "it speaks the older Thrift service: start the gateway as thrift2"}
+			return &thrift2.ProtocolError{Method: "getThriftServerType", Unread: true, Message: "it speaks the older Thrift service: start the gateway as thrift2"}
 		}
 		return err
 	})
@@ -124,10 +124,19 @@ func (s *Store) name(table string) thrift2.TableName {
 
 func (s *Store) path(table string) string { return s.opts.Namespace + ":" + s.opts.Prefix + table }
 
-// change runs a change of schema, which takes the cluster up to seconds.
+// change runs a change of schema, which takes the cluster up to seconds. The
+// master looks at the whole of it before it begins: nothing is done of what it
+// refuses.
 func (s *Store) change(ctx context.Context, may repeat, f func(context.Context, *thrift2.Conn) error) error {
 	long := s.opts.Timeout * schemaTime
-	return s.callWithin(ctx, long, long, may, f)
+	return s.callWithin(ctx, long, long, may, func(ctx context.Context, c *thrift2.Conn) error {
+		err := f(ctx, c)
+		var io *thrift2.IOError
+		if errors.As(err, &io) && !io.CanRetry {
+			err = &extentError{err, true}
+		}
+		return err
+	})
 }
 
 // CreateTable implements cellstore.Store.
@@ -207,7 +216,7 @@ func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 		return s.fail("AlterTable", schema.Table, err)
 	}
 	var now *thrift2.Table
-	err = s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		now, err = c.Describe(ctx, s.name(schema.Table))
 		return err
 	})
@@ -262,7 +271,7 @@ func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	}
 	defer end()
 	var found []thrift2.TableName
-	err = s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		found, err = c.TableNames(ctx, s.opts.Namespace)
 		return err
 	})
@@ -340,7 +349,7 @@ func (s *Store) Compact(ctx context.Context, table string) error {
 		return s.fail("Compact", table, fmt.Errorf("%w: the Thrift2 gateway cannot compact: HBase does so on its own, or run major_compact in its shell", errors.ErrUnsupported))
 	}
 	exists := false
-	err = s.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		exists, err = c.TableExists(ctx, s.name(table))
 		return err
 	})

@@ -79,7 +79,7 @@ func (t *Table) read(ctx context.Context, v *view, key []byte, sel *cellstore.Se
 	p := newPlan(v, sel)
 	get := p.get(key)
 	var r thrift2.Result
-	err := t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+	err := t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Get(ctx, t.state.path, &get, &r)
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 		return nil, t.fail("Splits", nil, fmt.Errorf("%w: %d parts", cellstore.ErrBadRange, n))
 	}
 	var regions []thrift2.Region
-	err = t.call(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		regions, err = c.Regions(ctx, t.state.path)
 		return err
 	})
@@ -146,7 +146,7 @@ func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 
 // call sends a call on the table.
 func (t *Table) call(ctx context.Context, may repeat, f func(context.Context, *thrift2.Conn) error) error {
-	return missing(t.s.call(ctx, may, f), t.state.path)
+	return t.s.call(ctx, may, t.found(f))
 }
 
 const (
@@ -156,18 +156,13 @@ const (
 	cellBytes = 100
 )
 
-// callSized sends a write of many bytes, which gets longer for it. What became
-// of one that was sent several times, to no avail, is not known either.
+// callSized sends a write of many bytes, which gets longer for it.
 func (t *Table) callSized(ctx context.Context, may repeat, size int, f func(context.Context, *thrift2.Conn) error) error {
 	more := time.Duration(size) * time.Second / slowest
-	sent := false
-	err := t.s.callWithin(ctx, t.s.opts.Timeout+2*more, t.s.opts.TryTimeout+more, may, func(ctx context.Context, c *thrift2.Conn) error {
-		sent = true
-		return f(ctx, c)
-	})
-	var unread *thrift2.ProtocolError
-	if may == anyTimes && sent && errors.Is(err, ErrUnavailable) && !errors.As(err, &unread) {
-		err = fmt.Errorf("%w: %w", cellstore.ErrUnknownOutcome, err)
-	}
-	return missing(err, t.state.path)
+	return t.s.callWithin(ctx, t.s.opts.Timeout+2*more, t.s.opts.TryTimeout+more, may, t.found(f))
+}
+
+// found is a call that says when there is no such table.
+func (t *Table) found(f func(context.Context, *thrift2.Conn) error) func(context.Context, *thrift2.Conn) error {
+	return func(ctx context.Context, c *thrift2.Conn) error { return missing(f(ctx, c), t.state.path) }
 }

@@ -199,11 +199,11 @@ func (t *Table) putAll(ctx context.Context, ms []cellstore.Mutation, which []int
 	size := 0
 	for i, at := range which {
 		puts[i] = t.put(&ms[at])
-		may = may && repeatable(&ms[at])
+		may = max(may, repeatable(&ms[at]))
 		size += opsSize(&ms[at])
 	}
 	return t.callSized(ctx, may, size, func(ctx context.Context, c *thrift2.Conn) error {
-		return c.PutMultiple(ctx, t.state.path, puts)
+		return partly(c.PutMultiple(ctx, t.state.path, puts), len(puts))
 	})
 }
 
@@ -306,7 +306,7 @@ func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.M
 			return nil, once, err
 		}
 	}
-	may = may && repeatable(&cellstore.Mutation{Ops: ops})
+	may = max(may, repeatable(&cellstore.Mutation{Ops: ops}))
 	var ms []thrift2.Mutation
 	add := func(kind thrift2.DeleteType, columns ...thrift2.Column) {
 		if n := len(ms); n > 0 && columns != nil {

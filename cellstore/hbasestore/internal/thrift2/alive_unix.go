@@ -9,7 +9,8 @@ import (
 )
 
 // open reports whether the peer of an idle connection has neither hung up nor
-// sent anything, by looking at the socket without waiting.
+// sent anything, by looking at the socket without waiting: neither for bytes nor,
+// over HTTP, for the goroutine that does wait for some.
 func open(c net.Conn) bool {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -23,11 +24,10 @@ func open(c net.Conn) bool {
 		return false
 	}
 	alive := false
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		alive = err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
-		return true
 	})
 	return err == nil && alive
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -33,43 +34,35 @@ const maxMessage = 256 << 20
 
 // Conn is a connection to a gateway. It belongs to one goroutine at a time.
 type Conn struct {
-	conn  net.Conn // nil over HTTP
+	conn  net.Conn
 	trans thrift.TTransport
 	p     thrift.TProtocol
 	raw   io.Reader // of the binary protocol's bytes, nil for the compact one
 	max   int       // bytes of a field
-	idle  func()    // closes what HTTP keeps open between calls, nil for the rest
+	http  bool      // which has its own way of deadlines
 	seq   int32
 	dead  bool
 }
 
-// Dial connects.
+// Dial connects. No call waits for that any more: over HTTP, too, one is sent on
+// the connection made here or not at all.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	size := cfg.MaxMessage
 	if size <= 0 {
 		size = maxMessage
 	}
 	tc := &thrift.TConfiguration{MaxMessageSize: size, MaxFrameSize: size}
-	c := &Conn{max: int(size)}
-	if cfg.HTTP != "" {
-		if err := c.overHTTP(addr, cfg); err != nil {
+	conn, err := connect(ctx, addr, cfg.TLS)
+	if err != nil {
+		return nil, &TransportError{Err: err}
+	}
+	c := &Conn{conn: conn, max: int(size), http: cfg.HTTP != ""}
+	if c.http {
+		if c.trans, err = overHTTP(conn, addr, cfg); err != nil {
+			_ = conn.Close() // nothing was sent
 			return nil, err
 		}
 	} else {
-		dialer := net.Dialer{KeepAlive: 15 * time.Second}
-		conn, err := dialer.DialContext(ctx, "tcp", addr)
-		if err != nil {
-			return nil, &TransportError{Err: err}
-		}
-		if cfg.TLS != nil {
-			t := tls.Client(conn, tlsFor(cfg.TLS, addr))
-			if err := t.HandshakeContext(ctx); err != nil {
-				_ = conn.Close() // the handshake is what failed
-				return nil, &TransportError{Err: err}
-			}
-			conn = t
-		}
-		c.conn = conn
 		c.trans = &thrift.StreamTransport{
 			Reader: bufio.NewReaderSize(conn, 16<<10),
 			Writer: bufio.NewWriterSize(conn, 16<<10),
@@ -87,6 +80,20 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	return c, nil
 }
 
+func connect(ctx context.Context, addr string, cfg *tls.Config) (net.Conn, error) {
+	dialer := net.Dialer{KeepAlive: 15 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil || cfg == nil {
+		return conn, err
+	}
+	t := tls.Client(conn, tlsFor(cfg, addr))
+	if err := t.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // the handshake is what failed
+		return nil, err
+	}
+	return t, nil
+}
+
 func tlsFor(cfg *tls.Config, addr string) *tls.Config {
 	if cfg.ServerName != "" {
 		return cfg
@@ -96,43 +103,48 @@ func tlsFor(cfg *tls.Config, addr string) *tls.Config {
 	return cfg
 }
 
-func (c *Conn) overHTTP(addr string, cfg Config) error {
+// errHungUp is a call over HTTP that has no connection any more: it was not sent.
+var errHungUp = errors.New("the gateway has closed the connection")
+
+// overHTTP sends calls as requests on one connection.
+func overHTTP(conn net.Conn, addr string, cfg Config) (thrift.TTransport, error) {
+	var used atomic.Bool
+	once := func(context.Context, string, string) (net.Conn, error) {
+		if used.Swap(true) {
+			return nil, errHungUp
+		}
+		return conn, nil
+	}
 	scheme := "http://"
-	t := &http.Transport{MaxIdleConns: 1, MaxConnsPerHost: 1, IdleConnTimeout: time.Minute}
+	t := &http.Transport{MaxIdleConns: 1, MaxConnsPerHost: 1, DialContext: once, DialTLSContext: once}
 	if cfg.TLS != nil {
-		scheme, t.TLSClientConfig = "https://", cfg.TLS
+		scheme = "https://"
 	}
 	// A redirect would take the calls, and the header with them, to a place
 	// nobody named.
 	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	trans, err := thrift.NewTHttpClientWithOptions(scheme+addr+cfg.HTTP, thrift.THttpClientOptions{Client: client})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for name, values := range cfg.Header {
 		for _, v := range values {
 			trans.(*thrift.THttpClient).SetHeader(name, v)
 		}
 	}
-	c.trans, c.idle = trans, t.CloseIdleConnections
-	return nil
+	return trans, nil
 }
 
 // Close closes the connection.
 func (c *Conn) Close() error {
 	c.dead = true
-	if c.conn != nil {
-		return c.conn.Close()
-	}
-	err := c.trans.Close()
-	c.idle()
-	return err
+	return c.conn.Close()
 }
 
 // Usable reports whether another call may be sent: the last one ended cleanly
 // and the gateway has not hung up since, as far as can be told without a call.
 func (c *Conn) Usable() bool {
-	return !c.dead && (c.conn == nil || open(c.conn))
+	return !c.dead && open(c.conn)
 }
 
 // Ended reports whether the connection is of no more use after the last call, as
@@ -153,7 +165,7 @@ func (c *Conn) call(ctx context.Context, method string, args func(*encoder), suc
 			c.dead = true
 		}
 	}()
-	if c.conn != nil {
+	if !c.http {
 		deadline, _ := ctx.Deadline()
 		if err := c.conn.SetDeadline(deadline); err != nil {
 			return &TransportError{Err: err}
@@ -170,7 +182,7 @@ func (c *Conn) call(ctx context.Context, method string, args func(*encoder), suc
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
-		return &TransportError{Sent: sent, Err: fmt.Errorf("%s: %w", method, err)}
+		return &TransportError{Sent: sent && !errors.Is(err, errHungUp), Err: fmt.Errorf("%s: %w", method, err)}
 	}
 	c.seq++
 	e := &encoder{ctx: ctx, p: c.p}
@@ -203,7 +215,7 @@ func (c *Conn) answer(ctx context.Context, method string, success func(*decoder,
 		if err := c.p.ReadMessageEnd(ctx); err != nil {
 			return fail(err)
 		}
-		return &ProtocolError{Method: method, Type: x.TypeId(), Message: x.Error()}
+		return &ProtocolError{Method: method, Unread: unread(x.TypeId()), Message: x.Error()}
 	}
 	if kind != thrift.REPLY || name != method || seq != c.seq {
 		return fail(fmt.Errorf("the answer is message %q of type %d and number %d, want %d", name, kind, seq, c.seq))
@@ -217,7 +229,7 @@ func (c *Conn) answer(ctx context.Context, method string, success func(*decoder,
 			found = success(d, t)
 			return found
 		case id > 0 && t == thrift.STRUCT:
-			failure = readFailure(d)
+			failure = readFailure(d, id > 1)
 			return true
 		}
 		return false
@@ -236,9 +248,10 @@ func (c *Conn) answer(ctx context.Context, method string, success func(*decoder,
 	return nil
 }
 
-// readFailure reads a TIOError or a TIllegalArgument.
-func readFailure(d *decoder) error {
-	e := &IOError{}
+// readFailure reads a TIOError or a TIllegalArgument, which comes second in the
+// calls that have it.
+func readFailure(d *decoder, argument bool) error {
+	e := &IOError{Argument: argument}
 	d.object(func(id int16, t thrift.TType) bool {
 		switch {
 		case id == 1 && t == thrift.STRING:

@@ -1,6 +1,10 @@
 package thrift2
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/apache/thrift/lib/go/thrift"
+)
 
 // TransportError says that a connection failed: nothing is known of the call
 // that was on it. The connection is of no more use.
@@ -19,18 +23,38 @@ func (e *TransportError) Unwrap() error { return e.Err }
 type IOError struct {
 	Message  string
 	CanRetry bool
+	// Argument says that the gateway could not use what it was given, and went
+	// no further.
+	Argument bool
 }
 
 func (e *IOError) Error() string { return e.Message }
 
-// ProtocolError is the answer of a gateway that does not know the call or
-// cannot read it: it is of another version or of the older Thrift service.
+// ProtocolError is the answer of a gateway that fails by itself.
 type ProtocolError struct {
-	Method  string
-	Type    int32
+	Method string
+	// Unread says that it does not know the call or cannot read it, as it is of
+	// another version or of the older Thrift service. Otherwise it may have
+	// failed at any point, also with the call done.
+	Unread  bool
 	Message string
 }
 
 func (e *ProtocolError) Error() string {
-	return fmt.Sprintf("the gateway refuses the call %s: %s", e.Method, e.Message)
+	verb := "fails at"
+	if e.Unread {
+		verb = "refuses"
+	}
+	return fmt.Sprintf("the gateway %s the call %s: %s", verb, e.Method, e.Message)
+}
+
+// unread reports whether an exception of Thrift's own comes before the call is
+// carried out: a server looks the name up and reads the arguments first.
+func unread(kind int32) bool {
+	switch kind {
+	case thrift.UNKNOWN_METHOD, thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.WRONG_METHOD_NAME, thrift.PROTOCOL_ERROR,
+		thrift.INVALID_TRANSFORM, thrift.INVALID_PROTOCOL, thrift.UNSUPPORTED_CLIENT_TYPE:
+		return true
+	}
+	return false
 }
