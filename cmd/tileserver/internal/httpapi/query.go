@@ -60,6 +60,7 @@ func (q *query) checked(h echo.HandlerFunc) echo.HandlerFunc {
 // check goes over the names in a query without decoding it into a map.
 func (q *query) check(raw string) error {
 	var seen uint64 // by index in names, of which there are fewer
+	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
 		var part string
 		part, raw, _ = strings.Cut(raw, "&")
@@ -67,10 +68,10 @@ func (q *query) check(raw string) error {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")
-		if !decodable(name) || !decodable(value) {
-			return errQuery
-		}
-		if strings.ContainsAny(name, "%+") {
+		if !plain {
+			if !decodable(name) || !decodable(value) {
+				return errQuery
+			}
 			name, _ = url.QueryUnescape(name)
 		}
 		if strings.HasPrefix(name, "_") || name == keyParameter {
@@ -94,9 +95,6 @@ var errQuery = refuse(errParameter, "", "Write the query as name=value pairs joi
 // decodable reports whether url.QueryUnescape takes a text, and url.ParseQuery the
 // query it is part of.
 func decodable(s string) bool {
-	if !strings.ContainsAny(s, "%;") {
-		return true
-	}
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == ';':
