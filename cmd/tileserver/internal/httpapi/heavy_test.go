@@ -60,15 +60,20 @@ func TestHeavyTile(t *testing.T) {
 	f.handler = s.handler()
 	const large, small, packed = "/tiles/country/0/0/0.mvt", "/tiles/country/1/0/0.mvt", "Accept-Encoding"
 	s.heavy.Add(1 << 20)
-	wantProblem(t, f.get(large, packed, "br"), http.StatusServiceUnavailable, "too-busy")
-	for path, coding := range map[string]string{large: "identity", small: "br"} {
-		if res := f.get(path, packed, coding); res.StatusCode != http.StatusOK {
-			t.Errorf("%s as %s: %d", path, coding, res.StatusCode)
+	for _, ask := range []struct{ path, coding, sent string }{
+		{large, "br", ""}, {large, "identity", ""}, {small, "br", "br"},
+	} {
+		res := f.get(ask.path, packed, ask.coding)
+		if got := res.Header.Get("Content-Encoding"); res.StatusCode != http.StatusOK || got != ask.sent {
+			t.Errorf("%s as %s without a place: %d as %q, want %q", ask.path, ask.coding, res.StatusCode, got, ask.sent)
 		}
 	}
+	if a, b := f.get(large, packed, "br").Header.Get("Etag"), f.get(large, packed, "identity").Header.Get("Etag"); a != b {
+		t.Errorf("a tile that is sent as it is has the tag %s, not its own, %s", a, b)
+	}
 	s.heavy.Add(-1 << 20)
-	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK {
-		t.Errorf("with a place: %d", res.StatusCode)
+	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Encoding") != "br" {
+		t.Errorf("with a place: %d as %q", res.StatusCode, res.Header.Get("Content-Encoding"))
 	}
 	if n := s.heavy.Load(); n != 0 {
 		t.Errorf("%d places are not given back", n)

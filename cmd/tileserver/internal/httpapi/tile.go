@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"strings"
@@ -59,14 +60,8 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 	if set.airports {
 		key.airports = v.airports.id
 	}
-	start := s.tagStart
 	absent := f == formMVT && s.emptyTile == http.StatusNotFound // if it is empty
-	if absent {
-		// With the tag that an empty tile has elsewhere there would be 304 for 404.
-		start = start.number(http.StatusNotFound)
-	}
-	etag := start.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
-		number(key.tile).number(uint64(f)<<8 | uint64(key.coding)).tag()
+	etag := s.tileTag(&key, set, absent)
 	s.traceFrom(r.Context(), key.boundaries, key.places, key.airports)
 	if matches(r, &etag, !absent) {
 		return s.notModified(c, answer{form: f, tag: &etag, cache: cache})
@@ -74,7 +69,14 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 	res := s.responses.get(key)
 	s.traceCache(r.Context(), res != nil)
 	if res == nil {
-		if res, err = s.makeTile(r.Context(), v, set, t, key, etag); err != nil {
+		res, err = s.makeTile(r.Context(), v, set, t, key, etag)
+		if errors.Is(err, errCompressionBusy) {
+			// A large tile is better sent as it is than refused.
+			key.coding = identity
+			etag = s.tileTag(&key, set, absent)
+			res, err = s.makeTile(r.Context(), v, set, t, key, etag)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -82,6 +84,22 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 		return s.notModified(c, answer{form: f, tag: &etag, cache: cache}) // "*"
 	}
 	return s.sendKept(c, res, cache)
+}
+
+// errCompressionBusy says that a tile is too large to be compressed without a heavy
+// place, and that there is none.
+var errCompressionBusy = errors.New("no place to compress a large tile")
+
+// tileTag returns the entity tag of a tile; absent says that it is 404 if it is
+// empty. A tile that is 404 must not have the tag that an empty tile has in the
+// other modes, or that tag would be answered 304 for 404.
+func (s *server) tileTag(key *tileKey, set *layerSet, absent bool) tag {
+	start := s.tagStart
+	if absent {
+		start = start.number(http.StatusNotFound)
+	}
+	return start.number(uint64(set.hash)).number(key.boundaries).number(key.places).number(key.airports).
+		number(key.tile).number(uint64(key.form)<<8 | uint64(key.coding)).tag()
 }
 
 // parseTile reads the part of a tile's address after the layers.
@@ -181,7 +199,7 @@ func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey
 		}
 		if key.coding != identity && len(b.body) > lightBody {
 			if !s.beginHeavy() {
-				return nil, errBusy
+				return nil, errCompressionBusy
 			}
 			defer s.heavy.Add(-1)
 		}
@@ -189,8 +207,8 @@ func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey
 	})
 }
 
-// lightBody is how large a kept answer may be, in bytes, for its compression to be
-// no work that takes long: a vector tile takes 90 ms per MB.
+// lightBody is the largest kept answer, in bytes, that is compressed without a heavy
+// place. Compressing a vector tile takes 90 ms per MB.
 const lightBody = 192 << 10
 
 // appendMVT appends the layers of a vector tile, which are joined by being
