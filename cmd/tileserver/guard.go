@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"strings"
 
-	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"quadrille/cellstore"
@@ -79,7 +76,17 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *httpapi.G
 	g.KeyLimits, _ = sumLimits("", c.KeyLimit) // Validate has seen them
 	g.AddressLimits, _ = sumLimits("", c.AddressLimit)
 	if c.Keys != "" {
-		keys, err := newReloaded(log, "--keys", c.readKeys, c.Keys)
+		first := true
+		keys, err := newReloaded(log, "--keys", func() (*quota.Keys, error) {
+			keys, err := c.readKeys()
+			if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
+				// Later, those before stay in use; now there are none before.
+				log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
+				err = nil
+			}
+			first = false
+			return keys, err
+		}, c.Keys)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,9 +143,9 @@ func (c *guardConfig) readKeys() (*quota.Keys, error) {
 	defer f.Close()
 	keys, err := quota.ReadKeys(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Keys, err)
+		err = fmt.Errorf("%s: %w", c.Keys, err)
 	}
-	return keys, nil
+	return keys, err
 }
 
 // meterStats tells Prometheus how the counting of clients does.
@@ -164,80 +171,4 @@ func (m meterStats) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descCounted, prometheus.GaugeValue, float64(st.Keys), "key")
 	ch <- prometheus.MustNewConstMetric(descEvicted, prometheus.CounterValue, float64(st.Evicted))
 	ch <- prometheus.MustNewConstMetric(descLost, prometheus.CounterValue, float64(st.Lost))
-}
-
-// keysCommand is the command line of: tileserver keys.
-type keysCommand struct {
-	New struct {
-		Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
-		Keys  string  `required:"" placeholder:"FILE" help:"File to add the key to; it is made if it is not there."`
-		Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
-	} `cmd:"" help:"Make a key at random, print it, and add its hash to the file. It is printed this once: nobody can read it from the file."`
-}
-
-// runKeys is: tileserver keys.
-func runKeys(args []string, stdout, stderr io.Writer) (err error) {
-	var cmd keysCommand
-	parser, err := kong.New(&cmd,
-		kong.Name("tileserver keys"),
-		kong.Description("Make keys for clients of a server that runs with --keys FILE."),
-		kong.DefaultEnvars("QUADRILLE"),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-	)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			if _, ok := p.(exit); !ok {
-				panic(p)
-			}
-			err = nil
-		}
-	}()
-	if _, err := parser.Parse(args); err != nil {
-		return fmt.Errorf("%w; run tileserver keys --help", err)
-	}
-	key := quota.NewKey()
-	if err := addKey(cmd.New.Keys, cmd.New.Name, key, cmd.New.Limit); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(stdout, key)
-	return err
-}
-
-// addKey appends a key to a file. Only the owner may read it: names and limits
-// are nobody else's business.
-func addKey(file, name, key string, limits []limit) (err error) {
-	if err := quota.CheckName(name); err != nil {
-		return err
-	}
-	if _, err := sumLimits("--limit", limits); err != nil {
-		return err
-	}
-	list := make([]quota.Limit, len(limits))
-	for i, l := range limits {
-		list[i] = quota.Limit(l)
-	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	old, err := io.ReadAll(f)
-	if err != nil {
-		return err
-	}
-	if _, err := quota.ReadKeys(strings.NewReader(string(old))); err != nil {
-		return fmt.Errorf("%s is not a file of keys: %w", file, err)
-	}
-	line := quota.Line(name, quota.HashOf(key), list) + "\n"
-	if len(old) > 0 && old[len(old)-1] != '\n' {
-		line = "\n" + line
-	}
-	if _, err := f.WriteString(line); err != nil {
-		return err
-	}
-	return f.Sync()
 }

@@ -178,7 +178,7 @@ func TestDatasetOf(t *testing.T) {
 // Changed keys are taken into use, and a broken file leaves those before.
 func TestKeysReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
-	if err := addKey(file, "one", "first", nil); err != nil {
+	if err := addKey(t.Context(), file, "one", "first", nil, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var log syncBuffer
@@ -188,7 +188,7 @@ func TestKeysReload(t *testing.T) {
 	}
 	keys.interval = 0
 	keys.next.Store(0)
-	if err := addKey(file, "two", "second", nil); err != nil {
+	if err := addKey(t.Context(), file, "two", "second", nil, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if keys.get().Find("second") == nil {

@@ -44,7 +44,7 @@ func main() {
 // cannot go on.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	if len(args) > 0 && args[0] == "keys" {
-		return runKeys(args[1:], stdout, stderr)
+		return runKeys(ctx, args[1:], stdout, stderr)
 	}
 	cfg, err := parse(args, stdout, stderr)
 	if errors.Is(err, errDone) {

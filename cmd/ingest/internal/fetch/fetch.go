@@ -18,6 +18,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"quadrille/cmd/internal/filelock"
 )
 
 // What callers branch on; use errors.Is.
@@ -126,8 +128,13 @@ func New(dir string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(lock); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, err), lock.Close())
+	switch err := filelock.Try(lock); {
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, ErrLocked), lock.Close())
+	case errors.Is(err, errors.ErrUnsupported):
+		// What two downloads make of one file does not pass its check.
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("%s: %w; choose another --downloads", dir, err), lock.Close())
 	}
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

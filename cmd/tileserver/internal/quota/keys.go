@@ -36,9 +36,9 @@ type hashedKey struct {
 	hash Hash
 }
 
-// Bounds of a file of keys.
+// Bounds of a file of keys, in bytes of the file and of a name.
 const (
-	maxFile = 64 << 20
+	MaxFile = 64 << 20
 	maxName = 64
 	maxKey  = 256 // bytes of a key that a client sends
 )
@@ -78,17 +78,27 @@ func CheckName(name string) error {
 // such as "acme:9f86…0a08 600/1m 100000/1d". A name may have several keys, old
 // and new while one replaces the other; they share counts, and limits are those
 // of the key that is used. Empty lines and those that begin with # are passed
-// over. Errors name the line and never its text.
+// over. Errors name the line and never its text. With one that matches
+// [ErrUnfinished], the keys of the lines before are returned.
 func ReadKeys(r io.Reader) (*Keys, error) {
 	k := &Keys{byHash: make(map[Hash]*hashedKey)}
-	limited := &io.LimitedReader{R: r, N: maxFile + 1}
+	limited := &io.LimitedReader{R: r, N: MaxFile + 1}
 	lines := bufio.NewScanner(limited)
+	var ended bool // the line has an end
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, atEOF)
+		ended = n > 0 && data[n-1] == '\n'
+		return n, line, err
+	})
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		key, err := readKey(line)
+		if err != nil && !ended && limited.N > 0 {
+			return k, fmt.Errorf("line %d: %w", n, ErrUnfinished)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -101,10 +111,14 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 	case err != nil:
 		return nil, err
 	case limited.N == 0:
-		return nil, fmt.Errorf("it is over %d bytes; split the service by keys", maxFile)
+		return nil, fmt.Errorf("it is over %d bytes; split the service by keys", MaxFile)
 	}
 	return k, nil
 }
+
+// ErrUnfinished means that a file of keys ends within a line that is none: the
+// file is just being written, or the program that wrote it was killed.
+var ErrUnfinished = errors.New("the file ends within this line: end it or remove it")
 
 var errKeyLine = errors.New("write NAME:SHA256 and limits such as 600/1m behind it; tileserver keys new NAME makes such a line")
 

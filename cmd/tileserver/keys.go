@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"quadrille/cmd/internal/filelock"
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// keysCommand is the command line of: tileserver keys.
+type keysCommand struct {
+	New struct {
+		Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
+		Keys  string  `required:"" placeholder:"FILE" help:"File to add the key to; it is made if it is not there."`
+		Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
+	} `cmd:"" help:"Make a key at random, print it, and add its hash to the file. It is printed this once: nobody can read it from the file."`
+}
+
+// runKeys is: tileserver keys.
+func runKeys(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	var cmd keysCommand
+	parser, err := kong.New(&cmd,
+		kong.Name("tileserver keys"),
+		kong.Description("Make keys for clients of a server that runs with --keys FILE."),
+		kong.DefaultEnvars("QUADRILLE"),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+	)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(exit); !ok {
+				panic(p)
+			}
+			err = nil
+		}
+	}()
+	if _, err := parser.Parse(args); err != nil {
+		return fmt.Errorf("%w; run tileserver keys --help", err)
+	}
+	key := quota.NewKey()
+	if err := addKey(ctx, cmd.New.Keys, cmd.New.Name, key, cmd.New.Limit, stderr); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(stdout, key); err != nil {
+		return fmt.Errorf("a key of %s is in %s now and could not be printed, so nobody has it: remove its line and make another: %w", cmd.New.Name, cmd.New.Keys, err)
+	}
+	return nil
+}
+
+// addKey appends a key to a file and returns once it is on the disk. Only the
+// owner may read a file it makes: names and limits are nobody else's business.
+// Programs that add keys at once wait for each other. Servers read without
+// waiting, see quota.ErrUnfinished. Notes are for a person.
+func addKey(ctx context.Context, file, name, key string, limits []limit, notes io.Writer) (err error) {
+	if err := quota.CheckName(name); err != nil {
+		return err
+	}
+	if _, err := sumLimits("--limit", limits); err != nil {
+		return err
+	}
+	list := make([]quota.Limit, len(limits))
+	for i, l := range limits {
+		list[i] = quota.Limit(l)
+	}
+	f, err := lockKeys(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	old, err := io.ReadAll(io.LimitReader(f, quota.MaxFile+1))
+	if err != nil {
+		return err
+	}
+	whole, added := old, quota.Line(name, quota.HashOf(key), list)+"\n"
+	switch keys, err := quota.ReadKeys(bytes.NewReader(old)); {
+	case errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0:
+		// A program that was killed left it, before it printed the key. It
+		// stays to be seen, where it does no harm.
+		whole = old[:bytes.LastIndexByte(old, '\n')+1]
+		added = "# unfinished: " + string(old[len(whole):]) + "\n" + added
+		fmt.Fprintf(notes, "%s ended within a line, which is a comment now: the key it was to be has never been printed\n", file)
+	case err != nil:
+		return fmt.Errorf("%s is not a file of keys: %w", file, err)
+	case len(old) > 0 && old[len(old)-1] != '\n':
+		added = "\n" + added
+	}
+	if len(whole)+len(added) > quota.MaxFile {
+		return fmt.Errorf("%s would be over %d bytes, which no server reads: remove keys that are not used any more", file, quota.MaxFile)
+	}
+	if len(whole) < len(old) {
+		err = f.Truncate(int64(len(whole)))
+	}
+	if err == nil {
+		_, err = f.WriteString(added)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil && len(old) == 0 { // perhaps it is new
+		err = syncDir(file)
+	}
+	if err != nil {
+		// Half a line must not stay. Where even that fails, the next one to
+		// add a key meets it.
+		return fmt.Errorf("no key was added: %w", errors.Join(err, f.Truncate(int64(len(whole)))))
+	}
+	return nil
+}
+
+// lockPatience is how long others may take to add their keys.
+const lockPatience = 30 * time.Second
+
+// lockKeys opens a file of keys, made if it is not there, for one program at a
+// time.
+func lockKeys(ctx context.Context, file string) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	for {
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		locked, err := lockNow(f, file)
+		if locked {
+			return f, nil
+		}
+		err = errors.Join(err, f.Close())
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s is %w: wait for that to end, or stop it, and try again", file, filelock.ErrLocked)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// lockNow locks the open file unless another program has it, or has put
+// another file in its place.
+func lockNow(f *os.File, file string) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !opened.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is not a regular file: name one for the keys", file)
+	}
+	err = filelock.Try(f)
+	if errors.Is(err, filelock.ErrLocked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be locked, so that keys made at once could be lost: make them on a file system that has locks and copy the file: %w", file, err)
+	}
+	now, err := os.Stat(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(opened, now), err
+}
+
+// syncDir makes the name of a file durable where that can be done.
+func syncDir(file string) error {
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
