@@ -169,6 +169,7 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
+	written.Disk = diskBytes(b.dir)
 	return *written, nil
 }
 
@@ -197,7 +198,9 @@ func (b *Build) Abort() error {
 	return err
 }
 
-// seal makes every file below dir durable and returns the list of them.
+// seal makes every file below dir durable and returns the list of them. What a
+// store allocated beyond the end of a file, as Pebble does for its log, is given
+// back: nobody writes there any more.
 func seal(ctx context.Context, dir string) ([]File, error) {
 	var files []File
 	var dirs []string
@@ -206,13 +209,16 @@ func seal(ctx context.Context, dir string) ([]File, error) {
 			dirs = append(dirs, filepath.Join(dir, rel))
 			return nil
 		}
-		f, err := os.Open(filepath.Join(dir, rel))
+		f, err := os.OpenFile(filepath.Join(dir, rel), os.O_RDWR, 0)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
 		sum, n, err := digest(ctx, f)
 		if err != nil {
+			return err
+		}
+		if err := f.Truncate(n); err != nil {
 			return err
 		}
 		files = append(files, File{Path: filepath.ToSlash(rel), Bytes: n, SHA256: sum})

@@ -146,6 +146,7 @@ func (c *Catalog) manifest(dataset string, e entry) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
+	m.Disk = diskBytes(c.generationDir(dataset, e.Generation))
 	return *m, nil
 }
 

@@ -41,7 +41,7 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Dataset != "places" || m.Generation != 1 || m.Version != ManifestVersion || m.Built.IsZero() ||
-		m.Size() != 3 || len(m.Files) != 1 || m.Files[0].Path != "store/cells" || string(m.Meta) != `{"tiers":3}` {
+		len(m.Files) != 1 || m.Files[0].Path != "store/cells" || m.Files[0].Bytes != 3 || string(m.Meta) != `{"tiers":3}` {
 		t.Errorf("published %+v", m)
 	}
 	if _, err := b.Publish(t.Context(), Manifest{}); !errors.Is(err, cellstore.ErrClosed) {

@@ -78,6 +78,25 @@ func syncDir(dir string) error {
 	return nil
 }
 
+// diskBytes is what a directory and all beneath it take on the disk, as du
+// counts it, or 0 where that cannot be found out.
+func diskBytes(dir string) (n int64) {
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += allocated(info)
+		}
+		return err
+	})
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // walk calls fn for every file under dir, in lexical order, with its path
 // relative to dir. Anything but directories and regular files is an error: it
 // could not be checked, copied or served safely.

@@ -104,6 +104,7 @@ func (c *Catalog) openEntry(dataset string, e entry) (_ *Generation, err error) 
 	if err != nil {
 		return nil, err
 	}
+	m.Disk = diskBytes(dir)
 	g := &Generation{Manifest: *m, Dir: dir, lock: lock, entry: e, files: m.Files}
 	if err := g.checkSizes(); err != nil {
 		return nil, err

@@ -72,6 +72,10 @@ type Manifest struct {
 	// Origin is the SHA-256 of the manifest that a generation in a Depot was
 	// pushed with.
 	Origin string `json:"origin,omitempty"`
+	// Disk is what the generation takes on the disk it was read from, in bytes,
+	// directories and the rest of the last blocks included; 0 when that is not
+	// known, as in a Depot.
+	Disk int64 `json:"-"`
 }
 
 // TableSum is what a table of a generation in a Depot holds.
@@ -84,9 +88,12 @@ type TableSum struct {
 	Digest string `json:"digest"`
 }
 
-// Size is the size of the generation's files in bytes, and of its tables where
-// they are no files.
+// Size is what the generation takes on the disk, in bytes. Where that is not
+// known it is the size of its files, and of its tables where they are no files.
 func (m *Manifest) Size() (n int64) {
+	if m.Disk > 0 {
+		return m.Disk
+	}
 	for _, f := range m.Files {
 		n += f.Bytes
 	}

@@ -52,14 +52,17 @@ func commonBrowser(t *testing.T) context.Context {
 	return common.browser
 }
 
-// buildIngest builds the ingest command and returns a function that runs it.
-func buildIngest(t *testing.T) func(args ...string) {
+// buildIngest builds the ingest command and returns a function that runs it and
+// returns what it said.
+func buildIngest(t *testing.T) func(args ...string) string {
 	t.Helper()
-	run := func(name string, args ...string) {
+	run := func(name string, args ...string) string {
 		t.Helper()
-		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 		}
+		return string(out)
 	}
 	common.mu.Lock()
 	defer common.mu.Unlock()
@@ -75,8 +78,8 @@ func buildIngest(t *testing.T) func(args ...string) {
 		common.ingest = command
 	}
 	command := common.ingest
-	return func(args ...string) {
+	return func(args ...string) string {
 		t.Helper()
-		run(command, args...)
+		return run(command, args...)
 	}
 }

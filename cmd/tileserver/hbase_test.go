@@ -85,7 +85,7 @@ func TestDemoOnHBase(t *testing.T) {
 
 // demoData is the demo's data: made from the sample packages, or found where
 // QUADRILLE_DEMO_DATA says.
-func demoData(t *testing.T, ingest func(...string)) string {
+func demoData(t *testing.T, ingest func(...string) string) string {
 	t.Helper()
 	if dir := os.Getenv("QUADRILLE_DEMO_DATA"); dir != "" {
 		return dir

@@ -82,6 +82,7 @@ type datasetStatus struct {
 	State      string           `json:"state"`
 	Generation uint64           `json:"generation,omitempty"`
 	Built      time.Time        `json:"built,omitzero"`
+	Bytes      int64            `json:"bytes,omitempty"`
 	Since      time.Time        `json:"since,omitzero"`
 	Records    map[string]int64 `json:"records,omitempty"`
 	Bad        map[string]int64 `json:"bad_records,omitempty"`
@@ -121,7 +122,7 @@ func (s *server) getStatus(c echo.Context) error {
 			d.State = stateStale
 		}
 		if m := st.Serving; m != nil {
-			d.Generation, d.Built, d.Since = m.Generation, m.Built, st.Since.UTC().Truncate(time.Second)
+			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
 			if m.Sources != nil {
 				d.Sources = m.Sources

@@ -1,0 +1,78 @@
+package dataset
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// du asks the program of that name what a directory takes, in bytes.
+func du(t *testing.T, dir string) int64 {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "du", "-sk", dir).Output()
+	if err != nil {
+		t.Skipf("no du to compare with: %v", err)
+	}
+	n, err := strconv.ParseInt(strings.Fields(string(out))[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << 10
+}
+
+// What was allocated for a log is given back, and the size of a generation is
+// what du says, in every list and as long as it is served.
+func TestSize(t *testing.T) {
+	c, err := Open(filepath.Join(t.TempDir(), "data"), pebbleOpener) // on a disk if there is one
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mustIngest(t, c, "ip", strings.Repeat("text", 500))
+	dir := c.generationDir("ip", 1)
+	const slack = 256 << 10 // blocks are not full
+	for _, f := range m.Files {
+		if n := du(t, filepath.Join(dir, filepath.FromSlash(f.Path))); n > f.Bytes+slack {
+			t.Errorf("%s has %d bytes and takes %d", f.Path, f.Bytes, n)
+		}
+	}
+	check := func(where string, m Manifest) {
+		t.Helper()
+		if want, got := du(t, dir), m.Size(); got < want-want/20 || got > want+want/20 {
+			t.Errorf("%s: %d bytes, and du says %d", where, got, want)
+		}
+	}
+	check("published", m)
+	current, err := c.Current("ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("current", current)
+	list, err := c.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	check("list", list[0].Manifest)
+	g, err := c.OpenCurrent("ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(t.Context(), g.Store); err != nil {
+		t.Error(err)
+	}
+	check("open", g.Manifest)
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	check("after it was read", m)
+	// Whatever lies there counts, as in generations of programs that left more.
+	if err := os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = c.List(); err != nil {
+		t.Fatal(err)
+	}
+	check("with what does not belong to it", list[0].Manifest)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/internal/toyworld"
+)
+
+// /status, ingest list and du agree on what every data set takes.
+func TestSizes(t *testing.T) {
+	if _, err := exec.LookPath("du"); err != nil {
+		t.Skip("no du to compare with")
+	}
+	dir := t.TempDir()
+	if err := toyworld.Publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	url, _, stop := start(t, "--data="+dir)
+	_, b := fetch(t, url+"/status")
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	type described struct {
+		Name    string `json:"name"`
+		Dataset string `json:"dataset"`
+		Bytes   int64  `json:"bytes"`
+	}
+	var status struct{ Datasets []described }
+	if err := json.Unmarshal([]byte(b), &status); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]int64{}
+	for line := range strings.Lines(buildIngest(t)("--data="+dir, "list", "--json")) {
+		var d described
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		listed[d.Dataset] = d.Bytes
+	}
+	served := 0
+	for _, d := range status.Datasets {
+		if d.Bytes == 0 {
+			continue // not published
+		}
+		served++
+		out, err := exec.CommandContext(t.Context(), "du", "-sk", filepath.Join(dir, d.Name, "g0000000001")).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kib, err := strconv.ParseInt(strings.Fields(string(out))[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took := kib << 10
+		for what, n := range map[string]int64{"/status": d.Bytes, "ingest list": listed[d.Name]} {
+			if n < took-took/20 || n > took+took/20 {
+				t.Errorf("%s takes %d bytes of %s by du, and %d by %s", d.Name, took, dir, n, what)
+			}
+		}
+		if took > 16<<20 {
+			t.Errorf("%s takes %d bytes, which its few rows do not need", d.Name, took)
+		}
+	}
+	if served < 3 || served != len(listed) {
+		t.Errorf("%d data sets in /status, and in the list %v", served, listed)
+	}
+}
