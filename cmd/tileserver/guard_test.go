@@ -175,6 +175,31 @@ func TestDatasetOf(t *testing.T) {
 	}
 }
 
+// When files are looked at again has nothing to do with the time of day.
+func TestReloadInterval(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := addKey(t.Context(), file, "one", "first", nil, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := newReloaded(slog.New(slog.DiscardHandler), "--keys", (&guardConfig{Keys: file}).readKeys, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now time.Duration
+	keys.elapsed = func() time.Duration { return now }
+	for i, key := range []string{"second", "third", "fourth"} {
+		if err := addKey(t.Context(), file, "more", key, nil, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if now += reloadInterval - 1; keys.get().Find(key) != nil {
+			t.Errorf("look %d: before its time", i)
+		}
+		if now++; keys.get().Find(key) == nil {
+			t.Errorf("look %d: not when it was due", i)
+		}
+	}
+}
+
 // Changed keys are taken into use, and a broken file leaves those before.
 func TestKeysReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")

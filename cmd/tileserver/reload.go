@@ -22,7 +22,10 @@ type reloaded[T any] struct {
 	interval time.Duration // between looks at the files
 
 	value atomic.Pointer[T]
-	next  atomic.Int64 // when to look again, Unix nanoseconds
+	// When to look again, by a clock that nobody sets: a clock set back by a day
+	// would leave a key that was withdrawn in use for the day.
+	next    atomic.Int64
+	elapsed func() time.Duration // since r was made
 
 	mu     sync.Mutex
 	loaded []os.FileInfo // what value was made of, and
@@ -45,7 +48,9 @@ func newReloaded[T any](log *slog.Logger, what string, load func() (T, error), p
 	}
 	r.value.Store(&v)
 	r.loaded = files
-	r.next.Store(time.Now().Add(r.interval).UnixNano())
+	began := time.Now()
+	r.elapsed = func() time.Duration { return time.Since(began) }
+	r.next.Store(int64(r.interval))
 	return r, nil
 }
 
@@ -53,8 +58,8 @@ func newReloaded[T any](log *slog.Logger, what string, load func() (T, error), p
 // they cannot be read, or not yet because only one of them has been replaced,
 // it is the one before.
 func (r *reloaded[T]) get() T {
-	if now := time.Now(); now.UnixNano() >= r.next.Load() && r.mu.TryLock() {
-		r.look(now)
+	if int64(r.elapsed()) >= r.next.Load() && r.mu.TryLock() {
+		r.look()
 		r.mu.Unlock()
 	}
 	return *r.value.Load()
@@ -64,11 +69,11 @@ func (r *reloaded[T]) get() T {
 func (r *reloaded[T]) again() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look(time.Now())
+	r.look()
 }
 
-func (r *reloaded[T]) look(now time.Time) {
-	defer r.next.Store(now.Add(r.interval).UnixNano())
+func (r *reloaded[T]) look() {
+	defer func() { r.next.Store(int64(r.elapsed() + r.interval)) }()
 	// The files are looked at before they are read, so that whatever changes
 	// in between is noticed the next time.
 	files, err := stat(r.paths)

@@ -26,6 +26,9 @@ type Options struct {
 	Clients int
 	// Now tells the time. time.Now.
 	Now func() time.Time
+	// Steady tells how long this process has run, by a clock that nobody sets.
+	// The monotonic reading of Now.
+	Steady func() time.Duration
 	// Log receives failures to write. Nil discards them.
 	Log *slog.Logger
 }
@@ -49,6 +52,10 @@ type Meter struct {
 
 	mu   sync.RWMutex
 	keys map[string]*keyCount
+
+	running   atomic.Pointer[running]
+	beginning sync.Mutex // held while windows begin
+	began     time.Time  // the Meter
 
 	flushing sync.Mutex
 	failing  atomic.Bool  // the last flush failed
@@ -86,7 +93,7 @@ func newMeter(o Options) *Meter {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Meter{opts: o, seed: maphash.MakeSeed(), per: max(o.Clients/shardCount, 1), keys: make(map[string]*keyCount)}
+	m := &Meter{opts: o, seed: maphash.MakeSeed(), per: max(o.Clients/shardCount, 1), keys: make(map[string]*keyCount), began: o.Now()}
 	for i := range m.shard {
 		m.shard[i].index = make(map[netip.Addr]int32)
 	}
@@ -95,26 +102,27 @@ func newMeter(o Options) *Meter {
 
 // Address counts a request of an address and says whether it may pass.
 func (m *Meter) Address(c Client, limits *Limits) Verdict {
-	return m.withAddress(c, func(t *count, now time.Time) Verdict { return t.take(now, limits) })
+	return m.withAddress(c, func(t *count, at moment) Verdict { return t.take(at, limits) })
 }
 
 // ChargeAddress counts n more requests of an address, which have been answered
 // whatever its limits are.
 func (m *Meter) ChargeAddress(c Client, n int64) {
-	m.withAddress(c, func(t *count, _ time.Time) Verdict { return t.charge(n) })
+	m.withAddress(c, func(t *count, _ moment) Verdict { return t.charge(n) })
 }
 
-func (m *Meter) withAddress(c Client, do func(*count, time.Time) Verdict) Verdict {
-	now := m.opts.Now()
+func (m *Meter) withAddress(c Client, do func(*count, moment) Verdict) Verdict {
+	at := m.moment()
 	s := m.shardOf(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := m.slot(s, c, now)
+	at.running = m.running.Load()
+	i := m.slot(s, c, at.running)
 	t := &s.slots[i]
-	if t.stale(now.Unix()) {
-		m.advance(&t.count, &s.ended, now, c.id())
+	if t.turns != at.turns {
+		m.advance(&t.count, &s.ended, at.running, c.id())
 	}
-	v := do(&t.count, now)
+	v := do(&t.count, at)
 	if m.opts.Table != nil && !t.queued {
 		t.queued = true
 		s.dirty = append(s.dirty, i)
@@ -127,7 +135,7 @@ func (m *Meter) shardOf(c Client) *shard {
 }
 
 // slot finds or makes the place of a client. The lock is held.
-func (m *Meter) slot(s *shard, c Client, now time.Time) int32 {
+func (m *Meter) slot(s *shard, c Client, r *running) int32 {
 	if i, ok := s.index[c.addr]; ok {
 		return i
 	}
@@ -135,7 +143,7 @@ func (m *Meter) slot(s *shard, c Client, now time.Time) int32 {
 	if len(s.slots) < m.per {
 		s.slots = append(s.slots, slot{addr: c.addr})
 	} else {
-		i = s.least(now)
+		i = s.least(r)
 		old := &s.slots[i]
 		m.retire(&old.count, &s.ended, Client{old.addr}.id())
 		delete(s.index, old.addr)
@@ -147,14 +155,13 @@ func (m *Meter) slot(s *shard, c Client, now time.Time) int32 {
 }
 
 // least is, of a few, the client that asked the least today.
-func (s *shard) least(now time.Time) int32 {
+func (s *shard) least(r *running) int32 {
 	best, least := int32(0), int64(-1)
-	today := Day.of(now.Unix())
 	for range sampled {
 		i := rand.Int32N(int32(len(s.slots)))
 		t := &s.slots[i]
 		n := t.n[Day] + t.refused[Day]
-		if t.number[Day] != today {
+		if t.turns[Day] != r.turns[Day] {
 			n = 0
 		}
 		if least < 0 || n < least {
@@ -166,29 +173,30 @@ func (s *shard) least(now time.Time) int32 {
 
 // Key counts a request made with a key and says whether it may pass.
 func (m *Meter) Key(name string, limits *Limits) Verdict {
-	return m.withKey(name, func(k *keyCount, now time.Time) Verdict { return k.take(now, limits) })
+	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.take(at, limits) })
 }
 
 // ChargeKey counts n more requests made with a key, which have been answered
 // whatever its limits are.
 func (m *Meter) ChargeKey(name string, n int64) {
-	m.withKey(name, func(k *keyCount, _ time.Time) Verdict { return k.charge(n) })
+	m.withKey(name, func(k *keyCount, _ moment) Verdict { return k.charge(n) })
 }
 
 // Look is what Key would say, without counting.
 func (m *Meter) Look(name string, limits *Limits) Verdict {
-	return m.withKey(name, func(k *keyCount, now time.Time) Verdict { return k.look(now, limits) })
+	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.look(at, limits) })
 }
 
-func (m *Meter) withKey(name string, do func(*keyCount, time.Time) Verdict) Verdict {
+func (m *Meter) withKey(name string, do func(*keyCount, moment) Verdict) Verdict {
 	k := m.key(name)
-	now := m.opts.Now()
+	at := m.moment()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.stale(now.Unix()) {
-		m.advance(&k.count, &k.ended, now, keyID(name))
+	at.running = m.running.Load()
+	if k.turns != at.turns {
+		m.advance(&k.count, &k.ended, at.running, keyID(name))
 	}
-	return do(k, now)
+	return do(k, at)
 }
 
 func (m *Meter) key(name string) *keyCount {
@@ -207,10 +215,10 @@ func (m *Meter) key(name string) *keyCount {
 	return k
 }
 
-// advance begins the windows of now and keeps what was not written of those
+// advance begins the windows that run and keeps what was not written of those
 // before.
-func (m *Meter) advance(c *count, ended *[]late, now time.Time, id string) {
-	c.advance(now.Unix(), func(w Window, number uint32, n, refused int64) {
+func (m *Meter) advance(c *count, ended *[]late, r *running, id string) {
+	c.advance(r, func(w Window, number uint32, n, refused int64) {
 		m.keep(ended, late{id, w, number, n, refused})
 	})
 }
@@ -219,7 +227,7 @@ func (m *Meter) advance(c *count, ended *[]late, now time.Time, id string) {
 func (m *Meter) retire(c *count, ended *[]late, id string) {
 	for w := range windows {
 		if c.pending[w] != 0 || c.pendingRefused[w] != 0 {
-			m.keep(ended, late{id, w, c.number[w], c.pending[w], c.pendingRefused[w]})
+			m.keep(ended, late{id, w, c.turns[w].number(), c.pending[w], c.pendingRefused[w]})
 			c.pending[w], c.pendingRefused[w] = 0, 0
 		}
 	}
@@ -264,15 +272,14 @@ type Busy struct {
 // Top lists the addresses that asked most in the hour that runs, refused
 // requests included, and at most n of them.
 func (m *Meter) Top(n int) []Busy {
-	now := m.opts.Now().Unix()
-	hour, day := Hour.of(now), Day.of(now)
+	r := m.moment().running
 	all := []Busy{}
 	for i := range m.shard {
 		s := &m.shard[i]
 		s.mu.Lock()
 		for j := range s.slots {
 			t := &s.slots[j]
-			if b := t.busy(hour, day); b != (Busy{}) {
+			if b := t.busy(r); b != (Busy{}) {
 				b.Client = Client{t.addr}.String()
 				all = append(all, b)
 			}
@@ -285,14 +292,13 @@ func (m *Meter) Top(n int) []Busy {
 
 // TopKeys does for keys what Top does for addresses.
 func (m *Meter) TopKeys(n int) []Busy {
-	now := m.opts.Now().Unix()
-	hour, day := Hour.of(now), Day.of(now)
+	r := m.moment().running
 	all := []Busy{}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for name, k := range m.keys {
 		k.mu.Lock()
-		b := k.busy(hour, day)
+		b := k.busy(r)
 		k.mu.Unlock()
 		if b != (Busy{}) {
 			b.Client = name
@@ -302,12 +308,12 @@ func (m *Meter) TopKeys(n int) []Busy {
 	return busiest(all, n)
 }
 
-// busy is what is counted of an hour and a day, without a name.
-func (c *count) busy(hour, day uint32) (b Busy) {
-	if c.number[Hour] == hour {
+// busy is what is counted of the hour and the day that run, without a name.
+func (c *count) busy(r *running) (b Busy) {
+	if c.turns[Hour] == r.turns[Hour] {
 		b.Hour, b.HourRefused = c.n[Hour], c.refused[Hour]
 	}
-	if c.number[Day] == day {
+	if c.turns[Day] == r.turns[Day] {
 		b.Today, b.TodayRefused = c.n[Day], c.refused[Day]
 	}
 	return b

@@ -3,7 +3,8 @@
 //
 // A limit counts in windows of the clock: minutes, hours and days of UTC. They
 // begin anew at once for everybody, need one number per client, and are the
-// same on every server, whereas a sliding window would need many.
+// same on every server, whereas a sliding window would need many. A window that
+// a clock which is set back would leave running ends by a steady one.
 //
 // Counts are kept in memory, so that a request never waits for a disk, and
 // written behind to a table of a cell store, when there is one, by counters
@@ -38,8 +39,9 @@ var windowSeconds = [windows]int64{60, 3600, 86400}
 // Duration is how long the window lasts.
 func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
 
-// of numbers the window that a time, in Unix seconds, falls into.
-func (w Window) of(now int64) uint32 { return uint32(now / windowSeconds[w]) }
+// of numbers the window that a time, in Unix seconds, falls into. All before
+// 1970 are in the first one.
+func (w Window) of(now int64) uint32 { return uint32(max(now, 0) / windowSeconds[w]) }
 
 // start is when a window of this number begins.
 func (w Window) start(number uint32) time.Time {

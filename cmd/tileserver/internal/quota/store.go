@@ -85,9 +85,9 @@ func Open(ctx context.Context, o Options) (*Meter, error) {
 	if o.Table == nil {
 		return m, nil
 	}
-	now := m.opts.Now()
+	r := m.moment().running
 	for w := range windows {
-		prefix := rowKey(nil, w, w.of(now.Unix()), "")
+		prefix := rowKey(nil, w, r.turns[w].number(), "")
 		scan := cellstore.Scan{
 			Ranges:    []cellstore.Range{{From: prefix, To: cellstore.PrefixEnd(prefix)}},
 			Selection: cellstore.Selection{Families: []string{families[w]}},
@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Meter, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading usage: %w", err)
 			}
-			m.restore(w, string(row.Key[len(prefix):]), counterOf(row, families[w], passed), counterOf(row, families[w], turned), now)
+			m.restore(w, string(row.Key[len(prefix):]), counterOf(row, families[w], passed), counterOf(row, families[w], turned), r)
 		}
 	}
 	return m, nil
@@ -110,9 +110,9 @@ func counterOf(row *cellstore.Row, family string, qualifier []byte) int64 {
 	return int64(binary.BigEndian.Uint64(v))
 }
 
-func (m *Meter) restore(w Window, client string, n, refused int64, now time.Time) {
+func (m *Meter) restore(w Window, client string, n, refused int64, r *running) {
 	set := func(c *count) {
-		c.advance(now.Unix(), nil)
+		c.advance(r, nil)
 		c.n[w], c.refused[w] = n, refused
 	}
 	if len(client) > 0 && client[0] == 'k' {
@@ -122,7 +122,7 @@ func (m *Meter) restore(w Window, client string, n, refused int64, now time.Time
 	if c, ok := clientOf(client); ok {
 		s := m.shardOf(c)
 		if _, known := s.index[c.addr]; known || len(s.slots) < m.per {
-			set(&s.slots[m.slot(s, c, now)].count)
+			set(&s.slots[m.slot(s, c, r)].count)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (m *Meter) collect(s *shard, most int) []late {
 		t.queued = false
 		for w := range windows {
 			if t.pending[w] != 0 || t.pendingRefused[w] != 0 {
-				batch = append(batch, late{Client{t.addr}.id(), w, t.number[w], t.pending[w], t.pendingRefused[w]})
+				batch = append(batch, late{Client{t.addr}.id(), w, t.turns[w].number(), t.pending[w], t.pendingRefused[w]})
 				t.pending[w], t.pendingRefused[w] = 0, 0
 			}
 		}
@@ -292,8 +292,8 @@ func (m *Meter) buckets(ctx context.Context, name string, w Window, kept int) ([
 	m.Look(name, &Limits{}) // begins the windows of now
 	k := m.key(name)
 	k.mu.Lock()
-	now := Bucket{Start: w.start(k.number[w]), Requests: k.n[w], Refused: k.refused[w]}
-	number := k.number[w]
+	number := k.turns[w].number()
+	now := Bucket{Start: w.start(number), Requests: k.n[w], Refused: k.refused[w]}
 	k.mu.Unlock()
 
 	list := []Bucket{}

@@ -1,0 +1,93 @@
+package quota
+
+import (
+	"math"
+	"time"
+)
+
+// turn is one run of a window: the number of the window and, in the upper half,
+// how often a window had begun that was not later than the one before.
+type turn uint64
+
+// number is that of the window, under which counts are written.
+func (t turn) number() uint32 { return uint32(t) }
+
+// running are the windows that requests are counted in now, the same ones for
+// all clients. It is not changed.
+//
+// A window ends when the clock leaves it, or when it has lasted its length by a
+// steady clock that nobody sets, whichever is first. A clock that is set back
+// so neither keeps a window running until that time comes again, nor begins one
+// anew on the spot: what was counted stays counted for the rest of it.
+type running struct {
+	turns [windows]turn
+	ends  [windows]time.Duration // by the steady clock
+	// All of them run before both of these.
+	second int64         // by the clock, Unix
+	steady time.Duration // by the steady clock
+}
+
+// tolerance of a window's length is how much longer it may last, for clocks that
+// do not run alike or are set by a little.
+const tolerance = 60
+
+// after returns the windows that run at a time, given those that ran.
+func (r *running) after(now time.Time, steady time.Duration) *running {
+	next := &running{second: math.MaxInt64, steady: math.MaxInt64}
+	if r != nil {
+		next.turns, next.ends = r.turns, r.ends
+	}
+	for w := range windows {
+		number := w.of(now.Unix())
+		last := next.turns[w]
+		if r == nil || number > last.number() || steady >= next.ends[w] {
+			next.turns[w] = last>>32<<32 | turn(number)
+			if r != nil && number <= last.number() {
+				next.turns[w] += 1 << 32
+			}
+			left := min(w.start(number+1).Sub(now), w.Duration())
+			next.ends[w] = steady + left + w.Duration()/tolerance
+		}
+		next.second = min(next.second, w.start(next.turns[w].number()+1).Unix())
+		next.steady = min(next.steady, next.ends[w])
+	}
+	return next
+}
+
+// moment is when a request is counted.
+type moment struct {
+	*running
+	now    time.Time
+	steady time.Duration
+}
+
+// wait is the time until a window ends, in whole seconds, never too short.
+func (at moment) wait(w Window) time.Duration {
+	d := min(w.start(at.turns[w].number()+1).Sub(at.now), at.ends[w]-at.steady)
+	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
+}
+
+// moment is now. Who then waits for the lock of a count takes the windows that
+// run by then, so that those of a count never go back.
+func (m *Meter) moment() moment {
+	at := moment{m.running.Load(), m.opts.Now(), 0}
+	if m.opts.Steady != nil {
+		at.steady = m.opts.Steady()
+	} else {
+		at.steady = at.now.Sub(m.began)
+	}
+	if at.running.includes(at) {
+		return at
+	}
+	m.beginning.Lock()
+	defer m.beginning.Unlock()
+	if at.running = m.running.Load(); !at.running.includes(at) {
+		at.running = at.running.after(at.now, at.steady)
+		m.running.Store(at.running)
+	}
+	return at
+}
+
+func (r *running) includes(at moment) bool {
+	return r != nil && at.now.Unix() < r.second && at.steady < r.steady
+}
