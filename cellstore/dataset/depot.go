@@ -370,7 +370,7 @@ func (d *Depot) supersede(p *pointer, was uint64) {
 			continue
 		}
 		at, ok := p.Superseded[e.Generation]
-		if !ok || e.Generation == was {
+		if !ok || at.After(now) || e.Generation == was { // one in the future is of a clock that was ahead
 			at = now
 		}
 		since[e.Generation] = at

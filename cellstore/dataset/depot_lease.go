@@ -53,7 +53,13 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 	}
 	if len(old) > 0 {
 		var held leaseRecord
-		if err := json.Unmarshal(old, &held); err == nil && held.Expires.After(d.now()) {
+		alive := json.Unmarshal(old, &held) == nil && held.Expires.After(d.now())
+		if alive && held.Expires.Sub(d.now()) > 2*d.leaseFor {
+			if alive, err = d.renewed(ctx, dataset, old); err != nil {
+				return nil, nil, err
+			}
+		}
+		if alive {
 			return nil, nil, fmt.Errorf("%w: %s in %s is being pushed or pruned by %s, whose lease ends at %s unless it is renewed: wait for that",
 				ErrBuilding, dataset, d.opts.Name, held.Owner, held.Expires.Format(time.RFC3339))
 		}
@@ -68,6 +74,17 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 	ctx, l.lost = context.WithCancelCause(ctx)
 	l.stopped.Go(func() { l.keep(ctx) })
 	return ctx, l, nil
+}
+
+// renewed waits and tells whether a lease has changed. It is for one that ends
+// later than any does: either clock was set, and only time tells whether somebody
+// still holds it.
+func (d *Depot) renewed(ctx context.Context, dataset string, old []byte) (bool, error) {
+	if err := pause(ctx, d.leaseFor); err != nil {
+		return false, err
+	}
+	now, err := d.get(ctx, dataset, familyPointer, columnLease)
+	return !bytes.Equal(now, old), err
 }
 
 // renew writes the lease anew, provided that it is as this program left it.

@@ -517,6 +517,57 @@ func TestDepotLeaseLost(t *testing.T) {
 	}
 }
 
+// TestDepotLeaseAhead: a lease that was taken by a clock a year ahead keeps
+// nobody out for a year once its program is dead, and whoever renews it keeps it.
+func TestDepotLeaseAhead(t *testing.T) {
+	r := newRemote(t)
+	ahead, d := depotAt(t, r), depotAt(t, r)
+	ahead.now = func() time.Time { return time.Now().AddDate(1, 0, 0) }
+	ahead.leaseFor, d.leaseFor = 100*time.Millisecond, 2*time.Second // it is renewed often while the other looks
+	tab, err := d.create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive, stop := context.WithCancel(t.Context())
+	_, l, err := ahead.lease(alive, tab, "ip", "ahead")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.lease(t.Context(), tab, "ip", "me"); !errors.Is(err, ErrBuilding) {
+		t.Errorf("a lease that is renewed: %v", err)
+	}
+	stop() // it is renewed no more, nor given back
+	l.stopped.Wait()
+	_, mine, err := d.lease(t.Context(), tab, "ip", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine.release(t.Context())
+}
+
+// TestDepotPruneAhead: what was replaced by a clock a year ahead is pruned once
+// the grace has passed since the clock is right.
+func TestDepotPruneAhead(t *testing.T) {
+	c, r := newPebbleCatalog(t), newRemote(t)
+	d := depotAt(t, r)
+	now := when.AddDate(1, 0, 0)
+	d.now = func() time.Time { return now }
+	for _, text := range []string{"one", "two"} {
+		mustIngest(t, c, "ip", text)
+		pushed(t, d, c, "ip")
+	}
+	now = when
+	for range 2 {
+		if _, err := d.Prune(t.Context(), 1, 10*time.Minute, "ip"); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(11 * time.Minute)
+	}
+	if got := depotNumbers(t, d); got != "ip2*" {
+		t.Errorf("generations %s", got)
+	}
+}
+
 func TestDepotCancel(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
