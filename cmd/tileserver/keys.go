@@ -131,7 +131,7 @@ func lockKeys(ctx context.Context, file string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("no key was added, name a file that can be read and written: %w", err)
 		}
 		locked, err := lockNow(f, file)
 		if locked {
