@@ -22,7 +22,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"quadrille/cmd/internal/nearname"
+	"quadrille/cmd/internal/nearest"
 )
 
 // ErrFile matches every error about a configuration file that was read.
@@ -343,11 +343,10 @@ func environment(flag *kong.Flag) (string, bool) {
 
 // suggest says which name may have been meant.
 func suggest[T any](name string, known map[string]T) string {
-	meant := nearname.Of(normal(strings.TrimLeft(name, "-_")), maps.Keys(known))
-	if meant == "" {
-		return ": --help lists them, write them without the dashes"
+	if meant, ok := nearest.Name(strings.TrimLeft(name, "-_"), slices.Collect(maps.Keys(known))); ok {
+		return ": did you mean " + meant + "?"
 	}
-	return ": did you mean " + meant + "?"
+	return ": --help lists them, write them without the dashes"
 }
 
 // Resolve reads the file that the flag --config of a program names, if it does,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/internal/nearname"
+	"quadrille/cmd/internal/nearest"
 )
 
 // query says which parameters an endpoint takes. A request with another one is
@@ -132,7 +132,8 @@ func (q *query) nearest(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.names, "lon") {
 		return "lon" // as GeoNames calls it
 	}
-	return nearname.Of(name, slices.Values(q.names))
+	meant, _ := nearest.Name(name, q.names)
+	return meant
 }
 
 // maxShown is how much is repeated of a name that a client made up, in bytes.

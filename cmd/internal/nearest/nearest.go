@@ -1,0 +1,87 @@
+// Package nearest finds the name that a misspelt one was meant to be.
+package nearest
+
+import "strings"
+
+// maxLength bounds the names that are compared, in bytes: what is longer is no
+// typo of a flag, a command or a parameter.
+const maxLength = 64
+
+// Name returns the one of the known names that is fewest edits from got: letters
+// inserted, removed or replaced, and neighbours swapped. Upper case counts as
+// lower, an underscore as a hyphen. It reports false where even the nearest is
+// too far to be meant. With n the bytes of the longer of the two names, no edit
+// is allowed for n = 1, one for n up to 4, two for more. Of names equally near it
+// returns the first in alphabetical order. Where none is near it returns the
+// longest name that begins with got, or that got begins with, if the shorter of
+// the two has three bytes.
+func Name(got string, known []string) (string, bool) {
+	plain := fold(got)
+	best, fewest := "", 3
+	begun := ""
+	for _, name := range known {
+		if len(plain) > maxLength || len(name) > maxLength {
+			continue
+		}
+		known := fold(name)
+		if begins(plain, known) && (len(name) > len(begun) || len(name) == len(begun) && name < begun) {
+			begun = name
+		}
+		d := distance(plain, known)
+		if d > allowed(max(len(plain), len(name))) {
+			continue
+		}
+		if d < fewest || d == fewest && name < best {
+			best, fewest = name, d
+		}
+	}
+	if fewest == 3 {
+		return begun, begun != ""
+	}
+	return best, true
+}
+
+// begins reports whether one of two names is the beginning of the other, and long
+// enough to mean something.
+func begins(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) >= 3 && strings.HasPrefix(b, a)
+}
+
+func allowed(length int) int {
+	switch {
+	case length <= 1:
+		return 0
+	case length <= 4:
+		return 1
+	}
+	return 2
+}
+
+func fold(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
+
+// distance is the Damerau–Levenshtein distance of two names in its restricted
+// form: no part of a name is edited twice.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := last[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(replace, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
