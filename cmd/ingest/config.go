@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/version"
 )
 
 // onlyFlags have no place in a configuration file.
@@ -30,7 +31,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("ingest"),
 		kong.Description(description),
 		kong.DefaultEnvars(envPrefix),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version.String()},
 		kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exited(code)) }),

@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/version"
 	"quadrille/tiles"
 )
 
@@ -80,6 +81,14 @@ func TestExitCodes(t *testing.T) {
 	err := run(cancelled, []string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson", "--data", t.TempDir()}, io.Discard, io.Discard)
 	if exitCode(err) != 130 {
 		t.Error(err)
+	}
+}
+
+// Both programs tell one version, whatever they were built from.
+func TestVersion(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || strings.TrimSpace(out.String()) != version.String() {
+		t.Errorf("%v %q, want %s", err, out.String(), version.String())
 	}
 }
 

@@ -133,20 +133,3 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	return err
 }
-
-// version is that of the module, or the commit it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return "development"
-}

@@ -12,6 +12,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/version"
 )
 
 type refreshCmd struct {
@@ -173,7 +174,7 @@ func (st step) run(s *session, force bool) error {
 
 // made lists what the result depends on.
 func (st step) made(s *session) (job.Made, error) {
-	of := []string{"program " + version(), fmt.Sprint("max-bad ", s.options.MaxBad)}
+	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
 	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file) {
 		of = append(of, fmt.Sprintf("%s %q", setting.Name, setting.Values))
 	}

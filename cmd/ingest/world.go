@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/world"
 	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/internal/version"
 )
 
 type worldCmd struct {
@@ -85,9 +86,9 @@ func (c *worldCmd) Run(s *session) error {
 			Only: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
 			Account: os.Getenv("MAXMIND_ACCOUNT_ID"), Key: os.Getenv("MAXMIND_LICENSE_KEY"),
 		},
-		Cache: c.Downloads, IPFiles: c.IPFile, Force: c.Force, Program: version(),
+		Cache: c.Downloads, IPFiles: c.IPFile, Force: c.Force, Program: version.String(),
 		Fetch: fetch.Options{
-			UserAgent: "Quadrille/" + version() + contact,
+			UserAgent: "Quadrille/" + version.String() + contact,
 			MaxTotal:  int64(c.MaxDownload),
 			Progress: func(name string, done, total int64) {
 				s.reporter.Progress(job.Progress{Stage: "downloading " + name, Done: done, Total: total, Unit: "bytes"})

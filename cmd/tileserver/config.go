@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
+	"quadrille/cmd/internal/version"
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
@@ -121,7 +121,7 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 		kong.Name("tileserver"),
 		kong.Description(description),
 		kong.DefaultEnvars("QUADRILLE"),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version.String()},
 		kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{NoAppDescFormat: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
@@ -292,25 +292,3 @@ func (p *prefix) UnmarshalText(text []byte) error {
 
 // MarshalText is the inverse of UnmarshalText.
 func (p prefix) MarshalText() ([]byte, error) { return netip.Prefix(p).MarshalText() }
-
-// version names the build: the module's version where it has one, else the
-// revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	revision, dirty := "devel", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision" && s.Value != "":
-			revision = s.Value[:min(len(s.Value), 12)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
-		}
-	}
-	return revision + dirty
-}

@@ -23,6 +23,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/version"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/static"
 )
@@ -65,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
-	observed := newObserver(cache, version())
+	observed := newObserver(cache, version.String())
 	data, err := cfg.generations(cache, observed, log)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		TimeZones:          timeZones,
 		Stations:           stations,
 		Weather:            weather,
-		Version:            version(),
+		Version:            version.String(),
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
 		PublicURL:          cfg.publicURL(),

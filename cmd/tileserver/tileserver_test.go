@@ -20,6 +20,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/internal/version"
 )
 
 // syncBuffer is a buffer for the output of a running program.
@@ -312,7 +313,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || strings.TrimSpace(out.String()) != version() {
+	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || strings.TrimSpace(out.String()) != version.String() {
 		t.Errorf("version: %v %q", err, out.String())
 	}
 }
