@@ -87,7 +87,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	if err := c.step("begun"); err != nil {
 		return nil, err
 	}
-	if b.store, err = c.open(filepath.Join(b.dir, storeDir), false); err != nil {
+	if b.store, err = c.open(dataset, filepath.Join(b.dir, storeDir), false); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -174,7 +174,7 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 }
 
 func (b *Build) tryOpen() error {
-	s, err := b.c.open(filepath.Join(b.dir, storeDir), true)
+	s, err := b.c.open(b.dataset, filepath.Join(b.dir, storeDir), true)
 	if err != nil {
 		return err
 	}

@@ -16,11 +16,11 @@ const (
 	storeDir     = "store"
 )
 
-// Opener opens the cell store in a directory: an empty one for a build, or,
-// with readOnly, one that has been built. Read-only opening must change
-// nothing in the directory and take no exclusive lock, since several programs
-// read one generation at a time.
-type Opener func(dir string, readOnly bool) (cellstore.Store, error)
+// Opener opens the cell store of a data set's generation in a directory: an
+// empty one for a build, or, with readOnly, one that has been built. Read-only
+// opening must change nothing in the directory and take no exclusive lock, since
+// several programs read one generation at a time.
+type Opener func(dataset, dir string, readOnly bool) (cellstore.Store, error)
 
 // Catalog is the directory that holds the data sets. It keeps nothing open and
 // nothing in memory: every call reads the files, so that programs see each

@@ -31,7 +31,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	catalog, err := dataset.Open(dir, func(dir string, readOnly bool) (cellstore.Store, error) {
+	catalog, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})
 	if err != nil {

@@ -109,7 +109,7 @@ func (c *Catalog) openEntry(dataset string, e entry) (_ *Generation, err error) 
 	if err := g.checkSizes(); err != nil {
 		return nil, err
 	}
-	g.Store, err = c.open(filepath.Join(dir, storeDir), true)
+	g.Store, err = c.open(dataset, filepath.Join(dir, storeDir), true)
 	if err != nil {
 		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
 	}

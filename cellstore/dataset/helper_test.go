@@ -39,7 +39,7 @@ func (s *fileStats) fail(err error) {
 	s.failNow.Store(&err)
 }
 
-func (s *fileStats) opener(dir string, readOnly bool) (cellstore.Store, error) {
+func (s *fileStats) opener(_, dir string, readOnly bool) (cellstore.Store, error) {
 	st := &fileStore{dir: dir, stats: s}
 	if readOnly {
 		if err := s.failNow.Load(); err != nil {

@@ -312,13 +312,13 @@ func TestPrunedWhileOpening(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	raced := false
 	open := c.open
-	c.open = func(dir string, readOnly bool) (cellstore.Store, error) {
+	c.open = func(dataset, dir string, readOnly bool) (cellstore.Store, error) {
 		if readOnly && !raced {
 			raced = true
 			mustIngest(t, c, "ip", "two")
 			return nil, os.ErrNotExist // as after a prune
 		}
-		return open(dir, readOnly)
+		return open(dataset, dir, readOnly)
 	}
 	l, _ := newLive(t, c)
 	if err := l.Poll(t.Context()); err != nil {

@@ -20,7 +20,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-func pebbleOpener(dir string, readOnly bool) (cellstore.Store, error) {
+func pebbleOpener(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, CacheBytes: 1 << 20})
 }
 
@@ -182,7 +182,7 @@ func TestPebbleDamage(t *testing.T) {
 func TestPebbleSwapsUnderLoad(t *testing.T) {
 	cache := pebblestore.NewCache(4 << 20)
 	defer cache.Close()
-	c, err := Open(filepath.Join(tempDir(t), "data"), func(dir string, readOnly bool) (cellstore.Store, error) {
+	c, err := Open(filepath.Join(tempDir(t), "data"), func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, Cache: cache})
 	})
 	if err != nil {

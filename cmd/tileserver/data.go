@@ -41,12 +41,12 @@ func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *
 	if c.Store != "" {
 		return c.depot(observed)
 	}
-	catalog, err := dataset.Open(c.Data, func(dir string, readOnly bool) (cellstore.Store, error) {
+	catalog, err := dataset.Open(c.Data, func(name, dir string, readOnly bool) (cellstore.Store, error) {
 		store, err := pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, Cache: cache, Logger: log})
 		if err != nil {
 			return nil, err
 		}
-		return observed.stores.opened(store, datasetOf(c.Data, dir)), nil
+		return observed.stores.opened(store, name), nil
 	})
 	if err != nil {
 		return source{}, err

@@ -167,14 +167,6 @@ func TestLocalOnly(t *testing.T) {
 	}
 }
 
-func TestDatasetOf(t *testing.T) {
-	for dir, want := range map[string]string{"/d/ip/7/store": "ip", "/d/ip": "ip", "/d/ip/.building/x/store": "ip"} {
-		if got := datasetOf("/d", dir); got != want {
-			t.Errorf("%s is of %q, want %q", dir, got, want)
-		}
-	}
-}
-
 // When files are looked at again has nothing to do with the time of day.
 func TestReloadInterval(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")

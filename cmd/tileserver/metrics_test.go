@@ -153,3 +153,28 @@ func TestAdminIsDescribed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Reads are counted under the name of their data set, however the directory is
+// named: the default is a relative path.
+func TestMetricsNameDatasets(t *testing.T) {
+	dir := t.TempDir()
+	if err := toyworld.Publish(t.Context(), filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, data := range []string{"./data", "data/../data", filepath.Join(dir, "data")} {
+		url, _, stop := start(t, "--data="+data)
+		fetch(t, url+"/regions/at?lat=48&lon=4")
+		_, text := fetch(t, url+"/metrics")
+		found := map[string]bool{}
+		for _, m := range regexp.MustCompile(`(?m)^quadrille_store_\w+\{dataset="(.*?)",table="(.*?)"\}`).FindAllStringSubmatch(text, -1) {
+			found[m[1]] = true
+		}
+		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, []string{"boundaries", "ip", "places"}) {
+			t.Errorf("--data=%s: reads are counted for the data sets %q", data, got)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}

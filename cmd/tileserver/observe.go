@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -102,22 +101,6 @@ func (c *countedStore) addTo(sum map[tableOf]cellstore.IOStats) {
 		old.BlockBytes += st.BlockBytes
 		old.BlockBytesCache += st.BlockBytesCache
 		sum[key] = old
-	}
-}
-
-// datasetOf is the data set that a directory below the data directory is part
-// of.
-func datasetOf(data, dir string) string {
-	rel, err := filepath.Rel(data, dir)
-	if err != nil {
-		return ""
-	}
-	for {
-		parent := filepath.Dir(rel)
-		if parent == "." || parent == rel {
-			return rel
-		}
-		rel = parent
 	}
 }
 

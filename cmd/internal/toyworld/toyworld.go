@@ -40,7 +40,7 @@ const (
 var Modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Open is the opener of the catalogues that hold it.
-func Open(dir string, readOnly bool) (cellstore.Store, error) {
+func Open(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 }
 

@@ -20,7 +20,7 @@ import (
 
 func newCatalog(t *testing.T) *dataset.Catalog {
 	t.Helper()
-	c, err := dataset.Open(t.TempDir(), func(dir string, readOnly bool) (cellstore.Store, error) {
+	c, err := dataset.Open(t.TempDir(), func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})
 	if err != nil {

@@ -30,7 +30,7 @@ const ipData = "../../../../../shared/data/ip/"
 // ipCatalog returns an empty catalogue.
 func ipCatalog(t testing.TB) *dataset.Catalog {
 	t.Helper()
-	c, err := dataset.Open(t.TempDir(), func(dir string, readOnly bool) (cellstore.Store, error) {
+	c, err := dataset.Open(t.TempDir(), func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})
 	if err != nil {

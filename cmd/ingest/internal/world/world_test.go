@@ -147,7 +147,7 @@ func (n *notes) Published(m dataset.Manifest) {
 
 func TestWorld(t *testing.T) {
 	m := newMirror(t, smallWorld(t))
-	c, err := dataset.Open(t.TempDir(), func(dir string, readOnly bool) (cellstore.Store, error) {
+	c, err := dataset.Open(t.TempDir(), func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})
 	if err != nil {

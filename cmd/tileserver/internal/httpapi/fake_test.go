@@ -51,7 +51,7 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 	t.Helper()
 	f := &fixture{t: t}
 	var err error
-	f.catalog, err = dataset.Open(t.TempDir(), func(string, bool) (cellstore.Store, error) { return stubStore{}, nil })
+	f.catalog, err = dataset.Open(t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return stubStore{}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

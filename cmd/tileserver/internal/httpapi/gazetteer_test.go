@@ -366,7 +366,7 @@ var toyZones = sync.OnceValues(func() (*zones.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := toyworld.Open(dir+"/zones", false)
+	store, err := toyworld.Open("", dir+"/zones", false)
 	if err != nil {
 		return nil, err
 	}

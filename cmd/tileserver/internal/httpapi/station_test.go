@@ -78,7 +78,7 @@ func publishToy(t testing.TB, f *fixture, name string) {
 }
 
 func toyFinder(t testing.TB) (*stations.Finder, error) {
-	store, err := toyworld.Open(t.TempDir(), false)
+	store, err := toyworld.Open("", t.TempDir(), false)
 	if err != nil {
 		return nil, err
 	}
