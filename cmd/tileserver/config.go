@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
+	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
@@ -41,68 +43,78 @@ from where, by: bin/tileserver config print`
 
 // config is the command line.
 type config struct {
-	ConfigFile string `name:"config" placeholder:"FILE" help:"YAML file of settings, lines such as listen: :8080. An unknown one is an error."`
+	ConfigFile string           `name:"config" placeholder:"FILE" help:"YAML file of settings, lines such as listen: :8080. An unknown one is an error."`
+	Version    kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Data           string   `default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
-	Store          string   `placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
-	IPIndex        bool     `name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
-	Listen         string   `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
-	SocketMode     fileMode `default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
-	MaxConnections int      `default:"8192" placeholder:"N" help:"Connections that may be open at once, ${default} if not given, 0 for any number; more wait until others end."`
+	Data    string `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
+	Store   string `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
+	IPIndex bool   `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
 
-	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS, HTTP/2 included, with this certificate chain in PEM. A renewed file is taken into use within seconds."`
-	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"The private key that goes with --tls-cert, in PEM."`
+	Listen         string        `group:"network" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
+	SocketMode     fileMode      `group:"network" default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
+	MaxConnections int           `group:"network" default:"8192" placeholder:"N" help:"Connections that may be open at once, ${default} if not given, 0 for any number; more wait until others end."`
+	ReadTimeout    time.Duration `group:"network" default:"10s" help:"Longest time a client may take to send a request."`
+	WriteTimeout   time.Duration `group:"network" default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
+	IdleTimeout    time.Duration `group:"network" default:"120s" help:"How long an unused connection is kept open."`
+	DrainTimeout   time.Duration `group:"network" default:"15s" help:"How long to let running requests finish when stopping."`
+	DrainDelay     time.Duration `group:"network" default:"0s" help:"How long to go on serving when told to stop, with /readyz answering 503, so that load balancers turn elsewhere first."`
+	ProxyFrom      []prefix      `group:"network" name:"proxy-protocol-from" placeholder:"CIDR" help:"Load balancers that begin each connection with a PROXY header, version 1 or 2, naming the client; repeatable. From them it is required, from others not looked at."`
+	TLSCert        string        `group:"network" name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS, HTTP/2 included, with this certificate chain in PEM. A renewed file is taken into use within seconds."`
+	TLSKey         string        `group:"network" name:"tls-key" placeholder:"FILE" help:"The private key that goes with --tls-cert, in PEM."`
 
-	GeoIPKeys string `name:"geoip-keys" placeholder:"FILE" help:"Accounts that may use /geoip/v2.1: lines of ACCOUNT:SHA256, the hash of the license key as by: printf %s KEY | sha256sum. Without it everybody may. Changes are taken into use within seconds."`
+	PublicURL    *url.URL `group:"address" name:"public-url" placeholder:"URL" help:"Address clients reach the server under, such as https://maps.example.org, for the absolute addresses in TileJSON. Without it, each request's Host is used."`
+	BasePath     string   `group:"address" placeholder:"PATH" help:"Serve everything beneath this path, such as /maps, on a host shared with others. --public-url has it too."`
+	TrustedProxy []prefix `group:"address" placeholder:"CIDR" help:"Proxies whose forwarding headers are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
+	Forwarded    string   `group:"address" name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
 
-	PublicURL    *url.URL `name:"public-url" placeholder:"URL" help:"Address clients reach the server under, such as https://maps.example.org, for the absolute addresses in TileJSON. Without it, each request's Host is used."`
-	BasePath     string   `placeholder:"PATH" help:"Serve everything beneath this path, such as /maps, on a host shared with others. --public-url has it too."`
-	EmptyTile    int      `enum:"204,200,404" default:"204" help:"Status of a vector tile with nothing in it, of ${enum}: clients differ. ${default} if not given."`
-	Glyphs       string   `placeholder:"URL" help:"Glyphs that /style.json has names on maps drawn with: an address with {fontstack} and {range} in it, which must have Noto Sans Regular. Without it clients use fonts of their own, as MapLibre GL JS does since 5.11."`
-	TrustedProxy []prefix `placeholder:"CIDR" help:"Proxies whose forwarding headers are believed, such as 10.0.0.0/8; repeatable. Without any, nobody's are."`
-	Forwarded    string   `name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
-	ProxyFrom    []prefix `name:"proxy-protocol-from" placeholder:"CIDR" help:"Load balancers that begin each connection with a PROXY header, version 1 or 2, naming the client; repeatable. From them it is required, from others not looked at."`
-	CacheControl string   `default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
-	PinTiles     bool     `help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
-	CORSOrigin   string   `name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
+	EmptyTile    int    `group:"answers" enum:"204,200,404" default:"204" help:"Status of a vector tile with nothing in it, of ${enum}: clients differ. ${default} if not given."`
+	Glyphs       string `group:"answers" placeholder:"URL" help:"Glyphs that /style.json has names on maps drawn with: an address with {fontstack} and {range} in it, which must have Noto Sans Regular. Without it clients use fonts of their own, as MapLibre GL JS does since 5.11."`
+	CacheControl string `group:"answers" default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
+	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
+	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
 
-	Cache         bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
-	MaxConcurrent int           `default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
+	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
+	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
+	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
+	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch of addresses, in lines, ${default} if not given."`
+	BatchBytes     bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
+	BatchTimeout   time.Duration `group:"work" default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers."`
 
-	RequestTimeout time.Duration `default:"10s" help:"Longest time to spend reading the data for one answer."`
-	ReadTimeout    time.Duration `default:"10s" help:"Longest time a client may take to send a request."`
-	WriteTimeout   time.Duration `default:"60s" help:"Longest time from the end of a request's header to the end of its answer."`
-	IdleTimeout    time.Duration `default:"120s" help:"How long an unused connection is kept open."`
-	DrainTimeout   time.Duration `default:"15s" help:"How long to let running requests finish when stopping."`
-	DrainDelay     time.Duration `default:"0s" help:"How long to go on serving when told to stop, with /readyz answering 503, so that load balancers turn elsewhere first."`
+	AdminListen     string        `group:"watch" placeholder:"ADDR" help:"Another address to listen on, for the operator alone, such as 127.0.0.1:6060: /metrics, profiles at /debug/pprof, /status and the busiest clients at /usage/top. Without it there is none."`
+	PublicMetrics   bool          `group:"watch" default:"true" negatable:"" help:"Serve /metrics on --listen too. --no-public-metrics leaves it to --admin-listen."`
+	AccessLog       bool          `group:"watch" help:"Log every request, with the address of its client."`
+	AccessLogSample int           `group:"watch" default:"1" placeholder:"N" help:"With --access-log: log one of N requests, and all that fail with 500 or more or take longer than --slow-request."`
+	SlowRequest     time.Duration `group:"watch" default:"1s" help:"From when on a request is always logged, ${default} if not given."`
+	LogFormat       string        `group:"watch" enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
 
-	BatchLines   int64         `default:"1000000" placeholder:"N" help:"Longest batch of addresses, in lines, ${default} if not given."`
-	BatchBytes   bytesize.Size `default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
-	BatchTimeout time.Duration `default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers."`
-
-	AdminListen   string `placeholder:"ADDR" help:"Another address to listen on, for the operator alone, such as 127.0.0.1:6060: /metrics, profiles at /debug/pprof, /status and the busiest clients at /usage/top. Without it there is none."`
-	PublicMetrics bool   `default:"true" negatable:"" help:"Serve /metrics on --listen too. --no-public-metrics leaves it to --admin-listen."`
-
-	Guard guardConfig `embed:""`
-	Trace traceConfig `embed:""`
-
-	AccessLogSample int           `default:"1" placeholder:"N" help:"With --access-log: log one of N requests, and all that fail with 500 or more or take longer than --slow-request."`
-	SlowRequest     time.Duration `default:"1s" help:"From when on a request is always logged, ${default} if not given."`
-
-	AccessLog bool             `help:"Log every request, with the address of its client."`
-	LogFormat string           `enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
-	Version   kong.VersionFlag `env:"-" help:"Print the version and exit."`
+	Guard     guardConfig `embed:"" group:"clients"`
+	GeoIPKeys string      `group:"clients" name:"geoip-keys" placeholder:"FILE" help:"Accounts that may use /geoip/v2.1: lines of ACCOUNT:SHA256, the hash of the license key as by: printf %s KEY | sha256sum. Without it everybody may. Changes are taken into use within seconds."`
+	Trace     traceConfig `embed:"" group:"watch"`
 
 	Serve   struct{} `cmd:"" default:"1" help:"Serve; what it does without a command."`
 	Command struct {
 		Print struct{} `cmd:"" help:"Print every setting and where it comes from, as a file for --config."`
-		Check struct{} `cmd:"" help:"Check every setting, and the files they name, without serving."`
+		Check struct{} `cmd:"" help:"Check every setting, the files they name, and the environment, without serving."`
 	} `cmd:"" name:"config" help:"Look at the configuration."`
+	KeyCommand struct {
+		New newKeyCommand `cmd:"" help:"Make a key at random, print it, and add its hash to the file of --keys. It is printed this once: nobody can read it from the file."`
+	} `cmd:"" name:"keys" help:"Make keys for clients of a server that runs with --keys FILE."`
 
 	command  string               // what to do: "serve", "config print", …
 	settings []configfile.Setting // what is in effect, for "config print"
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
+}
+
+// flagGroups are the headings of --help, in this order.
+var flagGroups = []kong.Group{
+	{Key: "data", Title: "Data:"},
+	{Key: "network", Title: "Listening and connections:"},
+	{Key: "address", Title: "Public address and proxies:"},
+	{Key: "answers", Title: "Answers:"},
+	{Key: "work", Title: "Memory and work:"},
+	{Key: "watch", Title: "Logs, metrics and traces:"},
+	{Key: "clients", Title: "Keys and limits of clients:"},
 }
 
 // maxHeader bounds the header of a request in bytes, its first line included.
@@ -114,18 +126,25 @@ var errDone = errors.New("done")
 
 type exit int
 
-// parse reads the command line and the environment.
-func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
-	cfg = &config{}
-	parser, err := kong.New(cfg,
+// newParser makes a parser of the command line into c.
+func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(c,
 		kong.Name("tileserver"),
 		kong.Description(description),
-		kong.DefaultEnvars("QUADRILLE"),
+		kong.DefaultEnvars(variables.Prefix),
 		kong.Vars{"version": version.String()},
 		kong.Writers(stdout, stderr),
+		kong.ExplicitGroups(flagGroups),
+		kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{NoAppDescFormat: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 	)
+}
+
+// parse reads the command line and the environment.
+func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
+	cfg = &config{}
+	parser, err := newParser(cfg, stdout, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +158,24 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	}()
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return nil, fmt.Errorf("%w; run tileserver --help for the flags", err)
+		return nil, &usageError{err}
 	}
 	cfg.command = ctx.Command()
 	cfg.settings = configfile.Settings(ctx, cfg.file, onlyFlags...)
 	return cfg, nil
+}
+
+// printHelp leaves the flags of the server out of the help of keys.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	for node := ctx.Selected(); node != nil; node = node.Parent {
+		if node.Name != "keys" {
+			continue
+		}
+		for _, f := range ctx.Model.Flags {
+			f.Hidden = !slices.Contains([]string{"help", "config", "keys"}, f.Name)
+		}
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
 }
 
 // onlyFlags have no place in a configuration file.

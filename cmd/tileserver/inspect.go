@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/variables"
 )
 
 // inspect does the commands that look at the configuration.
@@ -17,7 +18,7 @@ func (c *config) inspect(log *slog.Logger, stdout io.Writer) error {
 		return configfile.Print(stdout, c.settings)
 	}
 	if err := c.check(log); err != nil {
-		return err
+		return &usageError{err}
 	}
 	_, err := fmt.Fprintln(stdout, "The configuration can be used.")
 	return err
@@ -35,5 +36,5 @@ func (c *config) check(log *slog.Logger) error {
 	if c.Guard.Keys != "" {
 		_, gerr = c.Guard.readKeys()
 	}
-	return errors.Join(terr, kerr, gerr, derr)
+	return errors.Join(append(variables.Unknown(os.Environ()), terr, kerr, gerr, derr)...)
 }

@@ -11,51 +11,33 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"quadrille/cmd/internal/filelock"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// keysCommand is the command line of: tileserver keys.
-type keysCommand struct {
-	New struct {
-		Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
-		Keys  string  `required:"" placeholder:"FILE" help:"File to add the key to; it is made if it is not there."`
-		Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
-	} `cmd:"" help:"Make a key at random, print it, and add its hash to the file. It is printed this once: nobody can read it from the file."`
+// newKeyCommand is: tileserver keys new.
+type newKeyCommand struct {
+	Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
+	Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
 }
 
-// runKeys is: tileserver keys.
-func runKeys(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	var cmd keysCommand
-	parser, err := kong.New(&cmd,
-		kong.Name("tileserver keys"),
-		kong.Description("Make keys for clients of a server that runs with --keys FILE."),
-		kong.DefaultEnvars("QUADRILLE"),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-	)
-	if err != nil {
-		return err
+// run adds the key to file and prints it. Notes for a person go to stderr.
+func (c *newKeyCommand) run(ctx context.Context, file string, stdout, stderr io.Writer) error {
+	if file == "" {
+		return &usageError{errors.New("keys new needs the file to add the key to: name it by --keys FILE; it is made if it is not there")}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			if _, ok := p.(exit); !ok {
-				panic(p)
-			}
-			err = nil
-		}
-	}()
-	if _, err := parser.Parse(args); err != nil {
-		return fmt.Errorf("%w; run tileserver keys --help", err)
+	if err := quota.CheckName(c.Name); err != nil {
+		return &usageError{err}
+	}
+	if _, err := sumLimits("--limit", c.Limit); err != nil {
+		return &usageError{err}
 	}
 	key := quota.NewKey()
-	if err := addKey(ctx, cmd.New.Keys, cmd.New.Name, key, cmd.New.Limit, stderr); err != nil {
+	if err := addKey(ctx, file, c.Name, key, c.Limit, stderr); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(stdout, key); err != nil {
-		return fmt.Errorf("a key of %s is in %s now and could not be printed, so nobody has it: remove its line and make another: %w", cmd.New.Name, cmd.New.Keys, err)
+		return fmt.Errorf("a key of %s is in %s now and could not be printed, so nobody has it: remove its line and make another: %w", c.Name, file, err)
 	}
 	return nil
 }
@@ -65,12 +47,6 @@ func runKeys(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 // Programs that add keys at once wait for each other. Servers read without
 // waiting, see quota.ErrUnfinished. Notes are for a person.
 func addKey(ctx context.Context, file, name, key string, limits []limit, notes io.Writer) (err error) {
-	if err := quota.CheckName(name); err != nil {
-		return err
-	}
-	if _, err := sumLimits("--limit", limits); err != nil {
-		return err
-	}
 	list := make([]quota.Limit, len(limits))
 	for i, l := range limits {
 		list[i] = quota.Limit(l)

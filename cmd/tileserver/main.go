@@ -23,13 +23,14 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/static"
 )
 
 func main() {
-	configfile.UnsetEmpty("QUADRILLE")
+	configfile.UnsetEmpty(variables.Prefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; a second one, after this, kills.
 	context.AfterFunc(ctx, stop)
@@ -37,16 +38,34 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tileserver:", err)
-		os.Exit(1)
 	}
+	os.Exit(exitCode(err))
 }
+
+// exitCode: 0 done, 1 failed, 2 asked wrongly. Both programs have these.
+func exitCode(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return 2
+	}
+	return 1
+}
+
+// usageError is a command line, environment or configuration file that cannot
+// be followed.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string {
+	return e.err.Error() + "; run tileserver --help, or tileserver COMMAND --help"
+}
+func (e *usageError) Unwrap() error { return e.err }
 
 // run is the program. It returns when ctx ends, after draining, or when it
 // cannot go on.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	if len(args) > 0 && args[0] == "keys" {
-		return runKeys(ctx, args[1:], stdout, stderr)
-	}
 	cfg, err := parse(args, stdout, stderr)
 	if errors.Is(err, errDone) {
 		return nil
@@ -55,8 +74,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	log := slog.New(cfg.handler(stderr))
-	if cfg.command != "serve" {
+	switch cfg.command {
+	case "serve":
+	case "keys new <name>":
+		return cfg.KeyCommand.New.run(ctx, cfg.Guard.Keys, stdout, stderr)
+	default:
 		return cfg.inspect(log, stdout)
+	}
+	for _, err := range variables.Unknown(os.Environ()) {
+		log.Warn(err.Error())
 	}
 	keys, err := cfg.geoIPKeys(log)
 	if err != nil {

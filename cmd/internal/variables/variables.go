@@ -1,0 +1,77 @@
+// Package variables knows the environment variables of both programs. They may
+// be given one file of variables, so what is not a variable of the one may be
+// one of the other; what is neither's is a mistake that would go unnoticed.
+package variables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/internal/nearest"
+)
+
+// Prefix begins the names of all of them.
+const Prefix = "QUADRILLE"
+
+// Tileserver are the variables that set flags of tileserver.
+var Tileserver = []string{
+	"QUADRILLE_ACCESS_LOG", "QUADRILLE_ACCESS_LOG_SAMPLE", "QUADRILLE_ADDRESS_LIMIT", "QUADRILLE_ADMIN_LISTEN",
+	"QUADRILLE_ANONYMOUS", "QUADRILLE_BASE_PATH", "QUADRILLE_BATCH_BYTES", "QUADRILLE_BATCH_LINES",
+	"QUADRILLE_BATCH_TIMEOUT", "QUADRILLE_CACHE", "QUADRILLE_CACHE_CONTROL", "QUADRILLE_CONFIG",
+	"QUADRILLE_CORS_ORIGIN", "QUADRILLE_DATA", "QUADRILLE_DRAIN_DELAY", "QUADRILLE_DRAIN_TIMEOUT",
+	"QUADRILLE_EMPTY_TILE", "QUADRILLE_FORWARDED_HEADER", "QUADRILLE_GEOIP_KEYS", "QUADRILLE_GLYPHS",
+	"QUADRILLE_IDLE_TIMEOUT", "QUADRILLE_IP_INDEX", "QUADRILLE_KEYS", "QUADRILLE_KEY_LIMIT", "QUADRILLE_LIMIT",
+	"QUADRILLE_LISTEN", "QUADRILLE_LOG_FORMAT", "QUADRILLE_MAX_CONCURRENT", "QUADRILLE_MAX_CONNECTIONS",
+	"QUADRILLE_OTLP_ENDPOINT", "QUADRILLE_PIN_TILES", "QUADRILLE_PROXY_PROTOCOL_FROM",
+	"QUADRILLE_PUBLIC_METRICS", "QUADRILLE_PUBLIC_URL", "QUADRILLE_READ_TIMEOUT", "QUADRILLE_REQUEST_TIMEOUT",
+	"QUADRILLE_SLOW_REQUEST", "QUADRILLE_SOCKET_MODE", "QUADRILLE_STORE", "QUADRILLE_TLS_CERT",
+	"QUADRILLE_TLS_KEY", "QUADRILLE_TRACE_SAMPLE", "QUADRILLE_TRUSTED_PROXY", "QUADRILLE_USAGE",
+	"QUADRILLE_USAGE_CLIENTS", "QUADRILLE_WRITE_TIMEOUT",
+}
+
+// Ingest are the variables that set flags of ingest and its commands.
+var Ingest = []string{
+	"QUADRILLE_AS", "QUADRILLE_ATTRIBUTION", "QUADRILLE_CHECK", "QUADRILLE_CHECKSUMS", "QUADRILLE_COLUMNS",
+	"QUADRILLE_CONTACT", "QUADRILLE_DATA", "QUADRILLE_DERIVE", "QUADRILLE_DOWNLOADS", "QUADRILLE_DRY_RUN",
+	"QUADRILLE_FORCE", "QUADRILLE_GENERATION", "QUADRILLE_INGEST_CONFIG", "QUADRILLE_IP", "QUADRILLE_IP_FILE",
+	"QUADRILLE_JSON", "QUADRILLE_KEEP", "QUADRILLE_LAYER", "QUADRILLE_LICENSE", "QUADRILLE_MAX_BAD",
+	"QUADRILLE_MAX_CHANGE", "QUADRILLE_MAX_DOWNLOAD", "QUADRILLE_MAX_ZOOM", "QUADRILLE_MEMORY",
+	"QUADRILLE_MIN_ZOOM", "QUADRILLE_MIRROR", "QUADRILLE_ONLY", "QUADRILLE_PARALLEL", "QUADRILLE_PLACES",
+	"QUADRILLE_PRUNE_GRACE", "QUADRILLE_PRUNE_KEEP", "QUADRILLE_QUIET", "QUADRILLE_SAMPLE", "QUADRILLE_SCALE",
+	"QUADRILLE_STORE", "QUADRILLE_TO", "QUADRILLE_WORLDVIEW",
+}
+
+// tests are the variables that tests and benchmarks read.
+var tests = []string{
+	"QUADRILLE_CLIENTS", "QUADRILLE_CLIENTS_DATA", "QUADRILLE_DEMO_DATA", "QUADRILLE_FULL", "QUADRILLE_GEOIP2_NODE",
+	"QUADRILLE_GEOPY", "QUADRILLE_HBASE", "QUADRILLE_HBASE_CONTROL", "QUADRILLE_HBASE_FAULTS",
+	"QUADRILLE_HBASE_REQUIRED", "QUADRILLE_NGINX", "QUADRILLE_PLACES", "QUADRILLE_SCREENSHOTS",
+	"QUADRILLE_SEARCH_PLACES", "QUADRILLE_TEST_INHERITED",
+}
+
+// Unknown returns an error for every variable of the environment, as of
+// [os.Environ], that has the prefix and that nothing reads, with the name that
+// was probably meant.
+func Unknown(environ []string) []error {
+	known := slices.Concat(Tileserver, Ingest, tests)
+	short := make([]string, len(known)) // the prefix is no part of what is compared
+	for i, name := range known {
+		short[i] = strings.TrimPrefix(name, Prefix+"_")
+	}
+	var errs []error
+	for _, v := range environ {
+		name, _, _ := strings.Cut(v, "=")
+		own, ours := strings.CutPrefix(name, Prefix+"_")
+		if !ours || slices.Contains(known, name) {
+			continue
+		}
+		if meant, ok := nearest.Name(own, short); ok {
+			errs = append(errs, fmt.Errorf("the environment variable %s sets nothing: did you mean %s_%s?", name, Prefix, meant))
+		} else {
+			errs = append(errs, fmt.Errorf("the environment variable %s sets nothing: unset it, or see --help for the names", name))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
+}
