@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 )
 
@@ -30,7 +31,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("ingest"),
 		kong.Description(description),
-		kong.DefaultEnvars(envPrefix),
+		kong.DefaultEnvars(variables.Prefix),
 		kong.Vars{"version": version.String()},
 		kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
@@ -88,7 +89,7 @@ func target(ctx *kong.Context) any { return ctx.Selected().Target.Addr().Interfa
 
 type configCmd struct {
 	Print configPrintCmd `cmd:"" help:"Print every setting and where it comes from, as a file for --config."`
-	Check configCheckCmd `cmd:"" help:"Check every setting, and that the files they name can be read, without ingesting."`
+	Check configCheckCmd `cmd:"" help:"Check every setting, that the files they name can be read, and the environment, without ingesting."`
 }
 
 type configPrintCmd struct {
@@ -122,7 +123,7 @@ func (c *configPrintCmd) Run(s *session) error {
 type configCheckCmd struct{}
 
 func (configCheckCmd) Run(s *session) error {
-	var errs []error
+	errs := variables.Unknown(os.Environ())
 	for _, name := range s.commands {
 		if !s.cli.file.Has(name) {
 			continue

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
-	"reflect"
-	"regexp"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/tiles"
 )
@@ -76,11 +78,60 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%v: exit code %d (%v), want %d", tc.args, code, err, tc.code)
 		}
 	}
-	cancelled, cancel := context.WithCancel(context.Background())
+}
+
+// A command that is stopped says what is as it was, and how to go on.
+func TestInterrupted(t *testing.T) {
+	data := t.TempDir()
+	if err := run(t.Context(), []string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson", "--data", data}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(t.TempDir(), "ingest.yaml")
+	if err := os.WriteFile(settings, []byte("boundaries: {layer: [x=internal/job/testdata/squares.geojson]}\ntimezones: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := run(cancelled, []string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson", "--data", t.TempDir()}, io.Discard, io.Discard)
-	if exitCode(err) != 130 {
-		t.Error(err)
+	for _, tc := range []struct {
+		args []string
+		want string // nothing where the command is done before it looks
+	}{
+		{[]string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson"}, "nothing was published; the data set boundaries is as before (generation 1)"},
+		{[]string{"places", "--as", "places=../../sample/airports.csv"}, "nothing was published; the data set places is as before (none yet)"},
+		{[]string{"airports", "../../sample/airports.csv"}, "the data set airports is as before (none yet)"},
+		{[]string{"stations", "../../sample/stations.csv"}, "the data set stations is as before (none yet)"},
+		{[]string{"weather", "066600-99999-2026.gz"}, "the data set weather is as before (none yet)"},
+		{[]string{"timezones"}, "the data set timezones is as before (none yet)"},
+		{[]string{"ip", "../tileserver/testdata/browser/ip.csv"}, "the data set ip is as before (none yet)"},
+		{[]string{"world", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "the data set boundaries is as before (generation 1), places is as before (none yet), "},
+		{[]string{"world", "--only", "ip", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "nothing was published; the data set ip is as before (none yet); the next run goes on"},
+		{[]string{"refresh", "--config", settings}, "nothing was published; the data set boundaries is as before (generation 1), timezones is as before (none yet)"},
+		{[]string{"refresh", "timezones", "--config", settings}, "nothing was published; the data set timezones is as before (none yet)"},
+		{[]string{"verify"}, "nothing was changed; data sets that are not named as intact"},
+		{[]string{"export", "all", filepath.Join(t.TempDir(), "x.pmtiles")}, "x.pmtiles is as before"},
+		{[]string{"prune"}, ""},
+		{[]string{"rollback", "boundaries"}, ""},
+		{[]string{"list"}, ""},
+		{[]string{"config", "print"}, ""},
+		{[]string{"config", "check"}, ""},
+	} {
+		var out, stderr bytes.Buffer
+		err := run(cancelled, append(tc.args, "--data", data), &out, &stderr)
+		if tc.want == "" {
+			if err != nil && exitCode(err) != 130 && exitCode(err) != 1 || err != nil && strings.Contains(err.Error(), "context canceled") {
+				t.Errorf("%q: %v", tc.args, err)
+			}
+			continue
+		}
+		if exitCode(err) != 130 || !strings.HasPrefix(err.Error(), "interrupted: ") || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "context canceled") {
+			t.Errorf("%q: exit code %d, %v; want %q", tc.args, exitCode(err), err, tc.want)
+		}
+	}
+	// What was published before is named.
+	s := &session{catalog: nil, reporter: newReporter(&cli{Quiet: true}, io.Discard, io.Discard), toPush: []string{"ip"}}
+	s.reporter.Published(dataset.Manifest{Dataset: "ip", Generation: 4})
+	if got, want := s.unpublished("ip"), "published was ip generation 4; not pushed to --store was ip, which is there as before; ingest push goes on where it stopped"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -100,41 +151,15 @@ func flagsFor(t *testing.T, args []string) []string {
 }
 
 // Both programs may be given one file of variables: of those tileserver has, only
-// the directory of the data sets is one of ours.
+// the directory of the data sets and the cluster are ours too.
 func TestVariables(t *testing.T) {
-	var flags []byte
-	for _, name := range []string{"config.go", "guard.go"} {
-		b, err := os.ReadFile("../tileserver/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		flags = append(flags, b...)
-	}
-	var c cli
-	parser, err := newParser(&c, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^\t([A-Z]\w+) +\S+ +\x60(.*)\x60$`).FindAllStringSubmatch(string(flags), -1) {
-		name := m[1]
-		if named := reflect.StructTag(m[2]).Get("name"); named != "" {
-			name = named
-		} else {
-			name = regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1-$2")
-		}
-		theirs["QUADRILLE_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = true
-	}
-	if len(theirs) < 30 || !theirs["QUADRILLE_CACHE"] || !theirs["QUADRILLE_CONFIG"] || !theirs["QUADRILLE_KEYS"] {
-		t.Fatalf("tileserver has %v", theirs)
-	}
 	// Ours may be shared by commands where they are of one type.
 	types := map[string]string{}
 	var look func(n *kong.Node)
 	look = func(n *kong.Node) {
 		for _, f := range n.Flags {
 			for _, env := range f.Envs {
-				if theirs[env] && env != "QUADRILLE_DATA" && env != "QUADRILLE_STORE" {
+				if slices.Contains(variables.Tileserver, env) && env != "QUADRILLE_DATA" && env != "QUADRILLE_STORE" {
 					t.Errorf("%s sets --%s of %s, and another flag of tileserver", env, f.Name, n.FullPath())
 				}
 				if typ := f.Target.Type().String(); types[env] != "" && types[env] != typ {
@@ -148,10 +173,19 @@ func TestVariables(t *testing.T) {
 			look(child)
 		}
 	}
-	look(parser.Model.Node)
-	if types["QUADRILLE_DOWNLOADS"] == "" || types["QUADRILLE_DATA"] == "" {
-		t.Errorf("%v", types)
+	look(commandLine(t).Node)
+	if names := slices.Sorted(maps.Keys(types)); !slices.Equal(names, variables.Ingest) {
+		t.Errorf("variables.Ingest should be %q", names)
 	}
+}
+
+func commandLine(t *testing.T) *kong.Application {
+	t.Helper()
+	parser, err := newParser(&cli{}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser.Model
 }
 
 func TestShare(t *testing.T) {

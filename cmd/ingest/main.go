@@ -17,10 +17,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/variables"
 )
-
-// envPrefix begins the names of the environment variables that set flags.
-const envPrefix = "QUADRILLE"
 
 // memoryLimit is the heap size at which the garbage collector begins to work
 // harder, so that a build peaks below two gigabytes where it can: left alone,
@@ -31,11 +29,15 @@ func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	configfile.UnsetEmpty(envPrefix)
+	configfile.UnsetEmpty(variables.Prefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops the job cleanly; a second one, after this, kills.
-	context.AfterFunc(ctx, stop)
+	ignore := context.AfterFunc(ctx, func() {
+		stop()
+		fmt.Fprintln(os.Stderr, "ingest: stopping; another Ctrl-C ends it at once, with nothing lost but its work")
+	})
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	ignore() // stop ends ctx too
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
@@ -59,7 +61,7 @@ func exitCode(err error) int {
 		return 2
 	case errors.As(err, &change):
 		return 3
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled): // as interruptedError is
 		return 130
 	}
 	return 1
@@ -121,6 +123,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return &usageError{err}
 	}
 	defer func() { err = errors.Join(err, s.closeDepot()) }()
+	if command.Command() != "config check" { // which fails for these
+		for _, unknown := range variables.Unknown(os.Environ()) {
+			rep.Note("warning: " + unknown.Error())
+		}
+	}
 	for _, node := range parser.Model.Children {
 		if node.Tag.Has("config") {
 			s.commands = append(s.commands, node.Name)
@@ -128,7 +135,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	err = command.Run(s)
 	// What was published before a failure is pushed like the rest.
-	if err = errors.Join(err, s.pushPublished(command)); err != nil {
+	err = errors.Join(err, s.pushPublished(command))
+	if err = s.interrupted(command, err); err != nil {
 		rep.failed(err)
 	}
 	return err

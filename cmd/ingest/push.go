@@ -136,6 +136,7 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 	if err != nil {
 		return err
 	}
+	s.pushed = append(s.pushed, name)
 	s.reporter.pushed(done, o.OnlyNew)
 	return nil
 }

@@ -34,6 +34,8 @@ type reporter struct {
 	began   time.Time // of the stage
 	printed time.Time // last line or event of the stage
 	job     time.Time // begin of what Published ends
+
+	published []dataset.Manifest
 }
 
 var _ job.Reporter = (*reporter)(nil)
@@ -235,6 +237,7 @@ func (r *reporter) Published(m dataset.Manifest) {
 	r.endStage()
 	took := time.Since(r.job)
 	r.job = time.Now()
+	r.published = append(r.published, m)
 	switch {
 	case r.json:
 		r.event(publishedEvent(m, took))
@@ -242,6 +245,13 @@ func (r *reporter) Published(m dataset.Manifest) {
 		fmt.Fprintf(r.out, "published %s generation %d: %s, %s, in %s\n", m.Dataset, m.Generation,
 			recordCounts(m.Records), byteCount(m.Size()), took.Round(100*time.Millisecond))
 	}
+}
+
+// publishedBefore are the generations published since the program began.
+func (r *reporter) publishedBefore() []dataset.Manifest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.published)
 }
 
 func publishedEvent(m dataset.Manifest, took time.Duration) any {

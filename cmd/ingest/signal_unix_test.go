@@ -1,0 +1,91 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The first Ctrl-C ends a command cleanly, with word of what is as it was.
+func TestInterrupt(t *testing.T) {
+	asked := make(chan struct{}, 16)
+	mirror := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done() // a publisher that never answers
+	}))
+	defer mirror.Close()
+	cmd, stderr := begin(t, "world", "--only", "ip", "--mirror", mirror.URL, "--downloads", t.TempDir(), "--data", t.TempDir())
+	<-asked
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		t.Errorf("%v, want exit code 130", err)
+	}
+	for _, want := range []string{stopping, "\ningest: interrupted: nothing was published; the data set ip is as before (none yet); the next run goes on"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "context canceled") {
+		t.Errorf("it speaks of a context:\n%s", text)
+	}
+}
+
+// Another one ends at once what does not end by itself.
+func TestInterruptTwice(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "settings.yaml")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	cmd, stderr := begin(t, "list", "--config", fifo)
+	writer, err := os.OpenFile(fifo, os.O_WRONLY, 0) // returns once it reads, which ends with this test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	for _, want := range []string{stopping, ""} {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if line, _ := stderr.ReadString('\n'); !strings.Contains(line, want) {
+			t.Fatalf("it said %q, want %q", line, want)
+		}
+	}
+	err = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+		t.Errorf("%v: it was not ended by the signal", err)
+	}
+}
+
+const stopping = "ingest: stopping; another Ctrl-C ends it at once"
+
+// begin starts the program.
+func begin(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command("ingest", args...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, bufio.NewReader(stderr)
+}
