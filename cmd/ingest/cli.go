@@ -32,37 +32,49 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest rollback places      # publish the generation before
   bin/ingest refresh              # what the file of --config says, where something changed
 
-Flags may also be set by the environment variable shown with each, or in a YAML file named by --config; the command line wins over the environment, and that over the file. See what is in effect, and from where, by: ingest config print`
+Flags may also be set by the environment variable shown with each, or in a YAML file named by --config; the command line wins over the environment, and that over the file. See what is in effect, and from where, by: ingest config print
+
+Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 refused by --max-change, 130 interrupted.`
 
 // cli is the command line.
 type cli struct {
-	Data    string           `default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
-	Store   string           `placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback and prune are about what is there."`
-	Config  string           `env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
-	MaxBad  share            `default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
-	JSON    bool             `name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
-	Quiet   bool             `short:"q" help:"Say nothing but errors, and what was asked for."`
-	Version kong.VersionFlag `env:"-" help:"Print the version and exit."`
+	Data    string           `group:"every" default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
+	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback and prune are about what is there."`
+	Config  string           `group:"every" env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
+	MaxBad  share            `group:"every" default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
+	JSON    bool             `group:"every" name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
+	Quiet   bool             `group:"every" short:"q" help:"Say nothing but errors, and what was asked for."`
+	Version kong.VersionFlag `group:"every" env:"-" help:"Print the version and exit."`
 
-	Boundaries boundariesCmd `cmd:"" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
-	Places     placesCmd     `cmd:"" config:"" help:"Publish places from the files of GeoNames."`
-	IP         ipCmd         `cmd:"" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
-	Airports   airportsCmd   `cmd:"" config:"" help:"Publish airports from a file of OurAirports."`
-	Timezones  timezonesCmd  `cmd:"" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
-	Stations   stationsCmd   `cmd:"" config:"" help:"Publish weather stations from NOAA's list of them."`
-	Weather    weatherCmd    `cmd:"" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
-	Demo       demoCmd       `cmd:"" config:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
-	World      worldCmd      `cmd:"" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
-	Refresh    refreshCmd    `cmd:"" help:"Ingest what has changed of the sources in the file of --config."`
-	List       listCmd       `cmd:"" help:"List data sets and their generations."`
-	Verify     verifyCmd     `cmd:"" config:"" help:"Check every byte of the published generations."`
-	Export     exportCmd     `cmd:"" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
-	Push       pushCmd       `cmd:"" config:"" help:"Copy what is published in --data to --store and publish it there."`
-	Rollback   rollbackCmd   `cmd:"" help:"Publish an earlier generation of a data set again."`
-	Prune      pruneCmd      `cmd:"" config:"" help:"Delete generations that are not needed any more."`
-	Settings   configCmd     `cmd:"" name:"config" help:"Look at the configuration."`
+	Boundaries boundariesCmd `cmd:"" group:"publish" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
+	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
+	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
+	Airports   airportsCmd   `cmd:"" group:"publish" config:"" help:"Publish airports from a file of OurAirports."`
+	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
+	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
+	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
+	Demo       demoCmd       `cmd:"" group:"publish" config:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
+	World      worldCmd      `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
+	Refresh    refreshCmd    `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
+	List       listCmd       `cmd:"" group:"published" help:"List data sets and their generations."`
+	Verify     verifyCmd     `cmd:"" group:"published" config:"" help:"Check every byte of the published generations."`
+	Export     exportCmd     `cmd:"" group:"published" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
+	Push       pushCmd       `cmd:"" group:"published" config:"" help:"Copy what is published in --data to --store and publish it there."`
+	Rollback   rollbackCmd   `cmd:"" group:"published" help:"Publish an earlier generation of a data set again."`
+	Prune      pruneCmd      `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`
+	Settings   configCmd     `cmd:"" group:"settings" name:"config" help:"Look at the configuration."`
 
 	file *configfile.File // of --config
+}
+
+// groups are the headings of --help.
+var groups = []kong.Group{
+	{Key: "what", Title: "What to download:"},
+	{Key: "download", Title: "How to download:"},
+	{Key: "every", Title: "Flags of every command:"},
+	{Key: "publish", Title: "Commands that publish:"},
+	{Key: "published", Title: "Commands about what is published:"},
+	{Key: "settings", Title: "Commands about the settings:"},
 }
 
 // session is what a command works with.

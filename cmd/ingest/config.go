@@ -34,6 +34,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.DefaultEnvars(variables.Prefix),
 		kong.Vars{"version": version.String()},
 		kong.Writers(stdout, stderr),
+		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 	)

@@ -188,6 +188,43 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
+// The flags of every command stand beneath a heading of their own, and every
+// command beneath one that says what it is for.
+func TestHelpIsInOrder(t *testing.T) {
+	app := commandLine(t)
+	for _, f := range app.Flags {
+		if f.Group == nil && f.Name != "help" {
+			t.Errorf("--%s is in no group", f.Name)
+		}
+	}
+	for _, c := range app.Children {
+		if c.Group == nil {
+			t.Errorf("%s is in no group", c.Name)
+		}
+	}
+	for _, tc := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--help"}, []string{"Flags of every command:", "--data=", "Commands that publish:", "boundaries", "refresh", "Commands about what is published:", "list", "prune", "Commands about the settings:", "config"}},
+		{[]string{"world", "--help"}, []string{"--dry-run", "Flags of every command:", "--data=", "What to download:", "--only=", "How to download:", "--mirror="}},
+		{[]string{"places", "--help"}, []string{"--memory=", "Flags of every command:", "--data="}},
+	} {
+		var out bytes.Buffer
+		if err := run(t.Context(), tc.args, &out, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(out.String(), "\nFlags:\n") // past the examples
+		for _, want := range tc.want {
+			_, after, ok := strings.Cut(rest, want)
+			if !ok {
+				t.Fatalf("%q: no %q where it should be in\n%s", tc.args, want, out.String())
+			}
+			rest = after
+		}
+	}
+}
+
 func TestShare(t *testing.T) {
 	for text, want := range map[string]share{"0": 0, "1": 1, "0.005": 0.005, "0.5%": 0.005, " 100 % ": 1, "1e-3": 0.001} {
 		var s share

@@ -17,18 +17,18 @@ import (
 )
 
 type worldCmd struct {
-	Only        []string      `placeholder:"DATASET" help:"Only these data sets, separated by commas: boundaries, places, timezones, airports, stations, ip."`
-	Scale       string        `enum:"10m,50m,110m" default:"10m" help:"Scale of the boundaries: 10m, the finest and the default, 50m or 110m."`
-	Places      string        `enum:"allCountries,cities500,cities1000,cities5000,cities15000" default:"allCountries" help:"Which places: allCountries, the default, is all 12 million; cities500 those of 500 inhabitants and more, and so on."`
-	IP          string        `name:"ip" enum:"ip-location-db,geolite2-city,geolite2-country,none" default:"ip-location-db" help:"Which IP data: ip-location-db, the default, which knows countries; geolite2-city or geolite2-country of MaxMind, for those with an account; none."`
-	IPFile      []string      `name:"ip-file" type:"existingpath" placeholder:"FILE" help:"Your own source of address ranges, a file or folder as of ingest ip, which comes before what is downloaded; repeatable."`
+	Only        []string      `group:"what" placeholder:"DATASET" help:"Only these data sets, separated by commas: boundaries, places, timezones, airports, stations, ip."`
+	Scale       string        `group:"what" enum:"10m,50m,110m" default:"10m" help:"Scale of the boundaries: 10m, the finest and the default, 50m or 110m."`
+	Places      string        `group:"what" enum:"allCountries,cities500,cities1000,cities5000,cities15000" default:"allCountries" help:"Which places: allCountries, the default, is all 12 million; cities500 those of 500 inhabitants and more, and so on."`
+	IP          string        `group:"what" name:"ip" enum:"ip-location-db,geolite2-city,geolite2-country,none" default:"ip-location-db" help:"Which IP data: ip-location-db, the default, which knows countries; geolite2-city or geolite2-country of MaxMind, for those with an account; none."`
+	IPFile      []string      `group:"what" name:"ip-file" type:"existingpath" placeholder:"FILE" help:"Your own source of address ranges, a file or folder as of ingest ip, which comes before what is downloaded; repeatable."`
 	MaxChange   *share        `placeholder:"SHARE" help:"Do not publish IP data that changes the answers of more than this share of the addresses, such as 10%."`
-	Downloads   string        `default:"./downloads" type:"path" placeholder:"DIR" help:"Where downloads are kept, so that only what has changed is downloaded again."`
-	Mirror      string        `placeholder:"URL" help:"Where all files are found under their own names, instead of at their publishers."`
-	Contact     string        `placeholder:"URL" help:"Address under which publishers reach whoever runs this: a web page, or mailto:you@example.org. It is sent with each request."`
+	Downloads   string        `group:"download" default:"./downloads" type:"path" placeholder:"DIR" help:"Where downloads are kept, so that only what has changed is downloaded again."`
+	Mirror      string        `group:"download" placeholder:"URL" help:"Where all files are found under their own names, instead of at their publishers."`
+	Contact     string        `group:"download" placeholder:"URL" help:"Address under which publishers reach whoever runs this: a web page, or mailto:you@example.org. It is sent with each request."`
 	DryRun      bool          `help:"List the files with their addresses and sizes, and do nothing."`
 	Force       bool          `help:"Ingest also what has not changed."`
-	MaxDownload bytesize.Size `default:"4GiB" placeholder:"SIZE" help:"Most to download in one run, ${default} if not given."`
+	MaxDownload bytesize.Size `group:"download" default:"4GiB" placeholder:"SIZE" help:"Most to download in one run, ${default} if not given."`
 	Memory      bytesize.Size `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use for places, ${default} if not given, 256MiB at least."`
 }
 

@@ -39,7 +39,9 @@ failed request. Stop it with Ctrl-C or SIGTERM: it finishes what it is doing.
 Every flag can also be given as the environment variable shown with it, or, by
 its name without the dashes, in a YAML file that --config names. The command line
 wins over the environment, and that over the file. See what is in effect, and
-from where, by: bin/tileserver config print`
+from where, by: bin/tileserver config print
+
+Exit codes: 0 stopped when told to, 1 failed, 2 asked wrongly.`
 
 // config is the command line.
 type config struct {
