@@ -28,9 +28,12 @@ func adminHandler(main http.Handler, base string, metrics, top http.Handler) htt
 			main.ServeHTTP(w, r)
 		})
 	}
-	if top != nil {
-		mux.Handle("GET /usage/top", top)
+	if top == nil {
+		top = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "No client is counted: start the server with --keys or --address-limit.", http.StatusNotFound)
+		})
 	}
+	mux.Handle("GET /usage/top", top)
 	return mux
 }
 

@@ -8,9 +8,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -306,10 +307,10 @@ func TestMapPagePanels(t *testing.T) {
 		}
 
 		w.expect("503", "502", "ERR_")
-		front.failing.Store(true)
+		front.answer("/maps/at", &fault{status: 503, kind: "text/html", body: `{"title":"The server is out of order","detail":"<b>Wait</b>."}`})
 		w.click(45.4, 5.6)
-		w.waitFor(`document.querySelector('#card .problem')?.textContent.includes('out of order')`)
-		front.failing.Store(false)
+		w.waitFor(`document.querySelector('#card .problem')?.textContent.includes('The server is busy. Try again in a moment.')`)
+		front.answer("/maps/at", nil)
 		w.press("#card .content > .problem button")
 		w.waitFor(title + ` === 'North Westland'`)
 
@@ -317,6 +318,102 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#notice').textContent.startsWith('You are offline')`)
 		evaluate[chromedp.Void](w, `{ dispatchEvent(new Event('online')) }`)
 		w.waitFor(`document.querySelector('#notice').hidden`)
+	})
+
+	// Whatever comes in the place of an answer is a sentence that says what to do. What was looked for and is not there is told calmly.
+	t.Run("failures", func(t *testing.T) {
+		front := newFront(t, site)
+		problem := func(status int, typ string) *fault {
+			return &fault{status: status, kind: "application/problem+json", body: fmt.Sprintf(`{"type":%q,"title":"A parameter is not valid","status":%d,"detail":"Set q to {text}.","parameter":"q"}`, typ, status)}
+		}
+		busy := problem(503, "too-busy")
+		busy.retryAfter = "1"
+		limited := problem(429, "rate-limited")
+		limited.retryAfter = "42"
+		states := []struct {
+			name  string
+			fault *fault
+			want  string
+			calm  bool
+		}{
+			{"cut", &fault{cut: true}, "cannot be reached. Check the connection", false},
+			{"400", problem(400, "bad-parameter"), "", true},
+			{"404", &fault{status: 404, kind: "text/html", body: "<h1>404 Not Found</h1>"}, "Reload the page; if that does not help", false},
+			{"429", limited, "Ask again in 42 seconds.", false},
+			{"500", problem(500, "internal"), "Something failed on the server. Try again", false},
+			{"502", &fault{status: 502, kind: "text/html", body: "<h1>Bad Gateway</h1>"}, "does not answer its proxy. Try again", false},
+			{"503", busy, "The server is busy. Try again in 1 second.", false},
+			{"empty", &fault{status: 200, kind: "application/json"}, "cannot read. Reload the page.", false},
+			{"malformed", &fault{status: 200, kind: "application/json", body: `{"places":[{"name":`}, "cannot read. Reload the page.", false},
+			{"html", &fault{status: 200, kind: "text/html", body: "<!doctype html><title>Sign in</title>"}, "cannot read. Reload the page.", false},
+			{"null", &fault{status: 200, kind: "application/json", body: "null"}, "cannot read. Reload the page.", false},
+			{"missing", problem(404, "dataset-missing"), "not published on this server.", true},
+		}
+		questions := []struct{ name, path, text, calm string }{
+			{"search", "/maps/places/search", "nonsense", "nothing to search for"},
+			{"address", "/maps/ip/11.0.0.1", "11.0.0.1", "not a whole IP address"},
+		}
+		for _, on := range []struct {
+			name, place string // each another, for the browser keeps answers
+			screen
+		}{
+			{"phone", "Still Water", screen{width: 360, height: 740, density: 2, touch: true}},
+			{"phone-dark", "Village 20", screen{width: 360, height: 740, density: 2, touch: true, dark: true}},
+			{"desktop", "Village 21", desktop},
+			{"desktop-dark", "Village 22", screen{width: 1280, height: 800, density: 1, dark: true}},
+		} {
+			name, s := on.name, on.screen
+			w := open(t, browser, front.url+"/maps/#5/45/12", s)
+			w.drawn(1)
+			w.expect("400", "404", "429", "500", "502", "503", "ERR_")
+			say := func(question, text, want string, calm bool, picture string) {
+				t.Helper()
+				w.lookUp(text)
+				class := ".problem"
+				if calm {
+					class = ".note"
+				}
+				w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && document.querySelector('#card .content > ` + class + `')?.textContent.includes(` + quote(want) + `)`)
+				if got := evaluate[string](w, `document.querySelector('#card').innerText`); regexp.MustCompile(`\b(false|true|undefined|null|NaN)\b|[{}<>]|parameter`).MatchString(got) {
+					t.Errorf("%s, %s: the card says %q", name, question, got)
+				}
+				if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+					t.Errorf("%s, %s: the page is %d pixels wider than the screen", name, question, n)
+				}
+				if calm && evaluate[int](w, `document.querySelectorAll('#card .problem, #card [role=alert]').length`) > 0 {
+					t.Errorf("%s, %s: what is no failure looks like one", name, question)
+				}
+				if picture != "" {
+					w.picture("failure-" + picture + "-" + name)
+				}
+				w.press("#card .close")
+			}
+			for _, q := range questions {
+				for _, st := range states {
+					front.answer(q.path, st.fault)
+					want, picture := st.want, ""
+					if want == "" {
+						want = q.calm
+					}
+					if st.name == "429" || st.name == "400" {
+						picture = q.name + "-" + st.name
+					}
+					say(q.name+" "+st.name, q.text, want, st.calm, picture)
+				}
+				front.answer(q.path, nil)
+			}
+			front.answer("/maps/places/search", &fault{status: 200, kind: "application/json", body: `{"places":[]}`})
+			say("search for nothing there", "nonsense", "No place has this name", true, "search-nothing")
+			front.answer("/maps/places/search", nil)
+			say("an empty box", "", "Type the name of a place", true, "search-empty")
+			// The button asks again.
+			front.answer("/maps/places/search", busy)
+			w.lookUp(on.place)
+			w.waitFor(`document.querySelector('#card .problem button') !== null`)
+			front.answer("/maps/places/search", nil)
+			w.press("#card .problem button")
+			w.waitFor(title + ` === ` + quote(on.place) + ` && document.querySelectorAll('#card .problem').length === 0`)
+		}
 	})
 
 	t.Run("missing", func(t *testing.T) {
@@ -360,10 +457,34 @@ func manyPlaces(t *testing.T) string {
 }
 
 // front is a reverse proxy that shows a site below /maps/, knows one address
-// the site does not, and answers 503 about points while it is failing.
+// the site does not, and answers some paths with faults.
 type front struct {
-	url     string
-	failing atomic.Bool
+	url    string
+	faults sync.Map // of *fault by path
+}
+
+// fault is what comes in the place of an answer.
+type fault struct {
+	status     int
+	kind, body string
+	retryAfter string
+	cut        bool // no answer at all
+}
+
+// answer lets a path answer with a fault, or with nil as the site does.
+func (f *front) answer(path string, with *fault) { f.faults.Store(path, with) }
+
+func (f *fault) send(w http.ResponseWriter) {
+	if f.cut {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", f.kind)
+	w.Header().Set("Cache-Control", "no-store")
+	if f.retryAfter != "" {
+		w.Header().Set("Retry-After", f.retryAfter)
+	}
+	w.WriteHeader(f.status)
+	fmt.Fprint(w, f.body)
 }
 
 func newFront(t *testing.T, site string) *front {
@@ -375,13 +496,13 @@ func newFront(t *testing.T, site string) *front {
 	f := &front{}
 	proxy := http.StripPrefix("/maps", httputil.NewSingleHostReverseProxy(target))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if v, ok := f.faults.Load(r.URL.Path); ok && v.(*fault) != nil {
+			v.(*fault).send(w)
+			return
+		}
 		switch {
 		case !strings.HasPrefix(r.URL.Path, "/maps/"):
 			http.Error(w, "the page asks beside its own path", http.StatusTeapot)
-		case r.URL.Path == "/maps/at" && f.failing.Load():
-			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprint(w, `{"title":"The server is out of order","detail":"<b>Wait</b>."}`)
 		case r.URL.Path == "/maps/ip/9.9.9.9":
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"ip":"9.9.9.9","source":["hand-made"],"city":{"names":{"en":"Westburg"}},"country":{"iso_code":"QW","names":{"en":"Westland"}},`+

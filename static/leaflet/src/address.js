@@ -1,6 +1,6 @@
 // Where an IP address is: the box at the top or "where am I", its answer, and the flight there.
 import { address, addressPath, region } from './api.js'
-import { facts, failure, jsonLink, note, problem, skeleton } from './card.js'
+import { facts, failure, jsonLink, note, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { coordinates, displayText } from './format.js'
 import { nameIn } from './language.js'
@@ -22,8 +22,8 @@ export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, s
     pin(null)
     select(null)
     if (ip === '') {
-      const hint = problem('Type an IP address, like 192.0.2.1 or 2001:db8::1.')
-      card.show({ kicker, title: 'Which address?' }, hint)
+      card.show({ kicker: 'Search', title: 'What are you looking for?' },
+        note('Type the name of a place, the code of an airport, or an IP address such as 192.0.2.1 or 2001:db8::1.'))
       return
     }
     const asked = own ? 'Your address' : displayText(ip, 64)
@@ -54,7 +54,9 @@ export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, s
           own ? 'You reach this server over an address that has no place on the map, from this machine or its own network.'
             : 'This address is set aside for a purpose and has no place on the map.', reserved.why))
       } else if (error.type === 'address-not-found') {
-        card.show({ kicker, title: asked, subtitle: 'Not known', chips: [json] }, note('No source this server was built from covers the address.'))
+        card.show({ kicker, title: asked, subtitle: 'Not known', chips: [json] }, note('None of the sources of this server knows the address.'))
+      } else if (error.type === 'bad-parameter') {
+        card.show({ kicker, title: asked }, note('This is not a whole IP address, such as 192.0.2.1 or 2001:db8::1.', 'Complete it and search again.'))
       } else {
         card.show({ kicker, title: asked }, failure(error, () => lookup(input, moving), 'IP addresses'))
       }

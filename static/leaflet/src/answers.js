@@ -50,10 +50,10 @@ export function createAnswers({ card, view, types, permalink, select, announce }
       return lookup(ip)
     },
 
-    /** Why there is no place of a name. */
-    nothing(text, why) {
+    /** Why there is no place of a name: none has it, or the error that kept the page from knowing. */
+    nothing(text, error, retry) {
       step(null)
-      found.nothing(text, why)
+      found.nothing(text, error, retry)
     },
 
     /** Opens what a permalink names; moving says whether the map goes there too. */

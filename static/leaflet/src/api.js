@@ -15,28 +15,57 @@ export class ApiError extends Error {
   }
 }
 
+// A sentence for each sort of answer that is an error: what is the matter, and what the reader can do. The words of problem
+// documents are for programs.
+const byType = {
+  'dataset-unavailable': 'The server cannot read these data right now. Try again in a moment.',
+  'data-corrupt': 'These data are damaged on the server. Tell its operator.',
+  'data-damaged': 'These data are damaged on the server. Tell its operator.',
+}
 const byStatus = {
+  400: 'The server does not understand this question. Ask for something else, or reload the page.',
   401: 'This server answers only to API keys, and the map page has none. Its operator can let the page pass with --anonymous.',
-  403: 'This server does not allow that.',
-  404: 'The server has nothing there.',
-  429: 'Too many questions in a short time. Wait a moment and ask again.',
-  503: 'The server is busy. Wait a moment and ask again.',
+  403: 'This server does not allow the page to ask that. Its operator can tell why.',
+  404: 'The server does not have what the page asks for. Reload the page; if that does not help, tell its operator.',
+  410: 'The data have been published anew meanwhile. Reload the page.',
+  413: 'This is too long for the server. Shorten it and ask again.',
+  414: 'This is too long for the server. Shorten it and ask again.',
+  422: 'This is too much for one answer. Zoom in, or choose another kind of place.',
+  429: 'Too many questions in a short time. Ask again in %.',
+  431: 'This is too long for the server. Shorten it and ask again.',
+  502: 'The server does not answer its proxy. Try again in a moment.',
+  503: 'The server is busy. Try again in %.',
+  504: 'The server does not answer its proxy in time. Try again in a moment.',
 }
 
-/** What to tell the reader of an answer that is an error: the problem document's own words, else, and of a key that is missing, the status in ours. */
-export function problemMessage(status, problem) {
-  if (status === 401) return byStatus[401] // what the server says is for programs
-  const words = [problem?.title, problem?.detail].map(part => displayText(part, 400)).filter(Boolean)
-    .map(part => /[.!?…]$/.test(part) ? part : `${part}.`)
-  return words.join(' ') || byStatus[status] || (status >= 500
-    ? 'The server could not answer. Its log tells why.'
-    : `The server refused the question (status ${status}).`)
+/** What to tell the reader of an answer that is an error; wait is for how many seconds the server wants to be left alone. */
+export function problemMessage(status, type, wait = 0) {
+  const words = byType[type] ?? byStatus[status] ?? (status >= 500
+    ? 'Something failed on the server. Try again; if it lasts, tell its operator.'
+    : `The server refused the question (status ${status}). Reload the page; if that does not help, tell its operator.`)
+  return words.replace('%', duration(wait))
 }
 
-/** Seconds a Retry-After header asks for, bounded to what a reader would wait; 0 when it asks for nothing. */
-export function retrySeconds(header) {
-  const seconds = /^\d+$/.test(header ?? '') ? Number(header) : 0
-  return Math.min(seconds, 10)
+function duration(seconds) {
+  const count = (number, unit) => `${number} ${unit}${number === 1 ? '' : 's'}`
+  if (seconds < 1) return 'a moment'
+  if (seconds < 100) return count(Math.ceil(seconds), 'second')
+  if (seconds < 100 * 60) return count(Math.ceil(seconds / 60), 'minute')
+  return count(Math.ceil(seconds / 3600), 'hour')
+}
+
+/** What to tell the reader of any error: those that are not the server's are mistakes of the page, which are told in English by browsers. */
+export function sentence(error) {
+  return error instanceof ApiError ? error.message : UNREADABLE
+}
+
+const UNREADABLE = 'The server sent an answer that the page cannot read. Reload the page.'
+
+/** Seconds a Retry-After header asks for, as a number or a date; 0 when it asks for nothing. */
+export function retrySeconds(header, now = Date.now()) {
+  const text = header ?? ''
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000
+  return seconds > 0 && seconds < 1e6 ? Math.ceil(seconds) : 0
 }
 
 async function request(path, { signal, accept, cache = 'default' }) {
@@ -49,53 +78,62 @@ async function request(path, { signal, accept, cache = 'default' }) {
   }
   if (response.ok) return response
   const problem = await response.json().catch(() => null) // not every proxy's error page is a problem document
-  throw new ApiError(problemMessage(response.status, problem), {
-    status: response.status,
-    type: displayText(problem?.type),
-    detail: displayText(problem?.detail, 400),
-    retryAfter: retrySeconds(response.headers.get('retry-after')),
+  const type = displayText(problem?.type)
+  const retryAfter = retrySeconds(response.headers.get('retry-after'))
+  throw new ApiError(problemMessage(response.status, type, retryAfter), {
+    status: response.status, type, detail: displayText(problem?.detail, 400), retryAfter,
   })
 }
 
-// Reads a body to its end, the empty one of a 204 too (a browser reports a body left unread as a failed request).
-async function parse(response, signal) {
+// Reads a body to its end, the empty one of a 204 too (a browser reports a body left unread as a failed request). An answer that
+// is not what was asked for is an error: it must not look like one with nothing in it.
+async function parse(response, signal, isAnswer) {
+  let text
   try {
-    const text = await response.text()
-    return text === '' ? null : JSON.parse(text)
+    text = await response.text()
   } catch (cause) {
     if (signal?.aborted) throw cause
-    const message = 'The server sent an answer that the page cannot read. Reload the page.'
-    throw new ApiError(message, { status: response.status, cause })
+    throw new ApiError('The connection to the server broke off. Try again.', { cause })
   }
+  if (text === '' && response.status === 204) return null
+  try {
+    const answer = JSON.parse(text)
+    if (answer !== null && typeof answer === 'object' && isAnswer(answer)) return answer
+  } catch { /* the same as an answer of another kind */ }
+  throw new ApiError(UNREADABLE)
 }
 
-async function json(path, { signal } = {}) {
-  return parse(await request(path, { signal, accept: 'application/json, application/problem+json;q=0.5' }), signal)
+async function json(path, isAnswer, { signal } = {}) {
+  return parse(await request(path, { signal, accept: 'application/json, application/problem+json;q=0.5' }), signal, isAnswer)
 }
+
+const isPosition = ({ lat, lon }) => Number.isFinite(lat) && Number.isFinite(lon)
+const isPoint = answer => isPosition(answer) && (Array.isArray(answer.regions) || [answer.missing].flat().includes('boundaries'))
+const isList = ({ places }) => Array.isArray(places)
 
 // A colon may stand in a path as it is, and an IPv6 address is easier to read in a log with its colons.
 const segment = text => encodeURIComponent(text).replaceAll('%3A', ':')
 
-export const tileJSON = options => json('tiles/all.json', options)
-export const status = options => json('status', options)
-export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, options)
+export const tileJSON = options => json('tiles/all.json', answer => Array.isArray(answer.vector_layers), options)
+export const status = options => json('status', answer => Array.isArray(answer.datasets), options)
+export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, ({ id }) => typeof id === 'string', options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
-export const point = (lat, lon, options) => json(pointPath(lat, lon), options)
+export const point = (lat, lon, options) => json(pointPath(lat, lon), isPoint, options)
 export const placePath = id => `places/${segment(id)}${inLanguage('?')}`
-export const place = (id, options) => json(placePath(id), options)
+export const place = (id, options) => json(placePath(id), isPosition, options)
 export const airportPath = code => `airports/${segment(code)}`
-export const airport = (code, options) => json(airportPath(code), options)
+export const airport = (code, options) => json(airportPath(code), isPosition, options)
 
 /** A page of the places nearest to a point; class '' is every one, cursor what the page before gave as next, or ''. */
 export const placesNearby = ({ lat, lon, limit, featureClass, cursor }, options) => {
   const filter = (featureClass && `&class=${segment(featureClass)}`) + (cursor && `&cursor=${segment(cursor)}`)
-  return json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}${filter}${inLanguage()}`, options)
+  return json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}${filter}${inLanguage()}`, isList, options)
 }
 
 // Without a limit the answer is one that the server has finished beforehand.
 export const placesSearch = (text, near, options) => {
   const bias = near ? `&lat=${near.lat}&lon=${near.lon}` : ''
-  return json(`places/search?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, options)
+  return json(`places/search?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, isList, options)
 }
 
 function inLanguage(sign = '&') {
@@ -104,15 +142,15 @@ function inLanguage(sign = '&') {
 }
 
 export const addressPath = ip => `ip/${segment(ip)}`
-export const address = (ip, options) => json(addressPath(ip), options)
+export const address = (ip, options) => json(addressPath(ip), ({ ip }) => typeof ip === 'string', options)
 
 export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson`
 export const vectorTilePath = (types, { z, x, y }) => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
 
 /** The places of a tile as GeoJSON features; none for an empty tile. */
 export async function placeTile(tile, signal) {
-  const collection = await parse(await tileRequest(placeTilePath(tile), PLACES_AS, signal), signal)
-  return Array.isArray(collection?.features) ? collection.features : []
+  const collection = await parse(await tileRequest(placeTilePath(tile), PLACES_AS, signal), signal, ({ features }) => Array.isArray(features))
+  return collection?.features ?? []
 }
 
 /** The bytes of a vector tile of the given region types; empty for an empty tile. */
@@ -142,13 +180,15 @@ async function tileRequest(path, accept, signal) {
   return response
 }
 
+const LONGEST_WAIT = 10 // seconds
+
 // A busy server says so with 503 and Retry-After; a map asks for many tiles at once, so it waits and asks once more.
 async function withRetry(ask, signal) {
   try {
     return await ask()
   } catch (error) {
     if (error.status !== 503 || signal?.aborted) throw error
-    await new Promise(resolve => setTimeout(resolve, 1000 * (error.retryAfter || 1)))
+    await new Promise(resolve => setTimeout(resolve, 1000 * Math.min(error.retryAfter || 1, LONGEST_WAIT)))
     signal?.throwIfAborted()
     return ask()
   }

@@ -1,5 +1,6 @@
 // The card that holds an answer, and the pieces answers are made of.
-import { el, icon } from './dom.js'
+import { sentence } from './api.js'
+import { el, fill, icon } from './dom.js'
 
 const CLOSE = 'M6 6l12 12M18 6L6 18'
 
@@ -38,7 +39,7 @@ export function createCard(root, { onClose, announce }) {
       const handle = el('button', { type: 'button', class: 'handle', 'aria-label': 'More or less of the answer', 'aria-expanded': String(tall),
         onclick: () => grow(handle) })
       const closer = el('button', { type: 'button', class: 'close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, icon(CLOSE))
-      root.replaceChildren(
+      fill(root,
         handle,
         el('header', {},
           el('div', {},
@@ -87,7 +88,7 @@ export function problem(message, retry) {
  */
 export function failure(error, retry, subject = 'These data') {
   if (error.type === 'dataset-missing') return note(`${subject} are not published on this server.`, 'Its operator can add them with the ingest command.')
-  return problem(error.message, error.status >= 400 && error.status < 429 ? undefined : retry)
+  return problem(sentence(error), error.status >= 400 && error.status < 429 ? undefined : retry)
 }
 
 /** A sentence that says what there is to know, calmly, and more in small print. */

@@ -2,7 +2,7 @@
 
 /**
  * A new element. Properties are set as attributes, functions under "on…" become listeners, undefined and false ones are
- * left out; children are nodes or text.
+ * left out; children are nodes or text, as for fill.
  */
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag)
@@ -11,7 +11,12 @@ export function el(tag, attributes = {}, ...children) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value)
     else element.setAttribute(name, value === true ? '' : value)
   }
-  element.append(...children.filter(child => child !== undefined && child !== '' && child !== false))
+  return fill(element, ...children)
+}
+
+/** Gives an element these children and no others; those that are nothing, such as false and undefined, are left out. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.filter(child => child !== undefined && child !== null && child !== '' && typeof child !== 'boolean'))
   return element
 }
 

@@ -1,6 +1,6 @@
 // The card of a place or an airport that was searched for, listed or linked to.
 import { airport as fetchAirport, airportPath, place as fetchPlace, placePath } from './api.js'
-import { facts, failure, jsonLink, note, problem, skeleton } from './card.js'
+import { facts, failure, jsonLink, note, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { coordinates, countryName, displayText, placeKind, population, title } from './format.js'
 import { nearbyList } from './nearby.js'
@@ -40,13 +40,12 @@ export function createFound({ card, pin, mark, select, fly, choose, signal, anno
     try {
       const place = await ask(path, { signal: question })
       if (question.aborted) return
-      if (!Number.isFinite(place?.lat) || !Number.isFinite(place?.lon)) throw new Error('The record has no position.')
       show(name.kind === 'airport' ? { ...place, kind: 'airport' } : place, question, moving)
     } catch (error) {
       if (question.aborted) return
-      const gone = error.status === 404 && error.type !== 'dataset-missing'
+      const gone = ['place-not-found', 'airport-not-found', 'bad-parameter'].includes(error.type)
       card.show({ ...heading, title: 'No answer' },
-        gone ? note('The link names a place that this server does not have.') : failure(error, () => load(name, moving), 'Places'))
+        gone ? note('The link names a place that this server does not have.', 'Search for it by its name.') : failure(error, () => load(name, moving), 'Places'))
     }
   }
 
@@ -59,14 +58,21 @@ export function createFound({ card, pin, mark, select, fly, choose, signal, anno
       show(place, signal(), moving)
     },
 
-    /** Says why there is no place of that name. */
-    nothing(text, error) {
+    /** Says that no place has that name, or, of an error, why the page does not know. */
+    nothing(text, error, retry) {
       signal()
       select(null)
       pin(null)
-      card.show({ kicker: 'Places', title: displayText(text, 64) }, typeof error === 'string' ? problem(error) : failure(error, undefined, 'Places'))
+      card.show({ kicker: 'Places', title: displayText(text, 64) }, notFound(error) ?? failure(error, retry, 'Places'))
     },
   }
+}
+
+// That there is nothing to find is no failure.
+function notFound(error) {
+  if (!error) return note('No place has this name, in any language these data know.', 'Check its spelling, or type only its beginning.')
+  if (error.type === 'bad-parameter') return note('This is nothing to search for.', 'Type the name of a place, the code of an airport, or an IP address.')
+  return null
 }
 
 function rows(place) {

@@ -1,6 +1,6 @@
 // The help: keys, where the API is described, and whose data these are, with their licences.
 import { splitLinks } from './attribution.js'
-import { el } from './dom.js'
+import { el, fill, icon } from './dom.js'
 import { displayText, title } from './format.js'
 import { SHORTCUTS } from './shortcuts.js'
 
@@ -9,17 +9,25 @@ const links = [['docs', 'API documentation'], ['openapi.json', 'OpenAPI'], ['sta
 /** Fills the dialog; the returned function opens it. status is /status's answer, or undefined when there is none. */
 export function createHelp(dialog, status) {
   const close = el('button', { type: 'button', class: 'solid', onclick: () => dialog.close() }, 'Close')
-  dialog.replaceChildren(
+  fill(dialog,
     el('h2', {}, 'Quadrille'),
     el('p', { class: 'quiet' }, 'Click the map to learn what is there. Search for places, airports and IP addresses, by name, code or number.'),
     el('p', { class: 'chips' }, ...links.map(([href, words]) => el('a', { class: 'chip', href, target: '_blank', rel: 'noopener' }, words))),
     el('div', { class: 'help-columns' },
       el('section', {}, el('h3', {}, 'Keys'), el('dl', { class: 'keys' },
-        ...SHORTCUTS.map(([key, words]) => el('div', {}, el('dt', {}, ...key.split(' ').map(one => el('kbd', {}, one))), el('dd', {}, words))))),
+        ...SHORTCUTS.map(([key, words]) => el('div', {}, el('dt', {}, ...key.split(' ').map(cap)), el('dd', {}, words))))),
       el('section', {}, el('h3', {}, 'Data'), datasets(status))),
     el('p', { class: 'help-foot' }, close))
   dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() }) // beside it
   return () => { if (!dialog.open) dialog.showModal() }
+}
+
+// Not every phone has a font with arrows.
+const arrows = { Left: 'M19 12H5M11 6l-6 6 6 6', Up: 'M12 19V5M6 11l6-6 6 6', Right: 'M5 12h14M13 6l6 6-6 6', Down: 'M12 5v14M6 13l6 6 6-6' }
+
+function cap(key) {
+  const arrow = arrows[key]
+  return arrow ? el('kbd', { title: key }, icon(arrow, 12), el('span', { class: 'visually-hidden' }, key)) : el('kbd', {}, key)
 }
 
 function datasets(status) {

@@ -1,8 +1,8 @@
 // The tile inspector: the grid over the map, and for each tile its names and what it cost.
 import { GridLayer, DomEvent } from 'leaflet'
-import { absolute, measureTile, placeTilePath, vectorTilePath } from './api.js'
+import { absolute, measureTile, placeTilePath, sentence, vectorTilePath } from './api.js'
 import { copyButton } from './copy.js'
-import { el } from './dom.js'
+import { el, fill } from './dom.js'
 import { costOf, summary } from './inspector-words.js'
 import { tileLog } from './tilelog.js'
 import { quadkey, TILE_SIZE, wrapColumn } from './tilegrid.js'
@@ -66,7 +66,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
     pin(null)
     root.querySelector('.chip').focus() // this button is gone
   } }, 'Unpin')
-  root.replaceChildren(
+  fill(root,
     el('header', {}, el('p', { class: 'kicker' }, 'Tile'), name, key),
     figures, hint,
     el('p', { class: 'chips' },
@@ -110,7 +110,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
     name.textContent = `${tile.z}/${tile.x}/${tile.y}`
     key.textContent = quadkey(tile) || 'the world'
     const asked = requests(tile)
-    figures.replaceChildren(...asked.map(figuresOf), asked.length === 0 ? el('p', { class: 'quiet' }, 'The map asks for nothing here.') : '',
+    fill(figures, ...asked.map(figuresOf), asked.length === 0 && el('p', { class: 'quiet' }, 'The map asks for nothing here.'),
       failed && el('p', { class: 'problem' }, failed))
   }
   async function measure() {
@@ -119,7 +119,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
       await Promise.all(requests(measured).map(({ path }) => measureTile(path)))
       announce('Measured')
     } catch (error) {
-      if (tile === measured) failed = error.message
+      if (tile === measured) failed = sentence(error)
       draw()
     }
   }

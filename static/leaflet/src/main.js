@@ -2,7 +2,7 @@
 import { control } from 'leaflet'
 import { createAnnouncer } from './announce.js'
 import { createAnswers } from './answers.js'
-import { status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
+import { sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
 import { ME } from './address.js'
 import { attributions } from './attribution.js'
 import { createCard } from './card.js'
@@ -103,7 +103,7 @@ async function start() {
 
 // A server without boundaries and places still answers for what it has.
 function tellMissing(error) {
-  const words = error.type === 'dataset-missing' ? 'This server has no map published yet. What else it has, the help (?) tells.' : error.message
+  const words = error.type === 'dataset-missing' ? 'This server has no map published yet. What else it has, the help (?) tells.' : sentence(error)
   notice.show('server', words, () => location.reload())
 }
 
@@ -150,7 +150,7 @@ function addRegions(tileJSON, types) {
     element('map').setAttribute('aria-busy', 'false')
     if (!layer.incomplete()) notice.settle('regions')
   })
-  const failed = ({ error }) => notice.show('regions', `Part of the map is missing. ${error.message}`, () => layer.retry())
+  const failed = ({ error }) => notice.show('regions', `Part of the map is missing. ${sentence(error)}`, () => layer.retry())
   layer.on('tilefailed', failed)
   onThemeChange(() => layer.setTheme(readTheme()))
   onDensityChange(() => layer.repaint())
@@ -160,7 +160,7 @@ function addRegions(tileJSON, types) {
 
 function addNames(regions, hasPlaces) {
   const layer = new NamesLayer({ places: hasPlaces && PLACES.on, regions })
-  const failed = ({ error }) => notice.show('places', `Some place names are missing. ${error.message}`, () => layer.update())
+  const failed = ({ error }) => notice.show('places', `Some place names are missing. ${sentence(error)}`, () => layer.update())
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))
   regions?.on('asked', () => layer.update())

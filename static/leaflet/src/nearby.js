@@ -1,7 +1,7 @@
 // The list of places near a point: the nearest first, more on demand, of one kind or of every.
 import { placesNearby } from './api.js'
 import { failure, skeleton } from './card.js'
-import { el } from './dom.js'
+import { el, fill } from './dom.js'
 import { displayText, distance, featureClasses, placeKind, population } from './format.js'
 
 const FIRST = 5
@@ -24,22 +24,22 @@ export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
   async function load(limit, focus = false) {
     const mine = ++turn
     const cursor = next
-    foot.replaceChildren(skeleton(cursor ? 1 : 3))
+    fill(foot, skeleton(cursor ? 1 : 3))
     try {
       const answer = await placesNearby({ lat, lon, limit, featureClass: kinds.value, cursor }, { signal })
       if (mine !== turn) return
-      const places = (Array.isArray(answer?.places) ? answer.places : []).filter(isPlace)
-      next = typeof answer?.next === 'string' && list.children.length + places.length < MOST ? answer.next : ''
+      const places = answer.places.filter(isPlace)
+      next = typeof answer.next === 'string' && list.children.length + places.length < MOST ? answer.next : ''
       const rows = places.map(place => row(place, { mark, choose }))
       list.append(...rows)
-      foot.replaceChildren(...footing(list.children.length))
+      fill(foot, ...footing(list.children.length))
       if (cursor) announce(`${rows.length} more places`)
       if (focus) rows[0]?.querySelector('button').focus()
     } catch (error) {
       if (mine !== turn || signal.aborted) return
       if (error.status === 410) return restart() // published anew meanwhile
       kinds.hidden = error.type === 'dataset-missing'
-      foot.replaceChildren(failure(error, () => load(limit), 'Places'))
+      fill(foot, failure(error, () => load(limit), 'Places'))
     }
   }
   function footing(count) {

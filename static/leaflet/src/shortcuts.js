@@ -2,7 +2,7 @@
 
 /** What the help lists: keys and what they do. */
 export const SHORTCUTS = [
-  ['/', 'search'], ['Enter', 'what is at the centre of the map, or pin its tile'], ['Esc', 'close the answer'], ['← ↑ ↓ →', 'move the map'], ['+ −', 'zoom'],
+  ['/', 'search'], ['Enter', 'what is at the centre of the map, or pin its tile'], ['Esc', 'close the answer'], ['Left Up Down Right', 'move the map'], ['+ −', 'zoom'],
   ['l', 'layers'], ['m', 'where am I'], ['g', 'tile grid'], ['r', 'measure the tile again'], ['t', 'light or dark'], ['?', 'this help'],
 ]
 

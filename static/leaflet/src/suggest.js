@@ -1,7 +1,7 @@
 // The box at the top: place names as they are typed, airport codes, and IP addresses. A combobox with a list, as the ARIA
 // practices describe it: the text field keeps the focus, the arrows move a choice through the list.
 import { placesSearch } from './api.js'
-import { el } from './dom.js'
+import { el, fill } from './dom.js'
 import { describePlace, displayText, marked } from './format.js'
 
 const PAUSE = 90 // milliseconds without a key before the server is asked
@@ -14,8 +14,8 @@ export function isAddress(text) {
 
 /**
  * Makes the box work. input is its text field, list the empty list below it. choose(place) is called with what was chosen,
- * lookup(text) with an address, fail(text, why) when there is nothing to choose, with a sentence or an error. near() is the point that places
- * should be near to, or null.
+ * lookup(text) with an address, fail(text, error, retry) when there is nothing to choose: because no place has that name, or with the
+ * error that kept the page from knowing. near() is the point that places should be near to, or null.
  */
 export function createSuggest({ form, input, list, choose, lookup, fail, near = () => null }) {
   let places = [] // as listed
@@ -45,7 +45,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
   }
 
   function show() {
-    list.replaceChildren(...places.map((place, i) => {
+    fill(list, ...places.map((place, i) => {
       const [before, match, after] = marked(place)
       return el('li', {
         role: 'option', id: `suggestion-${i}`, 'aria-selected': 'false',
@@ -67,7 +67,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     const { signal } = question
     const answer = await placesSearch(text, near(), { signal })
     if (signal.aborted) return
-    places = (Array.isArray(answer?.places) ? answer.places : [])
+    places = answer.places
       .filter(place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon)).slice(0, MOST)
     asked = text
   }
@@ -134,12 +134,12 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
       if (places.length > 0) take(places[0])
       else {
         close()
-        fail(text, 'No place has this name, in any language the data know.')
+        fail(text)
       }
     } catch (error) {
       if (error.name === 'AbortError') return
       close()
-      fail(text, error)
+      fail(text, error, () => form.requestSubmit())
     }
   })
 }

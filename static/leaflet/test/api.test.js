@@ -2,20 +2,23 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { problemMessage, retrySeconds } from '../src/api.js'
 
-test('a problem document speaks for itself', () => {
-  assert.equal(problemMessage(404, { title: 'The address is reserved', detail: '10.0.0.1 is in 10.0.0.0/8.' }), 'The address is reserved. 10.0.0.1 is in 10.0.0.0/8.')
-  assert.equal(problemMessage(404, { title: 'No such\u0000 region' }), 'No such region.')
-  assert.equal(problemMessage(400, { detail: 'Set lat to a number of degrees from -90 to 90' }), 'Set lat to a number of degrees from -90 to 90.')
+test('every answer that is an error is a sentence for people', () => {
+  assert.match(problemMessage(400, 'bad-parameter'), /does not understand this question/)
+  assert.match(problemMessage(401, 'key-missing'), /--anonymous/)
+  assert.match(problemMessage(503, 'dataset-unavailable', 5), /cannot read these data/)
+  assert.match(problemMessage(500, 'data-corrupt'), /damaged/)
+  assert.match(problemMessage(503, ''), /busy/)
+  assert.match(problemMessage(418, ''), /418/)
+  for (let status = 400; status < 600; status++) assert.match(problemMessage(status, 'x'), /^[A-Z][^%]*\.$/)
 })
 
-test('without one the status is put into words', () => {
-  for (const problem of [null, undefined, {}, { detail: { nested: true } }, 'text']) {
-    assert.match(problemMessage(503, problem), /busy/)
-    assert.match(problemMessage(502, problem), /could not answer/)
-    assert.match(problemMessage(418, problem), /418/)
+test('how long to wait is told as people do', () => {
+  for (const [seconds, want] of [[0, 'a moment'], [1, '1 second'], [30, '30 seconds'], [120, '2 minutes'], [3600, '60 minutes'], [86400, '24 hours']]) {
+    assert.equal(problemMessage(429, '', seconds), `Too many questions in a short time. Ask again in ${want}.`)
   }
 })
 
-test('Retry-After is bounded and may be nonsense', () => {
-  assert.deepEqual(['3', '3600', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT', '', null].map(retrySeconds), [3, 10, 0, 0, 0, 0])
+test('Retry-After is seconds or a date, and may be nonsense', () => {
+  assert.deepEqual(['3', '3600', '-1', 'Wed, 21 Oct 2026 07:28:00 GMT', 'soon', '', null, '9'.repeat(400)].map(text => retrySeconds(text, Date.parse('2026-10-21T07:27:00Z'))),
+    [3, 3600, 0, 60, 0, 0, 0, 0])
 })

@@ -336,8 +336,18 @@ func TestPageAbsent(t *testing.T) {
 	for _, fsys := range []fs.FS{nil, fstest.MapFS{}, brokenFS{}} {
 		f := newFixture(t, func(c *Config) { c.Page = fsys })
 		res := f.get("/")
-		if b := body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make build") || res.Header.Get("Cache-Control") != "no-cache" {
+		if b := body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make page build") || res.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%T: %d %s", fsys, res.StatusCode, b)
+		}
+	}
+}
+
+// What a server may have and this one has not says how to have it.
+func TestSwitchedOff(t *testing.T) {
+	f := newFixture(t, nil)
+	for path, want := range map[string]string{"/usage": "--keys", "/usage/top": "--admin-listen", "/metrics": "--public-metrics", "/nowhere": "/docs"} {
+		if p := wantProblem(t, f.get(path), http.StatusNotFound, "not-found"); !strings.Contains(p.Detail, want) {
+			t.Errorf("%s: %q does not name %s", path, p.Detail, want)
 		}
 	}
 }

@@ -74,7 +74,7 @@ const unbuilt = `<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>Quadrille</title>
 <h1>Quadrille is running</h1>
-<p>This program was built without its map page. Run <code>make build</code> in the source tree, which needs
+<p>This program was built without its map page. Run <code>make page build</code> in the source tree, which needs
 Node.js, and start the new <code>bin/tileserver</code>.</p>
 <p>Everything else works: see <a href="status">/status</a>.</p>
 </html>
@@ -132,6 +132,14 @@ func newAsset(name, contentType string, body []byte) *asset {
 	return a
 }
 
+// switchedOff says how to have what is documented, and was not asked for when
+// this server was started.
+var switchedOff = map[string]string{
+	"/usage":     "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
+	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, and --keys or --address-limit.",
+	"/metrics":   "Metrics are told on the operator's listener alone, --admin-listen: start the server with --public-metrics to have them here too.",
+}
+
 // getPage answers GET / and the files of the map page.
 func (s *server) getPage(c echo.Context) error {
 	r := c.Request()
@@ -141,6 +149,9 @@ func (s *server) getPage(c echo.Context) error {
 			// Browsers ask for it whether the page has one or not.
 			c.Response().WriteHeader(http.StatusNoContent)
 			return nil
+		}
+		if how, ok := switchedOff[r.URL.Path]; ok {
+			return refuse(errNoRoute, "", how)
 		}
 		return errNoRoute
 	}

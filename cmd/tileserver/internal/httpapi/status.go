@@ -143,7 +143,7 @@ var kinds = []kind{
 	{err: raster.ErrTooComplex, status: http.StatusUnprocessableEntity, typ: "tile-too-complex", title: "The tile is too complex to be drawn",
 		detail: "Ask for fewer layers, or for the vector tile by .mvt."},
 	{err: errNoRoute, status: http.StatusNotFound, typ: "not-found", title: "There is nothing at this address",
-		detail: "Check the path; the README lists every endpoint."},
+		detail: "Check the path; /docs describes every endpoint."},
 	{err: errMethod, status: http.StatusMethodNotAllowed, typ: "method-not-allowed", title: "The method is not offered here",
 		detail: "Use one of the methods the Allow header lists."},
 	{err: errBodyTooLarge, status: http.StatusRequestEntityTooLarge, typ: "body-too-large", title: "The request body is too large",
