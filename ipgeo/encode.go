@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
@@ -310,7 +311,7 @@ func (e *encoder) count(part int, v uint32) {
 func (e *encoder) text(part int, v string) {
 	if v != "" {
 		at := e.begin(part)
-		e.b = appendString(e.b, v)
+		e.b = jsontext.AppendString(e.b, v)
 		e.end(at)
 	}
 }
@@ -332,7 +333,7 @@ func (e *encoder) extra(extra map[string]any) {
 	slices.Sort(e.keys)
 	for _, k := range e.keys {
 		at := e.begin(tagExtra)
-		e.b = append(appendString(e.b, k), ':')
+		e.b = append(jsontext.AppendString(e.b, k), ':')
 		e.value(extra[k], maxDepth)
 		e.end(at)
 		if e.err != nil || len(e.b) > maxRecord {
@@ -347,7 +348,7 @@ func (e *encoder) value(v any, depth int) {
 	}
 	switch v := v.(type) {
 	case string:
-		e.b = appendString(e.b, v)
+		e.b = jsontext.AppendString(e.b, v)
 	case bool:
 		e.b = strconv.AppendBool(e.b, v)
 	case int64:
@@ -379,7 +380,7 @@ func (e *encoder) value(v any, depth int) {
 			if i > 0 {
 				e.b = append(e.b, ',')
 			}
-			e.b = append(appendString(e.b, k), ':')
+			e.b = append(jsontext.AppendString(e.b, k), ':')
 			e.value(v[k], depth-1)
 		}
 		e.b = append(e.b, '}')

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"quadrille/internal/jsontext"
 )
 
 // objectWriter appends the members of JSON objects, leaving out zero values.
@@ -42,7 +43,7 @@ func (w *objectWriter) close(at int) {
 func (w *objectWriter) string(name, v string) {
 	if v != "" {
 		w.key(name)
-		w.b = appendString(w.b, v)
+		w.b = jsontext.AppendString(w.b, v)
 	}
 }
 
@@ -90,8 +91,8 @@ func (w *objectWriter) names(names Names) {
 		if i == 0 {
 			c = '{'
 		}
-		w.b = append(appendString(append(w.b, c), list[i].lang), ':')
-		w.b = appendString(w.b, list[i].name)
+		w.b = append(jsontext.AppendString(append(w.b, c), list[i].lang), ':')
+		w.b = jsontext.AppendString(w.b, list[i].name)
 	}
 	w.b = append(w.b, '}')
 }
@@ -110,51 +111,4 @@ func appendNumber(dst []byte, v float64) []byte {
 		return dst
 	}
 	return strconv.AppendFloat(dst, v, 'f', -1, 64)
-}
-
-const hex = "0123456789abcdef"
-
-// plain marks the ASCII characters that stand for themselves in a string of
-// ours. Those that mean something in HTML do not.
-var plain = func() (t [utf8.RuneSelf]bool) {
-	for c := range t {
-		t[c] = c >= 0x20 && c != 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
-	}
-	return t
-}()
-
-// appendString appends s as a JSON string (RFC 8259). Bytes that are not UTF-8
-// become U+FFFD. Names are other people's: what means something in HTML, and the
-// two line separators that JavaScript long refused inside strings, are escaped,
-// so that an answer may be put into a script.
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	done := 0 // s[:done] is written
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if !plain[c] {
-				dst = append(dst, s[done:i]...)
-				if c == '"' || c == '\\' {
-					dst = append(dst, '\\', c)
-				} else {
-					dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-				}
-				done = i + 1
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '\u2028' || r == '\u2029':
-			dst = append(append(dst, s[done:i]...), '\\', 'u', '2', '0', '2', hex[r&15])
-			done = i + n
-		case r == utf8.RuneError && n == 1:
-			dst = append(append(dst, s[done:i]...), "\ufffd"...)
-			done = i + n
-		}
-		i += n
-	}
-	return append(append(dst, s[done:]...), '"')
 }

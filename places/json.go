@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/places/internal/jsontext"
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/places/internal/jsontext"
+	"quadrille/internal/jsontext"
 )
 
 // What is kept of one place at most, so that its record stays below the limit

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"quadrille/internal/jsontext"
 )
 
 // ErrBadLayer is matched by the errors about a layer as a whole.
@@ -260,6 +262,9 @@ func (r *region) record(typ string) ([]byte, error) {
 
 // appendJSON appends a scalar as JSON.
 func appendJSON(dst []byte, v any) []byte {
+	if s, ok := v.(string); ok {
+		return jsontext.AppendString(dst, s)
+	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		// Only values json cannot express fail, and callers pass scalars.

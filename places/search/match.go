@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"quadrille/places/internal/jsontext"
+	"quadrille/internal/jsontext"
 )
 
 // Kind says how a name matched.

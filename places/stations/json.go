@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"quadrille/places/internal/jsontext"
+	"quadrille/internal/jsontext"
 )
 
 // appendMembers appends what is known of a station as members of a JSON

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/zones"
@@ -207,7 +208,7 @@ func (s *server) getAirportOffset(c echo.Context) error {
 		if err := finder.Lookup(ctx, code, record); err != nil {
 			return dst, "", badCode(err)
 		}
-		dst = appendString(append(dst, `{"code":`...), strings.ToUpper(code))
+		dst = jsontext.AppendString(append(dst, `{"code":`...), strings.ToUpper(code))
 		var doc struct {
 			Source string `json:"timezone_source"`
 		}
@@ -215,7 +216,7 @@ func (s *server) getAirportOffset(c echo.Context) error {
 			return dst, "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
 		}
 		if doc.Source != "" {
-			dst = appendString(append(dst, `,"timezone_source":`...), doc.Source)
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), doc.Source)
 		}
 		return dst, record.TimeZone, nil
 	})

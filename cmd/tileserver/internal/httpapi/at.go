@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/stations"
@@ -118,7 +119,7 @@ func (p *point) end() {
 		} else {
 			p.dst = append(p.dst, ',')
 		}
-		p.dst = appendString(p.dst, name)
+		p.dst = jsontext.AppendString(p.dst, name)
 	}
 	if len(p.missing) > 0 {
 		p.dst = append(p.dst, ']')

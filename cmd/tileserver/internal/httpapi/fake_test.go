@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/search"
@@ -304,7 +305,7 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 	if geometry {
 		g = `,"geometry":{"type":"Point","coordinates":[1,2]}`
 	}
-	return fmt.Appendf(nil, `{"type":%q,"id":%s%s}`, typ, appendString(nil, id), g), nil
+	return fmt.Appendf(nil, `{"type":%q,"id":%s%s}`, typ, jsontext.AppendString(nil, id), g), nil
 }
 
 type fakePlaces struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 )
 
@@ -203,8 +204,8 @@ func (s *server) failGeoIP(c echo.Context, err error) error {
 	}
 	out := getScratch()
 	defer out.release()
-	b := appendString(append(out.body, `{"code":`...), e.code)
-	b = appendString(append(b, `,"error":`...), e.message)
+	b := jsontext.AppendString(append(out.body, `{"code":`...), e.code)
+	b = jsontext.AppendString(append(b, `,"error":`...), e.message)
 	out.body = append(b, '}')
 	return s.sendStatus(c, e.status, a, out)
 }

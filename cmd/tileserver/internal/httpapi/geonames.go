@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/places/zones"
@@ -229,7 +230,7 @@ func (s *server) failGeonames(c echo.Context, g *gnRequest, a answer, callback s
 		b = append(strconv.AppendInt(append(b, "ERR:"...), int64(e.value), 10), ':')
 		b = append(append(b, e.message...), '\n')
 	} else {
-		b = appendString(append(append(b, callback...), `{"status":{"message":`...), e.message)
+		b = jsontext.AppendString(append(append(b, callback...), `{"status":{"message":`...), e.message)
 		b = strconv.AppendInt(append(b, `,"value":`...), int64(e.value), 10)
 		b = append(b, `}}`...)
 		if callback != "" {
@@ -432,7 +433,7 @@ func (o *object) name(name string) {
 func (o *object) text(name, value string) {
 	if value != "" {
 		o.name(name)
-		o.b = appendString(o.b, value)
+		o.b = jsontext.AppendString(o.b, value)
 	}
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -14,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 )
 
@@ -271,11 +271,7 @@ func encodeSources(m *dataset.Manifest) []byte {
 	if len(names) == 0 {
 		return nil
 	}
-	b, err := json.Marshal(strings.Join(names, ", "))
-	if err != nil {
-		return nil // a string always encodes
-	}
-	return append([]byte(`,"source":`), b...)
+	return jsontext.AppendString([]byte(`,"source":`), strings.Join(names, ", "))
 }
 
 // describeDatabase makes the value of databaseHeader:

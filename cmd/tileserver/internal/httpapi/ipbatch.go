@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 )
 
@@ -374,11 +375,11 @@ func (b *batch) refuse(ip string, err error) {
 	_, p := classify(b.s.replaced(err))
 	b.out = strconv.AppendInt(append(b.out, `{"line":`...), b.line, 10)
 	if ip != "" {
-		b.out = appendString(append(b.out, `,"ip":`...), ip)
+		b.out = jsontext.AppendString(append(b.out, `,"ip":`...), ip)
 	}
-	b.out = appendString(append(b.out, `,"error":{"type":`...), p.Type)
-	b.out = appendString(append(b.out, `,"title":`...), p.Title)
-	b.out = appendString(append(b.out, `,"detail":`...), p.Detail)
+	b.out = jsontext.AppendString(append(b.out, `,"error":{"type":`...), p.Type)
+	b.out = jsontext.AppendString(append(b.out, `,"title":`...), p.Title)
+	b.out = jsontext.AppendString(append(b.out, `,"detail":`...), p.Detail)
 	b.out = append(b.out, "}}\n"...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/zones"
@@ -532,17 +533,17 @@ func nauticalZone(lon float64) localZone {
 
 // append writes the zone as an object, with the local time at an instant.
 func (z *localZone) append(dst []byte, at time.Time) []byte {
-	dst = appendString(append(dst, `{"id":`...), z.id)
+	dst = jsontext.AppendString(append(dst, `{"id":`...), z.id)
 	if z.known {
 		dst = zones.AppendOffset(append(dst, `,"offset":"`...), z.offset.Seconds)
 		dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(z.offset.Seconds), 10)
 		dst = strconv.AppendBool(append(dst, `,"dst":`...), z.offset.DST)
-		dst = appendString(append(dst, `,"abbreviation":`...), z.offset.Abbreviation)
+		dst = jsontext.AppendString(append(dst, `,"abbreviation":`...), z.offset.Abbreviation)
 		dst = zones.AppendLocal(append(dst, `,"local_time":"`...), at, z.offset)
 		dst = append(dst, '"')
 	}
-	dst = appendString(append(dst, `,"source":`...), z.source)
-	dst = appendString(append(dst, `,"match":`...), z.match)
+	dst = jsontext.AppendString(append(dst, `,"source":`...), z.source)
+	dst = jsontext.AppendString(append(dst, `,"match":`...), z.match)
 	switch {
 	case z.source == sourceSea:
 		dst = append(dst, `,"nautical":true`...)

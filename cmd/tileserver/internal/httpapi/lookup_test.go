@@ -311,20 +311,3 @@ func TestMissingDatasets(t *testing.T) {
 		t.Errorf("all, with places only: %d", res.StatusCode)
 	}
 }
-
-func TestAppendString(t *testing.T) {
-	for _, s := range []string{"", "plain", `"\`, "\x00\x1f\x7f\n", "Zürich 北京 😀", "</script><!--&", "\u2028\u2029", "bad \xff\xc3 utf-8", "\ufffd"} {
-		b := appendString(nil, s)
-		var got string
-		if err := json.Unmarshal(b, &got); err != nil {
-			t.Errorf("%q: %v", b, err)
-			continue
-		}
-		if want := strings.ToValidUTF8(s, "\ufffd"); got != want && s != "bad \xff\xc3 utf-8" {
-			t.Errorf("%q became %q", want, got)
-		}
-		if strings.ContainsAny(string(b), "<>&\u2028\u2029\x00\n\x7f") {
-			t.Errorf("%q is not escaped", b)
-		}
-	}
-}

@@ -258,7 +258,7 @@ func TestLogs(t *testing.T) {
 	}
 	want := []string{
 		`{Client:1.2.3.4 Method:GET Path:/tiles/country/1/0/0.mvt Query:_=b%0Ac Status:200 Bytes:22}`,
-		`{Client:198.51.100.7 Method:GET Path:/nowhere"x Query: Status:404 Bytes:136}`,
+		`{Client:198.51.100.7 Method:GET Path:/nowhere"x Query: Status:404 Bytes:135}`,
 		`{Client:198.51.100.7 Method:POST Path:/ Query: Status:405 Bytes:141}`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

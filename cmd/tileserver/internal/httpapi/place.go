@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 )
 
@@ -161,7 +162,7 @@ func appendHit(dst []byte, h *places.Hit) []byte {
 func appendNext(dst []byte, next string) []byte {
 	if next != "" {
 		dst = append(dst, `,"next":`...)
-		dst = appendString(dst, next)
+		dst = jsontext.AppendString(dst, next)
 	}
 	return append(dst, '}')
 }

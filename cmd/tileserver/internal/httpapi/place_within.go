@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -61,7 +62,7 @@ func appendCounts(ctx context.Context, dst []byte, finder Places, t quadkey.Tile
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(appendString(dst, class), ':')
+		dst = append(jsontext.AppendString(dst, class), ':')
 		dst = strconv.AppendInt(dst, count, 10)
 	})
 	return append(dst, "}}"...), err

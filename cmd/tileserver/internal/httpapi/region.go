@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/internal/jsontext"
 	"quadrille/tiles"
 )
 
@@ -76,7 +77,7 @@ func appendMatches(dst []byte, matches []tiles.Match) []byte {
 			dst = append(dst, ',')
 		}
 		dst = appendRegion(dst, &m.Region)
-		dst = appendString(append(dst, `,"match":`...), m.Kind.String())
+		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Kind == tiles.MatchSnapped {
 			dst = append(dst, `,"distance_m":`...)
 			dst = strconv.AppendFloat(dst, m.Distance, 'f', 1, 64)
@@ -93,8 +94,8 @@ func appendMatches(dst []byte, matches []tiles.Match) []byte {
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(append(dst, `{"type":`...), m.Type)
-		dst = appendString(append(dst, `,"match":`...), m.Kind.String())
+		dst = jsontext.AppendString(append(dst, `{"type":`...), m.Type)
+		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Truncated {
 			dst = append(dst, `,"truncated":true`...)
 		}
@@ -105,10 +106,10 @@ func appendMatches(dst []byte, matches []tiles.Match) []byte {
 
 // appendRegion writes a region up to where its object may go on.
 func appendRegion(dst []byte, r *tiles.Region) []byte {
-	dst = appendString(append(dst, `{"type":`...), r.Type)
-	dst = appendString(append(dst, `,"id":`...), r.ID)
+	dst = jsontext.AppendString(append(dst, `{"type":`...), r.Type)
+	dst = jsontext.AppendString(append(dst, `,"id":`...), r.ID)
 	if r.Name != "" {
-		dst = appendString(append(dst, `,"name":`...), r.Name)
+		dst = jsontext.AppendString(append(dst, `,"name":`...), r.Name)
 	}
 	return dst
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/places/stations"
@@ -297,7 +298,7 @@ func appendRenamed(dst, members []byte, name string) []byte {
 		return append(dst, members...)
 	}
 	dst = append(dst, members[:from]...)
-	dst = appendString(dst, name)
+	dst = jsontext.AppendString(dst, name)
 	return append(dst, members[to:]...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/places/airports"
 	"quadrille/places/search"
 )
@@ -118,14 +119,14 @@ func (d *airportDoc) append(dst []byte, f form, code string) []byte {
 		dst = append(dst, `{"type":"Feature",`...)
 		dst = append(appendPoint(dst, d.Lon, d.Lat), `,"properties":`...)
 	}
-	dst = appendString(append(dst, `{"kind":"airport","name":`...), d.Name)
+	dst = jsontext.AppendString(append(dst, `{"kind":"airport","name":`...), d.Name)
 	for _, m := range [...]struct{ name, value string }{
 		{"country", d.Country}, {"region", d.Region}, {"municipality", d.Municipality}, {"class", airportClass}, {"code", airportCode},
 		{"type", d.Type}, {"iata", d.IATA}, {"icao", d.ICAO}, {"local", d.Local}, {"timezone", d.TimeZone},
 	} {
 		if m.value != "" {
 			dst = append(append(append(dst, ',', '"'), m.name...), '"', ':')
-			dst = appendString(dst, m.value)
+			dst = jsontext.AppendString(dst, m.value)
 		}
 	}
 	dst = strconv.AppendFloat(append(dst, `,"lat":`...), d.Lat, 'f', -1, 64)

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/places/zones"
 )
 
@@ -50,7 +51,7 @@ func (s *server) getPlaceOffset(c echo.Context) error {
 			if doc.TimeZone, source, err = v.zoneOf(ctx, &doc); err != nil {
 				return dst, "", err
 			}
-			dst = appendString(append(dst, `,"timezone_source":`...), source)
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), source)
 		}
 		return dst, doc.TimeZone, nil
 	})
@@ -114,7 +115,7 @@ func (s *server) sendOffset(c echo.Context, v *zoned, generation uint64, of func
 		if err != nil {
 			return err
 		}
-		body = appendString(append(body, `,"timezone":`...), zone)
+		body = jsontext.AppendString(append(body, `,"timezone":`...), zone)
 		body = at.AppendFormat(append(body, `,"at":"`...), time.RFC3339Nano)
 		out.body = append(appendClock(append(body, `",`...), at, o), '}')
 		return nil
@@ -128,7 +129,7 @@ func appendClock(dst []byte, at time.Time, o zones.Offset) []byte {
 	dst = zones.AppendOffset(append(dst, `"offset":"`...), o.Seconds)
 	dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(o.Seconds), 10)
 	dst = strconv.AppendBool(append(dst, `,"dst":`...), o.DST)
-	dst = appendString(append(dst, `,"abbreviation":`...), o.Abbreviation)
+	dst = jsontext.AppendString(append(dst, `,"abbreviation":`...), o.Abbreviation)
 	if !o.Since.IsZero() {
 		dst = o.Since.AppendFormat(append(dst, `,"since":"`...), time.RFC3339)
 		dst = append(dst, '"')
