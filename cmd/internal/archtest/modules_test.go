@@ -1,0 +1,133 @@
+package archtest
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestModules: go.mod says of every module whether a file of ours imports it,
+// and ARCHITECTURE.md says of those why.
+func TestModules(t *testing.T) {
+	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := strings.TrimSpace(string(root))
+	out, err := goCommand("mod", "edit", "-json", filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatal(err)
+	}
+	imported := importedPaths(t, dir)
+	var direct []string
+	for _, req := range mod.Require {
+		used := slices.ContainsFunc(imported, func(path string) bool {
+			if !matches(req.Path+"/...", path) {
+				return false
+			}
+			// A module in a folder of another has the longer name.
+			return !slices.ContainsFunc(mod.Require, func(inner struct {
+				Path     string
+				Indirect bool
+			}) bool {
+				return len(inner.Path) > len(req.Path) && matches(inner.Path+"/...", path)
+			})
+		})
+		switch {
+		case used && req.Indirect:
+			t.Errorf("go.mod marks %s as indirect, but files of ours import it: run go mod tidy", req.Path)
+		case !used && !req.Indirect:
+			t.Errorf("go.mod requires %s, which no file of ours imports: run go mod tidy", req.Path)
+		}
+		if used {
+			direct = append(direct, shortModule(req.Path))
+		}
+	}
+
+	text, err := os.ReadFile(filepath.Join(dir, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "| module | why |\n|---|---|\n")
+	if !ok {
+		t.Fatal("ARCHITECTURE.md has no table of modules")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	var listed []string
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(cells[1]), "tests: "), ", ") {
+			listed = append(listed, name)
+			if !slices.Contains(direct, name) {
+				t.Errorf("ARCHITECTURE.md gives a reason for %s, which no file of ours imports", name)
+			}
+		}
+	}
+	for _, name := range direct {
+		if !slices.Contains(listed, name) {
+			t.Errorf("ARCHITECTURE.md gives no reason for %s", name)
+		}
+	}
+}
+
+var major = regexp.MustCompile(`/v\d+$`)
+
+// shortModule is a module's path without GitHub's name and without its version.
+func shortModule(path string) string {
+	return strings.TrimPrefix(major.ReplaceAllString(path, ""), "github.com/")
+}
+
+// importedPaths are the packages that any Go file below dir imports, tests and
+// files for other systems included.
+func importedPaths(t *testing.T, dir string) []string {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && (name == "node_modules" || name == "testdata" || path != dir && strings.HasPrefix(name, ".")) {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range file.Imports {
+			name, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for name := range found {
+		list = append(list, name)
+	}
+	return list
+}
