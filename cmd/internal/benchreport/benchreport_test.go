@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -75,7 +75,8 @@ func TestReplaceSection(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "B.md")
+	t.Chdir(t.TempDir()) // outside any repository
+	file := "B.md"
 	intro := "# Figures\n\nWhat they mean.\n"
 	if err := os.WriteFile(file, []byte(intro), 0o644); err != nil {
 		t.Fatal(err)
@@ -106,5 +107,59 @@ func TestRun(t *testing.T) {
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, got) {
 		t.Errorf("a failed run changed the file: %v\n%s", err, after)
+	}
+}
+
+// Figures are of a commit, unless somebody wants others.
+func TestDirty(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.org"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, out)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := func(args ...string) (string, error) {
+		t.Helper()
+		err := run(t.Context(), append(args, "http", "--", "echo", "fast"), io.Discard)
+		text, rerr := os.ReadFile("BENCHMARKS.md")
+		if rerr != nil {
+			t.Fatal(rerr)
+		}
+		return string(text), err
+	}
+	git("init", "-q")
+	write("BENCHMARKS.md", "# Figures\n")
+	write("main.go", "package main\n")
+	git("add", ".")
+	git("commit", "-q", "-m", "x")
+	// Twice: the first run changes the file of figures itself.
+	for range 2 {
+		if text, err := report(); err != nil || !strings.Contains(text, ", at ") || strings.Contains(text, "dirty") {
+			t.Fatalf("%v:\n%s", err, text)
+		}
+	}
+	for _, name := range []string{"main.go", "new.go"} {
+		write(name, "package main // changed\n")
+		before, _ := os.ReadFile("BENCHMARKS.md")
+		if after, err := report(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "-dirty") || after != string(before) {
+			t.Errorf("%s is changed: %v:\n%s", name, err, after)
+		}
+		if text, err := report("-dirty"); err != nil || !strings.Contains(text, "-dirty.") {
+			t.Errorf("%s is changed, and that is wanted: %v:\n%s", name, err, text)
+		}
+		git("add", ".")
+		git("commit", "-q", "-m", "x")
 	}
 }

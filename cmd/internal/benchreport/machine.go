@@ -13,7 +13,7 @@ import (
 )
 
 // header says what was run, where and when.
-func header(ctx context.Context, command []string, cpu string, now time.Time) string {
+func header(command []string, cpu, commit string, now time.Time) string {
 	if cpu == "" {
 		cpu = firstMatch("/proc/cpuinfo", `(?m)^model name\s*: (.+)$`)
 	}
@@ -26,10 +26,32 @@ func header(ctx context.Context, command []string, cpu string, now time.Time) st
 	}
 	machine = append(machine, runtime.GOOS+"/"+runtime.GOARCH, strings.Replace(runtime.Version(), "go", "Go ", 1))
 	date := now.UTC().Format("2006-01-02")
-	if rev, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output(); err == nil {
-		date += ", at " + strings.TrimSpace(string(rev))
+	if commit != "" {
+		date += ", at " + commit
 	}
 	return fmt.Sprintf("```sh\n%s\n```\n\n%s; %s.\n\n", quote(command), strings.Join(machine, ", "), date)
+}
+
+// checkedOut is the commit that is measured, "" outside a repository. changed are
+// the files that make it another program than the commit's; file, which takes the
+// figures, is none of them.
+func checkedOut(ctx context.Context, file string) (commit string, changed []string) {
+	rev, err := exec.CommandContext(ctx, "git", "describe", "--always").Output()
+	if err != nil {
+		return "", nil
+	}
+	status, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(exclude)"+file).Output()
+	if err != nil {
+		return "", nil // file lies outside, so nothing is said about a commit
+	}
+	commit = strings.TrimSpace(string(rev))
+	for line := range strings.Lines(string(status)) {
+		changed = append(changed, strings.TrimSpace(line))
+	}
+	if len(changed) > 0 {
+		commit += "-dirty"
+	}
+	return commit, changed
 }
 
 func firstMatch(path, pattern string) string {

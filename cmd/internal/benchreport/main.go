@@ -4,6 +4,9 @@
 //	go run ./cmd/internal/benchreport go -- go test -run '^$' -bench . ./...
 //	go run ./cmd/internal/benchreport http -- go run ./cmd/internal/httpbench
 //
+// Figures are of a commit, so that others can measure it again: where files are
+// changed, BENCHMARKS.md itself apart, nothing is measured unless -dirty is given.
+//
 // The first argument names a section of the file, which lies between two
 // comments and is replaced as a whole; whatever else the file says stays:
 //
@@ -52,8 +55,9 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	flags := flag.NewFlagSet("benchreport", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	file := flags.String("file", "BENCHMARKS.md", "the file to write into")
+	dirty := flags.Bool("dirty", false, "measure although files are changed; the commit is then marked -dirty")
 	flags.Usage = func() {
-		fmt.Fprintln(progress, "usage: benchreport [-file FILE] SECTION -- COMMAND [ARG…]")
+		fmt.Fprintln(progress, "usage: benchreport [-file FILE] [-dirty] SECTION -- COMMAND [ARG…]")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil {
@@ -65,6 +69,10 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 		return errors.New("name a section in lower case, then -- and the command to run")
 	}
 	section, command := rest[0], rest[2:]
+	commit, changed := checkedOut(ctx, *file)
+	if len(changed) > 0 && !*dirty {
+		return fmt.Errorf("nothing was measured, for the figures would be of no commit: commit or stash %s, or give -dirty", strings.Join(changed, ", "))
+	}
 
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
@@ -81,7 +89,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	text, err := replaceSection(string(old), section, header(ctx, command, cpu, time.Now())+figures)
+	text, err := replaceSection(string(old), section, header(command, cpu, commit, time.Now())+figures)
 	if err != nil {
 		return err
 	}

@@ -183,3 +183,13 @@ func TestMedian(t *testing.T) {
 		}
 	}
 }
+
+// Each measure of memory has its own budget beside it.
+func TestMemoryTable(t *testing.T) {
+	got := memoryTable([]footprint{{When: "ready", RSS: 60 << 20, Anon: 20 << 20}})
+	want := "| memory with --cache 1MiB | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | its budget |\n|---|---|---|---|---|\n" +
+		"| ready | 20.0 MiB | ≤ 100.0 MiB | 60.0 MiB | ≤ 150.0 MiB |\n"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,9 +26,14 @@ type startCmd struct {
 }
 
 const (
-	startBudget  = time.Second
-	memoryBudget = 100 << 20 // resident and no file, in bytes
-	leastCache   = "1MiB"
+	startBudget = time.Second
+	// anonBudget bounds RssAnon in bytes: heap, stacks and caches, which nothing
+	// but the process can give back.
+	anonBudget = 100 << 20
+	// residentBudget bounds VmRSS in bytes, pages of mapped files included: of the
+	// program and of ip.idx, which the kernel takes back when it needs them.
+	residentBudget = 150 << 20
+	leastCache     = "1MiB"
 )
 
 // footprint is the resident memory at one moment.
@@ -79,18 +85,26 @@ func (s *startCmd) Run(ctx context.Context) (err error) {
 	if s.JSON {
 		return printJSON(map[string]any{
 			"ready_ms": times, "median_ms": median(times), "budget_ms": startBudget.Milliseconds(),
-			"memory": prints, "memory_budget_bytes": memoryBudget, "data_bytes": size,
+			"memory": prints, "anonymous_budget_bytes": anonBudget, "rss_budget_bytes": residentBudget, "data_bytes": size,
 		})
 	}
 	fmt.Printf("| start, %s of data | median | longest | budget |\n|---|---|---|---|\n", mebibytes(float64(size)))
 	fmt.Printf("| process to first 200 of /readyz | %.0f ms | %.0f ms | < %d ms |\n\n", median(times), slices.Max(times), startBudget.Milliseconds())
-	fmt.Printf("| memory with --cache %s | resident | apart from mapped files | budget |\n|---|---|---|---|\n", leastCache)
-	for _, p := range prints {
-		fmt.Printf("| %s | %s | %s | ≤ %s |\n", p.When, mebibytes(p.RSS), mebibytes(p.Anon), mebibytes(memoryBudget))
-	}
-	fmt.Printf("\n%d starts on one core with warm files, load of %v per scenario over %d connections, by `go run ./cmd/internal/httpbench start`. Memory is VmRSS and RssAnon of the process.\n",
+	fmt.Print(memoryTable(prints))
+	fmt.Printf("\n%d starts on one core with warm files, load of %v per scenario over %d connections, by `go run ./cmd/internal/httpbench start`. "+
+		"Anonymous memory is RssAnon of the process: heap, stacks and caches, no mapped file. Resident memory is VmRSS: that, and pages of mapped files, which the kernel may take back.\n",
 		s.Starts, s.Duration, s.Connections)
 	return nil
+}
+
+// memoryTable sets each of the two measures of memory beside its own budget.
+func memoryTable(prints []footprint) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| memory with --cache %s | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | its budget |\n|---|---|---|---|---|\n", leastCache)
+	for _, p := range prints {
+		fmt.Fprintf(&b, "| %s | %s | ≤ %s | %s | ≤ %s |\n", p.When, mebibytes(p.Anon), mebibytes(anonBudget), mebibytes(p.RSS), mebibytes(residentBudget))
+	}
+	return b.String()
 }
 
 // ready waits for the first 200 of /readyz.
