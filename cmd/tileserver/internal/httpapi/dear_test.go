@@ -198,8 +198,8 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	if made {
 		dir = t.TempDir()
 	}
-	c, err := dataset.Open(dir, func(dir string, readOnly bool) (cellstore.Store, error) {
-		s, err := toyworld.Open(dir, readOnly)
+	c, err := dataset.Open(dir, func(name, dir string, readOnly bool) (cellstore.Store, error) {
+		s, err := toyworld.Open(name, dir, readOnly)
 		if err != nil || !readOnly {
 			return s, err
 		}

@@ -101,7 +101,7 @@ func newLands(t *testing.T) *globe {
 		return &gazetteer{rows: list}
 	}
 	g.places.gazetteer, g.airports.gazetteer = numbered(towns), numbered(fields)
-	store, err := toyworld.Open(t.TempDir(), false)
+	store, err := toyworld.Open("", t.TempDir(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
