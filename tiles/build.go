@@ -53,8 +53,12 @@ type BuildOptions struct {
 	// processor.
 	Workers int
 	// Repaired, if set, is told of regions whose borders had to be mended, and
-	// of those that enclose nothing, before anything is written.
+	// of those that enclose nothing, or have rings that do, before anything is
+	// written.
 	Repaired func(typ, id, name, what string)
+	// Assumed, if set, is told of regions whose border can be read in more than
+	// one way, and how it was, by LongEdgesAuto and at the poles.
+	Assumed func(typ, id, name, what string)
 	// Progress, if set, is called from time to time with the work done, as a
 	// share of total. It must be quick and is called by one goroutine.
 	Progress func(done, total int64)
@@ -174,14 +178,21 @@ func (b *build) prepare(ctx context.Context) error {
 	for _, l := range b.layers {
 		for _, r := range l.regions {
 			r.polygons = nil
+			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
+				b.opts.Assumed(l.typ, r.id, r.name, what)
+			}
 			if b.opts.Repaired == nil {
 				continue
 			}
+			empty := r.area == 0 && len(r.plate) == 0
 			switch {
-			case r.area == 0 && len(r.plate) == 0:
+			case empty:
 				b.opts.Repaired(l.typ, r.id, r.name, "it encloses nothing")
 			case r.repaired:
 				b.opts.Repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
+			}
+			if n := r.assumed.empty; n > 0 && !empty {
+				b.opts.Repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ type ring []orb.Point
 // cleanRings turns a feature's geometry into polygons: the rings of each, its
 // shell and then its holes. They run whichever way the source has them. A hole
 // without a shell is nothing.
-func cleanRings(g orb.Geometry) ([][]ring, error) {
+func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error) {
 	var polys []orb.Polygon
 	switch g := g.(type) {
 	case orb.Polygon:
@@ -32,7 +32,7 @@ func cleanRings(g orb.Geometry) ([][]ring, error) {
 	case orb.Collection:
 		var out [][]ring
 		for _, m := range g {
-			polygons, err := cleanRings(m)
+			polygons, err := cleanRings(m, rule, seen)
 			if err != nil {
 				return nil, err
 			}
@@ -46,13 +46,13 @@ func cleanRings(g orb.Geometry) ([][]ring, error) {
 	}
 	out := make([][]ring, 0, len(polys))
 	for _, poly := range polys {
-		rings := make([]ring, 0, len(poly))
+		cleaned, err := cleanPolygon(poly, rule, seen)
+		if err != nil {
+			return nil, err
+		}
+		rings := make([]ring, 0, len(cleaned))
 		shell := false
-		for i, r := range poly {
-			clean, err := cleanRing(r)
-			if err != nil {
-				return nil, err
-			}
+		for i, clean := range cleaned {
 			if len(clean) < 3 {
 				continue // encloses nothing
 			}
@@ -70,66 +70,50 @@ func cleanRings(g orb.Geometry) ([][]ring, error) {
 // hold a few times as much.
 const maxWound = 3600
 
-// cleanRing checks one ring, unwraps it across the antimeridian and closes it
-// through a pole if it winds one.
-//
-// A step of more than 180° of longitude means that the line crossed the
-// antimeridian, unless both ends are at a pole, where longitude means nothing.
-func cleanRing(src orb.Ring) (ring, error) {
-	out := make(ring, 0, len(src)+2)
-	shift := 0.0
+// cleanRing checks one ring and unwraps it across the antimeridian as the rule
+// says. One that goes around the globe so many times, positive to the east, is
+// left open at the end.
+func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float64, err error) {
+	r = make(ring, 0, len(src)+2)
 	for i, p := range src {
 		lon, lat := p[0], p[1]
 		if !(lon >= -540 && lon <= 540 && lat >= -90.000001 && lat <= 90.000001) {
-			return nil, badGeometry("the position %v, %v is outside the world: coordinates must be longitude, latitude in degrees (WGS84)", lon, lat)
+			return nil, 0, badGeometry("the position %v, %v is outside the world: coordinates must be longitude, latitude in degrees (WGS84)", lon, lat)
 		}
-		lat = max(-90, min(90, lat))
-		if i > 0 {
-			prev := src[i-1]
-			if prev == p {
-				continue
-			}
-			atPole := math.Abs(prev[1]) >= 90 && math.Abs(lat) >= 90
-			if step := lon - prev[0]; !atPole && step > 180 {
-				shift -= 360
-			} else if !atPole && step < -180 {
-				shift += 360
-			}
+		if i > 0 && src[i-1] == p {
+			continue
 		}
-		if math.Abs(lon+shift) > maxWound {
-			return nil, badGeometry("a ring winds around the world more than ten times: check its longitudes")
-		}
-		out = append(out, orb.Point{lon + shift, lat})
+		r = append(r, orb.Point{lon, max(-90, min(90, lat))})
 	}
-	if len(out) < 2 {
-		return nil, nil
+	if n := len(r); n > 1 && r[0] == r[n-1] {
+		r = r[:n-1]
 	}
-	first, last := out[0], out[len(out)-1]
-	turns := math.Round((last[0] - first[0]) / 360)
-	closes := last[1] == first[1] && math.Abs(last[0]-first[0]-360*turns) < 1e-9
-	if !closes {
-		// An unclosed ring is closed by a straight line, on the short way.
-		turns = math.Round((last[0] - first[0]) / 360)
-		if turns != 0 {
-			out = append(out, orb.Point{first[0] + 360*turns, first[1]})
-		}
-	} else if turns == 0 {
-		out = out[:len(out)-1]
+	if len(r) < 2 {
+		return nil, 0, nil
 	}
-	if turns != 0 {
-		// The ring winds a pole: go there, along it and back.
-		pole := 90.0
-		var sum float64
-		for _, p := range out {
-			sum += p[1]
-		}
-		if sum < 0 {
-			pole = -90
-		}
-		last := out[len(out)-1]
-		out = append(out, orb.Point{last[0], pole}, orb.Point{first[0], pole})
+	crosses, edges := rule.crosses(orb.Ring(r))
+	if rule == LongEdgesAuto && crosses {
+		seen.crossing += edges
+	} else if rule == LongEdgesAuto {
+		seen.straight += edges
 	}
-	return out, nil
+	if !crosses {
+		return r, 0, nil
+	}
+	prev, first := r[0], r[0]
+	for i := range r[1:] {
+		p := r[i+1]
+		r[i+1][0] = r[i][0] + shortWay(prev, p)
+		if math.Abs(r[i+1][0]) > maxWound {
+			return nil, 0, badGeometry("a ring winds around the world more than ten times: check its longitudes")
+		}
+		prev = p
+	}
+	end := r[len(r)-1][0] + shortWay(prev, first)
+	if turns = math.Round((end - first[0]) / 360); turns != 0 {
+		r = append(r, orb.Point{first[0] + 360*turns, first[1]})
+	}
+	return r, turns, nil
 }
 
 // appendChain projects a ring onto the grid and appends its edges. What lies

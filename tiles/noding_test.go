@@ -169,12 +169,19 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 // TestHostileRings: what a few bytes of input can ask for is refused or done in
 // reasonable work.
 func TestHostileRings(t *testing.T) {
-	var spiral orb.Ring
-	for i := range 190 {
-		spiral = append(spiral, orb.Point{[]float64{0, 120, -120}[i%3], -20 + 0.1*float64(i)})
-	}
-	if _, err := newRegions(lineLayer("land", orb.Polygon{spiral})); !errors.Is(err, ErrBadGeometry) {
-		t.Errorf("a ring that winds 63 times: %v", err)
+	for rule, lons := range map[LongEdges][]float64{
+		LongEdgesShortest: {0, 120, -120},
+		LongEdgesAuto:     {0, 60, 120, 170, -160, -60},
+	} {
+		var spiral orb.Ring
+		for i := range 63 * len(lons) {
+			spiral = append(spiral, orb.Point{lons[i%len(lons)], -20 + 0.1*float64(i)})
+		}
+		l := lineLayer("land", orb.Polygon{spiral})
+		l.Features[0].LongEdges = rule
+		if _, err := newRegions(l); !errors.Is(err, ErrBadGeometry) {
+			t.Errorf("a ring that winds 63 times, %v: %v", rule, err)
+		}
 	}
 
 	// Two sets of long stripes at a tiny angle share many cells and cross in

@@ -32,8 +32,11 @@ type Feature struct {
 	Properties []Property
 	// Geometry is a Polygon, a MultiPolygon or a Collection of them, longitude
 	// before latitude, degrees WGS84. Orientation and repeated last points do
-	// not matter; rings may cross the antimeridian and wind a pole.
-	Geometry orb.Geometry
+	// not matter; rings may cross the antimeridian, by leaving ±180° or as
+	// LongEdges says, and go around a pole: of the two sides of such a ring the
+	// one with the polygon's holes is meant, and without holes the smaller one.
+	Geometry  orb.Geometry
+	LongEdges LongEdges
 }
 
 // Layer is a set of regions of one type.
@@ -71,6 +74,7 @@ type region struct {
 	plate    []edge
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
+	assumed  assumed
 
 	bounds  [4]float64 // west, south, east, north; west > east across ±180°
 	tag     uint64     // vector-tile feature id
@@ -88,15 +92,15 @@ func newRegions(l Layer) ([]*region, error) {
 		if !idRE.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, idRE)
 		}
-		polygons, err := cleanRings(f.Geometry)
-		if err != nil {
-			return nil, &GeometryError{l.Type, f.ID, f.Name, err}
-		}
 		r := byID[f.ID]
 		if r == nil {
 			r = &region{id: f.ID, name: f.Name, props: f.Properties, tag: featureID(l.Type, f.ID)}
 			byID[f.ID] = r
 			regions = append(regions, r)
+		}
+		polygons, err := cleanRings(f.Geometry, f.LongEdges, &r.assumed)
+		if err != nil {
+			return nil, &GeometryError{l.Type, f.ID, f.Name, err}
 		}
 		r.polygons = append(r.polygons, polygons...)
 	}

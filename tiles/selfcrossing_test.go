@@ -83,6 +83,28 @@ func (f figure) apart(x, y float64) float64 {
 	return least
 }
 
+// withoutLines leaves out the rings that lie on one straight line: they border on
+// nothing, and a polygon with such a shell holds nothing.
+func (f figure) withoutLines() (out figure) {
+	for _, p := range f {
+		var rings [][][2]int
+		for i, r := range p {
+			if i > len(rings) && len(rings) == 0 {
+				break // the shell was a line
+			}
+			if slices.ContainsFunc(r, func(q [2]int) bool {
+				return slices.ContainsFunc(r, func(u [2]int) bool {
+					return (q[0]-r[0][0])*(u[1]-r[0][1]) != (u[0]-r[0][0])*(q[1]-r[0][1])
+				})
+			}) {
+				rings = append(rings, r)
+			}
+		}
+		out = append(out, rings)
+	}
+	return out
+}
+
 // features places a figure at an origin, with a scale, as one feature or as one
 // per polygon, which are one region all the same.
 func (f figure) features(id string, x0, y0, scale float64, joined bool) []Feature {
@@ -191,19 +213,19 @@ func randomFigures(rnd *rand.Rand, n int) map[string]figure {
 	return out
 }
 
-// spot is a place a figure is asked about, in its own coordinates.
-type spot struct {
+// figurePoint is a place a figure is asked about, in its own coordinates.
+type figurePoint struct {
 	x, y float64
 	in   bool
 	far  bool // from all edges
 }
 
-// spots are random places off a figure's edges.
-func (f figure) spots(rnd *rand.Rand, n int) (out []spot) {
+// figurePoints are random places off a figure's edges.
+func (f figure) figurePoints(rnd *rand.Rand, n int) (out []figurePoint) {
 	for range n {
 		x, y := rnd.Float64()*16-3, rnd.Float64()*16-3
 		if d := f.apart(x, y); d > 0.03 {
-			out = append(out, spot{x, y, f.holds(x, y), d > 0.2})
+			out = append(out, figurePoint{x, y, f.holds(x, y), d > 0.2})
 		}
 	}
 	return out
@@ -285,7 +307,7 @@ func inTile(t *testing.T, r *Reader, tile quadkey.Tile, id string, lon, lat floa
 
 // testFigures builds figures, each a region of its own place, and asks for
 // points of them in every way there is.
-func testFigures(t *testing.T, all map[string]figure, spots int) {
+func testFigures(t *testing.T, all map[string]figure, points int) {
 	const scale = 0.01
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(71, 72))
@@ -315,7 +337,7 @@ func testFigures(t *testing.T, all map[string]figure, spots int) {
 			geometry = rec.Geometry.Geometry()
 		}
 		wrong := map[string]int{}
-		asked := all[name].spots(rnd, spots)
+		asked := all[name].figurePoints(rnd, points)
 		for _, s := range asked {
 			lon, lat := x0+scale*s.x, y0+scale*s.y
 			found, err := r.At(ctx, lat, lon)

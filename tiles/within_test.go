@@ -195,7 +195,7 @@ func TestWithinEdges(t *testing.T) {
 		{ID: "a", Name: "A", Geometry: square(u, u, 3*u, 3*u)},
 		{ID: "b", Geometry: square(3*u, u, 5*u, 3*u)},
 		{ID: "dot", Geometry: square(40, 40, 40.00005, 40.00005)},
-		{ID: "line", Geometry: square(178, -10, -178, -9)},
+		{ID: "line", Geometry: square(178, -10, 182, -9)},
 		{ID: "north", Geometry: square(0, 90-3*u, 14*u, 90)},
 		{ID: "seam", Geometry: square(170, 30, 180, 31)},
 		{ID: "south", Geometry: orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {60, -80}, {-60, -80}, {-180, -80}}}},

@@ -45,7 +45,7 @@ func TestAntimeridian(t *testing.T) {
 		"turned":   orb.Polygon{{{168.75, -20}, {168.75, 10}, {-168.75, 10}, {-168.75, -20}, {168.75, -20}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _, _ := buildReader(t, Layer{"land", []Feature{{ID: "a", Name: "A", Geometry: g}}})
+			r, _, _ := buildReader(t, Layer{"land", []Feature{{ID: "a", Name: "A", Geometry: g, LongEdges: LongEdgesShortest}}})
 			for _, c := range []struct {
 				lat, lon float64
 				want     string

@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/tiles"
 )
 
 const description = `Turn public data sets into data that tileserver serves.
@@ -119,11 +120,12 @@ func (s share) MarshalText() ([]byte, error) {
 }
 
 type boundariesCmd struct {
-	Layer       []layerFlag `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
-	Keep        bool        `help:"Carry the published layers over that are not named."`
-	Worldview   string      `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
-	License     string      `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
-	Attribution string      `placeholder:"TEXT" help:"What a map must show for using the files."`
+	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
+	Keep        bool            `help:"Carry the published layers over that are not named."`
+	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
+	LongEdges   tiles.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
+	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
+	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
 }
 
 func (boundariesCmd) Help() string {
@@ -144,6 +146,8 @@ FILE is, whatever its name, one of these, in longitude and latitude (WGS84; NAD8
 Polygons of a type may overlap.
 
 TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids, or from their names. Features with one id are one region.
+
+--long-edges says what to do with edges of more than 180° of longitude. GeoJSON (RFC 7946) and most other sources are cut at ±180°, and such an edge is drawn as it is: straight. Stitched sources, such as world-atlas and many TopoJSON files, cross ±180° by it: shortest. Left out, or auto, the edges of a ring are read in one way. They cross where most of those wider than 270° look so: not along a parallel, or along one in a line of small steps that goes on at both ends. They also cross where the ring encloses nothing otherwise but goes around the globe. All others are straight: a box from -100 to 100, or all around. What was taken is said, with the region's name. An edge of exactly 180° is always straight. A ring around the globe holds the pole on its side, and so does a border that ends along a full parallel beyond 85.0511°, unless --long-edges=straight.
 
 --worldview XX makes areas part of the country that the government of XX counts them to, by the columns FCLASS_XX and ADM0_A3_XX of Natural Earth 5 and later. An area it does not recognise and counts to nobody else stays as it is.`
 }
@@ -192,7 +196,7 @@ func (c *boundariesCmd) Run(s *session) error {
 		if c.Attribution != "" {
 			credit.Attribution = c.Attribution
 		}
-		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview}
+		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, LongEdges: c.LongEdges}
 	}
 	if c.Keep {
 		var err error

@@ -40,6 +40,8 @@ type LayerInput struct {
 	// "ISO"; empty: the source's own, which is mostly who holds them. Only
 	// layers of countries have such views.
 	Worldview string
+	// LongEdges is how edges wider than 180° are meant.
+	LongEdges tiles.LongEdges
 
 	kept bool    // Path is a layer of the published generation
 	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
@@ -124,11 +126,14 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 				return dataset.Manifest{}, err
 			}
 		}
-		var mended []string
+		var mended, assumed []string
 		meta, _, err := tiles.Build(ctx, b.Store(), built, tiles.BuildOptions{
 			Timestamp: dataset.Timestamp(sources),
 			Repaired: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
+			},
+			Assumed: func(typ, id, name, what string) {
+				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
 			Progress: func(done, total int64) {
 				rep.Progress(Progress{Stage: "building tiles", Done: done, Total: total})
@@ -138,6 +143,10 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 			return dataset.Manifest{}, err
 		}
 		noteFew(rep, "and %d more regions mended", mended)
+		noteFew(rep, "and %d more regions that can be read in two ways", assumed)
+		if n := len(assumed); n > 0 {
+			rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, add --long-edges=straight or --long-edges=shortest", n))
+		}
 		m := dataset.Manifest{
 			SchemaVersion: meta.SchemaVersion, Sources: sources, Bad: tally.Counts(),
 			Records: map[string]int64{}, Bounds: bounds(meta.Types),
@@ -202,7 +211,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 	var sawIDProperty bool
 	var names []string // of the first feature's properties, for an error
 	var repaired []string
-	src, err = readPolygons(ctx, in.Input, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+	src, err = readPolygons(ctx, in, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err != nil {
 			return tally.Bad(err)
 		}
@@ -243,7 +252,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		}
 		l.claims = append(l.claims, d.claim)
 		l.viewed = append(l.viewed, v)
-		l.features = append(l.features, tiles.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry})
+		l.features = append(l.features, tiles.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
 		return nil
 	})
 	noteFew(rep, in.Path+": and %d more repaired", repaired)
@@ -290,7 +299,17 @@ func (l *layer) finish() tiles.Layer {
 		if count[f.ID] == 1 {
 			return 0
 		}
-		return math.Abs(planar.Area(f.Geometry))
+		var sum float64
+		for _, p := range polygonsOf(f.Geometry) {
+			for i, r := range p {
+				a := math.Abs(planar.Area(f.LongEdges.Unroll(r)))
+				if i > 0 {
+					a = -a
+				}
+				sum += a
+			}
+		}
+		return sum
 	}
 	rank := func(i int) int {
 		if merged[i] {

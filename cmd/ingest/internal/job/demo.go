@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/tiles"
 )
 
 // The sample's files, below its directory.
@@ -49,7 +50,7 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		return Input{Path: path, Credit: KnownCredit(path)}
 	}
 	_, err := Boundaries(ctx, c, []LayerInput{
-		{Type: "country", Input: input(worldAtlas)},
+		{Type: "country", Input: input(worldAtlas), LongEdges: tiles.LongEdgesShortest}, // it is stitched
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
 	}, o)

@@ -15,18 +15,19 @@ import (
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
+	"quadrille/tiles"
 )
 
 // readPolygons reads a file of polygons in whatever format it has, which shows
 // in its first bytes, not in its name, and describes what was read. each gets
 // the features, or the errors of those that cannot be used.
-func readPolygons(ctx context.Context, in Input, objects []string, rep Reporter, stage string, each func(source.Feature, error) error) ([]dataset.Source, error) {
+func readPolygons(ctx context.Context, in LayerInput, objects []string, rep Reporter, stage string, each func(source.Feature, error) error) ([]dataset.Source, error) {
 	file, layer := source.SplitLayer(in.Path)
 	head, err := firstBytes(file)
 	if err != nil {
 		return nil, err
 	}
-	r := polygonReader{ctx: ctx, in: in, rep: rep, stage: stage, each: each}
+	r := polygonReader{ctx: ctx, in: in.Input, long: in.LongEdges, rep: rep, stage: stage, each: each}
 	switch {
 	case strings.HasPrefix(head, geopackage.Magic):
 		return r.geopackage(file, layer)
@@ -58,6 +59,7 @@ func firstBytes(path string) (string, error) {
 type polygonReader struct {
 	ctx   context.Context
 	in    Input
+	long  tiles.LongEdges
 	rep   Reporter
 	stage string
 	each  func(source.Feature, error) error
@@ -115,6 +117,7 @@ func (r *polygonReader) shapefile(path, layer string) ([]dataset.Source, error) 
 	if f.Note != "" {
 		r.rep.Note(f.Note)
 	}
+	f.Unroll = r.long.Unroll
 	if err := r.run(f.Features(), f.Progress, f.Size, "bytes"); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,18 +144,22 @@ func hash(text string) string {
 // spotOf is the geohash of the middle of a geometry, to about a kilometre, and
 // a hash of all its vertices in an order that does not depend on the file's.
 func spotOf(g orb.Geometry) spot {
-	box := g.Bound()
-	middle := box.Center()
+	box := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	var exact uint32
 	for _, p := range polygonsOf(g) {
 		for _, r := range p {
 			for _, pt := range r[:len(r)-1] {
+				if math.Abs(pt[0]) > 180 { // as others would write the same shape
+					pt[0] -= math.Copysign(360, pt[0])
+				}
+				box = box.Extend(pt)
 				h := fnv.New32a()
 				fmt.Fprintf(h, "%.6f %.6f", pt[0]+0, pt[1]+0) // no −0
 				exact += h.Sum32()
 			}
 		}
 	}
+	middle := box.Center()
 	return spot{geohash(middle[0], middle[1], 6), fmt.Sprintf("%08x", exact)}
 }
 

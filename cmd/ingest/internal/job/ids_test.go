@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
 
 	"quadrille/tiles"
 )
@@ -137,4 +138,13 @@ func readLayer(t *testing.T, typ, file string) []tiles.Feature {
 		}
 	}
 	return l.finish().Features
+}
+
+// A shape that leaves ±180° has the id it would have within.
+func TestSpotBeyond180(t *testing.T) {
+	beyond := orb.Polygon{{{170, 0}, {190, 0}, {190, 10}, {170, 10}, {170, 0}}}
+	within := orb.Polygon{{{170, 0}, {-170, 0}, {-170, 10}, {170, 10}, {170, 0}}}
+	if a, b := spotOf(beyond), spotOf(within); a != b {
+		t.Errorf("%v, %v", a, b)
+	}
 }

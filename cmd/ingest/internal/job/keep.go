@@ -51,6 +51,7 @@ type layerFeature struct {
 	ID         string          `json:"id"`
 	Name       string          `json:"name,omitempty"`
 	Properties []layerProperty `json:"properties,omitempty"`
+	LongEdges  tiles.LongEdges `json:"long_edges,omitempty"`
 }
 
 type layerProperty struct {
@@ -157,7 +158,7 @@ func writeLayer(dir string, l *tiles.Layer, sources []dataset.Source) (err error
 	}
 	for i := range l.Features {
 		f := &l.Features[i]
-		head := layerFeature{ID: f.ID, Name: f.Name}
+		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges}
 		for _, p := range f.Properties {
 			head.Properties = append(head.Properties, layerProperty(p))
 		}
@@ -234,7 +235,7 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *int, rep 
 		if err != nil {
 			return nil, fail(err)
 		}
-		out := tiles.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons)}
+		out := tiles.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
 		for _, p := range feature.Properties {
 			if n, ok := p.Value.(json.Number); ok {
 				if p.Value, err = number(n); err != nil {

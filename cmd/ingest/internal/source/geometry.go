@@ -46,11 +46,11 @@ func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
 // arithmetic of whatever wrote it: time zones of Natural Earth reach 90.0002.
 const rounding = 0.01
 
-// Place checks a coordinate pair in degrees and settles it within ±180° and
-// ±90°: what lies outside by rounding goes to the edge, and a longitude up to
-// 360° either way, as written for shapes unwrapped across the antimeridian, is
-// turned back. A pair it cannot settle is refused with a reason and detail for
-// a BadRecord.
+// Place checks a coordinate pair in degrees. What lies outside ±180° and ±90° by
+// rounding goes to the edge. A longitude up to 360° either way, as written for
+// shapes unwrapped across the antimeridian, stays: turned back, its edges would
+// look as if they went around the globe. A pair that cannot be is refused with
+// a reason and detail for a BadRecord.
 func Place(lon, lat float64) (p orb.Point, reason, detail string) {
 	switch {
 	case -180 <= lon && lon <= 180 && -90 <= lat && lat <= 90:
@@ -60,12 +60,8 @@ func Place(lon, lat float64) (p orb.Point, reason, detail string) {
 	case math.Abs(lon) > 360 || math.Abs(lat) > 90+rounding:
 		return p, OutsideWorld, pair(lon, lat)
 	}
-	switch {
-	case math.Abs(lon) <= 180:
-	case math.Abs(lon) <= 180+rounding:
+	if math.Abs(lon) > 180 && math.Abs(lon) <= 180+rounding {
 		lon = math.Copysign(180, lon)
-	default:
-		lon -= math.Copysign(360, lon)
 	}
 	return orb.Point{lon, max(-90, min(90, lat))}, "", ""
 }

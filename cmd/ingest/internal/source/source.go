@@ -23,9 +23,9 @@ type Feature struct {
 	// under the names the file uses. Nulls, lists and objects are left out.
 	Properties map[string]any
 	// Geometry is an orb.Polygon or orb.MultiPolygon, longitude and latitude in
-	// degrees, every one finite and within ±180° and ±90°, rings closed and of
+	// degrees, every one finite and within ±360° and ±90°, rings closed and of
 	// four points or more. Nothing else is repaired: rings may cross themselves
-	// and wind either way, and one that crosses the antimeridian does so by a
+	// and wind either way, and cross the antimeridian by leaving ±180° or by a
 	// step of more than 180°.
 	Geometry orb.Geometry
 	// Line is the 1-based line of the file where the feature starts, or its

@@ -73,7 +73,7 @@ func TestGeometries(t *testing.T) {
 		"an island without area": {`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[0,0]],` + square + `],[` + square + `]]}`, orb.Polygon{squareRing}},
 		"collection":             {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"Polygon","coordinates":[` + square + `]},{"type":"GeometryCollection","geometries":[{"type":"MultiPolygon","coordinates":[[` + square + `]]}]},null]}`, orb.MultiPolygon{{squareRing}, {squareRing}}},
 		"beyond by rounding":     {`{"type":"Polygon","coordinates":[[[180.0000003,90.0002],[1,0],[-180.001,-90.001],[180.0000003,90.0002]]]}`, orb.Polygon{{{180, 90}, {1, 0}, {-180, -90}, {180, 90}}}},
-		"unwrapped":              {`{"type":"Polygon","coordinates":[[[170,0],[190,0],[190,10],[170,10],[170,0]]]}`, orb.Polygon{{{170, 0}, {-170, 0}, {-170, 10}, {170, 10}, {170, 0}}}},
+		"unwrapped":              {`{"type":"Polygon","coordinates":[[[170,0],[190,0],[190,10],[170,10],[170,0]]]}`, orb.Polygon{{{170, 0}, {190, 0}, {190, 10}, {170, 10}, {170, 0}}}},
 	} {
 		r := read(collection(feature(tc.geometry)))
 		if tc.want == nil {
@@ -319,7 +319,7 @@ func checkFeature(t *testing.T, f source.Feature) {
 				t.Fatalf("ring %v", r)
 			}
 			for _, v := range r {
-				if !(math.Abs(v[0]) <= 180 && math.Abs(v[1]) <= 90) {
+				if !(math.Abs(v[0]) <= 360 && math.Abs(v[1]) <= 90) {
 					t.Fatalf("vertex %v", v)
 				}
 			}

@@ -65,7 +65,7 @@ func FuzzGeometry(f *testing.F) {
 					t.Fatalf("ring %v", r)
 				}
 				for _, pt := range r {
-					if !(math.Abs(pt[0]) <= 180 && math.Abs(pt[1]) <= 90) {
+					if !(math.Abs(pt[0]) <= 360 && math.Abs(pt[1]) <= 90) {
 						t.Fatal(pt)
 					}
 				}

@@ -185,6 +185,19 @@ func write(t testing.TB, name string, b []byte) string {
 	return path
 }
 
+// unroll takes steps of more than 300° across ±180°.
+func unroll(r orb.Ring) orb.Ring {
+	out := r.Clone()
+	for i := 1; i < len(r); i++ {
+		step := r[i][0] - r[i-1][0]
+		if math.Abs(step) > 300 {
+			step -= math.Copysign(360, step)
+		}
+		out[i][0] = out[i-1][0] + step
+	}
+	return out
+}
+
 // read reads all: features, the bad ones as text, and the error that ended it.
 func read(path, layer string) (features []source.Feature, bad []string, err error) {
 	f, err := shapefile.Open(path, layer)
@@ -192,6 +205,7 @@ func read(path, layer string) (features []source.Feature, bad []string, err erro
 		return nil, nil, err
 	}
 	defer f.Close()
+	f.Unroll = unroll
 	for feature, e := range f.Features() {
 		if b, ok := e.(*source.BadRecord); ok {
 			bad = append(bad, strings.TrimSpace(fmt.Sprintf("%d: %s %s", b.Line, b.Reason, b.Detail)))

@@ -36,7 +36,7 @@ func check(t interface{ Errorf(string, ...any) }, f source.Feature) {
 				t.Errorf("record %d: ring %v", f.Line, r)
 			}
 			for _, pt := range r {
-				if !(math.Abs(pt[0]) <= 180 && math.Abs(pt[1]) <= 90) {
+				if !(math.Abs(pt[0]) <= 360 && math.Abs(pt[1]) <= 90) {
 					t.Errorf("record %d: %v", f.Line, pt)
 				}
 			}

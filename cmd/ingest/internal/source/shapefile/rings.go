@@ -34,7 +34,7 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 			source.AddRepair(&g.repair, source.Closed)
 		}
 		if r = source.CloseRing(r); r != nil {
-			rings = append(rings, newRing(r))
+			rings = append(rings, newRing(r, g.unroll))
 		}
 	}
 	if len(rings) == 0 {
@@ -177,24 +177,10 @@ type ring struct {
 
 type edge struct{ a, b orb.Point } // a is the lower
 
-func newRing(points orb.Ring) ring {
+func newRing(points orb.Ring, unroll func(orb.Ring) orb.Ring) ring {
 	r := ring{points: points, flat: points}
-	shift := 0.0
-	for i := 1; i < len(points); i++ {
-		p, q := points[i-1], points[i]
-		if math.Abs(p[1]) >= 90 && math.Abs(q[1]) >= 90 {
-			// Along a pole longitude means nothing.
-		} else if step := q[0] - p[0]; step > 180 && step <= 360 {
-			shift -= 360
-		} else if step < -180 && step >= -360 {
-			shift += 360
-		}
-		if shift != 0 && &r.flat[0] == &points[0] {
-			r.flat = slices.Clone(points)
-		}
-		if &r.flat[0] != &points[0] {
-			r.flat[i][0] = q[0] + shift
-		}
+	if unroll != nil {
+		r.flat = unroll(points)
 	}
 	r.box = r.flat.Bound()
 	o := r.flat[0]

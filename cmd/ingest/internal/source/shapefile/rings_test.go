@@ -17,10 +17,10 @@ func TestNestingIsBounded(t *testing.T) {
 		comb = append(comb, orb.Point{x, 10}, orb.Point{x + 4.0/teeth, 1})
 	}
 	comb = append(comb, orb.Point{10, 0}, orb.Point{0, 0})
-	rings := []ring{newRing(comb)}
+	rings := []ring{newRing(comb, nil)}
 	for i := range 1000 {
 		y := 0.001 + float64(i)/2000
-		rings = append(rings, newRing(orb.Ring{{1, y}, {1.00001, y}, {1, y + 0.00001}, {1, y}}))
+		rings = append(rings, newRing(orb.Ring{{1, y}, {1.00001, y}, {1, y + 0.00001}, {1, y}}, nil))
 	}
 	var g shape
 	if !g.nest(rings, maxTests) || len(g.polygons) != 1 || len(g.polygons[0]) != 1001 {
@@ -30,7 +30,7 @@ func TestNestingIsBounded(t *testing.T) {
 		for j := range rings[1+i].flat {
 			rings[1+i].flat[j][1] += 2
 		}
-		rings[1+i] = newRing(rings[1+i].flat)
+		rings[1+i] = newRing(rings[1+i].flat, nil)
 	}
 	if g := (shape{}); g.nest(rings, 1<<20) {
 		t.Error("a million comparisons were enough")
@@ -62,7 +62,7 @@ func TestNestingOfRingsWithoutArea(t *testing.T) {
 	} {
 		var rings []ring
 		for _, r := range tc.rings {
-			rings = append(rings, newRing(r))
+			rings = append(rings, newRing(r, nil))
 		}
 		var g shape
 		if !g.nest(rings, maxTests) {

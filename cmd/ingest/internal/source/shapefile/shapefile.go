@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cmd/ingest/internal/source"
 )
 
@@ -38,6 +40,10 @@ type File struct {
 	// Note is a sentence for the user about what had to be assumed; "" when
 	// nothing had.
 	Note string
+	// Unroll, if set, returns a ring whose longitudes run on where it crosses
+	// ±180°, the ring itself where it does not, to find which ring lies in
+	// which.
+	Unroll func(orb.Ring) orb.Ring
 
 	name    string // for messages
 	shp     *shapes
@@ -273,7 +279,7 @@ var errStop = errors.New("stop")
 
 func (f *File) features(yield func(source.Feature, error) bool) error {
 	for {
-		var g shape
+		g := shape{unroll: f.Unroll}
 		more, err := f.shp.next(&g)
 		if err != nil {
 			return err

@@ -172,6 +172,7 @@ type shape struct {
 	polygons       []orb.Polygon
 	repair         string
 	reason, detail string
+	unroll         func(orb.Ring) orb.Ring // nil: as drawn
 }
 
 func (g *shape) refuse(reason, format string, args ...any) {

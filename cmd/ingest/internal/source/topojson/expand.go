@@ -34,10 +34,16 @@ func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 // points in world-atlas. Each point means the cell around it, so the box
 // around those cells is what the file still knows of the shape.
 func (t *topology) box(flat orb.Ring) orb.Polygon {
-	b := flat.Bound()
+	near := flat.Clone() // it is small, across ±180° too
+	for i, p := range near {
+		if d := p[0] - flat[0][0]; math.Abs(d) > 180 {
+			near[i][0] -= math.Copysign(360, d)
+		}
+	}
+	b := near.Bound()
 	dx, dy := math.Abs(t.scale[0])/2, math.Abs(t.scale[1])/2
-	w, s := max(-180, b.Min[0]-dx), max(-90, b.Min[1]-dy)
-	e, n := min(180, b.Max[0]+dx), min(90, b.Max[1]+dy)
+	w, s := b.Min[0]-dx, max(-90, b.Min[1]-dy)
+	e, n := b.Max[0]+dx, min(90, b.Max[1]+dy)
 	return orb.Polygon{{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}}
 }
 

@@ -218,6 +218,12 @@ func TestCollapsedShapes(t *testing.T) {
 			t.Errorf("%s: %s %+v", name, d, r)
 		}
 	}
+	// One on the antimeridian does not reach around the globe.
+	across := read(`{"type":"Topology","transform":{"scale":[0.5,0.25],"translate":[-180,-90]},"objects":{"a":{"type":"Polygon","id":"va","arcs":[[0]]}},"arcs":[[[720,300],[-720,1],[720,-1]]]}`)
+	box[0].Geometry = orb.Polygon{{{179.75, -15.125}, {180.25, -15.125}, {180.25, -14.625}, {179.75, -14.625}, {179.75, -15.125}}}
+	if d := cmp.Diff(box, across.features); d != "" || across.err != nil || across.bad != nil {
+		t.Errorf("across: %s %+v", d, across)
+	}
 	// An islet beside a shape that has area is nothing to keep.
 	r := quantised(`{"type":"MultiPolygon","arcs":[[[0]],[[1]]]}`, `[[0,0],[0,1],[0,-1]],[[0,0],[4,0],[0,4],[-4,-4]]`)
 	want := []source.Feature{{Line: 1, Geometry: orb.Polygon{{{10, 20}, {12, 20}, {12, 21}, {10, 20}}}}}
