@@ -101,7 +101,7 @@ func appendWitnesses(dst []byte, polygons [][]ring, regions int, seed uint64) []
 		p := somewhere(rings, vertices, rnd)
 		p[0] -= 360 * math.Floor((p[0]+180)/360)
 		w := witness{lon: int32(math.Round(p[0] * witnessDegrees)), lat: int32(math.Round(p[1] * witnessDegrees))}
-		sure := false
+		var sure bool
 		if w.inside, sure = judge(rings, w); sure {
 			dst = w.appendTo(dst)
 			want--

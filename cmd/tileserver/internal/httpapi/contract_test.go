@@ -178,8 +178,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				if tag != "" {
 					want = http.StatusNotModified
 				}
-				if any := f.do(o.method, parts[0], append(headers, "If-None-Match", "*")...); any.StatusCode != want {
-					t.Errorf("%s: %d to one who has any answer, want %d", what, any.StatusCode, want)
+				if again := f.do(o.method, parts[0], append(headers, "If-None-Match", "*")...); again.StatusCode != want {
+					t.Errorf("%s: %d to one who has any answer, want %d", what, again.StatusCode, want)
 				}
 			}
 		}

@@ -47,7 +47,7 @@ func (s *server) getPlaceOffset(c echo.Context) error {
 		}
 		dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)
 		if doc.TimeZone == "" {
-			source := ""
+			var source string
 			if doc.TimeZone, source, err = v.zoneOf(ctx, &doc); err != nil {
 				return dst, "", err
 			}
