@@ -20,12 +20,13 @@ import (
 type LongEdges uint8
 
 const (
-	// LongEdgesAuto reads all such edges of a ring in one way. They cross ±180°
-	// where more of those wider than 270° look so than look straight: the line
-	// would turn back at an end of the edge if that were straight, or, along a
-	// parallel, at both ends in steps of up to 45°. They also cross where the
-	// ring goes around the globe so and encloses nothing otherwise. Else they
-	// are straight.
+	// LongEdgesAuto reads all such edges of a ring in one way: straight, unless
+	// they look like crossings. A ring that crosses ±180° is drawn in detail, so
+	// none of its other edges is wider or higher than 45°, and the short way of a
+	// crossing is at most three times as wide as the largest of them is wide or high. Most of its edges
+	// wider than 270° would, if straight, turn the line back at an end, or at
+	// both ends if they follow a parallel. Edges also cross where the ring goes
+	// around the globe so and encloses nothing otherwise.
 	LongEdgesAuto LongEdges = iota
 	// LongEdgesStraight takes everything as it is drawn, at the poles too.
 	LongEdgesStraight
@@ -123,10 +124,26 @@ func (l LongEdges) crosses(r orb.Ring) (crosses bool, edges int) {
 	switch {
 	case edges == 0 || l == LongEdgesStraight:
 		return false, edges - turns
-	case l == LongEdgesShortest, votes > 0, ringArea(r, straightStep) == 0 && goesRound(r):
+	case l == LongEdgesShortest, votes > 0 && isDetailed(r), ringArea(r, straightStep) == 0 && goesRound(r):
 		return true, edges
 	}
 	return false, edges - turns
+}
+
+// isDetailed is whether the edges of a ring are so short that its long ones can
+// be crossings. Those of a wide box or dome are not.
+func isDetailed(r orb.Ring) bool {
+	const maxEdge, maxGap = 45, 3
+	longest, gap := 0.0, 0.0
+	for i, a := range r {
+		b := r[(i+1)%len(r)]
+		if isLong(a, b) {
+			gap = max(gap, math.Abs(shortWay(a, b)))
+		} else {
+			longest = max(longest, math.Abs(b[0]-a[0]), math.Abs(b[1]-a[1]))
+		}
+	}
+	return longest <= maxEdge && gap <= maxGap*longest
 }
 
 // vote is 1 if the edge a–b between its neighbours looks as if it crossed
@@ -220,14 +237,16 @@ func (s *assumed) String() string {
 
 // toPoles draws a ring on to the pole where it ends along a full parallel
 // beyond the latitudes of the tiles' square and all else of it lies on the
-// equator's side: sources end there because they cannot hold the pole.
+// equator's side: sources end there because they cannot hold the pole. A ring
+// that reaches less far from there to the equator than it is to the pole is a
+// band, drawn as it is meant.
 func toPoles(r ring, seen *assumed) ring {
 	for i, sign := range [2]float64{-1, 1} {
-		end := 0.0
+		start, end := 90.0, -90.0
 		for _, p := range r {
-			end = max(end, sign*p[1])
+			start, end = min(start, sign*p[1]), max(end, sign*p[1])
 		}
-		if end <= quadkey.MaxLatitude || end >= 90 {
+		if end <= quadkey.MaxLatitude || end >= 90 || end-start < 90-end {
 			continue
 		}
 		at := func(p orb.Point) bool { return sign*p[1] >= end-apart }

@@ -171,11 +171,11 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 func TestHostileRings(t *testing.T) {
 	for rule, lons := range map[LongEdges][]float64{
 		LongEdgesShortest: {0, 120, -120},
-		LongEdgesAuto:     {0, 60, 120, 170, -160, -60},
+		LongEdgesAuto:     {0, 45, 90, 135, 170, -160, -115, -80, -40},
 	} {
 		var spiral orb.Ring
 		for i := range 63 * len(lons) {
-			spiral = append(spiral, orb.Point{lons[i%len(lons)], -20 + 0.1*float64(i)})
+			spiral = append(spiral, orb.Point{lons[i%len(lons)], -20 + 0.05*float64(i)})
 		}
 		l := lineLayer("land", orb.Polygon{spiral})
 		l.Features[0].LongEdges = rule

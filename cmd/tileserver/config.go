@@ -213,6 +213,8 @@ func (c *config) Validate() error {
 		return errors.New("--base-path must be a path of letters, digits and -._~, such as /maps")
 	case c.Listen == unixPrefix:
 		return errors.New("--listen unix: needs the path of a socket, such as unix:/run/quadrille.sock")
+	case !strings.HasPrefix(c.Listen, unixPrefix) && c.Listen != inherited && !isHostPort(c.Listen):
+		return fmt.Errorf("--listen %q must be an address and port such as :8080 or 127.0.0.1:8080, unix: and the path of a socket, or systemd", c.Listen)
 	case c.AccessLogSample < 1 || c.SlowRequest <= 0:
 		return errors.New("--access-log-sample must be at least 1 and --slow-request positive, such as 1s")
 	case c.Cache < 1<<20:

@@ -21,6 +21,12 @@ const (
 	firstFD   = 3
 )
 
+// isHostPort reports whether an address has the form of net.Listen's.
+func isHostPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != ""
+}
+
 // listen opens what --listen names, with at most --max-connections at once.
 func (c *config) listen(log *slog.Logger) (net.Listener, error) {
 	l, err := c.open()

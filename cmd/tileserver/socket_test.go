@@ -126,7 +126,7 @@ func TestUnixSocket(t *testing.T) {
 }
 
 func TestSocketFlags(t *testing.T) {
-	for _, args := range [][]string{{"--listen=unix:"}, {"--socket-mode=999"}, {"--socket-mode=1777"}, {"--socket-mode=rw"}, {"--max-connections=-1"}, {"--drain-delay=-1s"}} {
+	for _, args := range [][]string{{"--listen=unix:"}, {"--listen=nonsense"}, {"--listen=127.0.0.1:"}, {"--socket-mode=999"}, {"--socket-mode=1777"}, {"--socket-mode=rw"}, {"--max-connections=-1"}, {"--drain-delay=-1s"}} {
 		if _, err := parse(args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
 		}

@@ -133,6 +133,9 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
 			Assumed: func(typ, id, name, what string) {
+				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
+					return // it was told when the layer was ingested
+				}
 				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
 			Progress: func(done, total int64) {
@@ -142,10 +145,10 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
-		noteFew(rep, "and %d more regions mended", mended)
-		noteFew(rep, "and %d more regions that can be read in two ways", assumed)
+		noteFew(rep, 5, "and %d more regions mended", mended)
+		noteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
 		if n := len(assumed); n > 0 {
-			rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, add --long-edges=straight or --long-edges=shortest", n))
+			rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
 		}
 		m := dataset.Manifest{
 			SchemaVersion: meta.SchemaVersion, Sources: sources, Bad: tally.Counts(),
@@ -159,10 +162,9 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	})
 }
 
-// noteFew passes on the first few of texts, and with more how many others there
-// are.
-func noteFew(rep Reporter, more string, texts []string) {
-	const most = 5
+// noteFew passes on at most so many of texts, and with more how many others
+// there are.
+func noteFew(rep Reporter, most int, more string, texts []string) {
 	for i, text := range texts {
 		if i == most {
 			rep.Note(fmt.Sprintf(more, len(texts)-most))
@@ -255,7 +257,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		l.features = append(l.features, tiles.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
 		return nil
 	})
-	noteFew(rep, in.Path+": and %d more repaired", repaired)
+	noteFew(rep, 5, in.Path+": and %d more repaired", repaired)
 	switch {
 	case err != nil:
 		return src, err
