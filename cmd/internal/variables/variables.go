@@ -5,6 +5,7 @@ package variables
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,11 @@ var tests = []string{
 	"QUADRILLE_SEARCH_PLACES", "QUADRILLE_TEST_INHERITED",
 }
 
+// serviceLink matches the variables, without the prefix, that Kubernetes sets in
+// every container for a service whose name begins with quadrille. Nobody meant a
+// flag by them.
+var serviceLink = regexp.MustCompile(`^([A-Z0-9_]+_)?(PORT=[a-z]+://.*|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*|SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=.*)$`)
+
 // Unknown returns an error for every variable of the environment, as of
 // [os.Environ], that has the prefix and that nothing reads, with the name that
 // was probably meant.
@@ -63,7 +69,7 @@ func Unknown(environ []string) []error {
 	for _, v := range environ {
 		name, _, _ := strings.Cut(v, "=")
 		own, ours := strings.CutPrefix(name, Prefix+"_")
-		if !ours || slices.Contains(known, name) {
+		if !ours || slices.Contains(known, name) || serviceLink.MatchString(strings.TrimPrefix(v, Prefix+"_")) {
 			continue
 		}
 		if meant, ok := nearest.Name(own, short); ok {

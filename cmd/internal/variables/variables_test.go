@@ -29,6 +29,21 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// What Kubernetes sets for a service called quadrille is no misspelt flag.
+func TestServiceLinks(t *testing.T) {
+	links := []string{
+		"QUADRILLE_PORT=tcp://10.0.0.1:80", "QUADRILLE_PORT_80_TCP=tcp://10.0.0.1:80", "QUADRILLE_PORT_80_TCP_ADDR=10.0.0.1",
+		"QUADRILLE_PORT_80_TCP_PORT=80", "QUADRILLE_PORT_80_TCP_PROTO=tcp", "QUADRILLE_SERVICE_HOST=10.0.0.1",
+		"QUADRILLE_SERVICE_PORT=80", "QUADRILLE_SERVICE_PORT_HTTP=80", "QUADRILLE_TILES_SERVICE_HOST=10.0.0.1",
+	}
+	if errs := Unknown(links); errs != nil {
+		t.Error(errs)
+	}
+	if errs := Unknown([]string{"QUADRILLE_PORT=8080", "QUADRILLE_SERVICE=x"}); len(errs) != 2 {
+		t.Errorf("%d errors, want 2: %v", len(errs), errs)
+	}
+}
+
 // What tests read is listed, and nothing else.
 func TestVariablesOfTests(t *testing.T) {
 	reads := regexp.MustCompile(`(?:Getenv|LookupEnv|Setenv|Environ\(\), )\(?"(QUADRILLE_[A-Z0-9_]+)`)

@@ -360,7 +360,7 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder Places, q gnSearch)
 	if q.bias != "" && (len(f.countries) == 0 || slices.Contains(f.countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
-		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, &q); err != nil {
+		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, &q); err != nil && !errors.Is(err, errTooWide) {
 			return nil, 0, err
 		}
 		query.Countries = f.countries
@@ -389,7 +389,8 @@ func appendForeign(docs, rest []placeDoc, country string) []placeDoc {
 // and one more where that is not all, so that who pages by the count goes on.
 //
 // Work is bounded as that of a search by name is: when it is done, what has been
-// found is the answer, the most important having been looked at first.
+// found is the answer, the most important having been looked at first. If nothing
+// has been found by then, nobody knows whether there is anything: errTooWide.
 func (g *gnRequest) within(ctx context.Context, finder Places, query places.WithinQuery, from, to int, q *gnSearch) ([]placeDoc, int, error) {
 	if to == 0 {
 		return nil, 0, nil
@@ -433,11 +434,17 @@ func (g *gnRequest) within(ctx context.Context, finder Places, query places.With
 		}
 		query.Cursor = next
 	}
-	if seen < to {
+	switch {
+	case seen == 0:
+		return nil, 0, errTooWide
+	case seen < to:
 		return docs, seen, nil // enough was looked at
 	}
 	return docs, seen + 1, nil
 }
+
+// errTooWide refuses a search whose work was done before anything was found.
+var errTooWide = &gnError{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
 
 // choose orders what was found, all of which meets the conditions, and takes the
 // rows asked for.

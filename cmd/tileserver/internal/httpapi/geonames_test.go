@@ -454,3 +454,27 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 		t.Errorf("%v", at)
 	}
 }
+
+// A search whose work is done before anything is found does not say that there
+// is nothing.
+func TestGeonamesTooWide(t *testing.T) {
+	f := newGlobe(t, nil)
+	var rows []gazetteerRow
+	for i := range 2 * maxRecords {
+		rows = append(rows, gazetteerRow{id: uint32(i + 1), name: "Place", country: "CH", class: "P", code: "PPL", admin1: "ZH", lat: 47, lon: 8})
+	}
+	f.places.gazetteer = &gazetteer{rows: rows}
+	for query, want := range map[string]string{
+		"adminCode2=q1":                    `"value":14`,
+		"country=CH&adminCode5=q1":         `"value":14`,
+		"country=NO&adminCode5=q1":         `"totalResultsCount":0`,
+		"country=CH&maxRows=1":             `"geonameId"`,
+		"adminCode2=q1&countryBias=NO":     `"value":14`,
+		"name=Nowhere&adminCode2=q1":       `"totalResultsCount":0`,
+		"adminCode1=ZH&maxRows=1&lang=xyz": `"geonameId"`,
+	} {
+		if got := body(t, f.get("/searchJSON?"+query)); !strings.Contains(got, want) {
+			t.Errorf("%s: %.200s, want %s", query, got, want)
+		}
+	}
+}

@@ -150,7 +150,7 @@ const sourceSea = "longitude"
 
 // zoneAt finds the time zone of a point at an instant. The region of type
 // timezone that holds it comes first. On land the rest is a matter of the
-// country: see [pointView.zoneOnLand]. At sea, outside of all countries and
+// country: see [zoneQuery.onLand]. At sea, outside of all countries and
 // their territorial waters, ships' clocks go by longitude.
 //
 // Where no countries are published nobody knows whether there is land: then the
@@ -267,9 +267,10 @@ func (q *zoneQuery) shore(ctx context.Context, b Boundaries) (string, error) {
 
 // onLand finds the zone of a point in a region of type country: the zone of the
 // country where it has only one, else that of the nearest place or airport of
-// the country at any distance, in Antarctica within reach. Where nothing of the country is known there is
-// no zone: what a neighbour's clocks or the sun say would look like knowledge.
-// Land of no country is left to what is near.
+// the country. That may be at any distance, but in Antarctica it must be within
+// zoneReach. Where nothing of the country is known there is no zone: what a
+// neighbour's clocks or the sun say would look like knowledge. Land of no country
+// is left to what is near.
 func (q *zoneQuery) onLand(ctx context.Context, b Boundaries, region string) (localZone, error) {
 	near, err := q.view.placesNear(ctx, q.lat, q.lon, anywhere, "")
 	if err != nil {
