@@ -2,4 +2,4 @@
 
 package tiles
 
-func init() { lookupShare = 20 }
+func init() { lookupShare, buildShare = 20, 5 }

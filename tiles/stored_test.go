@@ -16,6 +16,10 @@ import (
 // references slow.
 var lookupShare = 1
 
+// buildShare divides the number of shapes that are built to tiles: the race
+// detector makes a build take ten times as long. Their rings are always checked.
+var buildShare = 1
+
 // storedWorld is the exact border of every region of a type, put together from
 // all rows of zoom 13, all leaves and the polar rows. That these are the source
 // is for other tests; here it is what lookups are compared with.
