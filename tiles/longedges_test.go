@@ -446,9 +446,6 @@ func TestRingsRoundAPole(t *testing.T) {
 func TestAntarcticaHoldsThePole(t *testing.T) {
 	for _, scale := range []string{"110m", "50m", "10m"} {
 		t.Run(scale, func(t *testing.T) {
-			if buildShare > 1 && scale == "10m" {
-				t.Skip("takes a minute with the race detector")
-			}
 			l := naturalEarth(t, "country", scale+"/ne_"+scale+"_admin_0_countries.geojson.gz", "ADM0_A3", "NAME", "ATA")
 			r, _, _ := buildReader(t, l)
 			for _, lat := range []float64{-90, math.Nextafter(-90, 0), -89.9999, -89.995, -89.9, -85.2} {
