@@ -20,13 +20,13 @@ import (
 type LongEdges uint8
 
 const (
-	// LongEdgesAuto reads all such edges of a ring in one way: straight, unless
-	// they look like crossings. A ring that crosses ±180° is drawn in detail, so
-	// none of its other edges is wider or higher than 45°, and the short way of a
-	// crossing is at most three times as wide as the largest of them is wide or high. Most of its edges
-	// wider than 270° would, if straight, turn the line back at an end, or at
-	// both ends if they follow a parallel. Edges also cross where the ring goes
-	// around the globe so and encloses nothing otherwise.
+	// LongEdgesAuto reads all such edges of a ring in one way. They are straight
+	// unless they look like crossings, for which two things must hold. The ring is
+	// drawn in detail: no other edge is wider or higher than 45°, and the short way
+	// of a crossing is at most three times the largest of them. And most edges wider
+	// than 270°, if they were straight, would turn the line back at an end, or at
+	// both ends if they follow a parallel. Edges also cross where the ring then goes
+	// around the globe and would otherwise enclose nothing.
 	LongEdgesAuto LongEdges = iota
 	// LongEdgesStraight takes everything as it is drawn, at the poles too.
 	LongEdgesStraight
@@ -80,9 +80,9 @@ func (l LongEdges) Unroll(r orb.Ring) orb.Ring {
 	return points
 }
 
-// long is the most of longitude, in degrees, that an edge of every reading may
-// have; what is more by rounding is not more. apart is how far latitudes are
-// when they differ: d3's geoStitch rounds to four decimals beside ±180°.
+// long is the widest edge, in degrees of longitude, that can be read in one way
+// only, with some room for rounding. Latitudes that differ by no more than apart
+// count as equal: d3's geoStitch rounds to four decimals beside ±180°.
 const (
 	long  = 180 + 1e-9
 	apart = 1.5e-4
@@ -102,9 +102,9 @@ func shortWay(a, b orb.Point) float64 {
 	return step
 }
 
-// crosses reads the edges of a ring, whose first point is not repeated. It also
-// returns how many edges another reading would change that are not a step of
-// 360° along a parallel taken as one.
+// crosses reports whether the long edges of a ring cross ±180°, and how many
+// edges another reading would change. A step of 360° along a parallel that is read
+// as straight is not counted: it is clear. The ring's first point is not repeated.
 func (l LongEdges) crosses(r orb.Ring) (crosses bool, edges int) {
 	votes, turns := 0, 0
 	for i, a := range r {
@@ -237,9 +237,8 @@ func (s *assumed) String() string {
 
 // toPoles draws a ring on to the pole where it ends along a full parallel
 // beyond the latitudes of the tiles' square and all else of it lies on the
-// equator's side: sources end there because they cannot hold the pole. A ring
-// that reaches less far from there to the equator than it is to the pole is a
-// band, drawn as it is meant.
+// equator's side: sources end there because they cannot hold the pole. Where the
+// pole is farther away than the ring is high, the ring is a band and stays so.
 func toPoles(r ring, seen *assumed) ring {
 	for i, sign := range [2]float64{-1, 1} {
 		start, end := 90.0, -90.0
