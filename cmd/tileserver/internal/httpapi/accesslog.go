@@ -35,7 +35,7 @@ func (s *sampling) pick(status int, took time.Duration) (weight uint64, ok bool)
 
 // logAccess records a finished request with the resolved address of its
 // client. start is the zero time when the request matched no route.
-func (s *server) logAccess(c echo.Context, start time.Time) {
+func (s *kit) logAccess(c echo.Context, start time.Time) {
 	if s.access == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 
 // logFailure records why a request failed. This is the only place where the
 // cause goes; the client gets a problem that does not tell.
-func (s *server) logFailure(c echo.Context, err error) {
+func (s *kit) logFailure(c echo.Context, err error) {
 	if errors.Is(err, errPanic) {
 		return
 	}

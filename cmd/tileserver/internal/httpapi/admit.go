@@ -56,7 +56,7 @@ const (
 
 // admission is how requests to a route are judged.
 type admission struct {
-	s     *server
+	s     *kit
 	guard *Guard
 	rule  keyRule
 	// lines are charged one by one where a request may ask many questions.
@@ -65,7 +65,7 @@ type admission struct {
 
 // admitted lets requests through to h that have a key, where one is needed, and
 // are within their limits.
-func (s *server) admitted(r *route, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *kit) admitted(r *route, h echo.HandlerFunc) echo.HandlerFunc {
 	if r.keys == keysUnasked {
 		return h
 	}
@@ -85,7 +85,7 @@ func (s *server) admitted(r *route, h echo.HandlerFunc) echo.HandlerFunc {
 // judge counts a request and returns why it may not pass.
 func (a *admission) judge(c echo.Context) error {
 	r := c.Request()
-	sent := a.key(r)
+	sent := sentKey(a.rule, r)
 	g := a.guard
 	var keys *quota.Keys
 	if g.Keys != nil && a.rule != keysOfOthers {
@@ -144,7 +144,7 @@ func privately(cacheControl string) string {
 // limit is for its caller alone, so answers that tell it are kept out of caches
 // that many callers share. What never changes is made for those: it stays public
 // and does not tell.
-func (s *server) cacheOf(h http.Header, cache []string) []string {
+func (s *kit) cacheOf(h http.Header, cache []string) []string {
 	if s.guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache
 	}
@@ -191,17 +191,17 @@ func survives(name string) bool {
 	return false
 }
 
-// key returns the key a request brings, "" for none: in the header X-API-Key, as
+// sentKey returns the key a request brings, "" for none: in the header X-API-Key, as
 // a bearer token, as the password of Basic authentication, which is where
 // clients of GeoIP2 put it, or, for those that can only change an address, as
 // the parameter key. The parameter is taken out of the address, so that answers,
 // tags and logs do not depend on it.
-func (a *admission) key(r *http.Request) string {
-	if a.rule == keysOfProxy {
+func sentKey(rule keyRule, r *http.Request) string {
+	if rule == keysOfProxy {
 		return r.Header.Get("X-Api-Key")
 	}
 	inQuery := cutParameter(r.URL, keyParameter)
-	if a.rule == keysOfGeonames {
+	if rule == keysOfGeonames {
 		if name := cutParameter(r.URL, "username"); inQuery == "" {
 			inQuery = name
 		}
@@ -263,7 +263,7 @@ func redacted(query string) string {
 const clientName = "client"
 
 // nameClient remembers the owner of the key for the log.
-func (s *server) nameClient(c echo.Context, name string) {
+func (s *kit) nameClient(c echo.Context, name string) {
 	if s.access != nil {
 		c.Set(clientName, name)
 	}
@@ -275,7 +275,7 @@ const chargeName = "charge"
 // charge counts the lines of a batch as requests, its first one being counted
 // already. It does so afterwards, when their number is known: a batch that has
 // begun is finished, and the next one waits.
-func (s *server) charge(c echo.Context, lines int64) {
+func (s *kit) charge(c echo.Context, lines int64) {
 	if s.guarding == nil || lines < 2 {
 		return
 	}
@@ -284,93 +284,8 @@ func (s *server) charge(c echo.Context, lines int64) {
 	}
 }
 
-// refuseGeonames answers as GeoNames does: in the body of a 200.
-func (s *server) refuseGeonames(c echo.Context, e *gnEndpoint, err error) {
-	r := c.Request()
-	g := &gnRequest{s: s, params: readGeonames(r)}
-	a := answer{form: formGeoNames, cache: noStore, coding: accepted(r)}
-	switch {
-	case errors.Is(err, errKeyMissing), errors.Is(err, errKeyUnknown):
-		err = &gnError{value: 10, message: "user does not exist: send the key of this server as username."}
-	case errors.Is(err, errRateLimited):
-		var said *refusal
-		own := &gnError{value: 19, message: "the limit of requests is used up"}
-		if errors.As(err, &said) {
-			own.message = said.detail
-		}
-		if strings.Contains(own.message, "per day") {
-			own.value = 18
-		}
-		err = own
-	}
-	callback, ferr := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
-	if ferr != nil {
-		callback = ""
-	}
-	_ = s.failGeonames(c, g, a, callback, err)
-}
-
-var gipQueries = &gipError{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
-
-// gipRefusal says a refusal in the terms of GeoIP2.
-func gipRefusal(err error) error {
-	switch {
-	case errors.Is(err, errRateLimited):
-		return gipQueries
-	case errors.Is(err, errKeyMissing):
-		return gipNoKey
-	case errors.Is(err, errKeyUnknown):
-		return gipNoAuth
-	}
-	return err
-}
-
-type usageDoc struct {
-	Name   string       `json:"name"`
-	Limits []usageLimit `json:"limits"`
-	quota.Usage
-}
-
-type usageLimit struct {
-	Requests  int64 `json:"requests"`
-	Window    int64 `json:"window_s"`
-	Remaining int64 `json:"remaining"`
-	Reset     int64 `json:"reset_s"`
-}
-
-// getUsage answers GET /usage: what the key it is asked with was used for. It
-// uses up nothing.
-func (s *server) getUsage(c echo.Context) error {
-	a := &admission{s: s, guard: s.guarding}
-	sent := a.key(c.Request())
-	if sent == "" {
-		return refuseUnkeyed(c, errKeyMissing)
-	}
-	k := s.guarding.Keys().Find(sent)
-	if k == nil {
-		return refuseUnkeyed(c, errKeyUnknown)
-	}
-	s.nameClient(c, k.Name)
-	m := s.guarding.Meter
-	doc := usageDoc{Name: k.Name, Limits: []usageLimit{}}
-	for w, n := range *s.guarding.limits(k) {
-		if n == 0 {
-			continue
-		}
-		var one quota.Limits
-		one[w] = n
-		v := m.Look(k.Name, &one)
-		doc.Limits = append(doc.Limits, usageLimit{n, int64(v.Limit.Window.Duration() / time.Second), v.Remaining, int64(v.Reset / time.Second)})
-	}
-	var err error
-	if doc.Usage, err = m.Usage(c.Request().Context(), k.Name); err != nil {
-		return err
-	}
-	return s.sendJSON(c, doc)
-}
-
 // sendJSON answers with a document that must not be kept.
-func (s *server) sendJSON(c echo.Context, doc any) error {
+func (s *kit) sendJSON(c echo.Context, doc any) error {
 	body, err := json.Marshal(doc)
 	if err != nil {
 		return err
@@ -379,34 +294,4 @@ func (s *server) sendJSON(c echo.Context, doc any) error {
 	defer b.release()
 	b.body = append(b.body, body...)
 	return s.send(c, answer{form: formJSON, cache: noStore, coding: accepted(c.Request())}, b)
-}
-
-// maxTop bounds the lists of the busiest.
-const maxTop = 1000
-
-var topQuery = takes("limit")
-
-// TopHandler answers with the busiest addresses and keys, at most the number of
-// the parameter limit or 100 of each. It is for the operator: it asks nobody for a
-// key.
-func TopHandler(m *quota.Meter) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := topQuery.check(r.URL.RawQuery); err != nil {
-			_, p := classify(err)
-			http.Error(w, p.Detail, http.StatusBadRequest)
-			return
-		}
-		limit := 100
-		if q := r.URL.Query(); q.Has("limit") {
-			n, err := strconv.Atoi(q.Get("limit"))
-			if err != nil || n < 1 || n > maxTop {
-				http.Error(w, fmt.Sprintf("Give a limit from 1 to %d.", maxTop), http.StatusBadRequest)
-				return
-			}
-			limit = n
-		}
-		w.Header()["Content-Type"] = contentTypes[formJSON]
-		w.Header()["Cache-Control"] = noStore
-		_ = json.NewEncoder(w).Encode(map[string]any{"addresses": m.Top(limit), "keys": m.TopKeys(limit)}) // the client is gone if this fails
-	})
 }

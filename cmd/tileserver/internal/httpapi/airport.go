@@ -5,21 +5,51 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
-	"quadrille/places/zones"
-	"quadrille/quadkey"
-	"quadrille/tiles/mvt"
 )
+
+// airportConfig says what the room of airports serves.
+type airportConfig struct {
+	Airports  *dataset.Live[Airports]
+	Places    *dataset.Live[Places]
+	TimeZones *dataset.Live[TimeZones]
+}
+
+// airportRoom answers with airports by code, and which are near or within.
+type airportRoom struct {
+	*kit
+	airportConfig
+}
+
+func newAirportRoom(k *kit, cfg airportConfig) *airportRoom { return &airportRoom{k, cfg} }
+
+func (s *airportRoom) routes() []route {
+	filter := []string{"type", "country", "scheduled", "closed"}
+	return []route{
+		{path: "/airports/within", handle: s.getAirportsWithin, cost: heavy, query: takes("bbox", filter, paging)},
+		{path: "/airports/nearby", handle: s.getAirportsNearby, cost: light, query: takes(position, "radius", filter, paging)},
+		{path: "/airports/:code", handle: s.getAirport, cost: light, query: takes("local")},
+		{path: "/airports/:code/offset", handle: s.getAirportOffset, cost: light, query: takes("at")},
+	}
+}
+
+var airportKinds = []kind{
+	{err: airports.ErrNotFound, status: http.StatusNotFound, typ: "airport-not-found", title: "There is no such airport",
+		detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
+	{err: airports.ErrBadCode, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},
+}
 
 // airportRecords is reused memory for the record of one answer.
 var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
@@ -29,7 +59,7 @@ var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
 //
 // With local=true it says what clocks there show now, and may not be kept.
 // /airports/{code}/offset?at= says it for any instant.
-func (s *server) getAirport(c echo.Context) error {
+func (s *airportRoom) getAirport(c echo.Context) error {
 	r := c.Request()
 	code, err := pathCode(c)
 	if err != nil {
@@ -40,7 +70,7 @@ func (s *server) getAirport(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
-	v := s.pinZoned()
+	v := pinZoned(s.Places, s.Airports, s.TimeZones)
 	defer v.release()
 	finder, err := v.airports.get()
 	if err != nil {
@@ -103,8 +133,8 @@ var airportTypes = func() map[string]string {
 	return m
 }()
 
-// airports reads the filters that searches for airports have in common.
-func (p *params) airports() (f airports.Filter) {
+// readAirportFilter reads the filters that searches for airports have in common.
+func readAirportFilter(p *params) (f airports.Filter) {
 	for _, word := range p.list("type", len(airportTypes)) {
 		t, ok := airportTypes[word]
 		if !ok {
@@ -123,13 +153,13 @@ func (p *params) airports() (f airports.Filter) {
 
 // getAirportsNearby answers GET /airports/nearby: the k nearest airports that
 // pass the filters, ordered by distance and then by id, as JSON or GeoJSON.
-func (s *server) getAirportsNearby(c echo.Context) error {
+func (s *airportRoom) getAirportsNearby(c echo.Context) error {
 	q := queryParams(c.Request())
 	query := airports.NearbyQuery{}
 	query.Lat, query.Lon = q.position()
 	query.RadiusM = q.optional("radius", "metres", 1, maxRadius, 0)
 	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.Filter = q.airports()
+	query.Filter = readAirportFilter(&q)
 	query.Cursor = q.cursor()
 	return s.sendAirports(c, &q, appendHit, func(ctx context.Context, f Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
@@ -138,12 +168,12 @@ func (s *server) getAirportsNearby(c echo.Context) error {
 
 // getAirportsWithin answers GET /airports/within?bbox=: a page of the airports
 // in a box that pass the filters, the most important first, as JSON or GeoJSON.
-func (s *server) getAirportsWithin(c echo.Context) error {
+func (s *airportRoom) getAirportsWithin(c echo.Context) error {
 	q := queryParams(c.Request())
 	query := airports.WithinQuery{}
 	query.Box = q.box("bbox")
 	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.Filter = q.airports()
+	query.Filter = readAirportFilter(&q)
 	query.Cursor = q.cursor()
 	return s.sendAirports(c, &q, appendMembers, func(ctx context.Context, f Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
@@ -151,13 +181,13 @@ func (s *server) getAirportsWithin(c echo.Context) error {
 }
 
 // sendAirports answers with a page of airports, each written by appendOne.
-func (s *server) sendAirports(c echo.Context, q *params, appendOne func([]byte, *places.Hit) []byte,
+func (s *airportRoom) sendAirports(c echo.Context, q *params, appendOne func([]byte, *places.Hit) []byte,
 	search func(context.Context, Airports, []places.Hit) ([]places.Hit, string, error)) error {
-	form := q.listForm(c.Request())
+	form := q.format(c.Request())
 	if q.err != nil {
 		return q.err
 	}
-	return sendHits(s, c, s.airports, form, search, func(_ context.Context, _ Airports, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+	return sendHits(s.kit, c, s.Airports, form, search, func(_ context.Context, _ Airports, dst []byte, hits []places.Hit, next string) ([]byte, error) {
 		return appendAirports(dst, form, hits, next, appendOne), nil
 	})
 }
@@ -191,14 +221,14 @@ func appendMembers(dst []byte, h *places.Hit) []byte {
 
 // getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an
 // airport show at an instant.
-func (s *server) getAirportOffset(c echo.Context) error {
+func (s *airportRoom) getAirportOffset(c echo.Context) error {
 	code, err := pathCode(c)
 	if err != nil {
 		return err
 	}
-	v := s.pinZoned()
+	v := pinZoned(s.Places, s.Airports, s.TimeZones)
 	defer v.release()
-	return s.sendOffset(c, &v, v.airports.id, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return sendOffset(s.kit, c, &v, v.airports.id, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.airports.get()
 		if err != nil {
 			return dst, "", err
@@ -220,82 +250,4 @@ func (s *server) getAirportOffset(c echo.Context) error {
 		}
 		return dst, record.TimeZone, nil
 	})
-}
-
-// zoned is what a request for local time sees.
-type zoned struct {
-	places    pinned[Places]
-	airports  pinned[Airports]
-	timeZones pinned[TimeZones]
-}
-
-func (s *server) pinZoned() zoned {
-	return zoned{pin(s.places), pin(s.airports), pin(s.timeZones)}
-}
-
-func (v *zoned) release() {
-	v.places.release()
-	v.airports.release()
-	v.timeZones.release()
-}
-
-// offset reads what clocks in a zone show.
-func (v *zoned) offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
-	if zone == "" {
-		return zones.Offset{}, errNoTimeZone
-	}
-	r, err := v.timeZones.get()
-	if err != nil {
-		return zones.Offset{}, err
-	}
-	return r.Offset(ctx, zone, at)
-}
-
-// airportFields describes the attributes of the airports layer, for TileJSON.
-var airportFields = map[string]string{
-	"id":        "Number",
-	"name":      "String",
-	"type":      "String",
-	"iata":      "String",
-	"icao":      "String",
-	"scheduled": "Boolean",
-	"rank":      "Number",
-}
-
-// encodedBool are the value messages of booleans in a vector tile: field 7, a
-// varint.
-var encodedBool = map[bool][]byte{false: {7 << 3, 0}, true: {7 << 3, 1}}
-
-// appendAirportsLayer appends the vector layer of the airports in a tile.
-func appendAirportsLayer(ctx context.Context, dst []byte, v *view, t quadkey.Tile) ([]byte, error) {
-	finder, err := v.airports.get()
-	if err != nil {
-		return dst, err
-	}
-	l := placeLayers.Get().(*mvt.Layer)
-	defer placeLayers.Put(l)
-	l.Reset(airportsLayer)
-	n := float64(uint64(1) << t.Z)
-	err = finder.TileAirports(ctx, t, func(a airports.Shown) error {
-		x, y := quadkey.Project(a.Lon, a.Lat)
-		l.Begin(uint64(a.ID), mvt.Point)
-		l.TagInt("id", int64(a.ID))
-		l.TagString("name", a.Name)
-		l.TagString("type", a.Type)
-		if a.IATA != "" {
-			l.TagString("iata", a.IATA)
-		}
-		if a.ICAO != "" {
-			l.TagString("icao", a.ICAO)
-		}
-		l.TagValue("scheduled", encodedBool[a.Scheduled])
-		l.TagInt("rank", int64(a.Rank()))
-		l.Point(mvt.XY{X: unit(x*n - float64(t.X)), Y: unit(y*n - float64(t.Y))})
-		l.End()
-		return nil
-	})
-	if err != nil {
-		return dst, err
-	}
-	return l.AppendTo(dst), nil
 }

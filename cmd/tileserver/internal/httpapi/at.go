@@ -16,11 +16,19 @@ import (
 	"quadrille/tiles"
 )
 
-// The instants that time zones are known for.
-var (
-	firstInstant = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
-	afterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
-)
+// pointRoom answers with everything about a point.
+type pointRoom struct {
+	*kit
+	sets pointSets
+}
+
+func newPointRoom(k *kit, sets pointSets) *pointRoom { return &pointRoom{k, sets} }
+
+func (s *pointRoom) routes() []route {
+	return []route{
+		{path: "/at", handle: s.getAt, cost: light, query: takes(position, "types", "lang", "at")},
+	}
+}
 
 // getAt answers GET /at?lat=&lon=: everything about a point in one call – the
 // regions that hold it, its time zone and local time, and the nearest place,
@@ -29,17 +37,17 @@ var (
 //
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
-func (s *server) getAt(c echo.Context) error {
+func (s *pointRoom) getAt(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
 	lat, lon := q.position()
-	types := q.list("types", maxLayers)
+	types := q.list("types", maxList)
 	lang := q.language("lang")
 	at, fixed := q.instant("at")
 	if q.err != nil {
 		return q.err
 	}
-	v := s.pinPoint()
+	v := s.sets.pin()
 	defer v.release()
 	var from []uint64
 	if fixed {
@@ -53,19 +61,6 @@ func (s *server) getAt(c echo.Context) error {
 		out.body = p.dst
 		return err
 	})
-}
-
-// instant reads an RFC 3339 time that time zones are known for.
-func (p *params) instant(name string) (time.Time, bool) {
-	if !p.has(name) {
-		return time.Time{}, false
-	}
-	at, err := time.Parse(time.RFC3339, p.text(name, 64))
-	if err != nil || at.Before(firstInstant) || !at.Before(afterInstant) {
-		p.refuse(name, "Set "+name+" to a time of the years 1900 to 2100 such as 2026-07-01T12:00:00Z, with + written as %2B.")
-		return time.Time{}, false
-	}
-	return at.UTC(), true
 }
 
 // point is the answer about a point being written.

@@ -12,7 +12,7 @@ import (
 // with others. Requests are seen as without it, so what is kept and tagged does
 // not depend on it.
 type beneath struct {
-	s    *server
+	s    *kit
 	e    *echo.Echo
 	base string // "/maps"
 }
@@ -71,7 +71,7 @@ func ValidBasePath(p string) bool {
 
 // forwardedPrefix is the path under which the nearest proxy, if it is trusted,
 // hands requests on to us after removing it. RFC 7239 has none.
-func (s *server) forwardedPrefix(r *http.Request) string {
+func (s *kit) forwardedPrefix(r *http.Request) string {
 	values := r.Header["X-Forwarded-Prefix"]
 	if len(values) == 0 || s.forwarded != XForwardedFor || !s.trusts(peerAddr(r)) {
 		return ""

@@ -21,7 +21,7 @@ const maxHops = 32
 //
 // It is what everything that wants to know the caller asks: answers about the
 // caller, limits and logs. The zero Addr means that the peer itself is unknown.
-func (s *server) clientAddr(r *http.Request) netip.Addr {
+func (s *kit) clientAddr(r *http.Request) netip.Addr {
 	addr := peerAddr(r)
 	if !s.trusts(addr) {
 		return addr
@@ -59,7 +59,7 @@ func peerAddr(r *http.Request) netip.Addr {
 }
 
 // trusts reports whether addr is one of the configured proxies.
-func (s *server) trusts(addr netip.Addr) bool {
+func (s *kit) trusts(addr netip.Addr) bool {
 	for _, p := range s.trusted {
 		if p.Contains(addr) {
 			return true
@@ -97,7 +97,7 @@ func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 // final slash. A configured public URL wins; forwarding
 // headers count only from a trusted proxy, and of several values the one the
 // nearest proxy wrote last.
-func (s *server) baseURL(r *http.Request) (string, error) {
+func (s *kit) baseURL(r *http.Request) (string, error) {
 	if s.publicURL != "" {
 		return s.publicURL, nil
 	}
@@ -115,7 +115,7 @@ func (s *server) baseURL(r *http.Request) (string, error) {
 
 // scheme is the one a request was made with, which a trusted proxy may know
 // better.
-func (s *server) scheme(r *http.Request) string {
+func (s *kit) scheme(r *http.Request) string {
 	if s.trusts(peerAddr(r)) {
 		proto, _ := s.forwarded.origin(r.Header)
 		switch {

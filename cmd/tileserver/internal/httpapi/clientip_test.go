@@ -51,7 +51,7 @@ func TestClientAddr(t *testing.T) {
 		{"too many hops", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8" + strings.Repeat(",203.0.113.4", maxHops)}, "203.0.113.4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &server{}
+			s := &kit{}
 			for _, p := range tt.trusted {
 				s.trusted = append(s.trusted, netip.MustParsePrefix(p))
 			}
@@ -72,7 +72,7 @@ func TestClientAddr(t *testing.T) {
 }
 
 func TestClientAddrUnknownPeer(t *testing.T) {
-	s := &server{trusted: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
+	s := &kit{trusted: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
 	r := httptest.NewRequest("GET", "/", nil)
 	r.RemoteAddr = "@"
 	r.Header.Set("X-Forwarded-For", "8.8.8.8")
@@ -103,7 +103,7 @@ func TestBaseURL(t *testing.T) {
 		{"empty", "", "", "", "", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &server{publicURL: tt.public}
+			s := &kit{publicURL: tt.public}
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Host = tt.host
 			if tt.trust {

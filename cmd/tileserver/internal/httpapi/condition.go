@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"net/http"
 	"strings"
-	"time"
-
-	"quadrille/cellstore/dataset"
 )
 
 // form is the representation of an answer.
@@ -128,23 +125,9 @@ func matches(r *http.Request, t *tag, exists bool) bool {
 	return false
 }
 
-// identityOf is a number that is equal for equal generations and different
-// for different ones, even when a data directory was made anew and counts
-// from one again. It is never 0.
-func identityOf(m *dataset.Manifest) uint64 {
-	if m == nil {
-		return 0
-	}
-	return generationID(m.Generation, m.Built)
-}
-
-func generationID(generation uint64, built time.Time) uint64 {
-	return uint64(hashStart.number(generation).number(uint64(built.UnixNano()))) | 1
-}
-
 // requestTag is the entity tag of an answer made from a whole address and
 // generations of data sets, or whatever else it depends on.
-func (s *server) requestTag(r *http.Request, a answer, from ...uint64) tag {
+func (s *kit) requestTag(r *http.Request, a answer, from ...uint64) tag {
 	h := s.tagStart.bytes(r.URL.Path).bytes(r.URL.RawQuery)
 	for _, id := range from {
 		h = h.number(id)

@@ -11,7 +11,7 @@ import (
 )
 
 // documentRoutes are the endpoints of the description.
-func (s *server) documentRoutes() (list []route) {
+func (s *opsRoom) documentRoutes() (list []route) {
 	documents := sync.OnceValues(s.documents)
 	for _, path := range []string{openAPIPath, docsPath, docsStylePath} {
 		list = append(list, route{path: path, cost: light, query: anything, keys: keysUnasked, handle: func(c echo.Context) error {
@@ -38,8 +38,8 @@ const (
 // documents makes the description of the interface. It is the same for every
 // request: where the server is reached under an address that nobody has told it,
 // the links are relative.
-func (s *server) documents() (map[string]*asset, error) {
-	doc, err := apidoc.New(apidoc.Options{Version: s.version, PublicURL: s.publicURL, Problems: problems()})
+func (s *opsRoom) documents() (map[string]*asset, error) {
+	doc, err := apidoc.New(apidoc.Options{Version: s.Version, PublicURL: s.publicURL, Problems: s.problems()})
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +51,9 @@ func (s *server) documents() (map[string]*asset, error) {
 }
 
 // problems are the types of errors, each once, as most of its errors look.
-func problems() []apidoc.Problem {
+func (s *opsRoom) problems() []apidoc.Problem {
 	var all []apidoc.Problem
-	for _, k := range append(slices.Clone(kinds), internal) {
+	for _, k := range append(slices.Clone(s.kinds), internal) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.typ })
 		if !known && k.status != statusClientClosed {
 			all = append(all, apidoc.Problem{Type: k.typ, Title: k.title, Detail: k.detail, Status: k.status, Retry: k.retry || errors.Is(k.err, errRateLimited)})

@@ -53,7 +53,7 @@ func TestClientAddrForwarded(t *testing.T) {
 		{"too many hops", several, peer4, []string{"for=8.8.8.8" + strings.Repeat(",for=203.0.113.4", maxHops)}, "203.0.113.4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &server{forwarded: Forwarded}
+			s := &kit{forwarded: Forwarded}
 			for _, p := range tt.trusted {
 				s.trusted = append(s.trusted, netip.MustParsePrefix(p))
 			}
@@ -86,7 +86,7 @@ func TestBaseURLForwarded(t *testing.T) {
 		{"proto=javascript", true, "http://a.example"},
 		{`host="a b"`, true, ""},
 	} {
-		s := &server{forwarded: Forwarded}
+		s := &kit{forwarded: Forwarded}
 		if tt.trust {
 			s.trusted = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}
@@ -107,7 +107,7 @@ func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"", "for=1.1.1.1", `for="`, `host="a\`, `"\",`, `for="[::1]:80";by=_x, `, ";;=,=\"\""} {
 		f.Add(seed)
 	}
-	s := &server{forwarded: Forwarded, trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	s := &kit{forwarded: Forwarded, trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
 	f.Fuzz(func(t *testing.T, claim string) {
 		for _, appended := range []string{"for=8.8.8.8", `for="8.8.8.8:80";proto=https`} {
 			r := httptest.NewRequest("GET", "/", nil)

@@ -8,9 +8,24 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 )
+
+// geoipRoom answers as the GeoIP2 web service does.
+type geoipRoom struct {
+	*kit
+	addresses *dataset.Live[Addresses]
+	// accounts returns those that may ask; nil, or a nil answer, lets everybody. It
+	// is called for every request.
+	accounts  func() *GeoIPKeys
+	databases databaseNow
+}
+
+func newGeoIPRoom(k *kit, addresses *dataset.Live[Addresses], accounts func() *GeoIPKeys) *geoipRoom {
+	return &geoipRoom{kit: k, addresses: addresses, accounts: accounts}
+}
 
 // The endpoints of this file answer as the GeoIP2 web service, version 2.1,
 // does, so that its clients work with another host name: its paths, media
@@ -55,11 +70,11 @@ func mustFields(list string) *ipgeo.Fields {
 	return &f
 }
 
-// geoIPRoutes are the endpoints of the services. They ignore unknown parameters,
+// routes are the endpoints of the services. They ignore unknown parameters,
 // as the web service does.
-func (s *server) geoIPRoutes() (list []route) {
+func (s *geoipRoom) routes() (list []route) {
 	keys := keysAsked
-	if s.geoIPKeys != nil {
+	if s.accounts != nil {
 		keys = keysOfOthers
 	}
 	for i := range gipServices {
@@ -97,11 +112,11 @@ var (
 )
 
 // geoIP answers one request.
-func (s *server) geoIP(c echo.Context, v *gipService) error {
+func (s *geoipRoom) geoIP(c echo.Context, v *gipService) error {
 	r := c.Request()
 	cache := s.cacheControl
-	if s.geoIPKeys != nil {
-		if keys := s.geoIPKeys(); keys != nil {
+	if s.accounts != nil {
+		if keys := s.accounts(); keys != nil {
 			if err := keys.check(r); err != nil {
 				return s.failGeoIP(c, err)
 			}
@@ -138,12 +153,12 @@ func (s *server) geoIP(c echo.Context, v *gipService) error {
 	b = append(b[:len(b)-1], `,"ip_address":"`...)
 	b = l.res.Addr.AppendTo(b)
 	l.out.body = append(b, `"}}`...)
-	c.Response().Header()[databaseHeader] = s.ipGeneration(&p).header
+	c.Response().Header()[databaseHeader] = s.databases.of(&p).header
 	return s.send(c, answer{form: v.form, cache: cache, coding: accepted(r)}, &l.out)
 }
 
 // gipAddress is the address asked about, and whether it is the caller's own.
-func (s *server) gipAddress(c echo.Context) (addr netip.Addr, own bool, err error) {
+func (s *geoipRoom) gipAddress(c echo.Context) (addr netip.Addr, own bool, err error) {
 	if len(c.ParamValues()) == 0 {
 		return addr, false, gipRequired
 	}
@@ -167,7 +182,7 @@ func (s *server) gipAddress(c echo.Context) (addr netip.Addr, own bool, err erro
 }
 
 // failGeoIP answers with an error object, or with a status alone.
-func (s *server) failGeoIP(c echo.Context, err error) error {
+func (s *geoipRoom) failGeoIP(c echo.Context, err error) error {
 	a := answer{form: formGeoIPError, cache: noStore}
 	h := c.Response().Header()
 	var e *gipError
@@ -179,7 +194,7 @@ func (s *server) failGeoIP(c echo.Context, err error) error {
 		e = gipNotFound
 	default:
 		err = s.replaced(err)
-		k := kindOf(err)
+		k := s.kindOf(err)
 		if k.status >= http.StatusInternalServerError && !k.expected {
 			s.logFailure(c, err)
 		}
@@ -267,4 +282,19 @@ func gipParams(params string) bool {
 		}
 	}
 	return true
+}
+
+var gipQueries = &gipError{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
+
+// gipRefusal says a refusal in the terms of GeoIP2.
+func gipRefusal(err error) error {
+	switch {
+	case errors.Is(err, errRateLimited):
+		return gipQueries
+	case errors.Is(err, errKeyMissing):
+		return gipNoKey
+	case errors.Is(err, errKeyUnknown):
+		return gipNoAuth
+	}
+	return err
 }

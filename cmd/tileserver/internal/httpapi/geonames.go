@@ -18,6 +18,14 @@ import (
 	"quadrille/places/zones"
 )
 
+// geonamesRoom answers as the web services of GeoNames do.
+type geonamesRoom struct {
+	*kit
+	sets pointSets
+}
+
+func newGeonamesRoom(k *kit, sets pointSets) *geonamesRoom { return &geonamesRoom{k, sets} }
+
 // The endpoints of this file and its siblings answer as the web services of
 // GeoNames do, so that their clients work with another host name. Names, types
 // and quirks are theirs: numbers that are strings, errors with status 200,
@@ -76,7 +84,6 @@ func gnErrorOf(err error) *gnError {
 
 // gnRequest is one request in GeoNames' manner and the answer being written.
 type gnRequest struct {
-	s      *server
 	params gnParams
 	view   pointView
 	now    time.Time
@@ -104,9 +111,9 @@ var gnEndpoints = []gnEndpoint{
 	{name: "countrySubdivision", write: (*gnRequest).countrySubdivision, cost: light},
 }
 
-// geonamesRoutes are the endpoints, each with JSON at the end and without. They
+// routes are the endpoints, each with JSON at the end and without. They
 // ignore unknown parameters, as GeoNames does.
-func (s *server) geonamesRoutes() (list []route) {
+func (s *geonamesRoom) routes() (list []route) {
 	for i := range gnEndpoints {
 		e := &gnEndpoints[i]
 		for _, end := range []string{"", "JSON"} {
@@ -120,16 +127,16 @@ func (s *server) geonamesRoutes() (list []route) {
 }
 
 // geonames makes the handler of an endpoint.
-func (s *server) geonames(e *gnEndpoint) echo.HandlerFunc {
+func (s *geonamesRoom) geonames(e *gnEndpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		g := &gnRequest{s: s, params: readGeonames(r), now: s.now().UTC()}
+		g := &gnRequest{params: readGeonames(r), now: s.now().UTC()}
 		a := answer{form: formGeoNames, cache: s.cacheControl, coding: accepted(r)}
 		callback, err := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
 		if err != nil {
 			return s.failGeonames(c, g, a, "", err)
 		}
-		g.view = s.pinPoint()
+		g.view = s.sets.pin()
 		defer g.view.release()
 		if e.moment {
 			a.cache = noStore
@@ -215,9 +222,9 @@ func unreadable(err error) bool {
 // failGeonames answers with an error object. The status is 200 even so, but
 // for a server at its limit, or whose store does not answer: proxies and clients
 // know what 503 means.
-func (s *server) failGeonames(c echo.Context, g *gnRequest, a answer, callback string, err error) error {
+func (s *geonamesRoom) failGeonames(c echo.Context, g *gnRequest, a answer, callback string, err error) error {
 	err = s.replaced(err)
-	if k, _ := classify(err); k.status >= http.StatusInternalServerError && !k.expected {
+	if k, _ := s.classify(err); k.status >= http.StatusInternalServerError && !k.expected {
 		if own := (*gnError)(nil); !errors.As(err, &own) {
 			s.logFailure(c, err)
 		}
@@ -449,3 +456,29 @@ func (o *object) float(name string, value float64) {
 
 // hours writes seconds as hours.
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
+
+// refuseGeonames answers as GeoNames does: in the body of a 200.
+func (s *geonamesRoom) refuseGeonames(c echo.Context, e *gnEndpoint, err error) {
+	r := c.Request()
+	g := &gnRequest{params: readGeonames(r)}
+	a := answer{form: formGeoNames, cache: noStore, coding: accepted(r)}
+	switch {
+	case errors.Is(err, errKeyMissing), errors.Is(err, errKeyUnknown):
+		err = &gnError{value: 10, message: "user does not exist: send the key of this server as username."}
+	case errors.Is(err, errRateLimited):
+		var said *refusal
+		own := &gnError{value: 19, message: "the limit of requests is used up"}
+		if errors.As(err, &said) {
+			own.message = said.detail
+		}
+		if strings.Contains(own.message, "per day") {
+			own.value = 18
+		}
+		err = own
+	}
+	callback, ferr := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
+	if ferr != nil {
+		callback = ""
+	}
+	_ = s.failGeonames(c, g, a, callback, err)
+}

@@ -14,20 +14,13 @@
 package httpapi
 
 import (
-	"cmp"
-	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
-	"runtime/debug"
-	"strings"
-	"sync/atomic"
+	"slices"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
 
 	"quadrille/cellstore/dataset"
@@ -133,65 +126,19 @@ type Config struct {
 	now func() time.Time // tests set the clock
 }
 
-// maxRequestBody is the largest body a request may announce, in bytes, to
-// endpoints that read none. Those of batches have limits of their own.
-const maxRequestBody = 64 << 10
-
-// server is the state shared by all handlers. Everything in it may be used by
-// any number of requests at once.
+// server is the composition of the rooms, which share a kit.
 type server struct {
-	boundaries *dataset.Live[Boundaries]
-	places     *dataset.Live[Places]
-	addresses  *dataset.Live[Addresses]
-	airports   *dataset.Live[Airports]
-	timeZones  *dataset.Live[TimeZones]
-	stations   *dataset.Live[Stations]
-	weather    *dataset.Live[Weather]
-
-	version      string
-	store        string
-	remote       bool
-	tagStart     hash // version, mixed into every tag
-	publicURL    string
-	basePath     string
-	emptyTile    int
-	glyphs       string
-	trusted      []netip.Prefix
-	forwarded    ForwardedHeader
-	geoIPKeys    func() *GeoIPKeys
-	cacheControl []string
-	pinnedCache  []string // Cache-Control of what its address names for good
-	pinByDefault bool
-	origin       []string // Access-Control-Allow-Origin, nil for none
-
-	responses *responseCache[tileKey]
-	answers   *responseCache[addressKey]
-	searches  *responseCache[searchKey]
-	repeated  doorkeeper // addresses asked for more than once
-	layerSets layerCache
-	page      *page
-	ipNow     atomic.Pointer[ipGeneration]
-
-	drawing chan struct{} // full when as many tiles are drawn as may be
-
-	running    atomic.Int64
-	maxRunning int64
-	heavy      atomic.Int64 // of running, those that take long
-	batches    atomic.Int64
-	batch      batchLimits
-	timeout    time.Duration
-	now        func() time.Time // the clock; tests have their own
-
-	draining <-chan struct{}
-	ids      *requestIDs
-
-	log, access    *slog.Logger
-	sampling       sampling
-	metrics        *Metrics     // nil for none
-	metricsHandler http.Handler // nil for none
-	guarding       *Guard       // nil for none
-	tracer         trace.Tracer
-	traceSample    float64
+	*kit
+	tile     *tileRoom
+	region   *regionRoom
+	place    *placeRoom
+	airport  *airportRoom
+	station  *stationRoom
+	ip       *ipRoom
+	geoip    *geoipRoom
+	point    *pointRoom
+	geonames *geonamesRoom
+	ops      *opsRoom
 }
 
 // New returns the handler of the whole service. It does not close the data
@@ -199,174 +146,79 @@ type server struct {
 func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
 
 func newServer(cfg *Config) *server {
-	s := &server{
-		boundaries:     cfg.Boundaries,
-		places:         cfg.Places,
-		addresses:      cfg.Addresses,
-		airports:       cfg.Airports,
-		timeZones:      cfg.TimeZones,
-		stations:       cfg.Stations,
-		weather:        cfg.Weather,
-		version:        cfg.Version,
-		store:          cfg.Store,
-		remote:         cfg.Remote,
-		tagStart:       hashStart.bytes(cfg.Version),
-		publicURL:      strings.TrimRight(cfg.PublicURL, "/"),
-		basePath:       cfg.BasePath,
-		emptyTile:      cfg.EmptyTile,
-		glyphs:         cfg.Glyphs,
-		trusted:        cfg.TrustedProxies,
-		forwarded:      cfg.ForwardedHeader,
-		geoIPKeys:      cfg.GeoIPKeys,
-		batch:          batchLimits{lines: 1_000_000, bytes: 256 << 20, timeout: 5 * time.Minute},
-		cacheControl:   []string{"public, max-age=300"},
-		pinnedCache:    immutable,
-		pinByDefault:   cfg.PinTiles,
-		origin:         []string{"*"},
-		responses:      newResponseCache[tileKey](cfg.ResponseCacheBytes - 2*(cfg.ResponseCacheBytes/8)),
-		answers:        newResponseCache[addressKey](cfg.ResponseCacheBytes / 8),
-		searches:       newResponseCache[searchKey](cfg.ResponseCacheBytes / 8),
-		page:           newPage(cfg.Page),
-		drawing:        make(chan struct{}, runtime.GOMAXPROCS(0)),
-		maxRunning:     512,
-		timeout:        10 * time.Second,
-		now:            time.Now,
-		draining:       cfg.Draining,
-		ids:            newRequestIDs(),
-		log:            cfg.Log,
-		access:         cfg.AccessLog,
-		metrics:        cfg.Metrics,
-		metricsHandler: cfg.MetricsHandler,
-		guarding:       cfg.Guard,
-		tracer:         cfg.Tracer,
-		traceSample:    cfg.TraceSample,
-	}
-	if cfg.CacheControl != "" {
-		s.cacheControl = []string{cfg.CacheControl}
-	}
-	switch cfg.CORSOrigin {
-	case "":
-	case "none":
-		s.origin = nil
-	default:
-		s.origin = []string{cfg.CORSOrigin}
-	}
-	s.sampling.every, s.sampling.slow = uint64(max(cfg.AccessLogSample, 1)), cmp.Or(cfg.SlowRequest, time.Second)
-	if g := cfg.Guard; g != nil && g.Keys != nil && !g.Anonymous {
-		// Shared caches must not answer those without a key.
-		s.cacheControl = []string{privately(s.cacheControl[0])}
-		s.pinnedCache = []string{privately(immutable[0])}
-	}
-	if cfg.MaxConcurrent > 0 {
-		s.maxRunning = int64(cfg.MaxConcurrent)
-	}
-	if cfg.RequestTimeout > 0 {
-		s.timeout = cfg.RequestTimeout
-	}
-	s.batch.apply(cfg)
-	if cfg.now != nil {
-		s.now = cfg.now
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.metrics != nil {
-		s.metrics.server = s
-	}
-	return s
-}
-
-// handler makes the router.
-func (s *server) handler() http.Handler {
-	e := echo.New()
-	e.HideBanner, e.HidePort = true, true
-	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
-	// The framework's default believes any client's X-Forwarded-For. Handlers
-	// use clientAddr; this keeps RealIP from ever disagreeing with it.
-	e.IPExtractor = func(r *http.Request) string { return s.clientAddr(r).String() }
-	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		if s.tracer != nil {
-			if span := s.beginSpan(c, ""); span != nil {
-				defer endSpan(c, span)
-			}
-		}
-		s.fail(err, c)
-		if s.metrics != nil {
-			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
-		}
-		s.logAccess(c, time.Time{})
-	}
-	for _, r := range s.routes() {
-		s.add(e, &r)
-	}
-	if s.basePath != "" {
-		return &beneath{s: s, e: e, base: s.basePath}
-	}
-	return e
-}
-
-// answering turns errors and panics of a handler into problem responses and
-// writes the access log.
-func (s *server) answering(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if r := c.Request(); s.origin != nil && r.Header["Origin"] != nil && r.Method != http.MethodOptions {
-			c.Response().Header()["Access-Control-Expose-Headers"] = exposed
-		}
-		var start time.Time
-		if s.access != nil {
-			start = time.Now()
-			s.requestID(c) // while the header can still have it
-		}
-		s.run(h, c)
-		if s.access != nil {
-			s.logAccess(c, start)
-		}
-		return nil
+	cache := cfg.ResponseCacheBytes
+	k := newKit(&kitConfig{
+		Version: cfg.Version, PublicURL: cfg.PublicURL, BasePath: cfg.BasePath,
+		TrustedProxies: cfg.TrustedProxies, ForwardedHeader: cfg.ForwardedHeader,
+		CacheControl: cfg.CacheControl, CORSOrigin: cfg.CORSOrigin,
+		MaxConcurrent: cfg.MaxConcurrent, RequestTimeout: cfg.RequestTimeout,
+		Log: cfg.Log, AccessLog: cfg.AccessLog, AccessLogSample: cfg.AccessLogSample, SlowRequest: cfg.SlowRequest,
+		Guard: cfg.Guard, Metrics: cfg.Metrics, Tracer: cfg.Tracer, TraceSample: cfg.TraceSample, Now: cfg.now,
+		Kinds: slices.Concat(unreadableKinds, kitKinds, tileKinds, regionKinds, placeKinds, airportKinds, localTimeKinds,
+			stationKinds, ipKinds, opsKinds, interruptedKinds, damagedKinds),
+		Meaning:     meaningOf(cfg.Remote),
+		Generations: cfg.generations,
+	})
+	sets := pointSets{cfg.Boundaries, cfg.Places, cfg.Airports, cfg.TimeZones, cfg.Stations}
+	return &server{
+		kit: k,
+		tile: newTileRoom(k, tileConfig{
+			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports,
+			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - 2*(cache/8),
+		}),
+		region:  newRegionRoom(k, cfg.Boundaries),
+		place:   newPlaceRoom(k, placeConfig{cfg.Places, cfg.Airports, cfg.TimeZones, cache / 8}),
+		airport: newAirportRoom(k, airportConfig{cfg.Airports, cfg.Places, cfg.TimeZones}),
+		station: newStationRoom(k, cfg.Stations, cfg.Weather),
+		ip: newIPRoom(k, ipConfig{
+			Addresses: cfg.Addresses, CacheBytes: cache / 8,
+			BatchLines: cfg.BatchLines, BatchBytes: cfg.BatchBytes, BatchTimeout: cfg.BatchTimeout,
+		}),
+		geoip:    newGeoIPRoom(k, cfg.Addresses, cfg.GeoIPKeys),
+		point:    newPointRoom(k, sets),
+		geonames: newGeonamesRoom(k, sets),
+		ops: newOpsRoom(k, opsConfig{
+			Datasets: cfg.states(), Boundaries: cfg.Boundaries, Version: cfg.Version, Store: cfg.Store,
+			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
+		}),
 	}
 }
 
-func (s *server) run(h echo.HandlerFunc, c echo.Context) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
+// states are the states of the data sets that are configured, in the order of
+// /status.
+func (cfg *Config) states() (all []func() dataset.Status) {
+	add := func(configured bool, status func() dataset.Status) {
+		if configured {
+			all = append(all, status)
 		}
-		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(p)
-		}
-		if s.metrics != nil {
-			s.metrics.panics.Add(1)
-		}
-		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
-		if c.Response().Committed {
-			// Part of the answer is out. Cutting the connection is the only
-			// way left to say that it is not whole.
-			panic(http.ErrAbortHandler)
-		}
-		s.fail(errPanic, c)
-	}()
-	if err := h(c); err != nil {
-		s.fail(err, c)
 	}
+	add(cfg.Boundaries != nil, cfg.Boundaries.Status)
+	add(cfg.Places != nil, cfg.Places.Status)
+	add(cfg.Addresses != nil, cfg.Addresses.Status)
+	add(cfg.Airports != nil, cfg.Airports.Status)
+	add(cfg.TimeZones != nil, cfg.TimeZones.Status)
+	add(cfg.Stations != nil, cfg.Stations.Status)
+	add(cfg.Weather != nil, cfg.Weather.Status)
+	return all
 }
 
-// exposed are the headers of answers that pages of other origins may read, and
-// that browsers do not show them anyway.
-var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " + requestIDHeader + ", " + databaseHeader}
-
-// preflight answers the question browsers ask before a cross-origin request
-// with headers of its own. Everything here is public and read-only.
-func (s *server) preflight(methods string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		h := c.Response().Header()
-		if s.origin != nil {
-			h["Access-Control-Allow-Origin"] = s.origin
-			h["Access-Control-Allow-Methods"] = []string{methods}
-			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
-			h["Access-Control-Max-Age"] = []string{"86400"}
+// generations are those in service, for traces.
+func (cfg *Config) generations() (all []generation) {
+	for _, status := range cfg.states() {
+		if st := status(); st.Serving != nil {
+			all = append(all, generation{st.Dataset, st.Serving.Generation, identityOf(st.Serving)})
 		}
-		h["Allow"] = []string{methods}
-		c.Response().WriteHeader(http.StatusNoContent)
-		return nil
 	}
+	return all
 }
+
+// routes is the table of endpoints.
+func (s *server) routes() []route {
+	return slices.Concat(s.tile.routes(), s.region.routes(), s.point.routes(), s.place.routes(), s.airport.routes(), s.station.routes(),
+		s.ip.routes(), s.geonames.routes(), s.geoip.routes(), s.ops.routes())
+}
+
+func (s *server) handler() http.Handler { return s.kit.handler(s.routes()) }
+
+// NewMetrics returns counters at zero, to be given to one Config and registered.
+func NewMetrics() *Metrics { return newMetrics(described...) }

@@ -1,29 +1,86 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
-	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 )
 
-// lookup is the memory of one address lookup, reused from request to request.
-type lookup struct {
-	res ipgeo.Result
-	out scratch
+// ipConfig says how addresses are located. Zero fields mean the defaults named.
+type ipConfig struct {
+	Addresses *dataset.Live[Addresses]
+	// CacheBytes bounds the cache of answers for addresses. 0 keeps none.
+	CacheBytes int64
+	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
+	// its body, compressed or not, and BatchTimeout how long its client may take
+	// over it. 1,000,000, 256 MiB, 5 minutes.
+	BatchLines   int64
+	BatchBytes   int64
+	BatchTimeout time.Duration
 }
 
-var lookups = sync.Pool{New: func() any { return new(lookup) }}
+// ipRoom answers where addresses are.
+type ipRoom struct {
+	*kit
+	ipConfig
+	databases databaseNow
+	answers   *responseCache[addressKey]
+	repeated  doorkeeper // addresses asked for more than once
+}
+
+func newIPRoom(k *kit, cfg ipConfig) *ipRoom {
+	s := &ipRoom{kit: k, ipConfig: cfg, answers: newResponseCache[addressKey](cfg.CacheBytes)}
+	s.BatchLines, s.BatchBytes = cmp.Or(max(s.BatchLines, 0), 1_000_000), cmp.Or(max(s.BatchBytes, 0), 256<<20)
+	s.BatchTimeout = cmp.Or(max(s.BatchTimeout, 0), 5*time.Minute)
+	watchCache(k, "addresses", s.answers)
+	return s
+}
+
+func (s *ipRoom) routes() []route {
+	part := []string{"fields", "lang"}
+	return []route{
+		{path: "/ip/me", handle: s.getOwnAddress, cost: light, query: takes(part)},
+		{path: "/ip/:addr", handle: s.getAddress, cost: light, query: takes(part)},
+		{path: batchPath, methods: []string{http.MethodPost}, handle: s.postBatch, cost: streamed, query: takes(part), body: true},
+		// Otherwise it would be an address that cannot be read.
+		{path: batchPath, handle: refuseMethod("POST, OPTIONS"), cost: vital, query: anything},
+		{path: batchPath, methods: []string{http.MethodOptions}, handle: s.preflight("POST, OPTIONS"), cost: vital, query: anything, keys: keysUnasked, label: preflightLabel},
+		// Proxies ask about requests of every method, with the query of the
+		// request they ask about.
+		{path: "/ip/headers", any: true, handle: s.getHeaders, cost: light, query: anything, keys: keysOfProxy, refuse: s.refuseHeaders, body: true},
+		{path: "/ip/headers/*", any: true, handle: s.getHeaders, cost: light, query: anything, keys: keysOfProxy, refuse: s.refuseHeaders, body: true},
+	}
+}
+
+// What lines and batches are refused for.
+var (
+	errBatchLine    = errors.New("line is not an address")
+	errBatchTooLong = errors.New("batch is too long")
+	errBatchTimeout = errors.New("batch came too slowly")
+)
+
+var ipKinds = []kind{
+	{err: ipgeo.ErrBadAddress, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
+	{err: ipgeo.ErrReserved, status: http.StatusNotFound, typ: "address-reserved", title: "The address is reserved",
+		detail: "Ask for a public address: reserved and private ones are nowhere in particular."},
+	{err: ipgeo.ErrNotFound, status: http.StatusNotFound, typ: "address-not-found", title: "Nothing is known about the address",
+		detail: "No source this server was built from covers the address."},
+	{err: errBatchLine, status: http.StatusBadRequest, typ: "bad-line", title: "The line is not valid",
+		detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
+	{err: errBatchTooLong, status: http.StatusRequestEntityTooLarge, typ: "batch-too-long", title: "The batch is too long",
+		detail: "Send the rest in further requests."},
+	{err: errBatchTimeout, status: http.StatusRequestTimeout, typ: "batch-timeout", title: "The batch came too slowly",
+		detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
+}
 
 // addressQuery is what requests about addresses begin with: which part of the
 // answer is wanted, and the generation it is read from.
@@ -31,26 +88,26 @@ type addressQuery struct {
 	pinned[Addresses]
 	part   *ipPart // nil for all
 	reader Addresses
-	now    *ipGeneration
+	now    *ipDatabase
 }
 
 // askAddresses reads the parameters and pins the generation, which the caller
 // releases.
-func (s *server) askAddresses(r *http.Request) (q addressQuery, err error) {
+func (s *ipRoom) askAddresses(r *http.Request) (q addressQuery, err error) {
 	if q.part, err = readPart(r); err != nil {
 		return q, err
 	}
-	q.pinned = pin(s.addresses)
+	q.pinned = pin(s.Addresses)
 	if q.reader, err = q.get(); err != nil {
 		q.release()
 		return q, err
 	}
-	q.now = s.ipGeneration(&q.pinned)
+	q.now = s.databases.of(&q.pinned)
 	return q, nil
 }
 
 // getAddress answers GET /ip/{addr}.
-func (s *server) getAddress(c echo.Context) error {
+func (s *ipRoom) getAddress(c echo.Context) error {
 	r := c.Request()
 	values, err := pathParams(c)
 	if err != nil {
@@ -96,7 +153,7 @@ func (s *server) getAddress(c echo.Context) error {
 
 // getOwnAddress answers GET /ip/me: the address of the caller, who may be
 // behind trusted proxies.
-func (s *server) getOwnAddress(c echo.Context) error {
+func (s *ipRoom) getOwnAddress(c echo.Context) error {
 	r := c.Request()
 	addr := s.clientAddr(r)
 	if !addr.IsValid() {
@@ -211,31 +268,8 @@ func isLanguage(s string) bool {
 	return len(s) <= maxLanguage
 }
 
-// ipGeneration is what all answers from one generation of addresses share.
-type ipGeneration struct {
-	id     uint64
-	member []byte   // `,"source":"…"`, or nothing when no source is named
-	header []string // of databaseHeader
-}
-
-// databaseHeader tells which data an answer is from, how old it is and under
-// which terms it may be used.
-const databaseHeader = "X-Geo-Database"
-
-// ipGeneration returns what the pinned generation's answers share. It is made
-// once per generation.
-func (s *server) ipGeneration(p *pinned[Addresses]) *ipGeneration {
-	now := s.ipNow.Load()
-	if now == nil || now.id != p.id {
-		m := p.handle.Manifest()
-		now = &ipGeneration{id: p.id, member: encodeSources(m), header: []string{describeDatabase(m)}}
-		s.ipNow.Store(now)
-	}
-	return now
-}
-
 // append writes the answer found.
-func (g *ipGeneration) append(b []byte, res *ipgeo.Result, part *ipPart) []byte {
+func (g *ipDatabase) append(b []byte, res *ipgeo.Result, part *ipPart) []byte {
 	b = append(b, `{"ip":"`...)
 	b = res.Addr.AppendTo(b)
 	b = append(b, '"')
@@ -253,75 +287,4 @@ func (g *ipGeneration) append(b []byte, res *ipgeo.Result, part *ipPart) []byte 
 		b = b[:n]
 	}
 	return append(b, '}')
-}
-
-// distinct returns the distinct values of a property of the sources.
-func distinct(sources []dataset.Source, of func(*dataset.Source) string) []string {
-	var values []string
-	for i := range sources {
-		if v := of(&sources[i]); v != "" && !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
-	return values
-}
-
-func encodeSources(m *dataset.Manifest) []byte {
-	names := distinct(m.Sources, func(s *dataset.Source) string { return s.Name })
-	if len(names) == 0 {
-		return nil
-	}
-	return jsontext.AppendString([]byte(`,"source":`), strings.Join(names, ", "))
-}
-
-// describeDatabase makes the value of databaseHeader:
-//
-//	ip/12; built=2026-11-20T04:00:00Z; source="DB-IP Lite"; license="CC-BY-4.0"
-//
-// built is when the data was ingested; data is, where known, when the newest
-// source was made.
-func describeDatabase(m *dataset.Manifest) string {
-	b := append([]byte(m.Dataset), '/')
-	b = strconv.AppendUint(b, m.Generation, 10)
-	b = append(b, "; built="...)
-	b = m.Built.UTC().AppendFormat(b, time.RFC3339)
-	var newest time.Time
-	for i := range m.Sources {
-		if t := m.Sources[i].Modified; t.After(newest) {
-			newest = t
-		}
-	}
-	if !newest.IsZero() {
-		b = append(b, "; data="...)
-		b = newest.UTC().AppendFormat(b, time.RFC3339)
-	}
-	for _, p := range []struct {
-		name string
-		of   func(*dataset.Source) string
-	}{
-		{"source", func(s *dataset.Source) string { return s.Name }},
-		{"license", func(s *dataset.Source) string { return s.License }},
-	} {
-		if values := distinct(m.Sources, p.of); len(values) > 0 {
-			b = append(append(append(b, "; "...), p.name...), `="`...)
-			b = append(appendHeaderText(b, strings.Join(values, ", "), maxDescribed), '"')
-		}
-	}
-	return string(b)
-}
-
-// maxDescribed bounds the names of sources in a header, in bytes.
-const maxDescribed = 120
-
-// appendHeaderText appends what of a text can stand in a quoted value of a
-// header, cut off at max bytes.
-func appendHeaderText(b []byte, text string, max int) []byte {
-	for i := range min(len(text), max) {
-		if c := text[i]; c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {
-			b = append(b, c)
-		} else {
-			b = append(b, '?')
-		}
-	}
-	return b
 }

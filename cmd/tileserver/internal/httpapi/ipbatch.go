@@ -43,34 +43,13 @@ const (
 	// body that has been given up.
 	batchLinger = 500 * time.Millisecond
 	maxLinger   = 256 << 10
-	// batchShare is the part of all requests that may be batches: they run
-	// longer than others.
-	batchShare = 8
 )
-
-// batchLimits bounds a batch; see Config.
-type batchLimits struct {
-	lines, bytes int64
-	timeout      time.Duration
-}
-
-func (l *batchLimits) apply(cfg *Config) {
-	if cfg.BatchLines > 0 {
-		l.lines = cfg.BatchLines
-	}
-	if cfg.BatchBytes > 0 {
-		l.bytes = cfg.BatchBytes
-	}
-	if cfg.BatchTimeout > 0 {
-		l.timeout = cfg.BatchTimeout
-	}
-}
 
 // batchPath is where batches are sent.
 const batchPath = "/ip/batch"
 
 // postBatch answers POST /ip/batch.
-func (s *server) postBatch(c echo.Context) error {
+func (s *ipRoom) postBatch(c echo.Context) error {
 	r := c.Request()
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && strings.HasPrefix(t, "multipart/") {
 		return errBodyType
@@ -106,12 +85,12 @@ func bodyCoding(r *http.Request) (coding, error) {
 
 // batch is the state of a batch, reused from one to the next.
 type batch struct {
-	s      *server
+	s      *ipRoom
 	c      echo.Context
 	rc     *http.ResponseController
 	reader Addresses
 	part   *ipPart // of lines that do not say
-	now    *ipGeneration
+	now    *ipDatabase
 
 	body  batchBody
 	lines *bufio.Reader
@@ -161,7 +140,7 @@ func (b *batch) run(cd coding) error {
 		return err
 	case err != nil:
 		err = b.s.replaced(err)
-		if k, _ := classify(err); k.status >= http.StatusInternalServerError && !k.expected {
+		if k, _ := b.s.classify(err); k.status >= http.StatusInternalServerError && !k.expected {
 			b.s.logFailure(b.c, err)
 		}
 		b.refuse("", err)
@@ -198,14 +177,14 @@ func (b *batch) open(cd coding) error {
 	r := b.c.Request()
 	// A server that cannot do it, HTTP/2's, need not be told.
 	_ = b.rc.EnableFullDuplex()
-	b.body = batchBody{b: b, r: r.Body, left: b.s.batch.bytes + 1, end: time.Now().Add(b.s.batch.timeout)}
+	b.body = batchBody{b: b, r: r.Body, left: b.s.BatchBytes + 1, end: time.Now().Add(b.s.BatchTimeout)}
 	var body io.Reader = &b.body
 	if cd == gzipped {
 		z, err := gzip.NewReader(body)
 		if err != nil {
 			return b.explain(err)
 		}
-		body = &limited{r: z, left: b.s.batch.bytes + 1, max: b.s.batch.bytes}
+		body = &limited{r: z, left: b.s.BatchBytes + 1, max: b.s.BatchBytes}
 	}
 	b.lines.Reset(body)
 	if preferStream.of(r) == gzipped {
@@ -227,8 +206,8 @@ func (b *batch) answer() error {
 			return nil
 		}
 		b.line++
-		if b.line > b.s.batch.lines {
-			return refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.s.batch.lines, 10)+" lines are answered at once; send the rest in further requests.")
+		if b.line > b.s.BatchLines {
+			return refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.s.BatchLines, 10)+" lines are answered at once; send the rest in further requests.")
 		}
 		switch {
 		case err == nil:
@@ -372,7 +351,7 @@ func (f *fieldList) UnmarshalJSON(text []byte) error {
 // refuse writes the answer to a line that has none. ip is the address, or "" if
 // it could not be read.
 func (b *batch) refuse(ip string, err error) {
-	_, p := classify(b.s.replaced(err))
+	_, p := b.s.classify(b.s.replaced(err))
 	b.out = strconv.AppendInt(append(b.out, `{"line":`...), b.line, 10)
 	if ip != "" {
 		b.out = jsontext.AppendString(append(b.out, `,"ip":`...), ip)
@@ -479,7 +458,7 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p[:min(int64(len(p)), r.left)])
 	r.err = err
 	if r.left -= int64(n); r.left <= 0 {
-		return n, bodyTooLong(r.b.s.batch.bytes)
+		return n, bodyTooLong(r.b.s.BatchBytes)
 	}
 	return n, err
 }

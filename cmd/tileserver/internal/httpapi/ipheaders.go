@@ -42,14 +42,14 @@ var geoHeaders = []struct{ name, field string }{
 // getHeaders answers requests of any method to /ip/headers and everything below
 // it: some proxies keep the method and append the path of the request they ask
 // about.
-func (s *server) getHeaders(c echo.Context) error {
+func (s *ipRoom) getHeaders(c echo.Context) error {
 	s.locateHeaders(c, c.Request(), s.beginHeaders(c))
 	c.Response().WriteHeader(http.StatusOK)
 	return nil
 }
 
 // refuseHeaders answers when the server is at its limit.
-func (s *server) refuseHeaders(c echo.Context, err error) {
+func (s *ipRoom) refuseHeaders(c echo.Context, err error) {
 	if !errors.Is(err, errBusy) {
 		s.fail(err, c)
 		return
@@ -59,7 +59,7 @@ func (s *server) refuseHeaders(c echo.Context, err error) {
 }
 
 // beginHeaders sets the headers as they are while nothing is known.
-func (s *server) beginHeaders(c echo.Context) http.Header {
+func (s *ipRoom) beginHeaders(c echo.Context) http.Header {
 	h := c.Response().Header()
 	for i := range geoHeaders {
 		h[geoHeaders[i].name] = geoEmpty
@@ -71,13 +71,13 @@ func (s *server) beginHeaders(c echo.Context) http.Header {
 	return h
 }
 
-func (s *server) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
+func (s *ipRoom) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
 	addr := s.clientAddr(r)
 	if !addr.IsValid() {
 		return
 	}
 	h["X-Geo-Ip"] = []string{addr.String()}
-	p := pin(s.addresses)
+	p := pin(s.Addresses)
 	defer p.release()
 	reader, err := p.get()
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *server) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
 		}
 		return
 	}
-	h[databaseHeader] = s.ipGeneration(&p).header
+	h[databaseHeader] = s.databases.of(&p).header
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
 	switch err := reader.Lookup(r.Context(), addr, &l.res); {

@@ -31,15 +31,9 @@ type layerSet struct {
 	airports  bool
 }
 
-// Limits of a list of layers: bytes of its spelling, and entries in it.
-const (
-	maxLayersText = 1024
-	maxLayers     = 64
-)
-
 // resolveLayers returns the set that a list of layers names, from memory when
 // it has been asked for before.
-func (s *server) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+func (s *tileRoom) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.boundaries.id, places: stateOf(v.places.id), airports: stateOf(v.airports.id)}
 	if set := s.layerSets.get(key); set != nil {
 		return set, nil
@@ -61,12 +55,12 @@ func stateOf(id uint64) uint64 {
 	return id
 }
 
-func (s *server) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	if len(list) > maxLayersText {
+func (s *tileRoom) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+	if len(list) > maxListText {
 		return nil, refuse(errParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
 	}
 	names := strings.Split(list, ",")
-	if len(names) > maxLayers {
+	if len(names) > maxList {
 		return nil, refuse(errParameter, "layers", "Ask for at most 64 layers at once.")
 	}
 	set := &layerSet{}

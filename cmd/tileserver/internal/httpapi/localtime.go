@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -55,8 +56,18 @@ type pointView struct {
 	stations   pinned[Stations]
 }
 
-func (s *server) pinPoint() pointView {
-	return pointView{pin(s.boundaries), pin(s.places), pin(s.airports), pin(s.timeZones), pin(s.stations)}
+// pointSets are the data sets that an answer about a point is made from.
+type pointSets struct {
+	Boundaries *dataset.Live[Boundaries]
+	Places     *dataset.Live[Places]
+	Airports   *dataset.Live[Airports]
+	TimeZones  *dataset.Live[TimeZones]
+	Stations   *dataset.Live[Stations]
+}
+
+// pin takes a generation of each data set. Whoever calls it releases the view.
+func (s *pointSets) pin() pointView {
+	return pointView{pin(s.Boundaries), pin(s.Places), pin(s.Airports), pin(s.TimeZones), pin(s.Stations)}
 }
 
 func (v *pointView) release() {

@@ -26,17 +26,16 @@ type Metrics struct {
 	problems  map[string]*atomic.Int64
 	panics    atomic.Int64
 	refusals  [len(refusals)]atomic.Int64
-	server    *server
+	kit       *kit
+	described []*prometheus.Desc // of what others collect
+	others    []func(ch chan<- prometheus.Metric)
 }
 
-// NewMetrics returns counters at zero.
-func NewMetrics() *Metrics {
-	m := &Metrics{problems: make(map[string]*atomic.Int64)}
+// newMetrics returns counters at zero. Rooms add what else they collect by collect;
+// described is what that is made of.
+func newMetrics(described ...*prometheus.Desc) *Metrics {
+	m := &Metrics{problems: make(map[string]*atomic.Int64), described: described}
 	m.unmatched = m.route("unmatched")
-	for i := range kinds {
-		m.problems[kinds[i].typ] = new(atomic.Int64)
-	}
-	m.problems[internal.typ] = new(atomic.Int64)
 	return m
 }
 
@@ -138,7 +137,7 @@ func (m *Metrics) refused(err error) {
 
 // watch wraps the handler of a route in what is done for every request to it,
 // and only in what is configured.
-func (s *server) watch(r *route, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *kit) watch(r *route, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.guarding != nil {
 		h = s.admitted(r, h)
 	}
@@ -177,16 +176,6 @@ var (
 	descRunning  = metric("http_running", "Requests that hold one of the places of --max-concurrent.")
 	descPlaces   = metric("http_running_limit", "The places there are: --max-concurrent.")
 
-	descGeneration = metric("dataset_generation", "Number of the generation in service, 0 for none.", "dataset")
-	descPublished  = metric("dataset_published_generation", "Number of the generation that is published, 0 for none.", "dataset")
-	descAge        = metric("dataset_age_seconds", "Time since the generation in service was built.", "dataset")
-	descSince      = metric("dataset_serving_since_seconds", "When the generation was taken into service, seconds of Unix time.", "dataset")
-	descServing    = metric("dataset_serving", "1 when a generation is in service.", "dataset")
-	descFailed     = metric("dataset_failed", "1 when the published generation cannot be taken into service; the log says why.", "dataset")
-	descDamaged    = metric("dataset_damaged", "1 when the files of the generation in service turned out damaged; the log says how.", "dataset")
-	descReadFailed = metric("dataset_read_failures_total", "Reads that failed because of damage or the disk.", "dataset")
-	descRecords    = metric("dataset_records", "Records of the generation in service, by what they are.", "dataset", "kind")
-
 	descCacheHits    = metric("response_cache_hits_total", "Answers found finished.", "cache")
 	descCacheMisses  = metric("response_cache_misses_total", "Answers that had to be made.", "cache")
 	descCacheEvicted = metric("response_cache_evictions_total", "Finished answers dropped to make room.", "cache")
@@ -198,9 +187,11 @@ var (
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descRequests, descLatency, descInFlight, descBytes, descProblems, descPanics, descRefused, descRunning, descPlaces,
-		descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
 		descCacheHits, descCacheMisses, descCacheEvicted, descCacheBytes, descCacheEntries,
 	} {
+		ch <- d
+	}
+	for _, d := range m.described {
 		ch <- d
 	}
 }
@@ -217,16 +208,15 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for i := range refusals {
 		counter(ch, descRefused, m.refusals[i].Load(), refusals[i].reason)
 	}
-	s := m.server
+	s := m.kit
 	if s == nil {
 		return
 	}
 	gauge(ch, descRunning, float64(s.running.Load()))
 	gauge(ch, descPlaces, float64(s.maxRunning))
-	s.collectDatasets(ch)
-	collectCache(ch, "tiles", s.responses)
-	collectCache(ch, "addresses", s.answers)
-	collectCache(ch, "searches", s.searches)
+	for _, collect := range m.others {
+		collect(ch)
+	}
 }
 
 // collect tells what a route has done, and nothing of one that was never asked
@@ -270,33 +260,24 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-func (s *server) collectDatasets(ch chan<- prometheus.Metric) {
-	for _, st := range s.datasets() {
-		gauge(ch, descPublished, float64(st.Published), st.Dataset)
-		gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
-		gauge(ch, descDamaged, oneIf(st.Damage != nil), st.Dataset)
-		counter(ch, descReadFailed, st.ReadFailures, st.Dataset)
-		gauge(ch, descServing, oneIf(st.Serving != nil), st.Dataset)
-		generation := 0.0
-		if g := st.Serving; g != nil {
-			generation = float64(g.Generation)
-			gauge(ch, descAge, s.now().Sub(g.Built).Seconds(), st.Dataset)
-			gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Dataset)
-			for kind, n := range g.Records {
-				gauge(ch, descRecords, float64(n), st.Dataset, kind)
-			}
-		}
-		gauge(ch, descGeneration, generation, st.Dataset)
-	}
+// watchCache tells Prometheus what a cache of a room does.
+func watchCache[K cacheKey](s *kit, name string, c *responseCache[K]) {
+	s.collect(func(ch chan<- prometheus.Metric) {
+		st := c.stats()
+		counter(ch, descCacheHits, st.hits, name)
+		counter(ch, descCacheMisses, st.misses, name)
+		counter(ch, descCacheEvicted, st.evicted, name)
+		gauge(ch, descCacheBytes, float64(st.bytes), name)
+		gauge(ch, descCacheEntries, float64(st.entries), name)
+	})
 }
 
-func collectCache[K cacheKey](ch chan<- prometheus.Metric, name string, c *responseCache[K]) {
-	st := c.stats()
-	counter(ch, descCacheHits, st.hits, name)
-	counter(ch, descCacheMisses, st.misses, name)
-	counter(ch, descCacheEvicted, st.evicted, name)
-	gauge(ch, descCacheBytes, float64(st.bytes), name)
-	gauge(ch, descCacheEntries, float64(st.entries), name)
+// collect has the metrics of a room collected with the kit's own. It is called while
+// the server is made, not by requests.
+func (s *kit) collect(room func(ch chan<- prometheus.Metric)) {
+	if s.metrics != nil {
+		s.metrics.others = append(s.metrics.others, room)
+	}
 }
 
 func counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {

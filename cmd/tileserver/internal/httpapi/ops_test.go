@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -360,7 +361,7 @@ func TestCancelled(t *testing.T) {
 		client context.Context
 		want   int
 	}{{gone, statusClientClosed}, {t.Context(), http.StatusInternalServerError}} {
-		s := &server{log: slog.New(slog.DiscardHandler), ids: newRequestIDs()}
+		s := newServer(&Config{})
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(test.client, http.MethodGet, "/", nil)
 		s.fail(fmt.Errorf("x: %w", context.Canceled), echo.New().NewContext(r, w))
@@ -373,7 +374,8 @@ func TestCancelled(t *testing.T) {
 // Each type stands for one status, and each row explains itself.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
-	for _, k := range append(kinds[:len(kinds):len(kinds)], internal) {
+	s := newServer(&Config{})
+	for _, k := range append(slices.Clone(s.kinds), internal) {
 		if was, ok := status[k.typ]; ok && was != k.status {
 			t.Errorf("%s is both %d and %d", k.typ, was, k.status)
 		}
@@ -385,7 +387,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: retry with %d", k.typ, k.status)
 		}
 		if k.err != nil {
-			if got, _ := classify(fmt.Errorf("x: %w", k.err)); got.typ != k.typ {
+			if got, _ := s.classify(fmt.Errorf("x: %w", k.err)); got.typ != k.typ {
 				t.Errorf("%v answers as %s, want %s", k.err, got.typ, k.typ)
 			}
 		}

@@ -141,7 +141,7 @@ var switchedOff = map[string]string{
 }
 
 // getPage answers GET / and the files of the map page.
-func (s *server) getPage(c echo.Context) error {
+func (s *opsRoom) getPage(c echo.Context) error {
 	r := c.Request()
 	a := s.page.assets[r.URL.Path]
 	if a == nil {
@@ -159,7 +159,7 @@ func (s *server) getPage(c echo.Context) error {
 }
 
 // sendAsset answers with a file of the page, or a document that looks like one.
-func (s *server) sendAsset(c echo.Context, a *asset) error {
+func (s *opsRoom) sendAsset(c echo.Context, a *asset) error {
 	r, res := c.Request(), c.Response()
 	h := res.Header()
 	for name, values := range pageHeaders {

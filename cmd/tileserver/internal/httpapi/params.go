@@ -5,13 +5,66 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/places"
 	"quadrille/quadkey"
+)
+
+func notWhole(name string) error {
+	return refuse(errParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
+}
+
+// whole reads a decimal whole number. One too large for any tile comes back
+// as a number outside every grid.
+func whole(s string) (int, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" {
+		return 0, false
+	}
+	n := 0
+	for i := range len(digits) {
+		d := digits[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = min(n*10+int(d), 1<<24)
+	}
+	if len(digits) != len(s) && n != 0 {
+		n = -n
+	}
+	return n, true
+}
+
+// gridTile reads the tile that three parts of a path name.
+func gridTile(z, x, y string) (quadkey.Tile, error) {
+	var numbers [3]int
+	for i, part := range [...]string{z, x, y} {
+		n, ok := whole(part)
+		if !ok {
+			return quadkey.Tile{}, notWhole("zxy"[i : i+1])
+		}
+		numbers[i] = n
+	}
+	t, err := quadkey.NewTile(numbers[0], numbers[1], numbers[2])
+	if err != nil {
+		return quadkey.Tile{}, errTileOutside
+	}
+	return t, nil
+}
+
+// Limits of parameters.
+const (
+	maxListText = 1024 // bytes of a comma-separated list
+	maxList     = 64   // entries of one
+	maxBoxText  = 160  // bytes
+	maxCursor   = 512  // bytes
+	maxLanguage = 16   // bytes
+	maxCodes    = 20   // entries of a list of codes
+
+	// maxRadius is half the Earth's circumference in metres: it holds every place.
+	maxRadius = 20_037_508
 )
 
 // params reads query parameters strictly: a value that cannot be used is
@@ -114,10 +167,10 @@ func (p *params) oneOf(name string, words ...string) string {
 }
 
 // codes returns the entries of a comma-separated list of at most
-// places.MaxFilter codes of min to max ASCII letters, and digits where those are
+// maxCodes codes of min to max ASCII letters, and digits where those are
 // allowed, in upper case; nil when it is absent.
 func (p *params) codes(name, what string, min, max int, digits bool) []string {
-	entries := p.list(name, places.MaxFilter)
+	entries := p.list(name, maxCodes)
 	for i, v := range entries {
 		v = strings.ToUpper(v)
 		if !isCode(v, min, max, digits) {
@@ -140,28 +193,6 @@ func isCode(s string, min, max int, digits bool) bool {
 	return len(s) >= min && len(s) <= max
 }
 
-// placeFilter is what endpoints of places let through.
-type placeFilter struct {
-	classes, codes, countries []string
-	minPopulation             int64
-}
-
-// dear reports whether a search for so many places may look at very many: where
-// the classes, codes and countries asked for are is known without reading, to a
-// hundred places or so, but not where those of a population are.
-func (f *placeFilter) dear(limit int) bool {
-	return f.minPopulation > 0 || limit > 100 && len(f.classes)+len(f.codes)+len(f.countries) > 0
-}
-
-// places reads the filters that endpoints of places have in common.
-func (p *params) places() (f placeFilter) {
-	f.classes = p.codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
-	f.codes = p.codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
-	f.countries = p.codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
-	f.minPopulation = p.integer("min_population", 0, 1<<53, 0)
-	return f
-}
-
 // cursor returns the cursor, "" for the first page.
 func (p *params) cursor() string {
 	cursor := p.text("cursor", maxCursor)
@@ -172,31 +203,6 @@ func (p *params) cursor() string {
 	return cursor
 }
 
-// searchText returns the required text of a search.
-func (p *params) searchText(name string) string {
-	if !p.has(name) {
-		p.refuse(name, "Add "+name+", the beginning of a place's name or words of it.")
-		return ""
-	}
-	v := p.text(name, maxSearchText)
-	if p.err == nil && !isSearchText(v) {
-		p.refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" bytes of UTF-8 without control characters, of which not all are spaces.")
-	}
-	return v
-}
-
-// isSearchText reports whether a text can be searched for.
-func isSearchText(s string) bool {
-	blank := true
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-		blank = blank && unicode.IsSpace(r)
-	}
-	return !blank && len(s) <= maxSearchText && utf8.ValidString(s)
-}
-
 // tile returns the tile z/x/y that a parameter names, nil when it is absent.
 func (p *params) tile(name string) *quadkey.Tile {
 	if !p.has(name) {
@@ -204,11 +210,8 @@ func (p *params) tile(name string) *quadkey.Tile {
 	}
 	z, rest, _ := strings.Cut(p.text(name, 64), "/")
 	x, y, _ := strings.Cut(rest, "/")
-	zn, okZ := whole(z)
-	xn, okX := whole(x)
-	yn, okY := whole(y)
-	t, err := quadkey.NewTile(zn, xn, yn)
-	if !okZ || !okX || !okY || err != nil {
+	t, err := gridTile(z, x, y)
+	if err != nil {
 		p.refuse(name, "Set "+name+" to z/x/y: a zoom from 0 to 22, then x and y from 0 to 2^z - 1.")
 	}
 	return &t
@@ -220,7 +223,7 @@ func (p *params) list(name string, max int) []string {
 	if !p.has(name) {
 		return nil
 	}
-	text := p.text(name, maxLayersText)
+	text := p.text(name, maxListText)
 	if text == "" {
 		p.refuse(name, "List at least one entry in "+name+", or leave it out.")
 		return nil
@@ -282,4 +285,134 @@ func pathParams(c echo.Context) ([]string, error) {
 		}
 	}
 	return decoded, nil
+}
+
+// box returns a required box of degrees.
+func (p *params) box(name string) quadkey.Box {
+	b, err := quadkey.ParseBox(p.text(name, maxBoxText))
+	if err != nil {
+		p.refuse(name, "Set "+name+" to west,south,east,north in degrees, south at most north; west may be greater than east, across 180.")
+	}
+	return b
+}
+
+// The instants that time zones are known for.
+var (
+	firstInstant = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	afterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// instant reads an RFC 3339 time that time zones are known for.
+func (p *params) instant(name string) (time.Time, bool) {
+	if !p.has(name) {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, p.text(name, 64))
+	if err != nil || at.Before(firstInstant) || !at.Before(afterInstant) {
+		p.refuse(name, "Set "+name+" to a time of the years 1900 to 2100 such as 2026-07-01T12:00:00Z, with + written as %2B.")
+		return time.Time{}, false
+	}
+	return at.UTC(), true
+}
+
+// country reads the code of one country, "" when it is absent.
+func (p *params) country(name string) string {
+	if !p.has(name) {
+		return ""
+	}
+	v := strings.ToUpper(p.text(name, 64))
+	if !isCode(v, 2, 2, false) {
+		p.refuse(name, "Set "+name+" to the two letters of an ISO 3166-1 country code, such as FR.")
+		return ""
+	}
+	return v
+}
+
+// day reads a day, or the day of a time, in UTC; zero when it is absent.
+func (p *params) day(name string) time.Time {
+	t, _ := p.time(name)
+	return t
+}
+
+// time reads a day or a time, and says whether it was only a day; both are zero
+// when it is absent.
+func (p *params) time(name string) (t time.Time, dayOnly bool) {
+	if !p.has(name) {
+		return t, false
+	}
+	text := p.text(name, 64)
+	t, err := time.Parse(time.DateOnly, text)
+	dayOnly = err == nil
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, text)
+	}
+	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 6000 || t.IsZero() {
+		p.refuse(name, "Set "+name+" to a day such as 2024-01-31 or a time such as 2024-01-31T06:00:00Z, of the years 1 to 6000; write a + as %2B.")
+		return time.Time{}, false
+	}
+	return t, dayOnly
+}
+
+// span reads from and to. A day as to is meant to its end.
+func (p *params) span() (from, to time.Time) {
+	from, _ = p.time("from")
+	to, dayOnly := p.time("to")
+	if dayOnly {
+		to = to.AddDate(0, 0, 1).Add(-time.Second) // the whole day
+	}
+	if !from.IsZero() && !to.IsZero() && from.After(to) {
+		p.refuse("from", "Set from to a time that is not after to.")
+	}
+	return from, to
+}
+
+// language reads a language code, "" when it is absent.
+func (p *params) language(name string) string {
+	v := p.text(name, maxLanguage)
+	ok := v != "" || !p.has(name)
+	for i := range len(v) {
+		c := v[i] | 0x20
+		ok = ok && (c >= 'a' && c <= 'z' || v[i] >= '0' && v[i] <= '9' || v[i] == '-')
+	}
+	if !ok {
+		p.refuse(name, "Set "+name+" to a language code such as de or zh-Hant, or leave it out.")
+		return ""
+	}
+	return v
+}
+
+// format reads the form of an answer: what format says, or else what the
+// client prefers.
+func (p *params) format(r *http.Request) form {
+	switch p.oneOf("format", "json", "geojson") {
+	case "json":
+		return formJSON
+	case "geojson":
+		return formGeoJSON
+	}
+	if prefersGeoJSON(r) {
+		return formGeoJSON
+	}
+	return formJSON
+}
+
+// prefersGeoJSON reports whether the Accept header gives GeoJSON more weight
+// than plain JSON. Wildcards mean neither: who wants GeoJSON says so.
+func prefersGeoJSON(r *http.Request) bool {
+	var geo, plain float64
+	for _, v := range r.Header["Accept"] {
+		for len(v) > 0 {
+			var item string
+			item, v, _ = strings.Cut(v, ",")
+			name, params, _ := strings.Cut(item, ";")
+			name = strings.TrimSpace(name)
+			switch {
+			case strings.EqualFold(name, "application/geo+json"):
+				geo = max(geo, weight(params))
+			case strings.EqualFold(name, "application/json"):
+				plain = max(plain, weight(params))
+			}
+		}
+	}
+	return geo > 0 && geo >= plain
 }

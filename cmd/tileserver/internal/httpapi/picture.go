@@ -24,7 +24,7 @@ var renderer = sync.OnceValue(func() *raster.Renderer {
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
-func (s *server) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f form) ([]byte, error) {
+func (s *tileRoom) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f form) ([]byte, error) {
 	b := getScratch()
 	defer b.release()
 	picture := raster.Tile{Zoom: int(t.Z), Scale: 1}

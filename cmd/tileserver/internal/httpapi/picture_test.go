@@ -165,7 +165,7 @@ func TestPictureFailures(t *testing.T) {
 	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 422, "tile-too-complex")
 
 	// Who waits for a place to draw gives up with the request.
-	s := &server{drawing: make(chan struct{})}
+	s := &tileRoom{kit: &kit{drawing: make(chan struct{})}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, formPNG); !errors.Is(err, context.Canceled) {

@@ -74,7 +74,7 @@ func (v *view) pinnedPath(set *layerSet) string {
 // tile as getTile makes it of those generations, for ever. It is 410 once one of
 // them has been removed, or replaced by another of its number, and 404 when there
 // has been none of a number.
-func (s *server) getPinnedTile(c echo.Context) error {
+func (s *tileRoom) getPinnedTile(c echo.Context) error {
 	values, err := pathParams(c)
 	if err != nil {
 		return err
@@ -88,9 +88,9 @@ func (s *server) getPinnedTile(c echo.Context) error {
 		return dataset.ErrNoGeneration
 	}
 	v := view{
-		boundaries: pinGeneration(s.boundaries, g.numbers[0]),
-		places:     pinGeneration(s.places, g.numbers[1]),
-		airports:   pinGeneration(s.airports, g.numbers[2]),
+		boundaries: pinGeneration(s.Boundaries, g.numbers[0]),
+		places:     pinGeneration(s.Places, g.numbers[1]),
+		airports:   pinGeneration(s.Airports, g.numbers[2]),
 	}
 	defer v.release()
 	for _, err := range [...]error{v.boundaries.err, v.places.err, v.airports.err} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -12,14 +11,56 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
+	"quadrille/places/search"
 )
 
-// Limits of nearby answers. A radius of half the Earth's circumference holds
-// every place.
-const (
-	maxRadius = 20_037_508 // metres
-	maxCursor = 512        // bytes
-)
+// placeConfig says what the room of places serves. CacheBytes bounds the cache of
+// answers to searches; 0 keeps none.
+type placeConfig struct {
+	Places     *dataset.Live[Places]
+	Airports   *dataset.Live[Airports]
+	TimeZones  *dataset.Live[TimeZones]
+	CacheBytes int64
+}
+
+// placeRoom answers which places are near, within or called, and with one place.
+type placeRoom struct {
+	*kit
+	placeConfig
+	searches *responseCache[searchKey]
+}
+
+func newPlaceRoom(k *kit, cfg placeConfig) *placeRoom {
+	s := &placeRoom{kit: k, placeConfig: cfg, searches: newResponseCache[searchKey](cfg.CacheBytes)}
+	watchCache(k, "searches", s.searches)
+	return s
+}
+
+func (s *placeRoom) routes() []route {
+	filter := []string{"class", "code", "country", "min_population"}
+	return []route{
+		{path: "/places/nearby", handle: s.getNearby, cost: mixed, query: takes(position, "radius", "lang", filter, paging)},
+		{path: "/places/within", handle: s.getPlacesWithin, cost: heavy, query: takes("bbox", "tile", "lang", filter, paging)},
+		{path: "/places/search", handle: s.getSearch, cost: heavy, query: takes("q", "limit", "lang", filter, "bbox", position, "format")},
+		{path: "/places/:id", handle: s.getPlace, cost: light, query: takes("lang")},
+		{path: "/places/:id/offset", handle: s.getPlaceOffset, cost: light, query: takes("at")},
+	}
+}
+
+var placeKinds = []kind{
+	{err: places.ErrNotFound, status: http.StatusNotFound, typ: "place-not-found", title: "There is no such place",
+		detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
+	{err: places.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameters of the search and send the request again."},
+	{err: search.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameters of the search and send the request again."},
+	{err: places.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+	{err: places.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
+		detail: "The places have been published anew since the page before. Begin again without a cursor."},
+	{err: places.ErrTooMuchWork, status: http.StatusUnprocessableEntity, typ: "search-too-wide", title: "The search is too wide",
+		detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
+}
 
 // nearbyHits is reused memory for the hits of one answer.
 var nearbyHits = sync.Pool{New: func() any { return new([]places.Hit) }}
@@ -27,18 +68,18 @@ var nearbyHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 // getNearby answers GET /places/nearby: the k nearest places that pass the
 // filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
 // they are called as in that language, where such a name is known.
-func (s *server) getNearby(c echo.Context) error {
+func (s *placeRoom) getNearby(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
 	query := places.NearbyQuery{}
 	query.Lat, query.Lon = q.position()
 	query.RadiusM = q.optional("radius", "metres", 1, maxRadius, 0)
 	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	f := q.places()
+	f := readFilter(&q)
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
 	query.Cursor = q.cursor()
 	lang := q.language("lang")
-	form := q.listForm(r)
+	form := q.format(r)
 	if q.err != nil {
 		return q.err
 	}
@@ -48,7 +89,7 @@ func (s *server) getNearby(c echo.Context) error {
 		}
 		defer s.heavy.Add(-1)
 	}
-	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
+	return sendHits(s.kit, c, s.Places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
 	}, func(ctx context.Context, f Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
 		if err := renameHits(ctx, f, hits, lang); err != nil {
@@ -82,7 +123,7 @@ func renameHits(ctx context.Context, finder Places, hits []places.Hit, lang stri
 
 // sendHits answers with a page of places or airports of a data set: ask finds
 // them and write appends them to the body, both in one generation.
-func sendHits[F any](s *server, c echo.Context, live *dataset.Live[F], form form,
+func sendHits[F any](s *kit, c echo.Context, live *dataset.Live[F], form form,
 	ask func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
 	write func(ctx context.Context, f F, dst []byte, hits []places.Hit, next string) ([]byte, error)) error {
 	p := pin(live)
@@ -133,22 +174,6 @@ func appendHitFeatures(dst []byte, hits []places.Hit, next string) []byte {
 	return appendNext(append(dst, ']'), next)
 }
 
-// appendFeatureHead writes a point feature up to its properties.
-func appendFeatureHead(dst []byte, id uint32, lon, lat float64) []byte {
-	dst = append(dst, `{"type":"Feature","id":`...)
-	dst = strconv.AppendUint(dst, uint64(id), 10)
-	return append(appendPoint(append(dst, ','), lon, lat), `,"properties":`...)
-}
-
-// appendPoint writes the geometry member of a point.
-func appendPoint(dst []byte, lon, lat float64) []byte {
-	dst = append(dst, `"geometry":{"type":"Point","coordinates":[`...)
-	dst = strconv.AppendFloat(dst, lon, 'f', -1, 64)
-	dst = append(dst, ',')
-	dst = strconv.AppendFloat(dst, lat, 'f', -1, 64)
-	return append(dst, `]}`...)
-}
-
 // appendHit writes a place with its distance in metres, to the decimetre.
 func appendHit(dst []byte, h *places.Hit) []byte {
 	dst = append(append(dst, '{'), h.JSON...)
@@ -157,19 +182,9 @@ func appendHit(dst []byte, h *places.Hit) []byte {
 	return append(dst, '}')
 }
 
-// appendNext closes an answer, with the cursor of the next page if there is
-// one.
-func appendNext(dst []byte, next string) []byte {
-	if next != "" {
-		dst = append(dst, `,"next":`...)
-		dst = jsontext.AppendString(dst, next)
-	}
-	return append(dst, '}')
-}
-
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
 // called as in that language.
-func (s *server) getPlace(c echo.Context) error {
+func (s *placeRoom) getPlace(c echo.Context) error {
 	if runsOn(c) {
 		return errNoRoute
 	}
@@ -186,7 +201,7 @@ func (s *server) getPlace(c echo.Context) error {
 	if q.err != nil {
 		return q.err
 	}
-	p := pin(s.places)
+	p := pin(s.Places)
 	defer p.release()
 	finder, err := p.get()
 	if err != nil {
@@ -205,33 +220,65 @@ func (s *server) getPlace(c echo.Context) error {
 	})
 }
 
-// listForm reads format: a list of places is JSON or, if that or the Accept
-// header says so, GeoJSON.
-func (p *params) listForm(r *http.Request) form {
-	format := p.oneOf("format", "json", "geojson")
-	if format == "geojson" || format == "" && prefersGeoJSON(r) {
-		return formGeoJSON
-	}
-	return formJSON
+// placeFilter is what endpoints of places let through.
+type placeFilter struct {
+	classes, codes, countries []string
+	minPopulation             int64
 }
 
-// prefersGeoJSON reports whether the Accept header gives GeoJSON more weight
-// than plain JSON. Wildcards mean neither: who wants GeoJSON says so.
-func prefersGeoJSON(r *http.Request) bool {
-	var geo, plain float64
-	for _, v := range r.Header["Accept"] {
-		for len(v) > 0 {
-			var item string
-			item, v, _ = strings.Cut(v, ",")
-			name, params, _ := strings.Cut(item, ";")
-			name = strings.TrimSpace(name)
-			switch {
-			case strings.EqualFold(name, "application/geo+json"):
-				geo = max(geo, weight(params))
-			case strings.EqualFold(name, "application/json"):
-				plain = max(plain, weight(params))
-			}
-		}
+// dear reports whether a search for so many places may look at very many: where
+// the classes, codes and countries asked for are is known without reading, to a
+// hundred places or so, but not where those of a population are.
+func (f *placeFilter) dear(limit int) bool {
+	return f.minPopulation > 0 || limit > 100 && len(f.classes)+len(f.codes)+len(f.countries) > 0
+}
+
+// readFilter reads the filters that endpoints of places have in common.
+func readFilter(p *params) (f placeFilter) {
+	f.classes = p.codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
+	f.codes = p.codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
+	f.countries = p.codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	f.minPopulation = p.integer("min_population", 0, 1<<53, 0)
+	return f
+}
+
+// getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
+// show at an instant.
+func (s *placeRoom) getPlaceOffset(c echo.Context) error {
+	if runsOn(c) {
+		return errNoRoute
 	}
-	return geo > 0 && geo >= plain
+	values, err := pathParams(c)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseUint(values[0], 10, 32)
+	if err != nil {
+		return refuse(errParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
+	}
+	v := pinZoned(s.Places, s.Airports, s.TimeZones)
+	defer v.release()
+	return sendOffset(s.kit, c, &v, v.places.id, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+		finder, err := v.places.get()
+		if err != nil {
+			return dst, "", err
+		}
+		record, err := finder.Place(ctx, uint32(id))
+		if err != nil {
+			return dst, "", err
+		}
+		doc, err := readPlace(record)
+		if err != nil {
+			return dst, "", err
+		}
+		dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)
+		if doc.TimeZone == "" {
+			var source string
+			if doc.TimeZone, source, err = v.zoneOf(ctx, &doc); err != nil {
+				return dst, "", err
+			}
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), source)
+		}
+		return dst, doc.TimeZone, nil
+	})
 }

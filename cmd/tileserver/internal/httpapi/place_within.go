@@ -15,7 +15,7 @@ import (
 // places in a box or a tile that pass the filters, the most important first,
 // as JSON or GeoJSON. The first page of a tile up to zoom 10 has also how many
 // places of each class the tile holds, whatever the filters.
-func (s *server) getPlacesWithin(c echo.Context) error {
+func (s *placeRoom) getPlacesWithin(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
 	query := places.WithinQuery{}
@@ -30,15 +30,15 @@ func (s *server) getPlacesWithin(c echo.Context) error {
 		q.refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
 	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	f := q.places()
+	f := readFilter(&q)
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
 	query.Cursor = q.cursor()
 	lang := q.language("lang")
-	form := q.listForm(r)
+	form := q.format(r)
 	if q.err != nil {
 		return q.err
 	}
-	return sendHits(s, c, s.places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
+	return sendHits(s.kit, c, s.Places, form, func(ctx context.Context, f Places, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
 	}, func(ctx context.Context, f Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
 		if err := renameHits(ctx, f, hits, lang); err != nil {

@@ -35,13 +35,13 @@ const retryAfter = "1"
 // fail answers a request with the problem an error maps to. It is the
 // router's error handler too, so that unknown paths and methods answer in the
 // same form.
-func (s *server) fail(err error, c echo.Context) {
+func (s *kit) fail(err error, c echo.Context) {
 	err = s.replaced(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
 		// Somebody else's cancellation, which must not pass for the client's.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
 	}
-	k, p := classify(err)
+	k, p := s.classify(err)
 	if s.metrics != nil {
 		s.metrics.problem(k.typ)
 	}

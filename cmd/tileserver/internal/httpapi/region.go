@@ -3,25 +3,54 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/internal/jsontext"
 	"quadrille/tiles"
 )
+
+// regionRoom answers which regions hold a point or meet a box, and with one region.
+type regionRoom struct {
+	*kit
+	boundaries *dataset.Live[Boundaries]
+}
+
+func newRegionRoom(k *kit, boundaries *dataset.Live[Boundaries]) *regionRoom {
+	return &regionRoom{k, boundaries}
+}
+
+func (s *regionRoom) routes() []route {
+	return []route{
+		{path: "/regions/at", handle: s.getRegionsAt, cost: light, query: takes(position, "types", "snap")},
+		{path: "/regions/within", handle: s.getRegionsWithin, cost: heavy, query: takes("bbox", "types", "id", "limit", "cursor")},
+		{path: "/regions/:type/:id", handle: s.getRegion, cost: mixed, query: takes("geometry")},
+	}
+}
+
+var regionKinds = []kind{
+	{err: tiles.ErrUnknownType, status: http.StatusNotFound, typ: "unknown-layer", title: "There is no such layer",
+		detail: "Use a layer that /tiles/all.json lists."},
+	{err: tiles.ErrNotFound, status: http.StatusNotFound, typ: "region-not-found", title: "There is no such region",
+		detail: "Check the region's id; ids are lower case, such as country/fr."},
+	{err: tiles.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+}
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of
 // every type, or of those listed, that hold the point. With snap, a distance in
 // metres, a type without one answers with its nearest region within that
 // distance, and every region says how it matched.
-func (s *server) getRegionsAt(c echo.Context) error {
+func (s *regionRoom) getRegionsAt(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
 	lat, lon := q.position()
-	types := q.list("types", maxLayers)
+	types := q.list("types", maxList)
 	snap := q.optional("snap", "metres", 0, tiles.MaxSnap, -1)
 	if q.err != nil {
 		return q.err
@@ -126,7 +155,7 @@ func checkTypes(b Boundaries, types []string) error {
 
 // getRegion answers GET /regions/{type}/{id}: the record, with the geometry
 // when geometry=true.
-func (s *server) getRegion(c echo.Context) error {
+func (s *regionRoom) getRegion(c echo.Context) error {
 	r := c.Request()
 	if runsOn(c) {
 		return errNoRoute

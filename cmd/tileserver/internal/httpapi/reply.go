@@ -51,7 +51,7 @@ func (b *scratch) release() {
 // entity tag of them and the address, and a client that has it already is told
 // so before anything is read. An answer that depends on more than those, such as
 // the time of day, is from nil and must not be kept.
-func (s *server) reply(c echo.Context, a answer, from []uint64, fill func(ctx context.Context, out *scratch) error) error {
+func (s *kit) reply(c echo.Context, a answer, from []uint64, fill func(ctx context.Context, out *scratch) error) error {
 	r := c.Request()
 	a.coding = accepted(r)
 	if from == nil {
@@ -79,7 +79,7 @@ func (s *server) reply(c echo.Context, a answer, from []uint64, fill func(ctx co
 }
 
 // send writes an answer whose body is in b.
-func (s *server) send(c echo.Context, a answer, b *scratch) error {
+func (s *kit) send(c echo.Context, a answer, b *scratch) error {
 	if a.tag != nil && matches(c.Request(), a.tag, true) {
 		return s.notModified(c, a) // "*": by now it is known to exist
 	}
@@ -87,7 +87,7 @@ func (s *server) send(c echo.Context, a answer, b *scratch) error {
 }
 
 // sendStatus writes an answer with a status.
-func (s *server) sendStatus(c echo.Context, status int, a answer, b *scratch) error {
+func (s *kit) sendStatus(c echo.Context, status int, a answer, b *scratch) error {
 	body := b.body
 	res := c.Response()
 	h := res.Header()
@@ -126,7 +126,7 @@ func lengthHeader(n int) []string {
 
 // notModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
-func (s *server) notModified(c echo.Context, a answer) error {
+func (s *kit) notModified(c echo.Context, a answer) error {
 	s.commonHeaders(c.Response().Header(), a, !a.form.picture())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
@@ -134,7 +134,7 @@ func (s *server) notModified(c echo.Context, a answer) error {
 
 // commonHeaders sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
-func (s *server) commonHeaders(h http.Header, a answer, large bool) {
+func (s *kit) commonHeaders(h http.Header, a answer, large bool) {
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
@@ -189,14 +189,12 @@ func (f *finished) vary() []string {
 
 // sendFinished writes a kept response: header values that exist already, and
 // one Write.
-func (s *server) sendFinished(c echo.Context, f *finished) error {
+func (s *kit) sendFinished(c echo.Context, f *finished) error {
 	return s.sendKept(c, f, s.cacheControl)
 }
 
-// sendKept is sendFinished with another Cache-Control.
-func (s *server) sendKept(c echo.Context, f *finished, cache []string) error {
-	res := c.Response()
-	h := res.Header()
+// keptHeaders sets the headers of a kept answer that do not depend on its body.
+func (s *kit) keptHeaders(h http.Header, f *finished, cache []string) {
 	if s.origin != nil {
 		h["Access-Control-Allow-Origin"] = s.origin
 	}
@@ -207,19 +205,13 @@ func (s *server) sendKept(c echo.Context, f *finished, cache []string) error {
 	if f.etag != nil {
 		h["Etag"] = f.etag
 	}
-	if f.body == nil {
-		switch s.emptyTile {
-		case http.StatusNotFound:
-			return errTileEmpty
-		case http.StatusOK:
-			h["Content-Type"] = contentTypes[f.form]
-			h["Content-Length"] = lengthHeader(0)
-			res.WriteHeader(http.StatusOK)
-			return nil
-		}
-		res.WriteHeader(http.StatusNoContent)
-		return nil
-	}
+}
+
+// sendKept is sendFinished with another Cache-Control.
+func (s *kit) sendKept(c echo.Context, f *finished, cache []string) error {
+	res := c.Response()
+	h := res.Header()
+	s.keptHeaders(h, f, cache)
 	h["Content-Type"] = contentTypes[f.form]
 	h["Content-Length"] = f.length
 	if f.encoding != nil {

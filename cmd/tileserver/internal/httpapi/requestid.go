@@ -28,7 +28,7 @@ func newRequestIDs() *requestIDs {
 // requestID is the name of a request: the one a trusted proxy gave it, else a new
 // one. It is made when it is first asked for, for a log or an error, and is then
 // in the header of the answer; most answers need none and do not pay for it.
-func (s *server) requestID(c echo.Context) string {
+func (s *kit) requestID(c echo.Context) string {
 	h := c.Response().Header()
 	if v := h[requestIDHeader]; len(v) == 1 {
 		return v[0]

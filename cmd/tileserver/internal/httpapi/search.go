@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,7 +27,6 @@ const (
 	maxSearchText      = search.MaxQuery // bytes
 	maxSearchLimit     = 100
 	defaultSearchLimit = 10 // places in a stored answer
-	maxLanguage        = 16 // bytes
 )
 
 // searchHits is reused memory for the hits of one search.
@@ -36,16 +38,16 @@ var searchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
 //
 // A search for a text and nothing else is what a search box sends at every
 // letter. Its answer is stored, and kept when it has been asked for.
-func (s *server) getSearch(c echo.Context) error {
+func (s *placeRoom) getSearch(c echo.Context) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && !prefersGeoJSON(r) {
 		return s.sendCompletion(c, text)
 	}
 	q := queryParams(r)
-	query := search.Query{Text: q.searchText("q")}
+	query := search.Query{Text: searchText(&q, "q")}
 	query.Limit = int(q.integer("limit", 1, maxSearchLimit, defaultSearchLimit))
 	query.Lang = q.language("lang")
-	f := q.places()
+	f := readFilter(&q)
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.classes, f.codes, f.countries, f.minPopulation
 	if q.has("bbox") {
 		box := q.box("bbox")
@@ -55,12 +57,12 @@ func (s *server) getSearch(c echo.Context) error {
 		query.Lat, query.Lon = q.position()
 		query.Bias = true
 	}
-	form := q.listForm(r)
+	form := q.format(r)
 	if q.err != nil {
 		return q.err
 	}
 
-	p := pin(s.places)
+	p := pin(s.Places)
 	defer p.release()
 	air := s.pinAirports(query.Text)
 	defer air.release()
@@ -95,9 +97,9 @@ func onlyText(query string) (string, bool) {
 }
 
 // sendCompletion answers a search for a text and nothing else.
-func (s *server) sendCompletion(c echo.Context, text string) error {
+func (s *placeRoom) sendCompletion(c echo.Context, text string) error {
 	r := c.Request()
-	p := pin(s.places)
+	p := pin(s.Places)
 	defer p.release()
 	air := s.pinAirports(text)
 	defer air.release()
@@ -126,7 +128,7 @@ func (s *server) sendCompletion(c echo.Context, text string) error {
 
 // makeCompletion makes and keeps a finished answer. Requests for the same one
 // share the work.
-func (s *server) makeCompletion(ctx context.Context, finder Places, air *pinned[Airports], key searchKey, etag tag) (*finished, error) {
+func (s *placeRoom) makeCompletion(ctx context.Context, finder Places, air *pinned[Airports], key searchKey, etag tag) (*finished, error) {
 	wait, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return s.searches.do(wait, key, func() (*finished, error) {
@@ -323,21 +325,6 @@ func matchOf(m *search.Match, members []byte, shown string) *search.Match {
 	return &told
 }
 
-// language reads a language code, "" when it is absent.
-func (p *params) language(name string) string {
-	v := p.text(name, maxLanguage)
-	ok := v != "" || !p.has(name)
-	for i := range len(v) {
-		c := v[i] | 0x20
-		ok = ok && (c >= 'a' && c <= 'z' || v[i] >= '0' && v[i] <= '9' || v[i] == '-')
-	}
-	if !ok {
-		p.refuse(name, "Set "+name+" to a language code such as de or zh-Hant, or leave it out.")
-		return ""
-	}
-	return v
-}
-
 // searchKey identifies the kept answer to a search for a text.
 type searchKey struct {
 	text             string
@@ -350,3 +337,28 @@ func (k searchKey) spread() uint64 {
 }
 
 func (k searchKey) extra() int { return len(k.text) }
+
+// searchText returns the required text of a search.
+func searchText(p *params, name string) string {
+	if !p.has(name) {
+		p.refuse(name, "Add "+name+", the beginning of a place's name or words of it.")
+		return ""
+	}
+	v := p.text(name, maxSearchText)
+	if p.err == nil && !isSearchText(v) {
+		p.refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" bytes of UTF-8 without control characters, of which not all are spaces.")
+	}
+	return v
+}
+
+// isSearchText reports whether a text can be searched for.
+func isSearchText(s string) bool {
+	blank := true
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+		blank = blank && unicode.IsSpace(r)
+	}
+	return !blank && len(s) <= maxSearchText && utf8.ValidString(s)
+}

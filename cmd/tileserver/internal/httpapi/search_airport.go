@@ -52,11 +52,11 @@ func isAirportCode(text string) bool {
 
 // pinAirports pins the airports for a search that may be for a code, and
 // nothing for another one, whose answer does not depend on them.
-func (s *server) pinAirports(text string) pinned[Airports] {
+func (s *placeRoom) pinAirports(text string) pinned[Airports] {
 	if !isAirportCode(strings.TrimSpace(text)) {
 		return pinned[Airports]{err: errDatasetMissing}
 	}
-	return pin(s.airports)
+	return pin(s.Airports)
 }
 
 // airportDoc is what search takes from an airport's record.

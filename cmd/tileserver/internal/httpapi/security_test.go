@@ -119,7 +119,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 		}
 	}
 	// One that does repeat it.
-	s := &server{}
+	s := newServer(&Config{})
 	w := httptest.NewRecorder()
 	s.fail(refuse(errParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
 	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) || w.Header().Get("X-Content-Type-Options") != "nosniff" {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,6 +12,40 @@ import (
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
+
+// stationRoom answers with weather stations and what they observed.
+type stationRoom struct {
+	*kit
+	stations *dataset.Live[Stations]
+	weather  *dataset.Live[Weather]
+}
+
+func newStationRoom(k *kit, stations *dataset.Live[Stations], weather *dataset.Live[Weather]) *stationRoom {
+	return &stationRoom{k, stations, weather}
+}
+
+func (s *stationRoom) routes() []route {
+	return []route{
+		{path: "/stations/nearest", handle: s.getNearestStation, cost: light, query: takes(position, "format")},
+		{path: "/stations/nearby", handle: s.getNearbyStations, cost: light, query: takes(position, "radius", "limit", "at", "country", "format")},
+		{path: "/stations/within", handle: s.getStationsWithin, cost: heavy, query: takes("bbox", "at", "country", paging)},
+		{path: "/stations/:id", handle: s.getStation, cost: light},
+		{path: "/stations/:id/tiles", handle: s.getStationTiles, cost: light},
+		{path: "/stations/:id/observations", handle: s.getObservations, cost: light, query: takes("from", "to", "limit", "cursor")},
+		{path: "/weather/:z/:x/:file", handle: s.getWeather, cost: light, query: takes("at")},
+	}
+}
+
+var stationKinds = []kind{
+	{err: stations.ErrNotFound, status: http.StatusNotFound, typ: "station-not-found", title: "There is no such station",
+		detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
+	{err: stations.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Correct the parameters of the search and send the request again."},
+	{err: stations.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+	{err: stations.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
+		detail: "The data has been published anew since the page before. Begin again without a cursor."},
+}
 
 // Stations is what the handlers ask of a generation of weather stations.
 // *stations.Finder answers it.
@@ -42,7 +74,7 @@ var stationHits = sync.Pool{New: func() any { return new([]stations.Hit) }}
 
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest
 // station there has ever been, one read for which and one for its record.
-func (s *server) getNearestStation(c echo.Context) error {
+func (s *stationRoom) getNearestStation(c echo.Context) error {
 	q := queryParams(c.Request())
 	lat, lon := q.position()
 	form := q.format(c.Request())
@@ -70,7 +102,7 @@ func (s *server) getNearestStation(c echo.Context) error {
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *server) answerFromStations(c echo.Context, form form, byAccept bool, fill func(context.Context, Stations, *scratch) error) error {
+func (s *stationRoom) answerFromStations(c echo.Context, form form, byAccept bool, fill func(context.Context, Stations, *scratch) error) error {
 	p := pin(s.stations)
 	defer p.release()
 	f, err := p.get()
@@ -84,7 +116,7 @@ func (s *server) answerFromStations(c echo.Context, form form, byAccept bool, fi
 
 // getNearbyStations answers GET /stations/nearby: the k nearest stations that
 // pass the filters, ordered by distance and then by id.
-func (s *server) getNearbyStations(c echo.Context) error {
+func (s *stationRoom) getNearbyStations(c echo.Context) error {
 	q := queryParams(c.Request())
 	query := stations.NearbyQuery{}
 	query.Lat, query.Lon = q.position()
@@ -111,7 +143,7 @@ func (s *server) getNearbyStations(c echo.Context) error {
 
 // getStationsWithin answers GET /stations/within?bbox=: a page of the stations
 // in the box.
-func (s *server) getStationsWithin(c echo.Context) error {
+func (s *stationRoom) getStationsWithin(c echo.Context) error {
 	q := queryParams(c.Request())
 	query := stations.WithinQuery{}
 	query.Box = q.box("bbox")
@@ -190,7 +222,7 @@ func stationID(c echo.Context) (stations.ID, error) {
 }
 
 // getStation answers GET /stations/{id}: the record of a station.
-func (s *server) getStation(c echo.Context) error {
+func (s *stationRoom) getStation(c echo.Context) error {
 	if runsOn(c) {
 		return errNoRoute
 	}
@@ -209,7 +241,7 @@ func (s *server) getStation(c echo.Context) error {
 
 // getStationTiles answers GET /stations/{id}/tiles: the tiles in which a
 // station may be the nearest.
-func (s *server) getStationTiles(c echo.Context) error {
+func (s *stationRoom) getStationTiles(c echo.Context) error {
 	id, err := stationID(c)
 	if err != nil {
 		return err
@@ -230,70 +262,4 @@ func (s *server) getStationTiles(c echo.Context) error {
 		out.body = append(out.body, `]}`...)
 		return nil
 	})
-}
-
-// format reads the form of an answer: what format says, or else what the
-// client prefers.
-func (p *params) format(r *http.Request) form {
-	switch p.oneOf("format", "json", "geojson") {
-	case "json":
-		return formJSON
-	case "geojson":
-		return formGeoJSON
-	}
-	if prefersGeoJSON(r) {
-		return formGeoJSON
-	}
-	return formJSON
-}
-
-// country reads the code of one country, "" when it is absent.
-func (p *params) country(name string) string {
-	if !p.has(name) {
-		return ""
-	}
-	v := strings.ToUpper(p.text(name, 64))
-	if !isCode(v, 2, 2, false) {
-		p.refuse(name, "Set "+name+" to the two letters of an ISO 3166-1 country code, such as FR.")
-		return ""
-	}
-	return v
-}
-
-// day reads a day, or the day of a time, in UTC; zero when it is absent.
-func (p *params) day(name string) time.Time {
-	t, _ := p.time(name)
-	return t
-}
-
-// time reads a day or a time, and says whether it was only a day; both are zero
-// when it is absent.
-func (p *params) time(name string) (t time.Time, dayOnly bool) {
-	if !p.has(name) {
-		return t, false
-	}
-	text := p.text(name, 64)
-	t, err := time.Parse(time.DateOnly, text)
-	dayOnly = err == nil
-	if err != nil {
-		t, err = time.Parse(time.RFC3339, text)
-	}
-	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 6000 || t.IsZero() {
-		p.refuse(name, "Set "+name+" to a day such as 2024-01-31 or a time such as 2024-01-31T06:00:00Z, of the years 1 to 6000; write a + as %2B.")
-		return time.Time{}, false
-	}
-	return t, dayOnly
-}
-
-// span reads from and to. A day as to is meant to its end.
-func (p *params) span() (from, to time.Time) {
-	from, _ = p.time("from")
-	to, dayOnly := p.time("to")
-	if dayOnly {
-		to = to.AddDate(0, 0, 1).Add(-time.Second) // the whole day
-	}
-	if !from.IsZero() && !to.IsZero() && from.After(to) {
-		p.refuse("from", "Set from to a time that is not after to.")
-	}
-	return from, to
 }

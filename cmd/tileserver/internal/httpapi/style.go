@@ -42,10 +42,10 @@ type styleLayer struct {
 // Without a source of glyphs the names are for clients that have fonts of their
 // own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
 // which refuse a style that has them.
-func (s *server) getStyle(c echo.Context) error {
+func (s *tileRoom) getStyle(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
-	list, name := q.text("layers", maxLayersText), q.oneOf("theme", "light", "dark")
+	list, name := q.text("layers", maxListText), q.oneOf("theme", "light", "dark")
 	names := q.oneOf("names", "true", "false") != "false"
 	if q.has("layers") && list == "" {
 		q.refuse("layers", "List at least one layer in layers, or leave it out for all.")
@@ -89,8 +89,8 @@ func (s *server) getStyle(c echo.Context) error {
 	return s.send(c, a, b)
 }
 
-func (s *server) styleTag(r *http.Request, a answer, v *view, base, theme string, names bool, set *layerSet) tag {
-	h := s.tagStart.bytes(r.URL.Path).bytes(base).bytes(theme).bytes(strconv.FormatBool(names)).bytes(s.glyphs).number(uint64(set.hash)).
+func (s *tileRoom) styleTag(r *http.Request, a answer, v *view, base, theme string, names bool, set *layerSet) tag {
+	h := s.tagStart.bytes(r.URL.Path).bytes(base).bytes(theme).bytes(strconv.FormatBool(names)).bytes(s.Glyphs).number(uint64(set.hash)).
 		number(v.boundaries.id).number(v.places.id).number(v.airports.id)
 	return h.number(uint64(a.coding)).tag()
 }
@@ -102,7 +102,7 @@ const styleSourceName = "quadrille"
 // that is drawn first. Others lie between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
 
-func (s *server) makeStyle(v *view, set *layerSet, base, theme string, names bool) (*mapStyle, error) {
+func (s *tileRoom) makeStyle(v *view, set *layerSet, base, theme string, names bool) (*mapStyle, error) {
 	tiles, err := describe(v, set, base)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *server) makeStyle(v *view, set *layerSet, base, theme string, names boo
 		// Zooms of TileJSON are for tiles of 256 pixels, those of a style for
 		// 512.
 		Zoom:    max(tiles.Center[2]-1, 0),
-		Glyphs:  s.glyphs,
+		Glyphs:  s.Glyphs,
 		Sources: map[string]styleSource{styleSourceName: {Type: "vector", URL: base + "/tiles/" + escapeLayers(set.canonical) + ".json"}},
 		Layers:  []styleLayer{{ID: "background", Type: "background", Paint: map[string]any{"background-color": p.water}}},
 	}
@@ -150,8 +150,8 @@ func (s *server) makeStyle(v *view, set *layerSet, base, theme string, names boo
 
 // fonts are the faces names are set in: one that the source of glyphs must
 // have, or else those of the client, the first that it has.
-func (s *server) fonts() []string {
-	if s.glyphs != "" {
+func (s *tileRoom) fonts() []string {
+	if s.Glyphs != "" {
 		return []string{"Noto Sans Regular"}
 	}
 	return []string{"Noto Sans", "Segoe UI", "Helvetica Neue", "sans-serif"}

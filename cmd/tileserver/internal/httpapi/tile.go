@@ -3,16 +3,66 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/quadkey"
-	"quadrille/tiles/mvt"
+	"quadrille/tiles/raster"
 )
+
+// TileConfig says how tiles are served. Zero fields mean the defaults named.
+type tileConfig struct {
+	Boundaries *dataset.Live[Boundaries]
+	Places     *dataset.Live[Places]
+	Airports   *dataset.Live[Airports]
+	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
+	// with no bytes, or 404: clients differ. 204.
+	EmptyTile int
+	// Glyphs is the address of the glyphs that names on maps are drawn with,
+	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
+	// client has.
+	Glyphs string
+	// PinTiles makes TileJSON name tiles by addresses that never change; see
+	// getPinnedTile. Clients choose by pinned=.
+	PinTiles bool
+	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
+	CacheBytes int64
+}
+
+// tileRoom answers with tiles, and with what describes them.
+type tileRoom struct {
+	*kit
+	tileConfig
+	responses *responseCache[tileKey]
+	layerSets layerCache
+}
+
+func newTileRoom(k *kit, cfg tileConfig) *tileRoom {
+	s := &tileRoom{kit: k, tileConfig: cfg, responses: newResponseCache[tileKey](cfg.CacheBytes)}
+	watchCache(k, "tiles", s.responses)
+	return s
+}
+
+func (s *tileRoom) routes() []route {
+	return []route{
+		{path: "/tiles/:layers/:z/:x/:file", handle: s.getTile, cost: mixed},
+		{path: "/tiles/:file", handle: s.getTileJSON, cost: light, query: takes("pinned")},
+		{path: "/g/:generations/tiles/:layers/:z/:x/:file", handle: s.getPinnedTile, cost: mixed},
+		{path: "/style.json", handle: s.getStyle, cost: light, query: takes("layers", "theme", "names")},
+	}
+}
+
+var errTileEmpty = errors.New("tile is empty")
+
+var tileKinds = []kind{
+	{err: errTileEmpty, status: http.StatusNotFound, typ: "tile-empty", title: "There is nothing in this tile",
+		detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
+	{err: raster.ErrTooComplex, status: http.StatusUnprocessableEntity, typ: "tile-too-complex", title: "The tile is too complex to be drawn",
+		detail: "Ask for fewer layers, or for the vector tile by .mvt."},
+}
 
 // getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf,png} and
 // {y}@2x.png.
@@ -21,7 +71,7 @@ import (
 // and a transparent image as PNG, since maps show 204 as a broken picture. A
 // tile outside the grid is 404, and so is a layer that does not exist; z, x or
 // y that are not numbers are 400.
-func (s *server) getTile(c echo.Context) error {
+func (s *tileRoom) getTile(c echo.Context) error {
 	values, err := pathParams(c)
 	if err != nil {
 		return err
@@ -36,7 +86,7 @@ func (s *server) getTile(c echo.Context) error {
 }
 
 // sendTile answers with a tile of the layers in a list, of the generations in v.
-func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f form, cache []string) error {
+func (s *tileRoom) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f form, cache []string) error {
 	r := c.Request()
 	set, err := s.resolveLayers(r.Context(), v, layers)
 	if err != nil {
@@ -60,7 +110,7 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 	if set.airports {
 		key.airports = v.airports.id
 	}
-	absent := f == formMVT && s.emptyTile == http.StatusNotFound // if it is empty
+	absent := f == formMVT && s.EmptyTile == http.StatusNotFound // if it is empty
 	etag := s.tileTag(&key, set, absent)
 	s.traceFrom(r.Context(), key.boundaries, key.places, key.airports)
 	if matches(r, &etag, !absent) {
@@ -83,7 +133,27 @@ func (s *server) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile
 	if absent && res.body != nil && matches(r, &etag, true) {
 		return s.notModified(c, answer{form: f, tag: &etag, cache: cache}) // "*"
 	}
+	if res.body == nil {
+		return s.sendEmptyTile(c, res, cache)
+	}
 	return s.sendKept(c, res, cache)
+}
+
+// sendEmptyTile answers with a kept tile that has nothing in it.
+func (s *tileRoom) sendEmptyTile(c echo.Context, f *finished, cache []string) error {
+	if s.EmptyTile == http.StatusNotFound {
+		return errTileEmpty
+	}
+	h := c.Response().Header()
+	s.keptHeaders(h, f, cache)
+	status := http.StatusNoContent
+	if s.EmptyTile == http.StatusOK {
+		h["Content-Type"] = contentTypes[f.form]
+		h["Content-Length"] = lengthHeader(0)
+		status = http.StatusOK
+	}
+	c.Response().WriteHeader(status)
+	return nil
 }
 
 // errCompressionBusy says that a tile is too large to be compressed without a heavy
@@ -93,7 +163,7 @@ var errCompressionBusy = errors.New("no place to compress a large tile")
 // tileTag returns the entity tag of a tile; absent says that it is 404 if it is
 // empty. A tile that is 404 must not have the tag that an empty tile has in the
 // other modes, or that tag would be answered 304 for 404.
-func (s *server) tileTag(key *tileKey, set *layerSet, absent bool) tag {
+func (s *tileRoom) tileTag(key *tileKey, set *layerSet, absent bool) tag {
 	start := s.tagStart
 	if absent {
 		start = start.number(http.StatusNotFound)
@@ -125,53 +195,13 @@ func parseTile(z, x, file string) (quadkey.Tile, form, error) {
 	if strings.Contains(file[:dot], "@") {
 		return quadkey.Tile{}, 0, errFormat
 	}
-	zn, ok := whole(z)
-	if !ok {
-		return quadkey.Tile{}, 0, notWhole("z")
-	}
-	xn, ok := whole(x)
-	if !ok {
-		return quadkey.Tile{}, 0, notWhole("x")
-	}
-	yn, ok := whole(file[:dot])
-	if !ok {
-		return quadkey.Tile{}, 0, notWhole("y")
-	}
-	t, err := quadkey.NewTile(zn, xn, yn)
-	if err != nil {
-		return quadkey.Tile{}, 0, errTileOutside
-	}
-	return t, f, nil
-}
-
-func notWhole(name string) error {
-	return refuse(errParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
-}
-
-// whole reads a decimal whole number. One too large for any tile comes back
-// as a number outside every grid.
-func whole(s string) (int, bool) {
-	digits := strings.TrimPrefix(s, "-")
-	if digits == "" {
-		return 0, false
-	}
-	n := 0
-	for i := range len(digits) {
-		d := digits[i] - '0'
-		if d > 9 {
-			return 0, false
-		}
-		n = min(n*10+int(d), 1<<24)
-	}
-	if len(digits) != len(s) && n != 0 {
-		n = -n
-	}
-	return n, true
+	t, err := gridTile(z, x, file[:dot])
+	return t, f, err
 }
 
 // makeTile reads a tile and keeps the finished response. Requests for the same
 // tile share one reading, so it goes on when the client that caused it leaves.
-func (s *server) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, key tileKey, etag tag) (*finished, error) {
+func (s *tileRoom) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, key tileKey, etag tag) (*finished, error) {
 	wait, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return s.responses.do(wait, key, func() (*finished, error) {
@@ -237,55 +267,6 @@ func appendMVT(ctx context.Context, dst []byte, v *view, set *layerSet, t quadke
 	}
 	return dst, nil
 }
-
-var placeLayers = sync.Pool{New: func() any { return new(mvt.Layer) }}
-
-// placeFields describes the attributes of the places layer, for TileJSON.
-var placeFields = map[string]string{
-	"id":         "Number",
-	"name":       "String",
-	"code":       "String",
-	"population": "Number",
-}
-
-// appendPlacesLayer appends the vector layer of the places in a tile.
-func appendPlacesLayer(ctx context.Context, dst []byte, p Places, t quadkey.Tile) ([]byte, error) {
-	l := placeLayers.Get().(*mvt.Layer)
-	defer placeLayers.Put(l)
-	l.Reset(placesLayer)
-	n := float64(uint64(1) << t.Z)
-	err := p.TilePlaces(ctx, t, func(id uint32, lon, lat float64, name, code string, population int64) error {
-		x, y := quadkey.Project(lon, lat)
-		l.Begin(uint64(id), mvt.Point)
-		l.TagInt("id", int64(id))
-		l.TagString("name", name)
-		if code != "" {
-			l.TagString("code", code)
-		}
-		if population > 0 {
-			l.TagInt("population", population)
-		}
-		l.Point(mvt.XY{X: unit(x*n - float64(t.X)), Y: unit(y*n - float64(t.Y))})
-		l.End()
-		return nil
-	})
-	if err != nil {
-		return dst, err
-	}
-	return l.AppendTo(dst), nil
-}
-
-// unit turns a fraction of a tile into its integer coordinate. Points belong
-// to one tile only, so the coordinate never reaches the far edge, not even for
-// those beyond the edge of the grid, which live in its last row.
-func unit(f float64) int32 {
-	return int32(min(max(math.Floor(f*mvt.Extent), 0), mvt.Extent-1))
-}
-
-const (
-	collectionHead = `{"type":"FeatureCollection","features":[`
-	collectionTail = `]}`
-)
 
 // appendGeoJSON appends a FeatureCollection: the fragments as they are stored.
 func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {

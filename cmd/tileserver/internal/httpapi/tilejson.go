@@ -44,7 +44,7 @@ type vectorLayer struct {
 
 // getTileJSON answers GET /tiles/{layers}.json. With pinned=true the tiles have
 // addresses of their generations, see getPinnedTile.
-func (s *server) getTileJSON(c echo.Context) error {
+func (s *tileRoom) getTileJSON(c echo.Context) error {
 	r := c.Request()
 	values, err := pathParams(c)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *server) getTileJSON(c echo.Context) error {
 		return err
 	}
 	q := queryParams(r)
-	pinned := q.oneOf("pinned", "true", "false") == "true" || s.pinByDefault && !q.has("pinned")
+	pinned := q.oneOf("pinned", "true", "false") == "true" || s.PinTiles && !q.has("pinned")
 	if q.err != nil {
 		return q.err
 	}

@@ -16,7 +16,7 @@ import (
 // traced makes a span of each request to a route that is to be traced. Its name
 // and attributes come from the table of routes and from what is published; of
 // what the client sent there are its method, address and path, bounded.
-func (s *server) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		span := s.beginSpan(c, route)
 		if span == nil {
@@ -34,7 +34,7 @@ func (s *server) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 // Whoever is in front of the server may decide, by the header traceparent; a
 // stranger may not, be it to make work or to join a trace of others: its trace
 // is only linked from one of ours.
-func (s *server) beginSpan(c echo.Context, route string) trace.Span {
+func (s *kit) beginSpan(c echo.Context, route string) trace.Span {
 	r := c.Request()
 	parent, sent := parentOf(r.Header)
 	trusted := sent && s.trusts(peerAddr(r))
@@ -98,7 +98,7 @@ func endSpan(c echo.Context, span trace.Span) {
 }
 
 // spanOf is the span of a request, nil when it is not traced.
-func (s *server) spanOf(ctx context.Context) trace.Span {
+func (s *kit) spanOf(ctx context.Context) trace.Span {
 	if s.tracer == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (s *server) spanOf(ctx context.Context) trace.Span {
 }
 
 // traceID names the trace of a request for the log.
-func (s *server) traceID(ctx context.Context) (id string, ok bool) {
+func (s *kit) traceID(ctx context.Context) (id string, ok bool) {
 	span := s.spanOf(ctx)
 	if span == nil {
 		return "", false
@@ -118,35 +118,45 @@ func (s *server) traceID(ctx context.Context) (id string, ok bool) {
 }
 
 // traceCache tells the span of a request whether its answer was finished.
-func (s *server) traceCache(ctx context.Context, hit bool) {
+func (s *kit) traceCache(ctx context.Context, hit bool) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.Bool("quadrille.cache.hit", hit))
 	}
 }
 
 // traceProblem tells the span of a request what it failed with.
-func (s *server) traceProblem(ctx context.Context, k *kind) {
+func (s *kit) traceProblem(ctx context.Context, k *kind) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.String("error.type", k.typ))
 	}
 }
 
+// generation names a generation in service for traces.
+type generation struct {
+	dataset string
+	number  uint64
+	id      uint64 // its identity, as keys and tags have it
+}
+
 // traceFrom tells the span of a request which generations it is answered from,
 // by their identities. One that was replaced this moment is left out.
-func (s *server) traceFrom(ctx context.Context, ids ...uint64) {
+func (s *kit) traceFrom(ctx context.Context, ids ...uint64) {
 	span := s.spanOf(ctx)
 	if span == nil {
 		return
 	}
-	for _, st := range s.datasets() {
-		if st.Serving != nil && slices.Contains(ids, identityOf(st.Serving)) {
-			span.SetAttributes(attribute.Int64("quadrille.generation."+st.Dataset, int64(st.Serving.Generation))) //nolint:gosec // generations count from 1
+	if s.generations == nil {
+		return
+	}
+	for _, g := range s.generations() {
+		if slices.Contains(ids, g.id) {
+			span.SetAttributes(attribute.Int64("quadrille.generation."+g.dataset, int64(g.number))) //nolint:gosec // generations count from 1
 		}
 	}
 }
 
 // traceRead begins the span of reading what an answer is made from; end ends it.
-func (s *server) traceRead(ctx context.Context) (_ context.Context, end func()) {
+func (s *kit) traceRead(ctx context.Context) (_ context.Context, end func()) {
 	if s.spanOf(ctx) == nil {
 		return ctx, untraced
 	}

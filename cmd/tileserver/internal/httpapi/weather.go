@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +37,7 @@ func OpenWeather(g *dataset.Generation) (Weather, error) {
 
 // getObservations answers GET /stations/{id}/observations: a page of what a
 // station observed, the newest first.
-func (s *server) getObservations(c echo.Context) error {
+func (s *stationRoom) getObservations(c echo.Context) error {
 	r := c.Request()
 	id, err := stationID(c)
 	if err != nil {
@@ -95,19 +96,10 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 	if !ok {
 		return quadkey.Tile{}, refuse(errFormat, "", "End the address in .json.")
 	}
-	zn, ok := whole(z)
-	if !ok {
-		return quadkey.Tile{}, notWhole("z")
+	t, err := gridTile(z, x, y)
+	if err != nil && !errors.Is(err, errTileOutside) {
+		return t, err
 	}
-	xn, ok := whole(x)
-	if !ok {
-		return quadkey.Tile{}, notWhole("x")
-	}
-	yn, ok := whole(y)
-	if !ok {
-		return quadkey.Tile{}, notWhole("y")
-	}
-	t, err := quadkey.NewTile(zn, xn, yn)
 	if err != nil || t.Z > stations.MaxWeatherZoom {
 		return quadkey.Tile{}, refuse(errTileOutside, "", "Ask for z from 0 to "+strconv.Itoa(stations.MaxWeatherZoom)+", and x and y from 0 to 2^z - 1.")
 	}
@@ -120,7 +112,7 @@ var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) 
 // getWeather answers GET /weather/{z}/{x}/{y}.json?at=: what the stations in a
 // tile observed in the hour of at, or in the newest hour there is, of the whole
 // tile and of its 4×4 parts.
-func (s *server) getWeather(c echo.Context) error {
+func (s *stationRoom) getWeather(c echo.Context) error {
 	r := c.Request()
 	if runsOn(c) {
 		return errNoRoute

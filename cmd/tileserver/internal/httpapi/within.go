@@ -10,19 +10,16 @@ import (
 	"quadrille/tiles"
 )
 
-// maxBoxText is the longest bbox parameter, in bytes.
-const maxBoxText = 160
-
 // getRegionsWithin answers GET /regions/within?bbox=: a page of the regions
 // that meet the box, of every type or of those in types; or, with types=T&id=ID,
 // the part of one region in the box as GeoJSON.
-func (s *server) getRegionsWithin(c echo.Context) error {
+func (s *regionRoom) getRegionsWithin(c echo.Context) error {
 	r := c.Request()
 	q := queryParams(r)
 	query := tiles.WithinQuery{}
 	query.Box = q.box("bbox")
-	query.Types = q.list("types", maxLayers)
-	id := q.text("id", maxLayersText)
+	query.Types = q.list("types", maxList)
+	id := q.text("id", maxListText)
 	query.Limit = int(q.integer("limit", 1, tiles.MaxLimit, tiles.DefaultLimit))
 	query.Cursor = q.text("cursor", maxCursor)
 	switch {
@@ -81,7 +78,7 @@ func appendWithin(ctx context.Context, dst []byte, b Boundaries, q tiles.WithinQ
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says whose border it is: the exact one of 13 or a simpler one.
-func (s *server) appendCutout(ctx context.Context, dst []byte, b Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+func (s *regionRoom) appendCutout(ctx context.Context, dst []byte, b Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
 	// It takes a processor as drawing a tile does, and for longer.
 	select {
 	case s.drawing <- struct{}{}:
@@ -95,26 +92,4 @@ func (s *server) appendCutout(ctx context.Context, dst []byte, b Boundaries, typ
 	}
 	dst = strconv.AppendInt(append(dst, `],"zoom":`...), int64(zoom), 10)
 	return append(dst, '}'), nil
-}
-
-// appendBounds writes a bbox member.
-func appendBounds(dst []byte, bounds [4]float64) []byte {
-	for i, v := range bounds {
-		if i == 0 {
-			dst = append(dst, `"bbox":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64)
-	}
-	return append(dst, ']')
-}
-
-// box returns a required box of degrees.
-func (p *params) box(name string) quadkey.Box {
-	b, err := quadkey.ParseBox(p.text(name, maxBoxText))
-	if err != nil {
-		p.refuse(name, "Set "+name+" to west,south,east,north in degrees, south at most north; west may be greater than east, across 180.")
-	}
-	return b
 }

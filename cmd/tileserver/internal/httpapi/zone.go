@@ -2,59 +2,29 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
 	"quadrille/internal/jsontext"
 	"quadrille/places/zones"
 )
 
-// clock is the instant of a request that names none.
-func (s *server) clock() time.Time { return s.now().UTC().Truncate(time.Second) }
+var errNoTimeZone = errors.New("time zone is not known")
 
-// getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
-// show at an instant.
-func (s *server) getPlaceOffset(c echo.Context) error {
-	if runsOn(c) {
-		return errNoRoute
-	}
-	values, err := pathParams(c)
-	if err != nil {
-		return err
-	}
-	id, err := strconv.ParseUint(values[0], 10, 32)
-	if err != nil {
-		return refuse(errParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
-	}
-	v := s.pinZoned()
-	defer v.release()
-	return s.sendOffset(c, &v, v.places.id, func(ctx context.Context, dst []byte) ([]byte, string, error) {
-		finder, err := v.places.get()
-		if err != nil {
-			return dst, "", err
-		}
-		record, err := finder.Place(ctx, uint32(id))
-		if err != nil {
-			return dst, "", err
-		}
-		doc, err := readPlace(record)
-		if err != nil {
-			return dst, "", err
-		}
-		dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)
-		if doc.TimeZone == "" {
-			var source string
-			if doc.TimeZone, source, err = v.zoneOf(ctx, &doc); err != nil {
-				return dst, "", err
-			}
-			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), source)
-		}
-		return dst, doc.TimeZone, nil
-	})
+var localTimeKinds = []kind{
+	{err: errNoTimeZone, status: http.StatusNotFound, typ: "timezone-unknown", title: "The time zone is not known",
+		detail: "There is no time zone on record here, so no offset can be told."},
+	{err: zones.ErrNotFound, status: http.StatusNotFound, typ: "timezone-unknown", title: "The time zone is not known",
+		detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
+	{err: zones.ErrRange, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
+		detail: "Give a time from 1900 to 2100."},
 }
 
 // zoneOf returns the zone of a place whose record has none, and how it was found:
@@ -86,7 +56,7 @@ func (v *zoned) zoneOf(ctx context.Context, doc *placeDoc) (zone, source string,
 //
 // With at= the answer depends on nothing else and may be kept; without, it must
 // not be.
-func (s *server) sendOffset(c echo.Context, v *zoned, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
+func sendOffset(s *kit, c echo.Context, v *zoned, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	r := c.Request()
 	q := queryParams(r)
 	at, fixed := q.instant("at")
@@ -136,4 +106,34 @@ func appendClock(dst []byte, at time.Time, o zones.Offset) []byte {
 	}
 	dst = zones.AppendLocal(append(dst, `,"local_time":"`...), at, o)
 	return append(dst, '"')
+}
+
+// zoned is what a request for local time sees.
+type zoned struct {
+	places    pinned[Places]
+	airports  pinned[Airports]
+	timeZones pinned[TimeZones]
+}
+
+// pinZoned takes a generation of each. Whoever calls it releases them.
+func pinZoned(p *dataset.Live[Places], a *dataset.Live[Airports], z *dataset.Live[TimeZones]) zoned {
+	return zoned{pin(p), pin(a), pin(z)}
+}
+
+func (v *zoned) release() {
+	v.places.release()
+	v.airports.release()
+	v.timeZones.release()
+}
+
+// offset reads what clocks in a zone show.
+func (v *zoned) offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
+	if zone == "" {
+		return zones.Offset{}, errNoTimeZone
+	}
+	r, err := v.timeZones.get()
+	if err != nil {
+		return zones.Offset{}, err
+	}
+	return r.Offset(ctx, zone, at)
 }
