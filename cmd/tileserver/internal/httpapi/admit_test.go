@@ -215,6 +215,9 @@ func TestAccessLogSampling(t *testing.T) {
 	if n := strings.Count(log.String(), "stands_for=10"); n != 10 {
 		t.Errorf("%d of 100 requests were logged:\n%s", n, log.String())
 	}
+}
+
+func TestSampling(t *testing.T) {
 	s := sampling{every: 1000, slow: time.Second}
 	for _, c := range []struct {
 		status int

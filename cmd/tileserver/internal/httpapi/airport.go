@@ -214,11 +214,6 @@ func appendAirports(dst []byte, f form, hits []places.Hit, next string, appendOn
 	return appendNext(append(dst, ']'), next)
 }
 
-// appendMembers writes a hit that has no distance.
-func appendMembers(dst []byte, h *places.Hit) []byte {
-	return append(append(append(dst, '{'), h.JSON...), '}')
-}
-
 // getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an
 // airport show at an instant.
 func (s *airportRoom) getAirportOffset(c echo.Context) error {

@@ -129,7 +129,7 @@ func TestNauticalZone(t *testing.T) {
 		}
 		// The name's sign is that of POSIX: the zone database knows it so.
 		if loc, err := time.LoadLocation(z.id); err == nil {
-			if _, offset := globeNoon.In(loc).Zone(); offset != z.offset.Seconds {
+			if _, offset := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC).In(loc).Zone(); offset != z.offset.Seconds {
 				t.Errorf("%v: %s is %d s ahead, not %d", lon, z.id, offset, z.offset.Seconds)
 			}
 		}

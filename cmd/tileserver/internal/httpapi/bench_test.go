@@ -99,7 +99,7 @@ func bareEcho(text string) http.Handler {
 	e.Logger.SetOutput(io.Discard)
 	h := func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
-		return c.Blob(http.StatusOK, contentTypes[formMVT][0], b)
+		return c.Blob(http.StatusOK, "application/vnd.mapbox-vector-tile", b)
 	}
 	e.GET("/tiles/:layers/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)

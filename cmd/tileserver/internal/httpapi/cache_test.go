@@ -10,15 +10,29 @@ import (
 	"pgregory.net/rapid"
 )
 
+// pageKey is a key as rooms make them.
+type pageKey struct {
+	layers     string
+	boundaries uint64
+	tile       uint64
+	form       form
+	coding     coding
+}
+
+func (k pageKey) spread() uint64 {
+	return k.tile ^ k.boundaries ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16
+}
+func (k pageKey) extra() int { return len(k.layers) }
+
 // The cache answers only what was put under the key, and stays within its
 // bytes.
 func TestResponseCacheProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const max = 64 << 10
-		c := newResponseCache[tileKey](max)
-		want := map[tileKey]*finished{}
+		c := newResponseCache[pageKey](max)
+		want := map[pageKey]*finished{}
 		for range rapid.IntRange(1, 200).Draw(t, "operations") {
-			key := tileKey{
+			key := pageKey{
 				layers:     rapid.SampledFrom([]string{"a", "b", "a,b"}).Draw(t, "layers"),
 				boundaries: rapid.Uint64Range(0, 2).Draw(t, "generation"),
 				tile:       rapid.Uint64Range(0, 6).Draw(t, "tile"),
@@ -43,12 +57,12 @@ func TestResponseCacheProperty(t *testing.T) {
 }
 
 // checkCache checks that the lists, maps and sums of a cache agree.
-func checkCache(t interface{ Fatalf(string, ...any) }, c *responseCache[tileKey]) {
+func checkCache(t interface{ Fatalf(string, ...any) }, c *responseCache[pageKey]) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		var bytes int64
 		n := 0
-		var last *cacheEntry[tileKey]
+		var last *cacheEntry[pageKey]
 		for e := s.head; e != nil; e = e.older {
 			if s.entries[e.key] != e || e.newer != last {
 				t.Fatalf("shard %d: list and map disagree", i)
@@ -65,14 +79,14 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *responseCache[tileKey]
 
 // What is used stays when what is not has to go.
 func TestResponseCacheKeepsTheUsed(t *testing.T) {
-	c := newResponseCache[tileKey](shardCount * 100 * (entryOverhead + 1))
-	hot := tileKey{layers: "a", tile: 1}
-	put := func(k tileKey) {
+	c := newResponseCache[pageKey](shardCount * 100 * (entryOverhead + 1))
+	hot := pageKey{layers: "a", tile: 1}
+	put := func(k pageKey) {
 		_, _ = c.do(context.Background(), k, func() (*finished, error) { return &finished{}, nil })
 	}
 	put(hot)
 	for i := range uint64(10_000) {
-		put(tileKey{layers: "a", tile: 2 + i})
+		put(pageKey{layers: "a", tile: 2 + i})
 		if c.get(hot) == nil {
 			t.Fatalf("evicted after %d others although used after each", i+1)
 		}
@@ -81,8 +95,8 @@ func TestResponseCacheKeepsTheUsed(t *testing.T) {
 }
 
 func TestResponseCacheFailures(t *testing.T) {
-	c := newResponseCache[tileKey](1 << 20)
-	key := tileKey{tile: 7}
+	c := newResponseCache[pageKey](1 << 20)
+	key := pageKey{tile: 7}
 	boom := errors.New("boom")
 	if _, err := c.do(context.Background(), key, func() (*finished, error) { return nil, boom }); err != boom {
 		t.Fatal(err)
@@ -124,12 +138,12 @@ func TestResponseCacheFailures(t *testing.T) {
 }
 
 func TestResponseCacheConcurrent(t *testing.T) {
-	c := newResponseCache[tileKey](200 << 10)
+	c := newResponseCache[pageKey](200 << 10)
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
 			for i := range 2000 {
-				key := tileKey{tile: uint64(i*(w+1)) % 500}
+				key := pageKey{tile: uint64(i*(w+1)) % 500}
 				res := c.get(key)
 				if res == nil {
 					var err error

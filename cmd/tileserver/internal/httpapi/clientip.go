@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -193,3 +194,6 @@ func validPort(p string) bool {
 	}
 	return true
 }
+
+// errNoPeer says that a request has no clientAddr.
+var errNoPeer = errors.New("the connection has no peer address")

@@ -119,7 +119,7 @@ func TestCompress(t *testing.T) {
 						if c != identity {
 							name = contentEncodings[c][0]
 						}
-						if got := unpacked(t, name, b.String()); got != want {
+						if got := decoded(t, name, b.String()); got != want {
 							t.Errorf("%q of effort %d: %d bytes became %d", name, e, len(want), len(got))
 						}
 						if c != identity && len(want) > 10000 && b.Len()*20 > len(want) {
@@ -131,6 +131,32 @@ func TestCompress(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// decoded is a body without its content coding.
+func decoded(t testing.TB, encoding, body string) string {
+	t.Helper()
+	var r io.Reader = strings.NewReader(body)
+	var err error
+	switch encoding {
+	case "gzip":
+		r, err = gzip.NewReader(r)
+	case "br":
+		r = brotli.NewReader(r)
+	case "zstd":
+		r, err = zstd.NewReader(r)
+	case "":
+	default:
+		t.Fatalf("coding %q", encoding)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // Every answer has another strong tag in every coding, and says what it varies
@@ -147,7 +173,7 @@ func TestCodings(t *testing.T) {
 			if unpacked(t, encoding, b) != plain {
 				t.Errorf("%s as %q: other bytes", path, accept)
 			}
-			if len(plain) >= compressFrom && (encoding != accept || !strings.Contains(res.Header.Get("Vary"), "Accept-Encoding")) {
+			if len(plain) >= 1<<10 && (encoding != accept || !strings.Contains(res.Header.Get("Vary"), "Accept-Encoding")) {
 				t.Errorf("%s as %q: %v", path, accept, res.Header)
 			}
 			if was, ok := seen[etag]; ok || strings.HasPrefix(etag, "W/") {

@@ -137,8 +137,8 @@ var contractCalls = map[string][]string{
 	"/usage":                      {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
 	"/usage/top":                  {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
 	"/":                           {"/"},
-	openAPIPath:                   {openAPIPath},
-	docsPath:                      {docsPath},
+	"/openapi.json":               {"/openapi.json"},
+	"/docs":                       {"/docs"},
 }
 
 // send is do, with an empty body where one is read.

@@ -22,9 +22,9 @@ type apiDoc struct {
 
 func readAPIDoc(t *testing.T) *apiDoc {
 	t.Helper()
-	res := newFixture(t, nil).get(openAPIPath)
+	res := newFixture(t, nil).get("/openapi.json")
 	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "application/json" || res.Header.Get("Etag") == "" {
-		t.Fatalf("%s: %d %v", openAPIPath, res.StatusCode, res.Header)
+		t.Fatalf("%s: %d %v", "/openapi.json", res.StatusCode, res.Header)
 	}
 	root, err := jsonschema.UnmarshalJSON(strings.NewReader(body(t, res)))
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"quadrille/cellstore"
@@ -18,6 +20,7 @@ import (
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
+	"quadrille/places/stations"
 	"quadrille/places/zones"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -184,4 +187,74 @@ func metaOf[M any](g *dataset.Generation, newest int) (meta M, err error) {
 		return meta, fmt.Errorf("the manifest's meta cannot be read, ingest the data again: %w", err)
 	}
 	return meta, nil
+}
+
+// checkTypes refuses region types that are not published.
+func checkTypes(b Boundaries, types []string) error {
+	for _, t := range types {
+		if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == t }) {
+			return unknownType(b, "types")
+		}
+	}
+	return nil
+}
+
+// unknownType says which region types there are.
+func unknownType(b Boundaries, parameter string) error {
+	var names []string
+	for _, t := range b.Types() {
+		names = append(names, t.Name)
+	}
+	return refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
+}
+
+// inside turns the lack of something that the same generation has named into
+// what it is: damage.
+func inside(err error) error {
+	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
+		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())
+	}
+	return err
+}
+
+// Stations is what the handlers ask of a generation of weather stations.
+// *stations.Finder answers it.
+type Stations interface {
+	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
+	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
+	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
+	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
+	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
+}
+
+// StationsDataset is the name of the data set, as ingest publishes it.
+const StationsDataset = "stations"
+
+// OpenStations makes the reader of a generation of weather stations.
+func OpenStations(g *dataset.Generation) (Stations, error) {
+	meta, err := metaOf[stations.Meta](g, stations.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return stations.Open(context.Background(), g.Store, meta)
+}
+
+// Weather is what the handlers ask of a generation of observations.
+// *stations.Weather answers it.
+type Weather interface {
+	Span() (first, last time.Time)
+	Observations(ctx context.Context, q stations.ObservationQuery, dst []stations.Observation) (page []stations.Observation, next string, err error)
+	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
+}
+
+// WeatherDataset is the name of the data set, as ingest publishes it.
+const WeatherDataset = "weather"
+
+// OpenWeather makes the reader of a generation of observations.
+func OpenWeather(g *dataset.Generation) (Weather, error) {
+	meta, err := metaOf[stations.WeatherMeta](g, stations.SchemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	return stations.OpenWeather(context.Background(), g.Store, meta)
 }

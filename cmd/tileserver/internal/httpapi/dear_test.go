@@ -55,7 +55,7 @@ var dearest = map[string][]string{
 	"/stations/:id":     {"/stations/{station}"}, "/stations/:id/tiles": {"/stations/{station}/tiles"}, "/stations/:id/observations": {"/stations/{station}/observations?limit=1000"},
 	"/weather/:z/:x/:file": {"/weather/0/0/0.json"},
 	"/ip/me":               {"/ip/me?lang=de"}, "/ip/:addr": {"/ip/{address}", "/ip/{address}?fields=country.names&lang=de"},
-	batchPath:             {batchPath},
+	"/ip/batch":           {"/ip/batch"},
 	"/ip/headers":         {"/ip/headers"},
 	"/ip/headers/*":       {"/ip/headers/a/b?c=d"},
 	"/geoip/v2.1/country": {"/geoip/v2.1/country"}, "/geoip/v2.1/country/": {"/geoip/v2.1/country/"}, "/geoip/v2.1/country/:addr": {"/geoip/v2.1/country/{address}"},
@@ -71,7 +71,7 @@ var dearest = map[string][]string{
 	"/timezone": {"/timezone?type=json&lat=60&lng=-43"}, "/timezoneJSON": {"/timezoneJSON?lat=60&lng=-43&radius=300&date=2026-01-01", "/timezoneJSON?lat=52.3&lng=4.9"},
 	"/countryCode": {"/countryCode?lat=60&lng=-43&radius=300"}, "/countryCodeJSON": {"/countryCodeJSON?lat=-50&lng=-75&radius=300&lang=de"},
 	"/countrySubdivision": {"/countrySubdivision?type=json&lat=-50&lng=-75&radius=300"}, "/countrySubdivisionJSON": {"/countrySubdivisionJSON?lat=60&lng=-43&radius=300&level=5"},
-	openAPIPath: {openAPIPath}, docsPath: {docsPath}, docsStylePath: {docsStylePath}, "/*": {"/"},
+	"/openapi.json": {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/*": {"/"},
 	"/healthz": {"/healthz"}, "/readyz": {"/readyz"}, "/status": {"/status"}, "/metrics": {"/metrics"}, "/usage": {"/usage?key=" + testKey},
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,7 +103,7 @@ func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 			}
 		}
 	}
-	if n := res.Header.Get("Content-Length"); n != "" && route.Method != http.MethodHead && res.StatusCode != 304 && n != lengthHeader(len(b))[0] {
+	if n := res.Header.Get("Content-Length"); n != "" && route.Method != http.MethodHead && res.StatusCode != 304 && n != strconv.Itoa(len(b)) {
 		t.Fatalf("%s %s: Content-Length %s of %d bytes", route.Method, u, n, len(b))
 	}
 	coding := res.Header.Get("Content-Encoding")
@@ -111,7 +112,7 @@ func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 	}
 	ct := res.Header.Get("Content-Type")
 	documents := []string{b}
-	if ct == contentTypes[formNDJSON][0] { // one on each line
+	if ct == "application/x-ndjson" { // one on each line
 		documents = strings.Split(strings.TrimSuffix(b, "\n"), "\n")
 	}
 	for _, d := range documents {

@@ -403,7 +403,7 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	}
 	g := &globe{fixture: newFixture(t, change)}
 	g.places.gazetteer = newGazetteer()
-	g.bounds.types = append(g.bounds.types, tiles.TypeMeta{Name: timeZoneType})
+	g.bounds.types = append(g.bounds.types, tiles.TypeMeta{Name: "timezone"})
 	g.bounds.where = whereOnGlobe
 	g.bounds.records = map[string]string{
 		"timezone/rough":   `{"type":"timezone","id":"rough","name":"America/New_York","utc_offset":"UTC-05:00"}`,

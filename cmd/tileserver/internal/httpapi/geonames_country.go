@@ -11,15 +11,6 @@ import (
 	"quadrille/tiles"
 )
 
-// placeReach is how far the nearest place says which country a point is in
-// where no countries are published, in metres.
-const placeReach = 50_000
-
-// shoreReach is how far outside all borders a place still says it, in metres:
-// maps of the world draw coasts so coarsely that Manhattan and Stockholm lie in
-// the sea.
-const shoreReach = 5_000
-
 // gnCountry is the country of a point. Its code is "" when there is none.
 type gnCountry struct {
 	code   string
@@ -55,8 +46,6 @@ func (g *gnRequest) countryAt(ctx context.Context, lat, lon, radius float64) (gn
 	}
 	return g.countryOfPlaces(ctx, lat, lon, reach)
 }
-
-func hasType(b Boundaries, typ string) bool { return checkTypes(b, []string{typ}) == nil }
 
 // countryOfPlaces is the country of the nearest populated place.
 func (g *gnRequest) countryOfPlaces(ctx context.Context, lat, lon, reach float64) (gnCountry, error) {

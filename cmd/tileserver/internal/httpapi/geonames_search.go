@@ -154,7 +154,7 @@ func (q *gnSearch) readText(p *gnParams) error {
 			continue
 		}
 		if !utf8.ValidString(given) || !isSearchText(text) {
-			return gnRefuse(gnInput, "invalid "+name+"; give at most "+strconv.Itoa(maxSearchText)+" bytes of UTF-8")
+			return gnRefuse(gnInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8")
 		}
 		q.query.Text, q.query.Whole = text, name == "name_equals"
 		break

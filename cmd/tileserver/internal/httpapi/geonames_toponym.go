@@ -155,9 +155,6 @@ func (g *gnRequest) toponymDetails(ctx context.Context, finder Places, t *topony
 	return nil
 }
 
-// unknownDEM is what GeoNames' elevation model says of the sea.
-const unknownDEM = -9999
-
 // toponymZone writes a place's time zone, with the offsets of this year where
 // zones are published.
 func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {

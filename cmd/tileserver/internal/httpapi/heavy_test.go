@@ -11,7 +11,7 @@ import (
 
 // Requests that take long leave room for the others.
 func TestHeavy(t *testing.T) {
-	f := newFixture(t, func(c *Config) { c.MaxConcurrent = heavyShare }, all...)
+	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 4 }, all...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
 	f.bounds.tile = func(ctx context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
 		if tile.Z > 2 {
@@ -54,7 +54,7 @@ func TestHeavy(t *testing.T) {
 func TestHeavyTile(t *testing.T) {
 	f := newFixture(t, nil, all...)
 	f.bounds.tile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
-		return make([]byte, lightBody+1-int(tile.Z)), nil
+		return make([]byte, 192<<10+1-int(tile.Z)), nil
 	}
 	s := newServer(&f.cfg)
 	f.handler = s.handler()

@@ -136,7 +136,7 @@ func (s *ipRoom) getAddress(c echo.Context) error {
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
 	_, end := s.traceRead(r.Context())
-	err = l.locate(r, &q, addr)
+	err = q.locate(r, l, addr)
 	end()
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *ipRoom) getOwnAddress(c echo.Context) error {
 	l := lookups.Get().(*lookup)
 	defer lookups.Put(l)
 	_, end := s.traceRead(r.Context())
-	err = l.locate(r, &q, addr)
+	err = q.locate(r, l, addr)
 	end()
 	if err != nil {
 		return err
@@ -178,17 +178,12 @@ func (s *ipRoom) getOwnAddress(c echo.Context) error {
 	return s.send(c, answer{form: formJSON, cache: privateNoStore, coding: accepted(r)}, &l.out)
 }
 
-var (
-	errNoPeer      = errors.New("the connection has no peer address")
-	privateNoStore = []string{"private, no-store"}
-)
-
 // locate puts the answer for an address into l.out.
-func (l *lookup) locate(r *http.Request, q *addressQuery, addr netip.Addr) error {
+func (q *addressQuery) locate(r *http.Request, l *lookup, addr netip.Addr) error {
 	if err := q.reader.Lookup(r.Context(), addr, &l.res); err != nil {
 		return explainAddress(err, addr)
 	}
-	l.out.body = q.now.append(l.out.body[:0], &l.res, q.part)
+	l.out.body = appendAnswer(l.out.body[:0], q.now, &l.res, q.part)
 	return nil
 }
 
@@ -268,8 +263,8 @@ func isLanguage(s string) bool {
 	return len(s) <= maxLanguage
 }
 
-// append writes the answer found.
-func (g *ipDatabase) append(b []byte, res *ipgeo.Result, part *ipPart) []byte {
+// appendAnswer writes the answer found.
+func appendAnswer(b []byte, g *ipDatabase, res *ipgeo.Result, part *ipPart) []byte {
 	b = append(b, `{"ip":"`...)
 	b = res.Addr.AppendTo(b)
 	b = append(b, '"')

@@ -240,7 +240,7 @@ func (b *batch) locate(ctx context.Context, line []byte) error {
 	}
 	switch err := b.reader.Lookup(ctx, addr, &b.res); {
 	case err == nil:
-		b.out = append(b.now.append(b.out, &b.res, part), '\n')
+		b.out = append(appendAnswer(b.out, b.now, &b.res, part), '\n')
 	case errors.Is(err, ipgeo.ErrNotFound), errors.Is(err, ipgeo.ErrReserved):
 		b.refuse(addr.String(), explainAddress(err, addr))
 	default:

@@ -112,8 +112,8 @@ func TestBatchLines(t *testing.T) {
 		{`{"ip":"1.2.3.4","fields":"` + strings.Repeat("a,", 60) + `b"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
 		{`{"ip":"1.2.3.4","lang":"<b>"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
 		{`["1.2.3.4"]`, `{"line":%d,"error":{"type":"bad-line"`},
-		{strings.Repeat("1", maxBatchLine+1), `{"line":%d,"error":{"type":"bad-line"`},
-		{strings.Repeat("[", maxBatchLine), `{"line":%d,"error":{"type":"bad-line"`},
+		{strings.Repeat("1", 8<<10+1), `{"line":%d,"error":{"type":"bad-line"`},
+		{strings.Repeat("[", 8<<10), `{"line":%d,"error":{"type":"bad-line"`},
 		{strings.Repeat("x", 10<<20), `{"line":%d,"error":{"type":"bad-line"`},
 		{cityIP, city},
 	} {

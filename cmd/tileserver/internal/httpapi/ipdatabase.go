@@ -31,10 +31,6 @@ type ipDatabase struct {
 // value is ready.
 type databaseNow struct{ atomic.Pointer[ipDatabase] }
 
-// databaseHeader tells which data an answer is from, how old it is and under
-// which terms it may be used.
-const databaseHeader = "X-Geo-Database"
-
 // of returns what the pinned generation's answers share. It is made
 // once per generation.
 func (d *databaseNow) of(p *pinned[Addresses]) *ipDatabase {

@@ -278,3 +278,7 @@ func (s *kit) preflight(methods string) echo.HandlerFunc {
 
 // clock is the instant of a request that names none.
 func (s *kit) clock() time.Time { return s.now().UTC().Truncate(time.Second) }
+
+// databaseHeader tells which data an answer is from, how old it is and under
+// which terms it may be used.
+const databaseHeader = "X-Geo-Database"

@@ -27,7 +27,7 @@ func promisedNames(t *testing.T, where, text string) []string {
 		names = append(names, m[1])
 	}
 	slices.Sort(names)
-	if want := []string{airportsLayer, allLayers, placesLayer, "type:id"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
+	if want := []string{"airports", "all", "places", "type:id"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
 		t.Errorf("%s promises %q, want %q", where, names, want)
 	}
 	return names
@@ -77,17 +77,17 @@ func TestLayersAreAsPromised(t *testing.T) {
 		}
 		return doc
 	}
-	everything := strings.Split(describe(allLayers).Name, ",")
-	if want := []string{"country", "state", placesLayer, airportsLayer}; !slices.Equal(everything, want) {
-		t.Fatalf("%q is %q, want %q", allLayers, everything, want)
+	everything := strings.Split(describe("all").Name, ",")
+	if want := []string{"country", "state", "places", "airports"}; !slices.Equal(everything, want) {
+		t.Fatalf("%q is %q, want %q", "all", everything, want)
 	}
 	singles := append([]string{"country:el", "state:wl-n"}, everything...)
 	for _, name := range names {
-		if name != "type:id" && name != allLayers && !slices.Contains(singles, name) {
-			t.Errorf("%s is promised, and not in %s", name, allLayers)
+		if name != "type:id" && name != "all" && !slices.Contains(singles, name) {
+			t.Errorf("%s is promised, and not in %s", name, "all")
 		}
 	}
-	lists := append([]string{allLayers}, singles...)
+	lists := append([]string{"all"}, singles...)
 	for _, a := range singles {
 		for _, b := range singles {
 			if typ, _, _ := strings.Cut(a, ":"); typ != strings.Split(b, ":")[0] {
@@ -109,7 +109,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	for _, list := range lists {
 		parts := strings.Split(list, ",")
-		if list == allLayers {
+		if list == "all" {
 			parts = everything
 		}
 		fields := map[string]map[string]string{}
@@ -152,9 +152,9 @@ func TestLayersAreAsPromised(t *testing.T) {
 					if !slices.ContainsFunc(fc.Features, func(f *geojson.Feature) bool {
 						_, isAirport := f.Properties["scheduled"]
 						switch part {
-						case placesLayer:
+						case "places":
 							return f.Properties["class"] != nil
-						case airportsLayer:
+						case "airports":
 							return isAirport
 						}
 						return f.Properties["type"] == typ && (id == "" || f.Properties["id"] == id)

@@ -569,3 +569,17 @@ func (z *localZone) append(dst []byte, at time.Time) []byte {
 func wanted(types []string, typ string) bool {
 	return len(types) == 0 || slices.Contains(types, typ)
 }
+
+// placeReach is how far the nearest place says which country a point is in
+// where no countries are published, in metres.
+const placeReach = 50_000
+
+// shoreReach is how far outside all borders a place still says it, in metres:
+// maps of the world draw coasts so coarsely that Manhattan and Stockholm lie in
+// the sea.
+const shoreReach = 5_000
+
+func hasType(b Boundaries, typ string) bool { return checkTypes(b, []string{typ}) == nil }
+
+// unknownDEM is what GeoNames' elevation model says of the sea.
+const unknownDEM = -9999

@@ -163,7 +163,7 @@ func TestMetricsConcurrent(t *testing.T) {
 }
 
 func TestMetricsOfPanics(t *testing.T) {
-	s := &kit{metrics: NewMetrics(), ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
+	s := &kit{metrics: newMetrics(), ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
 	e := echo.New()
 	e.GET("/x", s.watch(&route{path: "/x"}, s.answering(func(echo.Context) error { panic("boom") })))
 	w := httptest.NewRecorder()

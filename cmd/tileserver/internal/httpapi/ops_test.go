@@ -64,14 +64,14 @@ func TestReadiness(t *testing.T) {
 			}
 		}
 	}
-	check("nothing published", stateMissing, true)
+	check("nothing published", "missing", true)
 
 	broken = errors.New("secret path of a damaged file")
 	f.publish(BoundariesDataset)
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
 	}
-	check("first is broken", stateFailed, false)
+	check("first is broken", "failed", false)
 	for _, path := range []string{"/tiles/country/0/0/0.mvt", "/tiles/all/0/0/0.mvt", "/regions/at?lat=1&lon=1"} {
 		if p := wantProblem(t, f.get(path), 503, "dataset-unavailable"); strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)
@@ -85,12 +85,12 @@ func TestReadiness(t *testing.T) {
 	if err := bounds.Poll(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	check("mended", stateServing, true)
+	check("mended", "serving", true)
 
 	broken = errors.New("again")
 	f.publish(BoundariesDataset)
 	_ = bounds.Poll(context.Background())
-	check("second is broken", stateStale, true)
+	check("second is broken", "stale", true)
 	if res := f.get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {
 		t.Errorf("the old generation does not serve: %d", res.StatusCode)
 	}
@@ -203,7 +203,7 @@ func TestPanic(t *testing.T) {
 func TestLimitsAndMethods(t *testing.T) {
 	f := newFixture(t, nil, all...)
 	r := httptest.NewRequest("GET", "/healthz", nil)
-	r.ContentLength = maxRequestBody + 1
+	r.ContentLength = 64<<10 + 1
 	w := httptest.NewRecorder()
 	f.handler.ServeHTTP(w, r)
 	wantProblem(t, w.Result(), 413, "body-too-large")
@@ -360,7 +360,7 @@ func TestCancelled(t *testing.T) {
 	for _, test := range []struct {
 		client context.Context
 		want   int
-	}{{gone, statusClientClosed}, {t.Context(), http.StatusInternalServerError}} {
+	}{{gone, 499}, {t.Context(), http.StatusInternalServerError}} {
 		s := newServer(&Config{})
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(test.client, http.MethodGet, "/", nil)

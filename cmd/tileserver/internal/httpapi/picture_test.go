@@ -163,14 +163,6 @@ func TestPictureFailures(t *testing.T) {
 		return bytes.Repeat(one, 2000), nil
 	}
 	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 422, "tile-too-complex")
-
-	// Who waits for a place to draw gives up with the request.
-	s := &tileRoom{kit: &kit{drawing: make(chan struct{})}}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, formPNG); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want %v", err, context.Canceled)
-	}
 }
 
 // The whole chain: what the reader gives is drawn, at every zoom.
@@ -187,5 +179,15 @@ func TestPictureReal(t *testing.T) {
 	}
 	if n := inked(decodePNG(t, w.get("/tiles/country/6/26/30.png"))); n > 0 {
 		t.Errorf("%d pixels drawn at sea", n)
+	}
+}
+
+// Who waits for a place to draw gives up with the request.
+func TestDrawingWaits(t *testing.T) {
+	s := &tileRoom{kit: &kit{drawing: make(chan struct{})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, formPNG); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

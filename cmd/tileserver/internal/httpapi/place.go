@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -62,9 +61,6 @@ var placeKinds = []kind{
 		detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
 }
 
-// nearbyHits is reused memory for the hits of one answer.
-var nearbyHits = sync.Pool{New: func() any { return new([]places.Hit) }}
-
 // getNearby answers GET /places/nearby: the k nearest places that pass the
 // filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
 // they are called as in that language, where such a name is known.
@@ -121,67 +117,6 @@ func renameHits(ctx context.Context, finder Places, hits []places.Hit, lang stri
 	return nil
 }
 
-// sendHits answers with a page of places or airports of a data set: ask finds
-// them and write appends them to the body, both in one generation.
-func sendHits[F any](s *kit, c echo.Context, live *dataset.Live[F], form form,
-	ask func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
-	write func(ctx context.Context, f F, dst []byte, hits []places.Hit, next string) ([]byte, error)) error {
-	p := pin(live)
-	defer p.release()
-	finder, err := p.get()
-	if err != nil {
-		return err
-	}
-	return s.reply(c, answer{form: form, byAccept: true}, []uint64{p.id}, func(ctx context.Context, out *scratch) error {
-		memory := nearbyHits.Get().(*[]places.Hit)
-		defer nearbyHits.Put(memory)
-		hits, next, err := ask(ctx, finder, (*memory)[:0])
-		if err != nil {
-			return err
-		}
-		*memory = hits
-		out.body, err = write(ctx, finder, out.body, hits, next)
-		return err
-	})
-}
-
-// placesHead begins a list of places.
-const placesHead = `{"places":[`
-
-// appendHits writes {"places":[…],"next":"…"}.
-func appendHits(dst []byte, hits []places.Hit, next string) []byte {
-	dst = append(dst, placesHead...)
-	for i := range hits {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendHit(dst, &hits[i])
-	}
-	return appendNext(append(dst, ']'), next)
-}
-
-// appendHitFeatures writes a FeatureCollection of points; next is a foreign
-// member of it.
-func appendHitFeatures(dst []byte, hits []places.Hit, next string) []byte {
-	dst = append(dst, collectionHead...)
-	for i := range hits {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendFeatureHead(dst, hits[i].ID, hits[i].Lon, hits[i].Lat)
-		dst = append(appendHit(dst, &hits[i]), '}')
-	}
-	return appendNext(append(dst, ']'), next)
-}
-
-// appendHit writes a place with its distance in metres, to the decimetre.
-func appendHit(dst []byte, h *places.Hit) []byte {
-	dst = append(append(dst, '{'), h.JSON...)
-	dst = append(dst, `,"distance_m":`...)
-	dst = strconv.AppendFloat(dst, h.DistanceM, 'f', 1, 64)
-	return append(dst, '}')
-}
-
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
 // called as in that language.
 func (s *placeRoom) getPlace(c echo.Context) error {
@@ -218,19 +153,6 @@ func (s *placeRoom) getPlace(c echo.Context) error {
 		out.body = appendRenamed(out.body, record, name)
 		return err
 	})
-}
-
-// placeFilter is what endpoints of places let through.
-type placeFilter struct {
-	classes, codes, countries []string
-	minPopulation             int64
-}
-
-// dear reports whether a search for so many places may look at very many: where
-// the classes, codes and countries asked for are is known without reading, to a
-// hundred places or so, but not where those of a population are.
-func (f *placeFilter) dear(limit int) bool {
-	return f.minPopulation > 0 || limit > 100 && len(f.classes)+len(f.codes)+len(f.countries) > 0
 }
 
 // readFilter reads the filters that endpoints of places have in common.

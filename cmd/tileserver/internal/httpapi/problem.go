@@ -85,7 +85,8 @@ func (s *kit) fail(err error, c echo.Context) {
 }
 
 var (
-	problemTypes = []string{problemType}
-	noStore      = []string{"no-store"}
-	noSniff      = []string{"nosniff"}
+	problemTypes   = []string{problemType}
+	noStore        = []string{"no-store"}
+	privateNoStore = []string{"private, no-store"}
+	noSniff        = []string{"nosniff"}
 )

@@ -201,7 +201,7 @@ func TestRealAnswers(t *testing.T) {
 		}
 		for _, l := range layers {
 			for _, f := range l.Features {
-				if l.Name != placesLayer {
+				if l.Name != "places" {
 					vec = append(vec, fmt.Sprint(l.Name, ":", f.Properties["id"]))
 				}
 			}

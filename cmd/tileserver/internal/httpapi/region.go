@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -133,26 +131,6 @@ func appendMatches(dst []byte, matches []tiles.Match) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendRegion writes a region up to where its object may go on.
-func appendRegion(dst []byte, r *tiles.Region) []byte {
-	dst = jsontext.AppendString(append(dst, `{"type":`...), r.Type)
-	dst = jsontext.AppendString(append(dst, `,"id":`...), r.ID)
-	if r.Name != "" {
-		dst = jsontext.AppendString(append(dst, `,"name":`...), r.Name)
-	}
-	return dst
-}
-
-// checkTypes refuses region types that are not published.
-func checkTypes(b Boundaries, types []string) error {
-	for _, t := range types {
-		if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == t }) {
-			return unknownType(b, "types")
-		}
-	}
-	return nil
-}
-
 // getRegion answers GET /regions/{type}/{id}: the record, with the geometry
 // when geometry=true.
 func (s *regionRoom) getRegion(c echo.Context) error {
@@ -190,13 +168,4 @@ func (s *regionRoom) getRegion(c echo.Context) error {
 		out.body = append(out.body, record...)
 		return err
 	})
-}
-
-// unknownType says which region types there are.
-func unknownType(b Boundaries, parameter string) error {
-	var names []string
-	for _, t := range b.Types() {
-		names = append(names, t.Name)
-	}
-	return refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
 }

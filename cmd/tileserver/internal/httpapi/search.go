@@ -9,17 +9,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
-	"quadrille/internal/jsontext"
-	"quadrille/places"
 	"quadrille/places/search"
-	"quadrille/places/stations"
 )
 
 // Limits of a search.
@@ -28,9 +22,6 @@ const (
 	maxSearchLimit     = 100
 	defaultSearchLimit = 10 // places in a stored answer
 )
-
-// searchHits is reused memory for the hits of one search.
-var searchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
 
 // getSearch answers GET /places/search?q=: the places whose names the text
 // begins or is a part of, the best first, as JSON or GeoJSON. There are no
@@ -230,79 +221,8 @@ func (l *placeList) search(ctx context.Context, finder Places, q search.Query) e
 // end closes the list and returns it.
 func (l *placeList) end() []byte { return append(l.dst, ']', '}') }
 
-// inside turns the lack of something that the same generation has named into
-// what it is: damage.
-func inside(err error) error {
-	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
-		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())
-	}
-	return err
-}
-
 // degrees turns the 1e-7 degrees of a hit into degrees.
 func degrees(units int32) float64 { return float64(units) / 1e7 }
-
-// nameMember begins the name among a place's members.
-const nameMember = `,"name":`
-
-// memberName returns where the name's JSON string stands in a place's members.
-func memberName(members []byte) (from, to int) { return member(members, nameMember) }
-
-// member returns where the JSON string of a member stands in a place's members or
-// record, zeros when it has no such member. key is written as nameMember is. Within
-// a string the quotes of a key are escaped, so the first match is the member itself,
-// if there is one.
-func member(members []byte, key string) (from, to int) {
-	at := bytes.Index(members, []byte(key))
-	if at < 0 {
-		return 0, 0
-	}
-	from = at + len(key)
-	to = from + stringEnd(members[from:])
-	return from, to
-}
-
-// memberText is the text of a member that is a code, "" when there is none.
-func memberText(members []byte, key string) string {
-	from, to := member(members, key)
-	if to-from < 2 {
-		return ""
-	}
-	raw := members[from:to]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return ""
-	}
-	return text
-}
-
-// stringEnd is the length of the JSON string that b begins with.
-func stringEnd(b []byte) int {
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
-}
-
-// appendRenamed writes a place's members with another name, or with its own if
-// that is "".
-func appendRenamed(dst, members []byte, name string) []byte {
-	from, to := memberName(members)
-	if name == "" || from == 0 {
-		return append(dst, members...)
-	}
-	dst = append(dst, members[:from]...)
-	dst = jsontext.AppendString(dst, name)
-	return append(dst, members[to:]...)
-}
 
 // matchOf is a match as it is told beside the name a place is shown by: the
 // name that matched is named where it is another one.
@@ -349,16 +269,4 @@ func searchText(p *params, name string) string {
 		p.refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" bytes of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
-}
-
-// isSearchText reports whether a text can be searched for.
-func isSearchText(s string) bool {
-	blank := true
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-		blank = blank && unicode.IsSpace(r)
-	}
-	return !blank && len(s) <= maxSearchText && utf8.ValidString(s)
 }

@@ -10,7 +10,6 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/places/stations"
-	"quadrille/quadkey"
 )
 
 // stationRoom answers with weather stations and what they observed.
@@ -45,28 +44,6 @@ var stationKinds = []kind{
 		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
 	{err: stations.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
 		detail: "The data has been published anew since the page before. Begin again without a cursor."},
-}
-
-// Stations is what the handlers ask of a generation of weather stations.
-// *stations.Finder answers it.
-type Stations interface {
-	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
-	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
-	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
-	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
-	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
-}
-
-// StationsDataset is the name of the data set, as ingest publishes it.
-const StationsDataset = "stations"
-
-// OpenStations makes the reader of a generation of weather stations.
-func OpenStations(g *dataset.Generation) (Stations, error) {
-	meta, err := metaOf[stations.Meta](g, stations.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return stations.Open(context.Background(), g.Store, meta)
 }
 
 // stationHits is reused memory for the hits of one answer.

@@ -316,3 +316,23 @@ func appendFeatures(ctx context.Context, dst []byte, start int, t quadkey.Tile,
 	}
 	return dst, err
 }
+
+// view is what a request for tiles sees: one generation of each data set they
+// are made from.
+type view struct {
+	boundaries pinned[Boundaries]
+	places     pinned[Places]
+	airports   pinned[Airports]
+}
+
+// pinTiles pins all, since a list of layers may name any. Whoever calls it
+// releases the view.
+func (s *tileRoom) pinTiles() view {
+	return view{boundaries: pin(s.Boundaries), places: pin(s.Places), airports: pin(s.Airports)}
+}
+
+func (v *view) release() {
+	v.boundaries.release()
+	v.places.release()
+	v.airports.release()
+}

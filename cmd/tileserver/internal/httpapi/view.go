@@ -104,26 +104,6 @@ func (p *pinned[T]) get() (v T, err error) {
 	return p.handle.Value(), nil
 }
 
-// view is what a request for tiles sees: one generation of each data set they
-// are made from.
-type view struct {
-	boundaries pinned[Boundaries]
-	places     pinned[Places]
-	airports   pinned[Airports]
-}
-
-// pinTiles pins all, since a list of layers may name any. Whoever calls it
-// releases the view.
-func (s *tileRoom) pinTiles() view {
-	return view{boundaries: pin(s.Boundaries), places: pin(s.Places), airports: pin(s.Airports)}
-}
-
-func (v *view) release() {
-	v.boundaries.release()
-	v.places.release()
-	v.airports.release()
-}
-
 // meaningOf gives the error of a table that is gone its meaning. From a remote store,
 // which others change, a generation may be removed under a server that did not notice
 // the next one yet, which passes. From a local one nothing is removed that is in

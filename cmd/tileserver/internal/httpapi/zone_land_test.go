@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func newLands(t *testing.T) *globe {
 	g := newGlobe(t, nil)
 	g.bounds.where = func(lat, lon float64) []tiles.Match {
 		if id := landAt(lat, lon); id != "" {
-			return []tiles.Match{{Region: tiles.Region{Type: countryType, ID: id, Name: id}, Kind: tiles.MatchInside}}
+			return []tiles.Match{{Region: tiles.Region{Type: "country", ID: id, Name: id}, Kind: tiles.MatchInside}}
 		}
 		return nil
 	}
@@ -179,7 +180,7 @@ func TestTimeZoneOnLand(t *testing.T) {
 		path := fmt.Sprintf("/timezoneJSON?lat=%v&lng=%v", tt.lat, tt.lon)
 		switch tt.source {
 		case "":
-			g.wantGeonames(path, gnNoResult)
+			g.wantGeonames(path, 15)
 		case "longitude":
 			if doc := g.geonames(path); doc["timezoneId"] != nil || doc["rawOffset"] == nil {
 				t.Errorf("%s: %v", tt.name, doc)
@@ -210,16 +211,19 @@ func TestTimeZoneOnLandProperty(t *testing.T) {
 		lat := rapid.Float64Range(l.box.South, l.box.North).Draw(rt, "lat")
 		lon := rapid.Float64Range(l.box.West, l.box.East).Draw(rt, "lon")
 		z := g.at(fmt.Sprintf("lat=%v&lon=%v", lat, lon)).Timezone
-		if z.Source == sourceSea || z.Nautical {
+		if z.Source == "longitude" || z.Nautical {
 			rt.Fatalf("%v, %v: %+v", lat, lon, z)
 		}
 		id := landAt(lat, lon)
 		if len(id) != 2 || id == "fr" {
 			return // the country is not that of the region
 		}
-		code, best, want := codeOf(id), anywhere, ""
-		if code == antarctica {
-			best = zoneReach
+		code, best, want := "", math.Pi*quadkey.EarthRadius, ""
+		if len(id) == 2 {
+			code = strings.ToUpper(id)
+		}
+		if code == "AQ" {
+			best = 300_000
 		}
 		for _, r := range slices.Concat(towns, fields) {
 			if d := quadkey.Distance(lon, lat, r.lon, r.lat); r.country == code && r.timeZone != "" && d < best {
