@@ -20,7 +20,7 @@ import (
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
-	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 const description = `Serve map tiles, regions, places and IP locations from a data directory that
@@ -209,7 +209,7 @@ func (c *config) Validate() error {
 		return errors.New("--max-connections must not be negative")
 	case c.DrainDelay < 0:
 		return errors.New("--drain-delay must not be negative")
-	case !httpapi.ValidBasePath(strings.TrimRight(c.BasePath, "/")):
+	case !web.ValidBasePath(strings.TrimRight(c.BasePath, "/")):
 		return errors.New("--base-path must be a path of letters, digits and -._~, such as /maps")
 	case c.Listen == unixPrefix:
 		return errors.New("--listen unix: needs the path of a socket, such as unix:/run/quadrille.sock")
@@ -262,11 +262,11 @@ func (c *config) trusted() []netip.Prefix {
 	return list
 }
 
-func (c *config) forwardedHeader() httpapi.ForwardedHeader {
+func (c *config) forwardedHeader() web.ForwardedHeader {
 	if c.Forwarded == "forwarded" {
-		return httpapi.Forwarded
+		return web.Forwarded
 	}
-	return httpapi.XForwardedFor
+	return web.XForwardedFor
 }
 
 func (c *config) handler(w io.Writer) slog.Handler {

@@ -13,7 +13,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cellstore/rowcache"
 	"quadrille/cmd/internal/hbasedepot"
-	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/ipgeo"
 )
 
@@ -79,11 +79,11 @@ func (c *config) depot(observed *observer) (source, error) {
 }
 
 // openAddresses makes the reader of IP ranges that the flags ask for.
-func (c *config) openAddresses() func(*dataset.Generation) (httpapi.Addresses, error) {
+func (c *config) openAddresses() func(*dataset.Generation) (datasets.Addresses, error) {
 	if c.IPIndex {
-		return httpapi.OpenAddresses
+		return datasets.OpenAddresses
 	}
-	return httpapi.OpenAddressTable
+	return datasets.OpenAddressTable
 }
 
 // together begins to follow data sets, all at once, and returns how many are

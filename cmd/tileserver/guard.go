@@ -11,8 +11,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 // guardConfig are the flags about who may ask, and how often.
@@ -67,12 +67,12 @@ func (c *guardConfig) on() bool { return c.Keys != "" || len(c.AddressLimit) > 0
 
 // guard makes what the flags ask for, nil for nothing. stop writes what has
 // been counted.
-func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *httpapi.Guard, stop func() error, err error) {
+func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard, stop func() error, err error) {
 	stop = func() error { return nil }
 	if !c.on() {
 		return nil, stop, nil
 	}
-	g = &httpapi.Guard{Anonymous: c.Anonymous}
+	g = &web.Guard{Anonymous: c.Anonymous}
 	g.KeyLimits, _ = sumLimits("", c.KeyLimit) // Validate has seen them
 	g.AddressLimits, _ = sumLimits("", c.AddressLimit)
 	if c.Keys != "" {

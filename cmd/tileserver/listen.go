@@ -12,7 +12,7 @@ import (
 
 	"github.com/pires/go-proxyproto"
 
-	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/geoip"
 )
 
 // behindProxies lets the peers in from say by the PROXY protocol, version 1 or
@@ -67,17 +67,17 @@ func (c *config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 }
 
 // geoIPKeys is the source of the keys of the GeoIP2 endpoints, nil for none.
-func (c *config) geoIPKeys(log *slog.Logger) (func() *httpapi.GeoIPKeys, error) {
+func (c *config) geoIPKeys(log *slog.Logger) (func() *geoip.Accounts, error) {
 	if c.GeoIPKeys == "" {
 		return nil, nil
 	}
-	keys, err := newReloaded(log, "--geoip-keys", func() (*httpapi.GeoIPKeys, error) {
+	keys, err := newReloaded(log, "--geoip-keys", func() (*geoip.Accounts, error) {
 		f, err := os.Open(c.GeoIPKeys)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		keys, err := httpapi.ReadGeoIPKeys(f)
+		keys, err := geoip.ReadAccounts(f)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.GeoIPKeys, err)
 		}

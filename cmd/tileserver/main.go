@@ -25,7 +25,10 @@ import (
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/ops"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/static"
 )
 
@@ -99,13 +102,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, data.close()) }()
 	catalog := data.from
-	boundaries := dataset.NewLive(catalog, httpapi.BoundariesDataset, httpapi.OpenBoundaries)
-	finder := dataset.NewLive(catalog, httpapi.PlacesDataset, httpapi.OpenPlaces)
-	addresses := dataset.NewLive(catalog, httpapi.AddressesDataset, cfg.openAddresses())
-	airports := dataset.NewLive(catalog, httpapi.AirportsDataset, httpapi.OpenAirports)
-	timeZones := dataset.NewLive(catalog, httpapi.TimeZonesDataset, httpapi.OpenTimeZones)
-	stations := dataset.NewLive(catalog, httpapi.StationsDataset, httpapi.OpenStations)
-	weather := dataset.NewLive(catalog, httpapi.WeatherDataset, httpapi.OpenWeather)
+	boundaries := dataset.NewLive(catalog, datasets.BoundariesDataset, datasets.OpenBoundaries)
+	finder := dataset.NewLive(catalog, datasets.PlacesDataset, datasets.OpenPlaces)
+	addresses := dataset.NewLive(catalog, datasets.AddressesDataset, cfg.openAddresses())
+	airports := dataset.NewLive(catalog, datasets.AirportsDataset, datasets.OpenAirports)
+	timeZones := dataset.NewLive(catalog, datasets.TimeZonesDataset, datasets.OpenTimeZones)
+	stations := dataset.NewLive(catalog, datasets.StationsDataset, datasets.OpenStations)
+	weather := dataset.NewLive(catalog, datasets.WeatherDataset, datasets.OpenWeather)
 
 	defer func() {
 		err = errors.Join(err, boundaries.Close(), finder.Close(), addresses.Close(), airports.Close(), timeZones.Close(),
@@ -119,6 +122,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 
 	api := httpapi.Config{
+		Config: web.Config{
+			Version:         version.String(),
+			PublicURL:       cfg.publicURL(),
+			BasePath:        strings.TrimRight(cfg.BasePath, "/"),
+			TrustedProxies:  cfg.trusted(),
+			ForwardedHeader: cfg.forwardedHeader(),
+			CacheControl:    cfg.CacheControl,
+			CORSOrigin:      cfg.CORSOrigin,
+			MaxConcurrent:   cfg.MaxConcurrent,
+			RequestTimeout:  cfg.RequestTimeout,
+			Log:             log,
+			Metrics:         httpapi.NewMetrics(),
+		},
 		Boundaries:         boundaries,
 		Places:             finder,
 		Addresses:          addresses,
@@ -126,28 +142,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		TimeZones:          timeZones,
 		Stations:           stations,
 		Weather:            weather,
-		Version:            version.String(),
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
-		PublicURL:          cfg.publicURL(),
-		BasePath:           strings.TrimRight(cfg.BasePath, "/"),
 		EmptyTile:          cfg.EmptyTile,
 		Glyphs:             cfg.Glyphs,
-		TrustedProxies:     cfg.trusted(),
-		ForwardedHeader:    cfg.forwardedHeader(),
 		GeoIPKeys:          keys,
 		BatchLines:         cfg.BatchLines,
 		BatchBytes:         int64(cfg.BatchBytes),
 		BatchTimeout:       cfg.BatchTimeout,
-		CacheControl:       cfg.CacheControl,
 		PinTiles:           cfg.PinTiles,
-		CORSOrigin:         cfg.CORSOrigin,
 		ResponseCacheBytes: cfg.responseBytes(),
-		MaxConcurrent:      cfg.MaxConcurrent,
-		RequestTimeout:     cfg.RequestTimeout,
 		Draining:           ctx.Done(),
-		Log:                log,
-		Metrics:            httpapi.NewMetrics(),
 	}
 	observed.registry.MustRegister(api.Metrics)
 	metrics := observed.handler(log)
@@ -171,7 +176,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	var top http.Handler
 	if api.Guard = guard; guard != nil {
 		observed.registry.MustRegister(meterStats{guard.Meter})
-		top = httpapi.TopHandler(guard.Meter)
+		top = ops.TopHandler(guard.Meter)
 	}
 	api.AccessLogSample, api.SlowRequest = cfg.AccessLogSample, cfg.SlowRequest
 	flush, err := cfg.Trace.trace(ctx, &api, log)

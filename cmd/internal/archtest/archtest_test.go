@@ -24,7 +24,9 @@ type rule struct {
 	never []string
 	// neverDirectly are packages they must not name themselves.
 	neverDirectly []string
-	why           string
+	// alone says that none of the packages imports another of them.
+	alone bool
+	why   string
 }
 
 var none = []string{}
@@ -62,7 +64,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"places/search/...", "places/internal/..."},
-		never: []string{"places"},
+		never: []string{module + "/places"},
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
 	},
 	{
@@ -116,7 +118,22 @@ var rules = []rule{
 		why:   "it delivers spans and knows nothing of what they are of",
 	},
 	{
-		of:            []string{"cmd/tileserver/internal/httpapi/..."},
+		of:    []string{"cmd/tileserver/internal/web"},
+		ours:  []string{"quadkey", "cmd/internal/nearest", "cmd/tileserver/internal/quota"},
+		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
+		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
+	},
+	{
+		of: []string{
+			"cmd/tileserver/internal/tile", "cmd/tileserver/internal/region", "cmd/tileserver/internal/place", "cmd/tileserver/internal/airport",
+			"cmd/tileserver/internal/station", "cmd/tileserver/internal/ip", "cmd/tileserver/internal/point", "cmd/tileserver/internal/geonames",
+			"cmd/tileserver/internal/geoip", "cmd/tileserver/internal/ops",
+		},
+		alone: true,
+		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, listing, localtime or ipdatabase",
+	},
+	{
+		of:            []string{"cmd/tileserver/internal/web", "cmd/tileserver/internal/httpapi"},
 		neverDirectly: []string{"go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/exporters/..."},
 		why:           "handlers make spans by the interfaces alone; main chooses where they go",
 	},
@@ -205,6 +222,9 @@ func (r rule) check(of string, p pkg) (list []string) {
 		if matchesAny(r.neverDirectly, imp) {
 			say("imports %s", imp)
 		}
+		if isOurs && r.alone && !matches(of, own) && matchesAny(r.of, own) {
+			say("imports %s", own)
+		}
 	}
 	for _, dep := range p.deps {
 		if matchesAny(r.never, dep) {
@@ -247,6 +267,9 @@ func TestRulesCanFail(t *testing.T) {
 		{pkg{path: "ipgeo", deps: []string{"github.com/oschwald/maxminddb-golang/v2"}}, "a file format"},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "nothing above cellstore assumes Pebble"},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"quadrille/cellstore/pebblestore"}}, "main alone chooses"},
+		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/place"}}, "a room answers one kind of question"},
+		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/web"}}, ""},
+		{pkg{path: "cmd/tileserver/internal/web", imports: []string{"quadrille/cmd/tileserver/internal/datasets"}}, "knows no data set"},
 		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/cmd/ingest/internal/source"}}, ""},
 		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/tiles"}}, "never our rows"},
 		{pkg{path: "cmd/ingest/internal/job", imports: []string{"quadrille/tiles", "quadrille/cellstore/dataset"}}, ""},

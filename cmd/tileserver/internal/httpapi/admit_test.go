@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 const testKey = "qd_this-is-a-key-of-a-test"
@@ -30,7 +33,7 @@ func guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quo
 	}
 	return func(c *Config) {
 		measured(c)
-		c.Guard = &Guard{Meter: m, Keys: func() *quota.Keys { return keys }, Anonymous: anonymous, AddressLimits: addresses}
+		c.Guard = &web.Guard{Meter: m, Keys: func() *quota.Keys { return keys }, Anonymous: anonymous, AddressLimits: addresses}
 	}
 }
 
@@ -142,11 +145,11 @@ func TestLimits(t *testing.T) {
 	if text := body(t, res); res.StatusCode != http.StatusPaymentRequired || !strings.Contains(text, "OUT_OF_QUERIES") {
 		t.Errorf("GeoIP2: %d %s", res.StatusCode, text)
 	}
-	var doc usageDoc
+	var doc ops.Usage
 	if err := json.Unmarshal([]byte(body(t, f.get("/usage", "X-API-Key", testKey))), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Name != "acme" || len(doc.Limits) != 1 || doc.Limits[0] != (usageLimit{3, 60, 0, 30}) || len(doc.Hours) != 1 || doc.Hours[0].Requests != 3 || doc.Hours[0].Refused != 3 {
+	if doc.Name != "acme" || len(doc.Limits) != 1 || doc.Limits[0] != (ops.UsageLimit{Requests: 3, Window: 60, Remaining: 0, Reset: 30}) || len(doc.Hours) != 1 || doc.Hours[0].Requests != 3 || doc.Hours[0].Refused != 3 {
 		t.Errorf("usage: %+v", doc)
 	}
 	wantProblem(t, f.get("/usage"), http.StatusUnauthorized, "key-missing")
@@ -174,31 +177,9 @@ func TestTopHandler(t *testing.T) {
 	m.Key("acme", &quota.Limits{})
 	for path, want := range map[string]int{"/usage/top": 200, "/usage/top?limit=1": 200, "/usage/top?limit=0": 400, "/usage/top?limit=x": 400, "/usage/top?limit=1001": 400} {
 		w := httptest.NewRecorder()
-		TopHandler(m).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		ops.TopHandler(m).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != want || want == 200 && (!strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) || !strings.Contains(w.Body.String(), `"keys":[{"client":"acme","hour":1`)) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
-	}
-}
-
-func TestCutParameter(t *testing.T) {
-	for query, want := range map[string][2]string{
-		"": {"", ""}, "key=a": {"a", ""}, "lat=1&key=a%2Bb&lon=2": {"a+b", "lat=1&lon=2"}, "key=a&key=b&x": {"a", "x"},
-		"monkey=1": {"", "monkey=1"}, "key=%zz&a=1": {"", "a=1"}, "key=": {"", ""}, "&key=a&": {"a", "&"}, "a=key=b": {"", "a=key=b"},
-	} {
-		u := &url.URL{RawQuery: query}
-		if got := cutParameter(u, "key"); got != want[0] || strings.Trim(u.RawQuery, "&") != strings.Trim(want[1], "&") {
-			t.Errorf("%q: %q and %q are left, want %q", query, got, u.RawQuery, want)
-		}
-	}
-}
-
-func TestPrivately(t *testing.T) {
-	for in, want := range map[string]string{
-		"public, max-age=300": "private, max-age=300", "no-store": "private, no-store", "Public,s-maxage=9 , immutable": "private, immutable", "": "private",
-	} {
-		if got := privately(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
 }
@@ -208,25 +189,12 @@ func TestAccessLogSampling(t *testing.T) {
 	f := newFixture(t, func(c *Config) {
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
 		c.AccessLogSample = 10
-	}, PlacesDataset)
+	}, datasets.PlacesDataset)
 	for range 100 {
 		f.get("/healthz")
 	}
 	if n := strings.Count(log.String(), "stands_for=10"); n != 10 {
 		t.Errorf("%d of 100 requests were logged:\n%s", n, log.String())
-	}
-}
-
-func TestSampling(t *testing.T) {
-	s := sampling{every: 1000, slow: time.Second}
-	for _, c := range []struct {
-		status int
-		took   time.Duration
-		ok     bool
-	}{{200, 0, true}, {200, 0, false}, {404, 0, false}, {500, 0, true}, {503, 0, true}, {200, time.Second, true}, {200, time.Second - 1, false}} {
-		if _, ok := s.pick(c.status, c.took); ok != c.ok {
-			t.Errorf("%d after %v: logged %v", c.status, c.took, ok)
-		}
 	}
 }
 

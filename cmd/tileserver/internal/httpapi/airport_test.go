@@ -19,6 +19,8 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 )
 
@@ -73,10 +75,11 @@ func serveAirfield(t testing.TB, dir string, missing ...string) *fixture {
 	}
 	f := &fixture{t: t, catalog: full}
 	f.cfg = Config{
-		Places:             dataset.NewLive(of(PlacesDataset), PlacesDataset, OpenPlaces),
-		Airports:           dataset.NewLive(of(AirportsDataset), AirportsDataset, OpenAirports),
-		TimeZones:          dataset.NewLive(of(TimeZonesDataset), TimeZonesDataset, OpenTimeZones),
-		ResponseCacheBytes: 1 << 20, Version: "v1", now: func() time.Time { return noon },
+		Places:             dataset.NewLive(of(datasets.PlacesDataset), datasets.PlacesDataset, datasets.OpenPlaces),
+		Airports:           dataset.NewLive(of(datasets.AirportsDataset), datasets.AirportsDataset, datasets.OpenAirports),
+		TimeZones:          dataset.NewLive(of(datasets.TimeZonesDataset), datasets.TimeZonesDataset, datasets.OpenTimeZones),
+		Config:             web.Config{Version: "v1", Now: func() time.Time { return noon }},
+		ResponseCacheBytes: 1 << 20,
 	}
 	t.Cleanup(func() {
 		for _, err := range []error{f.cfg.Places.Close(), f.cfg.Airports.Close(), f.cfg.TimeZones.Close()} {
@@ -101,15 +104,15 @@ func (f *fixture) republish(name string) {
 	ctx := f.t.Context()
 	var err error
 	switch name {
-	case PlacesDataset:
+	case datasets.PlacesDataset:
 		if err = toyworld.PublishPlaces(ctx, f.catalog); err == nil {
 			err = f.cfg.Places.Poll(ctx)
 		}
-	case AirportsDataset:
+	case datasets.AirportsDataset:
 		if err = toyworld.PublishAirports(ctx, f.catalog); err == nil {
 			err = f.cfg.Airports.Poll(ctx)
 		}
-	case TimeZonesDataset:
+	case datasets.TimeZonesDataset:
 		if err = toyworld.PublishTimeZones(ctx, f.catalog); err == nil {
 			err = f.cfg.TimeZones.Poll(ctx)
 		}
@@ -236,7 +239,7 @@ func TestAirportBadParameters(t *testing.T) {
 // tags that change with the data; what depends on the clock is not kept.
 func TestAirportCaching(t *testing.T) {
 	f := serveAirfield(t, t.TempDir())
-	for _, name := range []string{PlacesDataset, AirportsDataset, TimeZonesDataset} {
+	for _, name := range []string{datasets.PlacesDataset, datasets.AirportsDataset, datasets.TimeZonesDataset} {
 		f.republish(name)
 	}
 	const at = "?at=2026-07-01T12:00:00Z"
@@ -251,9 +254,9 @@ func TestAirportCaching(t *testing.T) {
 			t.Errorf("%s with its tag: %d", path, res.StatusCode)
 		}
 		if strings.HasPrefix(path, "/places") {
-			f.republish(PlacesDataset)
+			f.republish(datasets.PlacesDataset)
 		} else {
-			f.republish(AirportsDataset)
+			f.republish(datasets.AirportsDataset)
 		}
 		res = f.get(path, "If-None-Match", etag)
 		if res.StatusCode != 200 || res.Header.Get("Etag") == etag {
@@ -261,7 +264,7 @@ func TestAirportCaching(t *testing.T) {
 		}
 	}
 	etag := f.get("/airports/WLD/offset" + at).Header.Get("Etag")
-	f.republish(TimeZonesDataset)
+	f.republish(datasets.TimeZonesDataset)
 	if got := f.get("/airports/WLD/offset" + at).Header.Get("Etag"); got == etag {
 		t.Error("the tag of an offset does not depend on the time zones")
 	}
@@ -281,11 +284,11 @@ func TestAirportMissingData(t *testing.T) {
 		paths   []string // answered 404
 		fine    []string
 	}{
-		{AirportsDataset, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
+		{datasets.AirportsDataset, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
 			[]string{"/places/1/offset", "/tiles/all/1/0/0.geojson"}},
-		{TimeZonesDataset, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
+		{datasets.TimeZonesDataset, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
 			[]string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/places/1"}},
-		{PlacesDataset, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
+		{datasets.PlacesDataset, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
 	} {
 		t.Run(tt.missing, func(t *testing.T) {
 			f := newAirfield(t, tt.missing)
@@ -419,7 +422,7 @@ func FuzzAirportRequest(f *testing.F) {
 		w := &recording{header: http.Header{}, status: 200}
 		air.handler.ServeHTTP(w, r)
 		ct := w.header.Get("Content-Type")
-		if w.status >= 500 || w.status >= 400 && (ct != problemType || !json.Valid(w.body.Bytes())) ||
+		if w.status >= 500 || w.status >= 400 && (ct != web.ProblemType || !json.Valid(w.body.Bytes())) ||
 			w.status == 200 && strings.HasSuffix(ct, "json") && !json.Valid(w.body.Bytes()) {
 			t.Fatalf("%d %s %s", w.status, ct, w.body.Bytes())
 		}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/stations"
@@ -118,31 +118,10 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 	}
 }
 
-func TestNauticalZone(t *testing.T) {
-	for lon, want := range map[float64]string{
-		0: "Etc/GMT", 7.49: "Etc/GMT", -7.5: "Etc/GMT", -7.51: "Etc/GMT+1", 7.5: "Etc/GMT-1", 15: "Etc/GMT-1", 22.5: "Etc/GMT-2", 172.5: "Etc/GMT-12",
-		179.999: "Etc/GMT-12", 180: "Etc/GMT+12", -180: "Etc/GMT+12", -172.51: "Etc/GMT+12", -172.5: "Etc/GMT+11", -140: "Etc/GMT+9",
-	} {
-		z := nauticalZone(lon)
-		if z.id != want {
-			t.Errorf("%v: %s, want %s", lon, z.id, want)
-		}
-		// The name's sign is that of POSIX: the zone database knows it so.
-		if loc, err := time.LoadLocation(z.id); err == nil {
-			if _, offset := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC).In(loc).Zone(); offset != z.offset.Seconds {
-				t.Errorf("%v: %s is %d s ahead, not %d", lon, z.id, offset, z.offset.Seconds)
-			}
-		}
-		if off := math.Abs(float64(z.offset.Seconds)/3600*15 - lon); off > 7.5 && off < 352.5 {
-			t.Errorf("%v: offset %d", lon, z.offset.Seconds)
-		}
-	}
-}
-
 // TestAtMissing: what is not published is left out and named; what is
 // published but cannot be read is an error.
 func TestAtMissing(t *testing.T) {
-	every := []string{BoundariesDataset, TimeZonesDataset, PlacesDataset, AirportsDataset, StationsDataset}
+	every := []string{datasets.BoundariesDataset, datasets.TimeZonesDataset, datasets.PlacesDataset, datasets.AirportsDataset, datasets.StationsDataset}
 	for i := range every {
 		published := slices.Delete(slices.Clone(every), i, i+1)
 		g := newGlobe(t, nil, published...)
@@ -151,15 +130,15 @@ func TestAtMissing(t *testing.T) {
 		if !slices.Equal(a.Missing, every[i:i+1]) {
 			t.Errorf("without %s: missing %q", every[i], a.Missing)
 		}
-		if (a.Place == nil) != (every[i] == PlacesDataset) || (a.Airport == nil) != (every[i] == AirportsDataset) ||
-			(a.Station == nil) != (every[i] == StationsDataset) || (a.Regions == nil) != (every[i] == BoundariesDataset) {
+		if (a.Place == nil) != (every[i] == datasets.PlacesDataset) || (a.Airport == nil) != (every[i] == datasets.AirportsDataset) ||
+			(a.Station == nil) != (every[i] == datasets.StationsDataset) || (a.Regions == nil) != (every[i] == datasets.BoundariesDataset) {
 			t.Errorf("without %s: %+v", every[i], a)
 		}
-		if (a.Timezone.LocalTime == "") != (every[i] == TimeZonesDataset) || a.Timezone.ID == "" {
+		if (a.Timezone.LocalTime == "") != (every[i] == datasets.TimeZonesDataset) || a.Timezone.ID == "" {
 			t.Errorf("without %s: %+v", every[i], a.Timezone)
 		}
 	}
-	wantProblem(t, newGlobe(t, nil, AddressesDataset).get("/at?lat=1&lon=1"), 404, "dataset-missing")
+	wantProblem(t, newGlobe(t, nil, datasets.AddressesDataset).get("/at?lat=1&lon=1"), 404, "dataset-missing")
 
 	for name, spoil := range map[string]func(*globe){
 		"places":   func(g *globe) { g.places.err = errHidden },
@@ -209,7 +188,7 @@ func TestAtCaching(t *testing.T) {
 	if res := g.get(fixed, "If-None-Match", tag); res.StatusCode != http.StatusNotModified || reads != g.places.reads.Load()+g.bounds.reads.Load() {
 		t.Errorf("%d with its tag", res.StatusCode)
 	}
-	for _, name := range []string{BoundariesDataset, PlacesDataset, AirportsDataset, TimeZonesDataset, StationsDataset} {
+	for _, name := range []string{datasets.BoundariesDataset, datasets.PlacesDataset, datasets.AirportsDataset, datasets.TimeZonesDataset, datasets.StationsDataset} {
 		g.publish(name)
 		g.poll()
 		for _, err := range []error{g.cfg.Airports.Poll(t.Context()), g.cfg.TimeZones.Poll(t.Context()), g.cfg.Stations.Poll(t.Context())} {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 func TestBasePath(t *testing.T) {
@@ -54,7 +56,7 @@ func TestValidBasePath(t *testing.T) {
 		"": true, "/maps": true, "/a/b-c_d.e~f": true, "/": false, "maps": false, "/maps/": false, "//maps": false, "/a//b": false, "/..": false, "/a/./b": false,
 		"/a b": false, "/a%20b": false, "/ä": false, "/a?b": false, "/a#b": false, "/a:b": false, "/a\nb": false,
 	} {
-		if got := ValidBasePath(p); got != want {
+		if got := web.ValidBasePath(p); got != want {
 			t.Errorf("%q: %v", p, got)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -25,7 +27,7 @@ type contractWorlds struct {
 func newContractWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{
 		tiles: &newWorld(t).fixture, globe: newGlobe(t, nil).fixture, airfield: newAirfield(t),
-		stations: stationWorld(t, StationsDataset, WeatherDataset), addresses: newAddresses(t, nil),
+		stations: stationWorld(t, datasets.StationsDataset, datasets.WeatherDataset), addresses: newAddresses(t, nil),
 		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t),
 	}
 }
@@ -54,7 +56,7 @@ func newAdmin(t *testing.T) *fixture {
 	}
 	m.Address(quota.ClientOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
 	mux := http.NewServeMux()
-	mux.Handle("GET /usage/top", TopHandler(m))
+	mux.Handle("GET /usage/top", ops.TopHandler(m))
 	return &fixture{t: t, handler: mux}
 }
 

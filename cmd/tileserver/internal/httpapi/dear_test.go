@@ -23,7 +23,9 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/gazgen"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
 )
 
@@ -210,10 +212,10 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	w.fixture = &fixture{t: t, catalog: c}
 	w.cfg = Config{
-		Boundaries: dataset.NewLive(c, BoundariesDataset, OpenBoundaries), Places: dataset.NewLive(c, PlacesDataset, OpenPlaces),
-		Addresses: dataset.NewLive(c, AddressesDataset, OpenAddresses), Airports: dataset.NewLive(c, AirportsDataset, OpenAirports),
-		TimeZones: dataset.NewLive(c, TimeZonesDataset, OpenTimeZones), Stations: dataset.NewLive(c, StationsDataset, OpenStations),
-		Weather: dataset.NewLive(c, WeatherDataset, OpenWeather),
+		Boundaries: dataset.NewLive(c, datasets.BoundariesDataset, datasets.OpenBoundaries), Places: dataset.NewLive(c, datasets.PlacesDataset, datasets.OpenPlaces),
+		Addresses: dataset.NewLive(c, datasets.AddressesDataset, datasets.OpenAddresses), Airports: dataset.NewLive(c, datasets.AirportsDataset, datasets.OpenAirports),
+		TimeZones: dataset.NewLive(c, datasets.TimeZonesDataset, datasets.OpenTimeZones), Stations: dataset.NewLive(c, datasets.StationsDataset, datasets.OpenStations),
+		Weather: dataset.NewLive(c, datasets.WeatherDataset, datasets.OpenWeather),
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
 	if made {
@@ -222,8 +224,8 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 				t.Fatal(err)
 			}
 		}
-		publishToy(t, w.fixture, StationsDataset)
-		publishToy(t, w.fixture, WeatherDataset)
+		publishToy(t, w.fixture, datasets.StationsDataset)
+		publishToy(t, w.fixture, datasets.WeatherDataset)
 	}
 	for _, live := range []interface {
 		Poll(context.Context) error
@@ -261,7 +263,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 }
 
 func publishMany(ctx context.Context, c *dataset.Catalog) error {
-	b, err := c.Begin(ctx, PlacesDataset)
+	b, err := c.Begin(ctx, datasets.PlacesDataset)
 	if err != nil {
 		return err
 	}
@@ -292,9 +294,9 @@ func TestCosts(t *testing.T) {
 // testClasses: every route there is has a class of cost, and while no heavy request
 // may begin, whatever is answered is light.
 func testClasses(t *testing.T, w *dearWorld) {
-	declared := map[string]cost{}
+	declared := map[string]web.Cost{}
 	for _, r := range w.server.routes() {
-		declared[r.path] = max(declared[r.path], r.cost) // methods besides GET are no questions
+		declared[r.Path] = max(declared[r.Path], r.Cost) // methods besides GET are no questions
 	}
 	for _, r := range w.router.Routes() {
 		if declared[r.Path] == 0 {
@@ -316,15 +318,15 @@ func testClasses(t *testing.T, w *dearWorld) {
 			free := w.ask(q)
 			text := body(t, free)
 			dear := w.work.micros(len(text))
-			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == problemType {
+			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == web.ProblemType {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
-			w.server.heavy.Add(1 << 20)
+			w.server.Heavy.Add(1 << 20)
 			w.work.reset()
 			full := w.ask(q)
 			text = body(t, full)
 			left := w.work.micros(len(text))
-			w.server.heavy.Add(-1 << 20)
+			w.server.Heavy.Add(-1 << 20)
 			if full.StatusCode == http.StatusServiceUnavailable {
 				refusals++
 			}
@@ -333,7 +335,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 			}
 			t.Logf("%7d µs, %7d beside heavy ones (%d)  %s", dear, left, full.StatusCode, q)
 		}
-		if class == heavy && refusals < len(questions) || (class == light || class == vital) && refusals > 0 || class == mixed && (refusals == 0 || refusals == len(questions)) {
+		if class == web.Heavy && refusals < len(questions) || (class == web.Light || class == web.Vital) && refusals > 0 || class == web.Mixed && (refusals == 0 || refusals == len(questions)) {
 			t.Errorf("%s: %d of %d questions take a heavy place, its class is %d", path, refusals, len(questions), class)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 	"quadrille/places"
@@ -61,14 +63,14 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 		{Name: "state", Byte: 2, Regions: 2, Bounds: [4]float64{-125, 24, -66, 50}, MinZoom: 1, MaxZoom: 13, Fields: map[string]string{"id": "String"}},
 	}
 	f.cfg = Config{
-		Boundaries: dataset.NewLive(f.catalog, BoundariesDataset, func(g *dataset.Generation) (Boundaries, error) {
+		Boundaries: dataset.NewLive(f.catalog, datasets.BoundariesDataset, func(g *dataset.Generation) (datasets.Boundaries, error) {
 			return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
 		}),
-		Places: dataset.NewLive(f.catalog, PlacesDataset, func(g *dataset.Generation) (Places, error) {
+		Places: dataset.NewLive(f.catalog, datasets.PlacesDataset, func(g *dataset.Generation) (datasets.Places, error) {
 			return &boundPlaces{&f.places, g.Manifest.Generation}, nil
 		}),
-		Addresses: dataset.NewLive(f.catalog, AddressesDataset, func(g *dataset.Generation) (Addresses, error) { return &f.ips, nil }),
-		Version:   "v1.2.3-test", ResponseCacheBytes: 1 << 20,
+		Addresses: dataset.NewLive(f.catalog, datasets.AddressesDataset, func(g *dataset.Generation) (datasets.Addresses, error) { return &f.ips, nil }),
+		Config:    web.Config{Version: "v1.2.3-test"}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {
 		change(&f.cfg)
@@ -89,7 +91,7 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 }
 
 // all names every data set.
-var all = []string{BoundariesDataset, PlacesDataset, AddressesDataset}
+var all = []string{datasets.BoundariesDataset, datasets.PlacesDataset, datasets.AddressesDataset}
 
 // publish makes a new generation current; poll takes it into service.
 func (f *fixture) publish(name string) {
@@ -102,7 +104,7 @@ func (f *fixture) publish(name string) {
 		SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 7}, Meta: json.RawMessage(`{}`),
 		Sources: []dataset.Source{{Name: name + " source", License: "CC0-1.0", Attribution: "© <" + name + "> people"}},
 	}
-	if name == PlacesDataset {
+	if name == datasets.PlacesDataset {
 		m.Bounds = []float64{-10, 35, 30, 60}
 	}
 	if _, err := b.Publish(context.Background(), m); err != nil {
@@ -153,16 +155,16 @@ func body(t testing.TB, res *http.Response) string {
 
 // wantProblem checks that a response is a problem of the given kind and
 // returns it.
-func wantProblem(t testing.TB, res *http.Response, status int, typ string) problem {
+func wantProblem(t testing.TB, res *http.Response, status int, typ string) web.Problem {
 	t.Helper()
 	text := body(t, res)
 	if res.StatusCode != status {
 		t.Fatalf("status %d, want %d: %s", res.StatusCode, status, text)
 	}
-	if ct := res.Header.Get("Content-Type"); ct != problemType {
-		t.Fatalf("content type %q, want %q: %s", ct, problemType, text)
+	if ct := res.Header.Get("Content-Type"); ct != web.ProblemType {
+		t.Fatalf("content type %q, want %q: %s", ct, web.ProblemType, text)
 	}
-	var p problem
+	var p web.Problem
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

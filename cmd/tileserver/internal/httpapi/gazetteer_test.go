@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -395,7 +396,7 @@ const portlandAirport = `{"id":3780,"ident":"KPDX","iata":"PDX","icao":"KPDX","n
 func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	t.Helper()
 	if len(published) == 0 {
-		published = append([]string{AirportsDataset, TimeZonesDataset, StationsDataset}, all...)
+		published = append([]string{datasets.AirportsDataset, datasets.TimeZonesDataset, datasets.StationsDataset}, all...)
 	}
 	reader, err := toyZones()
 	if err != nil {
@@ -416,10 +417,10 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	g.airports.hits = []places.Hit{{ID: 3780, DistanceM: 1500, JSON: []byte(`"id":3780,"name":"Portland International","iata":"PDX"`)}}
 	g.stations.near = stations.Near{DistanceM: 2345.67}
 	g.stations.record = `"id":"72698024229","name":"PORTLAND INTL","lat":45.5908,"lon":-122.6003`
-	bind := func(_ *dataset.Generation) (Airports, error) { return &g.airports, nil }
-	g.cfg.Airports = dataset.NewLive(g.catalog, AirportsDataset, bind)
-	g.cfg.TimeZones = dataset.NewLive(g.catalog, TimeZonesDataset, func(*dataset.Generation) (TimeZones, error) { return reader, nil })
-	g.cfg.Stations = dataset.NewLive(g.catalog, StationsDataset, func(*dataset.Generation) (Stations, error) { return &g.stations, nil })
+	bind := func(_ *dataset.Generation) (datasets.Airports, error) { return &g.airports, nil }
+	g.cfg.Airports = dataset.NewLive(g.catalog, datasets.AirportsDataset, bind)
+	g.cfg.TimeZones = dataset.NewLive(g.catalog, datasets.TimeZonesDataset, func(*dataset.Generation) (datasets.TimeZones, error) { return reader, nil })
+	g.cfg.Stations = dataset.NewLive(g.catalog, datasets.StationsDataset, func(*dataset.Generation) (datasets.Stations, error) { return &g.stations, nil })
 	t.Cleanup(func() {
 		for _, err := range []error{g.cfg.Airports.Close(), g.cfg.TimeZones.Close(), g.cfg.Stations.Close()} {
 			if err != nil {
@@ -436,7 +437,7 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 			t.Fatal(err)
 		}
 	}
-	g.cfg.now = func() time.Time { return globeNoon }
+	g.cfg.Now = func() time.Time { return globeNoon }
 	g.handler = New(g.cfg)
 	return g
 }

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/geoip"
 )
 
 const (
@@ -102,8 +105,8 @@ func TestGeoIPErrors(t *testing.T) {
 		wantGeoIP(t, f.get("/geoip/v2.1/"+tt.path, "Accept", "application/json"), tt.status, tt.code)
 	}
 	// Failures of ours say nothing about the address.
-	for _, err := range []error{errors.New("secret path"), errDatasetFailed} {
-		f := newFixture(t, nil, AddressesDataset)
+	for _, err := range []error{errors.New("secret path"), datasets.ErrDatasetFailed} {
+		f := newFixture(t, nil, datasets.AddressesDataset)
 		f.ips.err = err
 		if res := f.get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode < 500 || body(t, res) != "" {
 			t.Errorf("%v: %d", err, res.StatusCode)
@@ -174,9 +177,9 @@ func TestGeoIPAccept(t *testing.T) {
 }
 
 // testKeys has the key "secret" of account 42, which was "before".
-func testKeys(t testing.TB) *GeoIPKeys {
+func testKeys(t testing.TB) *geoip.Accounts {
 	t.Helper()
-	keys, err := ReadGeoIPKeys(strings.NewReader(`
+	keys, err := geoip.ReadAccounts(strings.NewReader(`
 # sha256sum of secret, and of before
 42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
   42 : 6DB7D803E74F1FFA7D8F5ADC0BF95B3E15BF4C8373FFFADF546227CC6C6742CB
@@ -189,7 +192,7 @@ func testKeys(t testing.TB) *GeoIPKeys {
 
 func TestGeoIPKeys(t *testing.T) {
 	keys := testKeys(t)
-	f := newAddresses(t, func(c *Config) { c.GeoIPKeys = func() *GeoIPKeys { return keys } })
+	f := newAddresses(t, func(c *Config) { c.GeoIPKeys = func() *geoip.Accounts { return keys } })
 	basic := func(s string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, tt := range []struct{ auth, code string }{
 		{basic("42:secret"), ""},
@@ -246,7 +249,7 @@ func TestReadGeoIPKeysBad(t *testing.T) {
 		{"42:" + strings.Repeat("g", 64), "line 1"},
 		{strings.Repeat("x", 100<<10), "too long"},
 	} {
-		_, err := ReadGeoIPKeys(strings.NewReader(tt.text))
+		_, err := geoip.ReadAccounts(strings.NewReader(tt.text))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%.40q: %v, want %q and no secrets", tt.text, err, tt.want)
 		}
@@ -256,7 +259,7 @@ func TestReadGeoIPKeysBad(t *testing.T) {
 func FuzzReadGeoIPKeys(f *testing.F) {
 	f.Add([]byte("42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n#x\n:"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := ReadGeoIPKeys(bytes.NewReader(text))
+		keys, err := geoip.ReadAccounts(bytes.NewReader(text))
 		if (err == nil) != (keys != nil) {
 			t.Fatalf("%v and %v", keys, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
 )
 
 // ids are those of the places in an answer, in order, and its next page.
@@ -87,7 +88,7 @@ func TestPointReal(t *testing.T) {
 		if q.lon > 90 {
 			zone = "" // no place of the country
 		}
-		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{TimeZonesDataset, AirportsDataset, StationsDataset}) {
+		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{datasets.TimeZonesDataset, datasets.AirportsDataset, datasets.StationsDataset}) {
 			t.Errorf("%v: %+v", q, at)
 		}
 		var near struct{ Geonames []struct{ GeonameID uint32 } }

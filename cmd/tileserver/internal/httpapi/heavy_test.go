@@ -59,7 +59,7 @@ func TestHeavyTile(t *testing.T) {
 	s := newServer(&f.cfg)
 	f.handler = s.handler()
 	const large, small, packed = "/tiles/country/0/0/0.mvt", "/tiles/country/1/0/0.mvt", "Accept-Encoding"
-	s.heavy.Add(1 << 20)
+	s.Heavy.Add(1 << 20)
 	for _, ask := range []struct{ path, coding, sent string }{
 		{large, "br", ""}, {large, "identity", ""}, {small, "br", "br"},
 	} {
@@ -71,14 +71,14 @@ func TestHeavyTile(t *testing.T) {
 	if a, b := f.get(large, packed, "br").Header.Get("Etag"), f.get(large, packed, "identity").Header.Get("Etag"); a != b {
 		t.Errorf("a tile that is sent as it is has the tag %s, not its own, %s", a, b)
 	}
-	s.heavy.Add(-1 << 20)
+	s.Heavy.Add(-1 << 20)
 	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Encoding") != "br" {
 		t.Errorf("with a place: %d as %q", res.StatusCode, res.Header.Get("Content-Encoding"))
 	}
-	if n := s.heavy.Load(); n != 0 {
+	if n := s.Heavy.Load(); n != 0 {
 		t.Errorf("%d places are not given back", n)
 	}
-	s.heavy.Add(1 << 20)
+	s.Heavy.Add(1 << 20)
 	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK {
 		t.Errorf("kept: %d", res.StatusCode)
 	}

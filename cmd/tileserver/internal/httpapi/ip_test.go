@@ -16,6 +16,8 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
 
@@ -71,7 +73,7 @@ func ipRanges() []ipgeo.Range {
 func publishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Range) {
 	t.Helper()
 	ctx := context.Background()
-	b, err := c.Begin(ctx, AddressesDataset)
+	b, err := c.Begin(ctx, datasets.AddressesDataset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +117,8 @@ func newAddresses(t testing.TB, change func(*Config)) *fixture {
 	}
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
-		Addresses:      dataset.NewLive(c, AddressesDataset, OpenAddresses),
-		TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}, ResponseCacheBytes: 1 << 20,
+		Addresses: dataset.NewLive(c, datasets.AddressesDataset, datasets.OpenAddresses),
+		Config:    web.Config{TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {
 		change(&f.cfg)
@@ -200,11 +202,11 @@ func TestDatabaseHeader(t *testing.T) {
 	f := newAddresses(t, nil)
 	const want = `ip/1; built=2026-03-01T12:00:00Z; data=2026-01-02T03:04:05Z; source="Made-up ?City?, Z??rich"; license="CC0-1.0"`
 	for _, path := range []string{"/ip/" + cityIP, "/ip/" + cityIP, "/ip/" + cityIP, "/ip/" + cityIP + "?fields=ip", "/geoip/v2.1/city/" + cityIP, "/ip/headers"} {
-		if got := f.get(path).Header.Get(databaseHeader); got != want {
+		if got := f.get(path).Header.Get(web.DatabaseHeader); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if got := f.get("/ip/x").Header.Get(databaseHeader); got != "" {
+	if got := f.get("/ip/x").Header.Get(web.DatabaseHeader); got != "" {
 		t.Errorf("a refusal is from %q", got)
 	}
 }
@@ -276,7 +278,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	if res := f.get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
 	}
-	f = newFixture(t, nil, AddressesDataset)
+	f = newFixture(t, nil, datasets.AddressesDataset)
 	f.ips.err = context.DeadlineExceeded
 	if res := f.get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("failing: %d %v", res.StatusCode, res.Header)
@@ -287,16 +289,6 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	f.handler.ServeHTTP(w, r)
 	if w.Code != 200 || w.Header().Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("no peer: %d %v", w.Code, w.Header())
-	}
-}
-
-func TestPercentEncode(t *testing.T) {
-	for _, tt := range [][2]string{
-		{"", ""}, {"New York", "New York"}, {"Zürich", "Z%C3%BCrich"}, {"100%", "100%25"}, {"a\r\nX-Evil: 1", "a%0D%0AX-Evil: 1"}, {"\x7f\x80", "%7F%80"}, {"北京", "%E5%8C%97%E4%BA%AC"},
-	} {
-		if got := percentEncode(tt[0]); got != tt[1] {
-			t.Errorf("%q: %q, want %q", tt[0], got, tt[1])
-		}
 	}
 }
 

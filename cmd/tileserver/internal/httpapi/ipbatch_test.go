@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
 
@@ -154,7 +156,7 @@ func TestBatchHeaders(t *testing.T) {
 	f := newAddresses(t, nil)
 	res := f.post("/ip/batch", strings.NewReader(cityIP))
 	if h := res.Header; res.StatusCode != 200 || h.Get("Content-Type") != "application/x-ndjson" || h.Get("Cache-Control") != "private, no-store" ||
-		h.Get("Access-Control-Allow-Origin") != "*" || h.Get(databaseHeader) == "" || h.Get("X-Content-Type-Options") != "nosniff" {
+		h.Get("Access-Control-Allow-Origin") != "*" || h.Get(web.DatabaseHeader) == "" || h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v", res.StatusCode, h)
 	}
 	if res := f.post("/ip/batch", http.NoBody); res.StatusCode != 200 || body(t, res) != "" {
@@ -243,7 +245,7 @@ func (c *cutOff) Read(p []byte) (int, error) {
 
 // A store that fails is no answer to an address.
 func TestBatchFailingStore(t *testing.T) {
-	f := newFixture(t, nil, AddressesDataset)
+	f := newFixture(t, nil, datasets.AddressesDataset)
 	f.ips.err = errors.New("secret path")
 	wantProblem(t, f.post("/ip/batch", strings.NewReader("1.2.3.4\n")), 500, "internal")
 	got := batchLines(t, body(t, f.post("/ip/batch", strings.NewReader("x\n1.2.3.4\n1.2.3.4\n"))))

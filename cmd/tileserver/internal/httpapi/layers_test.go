@@ -13,6 +13,8 @@ import (
 
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/geojson"
+
+	"quadrille/cmd/tileserver/internal/tile"
 )
 
 // quotedName is what documents write `like_this`.
@@ -70,7 +72,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 
 	// The types are those of the TileJSON; a region stands for type:id.
-	describe := func(list string) (doc tileJSON) {
+	describe := func(list string) (doc tile.TileJSON) {
 		t.Helper()
 		if err := json.Unmarshal([]byte(body(t, w.get("/tiles/"+list+".json"))), &doc); err != nil {
 			t.Fatal(err)
@@ -97,13 +99,13 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	lists = append(lists, strings.Join(everything, ","), "airports,places,country:el,country:wl")
 
-	const tile = "/3/4/2" // has all of the toy world's continent
+	const address = "/3/4/2" // has all of the toy world's continent
 	answer := func(list, format string) string {
 		t.Helper()
-		res := w.get("/tiles/" + list + tile + format)
+		res := w.get("/tiles/" + list + address + format)
 		b := body(t, res)
 		if res.StatusCode != 200 {
-			t.Fatalf("%s%s%s: %d %s", list, tile, format, res.StatusCode, b)
+			t.Fatalf("%s%s%s: %d %s", list, address, format, res.StatusCode, b)
 		}
 		return b
 	}
@@ -167,7 +169,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 				for i, part := range parts {
 					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
 					switch {
-					case rest == "" && !visible(decodePNG(t, w.get("/tiles/"+list+tile+format))):
+					case rest == "" && !visible(decodePNG(t, w.get("/tiles/"+list+address+format))):
 						t.Errorf("%s%s is transparent", list, format)
 					case rest != "" && answer(rest, format) == b:
 						t.Errorf("%s%s has nothing of %s", list, format, part)
@@ -176,7 +178,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 			}
 		}
 		// A style draws what is there, all of it.
-		var style mapStyle
+		var style tile.MapStyle
 		if err := json.Unmarshal([]byte(body(t, w.get("/style.json?layers="+list))), &style); err != nil {
 			t.Fatal(err)
 		}

@@ -1,21 +1,20 @@
 package httpapi
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"quadrille/cmd/tileserver/internal/datasets"
 )
 
 // scrape reads the metrics as a server of Prometheus would, by the text form:
@@ -71,7 +70,7 @@ func TestMetrics(t *testing.T) {
 	}
 	f.do(http.MethodHead, "/healthz")
 	f.do(http.MethodPut, "/healthz")
-	f.publish(PlacesDataset)
+	f.publish(datasets.PlacesDataset)
 	f.poll()
 	got := f.scrape()
 	for key, want := range map[string]float64{
@@ -159,17 +158,6 @@ func TestMetricsConcurrent(t *testing.T) {
 	}
 	if n := got["quadrille_http_requests_in_flight{route=/metrics}"]; n != 1 {
 		t.Errorf("%v scrapes in flight, want this one", n)
-	}
-}
-
-func TestMetricsOfPanics(t *testing.T) {
-	s := &kit{metrics: newMetrics(), ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
-	e := echo.New()
-	e.GET("/x", s.watch(&route{path: "/x"}, s.answering(func(echo.Context) error { panic("boom") })))
-	w := httptest.NewRecorder()
-	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
-	if w.Code != http.StatusInternalServerError || s.metrics.panics.Load() != 1 {
-		t.Errorf("answered %d with %d panics counted", w.Code, s.metrics.panics.Load())
 	}
 }
 

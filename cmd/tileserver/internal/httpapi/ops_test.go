@@ -21,6 +21,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ops"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -30,8 +33,8 @@ import (
 // rather than say that it is missing.
 func TestReadiness(t *testing.T) {
 	var broken error
-	f := newFixture(t, nil, PlacesDataset)
-	bounds := dataset.NewLive(f.catalog, BoundariesDataset, func(*dataset.Generation) (Boundaries, error) {
+	f := newFixture(t, nil, datasets.PlacesDataset)
+	bounds := dataset.NewLive(f.catalog, datasets.BoundariesDataset, func(*dataset.Generation) (datasets.Boundaries, error) {
 		if broken != nil {
 			return nil, broken
 		}
@@ -43,7 +46,7 @@ func TestReadiness(t *testing.T) {
 	f.handler = New(f.cfg)
 
 	state := func() string {
-		var doc statusDoc
+		var doc ops.Status
 		if err := json.Unmarshal([]byte(body(t, f.get("/status"))), &doc); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +70,7 @@ func TestReadiness(t *testing.T) {
 	check("nothing published", "missing", true)
 
 	broken = errors.New("secret path of a damaged file")
-	f.publish(BoundariesDataset)
+	f.publish(datasets.BoundariesDataset)
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
 	}
@@ -88,7 +91,7 @@ func TestReadiness(t *testing.T) {
 	check("mended", "serving", true)
 
 	broken = errors.New("again")
-	f.publish(BoundariesDataset)
+	f.publish(datasets.BoundariesDataset)
 	_ = bounds.Poll(context.Background())
 	check("second is broken", "stale", true)
 	if res := f.get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {
@@ -102,9 +105,9 @@ func TestReadiness(t *testing.T) {
 // Damage met while serving shows in /readyz and /status, and goes when another
 // generation is published. What is whole is answered all the while.
 func TestDamaged(t *testing.T) {
-	f := newFixture(t, measured, PlacesDataset, BoundariesDataset)
+	f := newFixture(t, measured, datasets.PlacesDataset, datasets.BoundariesDataset)
 	var serving *dataset.Generation
-	finder := dataset.NewLive(f.catalog, PlacesDataset, func(g *dataset.Generation) (Places, error) {
+	finder := dataset.NewLive(f.catalog, datasets.PlacesDataset, func(g *dataset.Generation) (datasets.Places, error) {
 		serving = g
 		return &boundPlaces{&f.places, g.Manifest.Generation}, nil
 	})
@@ -112,7 +115,7 @@ func TestDamaged(t *testing.T) {
 	f.cfg.Places = finder // which the fixture closes
 	f.poll()
 	f.handler = New(f.cfg)
-	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), PlacesDataset, "g*"))
+	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), datasets.PlacesDataset, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
@@ -141,7 +144,7 @@ func TestDamaged(t *testing.T) {
 	if res := f.get("/places/7"); res.StatusCode >= 500 {
 		t.Errorf("what is whole is refused: %s", body(t, res))
 	}
-	f.publish(PlacesDataset)
+	f.publish(datasets.PlacesDataset)
 	f.poll()
 	if res := f.get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("not ready after another generation: %s", body(t, res))
@@ -149,7 +152,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, BoundariesDataset)
+	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, datasets.BoundariesDataset)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
 		enter <- struct{}{}
@@ -188,7 +191,7 @@ func TestBusy(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, BoundariesDataset)
+	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, datasets.BoundariesDataset)
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := wantProblem(t, f.get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {
@@ -364,7 +367,7 @@ func TestCancelled(t *testing.T) {
 		s := newServer(&Config{})
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(test.client, http.MethodGet, "/", nil)
-		s.fail(fmt.Errorf("x: %w", context.Canceled), echo.New().NewContext(r, w))
+		s.Fail(fmt.Errorf("x: %w", context.Canceled), echo.New().NewContext(r, w))
 		if w.Code != test.want {
 			t.Errorf("%d, want %d: %s", w.Code, test.want, w.Body)
 		}
@@ -375,20 +378,20 @@ func TestCancelled(t *testing.T) {
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := newServer(&Config{})
-	for _, k := range append(slices.Clone(s.kinds), internal) {
-		if was, ok := status[k.typ]; ok && was != k.status {
-			t.Errorf("%s is both %d and %d", k.typ, was, k.status)
+	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
+		if was, ok := status[k.Type]; ok && was != k.Status {
+			t.Errorf("%s is both %d and %d", k.Type, was, k.Status)
 		}
-		status[k.typ] = k.status
-		if k.title == "" || !strings.HasSuffix(k.detail, ".") || strings.HasSuffix(k.title, ".") {
-			t.Errorf("%s: title %q, detail %q", k.typ, k.title, k.detail)
+		status[k.Type] = k.Status
+		if k.Title == "" || !strings.HasSuffix(k.Detail, ".") || strings.HasSuffix(k.Title, ".") {
+			t.Errorf("%s: title %q, detail %q", k.Type, k.Title, k.Detail)
 		}
-		if k.retry && k.status != http.StatusServiceUnavailable {
-			t.Errorf("%s: retry with %d", k.typ, k.status)
+		if k.Retry && k.Status != http.StatusServiceUnavailable {
+			t.Errorf("%s: retry with %d", k.Type, k.Status)
 		}
-		if k.err != nil {
-			if got, _ := s.classify(fmt.Errorf("x: %w", k.err)); got.typ != k.typ {
-				t.Errorf("%v answers as %s, want %s", k.err, got.typ, k.typ)
+		if k.Err != nil {
+			if got, _ := s.Classify(fmt.Errorf("x: %w", k.Err)); got.Type != k.Type {
+				t.Errorf("%v answers as %s, want %s", k.Err, got.Type, k.Type)
 			}
 		}
 	}

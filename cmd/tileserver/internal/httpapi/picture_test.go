@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/mvt"
@@ -89,7 +90,7 @@ func TestPicture(t *testing.T) {
 // The names come from the tile and the eight around it, across ±180° and not
 // beyond the poles.
 func TestPictureNeighbours(t *testing.T) {
-	f := newFixture(t, nil, BoundariesDataset)
+	f := newFixture(t, nil, datasets.BoundariesDataset)
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
 	for _, tt := range []struct{ tile, want string }{
 		{"0/0/0", "0/0/0 0/0/0 0/0/0"},
@@ -142,7 +143,7 @@ func inked(img image.Image) (n int) {
 
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
-	f := newFixture(t, nil, PlacesDataset)
+	f := newFixture(t, nil, datasets.PlacesDataset)
 	f.places.tile = []fakePlace{{id: 1, lon: 0, lat: 0, name: "Null Island", population: 5}}
 	if n := inked(decodePNG(t, f.get("/tiles/places/0/0/0.png"))); n < 300 || n > 5000 {
 		t.Errorf("%d pixels drawn, want a dot and a name", n)
@@ -150,7 +151,7 @@ func TestPicturePlaces(t *testing.T) {
 }
 
 func TestPictureFailures(t *testing.T) {
-	f := newFixture(t, nil, BoundariesDataset)
+	f := newFixture(t, nil, datasets.BoundariesDataset)
 	// What is stored is no vector tile.
 	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 500, "data-corrupt")
 	wantProblem(t, f.get("/tiles/places/3/4/2.png"), 404, "dataset-missing")
@@ -179,15 +180,5 @@ func TestPictureReal(t *testing.T) {
 	}
 	if n := inked(decodePNG(t, w.get("/tiles/country/6/26/30.png"))); n > 0 {
 		t.Errorf("%d pixels drawn at sea", n)
-	}
-}
-
-// Who waits for a place to draw gives up with the request.
-func TestDrawingWaits(t *testing.T) {
-	s := &tileRoom{kit: &kit{drawing: make(chan struct{})}}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, formPNG); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

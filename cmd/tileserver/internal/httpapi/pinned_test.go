@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -17,7 +17,7 @@ import (
 // pinnedTiles is the address of tiles that a TileJSON gives, without its host.
 func (f *fixture) pinnedTiles(path string) string {
 	f.t.Helper()
-	var doc tileJSON
+	var doc tile.TileJSON
 	if err := json.Unmarshal([]byte(body(f.t, f.get(path))), &doc); err != nil || len(doc.Tiles) != 1 {
 		f.t.Fatalf("%s: %v %v", path, doc, err)
 	}
@@ -52,7 +52,7 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Another generation of one of them leaves the address as it was.
-	f.publish(BoundariesDataset)
+	f.publish(datasets.BoundariesDataset)
 	f.poll()
 	second := f.pinnedTiles("/tiles/country,places.json?pinned=true")
 	if !strings.HasPrefix(second, "/g/2.1.0-") {
@@ -93,15 +93,15 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Removed, while others are in use.
-	f.publish(BoundariesDataset)
+	f.publish(datasets.BoundariesDataset)
 	f.poll()
 	f.cfg.Boundaries.Close()
-	f.cfg.Boundaries = dataset.NewLive(f.catalog, BoundariesDataset, func(g *dataset.Generation) (Boundaries, error) {
+	f.cfg.Boundaries = dataset.NewLive(f.catalog, datasets.BoundariesDataset, func(g *dataset.Generation) (datasets.Boundaries, error) {
 		return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
 	})
 	f.poll()
 	f.handler = New(f.cfg)
-	if _, err := f.catalog.Prune(t.Context(), 0, BoundariesDataset); err != nil {
+	if _, err := f.catalog.Prune(t.Context(), 0, datasets.BoundariesDataset); err != nil {
 		t.Fatal(err)
 	}
 	wantProblem(t, f.get(first), 410, "generation-gone")
@@ -119,29 +119,4 @@ func TestPinnedByDefault(t *testing.T) {
 	if b := body(t, plain); strings.Contains(b, "/g/") || plain.Header.Get("Etag") == pinned.Header.Get("Etag") {
 		t.Errorf("%s, tags %s and %s", b, plain.Header.Get("Etag"), pinned.Header.Get("Etag"))
 	}
-}
-
-// Every set of generations has one text, which reads as itself.
-func TestGenerationsText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := generations{mark: rapid.Uint32().Draw(t, "mark")}
-		for i := range g.numbers {
-			g.numbers[i] = rapid.Uint64().Draw(t, "number")
-		}
-		back, ok := parseGenerations(g.String())
-		if g.numbers != [3]uint64{} && (!ok || back != g) {
-			t.Fatalf("%s became %s, %v", g, back, ok)
-		}
-	})
-}
-
-func FuzzParseGenerations(f *testing.F) {
-	for _, s := range []string{"1.2.3-00000000", "1.2-0", "0.0.0-00000000", "+1.2.3-00000000", "1.2.3.4-ffffffff", "-", ""} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if g, ok := parseGenerations(s); ok && g.String() != s {
-			t.Errorf("%q reads as %s", s, g)
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 // A parameter that an endpoint does not know is refused by its name.
@@ -88,16 +88,16 @@ func TestParametersAreAsDescribed(t *testing.T) {
 		if o.members["servers"] != nil || o.method == http.MethodHead { // the operator's listener; as GET
 			continue
 		}
-		i := slices.IndexFunc(routes, func(r route) bool {
-			return fits(r.path, o.path) && (r.any || r.methods == nil && o.method == http.MethodGet || slices.Contains(r.methods, o.method))
+		i := slices.IndexFunc(routes, func(r web.Route) bool {
+			return fits(r.Path, o.path) && (r.Any || r.Methods == nil && o.method == http.MethodGet || slices.Contains(r.Methods, o.method))
 		})
 		if i < 0 {
 			t.Errorf("no route is declared for %s %s", o.method, o.path)
 			continue
 		}
-		q := routes[i].query
-		if refused := doc.refusal(&o) != ""; refused == q.any {
-			t.Errorf("%s %s refuses unknown parameters: %v, bad-parameter is described: %v", o.method, o.path, !q.any, refused)
+		q := routes[i].Query
+		if refused := doc.refusal(&o) != ""; refused == q.Any {
+			t.Errorf("%s %s refuses unknown parameters: %v, bad-parameter is described: %v", o.method, o.path, !q.Any, refused)
 		}
 		var described []string
 		for _, p := range o.parameters {
@@ -105,10 +105,10 @@ func TestParametersAreAsDescribed(t *testing.T) {
 				described = append(described, p["name"].(string))
 			}
 		}
-		declared := slices.Clone(q.names)
+		declared := slices.Clone(q.Names)
 		slices.Sort(described)
 		slices.Sort(declared)
-		if !q.any && !slices.Equal(described, declared) {
+		if !q.Any && !slices.Equal(described, declared) {
 			t.Errorf("%s %s takes %v, described are %v", o.method, o.path, declared, described)
 		}
 	}
@@ -171,54 +171,6 @@ func TestHostileParameters(t *testing.T) {
 }
 
 func hexOf(c byte) string { return string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15]) }
-
-// FuzzQuery compares the check with one that takes the query apart by the standard
-// library.
-func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"lat=1&lon=2", "lat=1&lat=2", "limt=1", "_=1&_=2", "key=1&key", "a;b", "%6cat=1", "lat=%zz", "l+at=1", "=", "&&", "lat", "%ff=1", "a=b=c", "\x00"} {
-		f.Add(seed)
-	}
-	q := takes("lat", "lon", "limit", "l at")
-	f.Fuzz(func(t *testing.T, raw string) {
-		err := q.check(raw)
-		values, perr := url.ParseQuery(raw)
-		bad := perr != nil
-		for name, v := range values {
-			known := slices.Contains(q.names, name)
-			bad = bad || !known && !strings.HasPrefix(name, "_") && name != keyParameter || known && len(v) > 1
-		}
-		if bad != (err != nil) {
-			t.Fatalf("%q: %v; the library: %v %v", raw, err, values, perr)
-		}
-		var said *refusal
-		if err != nil && (!errors.As(err, &said) || !errors.Is(err, errParameter) || len(said.detail) > 600 || !strings.HasSuffix(said.detail, ".")) {
-			t.Fatalf("%q: %v", raw, err)
-		}
-	})
-}
-
-// Checking a query allocates nothing.
-func TestQueryAllocs(t *testing.T) {
-	q := takes("lat", "lon", "limit")
-	for _, raw := range []string{"", "lat=48.1&lon=%32&limit=10&_=5", "key=x"} {
-		if n := testing.AllocsPerRun(100, func() {
-			if err := q.check(raw); err != nil {
-				t.Fatal(err)
-			}
-		}); n != 0 {
-			t.Errorf("%q: %v allocations", raw, n)
-		}
-	}
-}
-
-func BenchmarkQueryCheck(b *testing.B) {
-	q := takes("lat", "lon", "radius", "lang", "class", "limit")
-	for b.Loop() {
-		if err := q.check("lat=48.8566&lon=2.3522&limit=10"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
 
 // The operator's list is as strict.
 func TestTopParameters(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/quadkey"
 )
 
@@ -64,12 +65,12 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{fixture: fixture{t: t, catalog: c}}
 	w.cfg = Config{
-		Boundaries: dataset.NewLive(c, BoundariesDataset, func(g *dataset.Generation) (Boundaries, error) {
+		Boundaries: dataset.NewLive(c, datasets.BoundariesDataset, func(g *dataset.Generation) (datasets.Boundaries, error) {
 			w.store.Store(g.Store)
-			return OpenBoundaries(g)
+			return datasets.OpenBoundaries(g)
 		}),
-		Places:    dataset.NewLive(c, PlacesDataset, OpenPlaces),
-		Addresses: dataset.NewLive(c, AddressesDataset, OpenAddresses),
+		Places:    dataset.NewLive(c, datasets.PlacesDataset, datasets.OpenPlaces),
+		Addresses: dataset.NewLive(c, datasets.AddressesDataset, datasets.OpenAddresses),
 	}
 	w.poll()
 	w.handler = New(w.cfg)

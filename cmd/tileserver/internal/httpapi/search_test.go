@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -65,7 +65,7 @@ func TestSearchQuery(t *testing.T) {
 
 func TestSearchFailures(t *testing.T) {
 	for _, path := range []string{"/places/search?q=zur", "/places/search?q=zurich&limit=5", "/places/within?bbox=0,0,1,1"} {
-		wantProblem(t, newGlobe(t, nil, BoundariesDataset).get(path), 404, "dataset-missing")
+		wantProblem(t, newGlobe(t, nil, datasets.BoundariesDataset).get(path), 404, "dataset-missing")
 		g := newGlobe(t, nil)
 		for _, tt := range []struct {
 			err    error
@@ -171,61 +171,9 @@ func TestAirportAmongPlaces(t *testing.T) {
 		t.Errorf("stored answer: %q", got)
 	}
 	// Without airports the same search finds the places.
-	g = newGlobe(t, nil, PlacesDataset)
+	g = newGlobe(t, nil, datasets.PlacesDataset)
 	if got := names(t, body(t, g.get("/places/search?q=zur"))); !slices.Equal(got, []string{"Zürich", "Zürich Flughafen"}) {
 		t.Errorf("without airports: %q", got)
-	}
-}
-
-// TestInsert: inserting into the text of a list is inserting into the list.
-func TestInsert(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		type item struct {
-			Name       string `json:"name"`
-			Note       string `json:"note,omitempty"`
-			Population int64  `json:"population,omitempty"`
-		}
-		text := rapid.StringMatching(`[a-z"{}\\,:\[\]]{0,8}(,"population":99)?`)
-		var list []item
-		for range rapid.IntRange(0, 5).Draw(rt, "n") {
-			list = append(list, item{text.Draw(rt, "name"), text.Draw(rt, "note"), rapid.Int64Range(0, 5).Draw(rt, "population")})
-		}
-		limit := rapid.IntRange(max(len(list), 1), 6).Draw(rt, "limit")
-		weight := rapid.Int64Range(0, 6).Draw(rt, "weight")
-		added := item{Name: "airport"}
-
-		encode := func(list []item) []byte {
-			b, err := json.Marshal(append([]item{}, list...))
-			if err != nil {
-				rt.Fatal(err)
-			}
-			return b
-		}
-		at := slices.IndexFunc(list, func(i item) bool { return i.Population < weight })
-		if at < 0 {
-			at = len(list)
-		}
-		want := slices.Insert(slices.Clone(list), at, added)
-		want = want[:min(limit, len(want))]
-
-		made := encode(list)
-		l := placeList{dst: made[:len(made)-1], start: 1, limit: limit}
-		one, err := json.Marshal(added)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		l.insert(one, weight)
-		if got := string(append(l.dst, ']')); got != string(encode(want)) {
-			rt.Fatalf("%s, want %s", got, encode(want))
-		}
-	})
-}
-
-func TestIsAirportCode(t *testing.T) {
-	for text, want := range map[string]bool{"pdx": true, "KPDX": true, "0S9": true, "pd": false, "kpdxx": false, "123": false, "p x": false, "Zü": false, "zür": false, "": false} {
-		if got := isAirportCode(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
 	}
 }
 
@@ -255,7 +203,7 @@ func TestSearchKept(t *testing.T) {
 		if res, n := read(path, "If-None-Match", tag); n != 0 || res.StatusCode != http.StatusNotModified {
 			t.Errorf("%s: %d with its tag, %d reads", path, res.StatusCode, n)
 		}
-		g.publish(AirportsDataset)
+		g.publish(datasets.AirportsDataset)
 		if err := g.cfg.Airports.Poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +211,7 @@ func TestSearchKept(t *testing.T) {
 		if code := path == "/places/search?q=bern"; code != (n > 0) || code != (res.StatusCode == 200) {
 			t.Errorf("%s: %d and %d reads after airports were published", path, res.StatusCode, n)
 		}
-		g.publish(PlacesDataset)
+		g.publish(datasets.PlacesDataset)
 		g.poll()
 		if res, n := read(path, "If-None-Match", tag); n == 0 || res.StatusCode != 200 {
 			t.Errorf("%s: %d and %d reads after places were published", path, res.StatusCode, n)
@@ -279,33 +227,6 @@ func TestSearchSameForms(t *testing.T) {
 		if a, b := body(t, g.get("/places/search?q="+q)), body(t, g.get("/places/search?limit=10&q="+q)); a != b {
 			t.Errorf("%s: %s and %s", q, a, b)
 		}
-	}
-}
-
-func TestMatchOf(t *testing.T) {
-	members := []byte(`"id":1,"name":"Z\u00fcrich \"x\"","country":"CH"`)
-	for _, tt := range []struct {
-		m     search.Match
-		shown string
-		want  string
-	}{
-		{search.Match{Kind: search.Prefix}, "", ""},
-		{search.Match{Kind: search.Prefix}, "Zurigo", `Zürich "x"`},
-		{search.Match{Kind: search.Prefix}, `Zürich "x"`, ""},
-		{search.Match{Kind: search.Prefix, Name: "Zurigo"}, "Zurigo", ""},
-		{search.Match{Kind: search.Prefix, Name: "Turitg"}, "Zurigo", "Turitg"},
-		{search.Match{Kind: search.Prefix, Historic: true}, "Zurigo", ""},
-	} {
-		if got := matchOf(&tt.m, members, tt.shown).Name; got != tt.want {
-			t.Errorf("%+v shown as %q: %q, want %q", tt.m, tt.shown, got, tt.want)
-		}
-	}
-	if got := string(appendRenamed(nil, members, `A "b" <c>`)); got != `"id":1,"name":"A \"b\" \u003cc\u003e","country":"CH"` {
-		t.Error(got)
-	}
-	for _, odd := range []string{``, `"id":1`, `"id":1,"name":`, `"id":1,"name":"a`, `"id":1,"name":"\`} {
-		appendRenamed(nil, []byte(odd), "x")
-		matchOf(&search.Match{}, []byte(odd), "x")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
 
@@ -87,17 +88,6 @@ func TestHeadersOfHostileNames(t *testing.T) {
 	}
 }
 
-func TestHeaderValue(t *testing.T) {
-	for raw, want := range map[string]string{
-		`"a\r\nb"`: "a%0D%0Ab", `"\u2028"`: "%E2%80%A8", `{"de":"x","en":"\n"}`: "%0A", `{"fr":"f","de":"d"}`: "d", `47.36`: "47.36", `-1e5`: "-1e5",
-		"[\"ü\",\r\n1]": "[\"%C3%BC\",%0D%0A1]", `{"en":1}`: "", `"`: "",
-	} {
-		if got := headerValue([]byte(raw)); got != want {
-			t.Errorf("%s: %q, want %q", raw, got, want)
-		}
-	}
-}
-
 // A problem says what was wrong in the words of a client that may want a browser
 // to take them for a page.
 func TestProblemsAreNoPages(t *testing.T) {
@@ -110,7 +100,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 		for _, accept := range []string{"*/*", "text/html"} {
 			res := f.get(path, "Accept", accept)
 			b := body(t, res)
-			if res.StatusCode < 400 || res.Header.Get("Content-Type") != problemType || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if res.StatusCode < 400 || res.Header.Get("Content-Type") != web.ProblemType || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
 			}
 			if strings.ContainsAny(b, "<>&\u2028\u2029\n") || !json.Valid([]byte(b)) {
@@ -121,7 +111,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 	// One that does repeat it.
 	s := newServer(&Config{})
 	w := httptest.NewRecorder()
-	s.fail(refuse(errParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
+	s.Fail(web.Refuse(web.ErrParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
 	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%v %s", w.Header(), b)
 	}

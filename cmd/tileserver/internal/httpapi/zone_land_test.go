@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places/zones"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -127,7 +128,7 @@ func newLands(t *testing.T) *globe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := dataset.NewLive(g.catalog, TimeZonesDataset, func(*dataset.Generation) (TimeZones, error) { return reader, nil })
+	live := dataset.NewLive(g.catalog, datasets.TimeZonesDataset, func(*dataset.Generation) (datasets.TimeZones, error) { return reader, nil })
 	if err := live.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,253 @@
+// Package airport answers with airports by code, near a point and within a box.
+package airport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/places/airports"
+)
+
+// Config says what the room of airports serves.
+type Config struct {
+	Airports  *dataset.Live[datasets.Airports]
+	Places    *dataset.Live[datasets.Places]
+	TimeZones *dataset.Live[datasets.TimeZones]
+}
+
+// Room answers with airports by code, and which are near or within.
+type Room struct {
+	*web.Kit
+	Config
+}
+
+func New(k *web.Kit, cfg Config) *Room { return &Room{k, cfg} }
+
+func (s *Room) Routes() []web.Route {
+	filter := []string{"type", "country", "scheduled", "closed"}
+	return []web.Route{
+		{Path: "/airports/within", Handle: s.getAirportsWithin, Cost: web.Heavy, Query: web.Takes("bbox", filter, web.Paging)},
+		{Path: "/airports/nearby", Handle: s.getAirportsNearby, Cost: web.Light, Query: web.Takes(web.Position, "radius", filter, web.Paging)},
+		{Path: "/airports/:code", Handle: s.getAirport, Cost: web.Light, Query: web.Takes("local")},
+		{Path: "/airports/:code/offset", Handle: s.getAirportOffset, Cost: web.Light, Query: web.Takes("at")},
+	}
+}
+
+var Kinds = []web.Kind{
+	{Err: airports.ErrNotFound, Status: http.StatusNotFound, Type: "airport-not-found", Title: "There is no such airport",
+		Detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
+	{Err: airports.ErrBadCode, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},
+}
+
+// airportRecords is reused memory for the record of one answer.
+var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
+
+// getAirport answers GET /airports/{code}: the record of the airport with an
+// IATA, ICAO or local code.
+//
+// With local=true it says what clocks there show now, and may not be kept.
+// /airports/{code}/offset?at= says it for any instant.
+func (s *Room) getAirport(c echo.Context) error {
+	r := c.Request()
+	code, err := pathCode(c)
+	if err != nil {
+		return err
+	}
+	q := web.QueryParams(r)
+	local := q.OneOf("local", "true", "false") == "true"
+	if q.Err != nil {
+		return q.Err
+	}
+	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	defer v.Release()
+	finder, err := v.Airports.Get()
+	if err != nil {
+		return err
+	}
+	from := []uint64{v.Airports.ID}
+	if local {
+		from = nil
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+		record := airportRecords.Get().(*airports.Record)
+		defer airportRecords.Put(record)
+		if err := finder.Lookup(ctx, code, record); err != nil {
+			return badCode(err)
+		}
+		out.Body = append(out.Body, record.JSON...)
+		if local {
+			at := s.Clock()
+			o, err := v.Offset(ctx, record.TimeZone, at)
+			if err != nil {
+				return err
+			}
+			out.Body = append(out.Body[:len(out.Body)-1], ',') // the record is an object
+			out.Body = append(localtime.AppendClock(out.Body, at, o), '}')
+		}
+		return nil
+	})
+}
+
+// pathCode is the first parameter of the path, the code of an airport. Whether
+// it can be one is for the airports to say.
+func pathCode(c echo.Context) (string, error) {
+	if web.RunsOn(c) {
+		return "", web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return "", err
+	}
+	return values[0], nil
+}
+
+// badCode names the parameter in the refusal of a code.
+func badCode(err error) error {
+	if errors.Is(err, airports.ErrBadCode) {
+		return web.Refuse(web.ErrParameter, "code", "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH.")
+	}
+	return err
+}
+
+// airportTypes are the values of the parameter type. The last word of a type
+// of two may be left out.
+var airportTypes = func() map[string]string {
+	m := map[string]string{}
+	for _, t := range airports.Types() {
+		m[t] = t
+		short, _, _ := strings.Cut(t, "_")
+		m[short] = t
+	}
+	return m
+}()
+
+// readAirportFilter reads the filters that searches for airports have in common.
+func readAirportFilter(p *web.Params) (f airports.Filter) {
+	for _, word := range p.List("type", len(airportTypes)) {
+		t, ok := airportTypes[word]
+		if !ok {
+			p.Refuse("type", "Set type to one of these, or to several with commas between them: "+strings.Join(airports.Types(), ", ")+".")
+			return f
+		}
+		if !slices.Contains(f.Types, t) {
+			f.Types = append(f.Types, t)
+		}
+	}
+	f.Countries = p.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	f.Scheduled = p.OneOf("scheduled", "true", "false") == "true"
+	f.Closed = p.OneOf("closed", "true", "false") == "true"
+	return f
+}
+
+// getAirportsNearby answers GET /airports/nearby: the k nearest airports that
+// pass the filters, ordered by distance and then by id, as JSON or GeoJSON.
+func (s *Room) getAirportsNearby(c echo.Context) error {
+	q := web.QueryParams(c.Request())
+	query := airports.NearbyQuery{}
+	query.Lat, query.Lon = q.Position()
+	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
+	query.Filter = readAirportFilter(&q)
+	query.Cursor = q.Cursor()
+	return s.sendAirports(c, &q, listing.AppendHit, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+		return f.Nearby(ctx, query, dst)
+	})
+}
+
+// getAirportsWithin answers GET /airports/within?bbox=: a page of the airports
+// in a box that pass the filters, the most important first, as JSON or GeoJSON.
+func (s *Room) getAirportsWithin(c echo.Context) error {
+	q := web.QueryParams(c.Request())
+	query := airports.WithinQuery{}
+	query.Box = q.Box("bbox")
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
+	query.Filter = readAirportFilter(&q)
+	query.Cursor = q.Cursor()
+	return s.sendAirports(c, &q, listing.AppendMembers, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+		return f.Within(ctx, query, dst)
+	})
+}
+
+// sendAirports answers with a page of airports, each written by appendOne.
+func (s *Room) sendAirports(c echo.Context, q *web.Params, appendOne func([]byte, *places.Hit) []byte,
+	search func(context.Context, datasets.Airports, []places.Hit) ([]places.Hit, string, error)) error {
+	form := q.Format(c.Request())
+	if q.Err != nil {
+		return q.Err
+	}
+	return listing.SendHits(s.Kit, c, s.Airports, form, search, func(_ context.Context, _ datasets.Airports, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		return appendAirports(dst, form, hits, next, appendOne), nil
+	})
+}
+
+// appendAirports writes {"airports":[…],"next":"…"} or a FeatureCollection.
+func appendAirports(dst []byte, f web.Form, hits []places.Hit, next string, appendOne func([]byte, *places.Hit) []byte) []byte {
+	if f == web.FormGeoJSON {
+		dst = append(dst, listing.CollectionHead...)
+	} else {
+		dst = append(dst, `{"airports":[`...)
+	}
+	for i := range hits {
+		h := &hits[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if f != web.FormGeoJSON {
+			dst = appendOne(dst, h)
+			continue
+		}
+		dst = listing.AppendFeatureHead(dst, h.ID, h.Lon, h.Lat)
+		dst = append(appendOne(dst, h), '}')
+	}
+	return listing.AppendNext(append(dst, ']'), next)
+}
+
+// getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an
+// airport show at an instant.
+func (s *Room) getAirportOffset(c echo.Context) error {
+	code, err := pathCode(c)
+	if err != nil {
+		return err
+	}
+	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	defer v.Release()
+	return localtime.SendOffset(s.Kit, c, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+		finder, err := v.Airports.Get()
+		if err != nil {
+			return dst, "", err
+		}
+		record := airportRecords.Get().(*airports.Record)
+		defer airportRecords.Put(record)
+		if err := finder.Lookup(ctx, code, record); err != nil {
+			return dst, "", badCode(err)
+		}
+		dst = jsontext.AppendString(append(dst, `{"code":`...), strings.ToUpper(code))
+		var doc struct {
+			Source string `json:"timezone_source"`
+		}
+		if err := json.Unmarshal(record.JSON, &doc); err != nil {
+			return dst, "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
+		}
+		if doc.Source != "" {
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), doc.Source)
+		}
+		return dst, record.TimeZone, nil
+	})
+}

@@ -1,0 +1,122 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/tiles"
+)
+
+// IdentityOf is a number that is equal for equal generations and different
+// for different ones, even when a data directory was made anew and counts
+// from one again. It is never 0.
+func IdentityOf(m *dataset.Manifest) uint64 {
+	if m == nil {
+		return 0
+	}
+	return generationID(m.Generation, m.Built)
+}
+
+func generationID(generation uint64, built time.Time) uint64 {
+	return uint64(web.HashStart.Number(generation).Number(uint64(built.UnixNano()))) | 1
+}
+
+// What keeps a data set from being read.
+var (
+	ErrDatasetMissing = errors.New("data set is not published")
+	ErrDatasetFailed  = errors.New("data set cannot be read")
+)
+
+// Damaged come last: a room may know better what its damage means.
+var Damaged = []web.Kind{
+	{Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment.", Retry: true},
+	{Err: tiles.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
+		Detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it."},
+	{Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
+		Detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it."},
+}
+
+// Unreadable come before all others: a store that does not answer never
+// means that something is not there.
+var Unreadable = []web.Kind{
+	{Err: ErrDatasetFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", Retry: true},
+	{Err: cellstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
+	{Err: cellstore.ErrUnknownOutcome, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
+	{Err: ErrDatasetMissing, Status: http.StatusNotFound, Type: "dataset-missing", Title: "The data set is not published on this server",
+		Detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
+	{Err: dataset.ErrPruned, Status: http.StatusGone, Type: "generation-gone", Title: "The generation has been removed",
+		Detail: "The data has been published anew. Read the TileJSON again and use the addresses it gives, or leave out the /g/ part for the newest data."},
+	{Err: dataset.ErrNoGeneration, Status: http.StatusNotFound, Type: "generation-unknown", Title: "There is no such generation",
+		Detail: "Use an address that a TileJSON with pinned=true gives, or leave out the /g/ part for the newest data."},
+	{Err: dataset.ErrOlderBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "Other older generations are in use",
+		Detail: "Wait for the time that Retry-After gives, or leave out the /g/ part for the newest data.", Retry: true, Expected: true},
+}
+
+// Identities of generations that are not there. Those of real ones are odd.
+const (
+	IdMissing uint64 = 0
+	IdFailed  uint64 = 2
+)
+
+// Pinned is one generation of a data set held for a request, or the reason
+// why there is none.
+type Pinned[T any] struct {
+	Handle *dataset.Handle[T]
+	Err    error
+	ID     uint64 // of the generation, for keys and tags
+}
+
+// Pin takes the live generation of a data set. It does not fail, because only
+// the request knows whether it needs the data set; use get.
+func Pin[T any](live *dataset.Live[T]) Pinned[T] {
+	if live == nil {
+		return Pinned[T]{Err: ErrDatasetMissing, ID: IdMissing}
+	}
+	h, err := live.Acquire()
+	if err == nil {
+		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
+	}
+	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
+		return Pinned[T]{Err: ErrDatasetMissing, ID: IdMissing}
+	}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrDatasetFailed, err), ID: IdFailed}
+}
+
+func (p *Pinned[T]) Release() {
+	if p.Handle != nil {
+		p.Handle.Release()
+	}
+}
+
+// Get returns the reader of the generation, or why there is none.
+func (p *Pinned[T]) Get() (v T, err error) {
+	if p.Handle == nil {
+		return v, p.Err
+	}
+	return p.Handle.Value(), nil
+}
+
+// MeaningOf gives the error of a table that is gone its meaning. From a remote store,
+// which others change, a generation may be removed under a server that did not notice
+// the next one yet, which passes. From a local one nothing is removed that is in
+// use: then it is damage, as any error that nobody expects.
+func MeaningOf(remote bool) func(error) error {
+	if !remote {
+		return nil
+	}
+	return func(err error) error {
+		if errors.Is(err, cellstore.ErrTableNotFound) {
+			return fmt.Errorf("%w: %w", cellstore.ErrUnavailable, err)
+		}
+		return err
+	}
+}

@@ -1,0 +1,305 @@
+// Package geoip answers as the GeoIP2 web service does, so that its clients work with
+// another host name.
+package geoip
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/ipgeo"
+)
+
+// Room answers as the GeoIP2 web service does.
+type Room struct {
+	*web.Kit
+	addresses *dataset.Live[datasets.Addresses]
+	// accounts returns those that may ask; nil, or a nil answer, lets everybody. It
+	// is called for every request.
+	accounts  func() *Accounts
+	databases ipdatabase.Newest
+}
+
+func New(k *web.Kit, addresses *dataset.Live[datasets.Addresses], accounts func() *Accounts) *Room {
+	return &Room{Kit: k, addresses: addresses, accounts: accounts}
+}
+
+// The endpoints of this file answer as the GeoIP2 web service, version 2.1,
+// does, so that its clients work with another host name: its paths, media
+// types, fields and errors. What it could not be established how it answers
+// is chosen to be kind to clients; tests name it.
+//
+// Failures of ours are statuses without a body: every code there is would say
+// something about the address.
+
+// gipService is one of the services.
+type gipService struct {
+	name   string
+	form   web.Form
+	fields *ipgeo.Fields // those it has; nil where there is no data of that kind
+}
+
+// What the services have of a record; what is only insights' is none of them.
+const (
+	gipCountryFields = "continent," +
+		"country.geoname_id,country.is_in_european_union,country.iso_code,country.names," +
+		"registered_country.geoname_id,registered_country.is_in_european_union,registered_country.iso_code,registered_country.names," +
+		"represented_country.geoname_id,represented_country.is_in_european_union,represented_country.iso_code,represented_country.names," +
+		"represented_country.type,traits.is_anycast,traits.network"
+	gipCityFields = gipCountryFields + ",city.geoname_id,city.names," +
+		"location.accuracy_radius,location.latitude,location.longitude,location.metro_code,location.time_zone," +
+		"postal.code,subdivisions.geoname_id,subdivisions.iso_code,subdivisions.names," +
+		"traits.autonomous_system_number,traits.autonomous_system_organization,traits.connection_type,traits.domain,traits.isp," +
+		"traits.mobile_country_code,traits.mobile_network_code,traits.organization"
+)
+
+var gipServices = []gipService{
+	{name: "country", form: web.FormGeoIPCountry, fields: mustFields(gipCountryFields)},
+	{name: "city", form: web.FormGeoIPCity, fields: mustFields(gipCityFields)},
+	{name: "insights"},
+}
+
+func mustFields(list string) *ipgeo.Fields {
+	f, err := ipgeo.ParseFields(list)
+	if err != nil {
+		panic(err) // the lists above are constant
+	}
+	return &f
+}
+
+// Routes are the endpoints of the services. They ignore unknown parameters,
+// as the web service does.
+func (s *Room) Routes() (list []web.Route) {
+	keys := web.KeysAsked
+	if s.accounts != nil {
+		keys = web.KeysOfOthers
+	}
+	for i := range gipServices {
+		v := &gipServices[i]
+		for _, end := range []string{"", "/", "/:addr"} {
+			list = append(list, web.Route{
+				Path: "/geoip/v2.1/" + v.name + end, Handle: func(c echo.Context) error { return s.geoIP(c, v) }, Cost: web.Light, Query: web.Anything,
+				Keys: keys, Refuse: func(c echo.Context, err error) { _ = s.failGeoIP(c, gipRefusal(err)) },
+			})
+		}
+	}
+	return list
+}
+
+// gipError is a refusal in the service's terms; without a code it has no body.
+type gipError struct {
+	status  int
+	code    string
+	message string
+}
+
+func (e *gipError) Error() string { return "geoip: " + e.message }
+
+var (
+	gipInvalid    = &gipError{http.StatusBadRequest, "IP_ADDRESS_INVALID", "The value provided is not an IP address; give one like 1.2.3.4 or 2001:db8::1."}
+	gipRequired   = &gipError{http.StatusBadRequest, "IP_ADDRESS_REQUIRED", "Put an IP address, or me, at the end of the path."}
+	gipReserved   = &gipError{http.StatusBadRequest, "IP_ADDRESS_RESERVED", "The address belongs to a reserved or private range; ask for a public one."}
+	gipNotFound   = &gipError{http.StatusNotFound, "IP_ADDRESS_NOT_FOUND", "The address is not in the database."}
+	gipPermission = &gipError{http.StatusPaymentRequired, "PERMISSION_REQUIRED", "This server has no data for the insights service; use city or country."}
+	gipNoAccount  = &gipError{http.StatusUnauthorized, "ACCOUNT_ID_REQUIRED", "Send an account ID and a license key by Basic authentication."}
+	gipNoKey      = &gipError{http.StatusUnauthorized, "LICENSE_KEY_REQUIRED", "Send a license key with the account ID, by Basic authentication."}
+	gipNoAuth     = &gipError{http.StatusUnauthorized, "AUTHORIZATION_INVALID", "Send a valid account ID and license key by Basic authentication."}
+	gipMediaType  = &gipError{status: http.StatusUnsupportedMediaType}
+	gipCharset    = &gipError{status: http.StatusNotAcceptable}
+)
+
+// geoIP answers one request.
+func (s *Room) geoIP(c echo.Context, v *gipService) error {
+	r := c.Request()
+	cache := s.CacheControl
+	if s.accounts != nil {
+		if keys := s.accounts(); keys != nil {
+			if err := keys.check(r); err != nil {
+				return s.failGeoIP(c, err)
+			}
+			cache = web.PrivateNoStore // shared caches must not answer others with it
+		}
+	}
+	if err := gipAccepts(r, v.name); err != nil {
+		return s.failGeoIP(c, err)
+	}
+	addr, own, err := s.gipAddress(c)
+	if err != nil {
+		return s.failGeoIP(c, err)
+	}
+	if own {
+		cache = web.PrivateNoStore
+	}
+	if v.fields == nil {
+		return s.failGeoIP(c, gipPermission)
+	}
+	p := datasets.Pin(s.addresses)
+	defer p.Release()
+	reader, err := p.Get()
+	if err != nil {
+		return s.failGeoIP(c, err)
+	}
+	s.TraceFrom(r.Context(), p.ID)
+	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.Lookups.Put(l)
+	if err := reader.Lookup(r.Context(), addr, &l.Res); err != nil {
+		return s.failGeoIP(c, err)
+	}
+	// The last member is traits, the last of which is network.
+	b := l.Res.AppendFields(append(l.Out.Body[:0], '{'), *v.fields, "")
+	b = append(b[:len(b)-1], `,"ip_address":"`...)
+	b = l.Res.Addr.AppendTo(b)
+	l.Out.Body = append(b, `"}}`...)
+	c.Response().Header()[web.DatabaseHeader] = s.databases.Of(&p).Header
+	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
+}
+
+// gipAddress is the address asked about, and whether it is the caller's own.
+func (s *Room) gipAddress(c echo.Context) (addr netip.Addr, own bool, err error) {
+	if len(c.ParamValues()) == 0 {
+		return addr, false, gipRequired
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return addr, false, gipInvalid
+	}
+	switch values[0] {
+	case "":
+		return addr, false, gipRequired
+	case "me":
+		if addr = s.ClientAddr(c.Request()); !addr.IsValid() {
+			return addr, true, web.ErrNoPeer
+		}
+		return addr, true, nil
+	}
+	if addr, err = ipgeo.ParseAddr(values[0]); err != nil {
+		return addr, false, gipInvalid
+	}
+	return addr, false, nil
+}
+
+// failGeoIP answers with an error object, or with a status alone.
+func (s *Room) failGeoIP(c echo.Context, err error) error {
+	a := web.Answer{Form: web.FormGeoIPError, Cache: web.NoStore}
+	h := c.Response().Header()
+	var e *gipError
+	switch {
+	case errors.As(err, &e):
+	case errors.Is(err, ipgeo.ErrReserved):
+		e = gipReserved
+	case errors.Is(err, ipgeo.ErrNotFound):
+		e = gipNotFound
+	default:
+		err = s.Replaced(err)
+		k := s.KindOf(err)
+		if k.Status >= http.StatusInternalServerError && !k.Expected {
+			s.LogFailure(c, err)
+		}
+		// A data set that is missing is 404 elsewhere, and would be read as
+		// an address that is not found.
+		e = &gipError{status: max(k.Status, http.StatusServiceUnavailable)}
+		if k.Retry || k.Status < http.StatusInternalServerError {
+			h["Retry-After"] = []string{web.RetryAfter}
+		}
+		if k == &web.Internal {
+			e.status = http.StatusInternalServerError
+		}
+	}
+	if e.status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = []string{`Basic realm="GeoIP2", charset="UTF-8"`}
+	}
+	if e.code == "" {
+		s.CommonHeaders(h, a, false)
+		h["Content-Length"] = []string{"0"}
+		c.Response().WriteHeader(e.status)
+		return nil
+	}
+	out := web.GetScratch()
+	defer out.Release()
+	b := jsontext.AppendString(append(out.Body, `{"code":`...), e.code)
+	b = jsontext.AppendString(append(b, `,"error":`...), e.message)
+	out.Body = append(b, '}')
+	return s.SendStatus(c, e.status, a, out)
+}
+
+// gipAccepts judges the headers of negotiation.
+func gipAccepts(r *http.Request, service string) error {
+	if values := r.Header["Accept"]; len(values) > 0 && !gipTakes(values, func(name, params string) bool {
+		switch strings.ToLower(name) {
+		case "*/*", "application/*", "application/json", "":
+			return true
+		case "application/vnd.maxmind.com-" + service + "+json":
+			return gipParams(params)
+		}
+		return false
+	}) {
+		return gipMediaType
+	}
+	if values := r.Header["Accept-Charset"]; len(values) > 0 && !gipTakes(values, func(name, _ string) bool {
+		return name == "*" || name == "" || strings.EqualFold(name, "utf-8") || strings.EqualFold(name, "utf8")
+	}) {
+		return gipCharset
+	}
+	return nil
+}
+
+// gipTakes reports whether one of the items of a header's values is taken with
+// any weight but zero.
+func gipTakes(values []string, good func(name, params string) bool) bool {
+	for _, v := range values {
+		for more := true; more; {
+			var item string
+			item, v, more = strings.Cut(v, ",")
+			name, params, _ := strings.Cut(item, ";")
+			if good(strings.TrimSpace(name), params) && web.Weight(params) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gipParams reports whether the parameters of the service's own media type are
+// those it has here. Versions differ in their first number.
+func gipParams(params string) bool {
+	for more := true; more; {
+		var p string
+		p, params, more = strings.Cut(params, ";")
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		value = strings.Trim(strings.TrimSpace(value), `"`)
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "charset":
+			if !strings.EqualFold(value, "utf-8") {
+				return false
+			}
+		case "version":
+			if value != "2" && !strings.HasPrefix(value, "2.") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var gipQueries = &gipError{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
+
+// gipRefusal says a refusal in the terms of GeoIP2.
+func gipRefusal(err error) error {
+	switch {
+	case errors.Is(err, web.ErrRateLimited):
+		return gipQueries
+	case errors.Is(err, web.ErrKeyMissing):
+		return gipNoKey
+	case errors.Is(err, web.ErrKeyUnknown):
+		return gipNoAuth
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package geoip
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Accounts are the accounts and keys that may use the GeoIP2 endpoints. It is
+// safe for concurrent use.
+type Accounts struct {
+	byAccount map[string][][sha256.Size]byte
+}
+
+// maxKeys bounds a file of keys, in bytes.
+const maxKeys = 16 << 20
+
+// ReadAccounts reads a line for each key, an account may have several:
+//
+//	ACCOUNT:SHA256
+//
+// SHA256 is the hexadecimal hash of the key, as sha256sum prints it. The hash is
+// a fast one, so that requests cost little; it hides keys made at random, as a
+// generator makes them, and not words somebody thought up. Empty lines and those
+// that begin with # are passed over. Errors name the line and never its text.
+func ReadAccounts(r io.Reader) (*Accounts, error) {
+	k := &Accounts{byAccount: make(map[string][][sha256.Size]byte)}
+	limited := &io.LimitedReader{R: r, N: maxKeys + 1}
+	lines := bufio.NewScanner(limited)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		account, sum, _ := strings.Cut(string(line), ":")
+		account, sum = strings.TrimSpace(account), strings.TrimSpace(sum)
+		var hash [sha256.Size]byte
+		if _, err := hex.Decode(hash[:], []byte(sum)[:min(len(sum), hex.EncodedLen(len(hash)))]); err != nil ||
+			account == "" || len(sum) != hex.EncodedLen(len(hash)) {
+			return nil, fmt.Errorf("line %d is not ACCOUNT:SHA256; make the hash of a key with: printf %%s KEY | sha256sum", n)
+		}
+		k.byAccount[account] = append(k.byAccount[account], hash)
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return nil, err
+	case limited.N == 0:
+		return nil, fmt.Errorf("it is over %d bytes", maxKeys)
+	case len(k.byAccount) == 0:
+		return nil, fmt.Errorf("it has no keys, so nobody could use the service; write a line ACCOUNT:SHA256 for each")
+	}
+	return k, nil
+}
+
+// check lets a request pass that has a key. How long it takes tells nothing
+// about keys, nor whether there is such an account.
+func (k *Accounts) check(r *http.Request) error {
+	account, key, ok := r.BasicAuth()
+	switch {
+	case !ok:
+		return gipNoAuth
+	case account == "":
+		return gipNoAccount
+	case key == "":
+		return gipNoKey
+	}
+	given := sha256.Sum256([]byte(key))
+	hashes := k.byAccount[account]
+	var none [1][sha256.Size]byte
+	known := len(hashes) > 0
+	if !known {
+		hashes = none[:]
+	}
+	equal := 0
+	for i := range hashes {
+		equal |= subtle.ConstantTimeCompare(given[:], hashes[i][:])
+	}
+	if equal == 0 || !known {
+		return gipNoAuth
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package geonames
+
+import (
+	"context"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/places"
+)
+
+// nearbyRows is how many places are answered when maxRows is not given.
+const nearbyRows = 10
+
+// findNearby answers /findNearbyJSON: the places of any class nearest to a
+// point.
+func (g *gnRequest) findNearby(ctx context.Context) error {
+	classes, err := g.params.codes("featureClass", 1, 1, false)
+	if err != nil {
+		return err
+	}
+	codes, err := g.params.codes("featureCode", 1, 10, true)
+	if err != nil {
+		return err
+	}
+	return g.nearby(ctx, places.NearbyQuery{Classes: classes, Codes: codes}, "en")
+}
+
+// findNearbyPlaceName answers /findNearbyPlaceNameJSON: the nearest populated
+// places.
+func (g *gnRequest) findNearbyPlaceName(ctx context.Context) error {
+	return g.nearby(ctx, places.NearbyQuery{Classes: []string{"P"}}, "en")
+}
+
+func (g *gnRequest) nearby(ctx context.Context, q places.NearbyQuery, lang string) error {
+	var err error
+	if q.Lat, q.Lon, err = g.params.position(); err != nil {
+		return err
+	}
+	radius, err := g.params.radius(maxGeonamesRadius)
+	if err != nil {
+		return err
+	}
+	// The engine takes 0 for no bound.
+	q.RadiusM = max(radius*1000, 0.001)
+	if q.Limit, err = g.params.rows(nearbyRows); err != nil {
+		return err
+	}
+	if q.MinPopulation, err = g.params.minPopulation(); err != nil {
+		return err
+	}
+	if q.Countries, err = g.params.codes("country", 2, 2, false); err != nil {
+		return err
+	}
+	finder, err := g.view.Places.Get()
+	if err != nil {
+		return err
+	}
+	if g.params.flag("localCountry") {
+		at, err := g.countryAt(ctx, q.Lat, q.Lon, 0)
+		if err != nil {
+			return err
+		}
+		if at.code != "" {
+			q.Countries = []string{at.code}
+		}
+	}
+	var hits []places.Hit
+	if q.Limit > 0 {
+		memory := listing.NearbyHits.Get().(*[]places.Hit)
+		defer listing.NearbyHits.Put(memory)
+		if hits, _, err = finder.Nearby(ctx, q, (*memory)[:0]); err != nil {
+			return err
+		}
+		*memory = hits
+	}
+	list := gnList{g: g, finder: finder, style: g.params.style(), lang: g.params.language(lang)}
+	g.open()
+	list.begin()
+	for i := range hits {
+		if err := list.add(ctx, hits[i].ID, hits[i].JSON, hits[i].DistanceM); err != nil {
+			return err
+		}
+	}
+	list.end()
+	g.close()
+	return nil
+}
+
+// gnList writes the member geonames.
+type gnList struct {
+	g      *gnRequest
+	finder datasets.Places
+	style  style
+	lang   string
+}
+
+func (l *gnList) begin() {
+	l.g.name("geonames")
+	l.g.b = append(l.g.b, '[')
+}
+
+// add writes a place, given its members. The longer styles read its record.
+func (l *gnList) add(ctx context.Context, id uint32, members []byte, distance float64) error {
+	doc, err := l.read(ctx, id, members)
+	if err != nil {
+		return err
+	}
+	return l.write(ctx, &doc, distance)
+}
+
+func (l *gnList) read(ctx context.Context, id uint32, members []byte) (localtime.PlaceDoc, error) {
+	if l.style < styleLong {
+		return localtime.ReadMembers(members)
+	}
+	record, err := l.finder.Place(ctx, id)
+	if err != nil {
+		return localtime.PlaceDoc{}, datasets.Inside(err)
+	}
+	return localtime.ReadPlace(record)
+}
+
+func (l *gnList) write(ctx context.Context, doc *localtime.PlaceDoc, distance float64) error {
+	if l.g.b[len(l.g.b)-1] != '[' {
+		l.g.b = append(l.g.b, ',')
+	}
+	return l.g.toponym(ctx, l.finder, &toponym{PlaceDoc: *doc, distance: distance, style: l.style, lang: l.lang})
+}
+
+func (l *gnList) end() { l.g.b = append(l.g.b, ']') }

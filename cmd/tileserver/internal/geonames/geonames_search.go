@@ -1,0 +1,483 @@
+package geonames
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places"
+	"quadrille/places/search"
+	"quadrille/quadkey"
+)
+
+const (
+	// searchRows is how many places are answered when maxRows is not given.
+	searchRows = 100
+	// maxCandidates is how many of the best places are looked at where a
+	// condition cannot be part of the search, or another order is asked for.
+	maxCandidates = 1000
+	// maxExamined is how many places of a box are looked at for those that meet
+	// conditions, about: as much work as a search by name may be.
+	maxExamined = 100_000
+	// maxRecords is how many records are read, of the most important places that
+	// meet all other conditions, for those on what only records tell.
+	maxRecords = 3_000
+)
+
+// gnSearch is a search in GeoNames' manner.
+type gnSearch struct {
+	query      search.Query
+	filter     listing.PlaceFilter
+	start, max int
+	bias       string   // country to be listed first
+	continent  string   // conditions on what was found
+	divisions  []string // adminCode1 to 5
+	order      string
+	style      style
+	lang       string
+}
+
+// search answers /searchJSON: places by name, or without a name the most
+// important ones that pass the filters. The parameters operator, tag,
+// isNameRequired, searchlang and inclBbox are ignored: every word must match,
+// in a name or as the country or division.
+func (g *gnRequest) search(ctx context.Context) error {
+	q, err := g.readSearch()
+	if err != nil {
+		return err
+	}
+	finder, err := g.view.Places.Get()
+	if err != nil {
+		return err
+	}
+	var found []localtime.PlaceDoc
+	var total int
+	if q.query.Text != "" {
+		found, total, err = g.findByName(ctx, finder, q)
+	} else {
+		found, total, err = g.findByFilter(ctx, finder, q)
+	}
+	if err != nil {
+		return err
+	}
+	g.open()
+	g.int("totalResultsCount", int64(total))
+	list := gnList{g: g, finder: finder, style: q.style, lang: q.lang}
+	list.begin()
+	for i := range found {
+		if err := list.write(ctx, &found[i], -1); err != nil {
+			return err
+		}
+	}
+	list.end()
+	g.close()
+	return nil
+}
+
+func (g *gnRequest) readSearch() (q gnSearch, err error) {
+	p := &g.params
+	if err := q.readText(p); err != nil {
+		return q, err
+	}
+	if q.max, err = p.rows(searchRows); err != nil {
+		return q, err
+	}
+	if q.start, err = p.integer("startRow", 0); err != nil {
+		return q, err
+	}
+	if q.start > maxStartRow {
+		return q, gnRefuse(gnParameter, "startRow is too large; give at most "+strconv.Itoa(maxStartRow))
+	}
+	for _, list := range []struct {
+		name     string
+		min, max int
+		digits   bool
+		into     *[]string
+	}{
+		{"country", 2, 2, false, &q.filter.Countries},
+		{"featureClass", 1, 1, false, &q.filter.Classes},
+		{"featureCode", 1, 10, true, &q.filter.Codes},
+	} {
+		if *list.into, err = p.codes(list.name, list.min, list.max, list.digits); err != nil {
+			return q, err
+		}
+	}
+	if q.filter.MinPopulation, err = p.minPopulation(); err != nil {
+		return q, err
+	}
+	if q.filter.MinPopulation > 0 && len(q.filter.Classes) == 0 {
+		q.filter.Classes = []string{"P"} // cities
+	}
+	if q.query.Box, err = p.box(); err != nil {
+		return q, err
+	}
+	q.bias, q.continent = strings.ToUpper(p.text("countryBias")), strings.ToUpper(p.text("continentCode"))
+	if q.bias != "" && !web.IsCode(q.bias, 2, 2, false) || q.continent != "" && !web.IsCode(q.continent, 2, 2, false) {
+		return q, gnRefuse(gnParameter, "invalid countryBias or continentCode; give two letters")
+	}
+	for i := range 5 {
+		q.divisions = append(q.divisions, p.text("adminCode"+strconv.Itoa(i+1)))
+	}
+	switch q.order = strings.ToLower(p.text("orderby")); q.order {
+	case "population", "elevation":
+	default:
+		q.order = ""
+	}
+	q.style, q.lang = p.style(), p.language("en")
+	f := &q.filter
+	q.query.Countries, q.query.Classes, q.query.Codes, q.query.MinPopulation = f.Countries, f.Classes, f.Codes, f.MinPopulation
+	q.query.Lang = q.lang
+	if q.query.Text == "" && !q.filtered() {
+		return q, gnRefuse(gnParameter, "missing parameter; give q, name, name_equals, name_startsWith or a filter such as country")
+	}
+	return q, nil
+}
+
+// readText reads the name to look for: q and name find names that begin with
+// the text or have it as words, name_startsWith only the former kind, and
+// name_equals the same names. With fuzzy below 1 a letter may be wrong.
+func (q *gnSearch) readText(p *gnParams) error {
+	for _, name := range []string{"q", "name", "name_equals", "name_startsWith"} {
+		given := p.text(name)
+		text := strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, given))
+		if text == "" {
+			continue
+		}
+		if !utf8.ValidString(given) || !listing.IsSearchText(text) {
+			return gnRefuse(gnInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8")
+		}
+		q.query.Text, q.query.Whole = text, name == "name_equals"
+		break
+	}
+	fuzzy, given, err := p.number("fuzzy", 1)
+	q.query.Exact = !given || fuzzy >= 1
+	return err
+}
+
+// filtered reports whether anything narrows the list.
+func (q *gnSearch) filtered() bool {
+	f := &q.filter
+	return len(f.Countries)+len(f.Classes)+len(f.Codes) > 0 || f.MinPopulation > 0 || q.query.Box != nil || q.conditional()
+}
+
+// conditional reports whether places that were found must be looked at.
+func (q *gnSearch) conditional() bool {
+	return q.continent != "" || slices.ContainsFunc(q.divisions, func(d string) bool { return d != "" })
+}
+
+// detailed reports whether records are wanted.
+func (q *gnSearch) detailed() bool {
+	return q.style >= styleLong || q.order == "elevation" || q.recorded()
+}
+
+// recorded reports whether there are conditions that only records tell.
+func (q *gnSearch) recorded() bool {
+	return slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
+}
+
+// box reads east, west, north and south.
+func (p gnParams) box() (*quadkey.Box, error) {
+	var b quadkey.Box
+	n := 0
+	for _, edge := range []struct {
+		name string
+		most float64
+		into *float64
+	}{{"west", 180, &b.West}, {"south", 90, &b.South}, {"east", 180, &b.East}, {"north", 90, &b.North}} {
+		v, given, err := p.number(edge.name, edge.most)
+		if err != nil {
+			return nil, err
+		}
+		if *edge.into = v; given {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil, nil
+	case n < 4 || !b.Valid():
+		return nil, gnRefuse(gnParameter, "invalid box; give east, west, north and south in degrees")
+	}
+	return &b, nil
+}
+
+// findByName returns the rows asked for, and how many there are at least.
+func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gnSearch) ([]localtime.PlaceDoc, int, error) {
+	query := q.query
+	if q.bias == "" && q.order == "" && !q.conditional() {
+		query.Offset = min(q.start, search.MaxResults-1)
+		query.Limit = min(max(q.max, 1), search.MaxResults-query.Offset)
+		docs, total, err := g.candidates(ctx, finder, query, &q)
+		if q.start > query.Offset {
+			docs = nil
+		}
+		return docs[:min(len(docs), q.max)], total, err
+	}
+	query.Limit = maxCandidates
+	var docs []localtime.PlaceDoc
+	if q.bias != "" && (len(query.Countries) == 0 || slices.Contains(query.Countries, q.bias)) {
+		query.Countries = []string{q.bias}
+		var err error
+		if docs, _, err = g.candidates(ctx, finder, query, &q); err != nil {
+			return nil, 0, err
+		}
+		query.Countries = q.query.Countries
+	}
+	rest, total, err := g.candidates(ctx, finder, query, &q)
+	if err != nil {
+		return nil, 0, err
+	}
+	docs = appendForeign(docs, rest, q.bias)
+	docs, total = q.choose(docs, max(total, len(docs)))
+	return docs, total, nil
+}
+
+// candidates reads the places that a search finds and that meet the conditions,
+// and says how many it finds at least, whether they meet them or not.
+func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, query search.Query, q *gnSearch) ([]localtime.PlaceDoc, int, error) {
+	memory := listing.SearchHits.Get().(*[]search.Hit)
+	defer listing.SearchHits.Put(memory)
+	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
+	if errors.Is(err, search.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
+		return nil, 0, nil // no place has such a name, which is no error
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	*memory = hits
+	var docs []localtime.PlaceDoc
+	var members []byte
+	for i := range hits {
+		if !q.detailed() {
+			if members, err = finder.Members(ctx, hits[i].ID, members[:0]); err != nil {
+				return nil, 0, datasets.Inside(err)
+			}
+		}
+		doc, ok, err := q.read(ctx, finder, hits[i].ID, members)
+		if err != nil {
+			return nil, 0, err
+		}
+		if ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs, max(total, query.Offset+len(hits)), nil
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// read decodes a place from its members or, where more is wanted, its record,
+// unless the text of them shows already that it does not meet the conditions.
+func (q *gnSearch) read(ctx context.Context, finder datasets.Places, id uint32, members []byte) (d localtime.PlaceDoc, ok bool, err error) {
+	if !q.detailed() {
+		if !q.inDivisions(members, len(q.divisions)) {
+			return d, false, nil
+		}
+		d, err = localtime.ReadMembers(members)
+	} else {
+		record, rerr := finder.Place(ctx, id)
+		if rerr != nil {
+			return d, false, datasets.Inside(rerr)
+		}
+		if !q.inDivisions(record, len(q.divisions)) {
+			return d, false, nil
+		}
+		d, err = localtime.ReadPlace(record)
+	}
+	if err != nil {
+		return d, false, err
+	}
+	ok, err = q.passes(ctx, finder, &d)
+	return d, ok, err
+}
+
+// divisionMembers are the members with the codes of divisions, as nameMember is
+// written.
+var divisionMembers = [...]string{`,"admin1":`, `,"admin2":`, `,"admin3":`, `,"admin4":`, `,"admin5":`}
+
+// inDivisions judges the first levels of divisions by the text of members or a
+// record. What it refuses does not pass; passes judges the rest.
+func (q *gnSearch) inDivisions(text []byte, levels int) bool {
+	for i, want := range q.divisions[:levels] {
+		if want != "" && !strings.EqualFold(want, listing.MemberText(text, divisionMembers[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep is the filter of the conditions that members tell, nil when there is none.
+// It keeps its error in failed.
+func (q *gnSearch) keep(ctx context.Context, finder datasets.Places, failed *error) func(members []byte) bool {
+	if q.continent == "" && q.divisions[0] == "" {
+		return nil
+	}
+	onIt := map[string]bool{} // by country
+	return func(members []byte) bool {
+		if !q.inDivisions(members, 1) {
+			return false
+		}
+		if q.continent == "" {
+			return true
+		}
+		code := listing.MemberText(members, `,"country":`)
+		ok, known := onIt[code]
+		if !known {
+			country, err := countryInfo(ctx, finder, code)
+			if err != nil {
+				*failed = err
+			}
+			ok = err == nil && country.Continent == q.continent
+			onIt[code] = ok
+		}
+		return ok
+	}
+}
+
+// findByFilter lists places without a name, the most important first.
+func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q gnSearch) ([]localtime.PlaceDoc, int, error) {
+	f := &q.filter
+	query := places.WithinQuery{
+		Box: quadkey.World, Classes: f.Classes, Codes: f.Codes, Countries: f.Countries, MinPopulation: f.MinPopulation,
+	}
+	if q.query.Box != nil {
+		query.Box = *q.query.Box
+	}
+	if q.bias == "" && q.order == "" {
+		return g.within(ctx, finder, query, q.start, q.start+q.max, &q)
+	}
+	var docs []localtime.PlaceDoc
+	if q.bias != "" && (len(f.Countries) == 0 || slices.Contains(f.Countries, q.bias)) {
+		query.Countries = []string{q.bias}
+		var err error
+		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, &q); err != nil && !errors.Is(err, errTooWide) {
+			return nil, 0, err
+		}
+		query.Countries = f.Countries
+	}
+	rest, _, err := g.within(ctx, finder, query, 0, maxCandidates, &q)
+	if err != nil {
+		return nil, 0, err
+	}
+	docs = appendForeign(docs, rest, q.bias)
+	docs, total := q.choose(docs, len(docs))
+	return docs, total, nil
+}
+
+// appendForeign appends the places that are not of a country; "" is none.
+func appendForeign(docs, rest []localtime.PlaceDoc, country string) []localtime.PlaceDoc {
+	for i := range rest {
+		if country == "" || rest[i].Country != country {
+			docs = append(docs, rest[i])
+		}
+	}
+	return docs
+}
+
+// within reads the places of a query that meet the conditions of q, from one to
+// another, counted from 0, and how many there are at least: up to the latter,
+// and one more where that is not all, so that who pages by the count goes on.
+//
+// Work is bounded as that of a search by name is: when it is done, what has been
+// found is the answer, the most important having been looked at first. If nothing
+// has been found by then, nobody knows whether there is anything: errTooWide.
+func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query places.WithinQuery, from, to int, q *gnSearch) ([]localtime.PlaceDoc, int, error) {
+	if to == 0 {
+		return nil, 0, nil
+	}
+	memory := listing.NearbyHits.Get().(*[]places.Hit)
+	defer listing.NearbyHits.Put(memory)
+	var failed error
+	query.Keep, query.Examine = q.keep(ctx, finder, &failed), maxExamined
+	recorded := q.recorded()
+	var docs []localtime.PlaceDoc
+	seen := 0
+	for looked := 0; seen < to && (!recorded || looked < maxRecords); {
+		query.Limit = min(to-seen, places.MaxLimit)
+		if q.conditional() {
+			query.Limit = places.MaxLimit // a count that is exact where few meet them
+		}
+		hits, next, err := finder.Within(ctx, query, (*memory)[:0])
+		if err = cmp.Or(failed, err); err != nil {
+			return nil, 0, err
+		}
+		*memory = hits
+		looked += len(hits)
+		for i := range hits {
+			if !recorded && (seen < from || seen >= to) {
+				seen++
+				continue
+			}
+			doc, ok, err := q.read(ctx, finder, hits[i].ID, hits[i].JSON)
+			if err != nil {
+				return nil, 0, err
+			}
+			if !ok {
+				continue
+			}
+			if seen++; seen > from && seen <= to {
+				docs = append(docs, doc)
+			}
+		}
+		if next == "" || len(hits) == 0 {
+			return docs, seen, nil
+		}
+		query.Cursor = next
+	}
+	switch {
+	case seen == 0:
+		return nil, 0, errTooWide
+	case seen < to:
+		return docs, seen, nil // enough was looked at
+	}
+	return docs, seen + 1, nil
+}
+
+// errTooWide refuses a search whose work was done before anything was found.
+var errTooWide = &gnError{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
+
+// choose orders what was found, all of which meets the conditions, and takes the
+// rows asked for.
+func (q *gnSearch) choose(docs []localtime.PlaceDoc, total int) ([]localtime.PlaceDoc, int) {
+	if q.conditional() {
+		total = len(docs)
+	}
+	switch q.order {
+	case "population":
+		slices.SortStableFunc(docs, func(a, b localtime.PlaceDoc) int { return cmp.Compare(b.Population, a.Population) })
+	case "elevation":
+		slices.SortStableFunc(docs, func(a, b localtime.PlaceDoc) int { return cmp.Compare(b.Height(), a.Height()) })
+	}
+	docs = docs[min(q.start, len(docs)):]
+	return docs[:min(q.max, len(docs))], total
+}
+
+// passes reports whether a place meets the conditions.
+func (q *gnSearch) passes(ctx context.Context, finder datasets.Places, d *localtime.PlaceDoc) (bool, error) {
+	if q.continent != "" {
+		country, err := countryInfo(ctx, finder, d.Country)
+		if err != nil || country.Continent != q.continent {
+			return false, err
+		}
+	}
+	for i, have := range [...]string{d.Admin1, d.Admin2, d.Admin3, d.Admin4, d.Admin5} {
+		if want := q.divisions[i]; want != "" && !strings.EqualFold(want, have) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

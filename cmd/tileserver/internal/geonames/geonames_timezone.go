@@ -1,0 +1,193 @@
+package geonames
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/sun"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/zones"
+	"quadrille/tiles"
+)
+
+// maxDates is how many days one answer says the sunrise of.
+const maxDates = 31
+
+// minuteForm is how GeoNames writes times.
+const minuteForm = "2006-01-02 15:04"
+
+// timezone answers /timezoneJSON: the time zone of a point, its offsets in
+// hours and the times of the sun today, or on the days of date as well. At sea
+// there is no timezoneId, but the offsets of ships' clocks.
+func (g *gnRequest) timezone(ctx context.Context) error {
+	lat, lng, err := g.params.position()
+	if err != nil {
+		return err
+	}
+	radius, err := g.params.radius(-1)
+	if err != nil {
+		return err
+	}
+	dates, err := g.dates()
+	if err != nil {
+		return err
+	}
+	country, err := g.countryAt(ctx, lat, lng, max(radius, 0)*1000)
+	if err != nil {
+		return err
+	}
+	regions, err := g.timeZoneRegions(ctx, lat, lng)
+	if err != nil {
+		return err
+	}
+	reach := float64(localtime.ZoneReach)
+	if radius >= 0 && country.code == "" {
+		reach = radius * 1000
+	}
+	if country.code != "" && localtime.CountryRegion(regions) == "" {
+		regions = append(regions, tiles.Region{Type: localtime.CountryType, ID: strings.ToLower(country.code)})
+	}
+	z, err := g.view.ZoneAt(ctx, lat, lng, reach, g.now, regions)
+	if err != nil {
+		return err
+	}
+	if z.ID == "" {
+		if err := g.needCountries(); errors.Is(err, datasets.ErrDatasetMissing) || errors.Is(err, datasets.ErrDatasetFailed) {
+			return err
+		}
+		return gnRefuse(gnNoResult, "no timezone information found for lat/lng")
+	}
+	jan, jul, raw := z.Offset.Seconds, z.Offset.Seconds, z.Offset.Seconds
+	if z.Source != localtime.SourceSea {
+		var ok bool
+		if jan, jul, raw, ok, err = g.view.YearOffsets(ctx, z.ID, g.now.Year()); err != nil {
+			return err
+		}
+		if !ok || !z.Known {
+			return g.withoutZones(&z)
+		}
+	}
+	g.open()
+	if country.code != "" {
+		if _, err := g.countryMembers(ctx, &country); err != nil {
+			return err
+		}
+	}
+	g.float("lat", lat)
+	g.float("lng", lng)
+	if !g.offshore(&z, country.code) {
+		g.text("timezoneId", z.ID)
+	}
+	g.hours("gmtOffset", jan)
+	g.hours("dstOffset", jul)
+	g.hours("rawOffset", raw)
+	today := zones.Local(g.now, z.Offset)
+	g.text("time", today.Format(minuteForm))
+	g.sun(lat, lng, today, z.Offset.Seconds)
+	if len(dates) > 0 {
+		g.name("dates")
+		g.b = append(g.b, '[')
+		for i, day := range dates {
+			if i > 0 {
+				g.b = append(g.b, ',')
+			}
+			if err := g.day(ctx, lat, lng, day, &z); err != nil {
+				return err
+			}
+		}
+		g.b = append(g.b, ']')
+	}
+	g.close()
+	return nil
+}
+
+// offshore reports whether a zone is that of ships: one by longitude, or one
+// that a map of time zones draws over the sea.
+func (g *gnRequest) offshore(z *localtime.LocalZone, country string) bool {
+	if country != "" || z.Source != "region" {
+		return z.Source == localtime.SourceSea
+	}
+	b, ok, _ := localtime.Have(&g.view.Boundaries) // which told the zone
+	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && localtime.HasType(b, localtime.CountryType)
+}
+
+// withoutZones says why the clocks of a zone are not known.
+func (g *gnRequest) withoutZones(z *localtime.LocalZone) error {
+	if _, err := g.view.TimeZones.Get(); err != nil {
+		return err
+	}
+	return gnRefuse(gnNoResult, "no offsets are known of the time zone "+z.ID)
+}
+
+// timeZoneRegions returns the regions that hold a point of the types that tell
+// its time zone.
+func (g *gnRequest) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
+	b, ok, err := localtime.Have(&g.view.Boundaries)
+	if !ok {
+		return nil, err
+	}
+	types := slices.DeleteFunc([]string{localtime.CountryType, localtime.TimeZoneType}, func(typ string) bool { return !localtime.HasType(b, typ) })
+	if len(types) == 0 {
+		return nil, nil
+	}
+	return b.At(ctx, lat, lon, types...)
+}
+
+// day writes the offset and the times of the sun on a day.
+func (g *gnRequest) day(ctx context.Context, lat, lon float64, day time.Time, z *localtime.LocalZone) error {
+	offset := z.Offset
+	if z.Source != localtime.SourceSea {
+		r, err := g.view.TimeZones.Get()
+		if err != nil {
+			return err
+		}
+		// At the zone's noon, after clocks have been changed.
+		if offset, err = r.Offset(ctx, z.ID, day.Add(12*time.Hour-time.Duration(offset.Seconds)*time.Second)); err != nil {
+			return err
+		}
+	}
+	g.open()
+	g.text("date", day.Format(time.DateOnly))
+	g.hours("offsetToGmt", offset.Seconds)
+	g.sun(lat, lon, day, offset.Seconds)
+	g.close()
+	return nil
+}
+
+// sun writes sunrise and sunset, which there are none of in polar day and
+// night.
+func (g *gnRequest) sun(lat, lon float64, day time.Time, offset int) {
+	rise, set, state := sun.Times(lat, lon, day, offset)
+	if state != sun.RisesAndSets {
+		return
+	}
+	ahead := time.Duration(offset) * time.Second
+	g.text("sunrise", rise.UTC().Add(ahead).Format(minuteForm))
+	g.text("sunset", set.UTC().Add(ahead).Format(minuteForm))
+}
+
+// dates reads date, a list of days.
+func (g *gnRequest) dates() ([]time.Time, error) {
+	var days []time.Time
+	for _, v := range g.params.values["date"] {
+		for _, text := range strings.Split(v, ",") {
+			text = strings.TrimSpace(text)
+			if text == "" {
+				continue
+			}
+			day, err := time.Parse(time.DateOnly, text)
+			if err != nil || day.Before(web.FirstInstant) || !day.Before(web.AfterInstant) {
+				return nil, gnRefuse(gnParameter, "invalid date; give days of the years 1900 to 2100 such as 2026-07-01")
+			}
+			if days = append(days, day); len(days) > maxDates {
+				return nil, gnRefuse(gnParameter, "too many dates; give at most 31")
+			}
+		}
+	}
+	return days, nil
+}

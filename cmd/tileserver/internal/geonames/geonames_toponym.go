@@ -1,0 +1,280 @@
+package geonames
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/places"
+)
+
+// featureClasses are GeoNames' names of its feature classes.
+var featureClasses = map[string]string{
+	"A": "country, state, region,...",
+	"H": "stream, lake, ...",
+	"L": "parks,area, ...",
+	"P": "city, village,...",
+	"R": "road, railroad ",
+	"S": "spot, building, farm",
+	"T": "mountain,hill,rock,... ",
+	"U": "undersea",
+	"V": "forest,heath,...",
+}
+
+// isoDivisions are the countries whose first-level divisions have their ISO
+// 3166-2 codes in GeoNames; those of other countries have codes of its own.
+var isoDivisions = map[string]bool{"BE": true, "CH": true, "US": true}
+
+// noDivision is the code of what is in no first-level division.
+const noDivision = "00"
+
+// toponym is a place being written.
+type toponym struct {
+	localtime.PlaceDoc
+	distance float64 // metres; negative for none
+	style    style
+	lang     string
+}
+
+// kilometres are written as strings, to the centimetre.
+func appendKilometres(dst []byte, metres float64) []byte {
+	dst = strconv.AppendFloat(dst, metres/1000, 'f', 5, 64)
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	if dst[len(dst)-1] == '.' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+// toponym writes a place as an object. Coordinates are strings: a client takes
+// a zero that is a number for none.
+func (g *gnRequest) toponym(ctx context.Context, finder datasets.Places, t *toponym) error {
+	g.open()
+	if err := g.toponymMembers(ctx, finder, t); err != nil {
+		return err
+	}
+	g.close()
+	return nil
+}
+
+func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, t *toponym) error {
+	name, err := nameIn(ctx, finder, t.ID, t.lang, t.Name)
+	if err != nil {
+		return datasets.Inside(err)
+	}
+	g.int("geonameId", int64(t.ID))
+	g.text("name", name)
+	g.text("toponymName", t.Name)
+	g.text("lat", t.Lat.String())
+	g.text("lng", t.Lon.String())
+	g.text("countryCode", t.Country)
+	g.text("fcl", t.Class)
+	g.text("fcode", t.Code)
+	if t.distance >= 0 {
+		g.name("distance")
+		g.b = append(appendKilometres(append(g.b, '"'), t.distance), '"')
+	}
+	if t.style == styleShort {
+		return nil
+	}
+	country, err := countryInfo(ctx, finder, t.Country)
+	if err != nil {
+		return err
+	}
+	countryName, err := g.countryName(ctx, finder, &country, t.lang)
+	if err != nil {
+		return err
+	}
+	g.text("countryName", countryName)
+	if country.ID != 0 {
+		g.text("countryId", strconv.FormatUint(uint64(country.ID), 10))
+	}
+	g.text("fclName", featureClasses[t.Class])
+	if t.Class != "" && t.Code != "" {
+		f, err := finder.Feature(ctx, t.Class+"."+t.Code)
+		if err != nil && !errors.Is(err, places.ErrNoCode) {
+			return err
+		}
+		g.text("fcodeName", f.Name)
+	}
+	g.int("population", t.Population)
+	g.text("adminCode1", t.Admin1)
+	g.text("adminName1", t.Admin1Name)
+	if isoDivisions[t.Country] && t.Admin1 != "" && t.Admin1 != noDivision {
+		g.name("adminCodes1")
+		g.open()
+		g.text("ISO3166_2", t.Admin1)
+		g.close()
+	}
+	if t.style == styleMedium {
+		return nil
+	}
+	return g.toponymDetails(ctx, finder, t, &country)
+}
+
+// toponymDetails writes what the styles LONG and FULL have beyond MEDIUM. The
+// place was read from its record.
+func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, t *toponym, country *places.Country) error {
+	g.text("asciiName", t.ASCIIName)
+	g.text("continentCode", country.Continent)
+	g.text("adminCode2", t.Admin2)
+	g.text("adminName2", t.Admin2Name)
+	g.text("adminCode3", t.Admin3)
+	g.text("adminCode4", t.Admin4)
+	g.text("adminCode5", t.Admin5)
+	if t.Elevation != nil {
+		g.int("elevation", *t.Elevation)
+	}
+	if t.DEM != nil && *t.DEM != localtime.UnknownDEM {
+		g.int("srtm3", *t.DEM)
+	}
+	if t.style == styleLong {
+		return nil
+	}
+	code := t.Country
+	for i, part := range [...]string{t.Admin1, t.Admin2} {
+		if part == "" || code == "" {
+			break
+		}
+		code += "." + part
+		d, err := finder.Division(ctx, code)
+		if err != nil && !errors.Is(err, places.ErrNoCode) {
+			return err
+		}
+		if err == nil && d.ID != 0 {
+			g.text("adminId"+strconv.Itoa(i+1), strconv.FormatUint(uint64(d.ID), 10))
+		}
+	}
+	if err := g.toponymZone(ctx, t.TimeZone); err != nil {
+		return err
+	}
+	g.alternateNames(&t.PlaceDoc)
+	return nil
+}
+
+// toponymZone writes a place's time zone, with the offsets of this year where
+// zones are published.
+func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
+	if zone == "" {
+		return nil
+	}
+	g.name("timezone")
+	g.open()
+	g.text("timeZoneId", zone)
+	jan, jul, _, ok, err := g.view.YearOffsets(ctx, zone, g.now.Year())
+	if err != nil {
+		return err
+	}
+	if ok {
+		g.hours("gmtOffset", jan)
+		g.hours("dstOffset", jul)
+	}
+	g.close()
+	return nil
+}
+
+// alternateNames writes the names a place has in languages or, where only
+// those are known, without.
+func (g *gnRequest) alternateNames(d *localtime.PlaceDoc) {
+	if len(d.Alternates) == 0 && len(d.AlternateNames) == 0 {
+		return
+	}
+	g.name("alternateNames")
+	g.b = append(g.b, '[')
+	for _, n := range d.Alternates {
+		g.alternate(n.Name, n.Lang, n.Preferred, n.Short, n.Colloquial, n.Historic)
+	}
+	if len(d.Alternates) == 0 {
+		for _, n := range d.AlternateNames {
+			g.alternate(n, "", false, false, false, false)
+		}
+	}
+	g.b = append(g.b, ']')
+}
+
+func (g *gnRequest) alternate(name, lang string, preferred, short, colloquial, historic bool) {
+	if g.b[len(g.b)-1] != '[' {
+		g.b = append(g.b, ',')
+	}
+	g.open()
+	g.text("name", name)
+	g.text("lang", lang)
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{{"isPreferredName", preferred}, {"isShortName", short}, {"isColloquial", colloquial}, {"isHistoric", historic}} {
+		if f.set {
+			g.name(f.name)
+			g.b = append(g.b, "true"...)
+		}
+	}
+	g.close()
+}
+
+// nameIn returns a place's name in a language, own when it has none or no
+// language is asked for.
+func nameIn(ctx context.Context, finder datasets.Places, id uint32, lang, own string) (string, error) {
+	if lang == "" || id == 0 {
+		return own, nil
+	}
+	name, ok, err := finder.NameIn(ctx, id, lang)
+	if errors.Is(err, places.ErrNotFound) {
+		return own, nil
+	}
+	if err != nil || !ok || name == "" {
+		return own, err
+	}
+	return name, nil
+}
+
+// countryInfo returns what is known of a country; nothing is not an error.
+func countryInfo(ctx context.Context, finder datasets.Places, code string) (places.Country, error) {
+	if code == "" {
+		return places.Country{}, nil
+	}
+	country, err := finder.Country(ctx, code)
+	if errors.Is(err, places.ErrNoCode) {
+		return places.Country{Code: code}, nil
+	}
+	return country, err
+}
+
+// countryName returns a country's name in a language.
+func (g *gnRequest) countryName(ctx context.Context, finder datasets.Places, c *places.Country, lang string) (string, error) {
+	if lang == "en" || lang == "" {
+		return c.Name, nil
+	}
+	return nameIn(ctx, finder, c.ID, lang, c.Name)
+}
+
+// get answers /getJSON?geonameId=: all that is known of a place.
+func (g *gnRequest) get(ctx context.Context) error {
+	id, err := strconv.ParseUint(g.params.text("geonameId"), 10, 32)
+	if err != nil || id == 0 {
+		return gnRefuse(gnParameter, "invalid geonameId; give a whole number")
+	}
+	finder, err := g.view.Places.Get()
+	if err != nil {
+		return err
+	}
+	record, err := finder.Place(ctx, uint32(id))
+	if errors.Is(err, places.ErrNotFound) {
+		return gnRefuse(gnNoRecord, "the geoname feature does not exist")
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := localtime.ReadPlace(record)
+	if err != nil {
+		return err
+	}
+	style := styleFull
+	if g.params.text("style") != "" {
+		style = g.params.style()
+	}
+	return g.toponym(ctx, finder, &toponym{PlaceDoc: doc, distance: -1, style: style, lang: g.params.language("en")})
+}

@@ -1,0 +1,290 @@
+// Package ip answers where IP addresses are: one, a batch of them, the caller's, or as
+// headers for a proxy.
+package ip
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/ipgeo"
+)
+
+// Config says how addresses are located. Zero fields mean the defaults named.
+type Config struct {
+	Addresses *dataset.Live[datasets.Addresses]
+	// CacheBytes bounds the cache of answers for addresses. 0 keeps none.
+	CacheBytes int64
+	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
+	// its body, compressed or not, and BatchTimeout how long its client may take
+	// over it. 1,000,000, 256 MiB, 5 minutes.
+	BatchLines   int64
+	BatchBytes   int64
+	BatchTimeout time.Duration
+}
+
+// Room answers where addresses are.
+type Room struct {
+	*web.Kit
+	Config
+	databases ipdatabase.Newest
+	answers   *web.ResponseCache[addressKey]
+	repeated  web.Doorkeeper // addresses asked for more than once
+}
+
+func New(k *web.Kit, cfg Config) *Room {
+	s := &Room{Kit: k, Config: cfg, answers: web.NewResponseCache[addressKey](cfg.CacheBytes)}
+	s.BatchLines, s.BatchBytes = cmp.Or(max(s.BatchLines, 0), 1_000_000), cmp.Or(max(s.BatchBytes, 0), 256<<20)
+	s.BatchTimeout = cmp.Or(max(s.BatchTimeout, 0), 5*time.Minute)
+	web.WatchCache(k, "addresses", s.answers)
+	return s
+}
+
+func (s *Room) Routes() []web.Route {
+	part := []string{"fields", "lang"}
+	return []web.Route{
+		{Path: "/ip/me", Handle: s.getOwnAddress, Cost: web.Light, Query: web.Takes(part)},
+		{Path: "/ip/:addr", Handle: s.getAddress, Cost: web.Light, Query: web.Takes(part)},
+		{Path: batchPath, Methods: []string{http.MethodPost}, Handle: s.postBatch, Cost: web.Streamed, Query: web.Takes(part), Body: true},
+		// Otherwise it would be an address that cannot be read.
+		{Path: batchPath, Handle: web.RefuseMethod("POST, OPTIONS"), Cost: web.Vital, Query: web.Anything},
+		{Path: batchPath, Methods: []string{http.MethodOptions}, Handle: s.Preflight("POST, OPTIONS"), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel},
+		// Proxies ask about requests of every method, with the query of the
+		// request they ask about.
+		{Path: "/ip/headers", Any: true, Handle: s.getHeaders, Cost: web.Light, Query: web.Anything, Keys: web.KeysOfProxy, Refuse: s.refuseHeaders, Body: true},
+		{Path: "/ip/headers/*", Any: true, Handle: s.getHeaders, Cost: web.Light, Query: web.Anything, Keys: web.KeysOfProxy, Refuse: s.refuseHeaders, Body: true},
+	}
+}
+
+// What lines and batches are refused for.
+var (
+	errBatchLine    = errors.New("line is not an address")
+	errBatchTooLong = errors.New("batch is too long")
+	errBatchTimeout = errors.New("batch came too slowly")
+)
+
+var Kinds = []web.Kind{
+	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
+	{Err: ipgeo.ErrReserved, Status: http.StatusNotFound, Type: "address-reserved", Title: "The address is reserved",
+		Detail: "Ask for a public address: reserved and private ones are nowhere in particular."},
+	{Err: ipgeo.ErrNotFound, Status: http.StatusNotFound, Type: "address-not-found", Title: "Nothing is known about the address",
+		Detail: "No source this server was built from covers the address."},
+	{Err: errBatchLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
+		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
+	{Err: errBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
+		Detail: "Send the rest in further requests."},
+	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
+		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
+}
+
+// addressQuery is what requests about addresses begin with: which part of the
+// answer is wanted, and the generation it is read from.
+type addressQuery struct {
+	datasets.Pinned[datasets.Addresses]
+	part   *ipPart // nil for all
+	reader datasets.Addresses
+	now    *ipdatabase.Database
+}
+
+// askAddresses reads the parameters and pins the generation, which the caller
+// releases.
+func (s *Room) askAddresses(r *http.Request) (q addressQuery, err error) {
+	if q.part, err = readPart(r); err != nil {
+		return q, err
+	}
+	q.Pinned = datasets.Pin(s.Addresses)
+	if q.reader, err = q.Get(); err != nil {
+		q.Release()
+		return q, err
+	}
+	q.now = s.databases.Of(&q.Pinned)
+	return q, nil
+}
+
+// getAddress answers GET /ip/{addr}.
+func (s *Room) getAddress(c echo.Context) error {
+	r := c.Request()
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	addr, err := ipgeo.ParseAddr(values[0])
+	if err != nil {
+		return err
+	}
+	q, err := s.askAddresses(r)
+	if err != nil {
+		return err
+	}
+	defer q.Release()
+	h := c.Response().Header()
+	key := addressKey{addr: addr.As16(), generation: q.ID, coding: web.AcceptedKept(r)}
+	s.TraceFrom(r.Context(), q.ID)
+	if q.part == nil {
+		kept := s.answers.Get(key)
+		s.TraceCache(r.Context(), kept != nil)
+		if kept != nil {
+			h[web.DatabaseHeader] = q.now.Header
+			return s.SendFinished(c, kept)
+		}
+	}
+	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.Lookups.Put(l)
+	_, end := s.TraceRead(r.Context())
+	err = q.locate(r, l, addr)
+	end()
+	if err != nil {
+		return err
+	}
+	h[web.DatabaseHeader] = q.now.Header
+	if q.part == nil && s.repeated.Admit(key.Spread()) {
+		kept := web.Finish(l.Out.Body, web.FormJSON, key.coding, nil)
+		s.answers.Put(key, kept)
+		return s.SendFinished(c, kept)
+	}
+	// No entity tag: with one, the header would outweigh the body.
+	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: key.coding}, &l.Out)
+}
+
+// getOwnAddress answers GET /ip/me: the address of the caller, who may be
+// behind trusted proxies.
+func (s *Room) getOwnAddress(c echo.Context) error {
+	r := c.Request()
+	addr := s.ClientAddr(r)
+	if !addr.IsValid() {
+		return web.ErrNoPeer
+	}
+	q, err := s.askAddresses(r)
+	if err != nil {
+		return err
+	}
+	defer q.Release()
+	s.TraceFrom(r.Context(), q.ID)
+	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.Lookups.Put(l)
+	_, end := s.TraceRead(r.Context())
+	err = q.locate(r, l, addr)
+	end()
+	if err != nil {
+		return err
+	}
+	c.Response().Header()[web.DatabaseHeader] = q.now.Header
+	// The answer is the caller's alone: the next one's is another.
+	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore, Coding: web.Accepted(r)}, &l.Out)
+}
+
+// locate puts the answer for an address into l.out.
+func (q *addressQuery) locate(r *http.Request, l *ipdatabase.Lookup, addr netip.Addr) error {
+	if err := q.reader.Lookup(r.Context(), addr, &l.Res); err != nil {
+		return explainAddress(err, addr)
+	}
+	l.Out.Body = appendAnswer(l.Out.Body[:0], q.now, &l.Res, q.part)
+	return nil
+}
+
+// explainAddress gives the two ways of not knowing an address their words.
+func explainAddress(err error, addr netip.Addr) error {
+	var reserved *ipgeo.ReservedError
+	switch {
+	case errors.As(err, &reserved):
+		b := &reserved.Block
+		return web.Refuse(ipgeo.ErrReserved, "addr", addr.String()+" is in "+b.Prefix.String()+" ("+b.Name+", "+b.RFC+
+			"), which is nowhere in particular; ask for a public address.")
+	case errors.Is(err, ipgeo.ErrNotFound):
+		return web.Refuse(ipgeo.ErrNotFound, "addr", "No source this server was built from covers "+addr.String()+"; /status lists the sources.")
+	}
+	return err
+}
+
+// ipPart says what of an answer a client wants; nil stands for all of it.
+type ipPart struct {
+	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
+	lang   string       // of names, "" for every one there is
+}
+
+// maxFieldsText bounds a list of fields in bytes.
+const maxFieldsText = 50 * 65
+
+// readPart reads fields and lang.
+func readPart(r *http.Request) (*ipPart, error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	p := web.QueryParams(r)
+	fields, lang := p.Text("fields", maxFieldsText), p.Text("lang", web.MaxLanguage)
+	if p.Has("fields") && fields == "" {
+		p.Refuse("fields", "List fields by their names, such as country.iso_code,city.names.en, or leave it out for all.")
+	}
+	if p.Has("lang") && lang == "" {
+		p.Refuse("lang", langAdvice)
+	}
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	return newPart(fields, lang)
+}
+
+const langAdvice = "Set lang to the code of a language, such as de or pt-BR."
+
+// newPart returns nil for the whole answer.
+func newPart(fields, lang string) (part *ipPart, err error) {
+	if fields == "" && lang == "" {
+		return nil, nil
+	}
+	if !isLanguage(lang) {
+		return nil, web.Refuse(web.ErrParameter, "lang", langAdvice)
+	}
+	part = &ipPart{lang: lang}
+	if fields == "" {
+		return part, nil
+	}
+	if part.fields, err = ipgeo.ParseFields(fields); err != nil {
+		detail := err.Error()
+		if bad := (*ipgeo.FieldsError)(nil); errors.As(err, &bad) {
+			detail = "Correct the field " + strconv.Quote(bad.Field) + ": " + bad.Reason
+		}
+		return nil, web.Refuse(web.ErrParameter, "fields", detail+".")
+	}
+	return part, nil
+}
+
+// isLanguage reports whether s can be a language code, or is empty.
+func isLanguage(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return len(s) <= web.MaxLanguage
+}
+
+// appendAnswer writes the answer found.
+func appendAnswer(b []byte, g *ipdatabase.Database, res *ipgeo.Result, part *ipPart) []byte {
+	b = append(b, `{"ip":"`...)
+	b = res.Addr.AppendTo(b)
+	b = append(b, '"')
+	if part == nil || part.fields.All() || part.fields.Has("source") {
+		b = append(b, g.Member...)
+	}
+	n := len(b)
+	b = append(b, ',')
+	if part == nil {
+		b = append(b, res.JSON...)
+	} else {
+		b = res.AppendFields(b, part.fields, part.lang)
+	}
+	if len(b) == n+1 {
+		b = b[:n]
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,173 @@
+package ip
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/ipgeo"
+)
+
+// Where the caller is, as headers of an empty answer: for reverse proxies that
+// ask about each request before they pass it on, and copy the headers into it
+// (docs/ip-proxies.md). The answer is 200 whatever is known, and whether
+// anything works, because a proxy refuses the request otherwise; X-Geo-Status
+// says which it is. Every header is in every answer, empty where nothing is
+// known, so that it replaces one that the client made up.
+
+// What X-Geo-Status says.
+var (
+	geoFound       = []string{"found"}
+	geoNotFound    = []string{"not-found"}
+	geoReserved    = []string{"reserved"}
+	geoUnavailable = []string{"unavailable"}
+)
+
+var geoEmpty = []string{""}
+
+// geoHeaders are the headers of what is known, each with the field it holds.
+var geoHeaders = []struct{ name, field string }{
+	{"X-Geo-Continent", "continent.code"},
+	{"X-Geo-Country", "country.iso_code"},
+	{"X-Geo-Subdivision", "subdivisions.0.iso_code"},
+	{"X-Geo-City", "city.names"},
+	{"X-Geo-Timezone", "location.time_zone"},
+	{"X-Geo-Latitude", "location.latitude"},
+	{"X-Geo-Longitude", "location.longitude"},
+}
+
+// getHeaders answers requests of any method to /ip/headers and everything below
+// it: some proxies keep the method and append the path of the request they ask
+// about.
+func (s *Room) getHeaders(c echo.Context) error {
+	s.locateHeaders(c, c.Request(), s.beginHeaders(c))
+	c.Response().WriteHeader(http.StatusOK)
+	return nil
+}
+
+// refuseHeaders answers when the server is at its limit.
+func (s *Room) refuseHeaders(c echo.Context, err error) {
+	if !errors.Is(err, web.ErrBusy) {
+		s.Fail(err, c)
+		return
+	}
+	s.beginHeaders(c)
+	c.Response().WriteHeader(http.StatusOK)
+}
+
+// beginHeaders sets the headers as they are while nothing is known.
+func (s *Room) beginHeaders(c echo.Context) http.Header {
+	h := c.Response().Header()
+	for i := range geoHeaders {
+		h[geoHeaders[i].name] = geoEmpty
+	}
+	h["X-Geo-Asn"], h["X-Geo-Network"], h["X-Geo-Ip"] = geoEmpty, geoEmpty, geoEmpty
+	h["Cache-Control"] = web.PrivateNoStore
+	h["Content-Length"] = []string{"0"}
+	h["X-Geo-Status"] = geoUnavailable
+	return h
+}
+
+func (s *Room) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
+	addr := s.ClientAddr(r)
+	if !addr.IsValid() {
+		return
+	}
+	h["X-Geo-Ip"] = []string{addr.String()}
+	p := datasets.Pin(s.Addresses)
+	defer p.Release()
+	reader, err := p.Get()
+	if err != nil {
+		if !errors.Is(err, datasets.ErrDatasetMissing) {
+			s.LogFailure(c, err)
+		}
+		return
+	}
+	h[web.DatabaseHeader] = s.databases.Of(&p).Header
+	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.Lookups.Put(l)
+	switch err := reader.Lookup(r.Context(), addr, &l.Res); {
+	case err == nil:
+		h["X-Geo-Status"] = geoFound
+	case errors.Is(err, ipgeo.ErrNotFound):
+		h["X-Geo-Status"] = geoNotFound
+		return
+	case errors.Is(err, ipgeo.ErrReserved):
+		h["X-Geo-Status"] = geoReserved
+		return
+	default:
+		s.LogFailure(c, err)
+		return
+	}
+	for i := range geoHeaders {
+		if raw := l.Res.Field(geoHeaders[i].field); len(raw) > 0 {
+			h[geoHeaders[i].name] = []string{headerValue(raw)}
+		}
+	}
+	h["X-Geo-Network"] = []string{l.Res.Network.String()}
+	if asn := l.Res.ASN(); asn != 0 {
+		h["X-Geo-Asn"] = []string{strconv.FormatUint(uint64(asn), 10)}
+	}
+}
+
+// headerValue makes the value of a header of one of JSON: of a string its text,
+// of names the English one or else the first there is, of a number its digits.
+func headerValue(raw []byte) string {
+	switch raw[0] {
+	case '"':
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return ""
+		}
+		return percentEncode(text)
+	case '{':
+		var names map[string]string
+		if json.Unmarshal(raw, &names) != nil {
+			return ""
+		}
+		first := ""
+		for lang := range names {
+			if lang == "en" {
+				first = lang
+				break
+			}
+			if first == "" || lang < first {
+				first = lang
+			}
+		}
+		return percentEncode(names[first])
+	}
+	return percentEncode(string(raw)) // digits, which stay as they are
+}
+
+// percentEncode writes what may not stand in a header, and the percent sign, as
+// the percent-encoding of its UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces
+// stay. Decoding it as a part of a URL gives the text back.
+func percentEncode(s string) string {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '%' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	const digits = "0123456789ABCDEF"
+	b := make([]byte, 0, len(s)+len(s)/2)
+	for i := range len(s) {
+		if c := s[i]; c >= 0x20 && c < 0x7f && c != '%' {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return string(b)
+}

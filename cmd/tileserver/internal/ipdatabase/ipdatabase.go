@@ -1,0 +1,120 @@
+// Package ipdatabase is what the two rooms that locate addresses share: reused memory
+// for lookups, and what all answers from one generation say of their source.
+package ipdatabase
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/ipgeo"
+)
+
+// Lookup is the memory of one address lookup, reused from request to request.
+type Lookup struct {
+	Res ipgeo.Result
+	Out web.Scratch
+}
+
+var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
+
+// Database is what all answers from one generation of addresses share.
+type Database struct {
+	id     uint64
+	Member []byte   // `,"source":"…"`, or nothing when no source is named
+	Header []string // of DatabaseHeader
+}
+
+// Newest remembers what the answers from the newest generation share. Its zero
+// value is ready.
+type Newest struct{ atomic.Pointer[Database] }
+
+// Of returns what the pinned generation's answers share. It is made
+// once per generation.
+func (d *Newest) Of(p *datasets.Pinned[datasets.Addresses]) *Database {
+	now := d.Load()
+	if now == nil || now.id != p.ID {
+		m := p.Handle.Manifest()
+		now = &Database{id: p.ID, Member: encodeSources(m), Header: []string{describeDatabase(m)}}
+		d.Store(now)
+	}
+	return now
+}
+
+// distinct returns the distinct values of a property of the sources.
+func distinct(sources []dataset.Source, of func(*dataset.Source) string) []string {
+	var values []string
+	for i := range sources {
+		if v := of(&sources[i]); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+func encodeSources(m *dataset.Manifest) []byte {
+	names := distinct(m.Sources, func(s *dataset.Source) string { return s.Name })
+	if len(names) == 0 {
+		return nil
+	}
+	return jsontext.AppendString([]byte(`,"source":`), strings.Join(names, ", "))
+}
+
+// describeDatabase makes the value of DatabaseHeader:
+//
+//	ip/12; built=2026-11-20T04:00:00Z; source="DB-IP Lite"; license="CC-BY-4.0"
+//
+// built is when the data was ingested; data is, where known, when the newest
+// source was made.
+func describeDatabase(m *dataset.Manifest) string {
+	b := append([]byte(m.Dataset), '/')
+	b = strconv.AppendUint(b, m.Generation, 10)
+	b = append(b, "; built="...)
+	b = m.Built.UTC().AppendFormat(b, time.RFC3339)
+	var newest time.Time
+	for i := range m.Sources {
+		if t := m.Sources[i].Modified; t.After(newest) {
+			newest = t
+		}
+	}
+	if !newest.IsZero() {
+		b = append(b, "; data="...)
+		b = newest.UTC().AppendFormat(b, time.RFC3339)
+	}
+	for _, p := range []struct {
+		name string
+		of   func(*dataset.Source) string
+	}{
+		{"source", func(s *dataset.Source) string { return s.Name }},
+		{"license", func(s *dataset.Source) string { return s.License }},
+	} {
+		if values := distinct(m.Sources, p.of); len(values) > 0 {
+			b = append(append(append(b, "; "...), p.name...), `="`...)
+			b = append(appendHeaderText(b, strings.Join(values, ", "), maxDescribed), '"')
+		}
+	}
+	return string(b)
+}
+
+// maxDescribed bounds the names of sources in a header, in bytes.
+const maxDescribed = 120
+
+// appendHeaderText appends what of a text can stand in a quoted value of a
+// header, cut off at max bytes.
+func appendHeaderText(b []byte, text string, max int) []byte {
+	for i := range min(len(text), max) {
+		if c := text[i]; c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {
+			b = append(b, c)
+		} else {
+			b = append(b, '?')
+		}
+	}
+	return b
+}

@@ -1,0 +1,592 @@
+// Package localtime finds the time zone at a point and what clocks there show, from
+// regions, places and airports. It needs several data sets, so it stands between the
+// domain packages and the rooms that tell local time.
+package localtime
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/zones"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Region types that say more than that they are there.
+const (
+	CountryType  = "country"
+	StateType    = "state"
+	TimeZoneType = "timezone"
+)
+
+const (
+	// ZoneReach is how far a place or an airport lends its time zone across
+	// borders that are not known, in metres, and how far it is asked before an
+	// area of one offset.
+	ZoneReach = 300_000
+	// zonePlaces is how many places are asked for one, since some have none.
+	zonePlaces = 10
+	// anywhere is the longest distance on Earth, in metres.
+	anywhere = quadkey.EarthRadius * math.Pi
+	// territorialSea is how far off the coast the time of a country goes by
+	// law, in metres: twelve nautical miles.
+	territorialSea = 12 * 1852
+	// antarctica is no country: each station keeps the time of those who supply
+	// it, which says nothing of the next.
+	antarctica = "AQ"
+)
+
+// View is what a request about one point sees: a generation of each data
+// set. Those it does not need may stay unpinned.
+type View struct {
+	Boundaries datasets.Pinned[datasets.Boundaries]
+	Places     datasets.Pinned[datasets.Places]
+	Airports   datasets.Pinned[datasets.Airports]
+	TimeZones  datasets.Pinned[datasets.TimeZones]
+	Stations   datasets.Pinned[datasets.Stations]
+}
+
+// Sets are the data sets that an answer about a point is made from.
+type Sets struct {
+	Boundaries *dataset.Live[datasets.Boundaries]
+	Places     *dataset.Live[datasets.Places]
+	Airports   *dataset.Live[datasets.Airports]
+	TimeZones  *dataset.Live[datasets.TimeZones]
+	Stations   *dataset.Live[datasets.Stations]
+}
+
+// Pin takes a generation of each data set. Whoever calls it releases the view.
+func (s *Sets) Pin() View {
+	return View{datasets.Pin(s.Boundaries), datasets.Pin(s.Places), datasets.Pin(s.Airports), datasets.Pin(s.TimeZones), datasets.Pin(s.Stations)}
+}
+
+func (v *View) Release() {
+	v.Boundaries.Release()
+	v.Places.Release()
+	v.Airports.Release()
+	v.TimeZones.Release()
+	v.Stations.Release()
+}
+
+// Have returns the reader of a generation, or false when the data set is not
+// published. One that cannot be read is an error: it may hold the answer.
+func Have[T any](p *datasets.Pinned[T]) (v T, ok bool, err error) {
+	v, err = p.Get()
+	if errors.Is(err, datasets.ErrDatasetMissing) {
+		return v, false, nil
+	}
+	return v, err == nil, err
+}
+
+// PlaceDoc is what is read of a place's members or record.
+type PlaceDoc struct {
+	ID             uint32      `json:"id"`
+	Name           string      `json:"name"`
+	Country        string      `json:"country"`
+	CountryName    string      `json:"country_name"`
+	Class          string      `json:"class"`
+	Code           string      `json:"code"`
+	Population     int64       `json:"population"`
+	Admin1         string      `json:"admin1"`
+	Admin1Name     string      `json:"admin1_name"`
+	TimeZone       string      `json:"timezone"`
+	Lat            json.Number `json:"lat"`
+	Lon            json.Number `json:"lon"`
+	ASCIIName      string      `json:"ascii_name"` // from here on in records only
+	AlternateNames []string    `json:"alternate_names"`
+	Admin2         string      `json:"admin2"`
+	Admin2Name     string      `json:"admin2_name"`
+	Admin3         string      `json:"admin3"`
+	Admin4         string      `json:"admin4"`
+	Admin5         string      `json:"admin5"`
+	Elevation      *int64      `json:"elevation_m"`
+	DEM            *int64      `json:"dem_m"`
+	Alternates     []struct {
+		Name       string `json:"name"`
+		Lang       string `json:"lang"`
+		Preferred  bool   `json:"preferred"`
+		Short      bool   `json:"short"`
+		Colloquial bool   `json:"colloquial"`
+		Historic   bool   `json:"historic"`
+	} `json:"alternates"`
+	metres float64 // from the point asked about
+}
+
+// ReadPlace decodes a place's record.
+func ReadPlace(record []byte) (d PlaceDoc, err error) {
+	if err := json.Unmarshal(record, &d); err != nil {
+		return d, fmt.Errorf("%w: the record of a place cannot be read: ingest the places again", cellstore.ErrCorrupt)
+	}
+	return d, nil
+}
+
+// ReadMembers decodes a place's members, which have no braces.
+func ReadMembers(members []byte) (PlaceDoc, error) {
+	b := make([]byte, 0, len(members)+2)
+	return ReadPlace(append(append(append(b, '{'), members...), '}'))
+}
+
+// How a part of an answer about a point was found.
+const (
+	MatchInside  = "inside"  // a region holds the point
+	MatchNearest = "nearest" // it is the nearest one to the point
+	MatchDerived = "derived" // it follows from something else
+)
+
+// LocalZone is the time zone at a point, and how it was found. Its id is "" when
+// none is known.
+type LocalZone struct {
+	ID     string  // of the IANA database
+	Source string  // "region", "country", "place", "airport" or SourceSea
+	Match  string  // one of those above
+	metres float64 // to the place or the airport
+	Offset zones.Offset
+	// Known says that offset is; otherwise the zones are not published, or
+	// do not have this one.
+	Known bool
+}
+
+// SourceSea is the source of nautical time.
+const SourceSea = "longitude"
+
+// ZoneAt finds the time zone of a point at an instant. The region of type
+// timezone that holds it comes first. On land the rest is a matter of the
+// country: see [zoneQuery.onLand]. At sea, outside of all countries and
+// their territorial waters, ships' clocks go by longitude.
+//
+// Where no countries are published nobody knows whether there is land: then the
+// nearest place or airport within reach, in metres, lends its zone, and the
+// longitude never does.
+//
+// Natural Earth's zones are areas of one offset, each called after one of the
+// many zones in it: Lima lies in America/New_York there. Such a region is
+// asked only where nothing of the country is near.
+func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
+	z, rough, err := v.zoneOfRegions(ctx, at, regions)
+	if err != nil || z.ID != "" {
+		return z, err
+	}
+	b, ok, err := Have(&v.Boundaries)
+	if err != nil {
+		return z, err
+	}
+	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
+	if !ok || !HasType(b, CountryType) {
+		if z, err = q.nearest(ctx, reach, "", nil); err == nil && z.ID == "" {
+			z = rough
+		}
+		return z, err
+	}
+	land := CountryRegion(regions)
+	if land == "" {
+		if land, err = q.shore(ctx, b); err != nil {
+			return z, err
+		}
+	}
+	if land == "" {
+		return nauticalZone(lon), nil
+	}
+	if z, err = q.onLand(ctx, b, land); err == nil && rough.ID != "" && (z.ID == "" || z.metres > ZoneReach) {
+		z = rough
+	}
+	return z, err
+}
+
+// zoneOfRegions is the zone that a region of type timezone tells, or else the
+// one that an area of one offset is called after, which is rough.
+func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.Region) (exact, rough LocalZone, err error) {
+	for i := range regions {
+		if regions[i].Type != TimeZoneType {
+			continue
+		}
+		z := LocalZone{ID: regions[i].Name, Source: "region", Match: MatchInside}
+		exists, err := v.clock(ctx, &z, at)
+		if err != nil {
+			return exact, rough, err
+		}
+		if !exists || !strings.Contains(z.ID, "/") {
+			continue
+		}
+		is, err := v.exactZone(ctx, regions[i].ID)
+		if err != nil || is {
+			return z, rough, err
+		}
+		rough, rough.Match = z, MatchDerived
+	}
+	return exact, rough, nil
+}
+
+// CountryRegion is the id of the country among the regions at a point, one with
+// an ISO code if there is; "" when there is none.
+func CountryRegion(regions []tiles.Region) (id string) {
+	for i := range regions {
+		if r := &regions[i]; r.Type == CountryType && (id == "" || len(id) != 2 && len(r.ID) == 2) {
+			id = r.ID
+		}
+	}
+	return id
+}
+
+// codeOf is the ISO code of the country of a region, "" when its id is none:
+// that of a disputed area.
+func codeOf(region string) string {
+	if len(region) != 2 {
+		return ""
+	}
+	return strings.ToUpper(region)
+}
+
+// zoneQuery asks for the time zone of a point.
+type zoneQuery struct {
+	view     *View
+	lat, lon float64
+	at       time.Time
+}
+
+// shore returns the id of the country whose time holds at a point outside of all
+// countries: of one whose border is within its territorial waters, or that of a
+// place so near that the map does not draw its island, or its coast too coarsely.
+// It is "" at sea.
+func (q *zoneQuery) shore(ctx context.Context, b datasets.Boundaries) (string, error) {
+	found, err := b.Nearest(ctx, q.lat, q.lon, territorialSea, CountryType)
+	if err != nil {
+		return "", err
+	}
+	for i := range found {
+		if found[i].Kind != tiles.MatchNone {
+			return found[i].ID, nil
+		}
+	}
+	near, err := q.view.PlacesNear(ctx, q.lat, q.lon, ShoreReach, "")
+	for i := range near {
+		if near[i].Country != "" {
+			return strings.ToLower(near[i].Country), err
+		}
+	}
+	return "", err
+}
+
+// onLand finds the zone of a point in a region of type country: the zone of the
+// country where it has only one, else that of the nearest place or airport of
+// the country. That may be at any distance, but in Antarctica it must be within
+// ZoneReach. Where nothing of the country is known there is no zone: what a
+// neighbour's clocks or the sun say would look like knowledge. Land of no country
+// is left to what is near.
+func (q *zoneQuery) onLand(ctx context.Context, b datasets.Boundaries, region string) (LocalZone, error) {
+	near, err := q.view.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
+	if err != nil {
+		return LocalZone{}, err
+	}
+	country, home, err := homeOf(ctx, b, region, near)
+	if err != nil {
+		return LocalZone{}, err
+	}
+	if country == "" {
+		return q.nearest(ctx, ZoneReach, "", near)
+	}
+	z := LocalZone{Source: "country", Match: MatchDerived}
+	if z.ID, err = countryZone(ctx, &q.view.TimeZones, country); err != nil {
+		return z, err
+	}
+	if z.ID != "" {
+		exists, err := q.view.clock(ctx, &z, q.at)
+		if exists || err != nil {
+			return z, err
+		}
+	}
+	tells := func(p PlaceDoc) bool { return p.TimeZone != "" }
+	if len(near) == zonePlaces && len(home) < zonePlaces && !slices.ContainsFunc(home, tells) {
+		home = nil // those farther away may have what these lack
+	}
+	reach := anywhere
+	if country == antarctica {
+		reach = ZoneReach
+	}
+	return q.nearest(ctx, reach, country, home)
+}
+
+// homeOf returns the country of a point on land and those of the places near it,
+// nearest first, that lie there. The country is that of the region, but for
+// what the gazetteer has a code of its own for and the map has no region of:
+// Svalbard is drawn as Norway and Cayenne as France. There it is that of the
+// nearest place in the same region, which also tells the country of disputed
+// areas.
+func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []PlaceDoc) (country string, home []PlaceDoc, err error) {
+	code := codeOf(region)
+	for i := range near {
+		p := &near[i]
+		if p.Country == "" {
+			continue
+		}
+		if p.Country != code {
+			if is, err := isTerritory(ctx, b, region, p); err != nil {
+				return "", nil, err
+			} else if !is {
+				continue
+			}
+		}
+		if country == "" {
+			country = p.Country
+		}
+		// A neighbour of another code lends its zone only close by.
+		if p.Country == country || p.metres <= PlaceReach {
+			home = append(home, *p)
+		}
+	}
+	return cmp.Or(country, code), home, nil
+}
+
+// isTerritory reports whether a place lies in a region of type country although
+// its own country is another, which has no region if that of the place has an
+// ISO code: towns at a border may be drawn on its wrong side. One close by may
+// also lie off the coast as the map draws it.
+func isTerritory(ctx context.Context, b datasets.Boundaries, region string, p *PlaceDoc) (bool, error) {
+	if codeOf(region) != "" {
+		_, err := b.Region(ctx, CountryType, strings.ToLower(p.Country), false)
+		if !errors.Is(err, tiles.ErrNotFound) {
+			return false, err
+		}
+	}
+	lat, errLat := p.Lat.Float64()
+	lon, errLon := p.Lon.Float64()
+	if errLat != nil || errLon != nil {
+		return false, fmt.Errorf("%w: the record of a place has no position: ingest the places again", cellstore.ErrCorrupt)
+	}
+	at, err := b.At(ctx, lat, lon, CountryType)
+	if err != nil || len(at) == 0 {
+		return p.metres <= PlaceReach, err
+	}
+	return slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }), nil
+}
+
+// countryZone returns the time zone of a country that has one only, else "".
+func countryZone(ctx context.Context, p *datasets.Pinned[datasets.TimeZones], country string) (string, error) {
+	r, ok, err := Have(p)
+	if !ok {
+		return "", err
+	}
+	return r.CountryZone(ctx, country)
+}
+
+// nearest is the zone of the nearest populated place or airport within reach, in
+// metres, of a country if one is named, that has a zone there is. Places are
+// looked for unless they are given, nearest first.
+func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []PlaceDoc) (place LocalZone, err error) {
+	v := q.view
+	if near == nil {
+		if near, err = v.PlacesNear(ctx, q.lat, q.lon, reach, country); err != nil {
+			return place, err
+		}
+	}
+	for i := range near {
+		if near[i].TimeZone == "" || near[i].metres > reach {
+			continue
+		}
+		z := LocalZone{ID: near[i].TimeZone, Source: "place", Match: MatchNearest, metres: near[i].metres}
+		exists, err := v.clock(ctx, &z, q.at)
+		if err != nil {
+			return z, err
+		}
+		if exists {
+			place, reach = z, z.metres
+			break
+		}
+	}
+	airport := LocalZone{Source: "airport", Match: MatchNearest}
+	airport.ID, airport.metres, err = zoneOfAirports(ctx, &v.Airports, q.lat, q.lon, reach, country)
+	if err != nil || airport.ID == "" || place.ID != "" && airport.metres >= place.metres {
+		return place, err
+	}
+	exists, err := v.clock(ctx, &airport, q.at)
+	if err != nil || exists {
+		return airport, err
+	}
+	return place, nil
+}
+
+// exactZone reports whether a region of type timezone is a zone and not an
+// area of one offset, whose record says which.
+func (v *View) exactZone(ctx context.Context, id string) (bool, error) {
+	b, err := v.Boundaries.Get()
+	if err != nil {
+		return false, err
+	}
+	record, err := b.Region(ctx, TimeZoneType, id, false)
+	if errors.Is(err, tiles.ErrNotFound) {
+		return false, fmt.Errorf("%w: a region that holds a point has no record: %s", cellstore.ErrCorrupt, err.Error())
+	}
+	if err != nil {
+		return false, err
+	}
+	var doc struct {
+		Offset *string `json:"utc_offset"`
+	}
+	if err := json.Unmarshal(record, &doc); err != nil {
+		return false, fmt.Errorf("%w: the record of a region cannot be read: ingest the boundaries again", cellstore.ErrCorrupt)
+	}
+	return doc.Offset == nil, nil
+}
+
+// PlacesNear returns the nearest populated places within reach, in metres, of
+// one country if it is named.
+func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country string) ([]PlaceDoc, error) {
+	finder, ok, err := Have(&v.Places)
+	if !ok || reach <= 0 {
+		return nil, err
+	}
+	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Classes: []string{"P"}}
+	if country != "" {
+		q.Countries = []string{country}
+	}
+	memory := listing.NearbyHits.Get().(*[]places.Hit)
+	defer listing.NearbyHits.Put(memory)
+	hits, _, err := finder.Nearby(ctx, q, (*memory)[:0])
+	if err != nil {
+		return nil, err
+	}
+	*memory = hits
+	docs := make([]PlaceDoc, len(hits))
+	for i := range hits {
+		if docs[i], err = ReadMembers(hits[i].JSON); err != nil {
+			return nil, err
+		}
+		docs[i].metres = hits[i].DistanceM
+	}
+	return docs, nil
+}
+
+// zoneOfAirports returns the zone of the nearest airport within reach that has
+// one, and how far that is, "" when there is none: places need not say what zone
+// they are in.
+func zoneOfAirports(ctx context.Context, p *datasets.Pinned[datasets.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
+	r, ok, err := Have(p)
+	if !ok || reach <= 0 {
+		return "", 0, err
+	}
+	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces}
+	if country != "" {
+		q.Countries = []string{country}
+	}
+	memory := listing.NearbyHits.Get().(*[]places.Hit)
+	defer listing.NearbyHits.Put(memory)
+	hits, _, err := r.Nearby(ctx, q, (*memory)[:0])
+	if err != nil {
+		return "", 0, err
+	}
+	*memory = hits
+	for i := range hits {
+		zone, err := airportZone(hits[i].JSON)
+		if err != nil || zone != "" {
+			return zone, hits[i].DistanceM, err
+		}
+	}
+	return "", 0, nil
+}
+
+// airportZone reads the time zone among an airport's members. They are not all
+// as a place's of the same name: elevations have decimals.
+func airportZone(members []byte) (string, error) {
+	var doc struct {
+		TimeZone string `json:"timezone"`
+	}
+	if err := json.Unmarshal(slices.Concat([]byte{'{'}, members, []byte{'}'}), &doc); err != nil {
+		return "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
+	}
+	return doc.TimeZone, nil
+}
+
+// clock reads what clocks in a zone show. exists is false only if it is known
+// that there is no such zone.
+func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bool, err error) {
+	r, ok, err := Have(&v.TimeZones)
+	if !ok {
+		return err == nil, err
+	}
+	z.Offset, err = r.Offset(ctx, z.ID, at)
+	if errors.Is(err, zones.ErrNotFound) {
+		return false, nil
+	}
+	z.Known = err == nil
+	return z.Known, err
+}
+
+// nauticalZone is the zone of 15 degrees around a meridian that ships keep. In
+// the names of the IANA database the sign is that of POSIX: Etc/GMT-2 is two
+// hours ahead of UTC.
+func nauticalZone(lon float64) LocalZone {
+	if lon == 180 {
+		lon = -180 // one meridian, whatever it is called
+	}
+	hours := int(math.Floor((lon + 7.5) / 15))
+	z := LocalZone{ID: "Etc/GMT", Source: SourceSea, Match: MatchDerived, Known: true}
+	z.Offset.Seconds = hours * 3600
+	switch {
+	case hours > 0:
+		z.ID += "-" + strconv.Itoa(hours)
+		z.Offset.Abbreviation = fmt.Sprintf("+%02d", hours)
+	case hours < 0:
+		z.ID += "+" + strconv.Itoa(-hours)
+		z.Offset.Abbreviation = fmt.Sprintf("-%02d", -hours)
+	default:
+		z.Offset.Abbreviation = "GMT"
+	}
+	return z
+}
+
+// Append writes the zone as an object, with the local time at an instant.
+func (z *LocalZone) Append(dst []byte, at time.Time) []byte {
+	dst = jsontext.AppendString(append(dst, `{"id":`...), z.ID)
+	if z.Known {
+		dst = zones.AppendOffset(append(dst, `,"offset":"`...), z.Offset.Seconds)
+		dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(z.Offset.Seconds), 10)
+		dst = strconv.AppendBool(append(dst, `,"dst":`...), z.Offset.DST)
+		dst = jsontext.AppendString(append(dst, `,"abbreviation":`...), z.Offset.Abbreviation)
+		dst = zones.AppendLocal(append(dst, `,"local_time":"`...), at, z.Offset)
+		dst = append(dst, '"')
+	}
+	dst = jsontext.AppendString(append(dst, `,"source":`...), z.Source)
+	dst = jsontext.AppendString(append(dst, `,"match":`...), z.Match)
+	switch {
+	case z.Source == SourceSea:
+		dst = append(dst, `,"nautical":true`...)
+	case z.Match == MatchNearest:
+		dst = strconv.AppendFloat(append(dst, `,"distance_m":`...), z.metres, 'f', 1, 64)
+	}
+	return append(dst, '}')
+}
+
+// Wanted reports whether a type is among those asked for; none means all.
+func Wanted(types []string, typ string) bool {
+	return len(types) == 0 || slices.Contains(types, typ)
+}
+
+// PlaceReach is how far the nearest place says which country a point is in
+// where no countries are published, in metres.
+const PlaceReach = 50_000
+
+// ShoreReach is how far outside all borders a place still says it, in metres:
+// maps of the world draw coasts so coarsely that Manhattan and Stockholm lie in
+// the sea.
+const ShoreReach = 5_000
+
+func HasType(b datasets.Boundaries, typ string) bool {
+	return datasets.CheckTypes(b, []string{typ}) == nil
+}
+
+// UnknownDEM is what GeoNames' elevation model says of the sea.
+const UnknownDEM = -9999

@@ -1,0 +1,141 @@
+package localtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places/zones"
+)
+
+var errNoTimeZone = errors.New("time zone is not known")
+
+var Kinds = []web.Kind{
+	{Err: errNoTimeZone, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
+		Detail: "There is no time zone on record here, so no offset can be told."},
+	{Err: zones.ErrNotFound, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
+		Detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
+	{Err: zones.ErrRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Give a time from 1900 to 2100."},
+}
+
+// ZoneOf returns the zone of a place whose record has none, and how it was found:
+// that of its country where it has only one, else that of the nearest airport,
+// in its country if that is known. Not every gazetteer tells zones.
+func (v *zoned) ZoneOf(ctx context.Context, doc *PlaceDoc) (zone, source string, err error) {
+	if zone, err = countryZone(ctx, &v.timeZones, doc.Country); zone != "" || err != nil {
+		return zone, "country", err
+	}
+	lat, err := doc.Lat.Float64()
+	if err != nil {
+		return "", "", fmt.Errorf("%w: the record of a place has no latitude: ingest the places again", cellstore.ErrCorrupt)
+	}
+	lon, err := doc.Lon.Float64()
+	if err != nil {
+		return "", "", fmt.Errorf("%w: the record of a place has no longitude: ingest the places again", cellstore.ErrCorrupt)
+	}
+	reach := float64(ZoneReach)
+	if doc.Country != "" {
+		reach = anywhere
+	}
+	zone, _, err = zoneOfAirports(ctx, &v.Airports, lat, lon, reach, doc.Country)
+	return zone, MatchNearest, err
+}
+
+// SendOffset answers what clocks show at the instant of the parameter at, or
+// now. of writes the begin of the answer, which says where, and gives the time
+// zone; generation is that of what it reads.
+//
+// With at= the answer depends on nothing else and may be kept; without, it must
+// not be.
+func SendOffset(s *web.Kit, c echo.Context, v *zoned, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	at, fixed := q.Instant("at")
+	switch {
+	case q.Has("at") && !fixed:
+		q.Refuse("at", "Set at to a time such as 2026-07-01T12:00:00Z, or leave it out for now.")
+	case !fixed:
+		at = s.Clock()
+	}
+	if q.Err != nil {
+		return q.Err
+	}
+	if _, err := v.timeZones.Get(); err != nil {
+		return err
+	}
+	var from []uint64
+	if fixed {
+		from = []uint64{generation, v.timeZones.ID, v.Airports.ID}
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+		body, zone, err := of(ctx, out.Body)
+		if err != nil {
+			return err
+		}
+		o, err := v.Offset(ctx, zone, at)
+		if err != nil {
+			return err
+		}
+		body = jsontext.AppendString(append(body, `,"timezone":`...), zone)
+		body = at.AppendFormat(append(body, `,"at":"`...), time.RFC3339Nano)
+		out.Body = append(AppendClock(append(body, `",`...), at, o), '}')
+		return nil
+	})
+}
+
+// AppendClock writes the members of an offset: hours and minutes, the same in
+// seconds, whether daylight saving time is in force, the abbreviation, since
+// when it is so, and the local time.
+func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
+	dst = zones.AppendOffset(append(dst, `"offset":"`...), o.Seconds)
+	dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(o.Seconds), 10)
+	dst = strconv.AppendBool(append(dst, `,"dst":`...), o.DST)
+	dst = jsontext.AppendString(append(dst, `,"abbreviation":`...), o.Abbreviation)
+	if !o.Since.IsZero() {
+		dst = o.Since.AppendFormat(append(dst, `,"since":"`...), time.RFC3339)
+		dst = append(dst, '"')
+	}
+	dst = zones.AppendLocal(append(dst, `,"local_time":"`...), at, o)
+	return append(dst, '"')
+}
+
+// zoned is what a request for local time sees.
+type zoned struct {
+	Places    datasets.Pinned[datasets.Places]
+	Airports  datasets.Pinned[datasets.Airports]
+	timeZones datasets.Pinned[datasets.TimeZones]
+}
+
+// PinZoned takes a generation of each. Whoever calls it releases them.
+func PinZoned(p *dataset.Live[datasets.Places], a *dataset.Live[datasets.Airports], z *dataset.Live[datasets.TimeZones]) zoned {
+	return zoned{datasets.Pin(p), datasets.Pin(a), datasets.Pin(z)}
+}
+
+func (v *zoned) Release() {
+	v.Places.Release()
+	v.Airports.Release()
+	v.timeZones.Release()
+}
+
+// Offset reads what clocks in a zone show.
+func (v *zoned) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
+	if zone == "" {
+		return zones.Offset{}, errNoTimeZone
+	}
+	r, err := v.timeZones.Get()
+	if err != nil {
+		return zones.Offset{}, err
+	}
+	return r.Offset(ctx, zone, at)
+}

@@ -1,0 +1,64 @@
+package ops
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/apidoc"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// documentRoutes are the endpoints of the description.
+func (s *Room) documentRoutes() (list []web.Route) {
+	documents := sync.OnceValues(s.documents)
+	for _, path := range []string{openAPIPath, docsPath, docsStylePath} {
+		list = append(list, web.Route{Path: path, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked, Handle: func(c echo.Context) error {
+			all, err := documents()
+			if err != nil {
+				return err
+			}
+			if s.Origin != nil {
+				c.Response().Header()["Access-Control-Allow-Origin"] = s.Origin
+			}
+			return s.SendAsset(c, all[path])
+		}})
+	}
+	return list
+}
+
+// Where the description of the interface is.
+const (
+	openAPIPath   = "/openapi.json"
+	docsPath      = "/docs"
+	docsStylePath = "/docs.css"
+)
+
+// documents makes the description of the interface. It is the same for every
+// request: where the server is reached under an address that nobody has told it,
+// the links are relative.
+func (s *Room) documents() (map[string]*web.Asset, error) {
+	doc, err := apidoc.New(apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]*web.Asset{
+		openAPIPath:   web.NewAsset("openapi.json", web.AssetTypes[".json"], doc.JSON()),
+		docsPath:      web.NewAsset("docs.html", web.AssetTypes[".html"], doc.HTML()),
+		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], apidoc.CSS),
+	}, nil
+}
+
+// problems are the types of errors, each once, as most of its errors look.
+func (s *Room) problems() []apidoc.Problem {
+	var all []apidoc.Problem
+	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
+		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })
+		if !known && k.Status != web.StatusClientClosed {
+			all = append(all, apidoc.Problem{Type: k.Type, Title: k.Title, Detail: k.Detail, Status: k.Status, Retry: k.Retry || errors.Is(k.Err, web.ErrRateLimited)})
+		}
+	}
+	return all
+}

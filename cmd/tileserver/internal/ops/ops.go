@@ -1,0 +1,223 @@
+// Package ops answers how the service is: health, readiness, the state of its data sets,
+// metrics and the use of a key. It also serves the map page and the description of the
+// interface.
+package ops
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// Config says what operators and browsers are told.
+type Config struct {
+	// Datasets are the states of the data sets, in the order of /status.
+	Datasets []func() dataset.Status
+	// Boundaries tells the types of regions in /status.
+	Boundaries *dataset.Live[datasets.Boundaries]
+	// Version is reported by /status.
+	Version string
+	// Store says in /status what the data comes from: "local" or "hbase".
+	Store string
+	// Draining is closed when the server is about to stop: /readyz says so, and
+	// everything else goes on. Nil never is.
+	Draining <-chan struct{}
+	// MetricsHandler answers /metrics; nil makes it a page there is not.
+	MetricsHandler http.Handler
+	// Page holds the built map page with index.html at its root; nil serves a
+	// page that says how to build it.
+	Page fs.FS
+}
+
+// Room answers how the service is, and with its page and documents.
+type Room struct {
+	*web.Kit
+	Config
+	page *page
+}
+
+func New(k *web.Kit, cfg Config) *Room {
+	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
+	k.Collect(s.collectDatasets)
+	return s
+}
+
+func (s *Room) Routes() []web.Route {
+	// Documents and the page are found by links, to which others add parameters.
+	list := append(s.documentRoutes(),
+		web.Route{Path: "/*", Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
+		web.Route{Path: "/*", Methods: []string{http.MethodOptions}, Handle: s.Preflight("GET, HEAD, OPTIONS"), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel},
+		// Probes and scrapers have parameters of their own.
+		web.Route{Path: "/healthz", Handle: s.getHealth, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
+		web.Route{Path: "/readyz", Handle: s.getReady, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
+		web.Route{Path: "/status", Handle: s.getStatus, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
+	)
+	if s.MetricsHandler != nil {
+		list = append(list, web.Route{Path: "/metrics", Methods: []string{http.MethodGet}, Handle: web.ServePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
+	}
+	if s.Guarding != nil && s.Guarding.Keys != nil {
+		list = append(list, web.Route{Path: "/usage", Handle: s.getUsage, Cost: web.Light, Keys: web.KeysUnasked})
+	}
+	return list
+}
+
+// states is the state of every data set that is configured.
+func (s *Room) states() []dataset.Status {
+	all := make([]dataset.Status, 0, len(s.Datasets))
+	for _, status := range s.Datasets {
+		all = append(all, status())
+	}
+	return all
+}
+
+// Why the server is not ready.
+var (
+	errDraining = errors.New("server is about to stop")
+	errNotReady = errors.New("not every published data set is open")
+	errDamaged  = errors.New("a data set in service is damaged")
+)
+
+var Kinds = []web.Kind{
+	{Err: errNotReady, Status: http.StatusServiceUnavailable, Type: "not-ready", Title: "The server is not ready",
+		Detail: "A published data set is not open yet; /status says which.", Retry: true, Expected: true},
+	{Err: errDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
+		Detail: "A data set in service is damaged; /status says which.", Retry: true, Expected: true},
+	{Err: errDraining, Status: http.StatusServiceUnavailable, Type: "draining", Title: "The server is about to stop",
+		Detail: "Send requests to another server.", Retry: true, Expected: true},
+}
+
+// getHealth answers GET /healthz: the process runs and takes requests.
+func (s *Room) getHealth(c echo.Context) error {
+	return s.sendText(c, `{"status":"ok"}`)
+}
+
+// getReady answers GET /readyz: every published data set is open and not known
+// to be damaged. One that keeps serving an older generation because the newest
+// does not open is ready; that trouble shows in /status and in the log. One that
+// is about to stop is not, so that load balancers turn elsewhere.
+func (s *Room) getReady(c echo.Context) error {
+	select {
+	case <-s.Draining:
+		return errDraining
+	default:
+	}
+	var waiting, damaged []string
+	for _, st := range s.states() {
+		switch {
+		case st.Serving == nil && (st.Published != 0 || st.Err != nil):
+			waiting = append(waiting, st.Dataset)
+		case st.Damage != nil:
+			damaged = append(damaged, st.Dataset)
+		}
+	}
+	if len(damaged) > 0 {
+		return web.Refuse(errDamaged, "", "Reads of these data sets fail: "+strings.Join(damaged, ", ")+
+			". See what is wrong by ingest verify NAME, then serve the generation before by ingest rollback NAME, or ingest the data again.")
+	}
+	if len(waiting) > 0 {
+		return web.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
+	}
+	return s.sendText(c, `{"status":"ready"}`)
+}
+
+type Status struct {
+	Version  string          `json:"version"`
+	Store    string          `json:"store,omitempty"`
+	Datasets []datasetStatus `json:"datasets"`
+}
+
+type datasetStatus struct {
+	Name       string           `json:"name"`
+	State      string           `json:"state"`
+	Generation uint64           `json:"generation,omitempty"`
+	Built      time.Time        `json:"built,omitzero"`
+	Bytes      int64            `json:"bytes,omitempty"`
+	Since      time.Time        `json:"since,omitzero"`
+	Records    map[string]int64 `json:"records,omitempty"`
+	Bad        map[string]int64 `json:"bad_records,omitempty"`
+	Bounds     []float64        `json:"bounds,omitempty"`
+	Sources    []dataset.Source `json:"sources"`
+	Types      []typeStatus     `json:"types,omitempty"`
+}
+
+type typeStatus struct {
+	Name    string `json:"name"`
+	Regions int    `json:"regions"`
+}
+
+// States of a data set in /status.
+const (
+	stateServing = "serving" // the published generation
+	stateStale   = "stale"   // an older one, because the published one does not open
+	stateDamaged = "damaged" // one whose files turned out damaged, as far as they are whole
+	stateFailed  = "failed"  // nothing, although one is published
+	stateMissing = "missing" // nothing is published
+)
+
+// getStatus answers GET /status. Why a generation does not open is in the log:
+// it may name files, which are nobody else's business.
+func (s *Room) getStatus(c echo.Context) error {
+	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}}
+	for _, st := range s.states() {
+		d := datasetStatus{Name: st.Dataset, State: stateServing, Sources: []dataset.Source{}}
+		switch {
+		case st.Serving == nil && st.Err == nil && st.Published == 0:
+			d.State = stateMissing
+		case st.Serving == nil:
+			d.State = stateFailed
+		case st.Damage != nil:
+			d.State = stateDamaged
+		case st.Err != nil:
+			d.State = stateStale
+		}
+		if m := st.Serving; m != nil {
+			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
+			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
+			if m.Sources != nil {
+				d.Sources = m.Sources
+			}
+			if st.Dataset == datasets.BoundariesDataset {
+				d.Types = s.regionTypes()
+			}
+		}
+		doc.Datasets = append(doc.Datasets, d)
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	b := web.GetScratch()
+	defer b.Release()
+	b.Body = append(b.Body, body...)
+	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore, Coding: web.Accepted(c.Request())}, b)
+}
+
+func (s *Room) regionTypes() []typeStatus {
+	p := datasets.Pin(s.Boundaries)
+	defer p.Release()
+	b, err := p.Get()
+	if err != nil {
+		return nil
+	}
+	var types []typeStatus
+	for _, t := range b.Types() {
+		types = append(types, typeStatus{Name: t.Name, Regions: t.Regions})
+	}
+	return types
+}
+
+func (s *Room) sendText(c echo.Context, text string) error {
+	b := web.GetScratch()
+	defer b.Release()
+	b.Body = append(b.Body, text...)
+	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, b)
+}

@@ -1,0 +1,45 @@
+package ops
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+var (
+	descGeneration = web.Metric("dataset_generation", "Number of the generation in service, 0 for none.", "dataset")
+	descPublished  = web.Metric("dataset_published_generation", "Number of the generation that is published, 0 for none.", "dataset")
+	descAge        = web.Metric("dataset_age_seconds", "Time since the generation in service was built.", "dataset")
+	descSince      = web.Metric("dataset_serving_since_seconds", "When the generation was taken into service, seconds of Unix time.", "dataset")
+	descServing    = web.Metric("dataset_serving", "1 when a generation is in service.", "dataset")
+	descFailed     = web.Metric("dataset_failed", "1 when the published generation cannot be taken into service; the log says why.", "dataset")
+	descDamaged    = web.Metric("dataset_damaged", "1 when the files of the generation in service turned out damaged; the log says how.", "dataset")
+	descReadFailed = web.Metric("dataset_read_failures_total", "Reads that failed because of damage or the disk.", "dataset")
+	descRecords    = web.Metric("dataset_records", "Records of the generation in service, by what they are.", "dataset", "kind")
+)
+
+// Described are the metrics that collectDatasets makes.
+var Described = []*prometheus.Desc{
+	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
+}
+
+// collectDatasets tells the state of the data sets to Prometheus.
+func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
+	for _, st := range s.states() {
+		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)
+		web.Gauge(ch, descFailed, web.OneIf(st.Err != nil), st.Dataset)
+		web.Gauge(ch, descDamaged, web.OneIf(st.Damage != nil), st.Dataset)
+		web.Counter(ch, descReadFailed, st.ReadFailures, st.Dataset)
+		web.Gauge(ch, descServing, web.OneIf(st.Serving != nil), st.Dataset)
+		generation := 0.0
+		if g := st.Serving; g != nil {
+			generation = float64(g.Generation)
+			web.Gauge(ch, descAge, s.Now().Sub(g.Built).Seconds(), st.Dataset)
+			web.Gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Dataset)
+			for kind, n := range g.Records {
+				web.Gauge(ch, descRecords, float64(n), st.Dataset, kind)
+			}
+		}
+		web.Gauge(ch, descGeneration, generation, st.Dataset)
+	}
+}

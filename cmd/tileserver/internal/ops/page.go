@@ -1,0 +1,82 @@
+package ops
+
+import (
+	"io/fs"
+	"net/http"
+	"path"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// page is the built map page, held in memory: it is small, and serving from a
+// fixed table leaves no path to play tricks with.
+type page struct {
+	assets map[string]*web.Asset // by URL path
+}
+
+const unbuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Quadrille</title>
+<h1>Quadrille is running</h1>
+<p>This program was built without its map page. Run <code>make page build</code> in the source tree, which needs
+Node.js, and start the new <code>bin/tileserver</code>.</p>
+<p>Everything else works: see <a href="status">/status</a>.</p>
+</html>
+`
+
+// newPage reads the built page; fsys may be nil. Files that cannot be read are
+// left out.
+func newPage(fsys fs.FS) *page {
+	p := &page{assets: map[string]*web.Asset{}}
+	if fsys != nil {
+		_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil //nolint:nilerr // what can be read is served
+			}
+			typ, ok := web.AssetTypes[path.Ext(name)]
+			if !ok {
+				return nil
+			}
+			if body, err := fs.ReadFile(fsys, name); err == nil {
+				p.assets["/"+name] = web.NewAsset(name, typ, body)
+			}
+			return nil
+		})
+	}
+	if index := p.assets["/index.html"]; index != nil {
+		p.assets["/"] = index
+	} else {
+		p.assets["/"] = web.NewAsset("index.html", web.AssetTypes[".html"], []byte(unbuilt))
+	}
+	return p
+}
+
+// switchedOff says how to have what is documented, and was not asked for when
+// this server was started.
+var switchedOff = map[string]string{
+	"/usage":     "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
+	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, and --keys or --address-limit.",
+	"/metrics":   "Metrics are told on the operator's listener alone, --admin-listen: start the server with --public-metrics to have them here too.",
+}
+
+// getPage answers GET / and the files of the map page.
+func (s *Room) getPage(c echo.Context) error {
+	r := c.Request()
+	a := s.page.assets[r.URL.Path]
+	if a == nil {
+		if r.URL.Path == "/favicon.ico" {
+			// Browsers ask for it whether the page has one or not.
+			c.Response().WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		if how, ok := switchedOff[r.URL.Path]; ok {
+			return web.Refuse(web.ErrNoRoute, "", how)
+		}
+		return web.ErrNoRoute
+	}
+	return s.SendAsset(c, a)
+}

@@ -1,0 +1,212 @@
+// Package place answers which places are near a point, within a box or called by a
+// text, and with one place.
+package place
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/places/search"
+)
+
+// Config says what the room of places serves. CacheBytes bounds the cache of
+// answers to searches; 0 keeps none.
+type Config struct {
+	Places     *dataset.Live[datasets.Places]
+	Airports   *dataset.Live[datasets.Airports]
+	TimeZones  *dataset.Live[datasets.TimeZones]
+	CacheBytes int64
+}
+
+// Room answers which places are near, within or called, and with one place.
+type Room struct {
+	*web.Kit
+	Config
+	searches *web.ResponseCache[searchKey]
+}
+
+func New(k *web.Kit, cfg Config) *Room {
+	s := &Room{Kit: k, Config: cfg, searches: web.NewResponseCache[searchKey](cfg.CacheBytes)}
+	web.WatchCache(k, "searches", s.searches)
+	return s
+}
+
+func (s *Room) Routes() []web.Route {
+	filter := []string{"class", "code", "country", "min_population"}
+	return []web.Route{
+		{Path: "/places/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: web.Takes(web.Position, "radius", "lang", filter, web.Paging)},
+		{Path: "/places/within", Handle: s.getPlacesWithin, Cost: web.Heavy, Query: web.Takes("bbox", "tile", "lang", filter, web.Paging)},
+		{Path: "/places/search", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes("q", "limit", "lang", filter, "bbox", web.Position, "format")},
+		{Path: "/places/:id", Handle: s.getPlace, Cost: web.Light, Query: web.Takes("lang")},
+		{Path: "/places/:id/offset", Handle: s.getPlaceOffset, Cost: web.Light, Query: web.Takes("at")},
+	}
+}
+
+var Kinds = []web.Kind{
+	{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
+		Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
+	{Err: places.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Correct the parameters of the search and send the request again."},
+	{Err: search.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Correct the parameters of the search and send the request again."},
+	{Err: places.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+	{Err: places.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
+		Detail: "The places have been published anew since the page before. Begin again without a cursor."},
+	{Err: places.ErrTooMuchWork, Status: http.StatusUnprocessableEntity, Type: "search-too-wide", Title: "The search is too wide",
+		Detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
+}
+
+// getNearby answers GET /places/nearby: the k nearest places that pass the
+// filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
+// they are called as in that language, where such a name is known.
+func (s *Room) getNearby(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	query := places.NearbyQuery{}
+	query.Lat, query.Lon = q.Position()
+	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
+	f := readFilter(&q)
+	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
+	query.Cursor = q.Cursor()
+	lang := q.Language("lang")
+	form := q.Format(r)
+	if q.Err != nil {
+		return q.Err
+	}
+	if f.Dear(query.Limit) {
+		if !s.BeginHeavy() {
+			return web.ErrBusy
+		}
+		defer s.Heavy.Add(-1)
+	}
+	return listing.SendHits(s.Kit, c, s.Places, form, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+		return f.Nearby(ctx, query, dst)
+	}, func(ctx context.Context, f datasets.Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		if err := renameHits(ctx, f, hits, lang); err != nil {
+			return dst, err
+		}
+		if form == web.FormGeoJSON {
+			return listing.AppendHitFeatures(dst, hits, next), nil
+		}
+		return listing.AppendHits(dst, hits, next), nil
+	})
+}
+
+// renameHits gives places the names they have in a language; without one, or
+// without such a name, they keep their own.
+func renameHits(ctx context.Context, finder datasets.Places, hits []places.Hit, lang string) error {
+	if lang == "" {
+		return nil
+	}
+	for i := range hits {
+		h := &hits[i]
+		name, found, err := finder.NameIn(ctx, h.ID, lang)
+		if err != nil {
+			return datasets.Inside(err)
+		}
+		if found {
+			h.JSON = listing.AppendRenamed(nil, h.JSON, name)
+		}
+	}
+	return nil
+}
+
+// getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
+// called as in that language.
+func (s *Room) getPlace(c echo.Context) error {
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseUint(values[0], 10, 32)
+	if err != nil {
+		return web.Refuse(web.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
+	}
+	q := web.QueryParams(c.Request())
+	lang := q.Language("lang")
+	if q.Err != nil {
+		return q.Err
+	}
+	p := datasets.Pin(s.Places)
+	defer p.Release()
+	finder, err := p.Get()
+	if err != nil {
+		return err
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+		record, err := finder.Place(ctx, uint32(id))
+		name := ""
+		if err == nil && lang != "" {
+			if name, _, err = finder.NameIn(ctx, uint32(id), lang); err != nil {
+				err = datasets.Inside(err)
+			}
+		}
+		out.Body = listing.AppendRenamed(out.Body, record, name)
+		return err
+	})
+}
+
+// readFilter reads the filters that endpoints of places have in common.
+func readFilter(p *web.Params) (f listing.PlaceFilter) {
+	f.Classes = p.Codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
+	f.Codes = p.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
+	f.Countries = p.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	f.MinPopulation = p.Integer("min_population", 0, 1<<53, 0)
+	return f
+}
+
+// getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
+// show at an instant.
+func (s *Room) getPlaceOffset(c echo.Context) error {
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseUint(values[0], 10, 32)
+	if err != nil {
+		return web.Refuse(web.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
+	}
+	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	defer v.Release()
+	return localtime.SendOffset(s.Kit, c, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+		finder, err := v.Places.Get()
+		if err != nil {
+			return dst, "", err
+		}
+		record, err := finder.Place(ctx, uint32(id))
+		if err != nil {
+			return dst, "", err
+		}
+		doc, err := localtime.ReadPlace(record)
+		if err != nil {
+			return dst, "", err
+		}
+		dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)
+		if doc.TimeZone == "" {
+			var source string
+			if doc.TimeZone, source, err = v.ZoneOf(ctx, &doc); err != nil {
+				return dst, "", err
+			}
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), source)
+		}
+		return dst, doc.TimeZone, nil
+	})
+}

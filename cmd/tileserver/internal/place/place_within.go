@@ -1,0 +1,95 @@
+package place
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/quadkey"
+)
+
+// getPlacesWithin answers GET /places/within?bbox= or ?tile=: a page of the
+// places in a box or a tile that pass the filters, the most important first,
+// as JSON or GeoJSON. The first page of a tile up to zoom 10 has also how many
+// places of each class the tile holds, whatever the filters.
+func (s *Room) getPlacesWithin(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	query := places.WithinQuery{}
+	switch {
+	case q.Has("bbox") && q.Has("tile"):
+		q.Refuse("tile", "Give either bbox or tile, not both.")
+	case q.Has("tile"):
+		query.Tile = q.Tile("tile")
+	case q.Has("bbox"):
+		query.Box = q.Box("bbox")
+	default:
+		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
+	}
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
+	f := readFilter(&q)
+	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
+	query.Cursor = q.Cursor()
+	lang := q.Language("lang")
+	form := q.Format(r)
+	if q.Err != nil {
+		return q.Err
+	}
+	return listing.SendHits(s.Kit, c, s.Places, form, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+		return f.Within(ctx, query, dst)
+	}, func(ctx context.Context, f datasets.Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
+		if err := renameHits(ctx, f, hits, lang); err != nil {
+			return dst, err
+		}
+		dst = appendPlaces(dst, form, hits, next)
+		if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
+			return appendCounts(ctx, dst, f, *t)
+		}
+		return dst, nil
+	})
+}
+
+// appendCounts adds the member counts to a finished object; places without a
+// class are counted under "".
+func appendCounts(ctx context.Context, dst []byte, finder datasets.Places, t quadkey.Tile) ([]byte, error) {
+	dst = append(dst[:len(dst)-1], `,"counts":{`...)
+	first := true
+	err := finder.Counts(ctx, t, func(class string, count int64) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(jsontext.AppendString(dst, class), ':')
+		dst = strconv.AppendInt(dst, count, 10)
+	})
+	return append(dst, "}}"...), err
+}
+
+// appendPlaces writes a page of places that were not looked for near a point.
+func appendPlaces(dst []byte, f web.Form, hits []places.Hit, next string) []byte {
+	if f == web.FormGeoJSON {
+		dst = append(dst, listing.CollectionHead...)
+	} else {
+		dst = append(dst, listing.PlacesHead...)
+	}
+	for i := range hits {
+		h := &hits[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if f == web.FormGeoJSON {
+			dst = listing.AppendFeatureHead(dst, h.ID, h.Lon, h.Lat)
+		}
+		dst = append(append(append(dst, '{'), h.JSON...), '}')
+		if f == web.FormGeoJSON {
+			dst = append(dst, '}')
+		}
+	}
+	return listing.AppendNext(append(dst, ']'), next)
+}

@@ -1,0 +1,258 @@
+// Package point answers with everything about one point: regions, local time and the
+// nearest place, airport and weather station.
+package point
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Room answers with everything about a point.
+type Room struct {
+	*web.Kit
+	sets localtime.Sets
+}
+
+func New(k *web.Kit, sets localtime.Sets) *Room { return &Room{k, sets} }
+
+func (s *Room) Routes() []web.Route {
+	return []web.Route{
+		{Path: "/at", Handle: s.getAt, Cost: web.Light, Query: web.Takes(web.Position, "types", "lang", "at")},
+	}
+}
+
+// getAt answers GET /at?lat=&lon=: everything about a point in one call – the
+// regions that hold it, its time zone and local time, and the nearest place,
+// airport and weather station, each with how it matched. What is not published
+// is left out and named in "missing"; a time zone that is not known is left out.
+//
+// The answer is about an instant. With at= it depends on nothing else and may
+// be kept; without, the instant is now, and it must not be.
+func (s *Room) getAt(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	lat, lon := q.Position()
+	types := q.List("types", web.MaxList)
+	lang := q.Language("lang")
+	at, fixed := q.Instant("at")
+	if q.Err != nil {
+		return q.Err
+	}
+	v := s.sets.Pin()
+	defer v.Release()
+	var from []uint64
+	if fixed {
+		from = []uint64{v.Boundaries.ID, v.Places.ID, v.Airports.ID, v.TimeZones.ID, v.Stations.ID}
+	} else {
+		at = s.Clock()
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+		p := point{view: &v, lat: lat, lon: lon, at: at, types: types, lang: lang, dst: out.Body}
+		err := p.write(ctx)
+		out.Body = p.dst
+		return err
+	})
+}
+
+// point is the answer about a point being written.
+type point struct {
+	view     *localtime.View
+	lat, lon float64
+	at       time.Time
+	types    []string
+	lang     string
+	dst      []byte
+	missing  []string
+}
+
+func (p *point) write(ctx context.Context) error {
+	cell, err := quadkey.CellOf(p.lon, p.lat)
+	if err != nil {
+		return err // the parameters were checked
+	}
+	p.dst = strconv.AppendFloat(append(p.dst, `{"lat":`...), p.lat, 'f', -1, 64)
+	p.dst = strconv.AppendFloat(append(p.dst, `,"lon":`...), p.lon, 'f', -1, 64)
+	p.dst = cell.Tile().AppendQuadkey(append(p.dst, `,"quadkey":"`...))
+	p.dst = p.at.AppendFormat(append(p.dst, `","at":"`...), time.RFC3339)
+	p.dst = append(p.dst, '"')
+	regions, err := p.regions(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.zone(ctx, regions); err != nil {
+		return err
+	}
+	for _, part := range [...]func(context.Context) error{p.place, p.airport, p.station} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	if len(p.missing) == pointDatasets {
+		return datasets.ErrDatasetMissing
+	}
+	p.end()
+	return nil
+}
+
+// pointDatasets is how many data sets an answer is made from.
+const pointDatasets = 5
+
+// end names what is missing and closes the answer.
+func (p *point) end() {
+	for i, name := range p.missing {
+		if i == 0 {
+			p.dst = append(p.dst, `,"missing":[`...)
+		} else {
+			p.dst = append(p.dst, ',')
+		}
+		p.dst = jsontext.AppendString(p.dst, name)
+	}
+	if len(p.missing) > 0 {
+		p.dst = append(p.dst, ']')
+	}
+	p.dst = append(p.dst, '}')
+}
+
+// reader returns a data set's reader, or notes that it is missing.
+func reader[T any](p *point, set *datasets.Pinned[T], name string) (T, bool, error) {
+	v, ok, err := localtime.Have(set)
+	if err == nil && !ok {
+		p.missing = append(p.missing, name)
+	}
+	return v, ok, err
+}
+
+// regions writes the regions that were asked for and returns all of them.
+func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
+	b, ok, err := reader(p, &p.view.Boundaries, datasets.BoundariesDataset)
+	if !ok {
+		return nil, err
+	}
+	if err := datasets.CheckTypes(b, p.types); err != nil {
+		return nil, err
+	}
+	found, err := b.At(ctx, p.lat, p.lon)
+	if err != nil {
+		return nil, err
+	}
+	p.dst = append(p.dst, `,"regions":[`...)
+	n := 0
+	for i := range found {
+		if !localtime.Wanted(p.types, found[i].Type) {
+			continue
+		}
+		if n++; n > 1 {
+			p.dst = append(p.dst, ',')
+		}
+		p.dst = append(listing.AppendRegion(p.dst, &found[i]), `,"match":"`+localtime.MatchInside+`"}`...)
+	}
+	p.dst = append(p.dst, ']')
+	return found, nil
+}
+
+func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
+	if _, _, err := reader(p, &p.view.TimeZones, datasets.TimeZonesDataset); err != nil {
+		return err
+	}
+	z, err := p.view.ZoneAt(ctx, p.lat, p.lon, localtime.ZoneReach, p.at, regions)
+	if err != nil || z.ID == "" {
+		return err
+	}
+	p.dst = z.Append(append(p.dst, `,"timezone":`...), p.at)
+	return nil
+}
+
+func (p *point) place(ctx context.Context) error {
+	finder, ok, err := reader(p, &p.view.Places, datasets.PlacesDataset)
+	if !ok {
+		return err
+	}
+	memory := listing.NearbyHits.Get().(*[]places.Hit)
+	defer listing.NearbyHits.Put(memory)
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}}, (*memory)[:0])
+	if err != nil {
+		return err
+	}
+	*memory = hits
+	if len(hits) == 0 {
+		return nil
+	}
+	name := ""
+	if p.lang != "" {
+		if name, _, err = finder.NameIn(ctx, hits[0].ID, p.lang); err != nil {
+			return datasets.Inside(err)
+		}
+	}
+	p.dst = listing.AppendRenamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
+	p.distance(hits[0].DistanceM)
+	return nil
+}
+
+// nearestAirport asks for the nearest airport as travellers understand it: not
+// for the pad on the roof of a hospital.
+func nearestAirport(lat, lon float64) airports.NearbyQuery {
+	return airports.NearbyQuery{Lat: lat, Lon: lon, Limit: 1, Filter: airports.Filter{
+		Types: []string{airports.Large, airports.Medium, airports.Small},
+	}}
+}
+
+func (p *point) airport(ctx context.Context) error {
+	r, ok, err := reader(p, &p.view.Airports, datasets.AirportsDataset)
+	if !ok {
+		return err
+	}
+	memory := listing.NearbyHits.Get().(*[]places.Hit)
+	defer listing.NearbyHits.Put(memory)
+	hits, _, err := r.Nearby(ctx, nearestAirport(p.lat, p.lon), (*memory)[:0])
+	if err != nil {
+		return err
+	}
+	*memory = hits
+	if len(hits) == 0 {
+		return nil
+	}
+	p.dst = append(append(p.dst, `,"airport":{`...), hits[0].JSON...)
+	p.distance(hits[0].DistanceM)
+	return nil
+}
+
+func (p *point) station(ctx context.Context) error {
+	r, ok, err := reader(p, &p.view.Stations, datasets.StationsDataset)
+	if !ok {
+		return err
+	}
+	near, err := r.Nearest(ctx, p.lat, p.lon)
+	if errors.Is(err, stations.ErrNotFound) {
+		return nil // none at all
+	}
+	if err != nil {
+		return err
+	}
+	p.dst, err = r.Record(ctx, near.ID, append(p.dst, `,"station":{`...))
+	if err != nil {
+		return datasets.Inside(err)
+	}
+	p.distance(near.DistanceM)
+	return nil
+}
+
+// distance closes an object that is the nearest to the point.
+func (p *point) distance(metres float64) {
+	p.dst = strconv.AppendFloat(append(p.dst, `,"distance_m":`...), metres, 'f', 1, 64)
+	p.dst = append(p.dst, `,"match":"`+localtime.MatchNearest+`"}`...)
+}

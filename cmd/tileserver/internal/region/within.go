@@ -1,0 +1,98 @@
+package region
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// getRegionsWithin answers GET /regions/within?bbox=: a page of the regions
+// that meet the box, of every type or of those in types; or, with types=T&id=ID,
+// the part of one region in the box as GeoJSON.
+func (s *Room) getRegionsWithin(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	query := tiles.WithinQuery{}
+	query.Box = q.Box("bbox")
+	query.Types = q.List("types", web.MaxList)
+	id := q.Text("id", web.MaxListText)
+	query.Limit = int(q.Integer("limit", 1, tiles.MaxLimit, tiles.DefaultLimit))
+	query.Cursor = q.Text("cursor", web.MaxCursor)
+	switch {
+	case q.Has("id") && id == "":
+		q.Refuse("id", "Give id a region's id, or leave it out for all regions.")
+	case q.Has("id") && len(query.Types) != 1:
+		q.Refuse("types", "Name the one region type that id is of in types.")
+	case q.Has("id") && (q.Has("cursor") || q.Has("limit")):
+		q.Refuse("id", "Leave out limit and cursor: the part of one region is one answer.")
+	case q.Has("cursor") && query.Cursor == "":
+		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
+	}
+	if q.Err != nil {
+		return q.Err
+	}
+	p := datasets.Pin(s.boundaries)
+	defer p.Release()
+	b, err := p.Get()
+	if err != nil {
+		return err
+	}
+	if err := datasets.CheckTypes(b, query.Types); err != nil {
+		return err
+	}
+	a := web.Answer{Form: web.FormJSON}
+	if id != "" {
+		a.Form = web.FormGeoJSON
+	}
+	return s.Reply(c, a, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
+		if id != "" {
+			out.Body, err = s.appendCutout(ctx, out.Body, b, query.Types[0], id, query.Box)
+		} else {
+			out.Body, err = appendWithin(ctx, out.Body, b, query)
+		}
+		return err
+	})
+}
+
+// appendWithin writes {"bbox":[…],"regions":[…],"next":"…"}.
+func appendWithin(ctx context.Context, dst []byte, b datasets.Boundaries, q tiles.WithinQuery) ([]byte, error) {
+	page, next, err := b.Within(ctx, q)
+	if err != nil {
+		return dst, err
+	}
+	dst = listing.AppendBounds(append(dst, '{'), [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North})
+	dst = append(dst, `,"regions":[`...)
+	for i := range page {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = listing.AppendRegion(dst, &page[i].Region)
+		dst = append(listing.AppendBounds(append(dst, ','), page[i].Bounds), '}')
+	}
+	return listing.AppendNext(append(dst, ']'), next), nil
+}
+
+// appendCutout writes a FeatureCollection of at most one region. Its foreign
+// member zoom says whose border it is: the exact one of 13 or a simpler one.
+func (s *Room) appendCutout(ctx context.Context, dst []byte, b datasets.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+	// It takes a processor as drawing a tile does, and for longer.
+	select {
+	case s.Drawing <- struct{}{}:
+		defer func() { <-s.Drawing }()
+	case <-ctx.Done():
+		return dst, ctx.Err()
+	}
+	dst, zoom, err := b.AppendCutout(ctx, append(dst, listing.CollectionHead...), typ, id, box)
+	if err != nil {
+		return dst, err
+	}
+	dst = strconv.AppendInt(append(dst, `],"zoom":`...), int64(zoom), 10)
+	return append(dst, '}'), nil
+}

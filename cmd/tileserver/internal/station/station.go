@@ -1,0 +1,246 @@
+// Package station answers with weather stations, and with what they observed.
+package station
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/stations"
+)
+
+// Room answers with weather stations and what they observed.
+type Room struct {
+	*web.Kit
+	stations *dataset.Live[datasets.Stations]
+	weather  *dataset.Live[datasets.Weather]
+}
+
+func New(k *web.Kit, stations *dataset.Live[datasets.Stations], weather *dataset.Live[datasets.Weather]) *Room {
+	return &Room{k, stations, weather}
+}
+
+func (s *Room) Routes() []web.Route {
+	return []web.Route{
+		{Path: "/stations/nearest", Handle: s.getNearestStation, Cost: web.Light, Query: web.Takes(web.Position, "format")},
+		{Path: "/stations/nearby", Handle: s.getNearbyStations, Cost: web.Light, Query: web.Takes(web.Position, "radius", "limit", "at", "country", "format")},
+		{Path: "/stations/within", Handle: s.getStationsWithin, Cost: web.Heavy, Query: web.Takes("bbox", "at", "country", web.Paging)},
+		{Path: "/stations/:id", Handle: s.getStation, Cost: web.Light},
+		{Path: "/stations/:id/tiles", Handle: s.getStationTiles, Cost: web.Light},
+		{Path: "/stations/:id/observations", Handle: s.getObservations, Cost: web.Light, Query: web.Takes("from", "to", "limit", "cursor")},
+		{Path: "/weather/:z/:x/:file", Handle: s.getWeather, Cost: web.Light, Query: web.Takes("at")},
+	}
+}
+
+var Kinds = []web.Kind{
+	{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
+		Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
+	{Err: stations.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Correct the parameters of the search and send the request again."},
+	{Err: stations.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+	{Err: stations.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
+		Detail: "The data has been published anew since the page before. Begin again without a cursor."},
+}
+
+// stationHits is reused memory for the hits of one answer.
+var stationHits = sync.Pool{New: func() any { return new([]stations.Hit) }}
+
+// getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest
+// station there has ever been, one read for which and one for its record.
+func (s *Room) getNearestStation(c echo.Context) error {
+	q := web.QueryParams(c.Request())
+	lat, lon := q.Position()
+	form := q.Format(c.Request())
+	if q.Err != nil {
+		return q.Err
+	}
+	return s.answerFromStations(c, form, true, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+		near, err := f.Nearest(ctx, lat, lon)
+		if err != nil {
+			return err
+		}
+		hit := stations.Hit{ID: near.ID, Lat: near.Lat, Lon: near.Lon, DistanceM: near.DistanceM}
+		if hit.JSON, err = f.Record(ctx, near.ID, nil); err != nil {
+			return err
+		}
+		if form == web.FormGeoJSON {
+			out.Body = appendStationFeature(out.Body, &hit, true)
+			return nil
+		}
+		out.Body = appendStation(append(out.Body, `{"station":`...), &hit, true)
+		out.Body = append(out.Body, '}')
+		return nil
+	})
+}
+
+// answerFromStations does what all answers from one generation of stations
+// share. byAccept says that the Accept header may choose the form.
+func (s *Room) answerFromStations(c echo.Context, form web.Form, byAccept bool, fill func(context.Context, datasets.Stations, *web.Scratch) error) error {
+	p := datasets.Pin(s.stations)
+	defer p.Release()
+	f, err := p.Get()
+	if err != nil {
+		return err
+	}
+	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+		return fill(ctx, f, out)
+	})
+}
+
+// getNearbyStations answers GET /stations/nearby: the k nearest stations that
+// pass the filters, ordered by distance and then by id.
+func (s *Room) getNearbyStations(c echo.Context) error {
+	q := web.QueryParams(c.Request())
+	query := stations.NearbyQuery{}
+	query.Lat, query.Lon = q.Position()
+	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
+	query.Limit = int(q.Integer("limit", 1, stations.MaxLimit, stations.DefaultLimit))
+	query.At = q.Day("at")
+	query.Country = q.Country("country")
+	form := q.Format(c.Request())
+	if q.Err != nil {
+		return q.Err
+	}
+	return s.answerFromStations(c, form, true, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+		memory := stationHits.Get().(*[]stations.Hit)
+		defer stationHits.Put(memory)
+		hits, err := f.Nearby(ctx, query, (*memory)[:0])
+		if err != nil {
+			return err
+		}
+		*memory = hits
+		out.Body = appendStations(append(out.Body, '{'), form, hits, true, "")
+		return nil
+	})
+}
+
+// getStationsWithin answers GET /stations/within?bbox=: a page of the stations
+// in the box.
+func (s *Room) getStationsWithin(c echo.Context) error {
+	q := web.QueryParams(c.Request())
+	query := stations.WithinQuery{}
+	query.Box = q.Box("bbox")
+	query.Limit = int(q.Integer("limit", 1, stations.MaxLimit, stations.DefaultLimit))
+	query.At = q.Day("at")
+	query.Country = q.Country("country")
+	query.Cursor = q.Cursor()
+	form := q.Format(c.Request())
+	if q.Err != nil {
+		return q.Err
+	}
+	return s.answerFromStations(c, form, true, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+		memory := stationHits.Get().(*[]stations.Hit)
+		defer stationHits.Put(memory)
+		hits, next, err := f.Within(ctx, query, (*memory)[:0])
+		if err != nil {
+			return err
+		}
+		*memory = hits
+		out.Body = listing.AppendBounds(append(out.Body, '{'), [4]float64{query.Box.West, query.Box.South, query.Box.East, query.Box.North})
+		out.Body = appendStations(append(out.Body, ','), form, hits, false, next)
+		return nil
+	})
+}
+
+// appendStations writes the rest of an object: "stations":[…], or a
+// FeatureCollection, and "next".
+func appendStations(dst []byte, form web.Form, hits []stations.Hit, distance bool, next string) []byte {
+	one := appendStation
+	if form == web.FormGeoJSON {
+		dst, one = append(dst, `"type":"FeatureCollection","features":[`...), appendStationFeature
+	} else {
+		dst = append(dst, `"stations":[`...)
+	}
+	for i := range hits {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = one(dst, &hits[i], distance)
+	}
+	return listing.AppendNext(append(dst, ']'), next)
+}
+
+// appendStation writes a station, with its distance in metres to the decimetre
+// where it has one.
+func appendStation(dst []byte, h *stations.Hit, distance bool) []byte {
+	dst = append(append(dst, '{'), h.JSON...)
+	if distance {
+		dst = append(dst, `,"distance_m":`...)
+		dst = strconv.AppendFloat(dst, h.DistanceM, 'f', 1, 64)
+	}
+	return append(dst, '}')
+}
+
+func appendStationFeature(dst []byte, h *stations.Hit, distance bool) []byte {
+	dst = append(append(dst, `{"type":"Feature","id":"`...), h.ID[:]...)
+	dst = append(dst, `","geometry":{"type":"Point","coordinates":[`...)
+	dst = strconv.AppendFloat(dst, h.Lon, 'f', -1, 64)
+	dst = append(dst, ',')
+	dst = strconv.AppendFloat(dst, h.Lat, 'f', -1, 64)
+	dst = append(dst, `]},"properties":`...)
+	return append(appendStation(dst, h, distance), '}')
+}
+
+// stationID reads the id in a path.
+func stationID(c echo.Context) (stations.ID, error) {
+	values, err := web.PathParams(c)
+	if err != nil {
+		return stations.ID{}, err
+	}
+	id, err := stations.ParseID(values[0])
+	if err != nil {
+		return stations.ID{}, web.Refuse(web.ErrParameter, "id", "Give the USAF and WBAN numbers of a station, such as 066600-99999.")
+	}
+	return id, nil
+}
+
+// getStation answers GET /stations/{id}: the record of a station.
+func (s *Room) getStation(c echo.Context) error {
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	id, err := stationID(c)
+	if err != nil {
+		return err
+	}
+	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+		if out.Body, err = f.Record(ctx, id, append(out.Body, '{')); err != nil {
+			return err
+		}
+		out.Body = append(out.Body, '}')
+		return nil
+	})
+}
+
+// getStationTiles answers GET /stations/{id}/tiles: the tiles in which a
+// station may be the nearest.
+func (s *Room) getStationTiles(c echo.Context) error {
+	id, err := stationID(c)
+	if err != nil {
+		return err
+	}
+	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+		tiles, err := f.Tiles(ctx, id)
+		if err != nil {
+			return err
+		}
+		out.Body = append(append(out.Body, `{"id":"`...), id[:]...)
+		out.Body = append(out.Body, `","tiles":[`...)
+		for i, t := range tiles {
+			if i > 0 {
+				out.Body = append(out.Body, ',')
+			}
+			out.Body = append(append(append(out.Body, '"'), t.String()...), '"')
+		}
+		out.Body = append(out.Body, `]}`...)
+		return nil
+	})
+}

@@ -1,0 +1,153 @@
+package station
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+)
+
+// getObservations answers GET /stations/{id}/observations: a page of what a
+// station observed, the newest first.
+func (s *Room) getObservations(c echo.Context) error {
+	r := c.Request()
+	id, err := stationID(c)
+	if err != nil {
+		return err
+	}
+	q := web.QueryParams(r)
+	query := stations.ObservationQuery{Station: id}
+	query.From, query.To = q.Span()
+	query.Limit = int(q.Integer("limit", 1, stations.MaxLimit, defaultObservations))
+	query.Cursor = q.Cursor()
+	if q.Err != nil {
+		return q.Err
+	}
+	where, what := datasets.Pin(s.stations), datasets.Pin(s.weather)
+	defer where.Release()
+	defer what.Release()
+	f, err := where.Get()
+	if err != nil {
+		return err
+	}
+	w, err := what.Get()
+	if err != nil {
+		return err
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{where.ID, what.ID}, func(ctx context.Context, out *web.Scratch) error {
+		page, next, err := w.Observations(ctx, query, nil)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			// Nothing observed, or no such station: two answers.
+			if out.Body, err = f.Record(ctx, id, out.Body); err != nil {
+				return err
+			}
+			out.Body = out.Body[:0]
+		}
+		out.Body = append(append(out.Body, `{"station":"`...), id[:]...)
+		out.Body = append(out.Body, `","observations":[`...)
+		for i := range page {
+			if i > 0 {
+				out.Body = append(out.Body, ',')
+			}
+			out.Body = page[i].AppendJSON(out.Body)
+		}
+		out.Body = listing.AppendNext(append(out.Body, ']'), next)
+		return nil
+	})
+}
+
+// defaultObservations is a day of hours.
+const defaultObservations = 24
+
+// weatherTile reads the tile of a path.
+func weatherTile(z, x, file string) (quadkey.Tile, error) {
+	y, ok := strings.CutSuffix(file, ".json")
+	if !ok {
+		return quadkey.Tile{}, web.Refuse(web.ErrFormat, "", "End the address in .json.")
+	}
+	t, err := web.GridTile(z, x, y)
+	if err != nil && !errors.Is(err, web.ErrTileOutside) {
+		return t, err
+	}
+	if err != nil || t.Z > stations.MaxWeatherZoom {
+		return quadkey.Tile{}, web.Refuse(web.ErrTileOutside, "", "Ask for z from 0 to "+strconv.Itoa(stations.MaxWeatherZoom)+", and x and y from 0 to 2^z - 1.")
+	}
+	return t, nil
+}
+
+// tileWeathers is reused memory for the weather of one tile.
+var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) }}
+
+// getWeather answers GET /weather/{z}/{x}/{y}.json?at=: what the stations in a
+// tile observed in the hour of at, or in the newest hour there is, of the whole
+// tile and of its 4×4 parts.
+func (s *Room) getWeather(c echo.Context) error {
+	r := c.Request()
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	t, err := weatherTile(values[0], values[1], values[2])
+	if err != nil {
+		return err
+	}
+	q := web.QueryParams(r)
+	at, _ := q.Time("at")
+	if q.Err != nil {
+		return q.Err
+	}
+	p := datasets.Pin(s.weather)
+	defer p.Release()
+	w, err := p.Get()
+	if err != nil {
+		return err
+	}
+	if at.IsZero() {
+		_, at = w.Span()
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+		weather := tileWeathers.Get().(*stations.TileWeather)
+		defer tileWeathers.Put(weather)
+		if err := w.Tile(ctx, t, at, weather); err != nil {
+			return err
+		}
+		out.Body = appendWeather(out.Body, t, weather)
+		return nil
+	})
+}
+
+// appendWeather writes {"tile":"z/x/y","hour":"…","observations":…,…,
+// "side":4,"parts":[{"x":0,"y":0,"observations":…},…]}.
+func appendWeather(dst []byte, t quadkey.Tile, w *stations.TileWeather) []byte {
+	dst = append(append(dst, `{"tile":"`...), t.String()...)
+	dst = w.Hour.AppendFormat(append(dst, `","hour":"`...), time.RFC3339)
+	dst = w.Total.AppendMembers(append(dst, `",`...))
+	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.Side), 10)
+	dst = append(dst, `,"parts":[`...)
+	for i := range w.Parts {
+		p := &w.Parts[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"x":`...), int64(p.X), 10)
+		dst = strconv.AppendInt(append(dst, `,"y":`...), int64(p.Y), 10)
+		dst = append(p.AppendMembers(append(dst, ',')), '}')
+	}
+	return append(dst, `]}`...)
+}

@@ -1,0 +1,203 @@
+package tile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/tiles"
+)
+
+// These are the layer names that are not region types.
+const (
+	allLayers     = "all"
+	placesLayer   = "places"
+	airportsLayer = "airports"
+)
+
+// layerSet is a list of layers that has been checked against the generations
+// it is for.
+type layerSet struct {
+	// canonical is the same for every spelling of the same set: types in
+	// their published order, regions of a type by id, places and airports
+	// last.
+	canonical string
+	hash      web.Hash // of canonical
+	selectors []tiles.Selector
+	types     []string // the region types in selectors, each once
+	places    bool
+	airports  bool
+}
+
+// resolveLayers returns the set that a list of layers names, from memory when
+// it has been asked for before.
+func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+	key := layerKey{list: list, boundaries: v.boundaries.ID, places: stateOf(v.places.ID), airports: stateOf(v.airports.ID)}
+	if set := s.layerSets.get(key); set != nil {
+		return set, nil
+	}
+	set, err := s.parseLayers(ctx, v, list)
+	if err != nil {
+		return nil, err
+	}
+	key.list = strings.Clone(list) // a part of the request's path otherwise
+	s.layerSets.put(key, set)
+	return set, nil
+}
+
+// stateOf is all that layers of points depend on: published, absent or failed.
+func stateOf(id uint64) uint64 {
+	if id&1 == 1 {
+		return 1
+	}
+	return id
+}
+
+func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
+	if len(list) > web.MaxListText {
+		return nil, web.Refuse(web.ErrParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
+	}
+	names := strings.Split(list, ",")
+	if len(names) > web.MaxList {
+		return nil, web.Refuse(web.ErrParameter, "layers", "Ask for at most 64 layers at once.")
+	}
+	set := &layerSet{}
+	whole := map[string]bool{}
+	regions := map[string][]string{}
+	for _, name := range names {
+		switch name {
+		case placesLayer:
+			if _, err := v.places.Get(); err != nil {
+				return nil, err
+			}
+			set.places = true
+		case airportsLayer:
+			if _, err := v.airports.Get(); err != nil {
+				return nil, err
+			}
+			set.airports = true
+		case allLayers:
+			// A data set that is not published is left out; one that cannot
+			// be read must not be passed over in silence.
+			b, berr := v.boundaries.Get()
+			_, perr := v.places.Get()
+			_, aerr := v.airports.Get()
+			for _, err := range []error{berr, perr, aerr} {
+				if err != nil && !errors.Is(err, datasets.ErrDatasetMissing) {
+					return nil, err
+				}
+			}
+			if berr != nil && perr != nil && aerr != nil {
+				return nil, berr
+			}
+			if berr == nil {
+				for _, t := range b.Types() {
+					whole[t.Name] = true
+				}
+			}
+			set.places = set.places || perr == nil
+			set.airports = set.airports || aerr == nil
+		default:
+			b, err := v.boundaries.Get()
+			if err != nil {
+				return nil, err
+			}
+			typ, id, one := strings.Cut(name, ":")
+			if !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ }) {
+				return nil, unknownLayer(b)
+			}
+			if !one {
+				whole[typ] = true
+				continue
+			}
+			if _, err := b.Region(ctx, typ, id, false); err != nil {
+				return nil, err
+			}
+			regions[typ] = append(regions[typ], id)
+		}
+	}
+
+	var canonical []string
+	if len(whole)+len(regions) > 0 {
+		b, err := v.boundaries.Get()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range b.Types() {
+			if whole[t.Name] {
+				set.types = append(set.types, t.Name)
+				set.selectors = append(set.selectors, tiles.Selector{Type: t.Name})
+				canonical = append(canonical, t.Name)
+				continue
+			}
+			ids := regions[t.Name]
+			if len(ids) == 0 {
+				continue
+			}
+			set.types = append(set.types, t.Name)
+			slices.Sort(ids)
+			for _, id := range slices.Compact(ids) {
+				set.selectors = append(set.selectors, tiles.Selector{Type: t.Name, ID: strings.Clone(id)})
+				canonical = append(canonical, t.Name+":"+id)
+			}
+		}
+	}
+	if set.places {
+		canonical = append(canonical, placesLayer)
+	}
+	if set.airports {
+		canonical = append(canonical, airportsLayer)
+	}
+	set.canonical = strings.Join(canonical, ",")
+	set.hash = web.HashStart.Bytes(set.canonical)
+	return set, nil
+}
+
+// unknownLayer says which layers there are.
+func unknownLayer(b datasets.Boundaries) error {
+	names := make([]string, 0, len(b.Types())+3)
+	for _, t := range b.Types() {
+		names = append(names, t.Name)
+	}
+	names = append(names, placesLayer, airportsLayer, allLayers)
+	return web.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
+		"; add :id to a type for a single region.")
+}
+
+// layerKey is what the meaning of a list of layers depends on.
+type layerKey struct {
+	list       string
+	boundaries uint64
+	// IdMissing, IdFailed or 1, which "all" depends on
+	places, airports uint64
+}
+
+// layerCache remembers resolved lists. Its zero value is ready.
+type layerCache struct {
+	mu   sync.RWMutex
+	sets map[layerKey]*layerSet
+}
+
+// maxLayerSets bounds the cache; starting over when it is full is cheap,
+// for a set is quickly resolved again.
+const maxLayerSets = 512
+
+func (c *layerCache) get(k layerKey) *layerSet {
+	c.mu.RLock()
+	set := c.sets[k]
+	c.mu.RUnlock()
+	return set
+}
+
+func (c *layerCache) put(k layerKey, set *layerSet) {
+	c.mu.Lock()
+	if c.sets == nil || len(c.sets) >= maxLayerSets {
+		c.sets = make(map[layerKey]*layerSet)
+	}
+	c.sets[k] = set
+	c.mu.Unlock()
+}

@@ -1,0 +1,20 @@
+package tile
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+)
+
+// Who waits for a place to draw gives up with the request.
+func TestDrawingWaits(t *testing.T) {
+	s := &Room{Kit: &web.Kit{Drawing: make(chan struct{})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, web.FormPNG); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,343 @@
+// Package tile answers with tiles as vectors, GeoJSON and images, and with the
+// TileJSON and the style that describe them.
+package tile
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+	"quadrille/tiles/raster"
+)
+
+// TileConfig says how tiles are served. Zero fields mean the defaults named.
+type Config struct {
+	Boundaries *dataset.Live[datasets.Boundaries]
+	Places     *dataset.Live[datasets.Places]
+	Airports   *dataset.Live[datasets.Airports]
+	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
+	// with no bytes, or 404: clients differ. 204.
+	EmptyTile int
+	// Glyphs is the address of the glyphs that names on maps are drawn with,
+	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
+	// client has.
+	Glyphs string
+	// PinTiles makes TileJSON name tiles by addresses that never change; see
+	// getPinnedTile. Clients choose by pinned=.
+	PinTiles bool
+	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
+	CacheBytes int64
+}
+
+// Room answers with tiles, and with what describes them.
+type Room struct {
+	*web.Kit
+	Config
+	responses *web.ResponseCache[tileKey]
+	layerSets layerCache
+}
+
+func New(k *web.Kit, cfg Config) *Room {
+	s := &Room{Kit: k, Config: cfg, responses: web.NewResponseCache[tileKey](cfg.CacheBytes)}
+	web.WatchCache(k, "tiles", s.responses)
+	return s
+}
+
+func (s *Room) Routes() []web.Route {
+	return []web.Route{
+		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed},
+		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned")},
+		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed},
+		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names")},
+	}
+}
+
+var errTileEmpty = errors.New("tile is empty")
+
+var Kinds = []web.Kind{
+	{Err: errTileEmpty, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
+	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",
+		Detail: "Ask for fewer layers, or for the vector tile by .mvt."},
+}
+
+// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf,png} and
+// {y}@2x.png.
+//
+// An empty tile is 204 as a vector tile, an empty FeatureCollection as GeoJSON
+// and a transparent image as PNG, since maps show 204 as a broken picture. A
+// tile outside the grid is 404, and so is a layer that does not exist; z, x or
+// y that are not numbers are 400.
+func (s *Room) getTile(c echo.Context) error {
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	t, f, err := parseTile(values[1], values[2], values[3])
+	if err != nil {
+		return err
+	}
+	v := s.pinTiles()
+	defer v.release()
+	return s.sendTile(c, &v, values[0], t, f, s.CacheControl)
+}
+
+// sendTile answers with a tile of the layers in a list, of the generations in v.
+func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f web.Form, cache []string) error {
+	r := c.Request()
+	set, err := s.resolveLayers(r.Context(), v, layers)
+	if err != nil {
+		return err
+	}
+	key := tileKey{
+		layers: set.canonical,
+		tile:   uint64(t.Z)<<58 | t.Packed(),
+		form:   f,
+		coding: web.AcceptedKept(r),
+	}
+	if f.Picture() {
+		key.coding = web.Identity
+	}
+	if len(set.selectors) > 0 {
+		key.boundaries = v.boundaries.ID
+	}
+	if set.places {
+		key.places = v.places.ID
+	}
+	if set.airports {
+		key.airports = v.airports.ID
+	}
+	absent := f == web.FormMVT && s.EmptyTile == http.StatusNotFound // if it is empty
+	etag := s.tileTag(&key, set, absent)
+	s.TraceFrom(r.Context(), key.boundaries, key.places, key.airports)
+	if web.Matches(r, &etag, !absent) {
+		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: cache})
+	}
+	res := s.responses.Get(key)
+	s.TraceCache(r.Context(), res != nil)
+	if res == nil {
+		res, err = s.makeTile(r.Context(), v, set, t, key, etag)
+		if errors.Is(err, errCompressionBusy) {
+			// A large tile is better sent as it is than refused.
+			key.coding = web.Identity
+			etag = s.tileTag(&key, set, absent)
+			res, err = s.makeTile(r.Context(), v, set, t, key, etag)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if absent && res.Body != nil && web.Matches(r, &etag, true) {
+		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: cache}) // "*"
+	}
+	if res.Body == nil {
+		return s.sendEmptyTile(c, res, cache)
+	}
+	return s.SendKept(c, res, cache)
+}
+
+// sendEmptyTile answers with a kept tile that has nothing in it.
+func (s *Room) sendEmptyTile(c echo.Context, f *web.Finished, cache []string) error {
+	if s.EmptyTile == http.StatusNotFound {
+		return errTileEmpty
+	}
+	h := c.Response().Header()
+	s.KeptHeaders(h, f, cache)
+	status := http.StatusNoContent
+	if s.EmptyTile == http.StatusOK {
+		h["Content-Type"] = web.ContentTypes[f.Form]
+		h["Content-Length"] = web.LengthHeader(0)
+		status = http.StatusOK
+	}
+	c.Response().WriteHeader(status)
+	return nil
+}
+
+// errCompressionBusy says that a tile is too large to be compressed without a heavy
+// place, and that there is none.
+var errCompressionBusy = errors.New("no place to compress a large tile")
+
+// tileTag returns the entity tag of a tile; absent says that it is 404 if it is
+// empty. A tile that is 404 must not have the tag that an empty tile has in the
+// other modes, or that tag would be answered 304 for 404.
+func (s *Room) tileTag(key *tileKey, set *layerSet, absent bool) web.Tag {
+	start := s.TagStart
+	if absent {
+		start = start.Number(http.StatusNotFound)
+	}
+	return start.Number(uint64(set.hash)).Number(key.boundaries).Number(key.places).Number(key.airports).
+		Number(key.tile).Number(uint64(key.form)<<8 | uint64(key.coding)).Tag()
+}
+
+// parseTile reads the part of a tile's address after the layers.
+func parseTile(z, x, file string) (quadkey.Tile, web.Form, error) {
+	dot := strings.LastIndexByte(file, '.')
+	if dot < 0 {
+		return quadkey.Tile{}, 0, web.ErrFormat
+	}
+	var f web.Form
+	switch file[dot+1:] {
+	case "mvt", "pbf":
+		f = web.FormMVT
+	case "geojson":
+		f = web.FormGeoJSON
+	case "png":
+		f = web.FormPNG
+		if base, ok := strings.CutSuffix(file[:dot], "@2x"); ok {
+			f, dot = web.FormPNG2x, len(base)
+		}
+	default:
+		return quadkey.Tile{}, 0, web.ErrFormat
+	}
+	if strings.Contains(file[:dot], "@") {
+		return quadkey.Tile{}, 0, web.ErrFormat
+	}
+	t, err := web.GridTile(z, x, file[:dot])
+	return t, f, err
+}
+
+// makeTile reads a tile and keeps the finished response. Requests for the same
+// tile share one reading, so it goes on when the client that caused it leaves.
+func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, key tileKey, etag web.Tag) (*web.Finished, error) {
+	wait, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	return s.responses.Do(wait, key, func() (*web.Finished, error) {
+		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+		defer cancel()
+		read, end := s.TraceRead(read)
+		defer end()
+		b := web.GetScratch()
+		defer b.Release()
+		var err error
+		switch key.form {
+		case web.FormMVT:
+			b.Body, err = appendMVT(read, b.Body, v, set, t)
+		case web.FormPNG, web.FormPNG2x:
+			if !s.BeginHeavy() {
+				return nil, web.ErrBusy
+			}
+			defer s.Heavy.Add(-1)
+			b.Body, err = s.appendPNG(read, b.Body, v, set, t, key.form)
+		default:
+			b.Body, err = appendGeoJSON(read, b.Body, v, set, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if key.coding != web.Identity && len(b.Body) > lightBody {
+			if !s.BeginHeavy() {
+				return nil, errCompressionBusy
+			}
+			defer s.Heavy.Add(-1)
+		}
+		return web.Finish(b.Body, key.form, key.coding, &etag), nil
+	})
+}
+
+// lightBody is the largest kept answer, in bytes, that is compressed without a heavy
+// place. Compressing a vector tile takes 90 ms per MB.
+const lightBody = 192 << 10
+
+// appendMVT appends the layers of a vector tile, which are joined by being
+// written one after another.
+func appendMVT(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.Get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = b.AppendMVT(ctx, dst, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	if set.places {
+		p, err := v.places.Get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
+			return dst, err
+		}
+	}
+	if set.airports {
+		return appendAirportsLayer(ctx, dst, v, t)
+	}
+	return dst, nil
+}
+
+// appendGeoJSON appends a FeatureCollection: the fragments as they are stored.
+func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	dst = append(dst, listing.CollectionHead...)
+	start := len(dst)
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.Get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = b.AppendGeoJSON(ctx, dst, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	if set.places {
+		p, err := v.places.Get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = appendFeatures(ctx, dst, start, t, p.AppendTileGeoJSON); err != nil {
+			return dst, err
+		}
+	}
+	if set.airports {
+		a, err := v.airports.Get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = appendFeatures(ctx, dst, start, t, a.AppendTileGeoJSON); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, listing.CollectionTail...), nil
+}
+
+// appendFeatures appends the features of a tile that features gives, after a
+// comma if there are some since start.
+func appendFeatures(ctx context.Context, dst []byte, start int, t quadkey.Tile,
+	features func(context.Context, []byte, quadkey.Tile) ([]byte, error)) ([]byte, error) {
+	if len(dst) > start {
+		dst = append(dst, ',')
+	}
+	comma := len(dst)
+	dst, err := features(ctx, dst, t)
+	if err == nil && len(dst) == comma && comma > start {
+		dst = dst[:comma-1]
+	}
+	return dst, err
+}
+
+// view is what a request for tiles sees: one generation of each data set they
+// are made from.
+type view struct {
+	boundaries datasets.Pinned[datasets.Boundaries]
+	places     datasets.Pinned[datasets.Places]
+	airports   datasets.Pinned[datasets.Airports]
+}
+
+// pinTiles pins all, since a list of layers may name any. Whoever calls it
+// releases the view.
+func (s *Room) pinTiles() view {
+	return view{boundaries: datasets.Pin(s.Boundaries), places: datasets.Pin(s.Places), airports: datasets.Pin(s.Airports)}
+}
+
+func (v *view) release() {
+	v.boundaries.Release()
+	v.places.Release()
+	v.airports.Release()
+}

@@ -1,0 +1,268 @@
+package tile
+
+import (
+	"encoding/json"
+	"html"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// dataZoom is the deepest zoom that is stored. Clients enlarge its tiles
+// beyond, although the server would cut them to size as well.
+const dataZoom = 13
+
+// TileJSON is a TileJSON 3.0 document.
+type TileJSON struct {
+	TileJSON     string        `json:"tilejson"`
+	Name         string        `json:"name"`
+	Version      string        `json:"version"`
+	Scheme       string        `json:"scheme"`
+	Attribution  string        `json:"attribution,omitempty"`
+	Tiles        []string      `json:"tiles"`
+	VectorLayers []vectorLayer `json:"vector_layers"`
+	Bounds       [4]float64    `json:"bounds"`
+	Center       [3]float64    `json:"center"`
+	MinZoom      int           `json:"minzoom"`
+	MaxZoom      int           `json:"maxzoom"`
+}
+
+type vectorLayer struct {
+	ID          string            `json:"id"`
+	Fields      map[string]string `json:"fields"`
+	Description string            `json:"description,omitempty"`
+	MinZoom     int               `json:"minzoom"`
+	MaxZoom     int               `json:"maxzoom"`
+}
+
+// getTileJSON answers GET /tiles/{layers}.json. With pinned=true the tiles have
+// addresses of their generations, see getPinnedTile.
+func (s *Room) getTileJSON(c echo.Context) error {
+	r := c.Request()
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	list, ok := strings.CutSuffix(values[0], ".json")
+	if !ok {
+		return web.ErrNoRoute
+	}
+	base, err := s.BaseURL(r)
+	if err != nil {
+		return err
+	}
+	q := web.QueryParams(r)
+	pinned := q.OneOf("pinned", "true", "false") == "true" || s.PinTiles && !q.Has("pinned")
+	if q.Err != nil {
+		return q.Err
+	}
+	v := s.pinTiles()
+	defer v.release()
+	set, err := s.resolveLayers(r.Context(), &v, list)
+	if err != nil {
+		return err
+	}
+	h := s.TagStart.Bytes(base).Number(uint64(set.hash))
+	if len(set.selectors) > 0 {
+		h = h.Number(v.boundaries.ID)
+	}
+	if set.places {
+		h = h.Number(v.places.ID)
+	}
+	if set.airports {
+		h = h.Number(v.airports.ID)
+	}
+	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
+	if pinned {
+		h = h.Bytes("pinned")
+	}
+	etag := h.Number(uint64(a.Coding)).Tag()
+	a.Tag = &etag
+	if web.Matches(r, a.Tag, true) {
+		return s.NotModified(c, a)
+	}
+	if pinned {
+		base += v.pinnedPath(set)
+	}
+	doc, err := describe(&v, set, base)
+	if err != nil {
+		return err
+	}
+	b := web.GetScratch()
+	defer b.Release()
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	b.Body = append(b.Body, body...)
+	return s.Send(c, a, b)
+}
+
+// describe makes the document of a layer set.
+func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
+	doc := &TileJSON{
+		TileJSON:     "3.0.0",
+		Name:         set.canonical,
+		Scheme:       "xyz",
+		Tiles:        []string{base + "/tiles/" + escapeLayers(set.canonical) + "/{z}/{x}/{y}.mvt"},
+		VectorLayers: []vectorLayer{},
+		MaxZoom:      dataZoom,
+	}
+	var ext extent
+	var generations [3]uint64
+	var credits []string
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.Get()
+		if err != nil {
+			return nil, err
+		}
+		m := v.boundaries.Handle.Manifest()
+		generations[0] = m.Generation
+		credits = appendCredits(credits, m)
+		for _, t := range b.Types() {
+			if !slices.Contains(set.types, t.Name) {
+				continue
+			}
+			ext.add(t.Bounds[:])
+			doc.VectorLayers = append(doc.VectorLayers, regionLayers(t)...)
+		}
+	}
+	if set.places {
+		m := v.places.Handle.Manifest()
+		generations[1] = m.Generation
+		credits = appendCredits(credits, m)
+		ext.add(m.Bounds)
+		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
+			ID: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
+		})
+	}
+	if set.airports {
+		m := v.airports.Handle.Manifest()
+		generations[2] = m.Generation
+		credits = appendCredits(credits, m)
+		ext.add(m.Bounds)
+		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
+			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
+		})
+	}
+	// Semantic, and larger after every publication.
+	doc.Version = strconv.FormatUint(generations[0], 10) + "." + strconv.FormatUint(generations[1], 10) + "." + strconv.FormatUint(generations[2], 10)
+	doc.Attribution = strings.Join(credits, " | ")
+	doc.Bounds, doc.Center = ext.bounds(), ext.center()
+	return doc, nil
+}
+
+// regionLayers are the vector layers of a region type: its polygons, borders
+// and labels.
+func regionLayers(t tiles.TypeMeta) []vectorLayer {
+	fields := t.Fields
+	if fields == nil {
+		fields = map[string]string{} // required, if only as an empty object
+	}
+	layer := func(suffix, description string, fields map[string]string) vectorLayer {
+		return vectorLayer{ID: t.Name + suffix, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
+	}
+	return []vectorLayer{
+		layer("", "Regions of type "+t.Name, fields),
+		layer("_line", "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
+		layer("_label", "A point inside each region of type "+t.Name+"; rank 0 is the largest",
+			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
+	}
+}
+
+// appendCredits adds what a generation's sources want said, each once. Clients
+// insert attributions as HTML.
+func appendCredits(credits []string, m *dataset.Manifest) []string {
+	for _, src := range m.Sources {
+		if src.Attribution == "" {
+			continue
+		}
+		if c := html.EscapeString(src.Attribution); !slices.Contains(credits, c) {
+			credits = append(credits, c)
+		}
+	}
+	return credits
+}
+
+// escapeLayers makes a canonical list fit for a URL. Types and ids are
+// URL-safe by construction, so this changes nothing unless a data set was made
+// by other means.
+func escapeLayers(list string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(list) {
+		switch c := list[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~,:", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
+
+// extent joins bounding boxes into one that does not wrap: TileJSON has no
+// way to say that a box crosses ±180°.
+type extent struct {
+	set bool
+	box quadkey.Box
+}
+
+func (e *extent) add(b []float64) {
+	if len(b) != 4 {
+		return
+	}
+	for _, v := range b {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return
+		}
+	}
+	w, s, east, n := b[0], b[1], b[2], b[3]
+	if w > east {
+		w, east = -180, 180
+	}
+	if !e.set {
+		e.set, e.box = true, quadkey.Box{West: w, South: s, East: east, North: n}
+		return
+	}
+	e.box.West, e.box.South = min(e.box.West, w), min(e.box.South, s)
+	e.box.East, e.box.North = max(e.box.East, east), max(e.box.North, n)
+}
+
+// bounds is west, south, east, north within what tiles can show.
+func (e *extent) bounds() [4]float64 {
+	if !e.set {
+		return [4]float64{-180, -quadkey.MaxLatitude, 180, quadkey.MaxLatitude}
+	}
+	clamp := func(v, limit float64) float64 { return min(max(v, -limit), limit) }
+	return [4]float64{
+		clamp(e.box.West, 180), clamp(e.box.South, quadkey.MaxLatitude),
+		clamp(e.box.East, 180), clamp(e.box.North, quadkey.MaxLatitude),
+	}
+}
+
+// center is the middle of the bounds, and a zoom at which they fill about one
+// screen.
+func (e *extent) center() [3]float64 {
+	b := e.bounds()
+	x1, y1 := quadkey.Project(b[0], b[3])
+	x2, y2 := quadkey.Project(b[2], b[1])
+	lon, lat := quadkey.Unproject((x1+x2)/2, (y1+y2)/2)
+	size := max(x2-x1, y2-y1)
+	zoom := float64(dataZoom)
+	if size > 0 {
+		zoom = min(max(math.Floor(1-math.Log2(size)), 1), dataZoom)
+	}
+	round := func(v float64) float64 { return math.Round(v*1e5) / 1e5 }
+	return [3]float64{round(lon), round(lat), zoom}
+}

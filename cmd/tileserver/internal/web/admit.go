@@ -1,0 +1,297 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// Guard says who may ask, and how often.
+type Guard struct {
+	// Meter counts requests. It is required.
+	Meter *quota.Meter
+	// Keys returns the keys that are accepted; nil asks nobody for one. It is
+	// called for every request.
+	Keys func() *quota.Keys
+	// Anonymous lets requests without a key pass, within AddressLimits. It is of
+	// no account without Keys.
+	Anonymous bool
+	// KeyLimits are those of keys that have none of their own, AddressLimits
+	// those of addresses that send no key, or a wrong one.
+	KeyLimits, AddressLimits quota.Limits
+}
+
+var (
+	ErrKeyMissing  = errors.New("no key was sent")
+	ErrKeyUnknown  = errors.New("key is not known")
+	ErrRateLimited = errors.New("limit of requests is used up")
+)
+
+// keyRule says who may ask an endpoint.
+type keyRule uint8
+
+const (
+	// KeysAsked: who has a key, where one is asked for, within a limit.
+	KeysAsked keyRule = iota
+	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
+	// service, and for what belongs to its page.
+	KeysUnasked
+	// KeysOfGeonames: a user name is taken for a key, as GeoNames has them.
+	KeysOfGeonames
+	// KeysOfProxy: the other credentials of a request are for somebody else's
+	// service, so only the header that is ours alone is looked at.
+	KeysOfProxy
+	// KeysOfOthers: the endpoint asks for keys of its own.
+	KeysOfOthers
+)
+
+// admission is how requests to a route are judged.
+type admission struct {
+	s     *Kit
+	guard *Guard
+	rule  keyRule
+	// lines are charged one by one where a request may ask many questions.
+	lines bool
+}
+
+// admitted lets requests through to h that have a key, where one is needed, and
+// are within their limits.
+func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+	if r.Keys == KeysUnasked {
+		return h
+	}
+	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed}
+	return func(c echo.Context) error {
+		err := a.judge(c)
+		if err == nil {
+			return h(c)
+		}
+		if s.metrics != nil {
+			s.metrics.refused(err)
+		}
+		return s.answering(func(c echo.Context) error { return r.turnAway(c, err) })(c)
+	}
+}
+
+// judge counts a request and returns why it may not pass.
+func (a *admission) judge(c echo.Context) error {
+	r := c.Request()
+	sent := SentKey(a.rule, r)
+	g := a.guard
+	var keys *quota.Keys
+	if g.Keys != nil && a.rule != KeysOfOthers {
+		keys = g.Keys()
+	}
+	if keys != nil && sent != "" {
+		if k := keys.Find(sent); k != nil {
+			a.s.NameClient(c, k.Name)
+			if a.lines {
+				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
+			}
+			return verdict(c, g.Meter.Key(k.Name, g.Limits(k)))
+		}
+	}
+	// Wrong keys use up the limit of the address too, and the busiest of those
+	// who send them are found.
+	client := quota.ClientOf(a.s.ClientAddr(r))
+	if err := verdict(c, g.Meter.Address(client, &g.AddressLimits)); err != nil {
+		return err
+	}
+	if a.lines {
+		c.Set(chargeName, func(n int64) { g.Meter.ChargeAddress(client, n) })
+	}
+	switch {
+	case keys == nil:
+		return nil
+	case sent == "" && !g.Anonymous:
+		return RefuseUnkeyed(c, ErrKeyMissing)
+	case sent != "" && !(g.Anonymous && a.rule == KeysOfGeonames): // GeoNames' clients always send some name
+		return RefuseUnkeyed(c, ErrKeyUnknown)
+	}
+	return nil
+}
+
+func (g *Guard) Limits(k *quota.Key) *quota.Limits {
+	if k.Limits.None() {
+		return &g.KeyLimits
+	}
+	return &k.Limits
+}
+
+// privately is a Cache-Control that keeps shared caches out.
+func privately(cacheControl string) string {
+	rest := []string{"private"}
+	for d := range strings.SplitSeq(cacheControl, ",") {
+		switch name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(d)), "="); name {
+		case "", "public", "private", "s-maxage":
+		default:
+			rest = append(rest, strings.TrimSpace(d))
+		}
+	}
+	return strings.Join(rest, ", ")
+}
+
+// cacheOf is the Cache-Control of an answer with the headers h. What is left of a
+// limit is for its caller alone, so answers that tell it are kept out of caches
+// that many callers share. What never changes is made for those: it stays public
+// and does not tell.
+func (s *Kit) cacheOf(h http.Header, cache []string) []string {
+	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
+		return cache
+	}
+	if &cache[0] != &s.PinnedCache[0] {
+		return []string{privately(cache[0])}
+	}
+	delete(h, "Ratelimit-Limit")
+	delete(h, "Ratelimit-Remaining")
+	delete(h, "Ratelimit-Reset")
+	return cache
+}
+
+func RefuseUnkeyed(c echo.Context, err error) error {
+	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
+	return err
+}
+
+// verdict tells the client what is left, and refuses when nothing is.
+func verdict(c echo.Context, v quota.Verdict) error {
+	if v.Limit.Requests == 0 {
+		return nil
+	}
+	h := c.Response().Header()
+	reset := int(v.Reset / time.Second)
+	h["Ratelimit-Limit"] = []string{strconv.FormatInt(v.Limit.Requests, 10)}
+	h["Ratelimit-Remaining"] = []string{strconv.FormatInt(v.Remaining, 10)}
+	h["Ratelimit-Reset"] = LengthHeader(reset)
+	if !v.Refused {
+		return nil
+	}
+	h["Retry-After"] = LengthHeader(reset)
+	return Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
+		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
+}
+
+// survives reports whether a failure keeps a header that was set before: all
+// others are of the answer that has failed.
+func survives(name string) bool {
+	switch name {
+	case "Allow", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+		requestIDHeader, "Access-Control-Expose-Headers":
+		return true
+	}
+	return false
+}
+
+// SentKey returns the key a request brings, "" for none: in the header X-API-Key, as
+// a bearer token, as the password of Basic authentication, which is where
+// clients of GeoIP2 put it, or, for those that can only change an address, as
+// the parameter key. The parameter is taken out of the address, so that answers,
+// tags and logs do not depend on it.
+func SentKey(rule keyRule, r *http.Request) string {
+	if rule == KeysOfProxy {
+		return r.Header.Get("X-Api-Key")
+	}
+	inQuery := cutParameter(r.URL, keyParameter)
+	if rule == KeysOfGeonames {
+		if name := cutParameter(r.URL, "username"); inQuery == "" {
+			inQuery = name
+		}
+	}
+	if v := r.Header.Get("X-Api-Key"); v != "" {
+		return v
+	}
+	if v := r.Header.Get("Authorization"); v != "" {
+		if scheme, token, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(token)
+		}
+		if _, password, ok := r.BasicAuth(); ok {
+			return password
+		}
+	}
+	return inQuery
+}
+
+// cutParameter takes a parameter out of the query of an address and returns its
+// first value. The rest of the query stays as it is.
+func cutParameter(u *url.URL, name string) (value string) {
+	if !strings.Contains(u.RawQuery, name+"=") {
+		return ""
+	}
+	var rest strings.Builder
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if v, ok := strings.CutPrefix(part, name+"="); ok {
+			if value == "" {
+				value, _ = url.QueryUnescape(v) // what cannot be read is no key
+			}
+			continue
+		}
+		if rest.Len() > 0 {
+			rest.WriteByte('&')
+		}
+		rest.WriteString(part)
+	}
+	u.RawQuery = rest.String()
+	return value
+}
+
+// redacted is a query as it may be logged: routes that ask for no key, and
+// requests that no route is for, do not take it out.
+func redacted(query string) string {
+	if !strings.Contains(query, "key=") && !strings.Contains(query, "username=") && !strings.Contains(query, "%") {
+		return query
+	}
+	parts := strings.Split(query, "&")
+	for i, p := range parts {
+		name, _, ok := strings.Cut(p, "=")
+		if plain, err := url.QueryUnescape(name); ok && err == nil && (plain == "key" || plain == "username") {
+			parts[i] = plain + "=…"
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// clientName is under which a request's context keeps the name of its key.
+const clientName = "client"
+
+// NameClient remembers the owner of the key for the log.
+func (s *Kit) NameClient(c echo.Context, name string) {
+	if s.access != nil {
+		c.Set(clientName, name)
+	}
+}
+
+// chargeName is under which a request's context keeps what counts its lines.
+const chargeName = "charge"
+
+// Charge counts the lines of a batch as requests, its first one being counted
+// already. It does so afterwards, when their number is known: a batch that has
+// begun is finished, and the next one waits.
+func (s *Kit) Charge(c echo.Context, lines int64) {
+	if s.Guarding == nil || lines < 2 {
+		return
+	}
+	if count, ok := c.Get(chargeName).(func(int64)); ok {
+		count(lines - 1)
+	}
+}
+
+// SendJSON answers with a document that must not be kept.
+func (s *Kit) SendJSON(c echo.Context, doc any) error {
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	b := GetScratch()
+	defer b.Release()
+	b.Body = append(b.Body, body...)
+	return s.Send(c, Answer{Form: FormJSON, Cache: NoStore, Coding: Accepted(c.Request())}, b)
+}

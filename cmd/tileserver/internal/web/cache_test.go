@@ -1,0 +1,190 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// pageKey is a key as rooms make them.
+type pageKey struct {
+	layers     string
+	boundaries uint64
+	tile       uint64
+	form       Form
+	coding     Coding
+}
+
+func (k pageKey) Spread() uint64 {
+	return k.tile ^ k.boundaries ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16
+}
+func (k pageKey) Extra() int { return len(k.layers) }
+
+// The cache answers only what was put under the key, and stays within its
+// bytes.
+func TestResponseCacheProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const max = 64 << 10
+		c := NewResponseCache[pageKey](max)
+		want := map[pageKey]*Finished{}
+		for range rapid.IntRange(1, 200).Draw(t, "operations") {
+			key := pageKey{
+				layers:     rapid.SampledFrom([]string{"a", "b", "a,b"}).Draw(t, "layers"),
+				boundaries: rapid.Uint64Range(0, 2).Draw(t, "generation"),
+				tile:       rapid.Uint64Range(0, 6).Draw(t, "tile"),
+				form:       Form(rapid.IntRange(1, 2).Draw(t, "form")),
+				coding:     Coding(rapid.IntRange(0, int(codingCount)-1).Draw(t, "coding")),
+			}
+			if got := c.Get(key); got != nil && got != want[key] {
+				t.Fatalf("%+v has another's response", key)
+			}
+			res := &Finished{Body: make([]byte, rapid.IntRange(0, 5000).Draw(t, "bytes"))}
+			made := false
+			got, err := c.Do(context.Background(), key, func() (*Finished, error) { made = true; return res, nil })
+			if err != nil || made && got != res || !made && got != want[key] {
+				t.Fatalf("%+v: %v, made %v", key, err, made)
+			}
+			if made {
+				want[key] = res
+			}
+			checkCache(t, c)
+		}
+	})
+}
+
+// checkCache checks that the lists, maps and sums of a cache agree.
+func checkCache(t interface{ Fatalf(string, ...any) }, c *ResponseCache[pageKey]) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		var bytes int64
+		n := 0
+		var last *cacheEntry[pageKey]
+		for e := s.head; e != nil; e = e.older {
+			if s.entries[e.key] != e || e.newer != last {
+				t.Fatalf("shard %d: list and map disagree", i)
+			}
+			bytes += e.size
+			n++
+			last = e
+		}
+		if s.tail != last || n != len(s.entries) || bytes != s.bytes || bytes > s.max || len(s.flights) != 0 {
+			t.Fatalf("shard %d: %d entries of %d in the list, %d bytes of %d counted, at most %d, %d flights", i, n, len(s.entries), bytes, s.bytes, s.max, len(s.flights))
+		}
+	}
+}
+
+// What is used stays when what is not has to go.
+func TestResponseCacheKeepsTheUsed(t *testing.T) {
+	c := NewResponseCache[pageKey](shardCount * 100 * (entryOverhead + 1))
+	hot := pageKey{layers: "a", tile: 1}
+	put := func(k pageKey) {
+		_, _ = c.Do(context.Background(), k, func() (*Finished, error) { return &Finished{}, nil })
+	}
+	put(hot)
+	for i := range uint64(10_000) {
+		put(pageKey{layers: "a", tile: 2 + i})
+		if c.Get(hot) == nil {
+			t.Fatalf("evicted after %d others although used after each", i+1)
+		}
+	}
+	checkCache(t, c)
+}
+
+func TestResponseCacheFailures(t *testing.T) {
+	c := NewResponseCache[pageKey](1 << 20)
+	key := pageKey{tile: 7}
+	boom := errors.New("boom")
+	if _, err := c.Do(context.Background(), key, func() (*Finished, error) { return nil, boom }); err != boom {
+		t.Fatal(err)
+	}
+	// A panic answers the waiters and goes on up.
+	enter, leave := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_, _ = c.Do(context.Background(), key, func() (*Finished, error) {
+			close(enter)
+			<-leave
+			panic("boom")
+		})
+	})
+	<-enter
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := c.Do(gone, key, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a waiter whose client left: %v", err)
+	}
+	wg.Go(func() {
+		// Either it waited, or it came after and makes the response itself.
+		_, err := c.Do(context.Background(), key, func() (*Finished, error) { return &Finished{}, nil })
+		if err != nil && !errors.Is(err, errAbandoned) {
+			t.Errorf("waiter: %v", err)
+		}
+	})
+	close(leave)
+	wg.Wait()
+	if _, err := c.Do(context.Background(), key, func() (*Finished, error) { return &Finished{}, nil }); err != nil {
+		t.Error(err)
+	}
+	checkCache(t, c)
+}
+
+func TestResponseCacheConcurrent(t *testing.T) {
+	c := NewResponseCache[pageKey](200 << 10)
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := range 2000 {
+				key := pageKey{tile: uint64(i*(w+1)) % 500}
+				res := c.Get(key)
+				if res == nil {
+					var err error
+					res, err = c.Do(context.Background(), key, func() (*Finished, error) {
+						return &Finished{Body: fmt.Appendf(nil, "%d", key.tile)}, nil
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if string(res.Body) != fmt.Sprint(key.tile) {
+					t.Errorf("%d has %s", key.tile, res.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	checkCache(t, c)
+}
+
+func TestHashesDiffer(t *testing.T) {
+	seen := map[Hash]string{}
+	add := func(name string, h Hash) {
+		if was, ok := seen[h]; ok {
+			t.Errorf("%s and %s have one hash", name, was)
+		}
+		seen[h] = name
+	}
+	add("ab|c", HashStart.Bytes("ab").Bytes("c"))
+	add("a|bc", HashStart.Bytes("a").Bytes("bc"))
+	add("abc", HashStart.Bytes("abc"))
+	add("abc|", HashStart.Bytes("abc").Bytes(""))
+	for i := range uint64(1000) {
+		for j := range uint64(10) {
+			add(fmt.Sprint(i, j), HashStart.Number(i).Number(j))
+		}
+	}
+	if a := HashStart.Bytes("stable").Number(1).Tag(); string(a[:]) != `"`+stableTag+`"` {
+		t.Errorf("tags must be the same in every process: %s", a)
+	}
+}
+
+const stableTag = "3b339785b4cb0203"

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"encoding/binary"
+	"net/http"
+	"strings"
+)
+
+// Form is the representation of an answer.
+type Form uint8
+
+const (
+	FormJSON Form = iota
+	FormGeoJSON
+	FormMVT
+	FormGeoNames // JSON, as GeoNames labels it
+	FormScript
+	FormText
+	FormNDJSON
+	FormGeoIPCountry // the three of GeoIP2's web service
+	FormGeoIPCity
+	FormGeoIPError
+	FormPNG
+	FormPNG2x // of double density
+	formCount
+)
+
+// ContentTypes are ready to be put into a header map.
+var ContentTypes = [formCount][]string{
+	FormJSON:         {"application/json"},
+	FormGeoJSON:      {"application/geo+json"},
+	FormMVT:          {"application/vnd.mapbox-vector-tile"},
+	FormGeoNames:     {"application/json;charset=UTF-8"},
+	FormScript:       {"text/javascript;charset=UTF-8"},
+	FormText:         {"text/plain;charset=UTF-8"},
+	FormNDJSON:       {"application/x-ndjson"},
+	FormGeoIPCountry: {"application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"},
+	FormGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
+	FormGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
+	FormPNG:          {"image/png"},
+	FormPNG2x:        {"image/png"},
+}
+
+// Picture reports whether the form is an image. Images are compressed as they
+// are and have no content coding.
+func (f Form) Picture() bool { return f >= FormPNG }
+
+var (
+	VaryEncoding       = []string{"Accept-Encoding"}
+	varyAccept         = []string{"Accept"}
+	varyAcceptEncoding = []string{"Accept, Accept-Encoding"}
+)
+
+// Weight is the value of q among the parameters of an Accept item, 1 when it
+// has none or one that is no number.
+func Weight(params string) float64 {
+	for len(params) > 0 {
+		var p string
+		p, params, _ = strings.Cut(params, ";")
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			if q, ok := Decimal(strings.TrimSpace(value)); ok {
+				return q
+			}
+		}
+	}
+	return 1
+}
+
+// Hash is an FNV-1a hash over everything an answer depends on. Its value must
+// be the same in every process, since clients and caches keep the tags made
+// from it.
+type Hash uint64
+
+const HashStart Hash = 14695981039346656037
+
+func (h Hash) Bytes(s string) Hash {
+	for i := range len(s) {
+		h = (h ^ Hash(s[i])) * 1099511628211
+	}
+	return (h ^ 0xFF) * 1099511628211 // so that "ab","c" differs from "a","bc"
+}
+
+// Number mixes in eight bytes at once, by the finaliser of splitmix64.
+func (h Hash) Number(v uint64) Hash {
+	x := uint64(h) ^ v
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return Hash(x^x>>31)*1099511628211 + 1
+}
+
+// Tag is an entity tag, quotes included.
+type Tag [18]byte
+
+func (h Hash) Tag() (t Tag) {
+	const digits = "0123456789abcdef"
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(h))
+	t[0], t[17] = '"', '"'
+	for i, c := range b {
+		t[1+2*i], t[2+2*i] = digits[c>>4], digits[c&15]
+	}
+	return t
+}
+
+// Matches reports whether the request already has the representation with
+// this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
+// between us and the client may have weakened the tag. "*", which stands alone,
+// means any representation there is, so it matches only when exists is true: the
+// caller knows that there is one.
+func Matches(r *http.Request, t *Tag, exists bool) bool {
+	lines := r.Header["If-None-Match"]
+	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
+		return true
+	}
+	for _, v := range lines {
+		for len(v) > 0 {
+			var item string
+			item, v, _ = strings.Cut(v, ",")
+			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == string(t[:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RequestTag is the entity tag of an answer made from a whole address and
+// generations of data sets, or whatever else it depends on.
+func (s *Kit) RequestTag(r *http.Request, a Answer, from ...uint64) Tag {
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
+	for _, id := range from {
+		h = h.Number(id)
+	}
+	return h.Number(uint64(a.Form)<<8 | uint64(a.Coding)).Tag()
+}

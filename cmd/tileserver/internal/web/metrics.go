@@ -1,0 +1,305 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts what a handler does and tells it to Prometheus. Make it with
+// NewMetrics, give it to one Config, and register it; its methods may be called
+// concurrently.
+//
+// Labels come from the table of routes and from what is published, never from
+// a request, so their number does not grow with what clients ask for.
+type Metrics struct {
+	routes    []*routeCount
+	unmatched *routeCount // requests that no route is for
+	problems  map[string]*atomic.Int64
+	panics    atomic.Int64
+	refusals  [len(refusals)]atomic.Int64
+	kit       *Kit
+	described []*prometheus.Desc // of what others collect
+	others    []func(ch chan<- prometheus.Metric)
+}
+
+// NewMetrics returns counters at zero. Rooms add what else they collect by collect;
+// described is what that is made of.
+func NewMetrics(described ...*prometheus.Desc) *Metrics {
+	m := &Metrics{problems: make(map[string]*atomic.Int64), described: described}
+	m.unmatched = m.route("unmatched")
+	return m
+}
+
+// latencyBounds are upper bounds in seconds. What is kept is answered within
+// the first, a cold read within the tenth of a second, a large batch may take
+// minutes. Each is a series of every route.
+var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
+
+// stripes is how many copies of its counters a route has, so that processors
+// seldom write to the same cache line. It is a power of two.
+const stripes = 8
+
+// routeCount counts the requests of one route.
+type routeCount struct {
+	name    string
+	stripes [stripes]routeStripe
+}
+
+type routeStripe struct {
+	started atomic.Int64
+	nanos   atomic.Int64
+	bytes   atomic.Int64
+	classes [statusClasses]atomic.Int64
+	latency [len(latencyBounds) + 1]atomic.Int64
+	_       [64]byte
+}
+
+const statusClasses = 5
+
+var classNames = [statusClasses]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// route returns the counters of a route, by its pattern. It is called while the
+// table of routes is made, not by requests.
+func (m *Metrics) route(pattern string) *routeCount {
+	if i := slices.IndexFunc(m.routes, func(r *routeCount) bool { return r.name == pattern }); i >= 0 {
+		return m.routes[i]
+	}
+	r := &routeCount{name: pattern}
+	m.routes = append(m.routes, r)
+	return r
+}
+
+// counted counts the requests of a handler that writes its own failures. The
+// counters are at hand: nothing is looked up for a request.
+func (r *routeCount) counted(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		p := &r.stripes[rand.Uint32()%stripes]
+		start := time.Now()
+		p.started.Add(1)
+		// A handler that cut the connection panics. It counts too.
+		defer func() {
+			res := c.Response()
+			p.done(res.Status, res.Size, time.Since(start))
+		}()
+		return h(c)
+	}
+}
+
+func (p *routeStripe) done(status int, bytes int64, took time.Duration) {
+	p.nanos.Add(int64(took))
+	p.bytes.Add(bytes)
+	p.classes[min(max(status/100-1, 0), statusClasses-1)].Add(1)
+	i, seconds := 0, took.Seconds()
+	for i < len(latencyBounds) && seconds > latencyBounds[i] {
+		i++
+	}
+	p.latency[i].Add(1)
+}
+
+// one counts a request that has been answered without a handler.
+func (r *routeCount) one(status int, bytes int64) {
+	p := &r.stripes[rand.Uint32()%stripes]
+	p.started.Add(1)
+	p.done(status, bytes, 0)
+}
+
+// problem counts a refusal or failure of a type.
+func (m *Metrics) problem(typ string) {
+	if n := m.problems[typ]; n != nil {
+		n.Add(1)
+	}
+}
+
+// refusals are the reasons to turn a request away before it is looked at, in
+// whichever form the answer is.
+var refusals = [...]struct {
+	err    error
+	reason string
+}{{ErrRateLimited, "limit"}, {ErrKeyMissing, "no_key"}, {ErrKeyUnknown, "wrong_key"}}
+
+func (m *Metrics) refused(err error) {
+	for i := range refusals {
+		if errors.Is(err, refusals[i].err) {
+			m.refusals[i].Add(1)
+			return
+		}
+	}
+}
+
+// watch wraps the handler of a route in what is done for every request to it,
+// and only in what is configured.
+func (s *Kit) watch(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+	if s.Guarding != nil {
+		h = s.admitted(r, h)
+	}
+	if s.tracer != nil {
+		h = s.traced(routeLabel(r.Path), h)
+	}
+	if s.metrics != nil {
+		h = s.metrics.route(cmp.Or(r.Label, routeLabel(r.Path))).counted(h)
+	}
+	return h
+}
+
+// routeLabel writes a pattern as API descriptions do: /ip/{addr}.
+func routeLabel(pattern string) string {
+	parts := strings.Split(pattern, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "{" + p[1:] + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func Metric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("quadrille_"+name, help, labels, nil)
+}
+
+var (
+	descRequests = Metric("http_requests_total", "Requests answered, by route and class of status.", "route", "class")
+	descLatency  = Metric("http_request_duration_seconds", "Time from the end of a request's header to the end of its answer.", "route")
+	descInFlight = Metric("http_requests_in_flight", "Requests being answered.", "route")
+	descBytes    = Metric("http_response_bytes_total", "Bytes of bodies sent, as compressed.", "route")
+	descProblems = Metric("http_problems_total", "Refusals and failures, by type of problem; too-busy is the limit of concurrency.", "type")
+	descPanics   = Metric("http_panics_total", "Handlers that panicked; the log has their stacks.")
+	descRefused  = Metric("http_refused_total", "Requests turned away for want of a key or by a limit, by reason.", "reason")
+	descRunning  = Metric("http_running", "Requests that hold one of the places of --max-concurrent.")
+	descPlaces   = Metric("http_running_limit", "The places there are: --max-concurrent.")
+
+	descCacheHits    = Metric("response_cache_hits_total", "Answers found finished.", "cache")
+	descCacheMisses  = Metric("response_cache_misses_total", "Answers that had to be made.", "cache")
+	descCacheEvicted = Metric("response_cache_evictions_total", "Finished answers dropped to make room.", "cache")
+	descCacheBytes   = Metric("response_cache_bytes", "Memory that finished answers take.", "cache")
+	descCacheEntries = Metric("response_cache_entries", "Finished answers kept.", "cache")
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descRequests, descLatency, descInFlight, descBytes, descProblems, descPanics, descRefused, descRunning, descPlaces,
+		descCacheHits, descCacheMisses, descCacheEvicted, descCacheBytes, descCacheEntries,
+	} {
+		ch <- d
+	}
+	for _, d := range m.described {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, r := range m.routes {
+		r.collect(ch)
+	}
+	for typ, n := range m.problems {
+		Counter(ch, descProblems, n.Load(), typ)
+	}
+	Counter(ch, descPanics, m.panics.Load())
+	for i := range refusals {
+		Counter(ch, descRefused, m.refusals[i].Load(), refusals[i].reason)
+	}
+	s := m.kit
+	if s == nil {
+		return
+	}
+	Gauge(ch, descRunning, float64(s.running.Load()))
+	Gauge(ch, descPlaces, float64(s.maxRunning))
+	for _, collect := range m.others {
+		collect(ch)
+	}
+}
+
+// collect tells what a route has done, and nothing of one that was never asked
+// for: most servers are asked for a few, and every route has many series.
+func (r *routeCount) collect(ch chan<- prometheus.Metric) {
+	var started, done, nanos, bytes int64
+	var classes [statusClasses]int64
+	var latency [len(latencyBounds) + 1]int64
+	for i := range r.stripes {
+		p := &r.stripes[i]
+		// What is done is read before what was started, so that the difference
+		// is never negative.
+		for j := range latency {
+			n := p.latency[j].Load()
+			latency[j] += n
+			done += n
+		}
+		for j := range classes {
+			classes[j] += p.classes[j].Load()
+		}
+		nanos += p.nanos.Load()
+		bytes += p.bytes.Load()
+		started += p.started.Load()
+	}
+	if started == 0 {
+		return
+	}
+	for i, n := range classes {
+		if i > 0 || n > 0 {
+			Counter(ch, descRequests, n, r.name, classNames[i])
+		}
+	}
+	Counter(ch, descBytes, bytes, r.name)
+	Gauge(ch, descInFlight, float64(started-done), r.name)
+	buckets := make(map[float64]uint64, len(latencyBounds))
+	var below uint64
+	for i, bound := range latencyBounds {
+		below += uint64(latency[i])
+		buckets[bound] = below
+	}
+	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
+}
+
+// WatchCache tells Prometheus what a cache of a room does.
+func WatchCache[K cacheKey](s *Kit, name string, c *ResponseCache[K]) {
+	s.Collect(func(ch chan<- prometheus.Metric) {
+		st := c.stats()
+		Counter(ch, descCacheHits, st.hits, name)
+		Counter(ch, descCacheMisses, st.misses, name)
+		Counter(ch, descCacheEvicted, st.evicted, name)
+		Gauge(ch, descCacheBytes, float64(st.bytes), name)
+		Gauge(ch, descCacheEntries, float64(st.entries), name)
+	})
+}
+
+// Collect has the metrics of a room collected with the kit's own. It is called while
+// the server is made, not by requests.
+func (s *Kit) Collect(room func(ch chan<- prometheus.Metric)) {
+	if s.metrics != nil {
+		s.metrics.others = append(s.metrics.others, room)
+	}
+}
+
+func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+}
+
+func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func OneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ServePlain passes requests to a handler that knows nothing of the router.
+func ServePlain(h http.Handler) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header()["Cache-Control"] = NoStore
+		h.ServeHTTP(c.Response(), c.Request())
+		return nil
+	}
+}

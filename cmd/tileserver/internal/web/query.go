@@ -1,0 +1,160 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/internal/nearest"
+)
+
+// query says which parameters an endpoint takes. A request with another one is
+// refused: a filter that is misspelt must not answer with something else. Names
+// that begin with _ are free, for clients that want an address of its own for each
+// request.
+type query struct {
+	Names []string
+	Any   bool // others are ignored
+}
+
+// Anything is for endpoints whose callers add parameters that are not for us.
+var Anything = query{Any: true}
+
+// Takes lists parameters, by name or several in a slice.
+func Takes(names ...any) (q query) {
+	for _, n := range names {
+		switch n := n.(type) {
+		case string:
+			q.Names = append(q.Names, n)
+		case []string:
+			q.Names = append(q.Names, n...)
+		}
+	}
+	return q
+}
+
+// keyParameter is where clients may send their key that can only change an
+// address. A server that asks for none ignores it.
+const keyParameter = "key"
+
+// checked refuses queries that the endpoint does not take.
+func (q *query) checked(h echo.HandlerFunc) echo.HandlerFunc {
+	if q.Any {
+		return h
+	}
+	return func(c echo.Context) error {
+		if raw := c.Request().URL.RawQuery; raw != "" {
+			if err := q.Check(raw); err != nil {
+				return err
+			}
+		}
+		return h(c)
+	}
+}
+
+// Check goes over the names in a query without decoding it into a map.
+func (q *query) Check(raw string) error {
+	var seen uint64 // by index in names, of which there are fewer
+	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
+	for raw != "" {
+		var part string
+		part, raw, _ = strings.Cut(raw, "&")
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		if !plain {
+			if !decodable(name) || !decodable(value) {
+				return errQuery
+			}
+			name, _ = url.QueryUnescape(name)
+		}
+		if strings.HasPrefix(name, "_") || name == keyParameter {
+			continue
+		}
+		i := slices.Index(q.Names, name)
+		if i < 0 {
+			return q.unknown(name)
+		}
+		if seen&(1<<i) != 0 {
+			// Nobody can know which of the two was meant.
+			return Refuse(ErrParameter, name, "Give "+name+" once.")
+		}
+		seen |= 1 << i
+	}
+	return nil
+}
+
+var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")
+
+// decodable reports whether url.QueryUnescape takes a text, and url.ParseQuery the
+// query it is part of.
+func decodable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == ';':
+			return false
+		case s[i] != '%':
+		case i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]):
+			return false
+		default:
+			i += 2
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// unknown refuses a parameter by its name, and names the nearest one there is.
+func (q *query) unknown(name string) error {
+	told := "This endpoint takes no parameters"
+	if len(q.Names) > 0 {
+		told = "This endpoint takes " + strings.Join(q.Names, ", ")
+	}
+	shown := printable(name)
+	sign := ". "
+	if meant := q.nearest(name); meant != "" {
+		sign = ": did you mean " + meant + "? "
+	}
+	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+told+"; names that begin with _ are ignored.")
+}
+
+// nearest is the parameter that a name was meant for, "" when none is near.
+func (q *query) nearest(name string) string {
+	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
+		return "lon" // as GeoNames calls it
+	}
+	meant, _ := nearest.Name(name, q.Names)
+	return meant
+}
+
+// maxShown is how much is repeated of a name that a client made up, in bytes.
+const maxShown = 40
+
+// printable makes a name from a request fit to be repeated: short, and quoted
+// unless it is made of letters, digits and marks.
+func printable(name string) string {
+	end := ""
+	if len(name) > maxShown {
+		cut := maxShown
+		for cut > 0 && !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name, end = name[:cut], "…"
+	}
+	plain := name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`"<>`, r)
+	})
+	if !plain {
+		name = strconv.Quote(name)
+	}
+	return name + end
+}

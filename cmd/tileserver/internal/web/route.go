@@ -1,0 +1,166 @@
+package web
+
+import (
+	"github.com/labstack/echo/v4"
+)
+
+// Parameters that many endpoints take, for takes.
+var (
+	Position = []string{"lat", "lon"}
+	Paging   = []string{"limit", "cursor", "format"}
+)
+
+// Route declares an endpoint. Whatever the server does for a request because of
+// the endpoint it is for is said here, never found out from its path.
+type Route struct {
+	Path   string // the router's pattern
+	Handle echo.HandlerFunc
+	Cost   Cost
+	Query  query
+	// Methods are GET and HEAD where none are listed; any is every method there
+	// is, known to the router or not.
+	Methods []string
+	Any     bool
+	// Keys says who may ask.
+	Keys keyRule
+	// Refuse answers a request that is turned away before it is handled, in the
+	// words of the service that the endpoint stands in for; nil is ours.
+	Refuse func(c echo.Context, err error)
+	// Body says that the endpoint reads a body, or bears one, and bounds it itself.
+	Body bool
+	// Label names the route in metrics; "" is by its path.
+	Label string
+}
+
+// Cost is the class of an endpoint by what its dearest question takes, which
+// TestCosts finds out. The places of --max-concurrent are given out by it.
+type Cost uint8
+
+const (
+	// Light requests take at most 20 ms of a processor, whatever they ask.
+	Light Cost = iota + 1
+	// Heavy requests may take more. They share a quarter of the places, so that
+	// tiles and lookups go on when heavy requests are at their limit.
+	Heavy
+	// Mixed requests are light but for some, and the handler takes a heavy place
+	// for those by BeginHeavy, once it knows.
+	Mixed
+	// Streamed requests run for as long as their client sends lines.
+	Streamed
+	// Vital requests take no place: they are needed most when the service is at
+	// its limit.
+	Vital
+)
+
+// add makes the routes of a declaration.
+func (s *Kit) add(e *echo.Echo, r *Route) {
+	h := r.Query.checked(r.Handle)
+	switch r.Cost {
+	case Light, Mixed:
+		h = s.guard(r, h)
+	case Heavy:
+		h = s.guard(r, s.guardHeavy(r, h))
+	case Streamed:
+		h = s.guard(r, s.guardStreamed(h))
+	case Vital:
+	default:
+		panic("httpapi: the route " + r.Path + " has no class of cost")
+	}
+	if !r.Body {
+		h = bodiless(h)
+	}
+	h = s.watch(r, s.answering(h))
+	switch {
+	case r.Any:
+		e.Any(r.Path, h)
+		e.RouteNotFound(r.Path, h)
+	case r.Methods == nil:
+		e.GET(r.Path, h)
+		e.HEAD(r.Path, h)
+	default:
+		for _, method := range r.Methods {
+			e.Add(method, r.Path, h)
+		}
+	}
+}
+
+// turnAway answers a request that is not handled.
+func (r *Route) turnAway(c echo.Context, err error) error {
+	if r.Refuse == nil {
+		return err
+	}
+	r.Refuse(c, err)
+	return nil
+}
+
+// guard bounds the number of requests that run at once.
+func (s *Kit) guard(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.running.Add(1) > s.maxRunning {
+			s.running.Add(-1)
+			return r.turnAway(c, ErrBusy)
+		}
+		defer s.running.Add(-1)
+		return h(c)
+	}
+}
+
+// guardHeavy keeps requests that may take long from taking all places.
+func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !s.BeginHeavy() {
+			return r.turnAway(c, ErrBusy)
+		}
+		defer s.Heavy.Add(-1)
+		return h(c)
+	}
+}
+
+// heavyShare is the part of all places that heavy requests may take.
+const heavyShare = 4
+
+// BeginHeavy takes a place of a heavy request, if there is one. Whoever has it
+// subtracts 1 from heavy in the end.
+func (s *Kit) BeginHeavy() bool {
+	if s.Heavy.Add(1) > max(s.maxRunning/heavyShare, 1) {
+		s.Heavy.Add(-1)
+		return false
+	}
+	return true
+}
+
+// streamShare is the part of all places that streamed requests may take: they run
+// longer than others.
+const streamShare = 8
+
+// guardStreamed does the same for streamed requests.
+func (s *Kit) guardStreamed(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		defer s.streams.Add(-1)
+		if s.streams.Add(1) > max(s.maxRunning/streamShare, 1) {
+			return ErrBusy
+		}
+		return h(c)
+	}
+}
+
+// bodiless refuses large bodies of requests whose body nobody reads.
+func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().ContentLength > maxRequestBody {
+			return errBodyTooLarge
+		}
+		return h(c)
+	}
+}
+
+// PreflightLabel is the name of answers to OPTIONS, of every path.
+const PreflightLabel = "preflight"
+
+// RefuseMethod tells the methods there are.
+func RefuseMethod(allow string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header()["Allow"] = []string{allow}
+		return errMethod
+	}
+}

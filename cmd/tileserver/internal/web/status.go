@@ -1,0 +1,167 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// What the handlers refuse on their own account. Errors of the domain packages
+// keep their own sentinels; the table below gives both their answer.
+var (
+	ErrNoRoute      = errors.New("no such resource")
+	errMethod       = errors.New("method not offered here")
+	ErrParameter    = errors.New("parameter is not valid")
+	errHost         = errors.New("host is not valid")
+	ErrTileOutside  = errors.New("tile is outside the grid")
+	ErrFormat       = errors.New("format is not offered")
+	errBodyTooLarge = errors.New("request body is too large")
+	ErrBusy         = errors.New("too many requests at once")
+	ErrBodyCoding   = errors.New("coding of the request body is not offered")
+	ErrBodyCorrupt  = errors.New("request body is damaged")
+	ErrBodyType     = errors.New("type of the request body is not offered")
+)
+
+// StatusClientClosed is the customary status, never sent, of a request whose
+// client left before the answer.
+const StatusClientClosed = 499
+
+// Kind is what one sort of error looks like from outside. The table of kinds, which
+// the rooms contribute to, is the only place where an error becomes a status. The
+// first match wins. "Nothing there", "outside the grid" and "could not be read" are
+// different answers: a failure is never reported as something not found.
+type Kind struct {
+	Err    error
+	Status int
+	Type   string // stable: clients branch on it
+	Title  string
+	Detail string // used when the error brings none of its own
+	Retry  bool   // the same request may succeed a little later
+	// Expected failures are part of normal operation and not logged as errors.
+	Expected bool
+}
+
+// Kinds are what requests to any endpoint are refused for.
+var Kinds = []Kind{
+	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
+		Detail: "Ask again when Retry-After says, in seconds."},
+	{Err: ErrKeyMissing, Status: http.StatusUnauthorized, Type: "key-missing", Title: "A key is needed",
+		Detail: "Send a key in the header X-API-Key, as a bearer token, or as the parameter key; the operator hands them out."},
+	{Err: ErrKeyUnknown, Status: http.StatusUnauthorized, Type: "key-unknown", Title: "The key is not valid",
+		Detail: "Check the key for missing characters, or ask the operator for a new one."},
+	{Err: ErrParameter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Correct the parameter and send the request again."},
+	{Err: errHost, Status: http.StatusBadRequest, Type: "bad-host", Title: "The Host header is not valid",
+		Detail: "Send a Host header holding a host name or address with an optional port."},
+	{Err: ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
+		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
+	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
+		Detail: "End the address in .geojson, .mvt, .pbf, .png or @2x.png."},
+	{Err: ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
+		Detail: "Check the path; /docs describes every endpoint."},
+	{Err: errMethod, Status: http.StatusMethodNotAllowed, Type: "method-not-allowed", Title: "The method is not offered here",
+		Detail: "Use one of the methods the Allow header lists."},
+	{Err: errBodyTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
+		Detail: "Send the request without a body."},
+	{Err: ErrBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
+		Detail: "Send the body as it is, or with Content-Encoding: gzip."},
+	{Err: ErrBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
+		Detail: "Send all of the body, framed and packed as the headers of the request say."},
+	{Err: ErrBodyType, Status: http.StatusUnsupportedMediaType, Type: "unsupported-type", Title: "The type of the request body is not offered",
+		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
+	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
+		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
+}
+
+// Interrupted come after those of the rooms: what interrupted a read matters
+// less than what the read said.
+var Interrupted = []Kind{
+	{Err: context.DeadlineExceeded, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
+		Detail: "Ask for less, or try again in a moment.", Retry: true},
+	{Err: context.Canceled, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
+		Detail: "Keep the connection open until the answer arrives."},
+}
+
+// Internal is every error the table does not know.
+var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
+	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
+
+// Refusal is an error with words of its own for the client.
+type Refusal struct {
+	cause     error // one of the errors in the table of kinds
+	parameter string
+	Detail    string
+}
+
+// Refuse makes an error that answers as cause does, with its own detail.
+// parameter may be empty.
+func Refuse(cause error, parameter, detail string) error {
+	return &Refusal{cause: cause, parameter: parameter, Detail: detail}
+}
+
+func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
+func (r *Refusal) Unwrap() error { return r.cause }
+
+// DetailOf is what a refusal tells the client, "" for other errors.
+func DetailOf(err error) string {
+	if own := (*Refusal)(nil); errors.As(err, &own) {
+		return own.Detail
+	}
+	return ""
+}
+
+// Replaced gives an error of the store its meaning.
+func (s *Kit) Replaced(err error) error {
+	if s.meaning == nil {
+		return err
+	}
+	return s.meaning(err)
+}
+
+// unionOf joins the kinds of the rooms. An error that two rooms describe, and a type
+// with two statuses, are faults of the program.
+func unionOf(kinds []Kind) []Kind {
+	for i := range kinds {
+		k := &kinds[i]
+		for j := range kinds[:i] {
+			other := &kinds[j]
+			if errors.Is(k.Err, other.Err) || k.Type == other.Type && k.Status != other.Status {
+				panic("httpapi: the kinds of " + k.Err.Error() + " and " + other.Err.Error() + " contradict each other")
+			}
+		}
+	}
+	return kinds
+}
+
+// Classify finds what an error looks like from outside.
+func (s *Kit) Classify(err error) (*Kind, Problem) {
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		// The router's own errors are these two.
+		switch he.Code {
+		case http.StatusNotFound:
+			err = ErrNoRoute
+		case http.StatusMethodNotAllowed:
+			err = errMethod
+		}
+	}
+	k := s.KindOf(err)
+	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
+	var own *Refusal
+	if errors.As(err, &own) {
+		p.Detail, p.Parameter = own.Detail, own.parameter
+	}
+	return k, p
+}
+
+// KindOf finds the first entry of the table that an error matches.
+func (s *Kit) KindOf(err error) *Kind {
+	for i := range s.Kinds {
+		if errors.Is(err, s.Kinds[i].Err) {
+			return &s.Kinds[i]
+		}
+	}
+	return &Internal
+}

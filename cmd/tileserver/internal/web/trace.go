@@ -1,0 +1,223 @@
+package web
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// traced makes a span of each request to a route that is to be traced. Its name
+// and attributes come from the table of routes and from what is published; of
+// what the client sent there are its method, address and path, bounded.
+func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		span := s.beginSpan(c, route)
+		if span == nil {
+			return h(c)
+		}
+		// A handler that cut the connection panics. Its span ends too.
+		defer endSpan(c, span)
+		return h(c)
+	}
+}
+
+// beginSpan returns the span of a request, nil when it is not traced. It is in
+// the context of the request from then on. route is "" when there is none.
+//
+// Whoever is in front of the server may decide, by the header traceparent; a
+// stranger may not, be it to make work or to join a trace of others: its trace
+// is only linked from one of ours.
+func (s *Kit) beginSpan(c echo.Context, route string) trace.Span {
+	r := c.Request()
+	parent, sent := parentOf(r.Header)
+	trusted := sent && s.trusts(peerAddr(r))
+	if trusted && !parent.IsSampled() || !trusted && rand.Float64() >= s.traceSample {
+		return nil
+	}
+	ctx := r.Context()
+	opts := make([]trace.SpanStartOption, 0, 3)
+	switch {
+	case trusted:
+		ctx = trace.ContextWithRemoteSpanContext(ctx, parent)
+	case sent:
+		opts = append(opts, trace.WithLinks(trace.Link{SpanContext: parent}))
+	}
+	method, name := r.Method, r.Method
+	if !slices.Contains(tracedMethods, method) {
+		method, name = "_OTHER", "HTTP"
+	}
+	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs = append(attrs,
+		attribute.String("http.request.method", method),
+		attribute.String("url.scheme", s.scheme(r)),
+		attribute.String("url.path", strings.ToValidUTF8(shorten(r.URL.Path), "\uFFFD")),
+		attribute.String("network.protocol.version", protocolVersion(r)))
+	if route != "" {
+		name += " " + route
+		attrs = append(attrs, attribute.String("http.route", route))
+	}
+	if client := s.ClientAddr(r); client.IsValid() {
+		attrs = append(attrs, attribute.String("client.address", client.String()))
+	}
+	opts = append(opts, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
+	ctx, span := s.tracer.Start(ctx, name, opts...)
+	c.SetRequest(r.WithContext(ctx))
+	return span
+}
+
+// tracedMethods are those that the conventions of OpenTelemetry know.
+var tracedMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch,
+	http.MethodConnect, http.MethodTrace,
+}
+
+func protocolVersion(r *http.Request) string {
+	switch {
+	case r.ProtoMajor == 2:
+		return "2"
+	case r.ProtoMajor == 1 && r.ProtoMinor == 0:
+		return "1.0"
+	}
+	return "1.1"
+}
+
+func endSpan(c echo.Context, span trace.Span) {
+	status := c.Response().Status
+	span.SetAttributes(attribute.Int("http.response.status_code", status))
+	if status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+}
+
+// spanOf is the span of a request, nil when it is not traced.
+func (s *Kit) spanOf(ctx context.Context) trace.Span {
+	if s.tracer == nil {
+		return nil
+	}
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		return span
+	}
+	return nil
+}
+
+// traceID names the trace of a request for the log.
+func (s *Kit) traceID(ctx context.Context) (id string, ok bool) {
+	span := s.spanOf(ctx)
+	if span == nil {
+		return "", false
+	}
+	return span.SpanContext().TraceID().String(), true
+}
+
+// TraceCache tells the span of a request whether its answer was finished.
+func (s *Kit) TraceCache(ctx context.Context, hit bool) {
+	if span := s.spanOf(ctx); span != nil {
+		span.SetAttributes(attribute.Bool("quadrille.cache.hit", hit))
+	}
+}
+
+// traceProblem tells the span of a request what it failed with.
+func (s *Kit) traceProblem(ctx context.Context, k *Kind) {
+	if span := s.spanOf(ctx); span != nil {
+		span.SetAttributes(attribute.String("error.type", k.Type))
+	}
+}
+
+// Generation names a generation in service for traces.
+type Generation struct {
+	Dataset string
+	Number  uint64
+	ID      uint64 // its identity, as keys and tags have it
+}
+
+// TraceFrom tells the span of a request which generations it is answered from,
+// by their identities. One that was replaced this moment is left out.
+func (s *Kit) TraceFrom(ctx context.Context, ids ...uint64) {
+	span := s.spanOf(ctx)
+	if span == nil {
+		return
+	}
+	if s.generations == nil {
+		return
+	}
+	for _, g := range s.generations() {
+		if slices.Contains(ids, g.ID) {
+			span.SetAttributes(attribute.Int64("quadrille.generation."+g.Dataset, int64(g.Number))) //nolint:gosec // generations count from 1
+		}
+	}
+}
+
+// TraceRead begins the span of reading what an answer is made from; end ends it.
+func (s *Kit) TraceRead(ctx context.Context) (_ context.Context, end func()) {
+	if s.spanOf(ctx) == nil {
+		return ctx, untraced
+	}
+	ctx, span := s.tracer.Start(ctx, "read")
+	return ctx, func() { span.End() }
+}
+
+func untraced() {}
+
+// traceparentLength is that of the header's version 00.
+const traceparentLength = 55
+
+// maxTraceparent is the longest header that is looked at: later versions may add
+// to it.
+const maxTraceparent = 256
+
+// parentOf reads the header traceparent of W3C's Trace Context. What is not as it
+// should be counts as not sent. What tracestate has is nothing to us.
+func parentOf(h http.Header) (parent trace.SpanContext, ok bool) {
+	values := h["Traceparent"]
+	if len(values) != 1 {
+		return parent, false
+	}
+	v := values[0]
+	if len(v) < traceparentLength || len(v) > maxTraceparent || v[2] != '-' || v[35] != '-' || v[52] != '-' {
+		return parent, false
+	}
+	version, known := hexByte(v[0:2])
+	flags, flagged := hexByte(v[53:55])
+	switch {
+	case !known || !flagged || version == 0xFF:
+		return parent, false
+	case version == 0 && len(v) != traceparentLength, len(v) > traceparentLength && v[55] != '-':
+		return parent, false
+	}
+	// These refuse capitals, and zeros alone.
+	id, err := trace.TraceIDFromHex(v[3:35])
+	if err != nil {
+		return parent, false
+	}
+	span, err := trace.SpanIDFromHex(v[36:52])
+	if err != nil {
+		return parent, false
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true,
+	}), true
+}
+
+func hexByte(s string) (b byte, ok bool) {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return 0, false
+		}
+		b = b<<4 | c
+	}
+	return b, true
+}
