@@ -82,6 +82,16 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	return f, nil
 }
 
+// OpenPublished opens published places, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
+	var meta Meta
+	store, err := p.Contents(SchemaVersion, &meta)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, store, meta)
+}
+
 var (
 	selectJSON    = &cellstore.Selection{Families: []string{famJSON}}
 	selectMembers = &cellstore.Selection{Columns: []cellstore.Column{{Family: famJSON}}}

@@ -41,6 +41,16 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	return f, nil
 }
 
+// OpenPublished opens published airports, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
+	var meta Meta
+	store, err := p.Contents(SchemaVersion, &meta)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, store, meta)
+}
+
 // Record is an airport found by a code.
 type Record struct {
 	ID       uint32

@@ -51,6 +51,16 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	return f, nil
 }
 
+// OpenPublished opens published stations, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
+	var meta Meta
+	store, err := p.Contents(SchemaVersion, &meta)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, store, meta)
+}
+
 func newer(version int) error {
 	return fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, version, SchemaVersion)
 }

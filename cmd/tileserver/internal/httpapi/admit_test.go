@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -208,7 +209,7 @@ func TestAccessLogSampling(t *testing.T) {
 	f := newFixture(t, func(c *Config) {
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
 		c.AccessLogSample = 10
-	}, PlacesDataset)
+	}, catalogue.Places.Name)
 	for range 100 {
 		f.get("/healthz")
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/quadkey"
 )
@@ -73,9 +74,9 @@ func serveAirfield(t testing.TB, dir string, missing ...string) *fixture {
 	}
 	f := &fixture{t: t, catalog: full}
 	f.cfg = Config{
-		Places:             dataset.NewLive(of(PlacesDataset), PlacesDataset, OpenPlaces),
-		Airports:           dataset.NewLive(of(AirportsDataset), AirportsDataset, OpenAirports),
-		TimeZones:          dataset.NewLive(of(TimeZonesDataset), TimeZonesDataset, OpenTimeZones),
+		Places:             catalogue.Live[Places](of(catalogue.Places.Name), catalogue.Places),
+		Airports:           catalogue.Live[Airports](of(catalogue.Airports.Name), catalogue.Airports),
+		TimeZones:          catalogue.Live[TimeZones](of(catalogue.TimeZones.Name), catalogue.TimeZones),
 		ResponseCacheBytes: 1 << 20, Version: "v1", now: func() time.Time { return noon },
 	}
 	t.Cleanup(func() {
@@ -101,15 +102,15 @@ func (f *fixture) republish(name string) {
 	ctx := f.t.Context()
 	var err error
 	switch name {
-	case PlacesDataset:
+	case catalogue.Places.Name:
 		if err = toyworld.PublishPlaces(ctx, f.catalog); err == nil {
 			err = f.cfg.Places.Poll(ctx)
 		}
-	case AirportsDataset:
+	case catalogue.Airports.Name:
 		if err = toyworld.PublishAirports(ctx, f.catalog); err == nil {
 			err = f.cfg.Airports.Poll(ctx)
 		}
-	case TimeZonesDataset:
+	case catalogue.TimeZones.Name:
 		if err = toyworld.PublishTimeZones(ctx, f.catalog); err == nil {
 			err = f.cfg.TimeZones.Poll(ctx)
 		}
@@ -236,7 +237,7 @@ func TestAirportBadParameters(t *testing.T) {
 // tags that change with the data; what depends on the clock is not kept.
 func TestAirportCaching(t *testing.T) {
 	f := serveAirfield(t, t.TempDir())
-	for _, name := range []string{PlacesDataset, AirportsDataset, TimeZonesDataset} {
+	for _, name := range []string{catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name} {
 		f.republish(name)
 	}
 	const at = "?at=2026-07-01T12:00:00Z"
@@ -251,9 +252,9 @@ func TestAirportCaching(t *testing.T) {
 			t.Errorf("%s with its tag: %d", path, res.StatusCode)
 		}
 		if strings.HasPrefix(path, "/places") {
-			f.republish(PlacesDataset)
+			f.republish(catalogue.Places.Name)
 		} else {
-			f.republish(AirportsDataset)
+			f.republish(catalogue.Airports.Name)
 		}
 		res = f.get(path, "If-None-Match", etag)
 		if res.StatusCode != 200 || res.Header.Get("Etag") == etag {
@@ -261,7 +262,7 @@ func TestAirportCaching(t *testing.T) {
 		}
 	}
 	etag := f.get("/airports/WLD/offset" + at).Header.Get("Etag")
-	f.republish(TimeZonesDataset)
+	f.republish(catalogue.TimeZones.Name)
 	if got := f.get("/airports/WLD/offset" + at).Header.Get("Etag"); got == etag {
 		t.Error("the tag of an offset does not depend on the time zones")
 	}
@@ -281,11 +282,11 @@ func TestAirportMissingData(t *testing.T) {
 		paths   []string // answered 404
 		fine    []string
 	}{
-		{AirportsDataset, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
+		{catalogue.Airports.Name, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
 			[]string{"/places/1/offset", "/tiles/all/1/0/0.geojson"}},
-		{TimeZonesDataset, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
+		{catalogue.TimeZones.Name, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
 			[]string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/places/1"}},
-		{PlacesDataset, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
+		{catalogue.Places.Name, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
 	} {
 		t.Run(tt.missing, func(t *testing.T) {
 			f := newAirfield(t, tt.missing)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -138,7 +139,7 @@ func reader[T any](p *point, set *pinned[T], name string) (T, bool, error) {
 
 // regions writes the regions that were asked for and returns all of them.
 func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
-	b, ok, err := reader(p, &p.view.boundaries, BoundariesDataset)
+	b, ok, err := reader(p, &p.view.boundaries, catalogue.Boundaries.Name)
 	if !ok {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
 }
 
 func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
-	if _, _, err := reader(p, &p.view.timeZones, TimeZonesDataset); err != nil {
+	if _, _, err := reader(p, &p.view.timeZones, catalogue.TimeZones.Name); err != nil {
 		return err
 	}
 	z, err := p.view.zoneAt(ctx, p.lat, p.lon, zoneReach, p.at, regions)
@@ -177,7 +178,7 @@ func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
 }
 
 func (p *point) place(ctx context.Context) error {
-	finder, ok, err := reader(p, &p.view.places, PlacesDataset)
+	finder, ok, err := reader(p, &p.view.places, catalogue.Places.Name)
 	if !ok {
 		return err
 	}
@@ -211,7 +212,7 @@ func nearestAirport(lat, lon float64) airports.NearbyQuery {
 }
 
 func (p *point) airport(ctx context.Context) error {
-	r, ok, err := reader(p, &p.view.airports, AirportsDataset)
+	r, ok, err := reader(p, &p.view.airports, catalogue.Airports.Name)
 	if !ok {
 		return err
 	}
@@ -231,7 +232,7 @@ func (p *point) airport(ctx context.Context) error {
 }
 
 func (p *point) station(ctx context.Context) error {
-	r, ok, err := reader(p, &p.view.stations, StationsDataset)
+	r, ok, err := reader(p, &p.view.stations, catalogue.Stations.Name)
 	if !ok {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -25,7 +26,7 @@ type contractWorlds struct {
 func newContractWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{
 		tiles: &newWorld(t).fixture, globe: newGlobe(t, nil).fixture, airfield: newAirfield(t),
-		stations: stationWorld(t, StationsDataset, WeatherDataset), addresses: newAddresses(t, nil),
+		stations: stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: newAddresses(t, nil),
 		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t),
 	}
 }

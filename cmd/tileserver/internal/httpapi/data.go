@@ -2,22 +2,15 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"time"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
+	"quadrille/places/stations"
 	"quadrille/places/zones"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -79,109 +72,21 @@ type Addresses interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
 }
 
-// Names of the data sets, as ingest publishes them.
-const (
-	BoundariesDataset = "boundaries"
-	PlacesDataset     = "places"
-	AddressesDataset  = "ip"
-	AirportsDataset   = "airports"
-	TimeZonesDataset  = "timezones"
+// What the catalogue opens answers the handlers.
+var (
+	_ Boundaries = (*tiles.Reader)(nil)
+	_ Places     = (*places.Finder)(nil)
+	_ Airports   = (*airports.Finder)(nil)
+	_ TimeZones  = (*zones.Reader)(nil)
+	_ Addresses  = ipgeo.Lookuper(nil)
+	_ Stations   = (*stations.Finder)(nil)
+	_ Weather    = (*stations.Weather)(nil)
 )
 
-// OpenBoundaries makes the reader of a generation of boundaries; those below do
-// the same for theirs. They are for dataset.NewLive.
-func OpenBoundaries(g *dataset.Generation) (Boundaries, error) {
-	meta, err := metaOf[tiles.Meta](g, tiles.SchemaVersion)
-	if err != nil {
-		return nil, err
+// appendStatus adds the state of a data set, if it is configured.
+func appendStatus[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.Status {
+	if live == nil {
+		return all
 	}
-	return tiles.Open(context.Background(), g.Store, meta)
-}
-
-// OpenPlaces makes the reader of a generation of places.
-func OpenPlaces(g *dataset.Generation) (Places, error) {
-	meta, err := metaOf[places.Meta](g, places.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return places.Open(context.Background(), g.Store, meta)
-}
-
-// OpenAddresses makes the reader of a generation of IP ranges: of its index where
-// it has one, which is faster, else of its table.
-func OpenAddresses(g *dataset.Generation) (Addresses, error) {
-	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
-	if err != nil {
-		return nil, err
-	}
-	table, err := ipgeo.Open(context.Background(), g.Store, meta)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(g.Dir, ipgeo.IndexName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return table, nil
-	}
-	index, err := ipgeo.OpenIndex(path)
-	if err != nil {
-		return nil, err
-	}
-	return watchedIndex{index, g}, nil
-}
-
-// OpenAddressTable makes the reader of a generation of IP ranges that asks its
-// table, whatever else there is.
-func OpenAddressTable(g *dataset.Generation) (Addresses, error) {
-	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
-	if err != nil {
-		return nil, err
-	}
-	return ipgeo.Open(context.Background(), g.Store, meta)
-}
-
-// watchedIndex has its generation looked at when a lookup fails. Stores do so
-// by themselves.
-type watchedIndex struct {
-	*ipgeo.Index
-	generation *dataset.Generation
-}
-
-func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
-	// What res holds is read later, from the mapped file too: a page that the
-	// disk does not give must end that answer and not the process.
-	debug.SetPanicOnFault(true)
-	err := w.Index.Lookup(ctx, addr, res)
-	if err != nil && errors.Is(err, cellstore.ErrCorrupt) {
-		w.generation.Suspect(err)
-	}
-	return err
-}
-
-// OpenAirports makes the reader of a generation of airports.
-func OpenAirports(g *dataset.Generation) (Airports, error) {
-	meta, err := metaOf[airports.Meta](g, airports.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return airports.Open(context.Background(), g.Store, meta)
-}
-
-// OpenTimeZones makes the reader of a generation of time zones.
-func OpenTimeZones(g *dataset.Generation) (TimeZones, error) {
-	meta, err := metaOf[zones.Meta](g, zones.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return zones.Open(context.Background(), g.Store, meta)
-}
-
-// metaOf takes what a domain package wants back out of a manifest.
-func metaOf[M any](g *dataset.Generation, newest int) (meta M, err error) {
-	if err := g.Manifest.CheckSchema(newest); err != nil {
-		return meta, err
-	}
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		return meta, fmt.Errorf("the manifest's meta cannot be read, ingest the data again: %w", err)
-	}
-	return meta, nil
+	return append(all, live.Status())
 }

@@ -21,6 +21,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/gazgen"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/quota"
@@ -210,10 +211,10 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	w.fixture = &fixture{t: t, catalog: c}
 	w.cfg = Config{
-		Boundaries: dataset.NewLive(c, BoundariesDataset, OpenBoundaries), Places: dataset.NewLive(c, PlacesDataset, OpenPlaces),
-		Addresses: dataset.NewLive(c, AddressesDataset, OpenAddresses), Airports: dataset.NewLive(c, AirportsDataset, OpenAirports),
-		TimeZones: dataset.NewLive(c, TimeZonesDataset, OpenTimeZones), Stations: dataset.NewLive(c, StationsDataset, OpenStations),
-		Weather: dataset.NewLive(c, WeatherDataset, OpenWeather),
+		Boundaries: catalogue.Live[Boundaries](c, catalogue.Boundaries), Places: catalogue.Live[Places](c, catalogue.Places),
+		Addresses: catalogue.Live[Addresses](c, catalogue.IP), Airports: catalogue.Live[Airports](c, catalogue.Airports),
+		TimeZones: catalogue.Live[TimeZones](c, catalogue.TimeZones), Stations: catalogue.Live[Stations](c, catalogue.Stations),
+		Weather: catalogue.Live[Weather](c, catalogue.Weather),
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
 	if made {
@@ -222,8 +223,8 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 				t.Fatal(err)
 			}
 		}
-		publishToy(t, w.fixture, StationsDataset)
-		publishToy(t, w.fixture, WeatherDataset)
+		publishToy(t, w.fixture, catalogue.Stations.Name)
+		publishToy(t, w.fixture, catalogue.Weather.Name)
 	}
 	for _, live := range []interface {
 		Poll(context.Context) error
@@ -261,7 +262,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 }
 
 func publishMany(ctx context.Context, c *dataset.Catalog) error {
-	b, err := c.Begin(ctx, PlacesDataset)
+	b, err := c.Begin(ctx, catalogue.Places.Name)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/catalogue"
 )
 
 const (
@@ -103,7 +105,7 @@ func TestGeoIPErrors(t *testing.T) {
 	}
 	// Failures of ours say nothing about the address.
 	for _, err := range []error{errors.New("secret path"), errDatasetFailed} {
-		f := newFixture(t, nil, AddressesDataset)
+		f := newFixture(t, nil, catalogue.IP.Name)
 		f.ips.err = err
 		if res := f.get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode < 500 || body(t, res) != "" {
 			t.Errorf("%v: %d", err, res.StatusCode)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -87,7 +88,7 @@ func TestPointReal(t *testing.T) {
 		if q.lon > 90 {
 			zone = "" // no place of the country
 		}
-		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{TimeZonesDataset, AirportsDataset, StationsDataset}) {
+		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{catalogue.TimeZones.Name, catalogue.Airports.Name, catalogue.Stations.Name}) {
 			t.Errorf("%v: %+v", q, at)
 		}
 		var near struct{ Geonames []struct{ GeonameID uint32 } }

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"quadrille/cmd/internal/catalogue"
 )
 
 // scrape reads the metrics as a server of Prometheus would, by the text form:
@@ -71,7 +73,7 @@ func TestMetrics(t *testing.T) {
 	}
 	f.do(http.MethodHead, "/healthz")
 	f.do(http.MethodPut, "/healthz")
-	f.publish(PlacesDataset)
+	f.publish(catalogue.Places.Name)
 	f.poll()
 	got := f.scrape()
 	for key, want := range map[string]float64{

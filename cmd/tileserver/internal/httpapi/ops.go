@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // getHealth answers GET /healthz: the process runs and takes requests.
@@ -27,10 +28,10 @@ func (s *server) getReady(c echo.Context) error {
 	}
 	var waiting, damaged []string
 	for _, st := range s.datasets() {
-		switch {
-		case st.Serving == nil && (st.Published != 0 || st.Err != nil):
+		switch catalogue.State(st) {
+		case catalogue.Failed:
 			waiting = append(waiting, st.Dataset)
-		case st.Damage != nil:
+		case catalogue.Damaged:
 			damaged = append(damaged, st.Dataset)
 		}
 	}
@@ -45,30 +46,14 @@ func (s *server) getReady(c echo.Context) error {
 }
 
 // datasets is the state of every data set that is configured.
-func (s *server) datasets() []dataset.Status {
-	var all []dataset.Status
-	if s.boundaries != nil {
-		all = append(all, s.boundaries.Status())
-	}
-	if s.places != nil {
-		all = append(all, s.places.Status())
-	}
-	if s.addresses != nil {
-		all = append(all, s.addresses.Status())
-	}
-	if s.airports != nil {
-		all = append(all, s.airports.Status())
-	}
-	if s.timeZones != nil {
-		all = append(all, s.timeZones.Status())
-	}
-	if s.stations != nil {
-		all = append(all, s.stations.Status())
-	}
-	if s.weather != nil {
-		all = append(all, s.weather.Status())
-	}
-	return all
+func (s *server) datasets() (all []dataset.Status) {
+	all = appendStatus(all, s.boundaries)
+	all = appendStatus(all, s.places)
+	all = appendStatus(all, s.addresses)
+	all = appendStatus(all, s.airports)
+	all = appendStatus(all, s.timeZones)
+	all = appendStatus(all, s.stations)
+	return appendStatus(all, s.weather)
 }
 
 type statusDoc struct {
@@ -96,38 +81,19 @@ type typeStatus struct {
 	Regions int    `json:"regions"`
 }
 
-// States of a data set in /status.
-const (
-	stateServing = "serving" // the published generation
-	stateStale   = "stale"   // an older one, because the published one does not open
-	stateDamaged = "damaged" // one whose files turned out damaged, as far as they are whole
-	stateFailed  = "failed"  // nothing, although one is published
-	stateMissing = "missing" // nothing is published
-)
-
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
 func (s *server) getStatus(c echo.Context) error {
 	doc := statusDoc{Version: s.version, Store: s.store, Datasets: []datasetStatus{}}
 	for _, st := range s.datasets() {
-		d := datasetStatus{Name: st.Dataset, State: stateServing, Sources: []dataset.Source{}}
-		switch {
-		case st.Serving == nil && st.Err == nil && st.Published == 0:
-			d.State = stateMissing
-		case st.Serving == nil:
-			d.State = stateFailed
-		case st.Damage != nil:
-			d.State = stateDamaged
-		case st.Err != nil:
-			d.State = stateStale
-		}
+		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
 		if m := st.Serving; m != nil {
 			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
 			if m.Sources != nil {
 				d.Sources = m.Sources
 			}
-			if st.Dataset == BoundariesDataset {
+			if st.Dataset == catalogue.Boundaries.Name {
 				d.Types = s.regionTypes()
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -29,8 +30,8 @@ import (
 // rather than say that it is missing.
 func TestReadiness(t *testing.T) {
 	var broken error
-	f := newFixture(t, nil, PlacesDataset)
-	bounds := dataset.NewLive(f.catalog, BoundariesDataset, func(*dataset.Generation) (Boundaries, error) {
+	f := newFixture(t, nil, catalogue.Places.Name)
+	bounds := dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (Boundaries, error) {
 		if broken != nil {
 			return nil, broken
 		}
@@ -63,14 +64,14 @@ func TestReadiness(t *testing.T) {
 			}
 		}
 	}
-	check("nothing published", stateMissing, true)
+	check("nothing published", catalogue.Missing, true)
 
 	broken = errors.New("secret path of a damaged file")
-	f.publish(BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
 	}
-	check("first is broken", stateFailed, false)
+	check("first is broken", catalogue.Failed, false)
 	for _, path := range []string{"/tiles/country/0/0/0.mvt", "/tiles/all/0/0/0.mvt", "/regions/at?lat=1&lon=1"} {
 		if p := wantProblem(t, f.get(path), 503, "dataset-unavailable"); strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)
@@ -84,12 +85,12 @@ func TestReadiness(t *testing.T) {
 	if err := bounds.Poll(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	check("mended", stateServing, true)
+	check("mended", catalogue.Serving, true)
 
 	broken = errors.New("again")
-	f.publish(BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	_ = bounds.Poll(context.Background())
-	check("second is broken", stateStale, true)
+	check("second is broken", catalogue.Stale, true)
 	if res := f.get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {
 		t.Errorf("the old generation does not serve: %d", res.StatusCode)
 	}
@@ -101,9 +102,9 @@ func TestReadiness(t *testing.T) {
 // Damage met while serving shows in /readyz and /status, and goes when another
 // generation is published. What is whole is answered all the while.
 func TestDamaged(t *testing.T) {
-	f := newFixture(t, measured, PlacesDataset, BoundariesDataset)
+	f := newFixture(t, measured, catalogue.Places.Name, catalogue.Boundaries.Name)
 	var serving *dataset.Generation
-	finder := dataset.NewLive(f.catalog, PlacesDataset, func(g *dataset.Generation) (Places, error) {
+	finder := dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (Places, error) {
 		serving = g
 		return &boundPlaces{&f.places, g.Manifest.Generation}, nil
 	})
@@ -111,7 +112,7 @@ func TestDamaged(t *testing.T) {
 	f.cfg.Places = finder // which the fixture closes
 	f.poll()
 	f.handler = New(f.cfg)
-	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), PlacesDataset, "g*"))
+	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), catalogue.Places.Name, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
@@ -140,7 +141,7 @@ func TestDamaged(t *testing.T) {
 	if res := f.get("/places/7"); res.StatusCode >= 500 {
 		t.Errorf("what is whole is refused: %s", body(t, res))
 	}
-	f.publish(PlacesDataset)
+	f.publish(catalogue.Places.Name)
 	f.poll()
 	if res := f.get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("not ready after another generation: %s", body(t, res))
@@ -148,7 +149,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, BoundariesDataset)
+	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, catalogue.Boundaries.Name)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
 		enter <- struct{}{}
@@ -187,7 +188,7 @@ func TestBusy(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, BoundariesDataset)
+	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, catalogue.Boundaries.Name)
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := wantProblem(t, f.get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {

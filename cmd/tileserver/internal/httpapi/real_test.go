@@ -20,6 +20,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/quadkey"
 )
@@ -64,12 +65,12 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{fixture: fixture{t: t, catalog: c}}
 	w.cfg = Config{
-		Boundaries: dataset.NewLive(c, BoundariesDataset, func(g *dataset.Generation) (Boundaries, error) {
+		Boundaries: dataset.NewLive(c, catalogue.Boundaries.Name, func(g *dataset.Generation) (Boundaries, error) {
 			w.store.Store(g.Store)
-			return OpenBoundaries(g)
+			return catalogue.Boundaries.Open(g)
 		}),
-		Places:    dataset.NewLive(c, PlacesDataset, OpenPlaces),
-		Addresses: dataset.NewLive(c, AddressesDataset, OpenAddresses),
+		Places:    catalogue.Live[Places](c, catalogue.Places),
+		Addresses: catalogue.Live[Addresses](c, catalogue.IP),
 	}
 	w.poll()
 	w.handler = New(w.cfg)

@@ -5,16 +5,18 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"quadrille/cmd/internal/catalogue"
 )
 
 // "all" passes over a data set that is not there, but not over one that has
 // failed, even when the list has been resolved while it was not there.
 func TestAllAfterFailure(t *testing.T) {
-	f := newFixture(t, nil, BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	if res := f.get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
 		t.Fatalf("without places: %d", res.StatusCode)
 	}
-	dir := filepath.Join(f.catalog.Dir(), PlacesDataset)
+	dir := filepath.Join(f.catalog.Dir(), catalogue.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

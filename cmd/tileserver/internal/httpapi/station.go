@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -23,18 +22,6 @@ type Stations interface {
 	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
 	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
 	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
-}
-
-// StationsDataset is the name of the data set, as ingest publishes it.
-const StationsDataset = "stations"
-
-// OpenStations makes the reader of a generation of weather stations.
-func OpenStations(g *dataset.Generation) (Stations, error) {
-	meta, err := metaOf[stations.Meta](g, stations.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return stations.Open(context.Background(), g.Store, meta)
 }
 
 // stationHits is reused memory for the hits of one answer.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -20,18 +19,6 @@ type Weather interface {
 	Span() (first, last time.Time)
 	Observations(ctx context.Context, q stations.ObservationQuery, dst []stations.Observation) (page []stations.Observation, next string, err error)
 	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
-}
-
-// WeatherDataset is the name of the data set, as ingest publishes it.
-const WeatherDataset = "weather"
-
-// OpenWeather makes the reader of a generation of observations.
-func OpenWeather(g *dataset.Generation) (Weather, error) {
-	meta, err := metaOf[stations.WeatherMeta](g, stations.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return stations.OpenWeather(context.Background(), g.Store, meta)
 }
 
 // getObservations answers GET /stations/{id}/observations: a page of what a

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/places/zones"
 	"quadrille/quadkey"
@@ -126,7 +127,7 @@ func newLands(t *testing.T) *globe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := dataset.NewLive(g.catalog, TimeZonesDataset, func(*dataset.Generation) (TimeZones, error) { return reader, nil })
+	live := dataset.NewLive(g.catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (TimeZones, error) { return reader, nil })
 	if err := live.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
