@@ -48,12 +48,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 
 // OpenPublished opens published ranges, such as a generation of package dataset.
 func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
-	var meta Meta
-	store, err := p.Contents(Layout, &meta)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, store, meta)
+	return cellstore.OpenPublished(ctx, p, Layout, Open)
 }
 
 // Lookuper answers lookups: a Reader with one seek of the store, an Index from

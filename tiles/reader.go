@@ -77,12 +77,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 
 // OpenPublished opens published boundaries, such as a generation of package dataset.
 func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
-	var meta Meta
-	store, err := p.Contents(SchemaVersion, &meta)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, store, meta)
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
 // Types describes the region types, in the order of their bytes.

@@ -43,12 +43,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 
 // OpenPublished opens published airports, such as a generation of package dataset.
 func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
-	var meta Meta
-	store, err := p.Contents(SchemaVersion, &meta)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, store, meta)
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
 // Record is an airport found by a code.

@@ -40,12 +40,7 @@ func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (
 
 // OpenPublishedWeather opens published observations, such as a generation of package dataset.
 func OpenPublishedWeather(ctx context.Context, p cellstore.Published) (*Weather, error) {
-	var meta WeatherMeta
-	store, err := p.Contents(SchemaVersion, &meta)
-	if err != nil {
-		return nil, err
-	}
-	return OpenWeather(ctx, store, meta)
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, OpenWeather)
 }
 
 // Span returns the times of the oldest and the newest observation; both are
