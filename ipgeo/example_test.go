@@ -2,12 +2,16 @@ package ipgeo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"net/netip"
+	"os"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cellstore/published"
 	"quadrille/ipgeo"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -66,6 +70,64 @@ func Example() {
 	// ::ffff:9.9.9.9 FR 9.9.9.0/24
 	// 8.8.8.8 – no range covers the address
 	// 192.168.1.1 – address is in 192.168.0.0/16, Private-Use (RFC 1918), which has no place on the map; ask about a public address
+}
+
+// publish publishes a range as ingest does.
+func publish(ctx context.Context, dir string) (err error) {
+	c, err := published.Catalog(dir)
+	if err != nil {
+		return err
+	}
+	b, err := c.Begin(ctx, "ip")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Abort()) }()
+	meta, _, err := ipgeo.Build(ctx, b.Store(), func(yield func(ipgeo.Range, error) bool) {
+		yield(ipgeo.Range{
+			First: netip.MustParseAddr("9.9.9.0"), Last: netip.MustParseAddr("9.9.9.255"),
+			Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "FR"}},
+		}, nil)
+	}, ipgeo.BuildOptions{})
+	if err != nil {
+		return err
+	}
+	m := dataset.Manifest{SchemaVersion: ipgeo.Layout}
+	if m.Meta, err = json.Marshal(meta); err != nil {
+		return err
+	}
+	_, err = b.Publish(ctx, m)
+	return err
+}
+
+// Address ranges that ingest has published, asked without a server.
+func ExampleOpenPublished() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "data")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := publish(ctx, dir); err != nil {
+		panic(err)
+	}
+
+	g, err := published.Open(dir, "ip")
+	if err != nil {
+		panic(err)
+	}
+	defer g.Close()
+	reader, err := ipgeo.OpenPublished(ctx, g)
+	if err != nil {
+		panic(err)
+	}
+	var res ipgeo.Result
+	if err := reader.Lookup(ctx, netip.MustParseAddr("9.9.9.9"), &res); err != nil {
+		panic(err)
+	}
+	fmt.Println(res.Country, res.Network)
+	// Output:
+	// FR 9.9.9.0/24
 }
 
 func ExampleResult_Record() {

@@ -46,6 +46,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	return &Reader{table: table, meta: meta}, nil
 }
 
+// OpenPublished opens published ranges, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
+	return cellstore.OpenPublished(ctx, p, Layout, Open)
+}
+
 // Lookuper answers lookups: a Reader with one seek of the store, an Index from
 // mapped memory, both alike.
 type Lookuper interface {

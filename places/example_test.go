@@ -2,6 +2,8 @@ package places_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log"
@@ -9,7 +11,9 @@ import (
 	"os"
 	"slices"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cellstore/published"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -78,4 +82,59 @@ func Example() {
 	// 252 km {"id":2198148,"name":"Suva","country":"FJ","class":"P","code":"PPLC","population":77366,"lat":-18.14161,"lon":178.44149}
 	// 900 km {"id":4035413,"name":"Apia","country":"WS","class":"P","code":"PPLC","population":40407,"lat":-13.83333,"lon":-171.76666}
 	// 2/3/2 [Auckland Suva Wellington]
+}
+
+// publish publishes a place as ingest does.
+func publish(ctx context.Context, dir string) (err error) {
+	c, err := published.Catalog(dir)
+	if err != nil {
+		return err
+	}
+	b, err := c.Begin(ctx, "places")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Abort()) }()
+	meta, _, err := places.Build(ctx, b.Store(), places.Source{Places: withoutErrors([]places.Place{
+		{ID: 2198148, Name: "Suva", Lat: -18.14161, Lon: 178.44149, Class: "P", Code: "PPLC", Country: "FJ", Population: 77366},
+	})}, places.BuildOptions{TempDir: dir})
+	if err != nil {
+		return err
+	}
+	m := dataset.Manifest{SchemaVersion: places.SchemaVersion}
+	if m.Meta, err = json.Marshal(meta); err != nil {
+		return err
+	}
+	_, err = b.Publish(ctx, m)
+	return err
+}
+
+// Places that ingest has published, asked without a server.
+func ExampleOpenPublished() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "data")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := publish(ctx, dir); err != nil {
+		log.Fatal(err)
+	}
+
+	g, err := published.Open(dir, "places")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	finder, err := places.OpenPublished(ctx, g)
+	if err != nil {
+		log.Fatal(err)
+	}
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: -17, Lon: -179.5, Limit: 1}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.0f km {%s}\n", hits[0].DistanceM/1000, hits[0].JSON)
+	// Output:
+	// 252 km {"id":2198148,"name":"Suva","country":"FJ","class":"P","code":"PPLC","population":77366,"lat":-18.14161,"lon":178.44149}
 }

@@ -82,6 +82,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	return f, nil
 }
 
+// OpenPublished opens published places, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
 var (
 	selectJSON    = &cellstore.Selection{Families: []string{famJSON}}
 	selectMembers = &cellstore.Selection{Columns: []cellstore.Column{{Family: famJSON}}}

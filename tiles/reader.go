@@ -75,6 +75,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	return r, nil
 }
 
+// OpenPublished opens published boundaries, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
 // Types describes the region types, in the order of their bytes.
 func (r *Reader) Types() []TypeMeta { return slices.Clone(r.meta.Types) }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/cmd/ingest/internal/world"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
@@ -32,7 +33,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("ingest"),
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
-		kong.Vars{"version": version.String()},
+		kong.Vars{"version": version.String(), "world": strings.Join(world.Datasets, ", ")},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),

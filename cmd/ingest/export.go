@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
 
@@ -90,20 +90,17 @@ func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.M
 	var gen *dataset.Generation
 	var err error
 	if generation == 0 {
-		gen, err = s.catalog.OpenCurrent(job.BoundariesDataset)
+		gen, err = s.catalog.OpenCurrent(catalogue.Boundaries.Name)
 	} else {
-		gen, err = s.catalog.OpenGeneration(job.BoundariesDataset, generation)
+		gen, err = s.catalog.OpenGeneration(catalogue.Boundaries.Name, generation)
 	}
 	if err != nil {
 		return nil, tiles.Meta{}, err
 	}
 	var meta tiles.Meta
-	if err = gen.Manifest.CheckSchema(tiles.SchemaVersion); err == nil {
-		err = json.Unmarshal(gen.Manifest.Meta, &meta)
-	}
-	if err != nil {
+	if _, err := gen.Contents(tiles.SchemaVersion, &meta); err != nil {
 		_ = gen.Close() // the error says more
-		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, job.BoundariesDataset, err)
+		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, catalogue.Boundaries.Name, err)
 	}
 	return gen, meta, nil
 }

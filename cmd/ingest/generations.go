@@ -9,6 +9,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // generation is one in JSON, in the words of the server's /status.
@@ -119,7 +120,7 @@ func (c *verifyCmd) Run(s *session) error {
 	for _, name := range names {
 		s.reporter.Progress(job.Progress{Stage: "comparing checksums of " + name})
 		err := s.generations().Verify(s.ctx, name, c.Generation)
-		if err == nil && s.depot == nil && name == job.BoundariesDataset && !c.Checksums {
+		if err == nil && s.depot == nil && name == catalogue.Boundaries.Name && !c.Checksums {
 			err = verifyTiles(s, c.Generation)
 		}
 		s.reporter.close()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/world"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // interruptedError says what a command that was stopped by a signal has left
@@ -39,6 +39,10 @@ func (s *session) interrupted(command *kong.Context, err error) error {
 	left := "nothing was changed"
 	if c, ok := target(command).(interface{ left(*session) string }); ok {
 		left = c.left(s)
+	} else if node := command.Selected(); node != nil {
+		if d, ok := catalogue.Find(node.Name); ok { // the command is called like what it publishes
+			left = s.unpublished(d.Name)
+		}
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -83,14 +87,7 @@ func (s *session) unpushed() string {
 	return "not pushed to --store was " + strings.Join(names, ", ") + ", which is there as before; ingest push goes on where it stopped"
 }
 
-func (*boundariesCmd) left(s *session) string { return s.unpublished(job.BoundariesDataset) }
-func (*placesCmd) left(s *session) string     { return s.unpublished(job.PlacesDataset) }
-func (*ipCmd) left(s *session) string         { return s.unpublished(job.IPDataset) }
-func (*airportsCmd) left(s *session) string   { return s.unpublished(job.AirportsDataset) }
-func (*timezonesCmd) left(s *session) string  { return s.unpublished(job.TimeZonesDataset) }
-func (*stationsCmd) left(s *session) string   { return s.unpublished(job.StationsDataset) }
-func (*weatherCmd) left(s *session) string    { return s.unpublished(job.WeatherDataset) }
-func (*demoCmd) left(s *session) string       { return s.unpublished(world.Datasets...) }
+func (*demoCmd) left(s *session) string { return s.unpublished(world.Datasets...) }
 
 func (c *worldCmd) left(s *session) string {
 	return s.unpublished(c.publishes()...) + "; the next run goes on with what is downloaded already"

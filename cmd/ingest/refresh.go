@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/version"
 )
@@ -21,7 +22,8 @@ type refreshCmd struct {
 }
 
 func (refreshCmd) Help() string {
-	return `Does what the configuration file says: each of the commands boundaries, places, world, timezones, airports, stations, weather and ip that has its settings there, in that order. One whose files, settings and program are those its published generation was made of is passed over. One that fails leaves its data set as it is published, and the others go on; the exit code is then 1.
+	last := len(refreshed) - 1
+	return `Does what the configuration file says: each of the commands ` + strings.Join(refreshed[:last], ", ") + ` and ` + refreshed[last] + ` that has its settings there, in that order. One whose files, settings and program are those its published generation was made of is passed over. One that fails leaves its data set as it is published, and the others go on; the exit code is then 1.
 
   # /etc/quadrille/ingest.yaml
   data: /var/lib/quadrille
@@ -64,9 +66,10 @@ func (c *stationsCmd) reads() []string { return []string{c.File} }
 func (c *weatherCmd) reads() []string  { return c.Files }
 func (c *worldCmd) reads() []string    { return c.IPFile }
 
-// refreshed are the commands a refresh knows, in its order: airports, stations,
-// weather and ip look at what those before them publish.
-var refreshed = []string{"boundaries", "places", "world", "timezones", "airports", "stations", "weather", "ip"}
+// refreshed are the commands that a refresh knows, in its order: those of the data
+// sets, and world after boundaries and places, so that the others look at what it
+// publishes.
+var refreshed = slices.Insert(catalogue.Names(catalogue.All), 2, "world")
 
 // step is one command of a refresh.
 type step struct {

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
 
@@ -34,7 +35,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 			Dataset    string `json:"dataset"`
 			Generation uint64 `json:"generation"`
 			tiles.Report
-		}{"checked", job.BoundariesDataset, gen.Manifest.Generation, report})
+		}{"checked", catalogue.Boundaries.Name, gen.Manifest.Generation, report})
 	case !s.quiet || len(report.Findings) > 0:
 		if err := printReport(s.stdout, report); err != nil {
 			return err

@@ -13,11 +13,12 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/world"
 	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/version"
 )
 
 type worldCmd struct {
-	Only        []string      `group:"what" placeholder:"DATASET" help:"Only these data sets, separated by commas: boundaries, places, timezones, airports, stations, ip."`
+	Only        []string      `group:"what" placeholder:"DATASET" help:"Only these data sets, separated by commas: ${world}."`
 	Scale       string        `group:"what" enum:"10m,50m,110m" default:"10m" help:"Scale of the boundaries: 10m, the finest and the default, 50m or 110m."`
 	Places      string        `group:"what" enum:"allCountries,cities500,cities1000,cities5000,cities15000" default:"allCountries" help:"Which places: allCountries, the default, is all 12 million; cities500 those of 500 inhabitants and more, and so on."`
 	IP          string        `group:"what" name:"ip" enum:"ip-location-db,geolite2-city,geolite2-country,none" default:"ip-location-db" help:"Which IP data: ip-location-db, the default, which knows countries; geolite2-city or geolite2-country of MaxMind, for those with an account; none."`
@@ -64,7 +65,7 @@ func (c *worldCmd) publishes() []string {
 		all = world.Datasets
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		return name == job.IPDataset && c.IP == "none" && len(c.IPFile) == 0
+		return name == catalogue.IP.Name && c.IP == "none" && len(c.IPFile) == 0
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"quadrille/cellstore/hbasestore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cellstore/rowcache"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/ipgeo"
@@ -78,28 +80,87 @@ func (c *config) depot(observed *observer) (source, error) {
 	return source{from: depot, kind: hbasestore.Scheme, name: depot.Name(), patience: remotePatience, close: depot.Close}, nil
 }
 
-// openAddresses makes the reader of IP ranges that the flags ask for.
-func (c *config) openAddresses() func(*dataset.Generation) (datasets.Addresses, error) {
-	if c.IPIndex {
-		return datasets.OpenAddresses
-	}
-	return datasets.OpenAddressTable
+// followed is the data sets that the server follows.
+type followed struct {
+	source
+	log *slog.Logger
+	all []live
 }
 
-// together begins to follow data sets, all at once, and returns how many are
-// served by then.
-func together(ctx context.Context, patience time.Duration, follow ...func(ctx, first context.Context) bool) int {
-	first, cancel := context.WithTimeout(ctx, patience)
+// live is a data set in service, whatever it answers.
+type live interface {
+	Poll(context.Context) error
+	Run(context.Context) error
+	Status() dataset.Status
+	Close() error
+}
+
+// serveAs adds a data set, through the interface that the handlers ask.
+func serveAs[I, R any](s *followed, d catalogue.Of[R]) *dataset.Live[I] {
+	l := catalogue.Live[I](s.from, d)
+	l.Notify = s.notify
+	s.all = append(s.all, l)
+	return l
+}
+
+// sets are the data sets that are served.
+func (c *config) sets(s *followed) datasets.Sets {
+	sets := datasets.Sets{
+		Boundaries: serveAs[datasets.Boundaries](s, catalogue.Boundaries),
+		Places:     serveAs[datasets.Places](s, catalogue.Places),
+		Airports:   serveAs[datasets.Airports](s, catalogue.Airports),
+		TimeZones:  serveAs[datasets.TimeZones](s, catalogue.TimeZones),
+		Stations:   serveAs[datasets.Stations](s, catalogue.Stations),
+		Weather:    serveAs[datasets.Weather](s, catalogue.Weather),
+	}
+	if c.IPIndex {
+		sets.Addresses = serveAs[datasets.Addresses](s, catalogue.IP)
+	} else {
+		sets.Addresses = serveAs[datasets.Addresses](s, catalogue.IPTable)
+	}
+	return sets
+}
+
+// notify logs what has become of a data set.
+func (s *followed) notify(st dataset.Status) {
+	if st.Damage != nil {
+		s.log.Error("data set in service is damaged", "dataset", st.Dataset, "error", st.Damage)
+	}
+	switch {
+	case st.Err != nil:
+		s.log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
+	case st.Serving != nil && st.Damage == nil:
+		s.log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
+	}
+}
+
+// follow takes the published generations into service, of all data sets at once,
+// and then every one published while ctx lasts. It returns how many data sets are
+// served by then. One that is missing or broken does not keep the others back:
+// patience bounds the time until then.
+func (s *followed) follow(ctx context.Context) int {
+	first, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	var serving atomic.Int64
 	var wg sync.WaitGroup
-	for _, f := range follow {
+	for _, l := range s.all {
 		wg.Go(func() {
-			if f(ctx, first) {
+			_ = l.Poll(first)              // notify has said why
+			go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
+			if l.Status().Serving != nil {
 				serving.Add(1)
 			}
 		})
 	}
 	wg.Wait()
 	return int(serving.Load())
+}
+
+// stop takes everything out of service and closes where it came from.
+func (s *followed) stop() error {
+	var errs []error
+	for _, l := range s.all {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(append(errs, s.close())...)
 }

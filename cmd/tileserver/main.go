@@ -20,12 +20,10 @@ import (
 	"syscall"
 	"time"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
@@ -100,26 +98,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, data.close()) }()
-	catalog := data.from
-	boundaries := dataset.NewLive(catalog, datasets.BoundariesDataset, datasets.OpenBoundaries)
-	finder := dataset.NewLive(catalog, datasets.PlacesDataset, datasets.OpenPlaces)
-	addresses := dataset.NewLive(catalog, datasets.AddressesDataset, cfg.openAddresses())
-	airports := dataset.NewLive(catalog, datasets.AirportsDataset, datasets.OpenAirports)
-	timeZones := dataset.NewLive(catalog, datasets.TimeZonesDataset, datasets.OpenTimeZones)
-	stations := dataset.NewLive(catalog, datasets.StationsDataset, datasets.OpenStations)
-	weather := dataset.NewLive(catalog, datasets.WeatherDataset, datasets.OpenWeather)
-
-	defer func() {
-		err = errors.Join(err, boundaries.Close(), finder.Close(), addresses.Close(), airports.Close(), timeZones.Close(),
-			stations.Close(), weather.Close())
-	}()
-	serving := together(ctx, data.patience,
-		follow(boundaries, log), follow(finder, log), follow(addresses, log), follow(airports, log),
-		follow(timeZones, log), follow(stations, log), follow(weather, log))
-	if serving == 0 {
-		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
-	}
+	followed := &followed{source: data, log: log}
+	defer func() { err = errors.Join(err, followed.stop()) }()
 
 	api := httpapi.Config{
 		Config: web.Config{
@@ -135,13 +115,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Log:             log,
 			Metrics:         httpapi.NewMetrics(),
 		},
-		Boundaries:         boundaries,
-		Places:             finder,
-		Addresses:          addresses,
-		Airports:           airports,
-		TimeZones:          timeZones,
-		Stations:           stations,
-		Weather:            weather,
+		Sets:               cfg.sets(followed),
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
 		EmptyTile:          cfg.EmptyTile,
@@ -153,6 +127,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		PinTiles:           cfg.PinTiles,
 		ResponseCacheBytes: cfg.responseBytes(),
 		Draining:           ctx.Done(),
+	}
+	if followed.follow(ctx) == 0 {
+		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
 	}
 	observed.registry.MustRegister(api.Metrics)
 	metrics := observed.handler(log)
@@ -269,26 +246,3 @@ func tuneMemory(cache int64) {
 // workingMemory is what the server may use in bytes apart from its caches
 // before memory gets more important than speed.
 const workingMemory = 96 << 20
-
-// follow takes the published generation of a data set into service, and then
-// every one published while ctx lasts. It returns whether it serves one now. A
-// data set that is missing or broken does not keep the others back: first bounds
-// the time until then.
-func follow[T any](l *dataset.Live[T], log *slog.Logger) func(ctx, first context.Context) bool {
-	return func(ctx, first context.Context) bool {
-		l.Notify = func(st dataset.Status) {
-			if st.Damage != nil {
-				log.Error("data set in service is damaged", "dataset", st.Dataset, "error", st.Damage)
-			}
-			switch {
-			case st.Err != nil:
-				log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
-			case st.Serving != nil && st.Damage == nil:
-				log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
-			}
-		}
-		_ = l.Poll(first)              // Notify has said why
-		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through Notify
-		return l.Status().Serving != nil
-	}
-}

@@ -41,6 +41,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	return f, nil
 }
 
+// OpenPublished opens published airports, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
 // Record is an airport found by a code.
 type Record struct {
 	ID       uint32

@@ -51,6 +51,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	return f, nil
 }
 
+// OpenPublished opens published stations, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
 func newer(version int) error {
 	return fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, version, SchemaVersion)
 }

@@ -38,6 +38,11 @@ func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (
 	return w, nil
 }
 
+// OpenPublishedWeather opens published observations, such as a generation of package dataset.
+func OpenPublishedWeather(ctx context.Context, p cellstore.Published) (*Weather, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, OpenWeather)
+}
+
 // Span returns the times of the oldest and the newest observation; both are
 // zero when there is none.
 func (w *Weather) Span() (first, last time.Time) { return w.meta.First, w.meta.Last }

@@ -47,6 +47,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	return r, nil
 }
 
+// OpenPublished opens published time zones, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
 // read is the memory of one call.
 type read struct {
 	row cellstore.Row

@@ -48,6 +48,11 @@ var rules = []rule{
 		why:  "drivers, generations and worked designs meet in the interfaces of cellstore, so that each can be replaced alone",
 	},
 	{
+		of:   []string{"cellstore/published"},
+		ours: []string{"cellstore", "cellstore/dataset", "cellstore/pebblestore"},
+		why:  "it is where generations meet the driver that ingest writes them with, so that a program needs one call and no driver to open one",
+	},
+	{
 		of:   []string{"cellstore/storetest/..."},
 		ours: []string{"cellstore", "cellstore/recipes"},
 		why:  "the conformance suite judges any driver, so it knows none",
@@ -99,6 +104,12 @@ var rules = []rule{
 		of:   []string{"static/..."},
 		ours: none,
 		why:  "it only embeds the map page",
+	},
+	{
+		of:    []string{"cmd/internal/catalogue"},
+		ours:  []string{"cellstore", "cellstore/dataset", "tiles", "places/...", "ipgeo"},
+		never: []string{"net/http/..."},
+		why:   "both programs read the list of data sets, so it knows neither handlers nor jobs",
 	},
 	{
 		of:            []string{"cmd/tileserver/internal/..."},

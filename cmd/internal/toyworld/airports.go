@@ -8,6 +8,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/airports"
 	"quadrille/places/zones"
 )
@@ -21,9 +22,9 @@ var Countries = map[string]string{"EL": "Europe/Berlin"}
 // PublishTimeZones publishes the offsets of a few time zones. Publish does not
 // call it.
 func PublishTimeZones(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, "timezones", func(s cellstore.Store) (int, any, error) {
+	return publish(ctx, c, catalogue.TimeZones.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := zones.Build(ctx, s, Zones, Countries)
-		return zones.SchemaVersion, meta, err
+		return meta, err
 	})
 }
 
@@ -32,9 +33,9 @@ const Airports = 203
 
 // PublishAirports publishes the airports. Publish does not call it.
 func PublishAirports(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, "airports", func(s cellstore.Store) (int, any, error) {
+	return publish(ctx, c, catalogue.Airports.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := airports.Build(ctx, s, eachAirport(), airports.BuildOptions{Modified: Modified})
-		return airports.SchemaVersion, meta, err
+		return meta, err
 	})
 }
 

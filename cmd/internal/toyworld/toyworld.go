@@ -20,6 +20,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/tiles"
@@ -54,13 +55,13 @@ func Publish(ctx context.Context, dir string) error {
 }
 
 // publish runs one build.
-func publish(ctx context.Context, c *dataset.Catalog, name string, build func(cellstore.Store) (schema int, meta any, err error), more ...func(dir string, s cellstore.Store) error) (err error) {
-	b, err := c.Begin(ctx, name)
+func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, build func(cellstore.Store) (meta any, err error), more ...func(dir string, s cellstore.Store) error) (err error) {
+	b, err := c.Begin(ctx, d.Name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Abort()) }()
-	schema, meta, err := build(b.Store())
+	meta, err := build(b.Store())
 	if err != nil {
 		return err
 	}
@@ -74,17 +75,17 @@ func publish(ctx context.Context, c *dataset.Catalog, name string, build func(ce
 		return err
 	}
 	_, err = b.Publish(ctx, dataset.Manifest{
-		SchemaVersion: schema, Meta: raw, Built: Modified, Bounds: []float64{-180, -1, 180, North},
-		Sources: []dataset.Source{{Name: "toy " + name, Modified: Modified, License: "CC0-1.0", Attribution: "Toy world"}},
+		SchemaVersion: d.Schema, Meta: raw, Built: Modified, Bounds: []float64{-180, -1, 180, North},
+		Sources: []dataset.Source{{Name: "toy " + d.Name, Modified: Modified, License: "CC0-1.0", Attribution: "Toy world"}},
 	})
 	return err
 }
 
 // PublishBoundaries publishes countries and states.
 func PublishBoundaries(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, "boundaries", func(s cellstore.Store) (int, any, error) {
+	return publish(ctx, c, catalogue.Boundaries.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := tiles.Build(ctx, s, layers(), tiles.BuildOptions{Timestamp: Modified.UnixMilli()})
-		return tiles.SchemaVersion, meta, err
+		return meta, err
 	})
 }
 
@@ -141,9 +142,9 @@ const Places = 3000
 
 // PublishPlaces publishes the places: most of them around a few towns.
 func PublishPlaces(ctx context.Context, c *dataset.Catalog) error {
-	return publish(ctx, c, "places", func(s cellstore.Store) (int, any, error) {
+	return publish(ctx, c, catalogue.Places.Dataset, func(s cellstore.Store) (any, error) {
 		meta, _, err := places.Build(ctx, s, places.Source{Places: eachPlace()}, places.BuildOptions{})
-		return places.SchemaVersion, meta, err
+		return meta, err
 	})
 }
 
@@ -187,9 +188,9 @@ func PublishAddresses(ctx context.Context, c *dataset.Catalog) error {
 // PublishRanges publishes any address ranges, with their index.
 func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipgeo.Range, error]) error {
 	var meta ipgeo.Meta
-	return publish(ctx, c, "ip", func(s cellstore.Store) (_ int, _ any, err error) {
+	return publish(ctx, c, catalogue.IP.Dataset, func(s cellstore.Store) (_ any, err error) {
 		meta, _, err = ipgeo.Build(ctx, s, ranges, ipgeo.BuildOptions{Timestamp: Modified.UnixMilli()})
-		return ipgeo.Layout, meta, err
+		return meta, err
 	}, func(dir string, s cellstore.Store) error {
 		r, err := ipgeo.Open(ctx, s, meta)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export/mbtiles"
 	"quadrille/cmd/ingest/internal/export/pmtiles"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -334,7 +334,7 @@ type vectorLayer struct {
 
 func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Options) (*description, error) {
 	d := &description{Type: "overlay", Version: fmt.Sprint(m.Generation)}
-	var names, credits []string
+	var names []string
 	for _, l := range o.Layers {
 		name := l.Type
 		if l.ID != "" {
@@ -343,13 +343,7 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		names = append(names, name)
 	}
 	d.Name = strings.Join(names, ",")
-	for _, src := range m.Sources {
-		// Programs show attributions as HTML.
-		if c := html.EscapeString(src.Attribution); c != "" && !slices.Contains(credits, c) {
-			credits = append(credits, c)
-		}
-	}
-	d.Attribution = strings.Join(credits, " | ")
+	d.Attribution = strings.Join(catalogue.AppendCredits(nil, m), " | ")
 	box := [4]float64{180, 90, -180, -90}
 	for _, t := range r.Types() {
 		if !slices.ContainsFunc(o.Layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {

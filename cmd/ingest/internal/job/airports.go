@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -12,11 +11,9 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/airports"
 )
-
-// AirportsDataset is the name of the data set Airports publishes.
-const AirportsDataset = "airports"
 
 // Airports reads a file of OurAirports, or one of its layout, and publishes a
 // generation of its airports.
@@ -41,27 +38,26 @@ func Airports(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	}
 	defer zones.close()
 	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}}
-	return publish(ctx, c, AirportsDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.Airports.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), r.airports(), airports.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), AirportsDataset), Modified: f.Modified,
+			TempDir: filepath.Join(c.Dir(), catalogue.Airports.Name), Modified: f.Modified,
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "airports"})
 			},
 		})
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		src, err := in.describe(f)
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		r.note(&stats)
-		m := dataset.Manifest{
-			SchemaVersion: airports.SchemaVersion, Sources: append([]dataset.Source{src}, zones.credits()...), Bad: r.tally.Counts(),
+		*m = dataset.Manifest{
+			Sources: append([]dataset.Source{src}, zones.credits()...), Bad: r.tally.Counts(),
 			Records: map[string]int64{"airports": meta.Airports, "codes": meta.Codes}, Bounds: meta.Places.Bounds,
 		}
-		m.Meta, err = json.Marshal(meta)
-		return m, err
+		return meta, nil
 	})
 }
 
@@ -192,19 +188,16 @@ func (r *airportReader) note(stats *airports.Stats) {
 
 // current opens what is published of a data set that a job makes use of; nil
 // when nothing is.
-func current(c *dataset.Catalog, name string, newest int, meta any) (*dataset.Generation, error) {
-	g, err := c.OpenCurrent(name)
+func current(c *dataset.Catalog, d catalogue.Dataset, meta any) (*dataset.Generation, error) {
+	g, err := c.OpenCurrent(d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the published %s cannot be read: %w; ingest them again first", name, err)
+		return nil, fmt.Errorf("the published %s cannot be read: %w; ingest them again first", d.Name, err)
 	}
-	if err := g.Manifest.CheckSchema(newest); err != nil {
+	if _, err := g.Contents(d.Schema, meta); err != nil {
 		return nil, errors.Join(err, g.Close())
-	}
-	if err := json.Unmarshal(g.Manifest.Meta, meta); err != nil {
-		return nil, errors.Join(fmt.Errorf("the manifest of the published %s cannot be read, ingest them again first: %w", name, err), g.Close())
 	}
 	return g, nil
 }

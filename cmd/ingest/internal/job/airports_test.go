@@ -17,6 +17,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/quadkey"
@@ -34,7 +35,7 @@ const (
 // openAirports opens what is published.
 func openAirports(t *testing.T, c *dataset.Catalog) (*airports.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(AirportsDataset)
+	g, err := c.OpenCurrent(catalogue.Airports.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestAirportsFailures(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	// What time zones come from must be readable.
-	dir := filepath.Join(c.Dir(), PlacesDataset)
+	dir := filepath.Join(c.Dir(), catalogue.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

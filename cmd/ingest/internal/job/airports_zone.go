@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/zones"
 	"quadrille/tiles"
@@ -66,7 +67,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}()
 	var borders tiles.Meta
-	g, err := current(c, BoundariesDataset, tiles.SchemaVersion, &borders)
+	g, err := current(c, catalogue.Boundaries.Dataset, &borders)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}
 	var points places.Meta
-	if g, err = current(c, PlacesDataset, places.SchemaVersion, &points); err != nil {
+	if g, err = current(c, catalogue.Places.Dataset, &points); err != nil {
 		return nil, err
 	}
 	if g != nil {
@@ -89,7 +90,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}
 	var rules zones.Meta
-	if g, err = current(c, TimeZonesDataset, zones.SchemaVersion, &rules); err != nil {
+	if g, err = current(c, catalogue.TimeZones.Dataset, &rules); err != nil {
 		return nil, err
 	}
 	if g != nil {
@@ -110,7 +111,7 @@ func (z *zoneFinder) close() {
 // credits are the sources of what time zones were taken from.
 func (z *zoneFinder) credits() (list []dataset.Source) {
 	for _, g := range z.open {
-		used := g.Manifest.Dataset == PlacesDataset && z.nearest > 0 || g.Manifest.Dataset == BoundariesDataset && z.inside > 0
+		used := g.Manifest.Dataset == catalogue.Places.Name && z.nearest > 0 || g.Manifest.Dataset == catalogue.Boundaries.Name && z.inside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
 			if used && src.Attribution != "" && !slices.Contains(list, credit) {

@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -16,11 +15,9 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
-
-// BoundariesDataset is the name of the data set Boundaries publishes.
-const BoundariesDataset = "boundaries"
 
 // maxLayerVertices bounds the vertices of all layers of a job, which are held
 // in memory together: a gigabyte of coordinates.
@@ -117,13 +114,13 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	for _, l := range layers {
 		built = append(built, l.finish())
 	}
-	return publish(ctx, c, BoundariesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.Boundaries.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := stillPublished(c, inputs[0].base); err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		for i, l := range layers {
 			if err := writeLayer(b.Dir(), &built[i], l.sources); err != nil {
-				return dataset.Manifest{}, err
+				return nil, err
 			}
 		}
 		var mended, assumed []string
@@ -143,22 +140,21 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 			},
 		})
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		noteFew(rep, 5, "and %d more regions mended", mended)
 		noteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
 		if n := len(assumed); n > 0 {
 			rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
 		}
-		m := dataset.Manifest{
-			SchemaVersion: meta.SchemaVersion, Sources: sources, Bad: tally.Counts(),
+		*m = dataset.Manifest{
+			Sources: sources, Bad: tally.Counts(),
 			Records: map[string]int64{}, Bounds: bounds(meta.Types),
 		}
 		for _, t := range meta.Types {
 			m.Records[t.Name] = int64(t.Regions)
 		}
-		m.Meta, err = json.Marshal(meta)
-		return m, err
+		return meta, nil
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
 
@@ -74,7 +75,7 @@ func TestBoundaries(t *testing.T) {
 	if len(rep.published) != 1 || len(rep.notes) > 0 || rep.bad != nil {
 		t.Errorf("%+v", rep)
 	}
-	if m.Dataset != BoundariesDataset || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
+	if m.Dataset != catalogue.Boundaries.Name || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
 		!cmp.Equal(m.Records, map[string]int64{"ward": 3, "county": 2}) || m.Bad != nil || !cmp.Equal(m.Bounds, []float64{0, 0, 12, 21}) {
 		t.Errorf("%+v", m)
 	}
@@ -82,7 +83,7 @@ func TestBoundaries(t *testing.T) {
 		t.Errorf("%+v", m.Sources)
 	}
 
-	g, err := c.OpenCurrent(BoundariesDataset)
+	g, err := c.OpenCurrent(catalogue.Boundaries.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +223,10 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 			if err != nil || len(infos) != 1 || infos[0].Generation != 1 || !infos[0].Current || infos[0].Err != nil {
 				t.Fatalf("%+v, %v", infos, err)
 			}
-			if err := c.Verify(ctx, BoundariesDataset, 1); err != nil {
+			if err := c.Verify(ctx, catalogue.Boundaries.Name, 1); err != nil {
 				t.Error(err)
 			}
-			left, _ := filepath.Glob(filepath.Join(c.Dir(), BoundariesDataset, "g*"))
+			left, _ := filepath.Glob(filepath.Join(c.Dir(), catalogue.Boundaries.Name, "g*"))
 			if len(left) != 1 {
 				t.Errorf("left behind: %v", left)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
 
@@ -157,7 +158,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("%d files: %s", len(tables(m)), d)
 	}
 
-	path := filepath.Join(c.Dir(), BoundariesDataset)
+	path := filepath.Join(c.Dir(), catalogue.Boundaries.Name)
 	damage := func(content string) {
 		t.Helper()
 		dirs, _ := filepath.Glob(filepath.Join(path, "g*"))

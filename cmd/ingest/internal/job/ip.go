@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -12,11 +11,9 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 )
-
-// IPDataset is the name of the data set IP publishes.
-const IPDataset = "ip"
 
 // IPInput is a source of address ranges: a file of any kind that openIPSource
 // knows, or the folder of a GeoLite2 CSV set.
@@ -70,10 +67,10 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) 
 		}
 		defer fill.close()
 	}
-	return publish(ctx, c, IPDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.IP.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		defer func() { _ = in.close() }() // only read, and closed below when all went well
 		meta, stats, err := ipgeo.Build(ctx, b.Store(), in.ranges, ipgeo.BuildOptions{
@@ -87,40 +84,35 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) 
 		})
 		in.tally.Report(rep)
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if err := in.tally.Err(); err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if meta.Rows4+meta.Rows6 == 0 {
-			return dataset.Manifest{}, errors.New("the sources say nothing of any public address; check that they are sources of address ranges")
+			return nil, errors.New("the sources say nothing of any public address; check that they are sources of address ranges")
 		}
 		in.notes(rep, stats)
 		if err := finishIP(ctx, c, b, meta, o); err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		sources, err := in.describe(ctx)
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if fill != nil {
 			sources = append(sources, fill.credits()...)
 		}
-		m, err := json.Marshal(meta)
-		if err != nil {
-			return dataset.Manifest{}, err
-		}
 		// What was unpacked must not become part of the generation.
 		if err := in.close(); err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
-		return dataset.Manifest{
-			SchemaVersion: ipgeo.Layout,
-			Records:       map[string]int64{"ipv4": meta.Rows4, "ipv6": meta.Rows6},
-			Bad:           in.tally.Counts(),
-			Sources:       sources,
-			Meta:          m,
-		}, nil
+		*m = dataset.Manifest{
+			Records: map[string]int64{"ipv4": meta.Rows4, "ipv6": meta.Rows6},
+			Bad:     in.tally.Counts(),
+			Sources: sources,
+		}
+		return meta, nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 	"quadrille/tiles"
 )
@@ -58,7 +59,7 @@ func openIPFiller(ctx context.Context, c *dataset.Catalog) (*ipFiller, error) {
 	}
 	f := &ipFiller{zones: zones, known: map[ipPoint]ipDerived{}}
 	var borders tiles.Meta
-	g, err := current(c, BoundariesDataset, tiles.SchemaVersion, &borders)
+	g, err := current(c, catalogue.Boundaries.Dataset, &borders)
 	if err != nil {
 		f.close()
 		return nil, err

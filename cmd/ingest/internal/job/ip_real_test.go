@@ -21,6 +21,7 @@ import (
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 )
 
@@ -217,7 +218,7 @@ func TestIPBadData(t *testing.T) {
 			t.Errorf("%s: an error of %d bytes", file, len(err.Error()))
 		}
 	}
-	if _, err := c.OpenCurrent(IPDataset); err == nil {
+	if _, err := c.OpenCurrent(catalogue.IP.Name); err == nil {
 		t.Error("something was published")
 	}
 }

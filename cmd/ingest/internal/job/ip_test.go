@@ -22,6 +22,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 )
 
@@ -76,7 +77,7 @@ func ipJob(t testing.TB, c *dataset.Catalog, o Options, inputs ...Input) (datase
 // ipReader opens what is published.
 func ipReader(t testing.TB, c *dataset.Catalog) (*dataset.Generation, *ipgeo.Reader) {
 	t.Helper()
-	g, err := c.OpenCurrent(IPDataset)
+	g, err := c.OpenCurrent(catalogue.IP.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // Progress is how far a stage of a job has come.
@@ -118,26 +120,31 @@ func (in Input) credit(src dataset.Source) dataset.Source {
 
 // publish builds a generation of a data set and makes it the current one. When
 // build fails, or the context ends, the published generation stays as it was.
-func publish(ctx context.Context, c *dataset.Catalog, name string, rep Reporter,
-	build func(*dataset.Build) (dataset.Manifest, error)) (_ dataset.Manifest, err error) {
-	b, err := c.Begin(ctx, name)
+// build fills in what the manifest says of the sources and returns the record
+// that the reader of the generation needs.
+func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep Reporter,
+	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
+	b, err := c.Begin(ctx, d.Name)
 	if err != nil {
-		return dataset.Manifest{}, fmt.Errorf("%s: %w", name, err)
+		return m, fmt.Errorf("%s: %w", d.Name, err)
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Abort()) // it names the package, which is the data set
 		}
 	}()
-	m, err := build(b)
+	meta, err := build(b, &m)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	rep.Progress(Progress{Stage: "publishing " + name})
-	m.Dataset = name
+	rep.Progress(Progress{Stage: "publishing " + d.Name})
+	m.Dataset, m.SchemaVersion = d.Name, d.Schema
+	if m.Meta, err = json.Marshal(meta); err != nil {
+		return dataset.Manifest{}, err
+	}
 	if m, err = b.Publish(ctx, m); err != nil {
 		return dataset.Manifest{}, err
 	}

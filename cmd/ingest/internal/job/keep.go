@@ -20,6 +20,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 )
 
@@ -64,7 +65,7 @@ type layerProperty struct {
 // come first, in the order they have there, whether kept or replaced: their
 // bytes in the store's keys stay.
 func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
-	m, err := c.Current(BoundariesDataset)
+	m, err := c.Current(catalogue.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
 	} else if err != nil {
@@ -72,9 +73,9 @@ func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
 	}
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
-		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, BoundariesDataset, err)
+		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, catalogue.Boundaries.Name, err)
 	}
-	g, err := c.OpenGeneration(BoundariesDataset, m.Generation)
+	g, err := c.OpenGeneration(catalogue.Boundaries.Name, m.Generation)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %d of %s is of an earlier version and does not hold layer %s as it was read; name its file too, once", m.Generation, BoundariesDataset, t.Name)
+			return nil, fmt.Errorf("generation %d of %s is of an earlier version and does not hold layer %s as it was read; name its file too, once", m.Generation, catalogue.Boundaries.Name, t.Name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -125,13 +126,13 @@ func stillPublished(c *dataset.Catalog, base *uint64) error {
 		return nil
 	}
 	var now uint64
-	if m, err := c.Current(BoundariesDataset); err == nil {
+	if m, err := c.Current(catalogue.Boundaries.Name); err == nil {
 		now = m.Generation
 	} else if !errors.Is(err, dataset.ErrNoGeneration) {
 		return err
 	}
 	if now != *base {
-		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, BoundariesDataset)
+		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, catalogue.Boundaries.Name)
 	}
 	return nil
 }

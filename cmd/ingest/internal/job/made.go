@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // Made is what a generation was made of, kept in a file to tell whether there is
@@ -34,16 +35,11 @@ func MadeOf(c *dataset.Catalog, name string, of, files []string) (Made, error) {
 		}
 		of = append(of, path+" "+sum)
 	}
-	var looksAt []string
-	switch name {
-	case TimeZonesDataset:
+	if name == catalogue.TimeZones.Name {
 		of = append(of, "zones "+ZoneVersion())
-	case AirportsDataset, StationsDataset, IPDataset:
-		looksAt = []string{BoundariesDataset, PlacesDataset, TimeZonesDataset}
-	case WeatherDataset:
-		looksAt = []string{StationsDataset}
 	}
-	for _, other := range looksAt {
+	d, _ := catalogue.Find(name)
+	for _, other := range d.Uses {
 		m, err := c.Current(other)
 		if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
 			return Made{}, err

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,11 +9,9 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 )
-
-// PlacesDataset is the name of the data set Places publishes.
-const PlacesDataset = "places"
 
 // PlaceInput is a file of GeoNames.
 type PlaceInput struct {
@@ -43,29 +40,30 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Opti
 		return dataset.Manifest{}, err
 	}
 	defer func() { j.tally.Report(j.rep) }()
-	return publish(ctx, c, PlacesDataset, j.rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.Places.Dataset, j.rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := j.readSmall(); err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		memory := o.Memory
 		if memory == 0 {
 			memory = defaultMemory
 		}
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), PlacesDataset), // beside the generations: room is needed there anyway
-			Memory:  memory / 4,                            // the rest is the store's, the readers' and garbage
+			TempDir: filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
+			Memory:  memory / 4,                                    // the rest is the store's, the readers' and garbage
 			Progress: func(stage string, done, total int64) {
 				j.rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "places"})
 			},
 		})
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if stats.Stored == 0 {
-			return dataset.Manifest{}, errors.New("the files hold no places; check that they are tables of GeoNames")
+			return nil, errors.New("the files hold no places; check that they are tables of GeoNames")
 		}
 		j.note(&stats)
-		return j.manifest(meta, &stats)
+		*m, err = j.manifest(meta, &stats)
+		return meta, err
 	})
 }
 
@@ -156,8 +154,7 @@ func (j *placesJob) note(stats *places.Stats) {
 
 func (j *placesJob) manifest(meta places.Meta, stats *places.Stats) (dataset.Manifest, error) {
 	m := dataset.Manifest{
-		SchemaVersion: meta.SchemaVersion, Bad: j.tally.Counts(),
-		Records: map[string]int64{"places": meta.Places}, Bounds: meta.Bounds,
+		Bad: j.tally.Counts(), Records: map[string]int64{"places": meta.Places}, Bounds: meta.Bounds,
 	}
 	if stats.Names > 0 {
 		m.Records["names"] = stats.Names
@@ -171,7 +168,5 @@ func (j *placesJob) manifest(meta places.Meta, stats *places.Stats) (dataset.Man
 		}
 		m.Sources = append(m.Sources, f.src)
 	}
-	var err error
-	m.Meta, err = json.Marshal(meta)
-	return m, err
+	return m, nil
 }

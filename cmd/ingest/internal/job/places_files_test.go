@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 )
 
@@ -310,7 +311,7 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 			}
 		})
 	}
-	left, err := filepath.Glob(filepath.Join(c.Dir(), PlacesDataset, "*.tmp"))
+	left, err := filepath.Glob(filepath.Join(c.Dir(), catalogue.Places.Name, "*.tmp"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -343,7 +344,7 @@ func zippedTwo(t *testing.T) string {
 
 func published(t *testing.T, c *dataset.Catalog) uint64 {
 	t.Helper()
-	g, err := c.OpenCurrent(PlacesDataset)
+	g, err := c.OpenCurrent(catalogue.Places.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +391,7 @@ func TestPlacesInterrupted(t *testing.T) {
 		if err != nil || len(infos) != 1 || infos[0].Generation != first.Generation || !infos[0].Current {
 			t.Fatalf("%s: %+v, %v", stage, infos, err)
 		}
-		if err := c.Verify(t.Context(), PlacesDataset, first.Generation); err != nil {
+		if err := c.Verify(t.Context(), catalogue.Places.Name, first.Generation); err != nil {
 			t.Fatalf("%s: %v", stage, err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -41,7 +42,7 @@ func placeFiles(paths ...string) (inputs []PlaceInput) {
 // openPlaces opens what is published.
 func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(PlacesDataset)
+	g, err := c.OpenCurrent(catalogue.Places.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestPlacesFailures(t *testing.T) {
 	if _, m := openPlaces(t, c); m.Generation != 1 {
 		t.Errorf("generation %d is published", m.Generation)
 	}
-	left, err := filepath.Glob(filepath.Join(c.Dir(), PlacesDataset, "*.tmp"))
+	left, err := filepath.Glob(filepath.Join(c.Dir(), catalogue.Places.Name, "*.tmp"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,12 +11,10 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/isd"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/stations"
 )
-
-// StationsDataset is the name of the data set Stations publishes.
-const StationsDataset = "stations"
 
 // Stations reads NOAA's list of weather stations and publishes a generation of
 // them. Rows without a position are counted as bad and left out, but the share
@@ -32,18 +29,18 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	}
 	defer z.close()
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), unplaced: NewTally(1), zones: z}
-	return publish(ctx, c, StationsDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), r.stations(), stations.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), StationsDataset),
+			TempDir: filepath.Join(c.Dir(), catalogue.Stations.Name),
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
 			},
 		})
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if meta.Stations == 0 {
-			return dataset.Manifest{}, errors.New("the file holds no stations with a position; check that it is NOAA's isd-history.csv")
+			return nil, errors.New("the file holds no stations with a position; check that it is NOAA's isd-history.csv")
 		}
 		if stats.Duplicates > 0 {
 			rep.Note(fmt.Sprintf("%d records gave way to one of the same station that ends later", stats.Duplicates))
@@ -54,8 +51,8 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 		if r.misread > 0 {
 			rep.Note(fmt.Sprintf("%d stations have an ISO country code where the list has FIPS codes; the places around them tell", r.misread))
 		}
-		m := dataset.Manifest{
-			SchemaVersion: meta.SchemaVersion, Sources: []dataset.Source{r.src}, Bad: r.tally.Counts(), Bounds: meta.Bounds,
+		*m = dataset.Manifest{
+			Sources: []dataset.Source{r.src}, Bad: r.tally.Counts(), Bounds: meta.Bounds,
 			Records: map[string]int64{"stations": meta.Stations, "positions": meta.Positions, "leaves": meta.Leaves},
 		}
 		for reason, n := range r.unplaced.Counts() {
@@ -64,8 +61,7 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 			}
 			m.Bad[reason] = n
 		}
-		m.Meta, err = json.Marshal(meta)
-		return m, err
+		return meta, nil
 	})
 }
 

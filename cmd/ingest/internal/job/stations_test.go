@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source/isd"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -34,7 +35,7 @@ const (
 // openStations opens what is published.
 func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(StationsDataset)
+	g, err := c.OpenCurrent(catalogue.Stations.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

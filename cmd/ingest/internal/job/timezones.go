@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,11 +17,9 @@ import (
 	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/zones"
 )
-
-// TimeZonesDataset is the name of the data set TimeZones publishes.
-const TimeZonesDataset = "timezones"
 
 // zoneList names the zones of the IANA database, aliases included, as of 2025b.
 //
@@ -45,12 +42,12 @@ func isZone(name string) bool {
 // in the machine's database alone.
 func TimeZones(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
-	return publish(ctx, c, TimeZonesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.TimeZones.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		names := zoneNames()
 		rep.Progress(Progress{Stage: "writing time zones"})
 		countries, err := countryZones(zoneDirs())
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if len(countries) == 0 {
 			rep.Note("this machine has no " + countryFile + ", which tells the countries of one time zone: points there take that of the nearest place or airport. " +
@@ -58,15 +55,13 @@ func TimeZones(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Mani
 		}
 		meta, _, err := zones.Build(ctx, b.Store(), names, countries)
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
-		m := dataset.Manifest{
-			SchemaVersion: zones.SchemaVersion,
-			Records:       map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
-			Sources:       []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
+		*m = dataset.Manifest{
+			Records: map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
+			Sources: []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
 		}
-		m.Meta, err = json.Marshal(meta)
-		return m, err
+		return meta, nil
 	})
 }
 

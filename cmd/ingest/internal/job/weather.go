@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,11 +13,9 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/isd"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/stations"
 )
-
-// WeatherDataset is the name of the data set Weather publishes.
-const WeatherDataset = "weather"
 
 // Weather reads files of observations in NOAA's isd-lite format, one for each
 // station and year, and publishes a generation of them. Where the stations are
@@ -36,18 +33,18 @@ func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options)
 	defer func() { err = errors.Join(err, closeStations()) }()
 	rep := o.reporter()
 	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: NewTally(o.MaxBad)}
-	return publish(ctx, c, WeatherDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
+	return publish(ctx, c, catalogue.Weather.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, r.observations(), stations.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), WeatherDataset),
+			TempDir: filepath.Join(c.Dir(), catalogue.Weather.Name),
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
 			},
 		})
 		if err != nil {
-			return dataset.Manifest{}, err
+			return nil, err
 		}
 		if meta.Observations == 0 {
-			return dataset.Manifest{}, errors.New("the files hold no observations of stations that are published; check that they are of the isd-lite format, and that ingest stations has read a list that names them")
+			return nil, errors.New("the files hold no observations of stations that are published; check that they are of the isd-lite format, and that ingest stations has read a list that names them")
 		}
 		if stats.Duplicates > 0 {
 			rep.Note(fmt.Sprintf("%d observations were given before, for the same station and hour", stats.Duplicates))
@@ -55,34 +52,26 @@ func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options)
 		if r.empty > 0 {
 			rep.Note(fmt.Sprintf("%d observations said nothing but their time and were left out", r.empty))
 		}
-		m := dataset.Manifest{
-			SchemaVersion: meta.SchemaVersion, Sources: r.sources.list(), Bad: r.tally.Counts(),
+		*m = dataset.Manifest{
+			Sources: r.sources.list(), Bad: r.tally.Counts(),
 			Records: map[string]int64{"observations": meta.Observations, "stations": meta.Stations, "tiles": meta.Tiles},
 		}
-		m.Meta, err = json.Marshal(meta)
-		return m, err
+		return meta, nil
 	})
 }
 
 // publishedStations opens the stations that are published.
 func publishedStations(ctx context.Context, c *dataset.Catalog) (*stations.Finder, func() error, error) {
-	g, err := c.OpenCurrent(StationsDataset)
+	g, err := c.OpenCurrent(catalogue.Stations.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return nil, nil, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", err)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	var meta stations.Meta
-	if err = g.Manifest.CheckSchema(stations.SchemaVersion); err == nil {
-		err = json.Unmarshal(g.Manifest.Meta, &meta)
-	}
-	var f *stations.Finder
-	if err == nil {
-		f, err = stations.Open(ctx, g.Store, meta)
-	}
+	f, err := stations.OpenPublished(ctx, g)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("generation %d of %s: %w", g.Manifest.Generation, StationsDataset, err), g.Close())
+		return nil, nil, errors.Join(fmt.Errorf("generation %d of %s: %w", g.Manifest.Generation, catalogue.Stations.Name, err), g.Close())
 	}
 	return f, g.Close, nil
 }

@@ -10,13 +10,12 @@ import (
 
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
 )
 
-// The data sets, in the order they are ingested: airports, stations and ip look
-// at boundaries and places that are published.
-var Datasets = []string{
-	job.BoundariesDataset, job.PlacesDataset, job.TimeZonesDataset, job.AirportsDataset, job.StationsDataset, job.IPDataset,
-}
+// Datasets are the data sets that Run ingests, in that order: those that builders
+// knows.
+var Datasets = slices.DeleteFunc(catalogue.Names(catalogue.All), func(name string) bool { return builders[name] == nil })
 
 // Source is a file of a publisher.
 type Source struct {
@@ -69,8 +68,8 @@ func Sources(s Selection) ([]Source, error) {
 		return nil, err
 	}
 	all := slices.Concat(layers(s.Scale), placeFiles(s.Places), []Source{
-		fileOf(job.AirportsDataset, job.OurAirports, ourAirports+"airports.csv", fetch.Text, 13*mB),
-		fileOf(job.StationsDataset, job.NOAA, noaa+"isd-history.csv", fetch.Text, 3*mB),
+		fileOf(catalogue.Airports.Name, job.OurAirports, ourAirports+"airports.csv", fetch.Text, 13*mB),
+		fileOf(catalogue.Stations.Name, job.NOAA, noaa+"isd-history.csv", fetch.Text, 3*mB),
 	}, ip)
 	all = slices.DeleteFunc(all, func(src Source) bool { return !s.Wants(src.Dataset) })
 	if s.Mirror == "" {
@@ -109,7 +108,7 @@ func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, 
 func layers(scale string) []Source {
 	var list []Source
 	add := func(layer, folder, name string, about int64) {
-		src := fileOf(job.BoundariesDataset, job.NaturalEarth, naturalEarth+scale+"/"+folder+"/ne_"+scale+"_"+name+".zip", fetch.Zip, about)
+		src := fileOf(catalogue.Boundaries.Name, job.NaturalEarth, naturalEarth+scale+"/"+folder+"/ne_"+scale+"_"+name+".zip", fetch.Zip, about)
 		src.Layer = layer
 		list = append(list, src)
 	}
@@ -138,7 +137,7 @@ func placeFiles(places string) []Source {
 	}
 	var list []Source
 	add := func(name string, kind fetch.Kind, about int64) {
-		list = append(list, fileOf(job.PlacesDataset, job.GeoNames, geoNames+name, kind, about))
+		list = append(list, fileOf(catalogue.Places.Name, job.GeoNames, geoNames+name, kind, about))
 	}
 	add(places+".zip", fetch.Zip, about[places])
 	add("alternateNamesV2.zip", fetch.Zip, 200*mB)
@@ -156,7 +155,7 @@ func ipSources(s Selection) ([]Source, error) {
 	case "none":
 		return nil, nil
 	case "geolite2-city", "geolite2-country":
-		if s.Wants(job.IPDataset) && s.Mirror == "" && (s.Account == "" || s.Key == "") {
+		if s.Wants(catalogue.IP.Name) && s.Mirror == "" && (s.Account == "" || s.Key == "") {
 			return nil, fmt.Errorf("--ip %s needs an account: set MAXMIND_ACCOUNT_ID and MAXMIND_LICENSE_KEY in the environment, or take --ip ip-location-db", s.IP)
 		}
 		editions := []string{"GeoLite2-City", "GeoLite2-ASN"}
@@ -166,7 +165,7 @@ func ipSources(s Selection) ([]Source, error) {
 		var list []Source
 		for _, edition := range editions {
 			list = append(list, Source{
-				Dataset: job.IPDataset, About: 50 * mB, Terms: maxMindTerms,
+				Dataset: catalogue.IP.Name, About: 50 * mB, Terms: maxMindTerms,
 				Credit: job.Credit{Name: "MaxMind " + edition, License: "GeoLite2 End User License Agreement", Attribution: "This product includes GeoLite2 data created by MaxMind, available from https://www.maxmind.com"},
 				File: fetch.File{
 					URL:         maxMind + edition + "/download?suffix=tar.gz",
@@ -179,8 +178,8 @@ func ipSources(s Selection) ([]Source, error) {
 		return list, nil
 	}
 	list := []Source{
-		fileOf(job.IPDataset, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv4.csv", fetch.Text, 15*mB),
-		fileOf(job.IPDataset, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv6.csv", fetch.Text, 20*mB),
+		fileOf(catalogue.IP.Name, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv4.csv", fetch.Text, 15*mB),
+		fileOf(catalogue.IP.Name, job.IPLocationDB, ipLocationDB+"geo-whois-asn-country-ipv6.csv", fetch.Text, 20*mB),
 	}
 	return list, nil
 }

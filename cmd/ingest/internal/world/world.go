@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // Plan is what Run does.
@@ -66,10 +67,10 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 
 // ready finds out before hours of downloads what cannot work after them.
 func (p Plan) ready() error {
-	if len(p.IPFiles) > 0 && !p.Wants(job.IPDataset) {
+	if len(p.IPFiles) > 0 && !p.Wants(catalogue.IP.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
 	}
-	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, job.IPDataset) {
+	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, catalogue.IP.Name) {
 		return errors.New("--ip none leaves ip without a source; give --ip-file, or take ip out of --only")
 	}
 	for _, f := range p.IPFiles {
@@ -137,7 +138,7 @@ func (r *run) ingest(name string, sources []Source) error {
 			files = append(files, s)
 		}
 	}
-	if name == job.IPDataset && len(files)+len(r.IPFiles) == 0 {
+	if name == catalogue.IP.Name && len(files)+len(r.IPFiles) == 0 {
 		return nil
 	}
 	made, err := r.signature(name, files)
@@ -152,7 +153,7 @@ func (r *run) ingest(name string, sources []Source) error {
 			return nil
 		}
 	}
-	m, err := r.build(name, files)
+	m, err := builders[name](r, files)
 	if err != nil {
 		return err
 	}
@@ -160,34 +161,45 @@ func (r *run) ingest(name string, sources []Source) error {
 	return made.Save(record)
 }
 
-func (r *run) build(name string, files []Source) (dataset.Manifest, error) {
-	input := func(s Source) job.Input { return job.Input{Path: r.paths[s.File.Name], Credit: s.Credit} }
-	switch name {
-	case job.BoundariesDataset:
+// builders ingest the downloaded files of a data set, by its name.
+var builders = map[string]func(*run, []Source) (dataset.Manifest, error){
+	catalogue.Boundaries.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		var layers []job.LayerInput
 		for _, s := range files {
-			layers = append(layers, job.LayerInput{Type: s.Layer, Input: input(s)})
+			layers = append(layers, job.LayerInput{Type: s.Layer, Input: r.input(s)})
 		}
 		return job.Boundaries(r.ctx, r.catalog, layers, r.Job)
-	case job.PlacesDataset:
+	},
+	catalogue.Places.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		var list []job.PlaceInput
 		for _, s := range files {
-			list = append(list, job.PlaceInput{Input: input(s)})
+			list = append(list, job.PlaceInput{Input: r.input(s)})
 		}
 		return job.Places(r.ctx, r.catalog, list, r.Job)
-	case job.TimeZonesDataset:
+	},
+	catalogue.TimeZones.Name: func(r *run, _ []Source) (dataset.Manifest, error) {
 		return job.TimeZones(r.ctx, r.catalog, r.Job)
-	case job.AirportsDataset:
-		return job.Airports(r.ctx, r.catalog, input(files[0]), r.Job)
-	case job.StationsDataset:
-		return job.Stations(r.ctx, r.catalog, input(files[0]), r.Job)
-	}
+	},
+	catalogue.Airports.Name: func(r *run, files []Source) (dataset.Manifest, error) {
+		return job.Airports(r.ctx, r.catalog, r.input(files[0]), r.Job)
+	},
+	catalogue.Stations.Name: func(r *run, files []Source) (dataset.Manifest, error) {
+		return job.Stations(r.ctx, r.catalog, r.input(files[0]), r.Job)
+	},
+	catalogue.IP.Name: (*run).buildIP,
+}
+
+func (r *run) input(s Source) job.Input {
+	return job.Input{Path: r.paths[s.File.Name], Credit: s.Credit}
+}
+
+func (r *run) buildIP(files []Source) (dataset.Manifest, error) {
 	var list []job.IPInput
 	for _, path := range r.IPFiles {
 		list = append(list, job.IPInput{Input: job.Input{Path: path}})
 	}
 	for _, s := range files {
-		list = append(list, job.IPInput{Input: input(s)})
+		list = append(list, job.IPInput{Input: r.input(s)})
 	}
 	o := r.Plan.IP
 	o.Options = r.Job
@@ -200,7 +212,7 @@ func (r *run) signature(name string, files []Source) (job.Made, error) {
 	for _, s := range files {
 		paths = append(paths, r.paths[s.File.Name])
 	}
-	if name == job.IPDataset {
+	if name == catalogue.IP.Name {
 		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
 		paths = append(paths, r.IPFiles...)
 	}

@@ -5,14 +5,9 @@ package datasets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -86,112 +81,64 @@ type Addresses interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
 }
 
-// Names of the data sets, as ingest publishes them.
-const (
-	BoundariesDataset = "boundaries"
-	PlacesDataset     = "places"
-	AddressesDataset  = "ip"
-	AirportsDataset   = "airports"
-	TimeZonesDataset  = "timezones"
+// Stations is what the handlers ask of a generation of weather stations.
+// *stations.Finder answers it.
+type Stations interface {
+	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
+	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
+	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
+	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
+	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
+}
+
+// Weather is what the handlers ask of a generation of observations.
+// *stations.Weather answers it.
+type Weather interface {
+	Span() (first, last time.Time)
+	Observations(ctx context.Context, q stations.ObservationQuery, dst []stations.Observation) (page []stations.Observation, next string, err error)
+	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
+}
+
+// Sets are the data sets of a server. One that is nil answers as one that is not
+// published.
+type Sets struct {
+	Boundaries *dataset.Live[Boundaries]
+	Places     *dataset.Live[Places]
+	Addresses  *dataset.Live[Addresses]
+	Airports   *dataset.Live[Airports]
+	TimeZones  *dataset.Live[TimeZones]
+	Stations   *dataset.Live[Stations]
+	Weather    *dataset.Live[Weather]
+}
+
+// States is the state of every data set that there is, in the order of /status.
+func (s *Sets) States() (all []dataset.Status) {
+	all = appendState(all, s.Boundaries)
+	all = appendState(all, s.Places)
+	all = appendState(all, s.Addresses)
+	all = appendState(all, s.Airports)
+	all = appendState(all, s.TimeZones)
+	all = appendState(all, s.Stations)
+	return appendState(all, s.Weather)
+}
+
+func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.Status {
+	if live == nil {
+		return all
+	}
+	return append(all, live.Status())
+}
+
+// What the catalogue opens answers the rooms.
+var (
+	_ Boundaries = (*tiles.Reader)(nil)
+	_ Places     = (*places.Finder)(nil)
+	_ Airports   = (*airports.Finder)(nil)
+	_ TimeZones  = (*zones.Reader)(nil)
+	_ Addresses  = ipgeo.Lookuper(nil)
+	_ Stations   = (*stations.Finder)(nil)
+	_ Weather    = (*stations.Weather)(nil)
 )
-
-// OpenBoundaries makes the reader of a generation of boundaries; those below do
-// the same for theirs. They are for dataset.NewLive.
-func OpenBoundaries(g *dataset.Generation) (Boundaries, error) {
-	meta, err := metaOf[tiles.Meta](g, tiles.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return tiles.Open(context.Background(), g.Store, meta)
-}
-
-// OpenPlaces makes the reader of a generation of places.
-func OpenPlaces(g *dataset.Generation) (Places, error) {
-	meta, err := metaOf[places.Meta](g, places.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return places.Open(context.Background(), g.Store, meta)
-}
-
-// OpenAddresses makes the reader of a generation of IP ranges: of its index where
-// it has one, which is faster, else of its table.
-func OpenAddresses(g *dataset.Generation) (Addresses, error) {
-	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
-	if err != nil {
-		return nil, err
-	}
-	table, err := ipgeo.Open(context.Background(), g.Store, meta)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(g.Dir, ipgeo.IndexName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return table, nil
-	}
-	index, err := ipgeo.OpenIndex(path)
-	if err != nil {
-		return nil, err
-	}
-	return watchedIndex{index, g}, nil
-}
-
-// OpenAddressTable makes the reader of a generation of IP ranges that asks its
-// table, whatever else there is.
-func OpenAddressTable(g *dataset.Generation) (Addresses, error) {
-	meta, err := metaOf[ipgeo.Meta](g, ipgeo.Layout)
-	if err != nil {
-		return nil, err
-	}
-	return ipgeo.Open(context.Background(), g.Store, meta)
-}
-
-// watchedIndex has its generation looked at when a lookup fails. Stores do so
-// by themselves.
-type watchedIndex struct {
-	*ipgeo.Index
-	generation *dataset.Generation
-}
-
-func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
-	// What res holds is read later, from the mapped file too: a page that the
-	// disk does not give must end that answer and not the process.
-	debug.SetPanicOnFault(true)
-	err := w.Index.Lookup(ctx, addr, res)
-	if err != nil && errors.Is(err, cellstore.ErrCorrupt) {
-		w.generation.Suspect(err)
-	}
-	return err
-}
-
-// OpenAirports makes the reader of a generation of airports.
-func OpenAirports(g *dataset.Generation) (Airports, error) {
-	meta, err := metaOf[airports.Meta](g, airports.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return airports.Open(context.Background(), g.Store, meta)
-}
-
-// OpenTimeZones makes the reader of a generation of time zones.
-func OpenTimeZones(g *dataset.Generation) (TimeZones, error) {
-	meta, err := metaOf[zones.Meta](g, zones.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return zones.Open(context.Background(), g.Store, meta)
-}
-
-// metaOf takes what a domain package wants back out of a manifest.
-func metaOf[M any](g *dataset.Generation, newest int) (meta M, err error) {
-	if err := g.Manifest.CheckSchema(newest); err != nil {
-		return meta, err
-	}
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		return meta, fmt.Errorf("the manifest's meta cannot be read, ingest the data again: %w", err)
-	}
-	return meta, nil
-}
 
 // CheckTypes refuses region types that are not published.
 func CheckTypes(b Boundaries, types []string) error {
@@ -219,46 +166,4 @@ func Inside(err error) error {
 		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())
 	}
 	return err
-}
-
-// Stations is what the handlers ask of a generation of weather stations.
-// *stations.Finder answers it.
-type Stations interface {
-	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
-	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
-	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
-	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
-	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
-}
-
-// StationsDataset is the name of the data set, as ingest publishes it.
-const StationsDataset = "stations"
-
-// OpenStations makes the reader of a generation of weather stations.
-func OpenStations(g *dataset.Generation) (Stations, error) {
-	meta, err := metaOf[stations.Meta](g, stations.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return stations.Open(context.Background(), g.Store, meta)
-}
-
-// Weather is what the handlers ask of a generation of observations.
-// *stations.Weather answers it.
-type Weather interface {
-	Span() (first, last time.Time)
-	Observations(ctx context.Context, q stations.ObservationQuery, dst []stations.Observation) (page []stations.Observation, next string, err error)
-	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
-}
-
-// WeatherDataset is the name of the data set, as ingest publishes it.
-const WeatherDataset = "weather"
-
-// OpenWeather makes the reader of a generation of observations.
-func OpenWeather(g *dataset.Generation) (Weather, error) {
-	meta, err := metaOf[stations.WeatherMeta](g, stations.SchemaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return stations.OpenWeather(context.Background(), g.Store, meta)
 }

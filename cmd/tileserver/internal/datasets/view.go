@@ -28,8 +28,8 @@ func generationID(generation uint64, built time.Time) uint64 {
 
 // What keeps a data set from being read.
 var (
-	ErrDatasetMissing = errors.New("data set is not published")
-	ErrDatasetFailed  = errors.New("data set cannot be read")
+	ErrMissing = errors.New("data set is not published")
+	ErrFailed  = errors.New("data set cannot be read")
 )
 
 // Damaged come last: a room may know better what its damage means.
@@ -45,13 +45,13 @@ var Damaged = []web.Kind{
 // Unreadable come before all others: a store that does not answer never
 // means that something is not there.
 var Unreadable = []web.Kind{
-	{Err: ErrDatasetFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Err: ErrFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", Retry: true},
 	{Err: cellstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
 	{Err: cellstore.ErrUnknownOutcome, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
-	{Err: ErrDatasetMissing, Status: http.StatusNotFound, Type: "dataset-missing", Title: "The data set is not published on this server",
+	{Err: ErrMissing, Status: http.StatusNotFound, Type: "dataset-missing", Title: "The data set is not published on this server",
 		Detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
 	{Err: dataset.ErrPruned, Status: http.StatusGone, Type: "generation-gone", Title: "The generation has been removed",
 		Detail: "The data has been published anew. Read the TileJSON again and use the addresses it gives, or leave out the /g/ part for the newest data."},
@@ -63,8 +63,8 @@ var Unreadable = []web.Kind{
 
 // Identities of generations that are not there. Those of real ones are odd.
 const (
-	IdMissing uint64 = 0
-	IdFailed  uint64 = 2
+	IDMissing uint64 = 0
+	IDFailed  uint64 = 2
 )
 
 // Pinned is one generation of a data set held for a request, or the reason
@@ -79,16 +79,16 @@ type Pinned[T any] struct {
 // the request knows whether it needs the data set; use get.
 func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	if live == nil {
-		return Pinned[T]{Err: ErrDatasetMissing, ID: IdMissing}
+		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
 	}
 	h, err := live.Acquire()
 	if err == nil {
 		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
 	}
 	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
-		return Pinned[T]{Err: ErrDatasetMissing, ID: IdMissing}
+		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
 	}
-	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrDatasetFailed, err), ID: IdFailed}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
 }
 
 func (p *Pinned[T]) Release() {

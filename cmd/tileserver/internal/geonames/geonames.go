@@ -26,10 +26,10 @@ import (
 // Room answers as the web services of GeoNames do.
 type Room struct {
 	*web.Kit
-	sets localtime.Sets
+	sets datasets.Sets
 }
 
-func New(k *web.Kit, sets localtime.Sets) *Room { return &Room{k, sets} }
+func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{k, sets} }
 
 // The endpoints of this file and its siblings answer as the web services of
 // GeoNames do, so that their clients work with another host name. Names, types
@@ -69,9 +69,9 @@ func gnErrorOf(err error) *gnError {
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.Is(err, datasets.ErrDatasetMissing):
+	case errors.Is(err, datasets.ErrMissing):
 		return &gnError{gnOther, "a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
-	case errors.Is(err, datasets.ErrDatasetFailed), unreadable(err):
+	case errors.Is(err, datasets.ErrFailed), unreadable(err):
 		return &gnError{gnOther, "the data set cannot be read right now, try again in a moment"}
 	case errors.Is(err, web.ErrBusy):
 		return &gnError{gnOverloaded, "the server is overloaded, try again in a moment"}
@@ -141,7 +141,7 @@ func (s *Room) geonames(e *gnEndpoint) echo.HandlerFunc {
 		if err != nil {
 			return s.failGeonames(c, g, a, "", err)
 		}
-		g.view = s.sets.Pin()
+		g.view = localtime.Pin(&s.sets)
 		defer g.view.Release()
 		if e.moment {
 			a.Cache = web.NoStore

@@ -159,7 +159,7 @@ func (g *gnRequest) countrySubdivision(ctx context.Context) error {
 		}
 	}
 	if country.code == "" || d.name == "" && d.code == "" && level > 0 {
-		if err := g.needCountries(); errors.Is(err, datasets.ErrDatasetMissing) || errors.Is(err, datasets.ErrDatasetFailed) {
+		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
 			return err
 		}
 		return gnRefuse(gnNoResult, "no country subdivision found")

@@ -57,7 +57,7 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 		return err
 	}
 	if z.ID == "" {
-		if err := g.needCountries(); errors.Is(err, datasets.ErrDatasetMissing) || errors.Is(err, datasets.ErrDatasetFailed) {
+		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
 			return err
 		}
 		return gnRefuse(gnNoResult, "no timezone information found for lat/lng")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
@@ -189,7 +189,7 @@ func TestAccessLogSampling(t *testing.T) {
 	f := newFixture(t, func(c *Config) {
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
 		c.AccessLogSample = 10
-	}, datasets.PlacesDataset)
+	}, catalogue.Places.Name)
 	for range 100 {
 		f.get("/healthz")
 	}

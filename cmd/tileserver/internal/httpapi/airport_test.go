@@ -18,6 +18,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
@@ -75,9 +76,11 @@ func serveAirfield(t testing.TB, dir string, missing ...string) *fixture {
 	}
 	f := &fixture{t: t, catalog: full}
 	f.cfg = Config{
-		Places:             dataset.NewLive(of(datasets.PlacesDataset), datasets.PlacesDataset, datasets.OpenPlaces),
-		Airports:           dataset.NewLive(of(datasets.AirportsDataset), datasets.AirportsDataset, datasets.OpenAirports),
-		TimeZones:          dataset.NewLive(of(datasets.TimeZonesDataset), datasets.TimeZonesDataset, datasets.OpenTimeZones),
+		Sets: datasets.Sets{
+			Places:    catalogue.Live[datasets.Places](of(catalogue.Places.Name), catalogue.Places),
+			Airports:  catalogue.Live[datasets.Airports](of(catalogue.Airports.Name), catalogue.Airports),
+			TimeZones: catalogue.Live[datasets.TimeZones](of(catalogue.TimeZones.Name), catalogue.TimeZones),
+		},
 		Config:             web.Config{Version: "v1", Now: func() time.Time { return noon }},
 		ResponseCacheBytes: 1 << 20,
 	}
@@ -104,15 +107,15 @@ func (f *fixture) republish(name string) {
 	ctx := f.t.Context()
 	var err error
 	switch name {
-	case datasets.PlacesDataset:
+	case catalogue.Places.Name:
 		if err = toyworld.PublishPlaces(ctx, f.catalog); err == nil {
 			err = f.cfg.Places.Poll(ctx)
 		}
-	case datasets.AirportsDataset:
+	case catalogue.Airports.Name:
 		if err = toyworld.PublishAirports(ctx, f.catalog); err == nil {
 			err = f.cfg.Airports.Poll(ctx)
 		}
-	case datasets.TimeZonesDataset:
+	case catalogue.TimeZones.Name:
 		if err = toyworld.PublishTimeZones(ctx, f.catalog); err == nil {
 			err = f.cfg.TimeZones.Poll(ctx)
 		}
@@ -239,7 +242,7 @@ func TestAirportBadParameters(t *testing.T) {
 // tags that change with the data; what depends on the clock is not kept.
 func TestAirportCaching(t *testing.T) {
 	f := serveAirfield(t, t.TempDir())
-	for _, name := range []string{datasets.PlacesDataset, datasets.AirportsDataset, datasets.TimeZonesDataset} {
+	for _, name := range []string{catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name} {
 		f.republish(name)
 	}
 	const at = "?at=2026-07-01T12:00:00Z"
@@ -254,9 +257,9 @@ func TestAirportCaching(t *testing.T) {
 			t.Errorf("%s with its tag: %d", path, res.StatusCode)
 		}
 		if strings.HasPrefix(path, "/places") {
-			f.republish(datasets.PlacesDataset)
+			f.republish(catalogue.Places.Name)
 		} else {
-			f.republish(datasets.AirportsDataset)
+			f.republish(catalogue.Airports.Name)
 		}
 		res = f.get(path, "If-None-Match", etag)
 		if res.StatusCode != 200 || res.Header.Get("Etag") == etag {
@@ -264,7 +267,7 @@ func TestAirportCaching(t *testing.T) {
 		}
 	}
 	etag := f.get("/airports/WLD/offset" + at).Header.Get("Etag")
-	f.republish(datasets.TimeZonesDataset)
+	f.republish(catalogue.TimeZones.Name)
 	if got := f.get("/airports/WLD/offset" + at).Header.Get("Etag"); got == etag {
 		t.Error("the tag of an offset does not depend on the time zones")
 	}
@@ -284,11 +287,11 @@ func TestAirportMissingData(t *testing.T) {
 		paths   []string // answered 404
 		fine    []string
 	}{
-		{datasets.AirportsDataset, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
+		{catalogue.Airports.Name, []string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/airports/within?bbox=0,0,1,1", "/airports/WLD/offset" + at, "/airports/WLD/offset", "/tiles/airports/1/0/0.mvt"},
 			[]string{"/places/1/offset", "/tiles/all/1/0/0.geojson"}},
-		{datasets.TimeZonesDataset, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
+		{catalogue.TimeZones.Name, []string{"/airports/WLD/offset" + at, "/airports/WLD/offset", "/places/1/offset", "/airports/WLD?local=true"},
 			[]string{"/airports/WLD", "/airports/nearby?lat=1&lon=2", "/places/1"}},
-		{datasets.PlacesDataset, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
+		{catalogue.Places.Name, []string{"/places/1/offset"}, []string{"/airports/WLD/offset", "/airports/WLD?local=true", "/tiles/all/1/0/0.geojson"}},
 	} {
 		t.Run(tt.missing, func(t *testing.T) {
 			f := newAirfield(t, tt.missing)

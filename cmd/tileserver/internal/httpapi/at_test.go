@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/stations"
@@ -121,7 +121,7 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 // TestAtMissing: what is not published is left out and named; what is
 // published but cannot be read is an error.
 func TestAtMissing(t *testing.T) {
-	every := []string{datasets.BoundariesDataset, datasets.TimeZonesDataset, datasets.PlacesDataset, datasets.AirportsDataset, datasets.StationsDataset}
+	every := []string{catalogue.Boundaries.Name, catalogue.TimeZones.Name, catalogue.Places.Name, catalogue.Airports.Name, catalogue.Stations.Name}
 	for i := range every {
 		published := slices.Delete(slices.Clone(every), i, i+1)
 		g := newGlobe(t, nil, published...)
@@ -130,15 +130,15 @@ func TestAtMissing(t *testing.T) {
 		if !slices.Equal(a.Missing, every[i:i+1]) {
 			t.Errorf("without %s: missing %q", every[i], a.Missing)
 		}
-		if (a.Place == nil) != (every[i] == datasets.PlacesDataset) || (a.Airport == nil) != (every[i] == datasets.AirportsDataset) ||
-			(a.Station == nil) != (every[i] == datasets.StationsDataset) || (a.Regions == nil) != (every[i] == datasets.BoundariesDataset) {
+		if (a.Place == nil) != (every[i] == catalogue.Places.Name) || (a.Airport == nil) != (every[i] == catalogue.Airports.Name) ||
+			(a.Station == nil) != (every[i] == catalogue.Stations.Name) || (a.Regions == nil) != (every[i] == catalogue.Boundaries.Name) {
 			t.Errorf("without %s: %+v", every[i], a)
 		}
-		if (a.Timezone.LocalTime == "") != (every[i] == datasets.TimeZonesDataset) || a.Timezone.ID == "" {
+		if (a.Timezone.LocalTime == "") != (every[i] == catalogue.TimeZones.Name) || a.Timezone.ID == "" {
 			t.Errorf("without %s: %+v", every[i], a.Timezone)
 		}
 	}
-	wantProblem(t, newGlobe(t, nil, datasets.AddressesDataset).get("/at?lat=1&lon=1"), 404, "dataset-missing")
+	wantProblem(t, newGlobe(t, nil, catalogue.IP.Name).get("/at?lat=1&lon=1"), 404, "dataset-missing")
 
 	for name, spoil := range map[string]func(*globe){
 		"places":   func(g *globe) { g.places.err = errHidden },
@@ -188,7 +188,7 @@ func TestAtCaching(t *testing.T) {
 	if res := g.get(fixed, "If-None-Match", tag); res.StatusCode != http.StatusNotModified || reads != g.places.reads.Load()+g.bounds.reads.Load() {
 		t.Errorf("%d with its tag", res.StatusCode)
 	}
-	for _, name := range []string{datasets.BoundariesDataset, datasets.PlacesDataset, datasets.AirportsDataset, datasets.TimeZonesDataset, datasets.StationsDataset} {
+	for _, name := range []string{catalogue.Boundaries.Name, catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name, catalogue.Stations.Name} {
 		g.publish(name)
 		g.poll()
 		for _, err := range []error{g.cfg.Airports.Poll(t.Context()), g.cfg.TimeZones.Poll(t.Context()), g.cfg.Stations.Poll(t.Context())} {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 )
@@ -27,7 +27,7 @@ type contractWorlds struct {
 func newContractWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{
 		tiles: &newWorld(t).fixture, globe: newGlobe(t, nil).fixture, airfield: newAirfield(t),
-		stations: stationWorld(t, datasets.StationsDataset, datasets.WeatherDataset), addresses: newAddresses(t, nil),
+		stations: stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: newAddresses(t, nil),
 		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t),
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/gazgen"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
@@ -212,10 +213,12 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	w.fixture = &fixture{t: t, catalog: c}
 	w.cfg = Config{
-		Boundaries: dataset.NewLive(c, datasets.BoundariesDataset, datasets.OpenBoundaries), Places: dataset.NewLive(c, datasets.PlacesDataset, datasets.OpenPlaces),
-		Addresses: dataset.NewLive(c, datasets.AddressesDataset, datasets.OpenAddresses), Airports: dataset.NewLive(c, datasets.AirportsDataset, datasets.OpenAirports),
-		TimeZones: dataset.NewLive(c, datasets.TimeZonesDataset, datasets.OpenTimeZones), Stations: dataset.NewLive(c, datasets.StationsDataset, datasets.OpenStations),
-		Weather: dataset.NewLive(c, datasets.WeatherDataset, datasets.OpenWeather),
+		Sets: datasets.Sets{
+			Boundaries: catalogue.Live[datasets.Boundaries](c, catalogue.Boundaries), Places: catalogue.Live[datasets.Places](c, catalogue.Places),
+			Addresses: catalogue.Live[datasets.Addresses](c, catalogue.IP), Airports: catalogue.Live[datasets.Airports](c, catalogue.Airports),
+			TimeZones: catalogue.Live[datasets.TimeZones](c, catalogue.TimeZones), Stations: catalogue.Live[datasets.Stations](c, catalogue.Stations),
+			Weather: catalogue.Live[datasets.Weather](c, catalogue.Weather),
+		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
 	if made {
@@ -224,8 +227,8 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 				t.Fatal(err)
 			}
 		}
-		publishToy(t, w.fixture, datasets.StationsDataset)
-		publishToy(t, w.fixture, datasets.WeatherDataset)
+		publishToy(t, w.fixture, catalogue.Stations.Name)
+		publishToy(t, w.fixture, catalogue.Weather.Name)
 	}
 	for _, live := range []interface {
 		Poll(context.Context) error
@@ -263,7 +266,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 }
 
 func publishMany(ctx context.Context, c *dataset.Catalog) error {
-	b, err := c.Begin(ctx, datasets.PlacesDataset)
+	b, err := c.Begin(ctx, catalogue.Places.Name)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -63,14 +64,16 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 		{Name: "state", Byte: 2, Regions: 2, Bounds: [4]float64{-125, 24, -66, 50}, MinZoom: 1, MaxZoom: 13, Fields: map[string]string{"id": "String"}},
 	}
 	f.cfg = Config{
-		Boundaries: dataset.NewLive(f.catalog, datasets.BoundariesDataset, func(g *dataset.Generation) (datasets.Boundaries, error) {
-			return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
-		}),
-		Places: dataset.NewLive(f.catalog, datasets.PlacesDataset, func(g *dataset.Generation) (datasets.Places, error) {
-			return &boundPlaces{&f.places, g.Manifest.Generation}, nil
-		}),
-		Addresses: dataset.NewLive(f.catalog, datasets.AddressesDataset, func(g *dataset.Generation) (datasets.Addresses, error) { return &f.ips, nil }),
-		Config:    web.Config{Version: "v1.2.3-test"}, ResponseCacheBytes: 1 << 20,
+		Sets: datasets.Sets{
+			Boundaries: dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (datasets.Boundaries, error) {
+				return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
+			}),
+			Places: dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (datasets.Places, error) {
+				return &boundPlaces{&f.places, g.Manifest.Generation}, nil
+			}),
+			Addresses: dataset.NewLive(f.catalog, catalogue.IP.Name, func(g *dataset.Generation) (datasets.Addresses, error) { return &f.ips, nil }),
+		},
+		Config: web.Config{Version: "v1.2.3-test"}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {
 		change(&f.cfg)
@@ -91,7 +94,7 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 }
 
 // all names every data set.
-var all = []string{datasets.BoundariesDataset, datasets.PlacesDataset, datasets.AddressesDataset}
+var all = []string{catalogue.Boundaries.Name, catalogue.Places.Name, catalogue.IP.Name}
 
 // publish makes a new generation current; poll takes it into service.
 func (f *fixture) publish(name string) {
@@ -104,7 +107,7 @@ func (f *fixture) publish(name string) {
 		SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 7}, Meta: json.RawMessage(`{}`),
 		Sources: []dataset.Source{{Name: name + " source", License: "CC0-1.0", Attribution: "© <" + name + "> people"}},
 	}
-	if name == datasets.PlacesDataset {
+	if name == catalogue.Places.Name {
 		m.Bounds = []float64{-10, 35, 30, 60}
 	}
 	if _, err := b.Publish(context.Background(), m); err != nil {

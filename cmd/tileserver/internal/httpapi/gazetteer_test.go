@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
@@ -396,7 +397,7 @@ const portlandAirport = `{"id":3780,"ident":"KPDX","iata":"PDX","icao":"KPDX","n
 func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	t.Helper()
 	if len(published) == 0 {
-		published = append([]string{datasets.AirportsDataset, datasets.TimeZonesDataset, datasets.StationsDataset}, all...)
+		published = append([]string{catalogue.Airports.Name, catalogue.TimeZones.Name, catalogue.Stations.Name}, all...)
 	}
 	reader, err := toyZones()
 	if err != nil {
@@ -418,9 +419,9 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	g.stations.near = stations.Near{DistanceM: 2345.67}
 	g.stations.record = `"id":"72698024229","name":"PORTLAND INTL","lat":45.5908,"lon":-122.6003`
 	bind := func(_ *dataset.Generation) (datasets.Airports, error) { return &g.airports, nil }
-	g.cfg.Airports = dataset.NewLive(g.catalog, datasets.AirportsDataset, bind)
-	g.cfg.TimeZones = dataset.NewLive(g.catalog, datasets.TimeZonesDataset, func(*dataset.Generation) (datasets.TimeZones, error) { return reader, nil })
-	g.cfg.Stations = dataset.NewLive(g.catalog, datasets.StationsDataset, func(*dataset.Generation) (datasets.Stations, error) { return &g.stations, nil })
+	g.cfg.Airports = dataset.NewLive(g.catalog, catalogue.Airports.Name, bind)
+	g.cfg.TimeZones = dataset.NewLive(g.catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (datasets.TimeZones, error) { return reader, nil })
+	g.cfg.Stations = dataset.NewLive(g.catalog, catalogue.Stations.Name, func(*dataset.Generation) (datasets.Stations, error) { return &g.stations, nil })
 	t.Cleanup(func() {
 		for _, err := range []error{g.cfg.Airports.Close(), g.cfg.TimeZones.Close(), g.cfg.Stations.Close()} {
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geoip"
 )
@@ -105,8 +106,8 @@ func TestGeoIPErrors(t *testing.T) {
 		wantGeoIP(t, f.get("/geoip/v2.1/"+tt.path, "Accept", "application/json"), tt.status, tt.code)
 	}
 	// Failures of ours say nothing about the address.
-	for _, err := range []error{errors.New("secret path"), datasets.ErrDatasetFailed} {
-		f := newFixture(t, nil, datasets.AddressesDataset)
+	for _, err := range []error{errors.New("secret path"), datasets.ErrFailed} {
+		f := newFixture(t, nil, catalogue.IP.Name)
 		f.ips.err = err
 		if res := f.get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode < 500 || body(t, res) != "" {
 			t.Errorf("%v: %d", err, res.StatusCode)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/search"
 )
@@ -191,29 +191,29 @@ func TestGeonamesFailures(t *testing.T) {
 		}
 	}
 	for _, path := range append(paths, "/countryCodeJSON?lat=1&lng=1", "/countrySubdivisionJSON?lat=1&lng=1") {
-		if m := newGlobe(t, nil, datasets.AddressesDataset).wantGeonames(path, 12); !strings.Contains(m, "not published") {
+		if m := newGlobe(t, nil, catalogue.IP.Name).wantGeonames(path, 12); !strings.Contains(m, "not published") {
 			t.Errorf("%s without data: %s", path, m)
 		}
 	}
-	if m := newGlobe(t, nil, datasets.PlacesDataset).wantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
+	if m := newGlobe(t, nil, catalogue.Places.Name).wantGeonames("/timezoneJSON?lat=47.4&lng=8.5", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without time zones: %s", m)
 	}
 	// The nautical zones need countries, which tell that there is the sea.
-	if doc := newGlobe(t, nil, datasets.BoundariesDataset).geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
+	if doc := newGlobe(t, nil, catalogue.Boundaries.Name).geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
 		t.Errorf("with boundaries alone: %v", doc)
 	}
-	if m := newGlobe(t, nil, datasets.AddressesDataset).wantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m, "not published") {
+	if m := newGlobe(t, nil, catalogue.IP.Name).wantGeonames("/timezoneJSON?lat=0&lng=20", 12); !strings.Contains(m, "not published") {
 		t.Errorf("without anything: %s", m)
 	}
 	if m := newGlobe(t, nil).wantGeonames("/timezoneJSON?lat=-90&lng=0", 15); !strings.Contains(m, "no timezone information") {
 		t.Errorf("land of which nothing is known: %s", m)
 	}
 	// Countries come from places where no boundaries are published.
-	if doc := newGlobe(t, nil, datasets.PlacesDataset).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
+	if doc := newGlobe(t, nil, catalogue.Places.Name).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
 		t.Errorf("without boundaries: %v", doc)
 	}
 	// And their names from boundaries where no places are.
-	if doc := newGlobe(t, nil, datasets.BoundariesDataset).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
+	if doc := newGlobe(t, nil, catalogue.Boundaries.Name).geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
 		t.Errorf("without places: %v", doc)
 	}
 	g = newGlobe(t, nil)

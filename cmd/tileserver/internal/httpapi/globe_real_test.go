@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 )
 
 // ids are those of the places in an answer, in order, and its next page.
@@ -88,7 +88,7 @@ func TestPointReal(t *testing.T) {
 		if q.lon > 90 {
 			zone = "" // no place of the country
 		}
-		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{datasets.TimeZonesDataset, datasets.AirportsDataset, datasets.StationsDataset}) {
+		if at.Timezone.ID != zone || !slices.Equal(at.Missing, []string{catalogue.TimeZones.Name, catalogue.Airports.Name, catalogue.Stations.Name}) {
 			t.Errorf("%v: %+v", q, at)
 		}
 		var near struct{ Geonames []struct{ GeonameID uint32 } }

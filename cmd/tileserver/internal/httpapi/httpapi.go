@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/airport"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geoip"
@@ -34,13 +33,7 @@ type Config struct {
 	// Config says how requests are served. New sets its Kinds, Meaning and Generations.
 	web.Config
 
-	Boundaries *dataset.Live[datasets.Boundaries]
-	Places     *dataset.Live[datasets.Places]
-	Addresses  *dataset.Live[datasets.Addresses]
-	Airports   *dataset.Live[datasets.Airports]
-	TimeZones  *dataset.Live[datasets.TimeZones]
-	Stations   *dataset.Live[datasets.Stations]
-	Weather    *dataset.Live[datasets.Weather]
+	datasets.Sets
 
 	// Store says in /status what the data comes from: "local" or "hbase".
 	Store string
@@ -112,7 +105,6 @@ func newServer(cfg *Config) *server {
 		station.Kinds, ip.Kinds, ops.Kinds, web.Interrupted, datasets.Damaged)
 	http.Meaning, http.Generations = datasets.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
-	sets := localtime.Sets{Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, Stations: cfg.Stations}
 	return &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
@@ -128,37 +120,19 @@ func newServer(cfg *Config) *server {
 			BatchLines: cfg.BatchLines, BatchBytes: cfg.BatchBytes, BatchTimeout: cfg.BatchTimeout,
 		}),
 		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
-		point:    point.New(k, sets),
-		geonames: geonames.New(k, sets),
+		point:    point.New(k, cfg.Sets),
+		geonames: geonames.New(k, cfg.Sets),
 		ops: ops.New(k, ops.Config{
-			Datasets: cfg.states(), Boundaries: cfg.Boundaries, Version: cfg.Version, Store: cfg.Store,
+			Sets: cfg.Sets, Version: cfg.Version, Store: cfg.Store,
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}
 }
 
-// states are the states of the data sets that are configured, in the order of
-// /status.
-func (cfg *Config) states() (all []func() dataset.Status) {
-	add := func(configured bool, status func() dataset.Status) {
-		if configured {
-			all = append(all, status)
-		}
-	}
-	add(cfg.Boundaries != nil, cfg.Boundaries.Status)
-	add(cfg.Places != nil, cfg.Places.Status)
-	add(cfg.Addresses != nil, cfg.Addresses.Status)
-	add(cfg.Airports != nil, cfg.Airports.Status)
-	add(cfg.TimeZones != nil, cfg.TimeZones.Status)
-	add(cfg.Stations != nil, cfg.Stations.Status)
-	add(cfg.Weather != nil, cfg.Weather.Status)
-	return all
-}
-
 // generations are those in service, for traces.
 func (cfg *Config) generations() (all []web.Generation) {
-	for _, status := range cfg.states() {
-		if st := status(); st.Serving != nil {
+	for _, st := range cfg.States() {
+		if st.Serving != nil {
 			all = append(all, web.Generation{Dataset: st.Dataset, Number: st.Serving.Generation, ID: datasets.IdentityOf(st.Serving)})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
@@ -73,7 +74,7 @@ func ipRanges() []ipgeo.Range {
 func publishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Range) {
 	t.Helper()
 	ctx := context.Background()
-	b, err := c.Begin(ctx, datasets.AddressesDataset)
+	b, err := c.Begin(ctx, catalogue.IP.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +118,10 @@ func newAddresses(t testing.TB, change func(*Config)) *fixture {
 	}
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
-		Addresses: dataset.NewLive(c, datasets.AddressesDataset, datasets.OpenAddresses),
-		Config:    web.Config{TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
+		Sets: datasets.Sets{
+			Addresses: catalogue.Live[datasets.Addresses](c, catalogue.IP),
+		},
+		Config: web.Config{TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {
 		change(&f.cfg)
@@ -278,7 +281,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	if res := f.get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
 	}
-	f = newFixture(t, nil, datasets.AddressesDataset)
+	f = newFixture(t, nil, catalogue.IP.Name)
 	f.ips.err = context.DeadlineExceeded
 	if res := f.get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("failing: %d %v", res.StatusCode, res.Header)

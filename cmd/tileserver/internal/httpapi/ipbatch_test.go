@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
@@ -245,7 +245,7 @@ func (c *cutOff) Read(p []byte) (int, error) {
 
 // A store that fails is no answer to an address.
 func TestBatchFailingStore(t *testing.T) {
-	f := newFixture(t, nil, datasets.AddressesDataset)
+	f := newFixture(t, nil, catalogue.IP.Name)
 	f.ips.err = errors.New("secret path")
 	wantProblem(t, f.post("/ip/batch", strings.NewReader("1.2.3.4\n")), 500, "internal")
 	got := batchLines(t, body(t, f.post("/ip/batch", strings.NewReader("x\n1.2.3.4\n1.2.3.4\n"))))

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -145,7 +145,7 @@ func TestEdgesOfTheWorld(t *testing.T) {
 }
 
 func TestRegionQueries(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	for _, tt := range []struct {
 		query string
 		want  tiles.WithinQuery
@@ -169,7 +169,7 @@ func TestRegionQueries(t *testing.T) {
 }
 
 func TestNearbyQuery(t *testing.T) {
-	f := newFixture(t, nil, datasets.PlacesDataset)
+	f := newFixture(t, nil, catalogue.Places.Name)
 	for _, tt := range []struct {
 		query string
 		want  places.NearbyQuery
@@ -191,7 +191,7 @@ func TestNearbyQuery(t *testing.T) {
 }
 
 func TestNearbyNothing(t *testing.T) {
-	f := newFixture(t, nil, datasets.PlacesDataset)
+	f := newFixture(t, nil, catalogue.Places.Name)
 	const path = "/places/nearby?lat=1&lon=1"
 	if got := body(t, f.get(path)); got != `{"places":[]}` {
 		t.Error(got)
@@ -202,7 +202,7 @@ func TestNearbyNothing(t *testing.T) {
 }
 
 func TestNearbyFailures(t *testing.T) {
-	f := newFixture(t, nil, datasets.PlacesDataset)
+	f := newFixture(t, nil, catalogue.Places.Name)
 	for _, tt := range []struct {
 		err    error
 		status int
@@ -224,7 +224,7 @@ func TestNearbyFailures(t *testing.T) {
 }
 
 func TestNearbyFormat(t *testing.T) {
-	f := newFixture(t, nil, datasets.PlacesDataset)
+	f := newFixture(t, nil, catalogue.Places.Name)
 	for _, tt := range []struct {
 		accept, format string
 		geo            bool
@@ -290,7 +290,7 @@ func TestLookupRevalidation(t *testing.T) {
 }
 
 func TestIPMe(t *testing.T) {
-	f := newFixture(t, nil, datasets.AddressesDataset)
+	f := newFixture(t, nil, catalogue.IP.Name)
 	res := f.get("/ip/me", "X-Forwarded-For", "1.2.3.4")
 	if b := body(t, res); !strings.Contains(b, `"ip":"198.51.100.7"`) || res.Header.Get("Cache-Control") != "private, no-store" || res.Header.Get("Etag") != "" {
 		t.Errorf("%v %s", res.Header, b)
@@ -306,7 +306,7 @@ func TestMissingDatasets(t *testing.T) {
 	if res := f.get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("readyz with nothing published: %d, want 200", res.StatusCode)
 	}
-	f.publish(datasets.PlacesDataset)
+	f.publish(catalogue.Places.Name)
 	f.poll()
 	if res := f.get("/tiles/all/0/0/0.mvt"); res.StatusCode != 204 {
 		t.Errorf("all, with places only: %d", res.StatusCode)

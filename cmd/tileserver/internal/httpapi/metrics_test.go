@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // scrape reads the metrics as a server of Prometheus would, by the text form:
@@ -70,7 +70,7 @@ func TestMetrics(t *testing.T) {
 	}
 	f.do(http.MethodHead, "/healthz")
 	f.do(http.MethodPut, "/healthz")
-	f.publish(datasets.PlacesDataset)
+	f.publish(catalogue.Places.Name)
 	f.poll()
 	got := f.scrape()
 	for key, want := range map[string]float64{

@@ -21,6 +21,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
@@ -33,8 +34,8 @@ import (
 // rather than say that it is missing.
 func TestReadiness(t *testing.T) {
 	var broken error
-	f := newFixture(t, nil, datasets.PlacesDataset)
-	bounds := dataset.NewLive(f.catalog, datasets.BoundariesDataset, func(*dataset.Generation) (datasets.Boundaries, error) {
+	f := newFixture(t, nil, catalogue.Places.Name)
+	bounds := dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (datasets.Boundaries, error) {
 		if broken != nil {
 			return nil, broken
 		}
@@ -70,7 +71,7 @@ func TestReadiness(t *testing.T) {
 	check("nothing published", "missing", true)
 
 	broken = errors.New("secret path of a damaged file")
-	f.publish(datasets.BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
 	}
@@ -91,7 +92,7 @@ func TestReadiness(t *testing.T) {
 	check("mended", "serving", true)
 
 	broken = errors.New("again")
-	f.publish(datasets.BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	_ = bounds.Poll(context.Background())
 	check("second is broken", "stale", true)
 	if res := f.get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {
@@ -105,9 +106,9 @@ func TestReadiness(t *testing.T) {
 // Damage met while serving shows in /readyz and /status, and goes when another
 // generation is published. What is whole is answered all the while.
 func TestDamaged(t *testing.T) {
-	f := newFixture(t, measured, datasets.PlacesDataset, datasets.BoundariesDataset)
+	f := newFixture(t, measured, catalogue.Places.Name, catalogue.Boundaries.Name)
 	var serving *dataset.Generation
-	finder := dataset.NewLive(f.catalog, datasets.PlacesDataset, func(g *dataset.Generation) (datasets.Places, error) {
+	finder := dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (datasets.Places, error) {
 		serving = g
 		return &boundPlaces{&f.places, g.Manifest.Generation}, nil
 	})
@@ -115,7 +116,7 @@ func TestDamaged(t *testing.T) {
 	f.cfg.Places = finder // which the fixture closes
 	f.poll()
 	f.handler = New(f.cfg)
-	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), datasets.PlacesDataset, "g*"))
+	dirs, err := filepath.Glob(filepath.Join(f.catalog.Dir(), catalogue.Places.Name, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
@@ -144,7 +145,7 @@ func TestDamaged(t *testing.T) {
 	if res := f.get("/places/7"); res.StatusCode >= 500 {
 		t.Errorf("what is whole is refused: %s", body(t, res))
 	}
-	f.publish(datasets.PlacesDataset)
+	f.publish(catalogue.Places.Name)
 	f.poll()
 	if res := f.get("/readyz"); res.StatusCode != 200 {
 		t.Errorf("not ready after another generation: %s", body(t, res))
@@ -152,7 +153,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, datasets.BoundariesDataset)
+	f := newFixture(t, func(c *Config) { c.MaxConcurrent = 2 }, catalogue.Boundaries.Name)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
 		enter <- struct{}{}
@@ -191,7 +192,7 @@ func TestBusy(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	var log bytes.Buffer
-	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, datasets.BoundariesDataset)
+	f := newFixture(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 }, catalogue.Boundaries.Name)
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := wantProblem(t, f.get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/mvt"
@@ -90,7 +90,7 @@ func TestPicture(t *testing.T) {
 // The names come from the tile and the eight around it, across ±180° and not
 // beyond the poles.
 func TestPictureNeighbours(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return nil, nil }
 	for _, tt := range []struct{ tile, want string }{
 		{"0/0/0", "0/0/0 0/0/0 0/0/0"},
@@ -143,7 +143,7 @@ func inked(img image.Image) (n int) {
 
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
-	f := newFixture(t, nil, datasets.PlacesDataset)
+	f := newFixture(t, nil, catalogue.Places.Name)
 	f.places.tile = []fakePlace{{id: 1, lon: 0, lat: 0, name: "Null Island", population: 5}}
 	if n := inked(decodePNG(t, f.get("/tiles/places/0/0/0.png"))); n < 300 || n > 5000 {
 		t.Errorf("%d pixels drawn, want a dot and a name", n)
@@ -151,7 +151,7 @@ func TestPicturePlaces(t *testing.T) {
 }
 
 func TestPictureFailures(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	// What is stored is no vector tile.
 	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 500, "data-corrupt")
 	wantProblem(t, f.get("/tiles/places/3/4/2.png"), 404, "dataset-missing")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/quadkey"
@@ -52,7 +53,7 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Another generation of one of them leaves the address as it was.
-	f.publish(datasets.BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	f.poll()
 	second := f.pinnedTiles("/tiles/country,places.json?pinned=true")
 	if !strings.HasPrefix(second, "/g/2.1.0-") {
@@ -93,15 +94,15 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Removed, while others are in use.
-	f.publish(datasets.BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	f.poll()
 	f.cfg.Boundaries.Close()
-	f.cfg.Boundaries = dataset.NewLive(f.catalog, datasets.BoundariesDataset, func(g *dataset.Generation) (datasets.Boundaries, error) {
+	f.cfg.Boundaries = dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (datasets.Boundaries, error) {
 		return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
 	})
 	f.poll()
 	f.handler = New(f.cfg)
-	if _, err := f.catalog.Prune(t.Context(), 0, datasets.BoundariesDataset); err != nil {
+	if _, err := f.catalog.Prune(t.Context(), 0, catalogue.Boundaries.Name); err != nil {
 		t.Fatal(err)
 	}
 	wantProblem(t, f.get(first), 410, "generation-gone")

@@ -20,6 +20,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/quadkey"
@@ -65,12 +66,14 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{fixture: fixture{t: t, catalog: c}}
 	w.cfg = Config{
-		Boundaries: dataset.NewLive(c, datasets.BoundariesDataset, func(g *dataset.Generation) (datasets.Boundaries, error) {
-			w.store.Store(g.Store)
-			return datasets.OpenBoundaries(g)
-		}),
-		Places:    dataset.NewLive(c, datasets.PlacesDataset, datasets.OpenPlaces),
-		Addresses: dataset.NewLive(c, datasets.AddressesDataset, datasets.OpenAddresses),
+		Sets: datasets.Sets{
+			Boundaries: dataset.NewLive(c, catalogue.Boundaries.Name, func(g *dataset.Generation) (datasets.Boundaries, error) {
+				w.store.Store(g.Store)
+				return catalogue.Boundaries.Open(g)
+			}),
+			Places:    catalogue.Live[datasets.Places](c, catalogue.Places),
+			Addresses: catalogue.Live[datasets.Addresses](c, catalogue.IP),
+		},
 	}
 	w.poll()
 	w.handler = New(w.cfg)

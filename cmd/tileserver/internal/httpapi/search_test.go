@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -65,7 +65,7 @@ func TestSearchQuery(t *testing.T) {
 
 func TestSearchFailures(t *testing.T) {
 	for _, path := range []string{"/places/search?q=zur", "/places/search?q=zurich&limit=5", "/places/within?bbox=0,0,1,1"} {
-		wantProblem(t, newGlobe(t, nil, datasets.BoundariesDataset).get(path), 404, "dataset-missing")
+		wantProblem(t, newGlobe(t, nil, catalogue.Boundaries.Name).get(path), 404, "dataset-missing")
 		g := newGlobe(t, nil)
 		for _, tt := range []struct {
 			err    error
@@ -171,7 +171,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 		t.Errorf("stored answer: %q", got)
 	}
 	// Without airports the same search finds the places.
-	g = newGlobe(t, nil, datasets.PlacesDataset)
+	g = newGlobe(t, nil, catalogue.Places.Name)
 	if got := names(t, body(t, g.get("/places/search?q=zur"))); !slices.Equal(got, []string{"Zürich", "Zürich Flughafen"}) {
 		t.Errorf("without airports: %q", got)
 	}
@@ -203,7 +203,7 @@ func TestSearchKept(t *testing.T) {
 		if res, n := read(path, "If-None-Match", tag); n != 0 || res.StatusCode != http.StatusNotModified {
 			t.Errorf("%s: %d with its tag, %d reads", path, res.StatusCode, n)
 		}
-		g.publish(datasets.AirportsDataset)
+		g.publish(catalogue.Airports.Name)
 		if err := g.cfg.Airports.Poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestSearchKept(t *testing.T) {
 		if code := path == "/places/search?q=bern"; code != (n > 0) || code != (res.StatusCode == 200) {
 			t.Errorf("%s: %d and %d reads after airports were published", path, res.StatusCode, n)
 		}
-		g.publish(datasets.PlacesDataset)
+		g.publish(catalogue.Places.Name)
 		g.poll()
 		if res, n := read(path, "If-None-Match", tag); n == 0 || res.StatusCode != 200 {
 			t.Errorf("%s: %d and %d reads after places were published", path, res.StatusCode, n)

@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // "all" passes over a data set that is not there, but not over one that has
 // failed, even when the list has been resolved while it was not there.
 func TestAllAfterFailure(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	if res := f.get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
 		t.Fatalf("without places: %d", res.StatusCode)
 	}
-	dir := filepath.Join(f.catalog.Dir(), datasets.PlacesDataset)
+	dir := filepath.Join(f.catalog.Dir(), catalogue.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
@@ -26,9 +27,11 @@ func stationWorld(t testing.TB, published ...string) *fixture {
 	}
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
-		Stations: dataset.NewLive(c, datasets.StationsDataset, datasets.OpenStations),
-		Weather:  dataset.NewLive(c, datasets.WeatherDataset, datasets.OpenWeather),
-		Config:   web.Config{Version: "test"},
+		Sets: datasets.Sets{
+			Stations: catalogue.Live[datasets.Stations](c, catalogue.Stations),
+			Weather:  catalogue.Live[datasets.Weather](c, catalogue.Weather),
+		},
+		Config: web.Config{Version: "test"},
 	}
 	t.Cleanup(func() {
 		if err := f.cfg.Stations.Close(); err != nil {
@@ -53,7 +56,7 @@ func publishToy(t testing.TB, f *fixture, name string) {
 	}
 	m := dataset.Manifest{SchemaVersion: stations.SchemaVersion, Records: map[string]int64{"stations": 4}}
 	var meta any
-	if name == datasets.StationsDataset {
+	if name == catalogue.Stations.Name {
 		meta, _, err = stations.Build(t.Context(), b.Store(), each(toyStations()), stations.BuildOptions{})
 	} else {
 		var finder *stations.Finder
@@ -142,7 +145,7 @@ const (
 )
 
 func TestStationAnswers(t *testing.T) {
-	f := stationWorld(t, datasets.StationsDataset, datasets.WeatherDataset)
+	f := stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name)
 	for _, tt := range []struct{ path, want string }{
 		{"/stations/nearest?lat=47.383&lon=8.567", `{"station":` + zurichJSON + `,"distance_m":0.0}}`},
 		{"/stations/nearest?lat=-17&lon=180&format=json", `{"station":` + lineJSON + `,"distance_m":10633.6}}`},
@@ -202,7 +205,7 @@ func TestStationAnswers(t *testing.T) {
 }
 
 func TestStationPages(t *testing.T) {
-	f := stationWorld(t, datasets.StationsDataset, datasets.WeatherDataset)
+	f := stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name)
 	for path, want := range map[string]int{
 		"/stations/within?bbox=-180,-90,180,90&limit=1":                     4,
 		"/stations/066600-99999/observations?limit=7":                       30,
@@ -242,7 +245,7 @@ func TestStationPages(t *testing.T) {
 }
 
 func TestStationProblems(t *testing.T) {
-	f := stationWorld(t, datasets.StationsDataset, datasets.WeatherDataset)
+	f := stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name)
 	for _, tt := range []struct{ path, parameter string }{
 		{"/stations/nearest", "lat"},
 		{"/stations/nearest?lat=1&lon=181", "lon"},
@@ -290,7 +293,7 @@ func TestStationDatasets(t *testing.T) {
 	for _, path := range append(paths, weather...) {
 		wantProblem(t, f.get(path), 404, "dataset-missing")
 	}
-	publishToy(t, f, datasets.StationsDataset)
+	publishToy(t, f, catalogue.Stations.Name)
 	for _, path := range paths {
 		if res := f.get(path); res.StatusCode != 200 {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body(t, res))
@@ -299,7 +302,7 @@ func TestStationDatasets(t *testing.T) {
 	for _, path := range weather {
 		wantProblem(t, f.get(path), 404, "dataset-missing")
 	}
-	publishToy(t, f, datasets.WeatherDataset)
+	publishToy(t, f, catalogue.Weather.Name)
 	for _, path := range weather {
 		if res := f.get(path); res.StatusCode != 200 {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body(t, res))
@@ -309,14 +312,14 @@ func TestStationDatasets(t *testing.T) {
 		t.Error(body(t, res))
 	}
 	status := body(t, f.get("/status"))
-	for _, name := range []string{datasets.StationsDataset, datasets.WeatherDataset} {
+	for _, name := range []string{catalogue.Stations.Name, catalogue.Weather.Name} {
 		if !strings.Contains(status, `{"name":"`+name+`","state":"serving","generation":1`) {
 			t.Errorf("%s: %s", name, status)
 		}
 	}
 	// A newer generation is taken into service, and answers have another tag.
 	tag := f.get(paths[0]).Header.Get("Etag")
-	publishToy(t, f, datasets.StationsDataset)
+	publishToy(t, f, catalogue.Stations.Name)
 	if res := f.get(paths[0], "If-None-Match", tag); res.StatusCode != 200 {
 		t.Error(res.StatusCode)
 	}
@@ -326,11 +329,11 @@ func TestStationDatasets(t *testing.T) {
 func TestStationSeeks(t *testing.T) {
 	f := stationWorld(t)
 	var store cellstore.Store
-	live := dataset.NewLive(f.catalog, datasets.StationsDataset, func(g *dataset.Generation) (datasets.Stations, error) {
+	live := dataset.NewLive(f.catalog, catalogue.Stations.Name, func(g *dataset.Generation) (datasets.Stations, error) {
 		store = g.Store
-		return datasets.OpenStations(g)
+		return catalogue.Stations.Open(g)
 	})
-	publishToy(t, f, datasets.StationsDataset)
+	publishToy(t, f, catalogue.Stations.Name)
 	t.Cleanup(func() { live.Close() })
 	if err := live.Poll(t.Context()); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -52,7 +52,7 @@ func TestTileEmpty(t *testing.T) {
 
 // Places are a vector layer of points within the tile, attributes included.
 func TestTilePlacesLayer(t *testing.T) {
-	f := newFixture(t, nil, datasets.PlacesDataset)
+	f := newFixture(t, nil, catalogue.Places.Name)
 	f.places.tile = []fakePlace{
 		{id: 11, lon: 0, lat: 0, name: `Null "Island"`, code: "ISL", population: 0},
 		{id: 12, lon: 90, lat: -45, name: "Zürich", code: "", population: 400_000},
@@ -170,7 +170,7 @@ func TestTileAddresses(t *testing.T) {
 // An empty tile, a tile outside the grid, a missing data set and a failed
 // store are four different answers.
 func TestTileFailures(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	wantProblem(t, f.get("/tiles/places/3/0/0.mvt"), 404, "dataset-missing")
 	wantProblem(t, f.get("/tiles/country,places/3/0/0.mvt"), 404, "dataset-missing")
 	for _, tt := range []struct {
@@ -262,7 +262,7 @@ func TestTileRevalidation(t *testing.T) {
 		}
 	}
 
-	f.publish(datasets.PlacesDataset)
+	f.publish(catalogue.Places.Name)
 	f.poll()
 	if res := f.get(path, "If-None-Match", etag); res.StatusCode != http.StatusOK {
 		t.Errorf("old tag after new places: %d, want 200", res.StatusCode)
@@ -271,7 +271,7 @@ func TestTileRevalidation(t *testing.T) {
 	if seen[country] != "/tiles/country/3/4/2.mvt" {
 		t.Error("new places changed the tag of a tile without them")
 	}
-	f.publish(datasets.BoundariesDataset)
+	f.publish(catalogue.Boundaries.Name)
 	f.poll()
 	if got := f.get("/tiles/country/3/4/2.mvt").Header.Get("Etag"); got == country {
 		t.Error("new boundaries did not change the tag")
@@ -279,7 +279,7 @@ func TestTileRevalidation(t *testing.T) {
 }
 
 func TestTileCompression(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	large := bytes.Repeat([]byte("border "), 4000)
 	f.bounds.tile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
 		if tile.Z == 0 {
@@ -324,7 +324,7 @@ func TestTileCompression(t *testing.T) {
 // Many requests for one tile make it once; a client that leaves takes nobody
 // with it.
 func TestTileShared(t *testing.T) {
-	f := newFixture(t, nil, datasets.BoundariesDataset)
+	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	var running atomic.Int64
 	enter, leave := make(chan struct{}), make(chan struct{})
 	f.bounds.tile = func(ctx context.Context, _ uint64, _ quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
@@ -426,7 +426,7 @@ func TestSwapUnderLoad(t *testing.T) {
 		})
 	}
 	for i := range 20 {
-		f.publish([]string{datasets.BoundariesDataset, datasets.PlacesDataset}[i%2])
+		f.publish([]string{catalogue.Boundaries.Name, catalogue.Places.Name}[i%2])
 		f.poll()
 	}
 	close(stop)

@@ -84,7 +84,7 @@ func (s *Room) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
 	defer p.Release()
 	reader, err := p.Get()
 	if err != nil {
-		if !errors.Is(err, datasets.ErrDatasetMissing) {
+		if !errors.Is(err, datasets.ErrMissing) {
 			s.LogFailure(c, err)
 		}
 		return

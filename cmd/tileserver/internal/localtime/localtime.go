@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/internal/jsontext"
@@ -61,17 +60,8 @@ type View struct {
 	Stations   datasets.Pinned[datasets.Stations]
 }
 
-// Sets are the data sets that an answer about a point is made from.
-type Sets struct {
-	Boundaries *dataset.Live[datasets.Boundaries]
-	Places     *dataset.Live[datasets.Places]
-	Airports   *dataset.Live[datasets.Airports]
-	TimeZones  *dataset.Live[datasets.TimeZones]
-	Stations   *dataset.Live[datasets.Stations]
-}
-
 // Pin takes a generation of each data set. Whoever calls it releases the view.
-func (s *Sets) Pin() View {
+func Pin(s *datasets.Sets) View {
 	return View{datasets.Pin(s.Boundaries), datasets.Pin(s.Places), datasets.Pin(s.Airports), datasets.Pin(s.TimeZones), datasets.Pin(s.Stations)}
 }
 
@@ -87,7 +77,7 @@ func (v *View) Release() {
 // published. One that cannot be read is an error: it may hold the answer.
 func Have[T any](p *datasets.Pinned[T]) (v T, ok bool, err error) {
 	v, err = p.Get()
-	if errors.Is(err, datasets.ErrDatasetMissing) {
+	if errors.Is(err, datasets.ErrMissing) {
 		return v, false, nil
 	}
 	return v, err == nil, err

@@ -14,16 +14,15 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
 // Config says what operators and browsers are told.
 type Config struct {
-	// Datasets are the states of the data sets, in the order of /status.
-	Datasets []func() dataset.Status
-	// Boundaries tells the types of regions in /status.
-	Boundaries *dataset.Live[datasets.Boundaries]
+	// Sets are told of in /status, /readyz and /metrics.
+	datasets.Sets
 	// Version is reported by /status.
 	Version string
 	// Store says in /status what the data comes from: "local" or "hbase".
@@ -70,15 +69,6 @@ func (s *Room) Routes() []web.Route {
 	return list
 }
 
-// states is the state of every data set that is configured.
-func (s *Room) states() []dataset.Status {
-	all := make([]dataset.Status, 0, len(s.Datasets))
-	for _, status := range s.Datasets {
-		all = append(all, status())
-	}
-	return all
-}
-
 // Why the server is not ready.
 var (
 	errDraining = errors.New("server is about to stop")
@@ -111,11 +101,11 @@ func (s *Room) getReady(c echo.Context) error {
 	default:
 	}
 	var waiting, damaged []string
-	for _, st := range s.states() {
-		switch {
-		case st.Serving == nil && (st.Published != 0 || st.Err != nil):
+	for _, st := range s.States() {
+		switch catalogue.State(st) {
+		case catalogue.Failed:
 			waiting = append(waiting, st.Dataset)
-		case st.Damage != nil:
+		case catalogue.Damaged:
 			damaged = append(damaged, st.Dataset)
 		}
 	}
@@ -154,38 +144,19 @@ type typeStatus struct {
 	Regions int    `json:"regions"`
 }
 
-// States of a data set in /status.
-const (
-	stateServing = "serving" // the published generation
-	stateStale   = "stale"   // an older one, because the published one does not open
-	stateDamaged = "damaged" // one whose files turned out damaged, as far as they are whole
-	stateFailed  = "failed"  // nothing, although one is published
-	stateMissing = "missing" // nothing is published
-)
-
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
 func (s *Room) getStatus(c echo.Context) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}}
-	for _, st := range s.states() {
-		d := datasetStatus{Name: st.Dataset, State: stateServing, Sources: []dataset.Source{}}
-		switch {
-		case st.Serving == nil && st.Err == nil && st.Published == 0:
-			d.State = stateMissing
-		case st.Serving == nil:
-			d.State = stateFailed
-		case st.Damage != nil:
-			d.State = stateDamaged
-		case st.Err != nil:
-			d.State = stateStale
-		}
+	for _, st := range s.States() {
+		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
 		if m := st.Serving; m != nil {
 			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
 			if m.Sources != nil {
 				d.Sources = m.Sources
 			}
-			if st.Dataset == datasets.BoundariesDataset {
+			if st.Dataset == catalogue.Boundaries.Name {
 				d.Types = s.regionTypes()
 			}
 		}

@@ -25,7 +25,7 @@ var Described = []*prometheus.Desc{
 
 // collectDatasets tells the state of the data sets to Prometheus.
 func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
-	for _, st := range s.states() {
+	for _, st := range s.States() {
 		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)
 		web.Gauge(ch, descFailed, web.OneIf(st.Err != nil), st.Dataset)
 		web.Gauge(ch, descDamaged, web.OneIf(st.Damage != nil), st.Dataset)

@@ -57,7 +57,7 @@ func isAirportCode(text string) bool {
 // nothing for another one, whose answer does not depend on them.
 func (s *Room) pinAirports(text string) datasets.Pinned[datasets.Airports] {
 	if !isAirportCode(strings.TrimSpace(text)) {
-		return datasets.Pinned[datasets.Airports]{Err: datasets.ErrDatasetMissing}
+		return datasets.Pinned[datasets.Airports]{Err: datasets.ErrMissing}
 	}
 	return datasets.Pin(s.Airports)
 }
@@ -80,7 +80,7 @@ func (l *placeList) addAirport(ctx context.Context, air *datasets.Pinned[dataset
 	}
 	reader, err := air.Get()
 	switch {
-	case errors.Is(err, datasets.ErrDatasetMissing):
+	case errors.Is(err, datasets.ErrMissing):
 		return nil
 	case err != nil:
 		return err

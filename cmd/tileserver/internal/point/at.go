@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
@@ -25,10 +26,10 @@ import (
 // Room answers with everything about a point.
 type Room struct {
 	*web.Kit
-	sets localtime.Sets
+	sets datasets.Sets
 }
 
-func New(k *web.Kit, sets localtime.Sets) *Room { return &Room{k, sets} }
+func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{k, sets} }
 
 func (s *Room) Routes() []web.Route {
 	return []web.Route{
@@ -53,7 +54,7 @@ func (s *Room) getAt(c echo.Context) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := s.sets.Pin()
+	v := localtime.Pin(&s.sets)
 	defer v.Release()
 	var from []uint64
 	if fixed {
@@ -103,7 +104,7 @@ func (p *point) write(ctx context.Context) error {
 		}
 	}
 	if len(p.missing) == pointDatasets {
-		return datasets.ErrDatasetMissing
+		return datasets.ErrMissing
 	}
 	p.end()
 	return nil
@@ -139,7 +140,7 @@ func reader[T any](p *point, set *datasets.Pinned[T], name string) (T, bool, err
 
 // regions writes the regions that were asked for and returns all of them.
 func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
-	b, ok, err := reader(p, &p.view.Boundaries, datasets.BoundariesDataset)
+	b, ok, err := reader(p, &p.view.Boundaries, catalogue.Boundaries.Name)
 	if !ok {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
 }
 
 func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
-	if _, _, err := reader(p, &p.view.TimeZones, datasets.TimeZonesDataset); err != nil {
+	if _, _, err := reader(p, &p.view.TimeZones, catalogue.TimeZones.Name); err != nil {
 		return err
 	}
 	z, err := p.view.ZoneAt(ctx, p.lat, p.lon, localtime.ZoneReach, p.at, regions)
@@ -178,7 +179,7 @@ func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
 }
 
 func (p *point) place(ctx context.Context) error {
-	finder, ok, err := reader(p, &p.view.Places, datasets.PlacesDataset)
+	finder, ok, err := reader(p, &p.view.Places, catalogue.Places.Name)
 	if !ok {
 		return err
 	}
@@ -212,7 +213,7 @@ func nearestAirport(lat, lon float64) airports.NearbyQuery {
 }
 
 func (p *point) airport(ctx context.Context) error {
-	r, ok, err := reader(p, &p.view.Airports, datasets.AirportsDataset)
+	r, ok, err := reader(p, &p.view.Airports, catalogue.Airports.Name)
 	if !ok {
 		return err
 	}
@@ -232,7 +233,7 @@ func (p *point) airport(ctx context.Context) error {
 }
 
 func (p *point) station(ctx context.Context) error {
-	r, ok, err := reader(p, &p.view.Stations, datasets.StationsDataset)
+	r, ok, err := reader(p, &p.view.Stations, catalogue.Stations.Name)
 	if !ok {
 		return err
 	}

@@ -87,7 +87,7 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 			_, perr := v.places.Get()
 			_, aerr := v.airports.Get()
 			for _, err := range []error{berr, perr, aerr} {
-				if err != nil && !errors.Is(err, datasets.ErrDatasetMissing) {
+				if err != nil && !errors.Is(err, datasets.ErrMissing) {
 					return nil, err
 				}
 			}

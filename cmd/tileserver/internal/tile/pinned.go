@@ -96,7 +96,7 @@ func (s *Room) getPinnedTile(c echo.Context) error {
 	}
 	defer v.release()
 	for _, err := range [...]error{v.boundaries.Err, v.places.Err, v.airports.Err} {
-		if err != nil && !errors.Is(err, datasets.ErrDatasetMissing) {
+		if err != nil && !errors.Is(err, datasets.ErrMissing) {
 			return err
 		}
 	}
@@ -111,16 +111,16 @@ func (s *Room) getPinnedTile(c echo.Context) error {
 func pinGeneration[T any](live *dataset.Live[T], generation uint64) datasets.Pinned[T] {
 	switch {
 	case generation == 0:
-		return datasets.Pinned[T]{Err: datasets.ErrDatasetMissing, ID: datasets.IdMissing}
+		return datasets.Pinned[T]{Err: datasets.ErrMissing, ID: datasets.IDMissing}
 	case live == nil:
-		return datasets.Pinned[T]{Err: dataset.ErrNoGeneration, ID: datasets.IdMissing}
+		return datasets.Pinned[T]{Err: dataset.ErrNoGeneration, ID: datasets.IDMissing}
 	}
 	h, err := live.AcquireGeneration(generation)
 	switch {
 	case err == nil:
 		return datasets.Pinned[T]{Handle: h, ID: datasets.IdentityOf(h.Manifest())}
 	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
-		return datasets.Pinned[T]{Err: err, ID: datasets.IdFailed}
+		return datasets.Pinned[T]{Err: err, ID: datasets.IDFailed}
 	}
-	return datasets.Pinned[T]{Err: fmt.Errorf("%w: %w", datasets.ErrDatasetFailed, err), ID: datasets.IdFailed}
+	return datasets.Pinned[T]{Err: fmt.Errorf("%w: %w", datasets.ErrFailed, err), ID: datasets.IDFailed}
 }

@@ -2,7 +2,6 @@ package tile
 
 import (
 	"encoding/json"
-	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -126,7 +125,7 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		}
 		m := v.boundaries.Handle.Manifest()
 		generations[0] = m.Generation
-		credits = appendCredits(credits, m)
+		credits = catalogue.AppendCredits(credits, m)
 		for _, t := range b.Types() {
 			if !slices.Contains(set.types, t.Name) {
 				continue
@@ -138,7 +137,7 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 	if set.places {
 		m := v.places.Handle.Manifest()
 		generations[1] = m.Generation
-		credits = appendCredits(credits, m)
+		credits = catalogue.AppendCredits(credits, m)
 		ext.add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
 			ID: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
@@ -147,7 +146,7 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 	if set.airports {
 		m := v.airports.Handle.Manifest()
 		generations[2] = m.Generation
-		credits = appendCredits(credits, m)
+		credits = catalogue.AppendCredits(credits, m)
 		ext.add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
 			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
@@ -176,20 +175,6 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 		layer("_label", "A point inside each region of type "+t.Name+"; rank 0 is the largest",
 			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
 	}
-}
-
-// appendCredits adds what a generation's sources want said, each once. Clients
-// insert attributions as HTML.
-func appendCredits(credits []string, m *dataset.Manifest) []string {
-	for _, src := range m.Sources {
-		if src.Attribution == "" {
-			continue
-		}
-		if c := html.EscapeString(src.Attribution); !slices.Contains(credits, c) {
-			credits = append(credits, c)
-		}
-	}
-	return credits
 }
 
 // escapeLayers makes a canonical list fit for a URL. Types and ids are

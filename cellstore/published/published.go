@@ -1,0 +1,37 @@
+// Package published opens what ingest has published in a directory of this
+// machine, for programs that ask it without a server:
+//
+//	g, err := published.Open("data", "boundaries")
+//	…
+//	defer g.Close()
+//	r, err := tiles.OpenPublished(ctx, g)
+//	…
+//	regions, err := r.At(ctx, 47.37, 8.54)
+//
+// A program that follows new generations uses dataset.Live instead, with
+// Catalog.
+package published
+
+import (
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+)
+
+// Open opens the published generation of a data set, read-only. The error
+// matches dataset.ErrNoGeneration when there is none. The caller closes it.
+func Open(dir, name string) (*dataset.Generation, error) {
+	c, err := Catalog(dir)
+	if err != nil {
+		return nil, err
+	}
+	return c.OpenCurrent(name)
+}
+
+// Catalog returns the data sets of a directory, each generation in a store of
+// package pebblestore with default options.
+func Catalog(dir string) (*dataset.Catalog, error) {
+	return dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
+	})
+}

@@ -1,0 +1,129 @@
+// Package catalogue lists the data sets. Both programs read the list, so that
+// a new data set is a descriptor here, a job that ingests it and the handlers
+// that ask it.
+package catalogue
+
+import (
+	"context"
+	"html"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/stations"
+	"quadrille/places/zones"
+	"quadrille/tiles"
+)
+
+// Dataset describes a data set to those who do not ask it anything.
+type Dataset struct {
+	Name   string // as ingest publishes it
+	Schema int    // version of the row layout: the one written, and the newest read
+	// Uses are the data sets that its ingest looks at where they are published.
+	// They come before it in All.
+	Uses []string
+}
+
+// Of is a data set whose generations R answers.
+type Of[R any] struct {
+	Dataset
+	// Open makes the reader of a generation.
+	Open func(*dataset.Generation) (R, error)
+}
+
+// The data sets.
+var (
+	Boundaries = of("boundaries", tiles.SchemaVersion, tiles.OpenPublished)
+	Places     = of("places", places.SchemaVersion, places.OpenPublished)
+	TimeZones  = of("timezones", zones.SchemaVersion, zones.OpenPublished)
+	Airports   = of("airports", airports.SchemaVersion, airports.OpenPublished, zoned...)
+	Stations   = of("stations", stations.SchemaVersion, stations.OpenPublished, zoned...)
+	Weather    = of("weather", stations.SchemaVersion, stations.OpenPublishedWeather, "stations")
+	IPTable    = of("ip", ipgeo.Layout, ipgeo.OpenPublished, zoned...)
+	// IP is the data set of IPTable, answered from its index where it has one,
+	// which is faster.
+	IP = Of[ipgeo.Lookuper]{IPTable.Dataset, openIP}
+)
+
+// zoned are what gives a point its time zone.
+var zoned = []string{"boundaries", "places", "timezones"}
+
+// All lists the data sets in the order in which they are ingested.
+var All = []Dataset{
+	Boundaries.Dataset, Places.Dataset, TimeZones.Dataset, Airports.Dataset, Stations.Dataset, Weather.Dataset, IP.Dataset,
+}
+
+func of[R any](name string, schema int, open func(context.Context, cellstore.Published) (R, error), uses ...string) Of[R] {
+	return Of[R]{
+		Dataset: Dataset{Name: name, Schema: schema, Uses: uses},
+		Open:    func(g *dataset.Generation) (R, error) { return open(context.Background(), g) },
+	}
+}
+
+// Find returns the descriptor of a data set.
+func Find(name string) (d Dataset, ok bool) {
+	i := slices.IndexFunc(All, func(d Dataset) bool { return d.Name == name })
+	if i < 0 {
+		return d, false
+	}
+	return All[i], true
+}
+
+// Names are those of data sets, in order.
+func Names(list []Dataset) []string {
+	names := make([]string, len(list))
+	for i, d := range list {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// Live serves the published generation of a data set through I, which is R or an
+// interface that R implements: the part of it that the caller asks.
+func Live[I, R any](from dataset.Generations, d Of[R]) *dataset.Live[I] {
+	return dataset.NewLive(from, d.Name, func(g *dataset.Generation) (i I, err error) {
+		r, err := d.Open(g)
+		if err != nil {
+			return i, err
+		}
+		return any(r).(I), nil
+	})
+}
+
+// States of a data set that is to be served.
+const (
+	Serving = "serving" // the published generation
+	Stale   = "stale"   // an older one, because the published one does not open
+	Damaged = "damaged" // one whose files turned out damaged, as far as they are whole
+	Failed  = "failed"  // nothing, although one is published
+	Missing = "missing" // nothing is published
+)
+
+// State names the state that a status describes.
+func State(st dataset.Status) string {
+	switch {
+	case st.Serving == nil && st.Err == nil && st.Published == 0:
+		return Missing
+	case st.Serving == nil:
+		return Failed
+	case st.Damage != nil:
+		return Damaged
+	case st.Err != nil:
+		return Stale
+	}
+	return Serving
+}
+
+// AppendCredits adds the attributions that a generation's sources ask for, each
+// once. They are HTML, which is how maps show them.
+func AppendCredits(credits []string, m *dataset.Manifest) []string {
+	for _, src := range m.Sources {
+		if c := html.EscapeString(src.Attribution); c != "" && !slices.Contains(credits, c) {
+			credits = append(credits, c)
+		}
+	}
+	return credits
+}

@@ -1,0 +1,124 @@
+package catalogue_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/ipgeo"
+	"quadrille/tiles"
+)
+
+// TestAll: names are unique, and what a data set uses comes before it.
+func TestAll(t *testing.T) {
+	var before []string
+	for _, d := range catalogue.All {
+		if slices.Contains(before, d.Name) {
+			t.Errorf("%s is listed twice", d.Name)
+		}
+		for _, name := range d.Uses {
+			if !slices.Contains(before, name) {
+				t.Errorf("%s uses %s, which does not come before it", d.Name, name)
+			}
+		}
+		if found, ok := catalogue.Find(d.Name); !ok || found.Name != d.Name || d.Schema == 0 {
+			t.Errorf("Find(%s) = %v, %v", d.Name, found, ok)
+		}
+		before = append(before, d.Name)
+	}
+	if _, ok := catalogue.Find("world"); ok {
+		t.Error("world is no data set")
+	}
+	if got := catalogue.Names(catalogue.All); !slices.Equal(got, before) {
+		t.Errorf("Names = %v, want %v", got, before)
+	}
+}
+
+func TestLive(t *testing.T) {
+	dir := t.TempDir()
+	c, err := dataset.Open(dir, toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := toyworld.Publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	// One method of many, as a handler asks for.
+	type typed interface{ Types() []tiles.TypeMeta }
+	boundaries := catalogue.Live[typed](c, catalogue.Boundaries)
+	index := catalogue.Live[ipgeo.Lookuper](c, catalogue.IP)
+	table := catalogue.Live[ipgeo.Lookuper](c, catalogue.IPTable)
+	stations := catalogue.Live[any](c, catalogue.Stations)
+	for _, l := range []interface{ Close() error }{boundaries, index, table, stations} {
+		defer func() {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	if err := errors.Join(boundaries.Poll(t.Context()), index.Poll(t.Context()), table.Poll(t.Context()), stations.Poll(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	h, err := boundaries.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	if n := len(h.Value().Types()); n != 2 {
+		t.Errorf("%d types", n)
+	}
+	i, err := index.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Release()
+	o, err := table.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Release()
+	var fast, slow ipgeo.Result
+	addr := toyworld.Address(8)
+	if err := errors.Join(i.Value().Lookup(t.Context(), addr, &fast), o.Value().Lookup(t.Context(), addr, &slow)); err != nil {
+		t.Fatal(err)
+	}
+	if _, isTable := i.Value().(*ipgeo.Reader); isTable || fast.Country != slow.Country {
+		t.Errorf("the index says %s, the table %s", fast.Country, slow.Country)
+	}
+	if got := catalogue.State(stations.Status()); got != catalogue.Missing {
+		t.Errorf("stations are %s", got)
+	}
+}
+
+func TestState(t *testing.T) {
+	m := &dataset.Manifest{Built: time.Unix(1, 0)}
+	fault := errors.New("fault")
+	for want, st := range map[string]dataset.Status{
+		catalogue.Missing: {},
+		catalogue.Failed:  {Published: 2, Err: fault},
+		catalogue.Damaged: {Published: 2, Serving: m, Err: fault, Damage: fault},
+		catalogue.Stale:   {Published: 2, Serving: m, Err: fault},
+		catalogue.Serving: {Published: 2, Serving: m},
+	} {
+		if got := catalogue.State(st); got != want {
+			t.Errorf("State(%+v) = %s, want %s", st, got, want)
+		}
+	}
+	// Read before it was published, or unreadable: not open, and not missing.
+	for _, st := range []dataset.Status{{Err: fault}, {Published: 1}} {
+		if got := catalogue.State(st); got != catalogue.Failed {
+			t.Errorf("State(%+v) = %s", st, got)
+		}
+	}
+}
+
+func TestAppendCredits(t *testing.T) {
+	m := &dataset.Manifest{Sources: []dataset.Source{{Attribution: "A & B"}, {Name: "asks for none"}, {Attribution: "C"}, {Attribution: "A & B"}}}
+	if got, want := catalogue.AppendCredits([]string{"C"}, m), []string{"C", "A &amp; B"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
