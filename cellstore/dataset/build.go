@@ -13,11 +13,6 @@ import (
 	"quadrille/cellstore"
 )
 
-const (
-	buildLockName   = "BUILD.lock"
-	pointerLockName = "CURRENT.lock"
-)
-
 // Build is a generation being built. It belongs to one goroutine, its Store
 // may be used by many.
 type Build struct {
@@ -55,22 +50,25 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 			b.lock.Close()
 		}
 	}()
-	p, err := c.readPointer(dataset)
+	p, err := c.pointer(ctx, dataset)
 	if err != nil {
 		return nil, err // without CURRENT, leftovers and data look alike
 	}
-	if err := c.removeLeftovers(ctx, dataset, p); err != nil {
+	stored, err := c.stored(ctx, dataset)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.removeLeftovers(ctx, dataset, p, stored, 0); err != nil {
 		return nil, err
 	}
 	if p != nil {
 		b.generation = p.Last
 	}
-	left, err := c.generationsOnDisk(dataset)
-	if err != nil {
+	if stored, err = c.stored(ctx, dataset); err != nil {
 		return nil, err
 	}
-	if len(left) > 0 {
-		b.generation = max(b.generation, slices.Max(left))
+	if n := len(stored); n > 0 {
+		b.generation = max(b.generation, stored[n-1].number)
 	}
 	if b.generation++; b.generation > maxGeneration {
 		return nil, fmt.Errorf("data set %s has no number left after %d: move it away and start anew", dataset, uint64(maxGeneration))
@@ -114,7 +112,7 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if b.done || b.closed {
 		return Manifest{}, fmt.Errorf("build of %s: %w: begin another", b.dataset, cellstore.ErrClosed)
 	}
-	m.Version, m.Dataset, m.Generation, m.Files = ManifestVersion, b.dataset, b.generation, nil
+	m.Version, m.Dataset, m.Generation, m.Files = manifestVersion, b.dataset, b.generation, nil
 	if m.Built.IsZero() {
 		m.Built = time.Now()
 	}
@@ -234,66 +232,4 @@ func seal(ctx context.Context, dir string) ([]File, error) {
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
-}
-
-// lockBuild takes the build lock of a data set, whose directory exists, to have
-// it built or pruned.
-func (c *Catalog) lockBuild(dataset, done string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(c.dir, dataset, buildLockName), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	err = lockFile(f, true)
-	if errors.Is(err, errLocked) {
-		holder, _ := readAll(f)
-		err = fmt.Errorf("%w: %s in %s is being %s: wait for that to end, or stop it and start again",
-			ErrBuilding, dataset, c.dir, strings.TrimSpace(string(holder)))
-	}
-	if err == nil {
-		// For the message above; the lock is the flock, not the content.
-		if err = f.Truncate(0); err == nil {
-			_, err = fmt.Fprintf(f, "%s by process %d since %s\n", done, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// removeLeftovers removes the directories of killed builds. The caller holds
-// the build lock, so nobody is filling them.
-func (c *Catalog) removeLeftovers(ctx context.Context, dataset string, p *pointer) error {
-	list, err := c.generationsOnDisk(dataset)
-	if err != nil {
-		return err
-	}
-	for _, n := range list {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if p != nil {
-			if _, ok := p.find(n); ok {
-				continue
-			}
-		} else if _, err := os.Stat(filepath.Join(c.generationDir(dataset, n), manifestName)); err == nil {
-			// Complete, but CURRENT is not there to say whether it was
-			// ever published: keep it until something is.
-			continue
-		}
-		lock, err := c.lockGeneration(dataset, n)
-		if errors.Is(err, ErrInUse) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = os.RemoveAll(c.generationDir(dataset, n))
-		lock.Close()
-		if err != nil {
-			return fmt.Errorf("remove what a killed build of %s left behind: %w", dataset, err)
-		}
-	}
-	return nil
 }

@@ -81,7 +81,7 @@ func (l *Live[T]) watchReads(g *Generation) {
 		default:
 		}
 	}
-	if s, ok := g.Store.(FailureReporter); ok {
+	if s, ok := g.Store.(failureReporter); ok {
 		s.OnReadFailure(g.suspect)
 	}
 }

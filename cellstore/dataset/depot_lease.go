@@ -39,9 +39,6 @@ type lease struct {
 	content []byte // as it is stored
 }
 
-// errLeaseLost ends a push that was taken for dead.
-var errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
-
 // lease takes the lease of a data set. ErrBuilding when somebody has it. The
 // context it returns ends when the lease is lost.
 func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner string) (context.Context, *lease, error) {
@@ -52,6 +49,7 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 		return nil, nil, err
 	}
 	if len(old) > 0 {
+		l.content = old
 		var held leaseRecord
 		alive := json.Unmarshal(old, &held) == nil && held.Expires.After(d.now())
 		if alive && held.Expires.Sub(d.now()) > 2*d.leaseFor {
@@ -64,7 +62,6 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 				ErrBuilding, dataset, d.opts.Name, held.Owner, held.Expires.Format(time.RFC3339))
 		}
 	}
-	l.content = old
 	if err := l.renew(ctx); err != nil {
 		if errors.Is(err, errLeaseLost) {
 			err = fmt.Errorf("%w: another program began to push %s at the same moment: wait for that", ErrBuilding, dataset)
@@ -114,12 +111,7 @@ func (l *lease) renew(ctx context.Context) error {
 // another of this program, from an earlier try whose answer was lost, that is
 // what is known from then on: it ends sooner than b does.
 func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
-	check := cellstore.Check{Family: familyPointer, Qualifier: columnLease}
-	if len(l.content) > 0 {
-		check.Op, check.Value = cellstore.Equal, l.content
-	}
-	done, err := l.t.CheckAndMutate(ctx, check, cellstore.Mutation{Row: []byte(l.dataset),
-		Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}})
+	done, err := checkAndPut(ctx, l.t, l.dataset, columnLease, l.content, b)
 	if errors.Is(err, cellstore.ErrUnknownOutcome) || err == nil && !done {
 		// Perhaps it was done, now or at an earlier try: what has this token is
 		// ours.

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -235,7 +234,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := p.d.generationRows(ctx, p.dataset)
+	rows, err := p.d.stored(ctx, p.dataset)
 	if err != nil {
 		return nil, false, err
 	}
@@ -249,17 +248,17 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	for _, r := range rows {
 		var load loadRecord
 		if ptr != nil {
-			if _, listed := ptr.find(r.generation); listed {
+			if _, listed := ptr.find(r.number); listed {
 				continue
 			}
-			if r.generation <= ptr.Last {
+			if r.number <= ptr.Last {
 				continue // published once: it is being removed
 			}
 		}
 		if r.load != nil && !r.removing && json.Unmarshal(r.load, &load) == nil && load.Origin == p.origin {
-			resume, p.generation = &load, r.generation
+			resume, p.generation = &load, r.number
 		}
-		number = max(number, r.generation+1)
+		number = max(number, r.number+1)
 	}
 	if err := p.d.removeLeftovers(ctx, p.dataset, ptr, rows, p.generation); err != nil {
 		return nil, false, err
@@ -431,27 +430,8 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.d.leaseFor*3/4)
 	defer cancel()
-	e := entry{p.generation, digestBytes(b)}
-	list := func(ptr *pointer, err error) (*pointer, error) {
-		if err != nil {
-			return nil, err
-		}
-		if ptr == nil {
-			ptr = new(pointer)
-		}
-		if old, ok := ptr.find(e.Generation); ok && old != e {
-			return nil, fmt.Errorf("%w: generation %d has been published by another program: push again", ErrBuilding, e.Generation)
-		} else if !ok && e.Generation <= ptr.Last {
-			return nil, fmt.Errorf("%w: generation %d has been removed by another program: push again", ErrBuilding, e.Generation)
-		} else if !ok {
-			ptr.Generations = append(ptr.Generations, e)
-			slices.SortFunc(ptr.Generations, func(a, b entry) int { return cmp.Compare(a.Generation, b.Generation) })
-		}
-		ptr.Current, ptr.Last = e.Generation, max(ptr.Last, e.Generation)
-		return ptr, nil
-	}
 	err = p.d.patiently(ctx, func() error {
-		_, err := p.d.replace(ctx, p.dataset, list)
+		_, err := p.d.publish(ctx, p.dataset, entry{p.generation, digestBytes(b)})
 		return err
 	})
 	if err != nil {

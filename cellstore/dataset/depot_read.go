@@ -16,17 +16,6 @@ import (
 	"quadrille/cellstore"
 )
 
-// OpenCurrent opens the published generation. ErrNoGeneration when there is
-// none. The caller closes it.
-func (d *Depot) OpenCurrent(ctx context.Context, dataset string) (*Generation, error) {
-	p, err := d.requirePointer(ctx, dataset)
-	if err != nil {
-		return nil, err
-	}
-	e, _ := p.find(p.Current)
-	return d.openListed(ctx, dataset, e)
-}
-
 // openListed opens a generation after checking that its manifest is the one
 // published. The files beside its store are read to the end, be they fetched now
 // or kept from before; its tables are opened when they are used.

@@ -38,7 +38,7 @@ type Live[T any] struct {
 	// change of Status, one call at a time. It must not call Poll or Close.
 	Notify func(Status)
 
-	from    Generations
+	from    *Generations
 	dataset string
 	bind    func(*Generation) (T, error)
 
@@ -86,8 +86,8 @@ type Status struct {
 // bind makes the value of a generation. It may fail, and must leave nothing
 // open when it does; a panic counts as failure. When the value is an io.Closer
 // it is closed before the generation's store.
-func NewLive[T any](from Generations, dataset string, bind func(*Generation) (T, error)) *Live[T] {
-	l := &Live[T]{from: from, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
+func NewLive[T any](from interface{ all() *Generations }, dataset string, bind func(*Generation) (T, error)) *Live[T] {
+	l := &Live[T]{from: from.all(), dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
 	l.health.wake = make(chan struct{}, 1)
 	l.older.idle, l.older.busy = olderIdle, olderBusy
 	l.status.Store(&Status{Dataset: dataset})
@@ -281,7 +281,7 @@ func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], 
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	g, err := l.from.openListed(ctx, l.dataset, e)
+	g, err := l.from.back.openListed(ctx, l.dataset, e)
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// ManifestVersion is the newest version of manifest.json this package reads,
+// manifestVersion is the newest version of manifest.json this package reads,
 // and the one it writes.
-const ManifestVersion = 1
+const manifestVersion = 1
 
 // maxManifest bounds manifest.json and CURRENT, in bytes. It is checked when
 // they are written too, so nothing is published that would then be refused.
@@ -48,7 +48,7 @@ type File struct {
 // Generation, Files and, when zero, Built; the rest is the builder's. A
 // manifest handed out by this package is shared: treat it as read-only.
 type Manifest struct {
-	Version    int    `json:"version"` // of this format: ManifestVersion
+	Version    int    `json:"version"` // of this format: manifestVersion
 	Dataset    string `json:"dataset"`
 	Generation uint64 `json:"generation"`
 	// SchemaVersion is the version of the domain package's row layout; see
@@ -200,9 +200,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
 	}
 	// Before the rest: a newer format may not even have the same shapes.
-	if v.Version > ManifestVersion {
+	if v.Version > manifestVersion {
 		return nil, fmt.Errorf("%w: manifest of version %d, this program reads up to %d: update it, or roll the data set back",
-			ErrNewer, v.Version, ManifestVersion)
+			ErrNewer, v.Version, manifestVersion)
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(b, m); err != nil {

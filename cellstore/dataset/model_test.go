@@ -116,7 +116,7 @@ func TestModel(t *testing.T) {
 			},
 			"prune": func(t *rapid.T) {
 				keep := rapid.IntRange(0, 4).Draw(t, "keep")
-				done, err := c.Prune(ctx, keep)
+				done, err := c.Prune(ctx, keep, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -136,7 +136,7 @@ func TestModel(t *testing.T) {
 				if n := stats.open.Load(); n != 0 {
 					t.Fatalf("%d stores left open", n)
 				}
-				p, err := c.readPointer("ip")
+				p, err := c.pointer(t.Context(), "ip")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,12 +157,12 @@ func TestModel(t *testing.T) {
 				}
 			},
 		})
-		list, err := c.List()
+		list, err := c.List(t.Context())
 		if err != nil || len(list) != len(m.texts) {
 			t.Fatalf("listed %d generations, %v; want %d", len(list), err, len(m.texts))
 		}
 		for _, in := range list {
-			if err := c.Verify(ctx, "ip", in.Generation); err != nil || in.Err != nil || in.Current != (in.Generation == m.current) {
+			if err := c.Verify(ctx, "ip", in.Generation, nil); err != nil || in.Err != nil || in.Current != (in.Generation == m.current) {
 				t.Fatalf("listed %+v, current is %d; verified: %v", in, m.current, err)
 			}
 		}
@@ -171,9 +171,8 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := append(m.listed(), m.last+1)
-		got, err := c.generationsOnDisk("ip")
-		if err != nil || !slices.Equal(got, want) {
-			t.Fatalf("on disk %v, %v; want %v", got, err, want)
+		if got := storedNumbers(t, c.Generations, "ip"); !slices.Equal(got, want) {
+			t.Fatalf("on disk %v; want %v", got, want)
 		}
 		files, err := os.ReadDir(filepath.Join(dir, "ip"))
 		if err != nil {

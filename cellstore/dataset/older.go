@@ -202,11 +202,3 @@ func (o *older[T]) close() {
 		o.drop(len(o.held) - 1)
 	}
 }
-
-// What AcquireGeneration refuses.
-var (
-	// ErrPruned: the generation was published, or built, and is there no more.
-	ErrPruned = errors.New("generation has been removed")
-	// ErrOlderBusy: as many older generations are open as may be.
-	ErrOlderBusy = errors.New("other older generations are in use")
-)

@@ -59,7 +59,7 @@ func TestAcquireGeneration(t *testing.T) {
 	wantErr(t, err, ErrNoGeneration)
 
 	// What is open is not pruned, what is pruned is gone and not unknown.
-	done, err := c.Prune(t.Context(), 0)
+	done, err := c.Prune(t.Context(), 0, 0)
 	if err != nil || len(done.Removed) != 1 || done.Removed[0].Generation != 1 || len(done.InUse) != 2 {
 		t.Errorf("pruned %+v, %v", done, err)
 	}

@@ -15,7 +15,7 @@ import (
 // read every two seconds, which alone would do, and does for a Depot. Failures are in Err and are
 // tried again, at growing intervals of up to a minute.
 func (l *Live[T]) Run(ctx context.Context) error {
-	w := newWaker(l.from.watched(l.dataset)...)
+	w := newWaker(l.from.back.watched(l.dataset)...)
 	defer w.close()
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()

@@ -90,9 +90,9 @@ func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.M
 	var gen *dataset.Generation
 	var err error
 	if generation == 0 {
-		gen, err = s.catalog.OpenCurrent(job.BoundariesDataset)
+		gen, err = s.catalog.OpenCurrent(s.ctx, job.BoundariesDataset)
 	} else {
-		gen, err = s.catalog.OpenGeneration(job.BoundariesDataset, generation)
+		gen, err = s.catalog.OpenGeneration(s.ctx, job.BoundariesDataset, generation)
 	}
 	if err != nil {
 		return nil, tiles.Meta{}, err

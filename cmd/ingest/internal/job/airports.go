@@ -192,8 +192,8 @@ func (r *airportReader) note(stats *airports.Stats) {
 
 // current opens what is published of a data set that a job makes use of; nil
 // when nothing is.
-func current(c *dataset.Catalog, name string, newest int, meta any) (*dataset.Generation, error) {
-	g, err := c.OpenCurrent(name)
+func current(ctx context.Context, c *dataset.Catalog, name string, newest int, meta any) (*dataset.Generation, error) {
+	g, err := c.OpenCurrent(ctx, name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return nil, nil
 	}

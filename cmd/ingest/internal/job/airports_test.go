@@ -34,7 +34,7 @@ const (
 // openAirports opens what is published.
 func openAirports(t *testing.T, c *dataset.Catalog) (*airports.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(AirportsDataset)
+	g, err := c.OpenCurrent(t.Context(), AirportsDataset)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}()
 	var borders tiles.Meta
-	g, err := current(c, BoundariesDataset, tiles.SchemaVersion, &borders)
+	g, err := current(ctx, c, BoundariesDataset, tiles.SchemaVersion, &borders)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}
 	var points places.Meta
-	if g, err = current(c, PlacesDataset, places.SchemaVersion, &points); err != nil {
+	if g, err = current(ctx, c, PlacesDataset, places.SchemaVersion, &points); err != nil {
 		return nil, err
 	}
 	if g != nil {
@@ -89,7 +89,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}
 	var rules zones.Meta
-	if g, err = current(c, TimeZonesDataset, zones.SchemaVersion, &rules); err != nil {
+	if g, err = current(ctx, c, TimeZonesDataset, zones.SchemaVersion, &rules); err != nil {
 		return nil, err
 	}
 	if g != nil {

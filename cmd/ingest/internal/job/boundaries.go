@@ -118,7 +118,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		built = append(built, l.finish())
 	}
 	return publish(ctx, c, BoundariesDataset, rep, func(b *dataset.Build) (dataset.Manifest, error) {
-		if err := stillPublished(c, inputs[0].base); err != nil {
+		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return dataset.Manifest{}, err
 		}
 		for i, l := range layers {

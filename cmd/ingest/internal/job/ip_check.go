@@ -66,7 +66,7 @@ func (e *IPChangeError) Error() string {
 func checkIP(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o IPOptions) error {
 	rep := o.reporter()
 	var meta ipgeo.Meta
-	g, err := current(c, IPDataset, ipgeo.Layout, &meta)
+	g, err := current(ctx, c, IPDataset, ipgeo.Layout, &meta)
 	if err != nil {
 		return err
 	}

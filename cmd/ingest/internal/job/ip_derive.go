@@ -58,7 +58,7 @@ func openIPFiller(ctx context.Context, c *dataset.Catalog) (*ipFiller, error) {
 	}
 	f := &ipFiller{zones: zones, known: map[ipPoint]ipDerived{}}
 	var borders tiles.Meta
-	g, err := current(c, BoundariesDataset, tiles.SchemaVersion, &borders)
+	g, err := current(ctx, c, BoundariesDataset, tiles.SchemaVersion, &borders)
 	if err != nil {
 		f.close()
 		return nil, err

@@ -217,7 +217,7 @@ func TestIPBadData(t *testing.T) {
 			t.Errorf("%s: an error of %d bytes", file, len(err.Error()))
 		}
 	}
-	if _, err := c.OpenCurrent(IPDataset); err == nil {
+	if _, err := c.OpenCurrent(t.Context(), IPDataset); err == nil {
 		t.Error("something was published")
 	}
 }

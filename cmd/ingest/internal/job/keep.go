@@ -63,8 +63,8 @@ type layerProperty struct {
 // to replace some of them, or to add to them. Layers that are already published
 // come first, in the order they have there, whether kept or replaced: their
 // bytes in the store's keys stay.
-func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
-	m, err := c.Current(BoundariesDataset)
+func Keep(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
+	m, err := c.Current(ctx, BoundariesDataset)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
 	} else if err != nil {
@@ -74,7 +74,7 @@ func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
 		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, BoundariesDataset, err)
 	}
-	g, err := c.OpenGeneration(BoundariesDataset, m.Generation)
+	g, err := c.OpenGeneration(ctx, BoundariesDataset, m.Generation)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +120,12 @@ func based(inputs []LayerInput, generation uint64) []LayerInput {
 
 // stillPublished refuses to publish layers kept from a generation that is not
 // the published one any more: what another job added meanwhile would be lost.
-func stillPublished(c *dataset.Catalog, base *uint64) error {
+func stillPublished(ctx context.Context, c *dataset.Catalog, base *uint64) error {
 	if base == nil {
 		return nil
 	}
 	var now uint64
-	if m, err := c.Current(BoundariesDataset); err == nil {
+	if m, err := c.Current(ctx, BoundariesDataset); err == nil {
 		now = m.Generation
 	} else if !errors.Is(err, dataset.ErrNoGeneration) {
 		return err

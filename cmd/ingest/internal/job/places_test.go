@@ -41,7 +41,7 @@ func placeFiles(paths ...string) (inputs []PlaceInput) {
 // openPlaces opens what is published.
 func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(PlacesDataset)
+	g, err := c.OpenCurrent(t.Context(), PlacesDataset)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ const (
 // openStations opens what is published.
 func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(StationsDataset)
+	g, err := c.OpenCurrent(t.Context(), StationsDataset)
 	if err != nil {
 		t.Fatal(err)
 	}

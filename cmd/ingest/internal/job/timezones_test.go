@@ -30,7 +30,7 @@ func TestTimeZones(t *testing.T) {
 	if len(m.Sources) != 1 || m.Sources[0].License != "public domain" {
 		t.Errorf("%+v", m.Sources)
 	}
-	g, err := c.OpenCurrent(TimeZonesDataset)
+	g, err := c.OpenCurrent(t.Context(), TimeZonesDataset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestTimeZones(t *testing.T) {
 	if _, err := TimeZones(cancelled, c, Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if m, err := c.Current(TimeZonesDataset); err != nil || m.Generation != 1 {
+	if m, err := c.Current(t.Context(), TimeZonesDataset); err != nil || m.Generation != 1 {
 		t.Errorf("generation %d is published, %v", m.Generation, err)
 	}
 }

@@ -66,7 +66,7 @@ func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options)
 
 // publishedStations opens the stations that are published.
 func publishedStations(ctx context.Context, c *dataset.Catalog) (*stations.Finder, func() error, error) {
-	g, err := c.OpenCurrent(StationsDataset)
+	g, err := c.OpenCurrent(ctx, StationsDataset)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return nil, nil, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", err)
 	}

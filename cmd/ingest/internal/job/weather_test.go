@@ -68,7 +68,7 @@ func TestWeather(t *testing.T) {
 	if _, err := Weather(t.Context(), c, inputs, Options{Reporter: rep, MaxBad: 0.1}); err != nil {
 		t.Fatal(err)
 	}
-	g, err := c.OpenCurrent(WeatherDataset)
+	g, err := c.OpenCurrent(t.Context(), WeatherDataset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestWeatherFailures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m, err := c.Current(WeatherDataset); err != nil || m.Generation != 1 {
+	if m, err := c.Current(t.Context(), WeatherDataset); err != nil || m.Generation != 1 {
 		t.Error(m.Generation, err)
 	}
 }
