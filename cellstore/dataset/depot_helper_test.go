@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 )
@@ -27,9 +29,9 @@ type remote struct {
 
 var errDown = fmt.Errorf("test: %w", cellstore.ErrUnavailable)
 
-func newRemote(t testing.TB) *remote {
+func newRemote(t tester) *remote {
 	t.Helper()
-	s, err := pebblestore.Open(filepath.Join(tempDir(t), "remote"), &pebblestore.Options{CacheBytes: 1 << 20})
+	s, err := pebblestore.Open("remote", &pebblestore.Options{CacheBytes: 1 << 20, FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,7 @@ func (t *remoteTable) CheckAndMutate(ctx context.Context, c cellstore.Check, m c
 }
 
 // depotAt is a depot of a program of its own, with its own files.
-func depotAt(t testing.TB, r *remote) *Depot {
+func depotAt(t tester, r *remote) *Depot {
 	t.Helper()
 	d, err := OpenDepot(DepotOptions{Open: r.open, Dir: filepath.Join(tempDir(t), "cache"), Name: "test"})
 	if err != nil {

@@ -87,12 +87,17 @@ func (s *fileStore) Close() error {
 
 var when = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
+// tester is what a *testing.T, a *testing.B and a *rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(func())
+	Context() context.Context
+}
+
 // tempDir is t.TempDir in memory where there is such a directory: these tests
 // sync thousands of files.
-func tempDir(t interface {
-	Fatal(...any)
-	Cleanup(func())
-}) string {
+func tempDir(t tester) string {
 	tmp := "/dev/shm"
 	if _, err := os.Stat(tmp); err != nil {
 		tmp = ""
@@ -196,10 +201,7 @@ func numbers(t testing.TB, c *Catalog, dataset string) string {
 const pruneGrace = 10 * time.Minute
 
 // storedNumbers lists the generations that exist, listed or not.
-func storedNumbers(t interface {
-	Fatal(...any)
-	Context() context.Context
-}, g *Generations, dataset string) []uint64 {
+func storedNumbers(t tester, g *Generations, dataset string) []uint64 {
 	stored, err := g.back.stored(t.Context(), dataset)
 	if err != nil {
 		t.Fatal(err)
