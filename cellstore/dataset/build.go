@@ -105,9 +105,9 @@ func (b *Build) Generation() uint64 { return b.generation }
 // durable and records their checksums, writes the manifest, and makes this the
 // published generation. It returns the manifest as written.
 //
-// After an error nothing has been published and only Abort is left to call,
-// with one exception: when the very last step, making the replaced CURRENT
-// durable, fails, the error says that the generation is visible.
+// After an error nothing has been published, and only Abort is left to call. The
+// one exception is the last step, making the replaced CURRENT durable: when it
+// fails, the error says that the generation is published.
 func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if b.done || b.closed {
 		return Manifest{}, fmt.Errorf("build of %s: %w: begin another", b.dataset, cellstore.ErrClosed)
@@ -196,9 +196,9 @@ func (b *Build) Abort() error {
 	return err
 }
 
-// seal makes every file below dir durable and returns the list of them. What a
-// store allocated beyond the end of a file, as Pebble does for its log, is given
-// back: nobody writes there any more.
+// seal makes every file below dir durable and lists them. It frees the space that
+// a store allocated beyond the end of a file, as Pebble does for its log: nobody
+// writes there any more.
 func seal(ctx context.Context, dir string) ([]File, error) {
 	var files []File
 	var dirs []string

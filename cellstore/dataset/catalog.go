@@ -189,13 +189,13 @@ func missing(dataset string, generation uint64, err error) error {
 	return err
 }
 
-func (c *Catalog) usable(ctx context.Context, dataset string, e entry) error {
+func (c *Catalog) servable(ctx context.Context, dataset string, e entry) (Manifest, error) {
 	g, err := c.openListed(ctx, dataset, e)
 	if err != nil {
-		return err
+		return Manifest{}, err
 	}
-	_ = g.Close() // it was read only
-	return nil
+	_ = g.Close() // it was opened to see that it can be
+	return g.Manifest, nil
 }
 
 func (c *Catalog) verify(ctx context.Context, dataset string, e entry, _ func(PushProgress)) error {

@@ -133,11 +133,8 @@ func (g *Generations) activate(ctx context.Context, dataset string, choose func(
 		if err != nil {
 			return nil, err
 		}
-		if err := g.back.usable(ctx, dataset, e); err != nil {
-			return nil, err
-		}
 		p.Current = generation
-		m, err = g.back.manifest(ctx, dataset, e)
+		m, err = g.back.servable(ctx, dataset, e)
 		return p, err
 	})
 	if err != nil {

@@ -111,7 +111,7 @@ func intact(t *testing.T, c *Catalog, begun map[string]bool) string {
 }
 
 func TestKilledAtEveryStep(t *testing.T) {
-	for _, step := range append(append([]string{}, unpublishedSteps...), publishedStep, "generation removed") {
+	for _, step := range append(append([]string{}, unpublishedSteps...), publishedStep, "unlisted", "generation removed") {
 		t.Run(step, func(t *testing.T) {
 			c, _ := newCatalog(t)
 			begun := map[string]bool{"one": true, "two": true}
@@ -130,7 +130,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 			got := intact(t, c, begun)
 			want := "two"
-			if step == publishedStep || step == "generation removed" {
+			if step == publishedStep || step == "unlisted" || step == "generation removed" {
 				want = last
 			}
 			if got != want {

@@ -17,10 +17,10 @@ type DepotOptions struct {
 	// the empty one, that of the Depot's own table. It is called for each
 	// generation that is opened and must not wait longer than ctx.
 	Open func(ctx context.Context, prefix string) (cellstore.Store, error)
-	// Dir is a directory of this machine for the files that lie beside a
-	// generation's store. They are fetched when the generation is opened and
-	// kept while it is listed. It is made when missing, and several programs
-	// may share it.
+	// Dir is a directory of this machine for the files beside a generation's
+	// store. They are fetched when the generation is opened and kept while it is
+	// listed. The directory is created when missing, and several programs may
+	// share it.
 	Dir string
 	// Name is what messages call the Depot. It must not hold secrets.
 	Name string
@@ -43,33 +43,33 @@ type DepotOptions struct {
 //	  row places/g0000000007/ip.idx/00000000   f:c   a file beside the store, in pieces
 //	table places.g0000000007.cells        a table of that generation
 //
-// The pointer is replaced by a check-and-put of its whole content, so whoever
-// publishes, rolls back or prunes does so on what is there or not at all. A
-// generation that it does not list is being pushed, or was left by a push or a
-// prune that was killed; the next of either removes it.
+// The pointer is replaced by a check-and-put of its whole content, so a publish,
+// a rollback or a prune acts on the stored state or not at all. A generation that
+// the pointer does not list is being pushed, or was left by a killed push or
+// prune; the next push or prune removes it.
 //
-// What keeps readers and prune apart is time, since a Depot cannot know who
-// reads: a generation is removed at the earliest a while after another took its
-// place; see Prune.
+// A Depot cannot know who reads, so time keeps readers and prune apart: a
+// generation stays for a while after another replaced it; see
+// [Generations.Prune].
 type Depot struct {
 	*Generations
 
 	opts DepotOptions
 
-	opening chan struct{} // holds one while the Depot's own store is being opened
+	opening chan struct{} // full while the Depot's own store is being opened
 
 	mu       sync.Mutex
 	root     cellstore.Store
 	tab      cellstore.Table
 	closed   bool
-	failed   error     // of the last try to open it, and
-	failedAt time.Time // when
+	failed   error     // the last attempt to open root, and
+	failedAt time.Time // when it failed
 
 	leaseFor, patience time.Duration // as the constants say, unless a test changes them
 }
 
-// OpenDepot returns a Depot. It does not need the store to answer yet: every
-// call opens it that finds it not open.
+// OpenDepot returns a Depot. The store need not answer yet: each call that
+// needs it tries to open it.
 func OpenDepot(o DepotOptions) (*Depot, error) {
 	if o.Open == nil || o.Dir == "" {
 		return nil, errors.New("a depot needs an opener of stores and a directory for files: name both")
@@ -124,9 +124,8 @@ var (
 // chunkBytes is the size of the pieces of files.
 const chunkBytes = 1 << 20
 
-// store returns the Depot's own store, which is open. One goroutine at a time
-// asks a store that does not answer; what it hears is good for the others that
-// waited.
+// store returns the Depot's own store, opened if need be. One goroutine at a time
+// tries to open it, and the others that wait take over its result.
 func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	if s, err := d.opened(); s != nil || err != nil {
 		return s, err
@@ -151,7 +150,7 @@ func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil { // else it is this caller's time that is over
+		if ctx.Err() == nil { // else only this caller ran out of time
 			d.failed, d.failedAt = err, time.Now()
 		}
 		return nil, err

@@ -28,7 +28,6 @@ func (d *Depot) datasets(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// manifest reads that of a generation that is listed.
 func (d *Depot) manifest(ctx context.Context, dataset string, e entry) (Manifest, error) {
 	m, _, err := d.manifestBytes(ctx, dataset, e)
 	if err != nil {
@@ -49,23 +48,23 @@ func (d *Depot) manifestBytes(ctx context.Context, dataset string, e entry) (*Ma
 	return m, b, err
 }
 
-// usable checks that a generation has its tables.
-func (d *Depot) usable(ctx context.Context, dataset string, e entry) error {
+// servable checks that a generation has its tables.
+func (d *Depot) servable(ctx context.Context, dataset string, e entry) (Manifest, error) {
 	m, err := d.manifest(ctx, dataset, e)
 	if err != nil {
-		return err
+		return Manifest{}, err
 	}
 	s, err := d.opts.Open(ctx, tablePrefix(dataset, e.Generation))
 	if err != nil {
-		return err
+		return Manifest{}, err
 	}
 	defer closeRead(s)
 	for _, t := range m.Tables {
 		if _, err := s.Table(ctx, t.Name); err != nil {
-			return fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
+			return Manifest{}, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
 		}
 	}
-	return nil
+	return m, nil
 }
 
 // stored lists the rows of generations.

@@ -8,9 +8,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// retire makes sure that a generation that is not listed never will be, before
-// it is removed: a push that was taken for dead may be about to publish it. It
-// reports whether that has happened.
+// retire makes sure that an unlisted generation is never listed, before it is
+// removed: a push that was taken for dead may be about to publish it. listed
+// reports that it has done so.
 func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (listed bool, err error) {
 	_, err = d.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
 		if p == nil || err != nil {
@@ -25,7 +25,7 @@ func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (
 	return listed, err
 }
 
-// mark says that a generation is being removed, so that no push goes on with it.
+// mark notes that a generation is being removed, so that no push resumes it.
 func (d *Depot) mark(ctx context.Context, t cellstore.Table, dataset string, generation uint64) error {
 	return d.patiently(ctx, func() error {
 		return t.Apply(ctx, cellstore.Mutation{Row: []byte(generationRow(dataset, generation)),
@@ -33,8 +33,8 @@ func (d *Depot) mark(ctx context.Context, t cellstore.Table, dataset string, gen
 	})
 }
 
-// remove removes a generation: its tables, its files and then its row, by which
-// it is found again when this is interrupted.
+// remove removes a generation: its tables, its files, and last its row, by which
+// an interrupted removal is found again.
 func (d *Depot) remove(ctx context.Context, dataset string, s storedGeneration) error {
 	if s.manifest != nil {
 		if listed, err := d.retire(ctx, dataset, s.number); listed || err != nil {
@@ -79,7 +79,7 @@ func (d *Depot) remove(ctx context.Context, dataset string, s storedGeneration) 
 	return nil
 }
 
-// dropTables drops the tables of a generation that is not listed.
+// dropTables drops the tables of an unlisted generation.
 func (d *Depot) dropTables(ctx context.Context, s cellstore.Store) error {
 	var names []string
 	err := d.patiently(ctx, func() (err error) {

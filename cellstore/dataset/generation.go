@@ -45,7 +45,7 @@ type failureReporter interface {
 }
 
 // openListed opens a generation after checking that its manifest is the one
-// published and that every file has its size. Checksums of files are left to
+// published and that every file has its size. It leaves the checksums of files to
 // Verify: reading all of a large data set would delay a start by minutes.
 func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Generation, err error) {
 	dir := c.generationDir(dataset, e.Generation)

@@ -50,10 +50,10 @@ type backing interface {
 	stored(ctx context.Context, dataset string) ([]storedGeneration, error)
 	// manifest reads the manifest of a listed generation.
 	manifest(ctx context.Context, dataset string, e entry) (Manifest, error)
-	// open opens a listed generation.
+	// openListed opens a listed generation.
 	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
-	// usable returns an error when a listed generation could not be served.
-	usable(ctx context.Context, dataset string, e entry) error
+	// servable is manifest, or the reason why the generation cannot be served.
+	servable(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// verify reads all of a listed generation and compares its checksums.
 	verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error
 	// claim takes the right to add and remove what is not listed: ErrBuilding
