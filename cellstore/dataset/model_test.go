@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -376,5 +377,45 @@ func TestRollbackOnce(t *testing.T) {
 		if m, err := g.Current(t.Context(), "ip"); err != nil || m.Generation != 2 {
 			t.Errorf("%s: %d is published, %v", name, m.Generation, err)
 		}
+	}
+}
+
+// TestPointerBytes: what older programs have stored, and read, stays as it is.
+func TestPointerBytes(t *testing.T) {
+	c, source := newPebbleCatalog(t), newPebbleCatalog(t)
+	d := depotAt(t, newRemote(t))
+	d.now = func() time.Time { return when }
+	for _, text := range []string{"one", "two"} {
+		mustIngest(t, c, "ip", text)
+		mustIngest(t, source, "ip", text)
+		pushed(t, d, source, "ip")
+	}
+	want := func(g *Generations) string {
+		p, err := g.requirePointer(t.Context(), "ip")
+		if err != nil || len(p.Generations) != 2 {
+			t.Fatal(p, err)
+		}
+		return fmt.Sprintf(`{
+  "version": 1,
+  "current": 2,
+  "last": 2,
+  "generations": [
+    {
+      "generation": 1,
+      "manifest_sha256": %q
+    },
+    {
+      "generation": 2,
+      "manifest_sha256": %q
+    }
+  ]`, p.Generations[0].Manifest, p.Generations[1].Manifest)
+	}
+	file, err := os.ReadFile(filepath.Join(c.Dir(), "ip", "CURRENT"))
+	if want := want(c.Generations) + "\n}\n"; err != nil || string(file) != want {
+		t.Errorf("the file is %s, %v; want %s", file, err, want)
+	}
+	cell, err := d.get(t.Context(), "ip", "p", []byte("current"))
+	if want := want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }\n}"; err != nil || string(cell) != want {
+		t.Errorf("the cell is %s, %v; want %s", cell, err, want)
 	}
 }
