@@ -160,11 +160,11 @@ func (d *Depot) verify(ctx context.Context, dataset string, e entry, progress fu
 		return err
 	}
 	defer closeRead(s)
-	var met meter
-	met.stage("checking", progress)
+	var counter meter
+	counter.stage("checking", progress)
 	var errs []error
 	for _, want := range m.Tables {
-		got, err := d.sumRemote(ctx, s, want.Name, PushOptions{}.withDefaults().Workers, func(rows, bytes int64) { met.add(want.Name, rows, bytes) })
+		got, err := d.sumRemote(ctx, s, want.Name, PushOptions{}.withDefaults().Workers, func(rows, bytes int64) { counter.add(want.Name, rows, bytes) })
 		switch {
 		case errors.Is(err, cellstore.ErrTableNotFound):
 			errs = append(errs, fmt.Errorf("%w: table %s is gone: push it again", cellstore.ErrCorrupt, want.Name))
