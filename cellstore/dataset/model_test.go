@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -417,5 +418,35 @@ func TestPointerBytes(t *testing.T) {
 	cell, err := d.get(t.Context(), "ip", "p", []byte("current"))
 	if want := want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }\n}"; err != nil || string(cell) != want {
 		t.Errorf("the cell is %s, %v; want %s", cell, err, want)
+	}
+}
+
+// TestConcurrentChanges: programs that change one pointer at the same time all
+// succeed, and no change is lost halfway.
+func TestConcurrentChanges(t *testing.T) {
+	c, _ := newCatalog(t)
+	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)
+	for _, text := range []string{"one", "two", "three"} {
+		mustIngest(t, c, "ip", text)
+		mustIngest(t, source, "ip", text)
+		pushed(t, d, source, "ip")
+	}
+	for name, g := range map[string]*Generations{"directory": c.Generations, "tables": d.Generations} {
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				for n := range 10 {
+					want := uint64(1 + (i+n)%3)
+					if m, err := g.Activate(t.Context(), "ip", want); err != nil || m.Generation != want {
+						t.Errorf("%s: activated %d, %v; want %d", name, m.Generation, err, want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		p, err := g.requirePointer(t.Context(), "ip")
+		if err != nil || len(p.Generations) != 3 || p.Last != 3 {
+			t.Errorf("%s: the pointer is %+v, %v", name, p, err)
+		}
 	}
 }
