@@ -112,7 +112,7 @@ func ExampleOpenPublished() {
 		panic(err)
 	}
 
-	g, err := published.Open(dir, "ip")
+	g, err := published.Open(ctx, dir, "ip")
 	if err != nil {
 		panic(err)
 	}

@@ -121,7 +121,7 @@ func ExampleOpenPublished() {
 		log.Fatal(err)
 	}
 
-	g, err := published.Open(dir, "places")
+	g, err := published.Open(ctx, dir, "places")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func ExampleOpenPublished() {
 		log.Fatal(err)
 	}
 
-	g, err := published.Open(dir, "boundaries")
+	g, err := published.Open(ctx, dir, "boundaries")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func BenchmarkOpenCurrent(b *testing.B) {
 	mustIngest(b, c, "ip", "one")
 	b.ReportAllocs()
 	for b.Loop() {
-		g, err := c.OpenCurrent("ip")
+		g, err := c.OpenCurrent(b.Context(), "ip")
 		if err != nil {
 			b.Fatal(err)
 		}

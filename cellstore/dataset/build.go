@@ -13,11 +13,6 @@ import (
 	"quadrille/cellstore"
 )
 
-const (
-	buildLockName   = "BUILD.lock"
-	pointerLockName = "CURRENT.lock"
-)
-
 // Build is a generation being built. It belongs to one goroutine, its Store
 // may be used by many.
 type Build struct {
@@ -55,22 +50,25 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 			b.lock.Close()
 		}
 	}()
-	p, err := c.readPointer(dataset)
+	p, err := c.pointer(ctx, dataset)
 	if err != nil {
 		return nil, err // without CURRENT, leftovers and data look alike
 	}
-	if err := c.removeLeftovers(ctx, dataset, p); err != nil {
+	stored, err := c.stored(ctx, dataset)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.removeLeftovers(ctx, dataset, p, stored, 0); err != nil {
 		return nil, err
 	}
 	if p != nil {
 		b.generation = p.Last
 	}
-	left, err := c.generationsOnDisk(dataset)
-	if err != nil {
+	if stored, err = c.stored(ctx, dataset); err != nil {
 		return nil, err
 	}
-	if len(left) > 0 {
-		b.generation = max(b.generation, slices.Max(left))
+	if n := len(stored); n > 0 {
+		b.generation = max(b.generation, stored[n-1].number)
 	}
 	if b.generation++; b.generation > maxGeneration {
 		return nil, fmt.Errorf("data set %s has no number left after %d: move it away and start anew", dataset, uint64(maxGeneration))
@@ -107,14 +105,14 @@ func (b *Build) Generation() uint64 { return b.generation }
 // durable and records their checksums, writes the manifest, and makes this the
 // published generation. It returns the manifest as written.
 //
-// After an error nothing has been published and only Abort is left to call,
-// with one exception: when the very last step, making the replaced CURRENT
-// durable, fails, the error says that the generation is visible.
+// After an error nothing has been published, and only Abort is left to call. The
+// one exception is the last step, making the replaced CURRENT durable: when it
+// fails, the error says that the generation is published.
 func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if b.done || b.closed {
 		return Manifest{}, fmt.Errorf("build of %s: %w: begin another", b.dataset, cellstore.ErrClosed)
 	}
-	m.Version, m.Dataset, m.Generation, m.Files = ManifestVersion, b.dataset, b.generation, nil
+	m.Version, m.Dataset, m.Generation, m.Files = manifestVersion, b.dataset, b.generation, nil
 	if m.Built.IsZero() {
 		m.Built = time.Now()
 	}
@@ -198,9 +196,9 @@ func (b *Build) Abort() error {
 	return err
 }
 
-// seal makes every file below dir durable and returns the list of them. What a
-// store allocated beyond the end of a file, as Pebble does for its log, is given
-// back: nobody writes there any more.
+// seal makes every file below dir durable and lists them. It frees the space that
+// a store allocated beyond the end of a file, as Pebble does for its log: nobody
+// writes there any more.
 func seal(ctx context.Context, dir string) ([]File, error) {
 	var files []File
 	var dirs []string
@@ -234,66 +232,4 @@ func seal(ctx context.Context, dir string) ([]File, error) {
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
-}
-
-// lockBuild takes the build lock of a data set, whose directory exists, to have
-// it built or pruned.
-func (c *Catalog) lockBuild(dataset, done string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(c.dir, dataset, buildLockName), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	err = lockFile(f, true)
-	if errors.Is(err, errLocked) {
-		holder, _ := readAll(f)
-		err = fmt.Errorf("%w: %s in %s is being %s: wait for that to end, or stop it and start again",
-			ErrBuilding, dataset, c.dir, strings.TrimSpace(string(holder)))
-	}
-	if err == nil {
-		// For the message above; the lock is the flock, not the content.
-		if err = f.Truncate(0); err == nil {
-			_, err = fmt.Fprintf(f, "%s by process %d since %s\n", done, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// removeLeftovers removes the directories of killed builds. The caller holds
-// the build lock, so nobody is filling them.
-func (c *Catalog) removeLeftovers(ctx context.Context, dataset string, p *pointer) error {
-	list, err := c.generationsOnDisk(dataset)
-	if err != nil {
-		return err
-	}
-	for _, n := range list {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if p != nil {
-			if _, ok := p.find(n); ok {
-				continue
-			}
-		} else if _, err := os.Stat(filepath.Join(c.generationDir(dataset, n), manifestName)); err == nil {
-			// Complete, but CURRENT is not there to say whether it was
-			// ever published: keep it until something is.
-			continue
-		}
-		lock, err := c.lockGeneration(dataset, n)
-		if errors.Is(err, ErrInUse) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = os.RemoveAll(c.generationDir(dataset, n))
-		lock.Close()
-		if err != nil {
-			return fmt.Errorf("remove what a killed build of %s left behind: %w", dataset, err)
-		}
-	}
-	return nil
 }

@@ -1,19 +1,23 @@
 package dataset
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"strings"
+	"time"
 
 	"quadrille/cellstore"
 )
 
 const (
-	manifestName = "manifest.json"
-	storeDir     = "store"
+	manifestName    = "manifest.json"
+	storeDir        = "store"
+	buildLockName   = "BUILD.lock"
+	pointerLockName = "CURRENT.lock"
 )
 
 // Opener opens the cell store of a data set's generation in a directory: an
@@ -26,12 +30,10 @@ type Opener func(dataset, dir string, readOnly bool) (cellstore.Store, error)
 // nothing in memory: every call reads the files, so that programs see each
 // other's changes. It may be used by any number of goroutines.
 type Catalog struct {
+	*Generations
+
 	dir  string
 	open Opener
-
-	// onStep, in tests, sees every step that a crash may come after, and may
-	// make it fail.
-	onStep func(step string) error
 }
 
 // Open returns the catalogue of a directory, which need not exist yet: it is
@@ -49,22 +51,15 @@ func Open(dir string, open Opener) (*Catalog, error) {
 	} else if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
-	return &Catalog{dir: dir, open: open}, nil
+	c := &Catalog{dir: dir, open: open}
+	c.Generations = &Generations{back: c, place: dir, fill: "ingest"}
+	return c, nil
 }
 
 // Dir is the absolute path of the catalogue.
 func (c *Catalog) Dir() string { return c.dir }
 
-func (c *Catalog) step(name string) error {
-	if c.onStep == nil {
-		return nil
-	}
-	return c.onStep(name)
-}
-
-// Datasets lists the data sets that have a published generation, by name. It
-// does not open them.
-func (c *Catalog) Datasets() ([]string, error) {
+func (c *Catalog) datasets(context.Context) ([]string, error) {
 	dirs, err := os.ReadDir(c.dir)
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -77,7 +72,7 @@ func (c *Catalog) Datasets() ([]string, error) {
 		if checkName(d.Name()) != nil {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(c.dir, d.Name(), pointerName)); err == nil {
+		if _, err := os.Stat(c.pointerPath(d.Name())); err == nil {
 			names = append(names, d.Name())
 		} else if !os.IsNotExist(err) && d.IsDir() {
 			return nil, err
@@ -86,58 +81,93 @@ func (c *Catalog) Datasets() ([]string, error) {
 	return names, nil
 }
 
-// Current returns the manifest of the published generation. ErrNoGeneration
-// when there is none.
-func (c *Catalog) Current(dataset string) (Manifest, error) {
-	if err := checkName(dataset); err != nil {
-		return Manifest{}, err
+func (c *Catalog) pointerPath(dataset string) string {
+	return filepath.Join(c.dir, dataset, pointerName)
+}
+
+func (c *Catalog) generationDir(dataset string, generation uint64) string {
+	return filepath.Join(c.dir, dataset, generationName(generation))
+}
+
+func (c *Catalog) readPointer(_ context.Context, dataset string) ([]byte, error) {
+	b, err := readFile(c.pointerPath(dataset))
+	if os.IsNotExist(err) {
+		return nil, nil
 	}
-	p, err := c.requirePointer(dataset)
+	return bytes.TrimSuffix(b, []byte("\n")), err
+}
+
+// swapPointer replaces CURRENT under its lock, by a rename.
+func (c *Catalog) swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error) {
+	lock, err := c.lockPointer(ctx, dataset)
 	if err != nil {
-		return Manifest{}, err
+		return false, err
 	}
-	e, _ := p.find(p.Current)
-	return c.manifest(dataset, e)
+	defer lock.Close()
+	now, err := c.readPointer(ctx, dataset)
+	if err != nil || !bytes.Equal(now, before) || (now == nil) != (before == nil) {
+		return false, err
+	}
+	path := c.pointerPath(dataset)
+	if bytes.Equal(now, after) {
+		return true, syncDir(filepath.Dir(path)) // the rename that wrote it may not be durable yet
+	}
+	return replaceFile(path, append(bytes.Clone(after), '\n'), func(at string) error { return c.step("pointer " + at) })
 }
 
-// Info is one generation in a listing.
-type Info struct {
-	Dataset    string
-	Generation uint64
-	Current    bool // published
-	Manifest   Manifest
-	// Err says why there is no Manifest. Generation is 0 when CURRENT itself
-	// could not be read.
-	Err error
-}
-
-// List lists the generations of every data set, by name and number. Damage to
-// one is reported in its Info and does not hide the others.
-func (c *Catalog) List() ([]Info, error) {
-	names, err := c.Datasets()
+// lockPointer takes the lock under which CURRENT is replaced. It is held for
+// moments only, so it is waited for.
+func (c *Catalog) lockPointer(ctx context.Context, dataset string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(c.dir, dataset, pointerLockName), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	var list []Info
-	for _, name := range names {
-		p, err := c.requirePointer(name)
-		if errors.Is(err, ErrNoGeneration) {
-			continue // removed meanwhile
+	for {
+		err = ctx.Err()
+		if err == nil {
+			err = lockFile(f, true)
 		}
-		if err != nil {
-			list = append(list, Info{Dataset: name, Err: err})
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, errLocked) {
+			f.Close()
+			return nil, err
+		}
+		_ = pause(ctx, 5*time.Millisecond) // ctx is looked at above
+	}
+}
+
+func (c *Catalog) watched(dataset string) []string {
+	return []string{filepath.Join(c.dir, dataset), c.dir}
+}
+
+// stored lists the directories that are named as generations, complete or not.
+func (c *Catalog) stored(_ context.Context, dataset string) ([]storedGeneration, error) {
+	dirs, err := os.ReadDir(filepath.Join(c.dir, dataset))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []storedGeneration
+	for _, d := range dirs {
+		n, ok := parseGeneration(d.Name())
+		if !ok || !d.IsDir() {
 			continue
 		}
-		for _, e := range p.Generations {
-			in := Info{Dataset: name, Generation: e.Generation, Current: e.Generation == p.Current}
-			in.Manifest, in.Err = c.manifest(name, e)
-			list = append(list, in)
+		s := storedGeneration{number: n}
+		s.manifest, err = readFile(filepath.Join(c.generationDir(dataset, n), manifestName))
+		if err != nil && !os.IsNotExist(err) {
+			s.manifest = []byte{} // it is there, and cannot be used
 		}
+		list = append(list, s)
 	}
 	return list, nil
 }
 
-func (c *Catalog) manifest(dataset string, e entry) (Manifest, error) {
+func (c *Catalog) manifest(_ context.Context, dataset string, e entry) (Manifest, error) {
 	b, err := readFile(filepath.Join(c.generationDir(dataset, e.Generation), manifestName))
 	if err != nil {
 		return Manifest{}, missing(dataset, e.Generation, err)
@@ -150,21 +180,6 @@ func (c *Catalog) manifest(dataset string, e entry) (Manifest, error) {
 	return *m, nil
 }
 
-// decodePinned decodes the manifest that CURRENT lists as e.
-func decodePinned(dataset string, e entry, b []byte) (*Manifest, error) {
-	m, err := decodeManifest(b)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
-	case digestBytes(b) != e.Manifest:
-		return nil, fmt.Errorf("generation %d of %s: %w: its manifest is not the one published: restore it or ingest again",
-			e.Generation, dataset, cellstore.ErrCorrupt)
-	case m.Dataset != dataset || m.Generation != e.Generation:
-		return nil, fmt.Errorf("generation %d of %s: %w: it describes generation %d of %s", e.Generation, dataset, ErrBadManifest, m.Generation, m.Dataset)
-	}
-	return m, nil
-}
-
 // missing explains the absence of a generation that CURRENT lists.
 func missing(dataset string, generation uint64, err error) error {
 	if os.IsNotExist(err) {
@@ -174,33 +189,81 @@ func missing(dataset string, generation uint64, err error) error {
 	return err
 }
 
-// maxGeneration is the last number that fits the name of a directory; one a
-// minute lasts for 19,000 years.
-const maxGeneration = 9_999_999_999
-
-var generationRE = regexp.MustCompile(`^g[0-9]{10}$`)
-
-func generationName(generation uint64) string { return fmt.Sprintf("g%010d", generation) }
-
-func (c *Catalog) generationDir(dataset string, generation uint64) string {
-	return filepath.Join(c.dir, dataset, generationName(generation))
+func (c *Catalog) servable(ctx context.Context, dataset string, e entry) (Manifest, error) {
+	g, err := c.openListed(ctx, dataset, e)
+	if err != nil {
+		return Manifest{}, err
+	}
+	_ = g.Close() // it was opened to see that it can be
+	return g.Manifest, nil
 }
 
-// generationsOnDisk lists the numbers of the directories of a data set that
-// are named as generations, complete or not, ascending.
-func (c *Catalog) generationsOnDisk(dataset string) ([]uint64, error) {
-	dirs, err := os.ReadDir(filepath.Join(c.dir, dataset))
+func (c *Catalog) verify(ctx context.Context, dataset string, e entry, _ func(PushProgress)) error {
+	g, err := c.openListed(ctx, dataset, e)
+	if err != nil {
+		return err
+	}
+	err = g.Verify(ctx)
+	if cerr := g.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (c *Catalog) claim(ctx context.Context, dataset string) (context.Context, func(), error) {
+	lock, err := c.lockBuild(dataset, "pruned")
+	if err != nil {
+		return nil, nil, err
+	}
+	return ctx, func() { lock.Close() }, nil
+}
+
+// lockBuild takes the build lock of a data set, whose directory exists, to have
+// it built or pruned.
+func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(c.dir, dataset, buildLockName), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	var list []uint64
-	for _, d := range dirs {
-		if !d.IsDir() || !generationRE.MatchString(d.Name()) {
-			continue
-		}
-		if n, err := strconv.ParseUint(d.Name()[1:], 10, 64); err == nil && n > 0 {
-			list = append(list, n)
+	err = lockFile(f, true)
+	if errors.Is(err, errLocked) {
+		holder, _ := readAll(f)
+		err = fmt.Errorf("%w: %s in %s is being %s: wait for that to end, or stop it and start again",
+			ErrBuilding, dataset, c.dir, strings.TrimSpace(string(holder)))
+	}
+	if err == nil {
+		// For the message above; the lock is the flock, not the content.
+		if err = f.Truncate(0); err == nil {
+			_, err = fmt.Fprintf(f, "%s by process %d since %s\n", purpose, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
 		}
 	}
-	return list, nil
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// withhold locks the manifest, which readers keep locked. A generation without
+// a manifest has no readers.
+func (c *Catalog) withhold(dataset string, generation uint64) (release func(), err error) {
+	f, err := os.Open(filepath.Join(c.generationDir(dataset, generation), manifestName))
+	if os.IsNotExist(err) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f, true); err != nil {
+		f.Close()
+		if errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("%w: generation %d of %s", errInUse, generation, dataset)
+		}
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+func (c *Catalog) remove(_ context.Context, dataset string, s storedGeneration) error {
+	return os.RemoveAll(c.generationDir(dataset, s.number))
 }

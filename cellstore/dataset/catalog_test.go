@@ -15,10 +15,10 @@ import (
 
 func TestPublish(t *testing.T) {
 	c, stats := newCatalog(t)
-	if names, err := c.Datasets(); err != nil || len(names) != 0 {
+	if names, err := c.Datasets(t.Context()); err != nil || len(names) != 0 {
 		t.Fatalf("a catalogue that does not exist lists %v, %v", names, err)
 	}
-	_, err := c.Current("places")
+	_, err := c.Current(t.Context(), "places")
 	wantErr(t, err, ErrNoGeneration)
 
 	b, err := c.Begin(t.Context(), "places")
@@ -31,7 +31,7 @@ func TestPublish(t *testing.T) {
 	if err := b.Store().(*fileStore).put("one"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Current("places")
+	_, err = c.Current(t.Context(), "places")
 	wantErr(t, err, ErrNoGeneration) // not before Publish
 	m, err := b.Publish(t.Context(), Manifest{
 		Dataset: "ignored", Generation: 77, Files: []File{{Path: "../x"}},
@@ -40,7 +40,7 @@ func TestPublish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Dataset != "places" || m.Generation != 1 || m.Version != ManifestVersion || m.Built.IsZero() ||
+	if m.Dataset != "places" || m.Generation != 1 || m.Version != manifestVersion || m.Built.IsZero() ||
 		len(m.Files) != 1 || m.Files[0].Path != "store/cells" || m.Files[0].Bytes != 3 || string(m.Meta) != `{"tiers":3}` {
 		t.Errorf("published %+v", m)
 	}
@@ -58,10 +58,10 @@ func TestPublish(t *testing.T) {
 	if got := numbers(t, c, "places"); got != "1 2*" {
 		t.Errorf("generations %q", got)
 	}
-	if names, err := c.Datasets(); err != nil || !slices.Equal(names, []string{"ip", "places"}) {
+	if names, err := c.Datasets(t.Context()); err != nil || !slices.Equal(names, []string{"ip", "places"}) {
 		t.Errorf("data sets %v, %v", names, err)
 	}
-	g, err := c.OpenGeneration("places", 1)
+	g, err := c.OpenGeneration(t.Context(), "places", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestPublish(t *testing.T) {
 	g.Close()
 	g.Close()
 	for _, n := range []uint64{0, 3} {
-		_, err = c.OpenGeneration("places", n)
+		_, err = c.OpenGeneration(t.Context(), "places", n)
 		wantErr(t, err, ErrNoGeneration)
 	}
 	if n := stats.open.Load(); n != 0 {
@@ -108,13 +108,13 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "Places", "1st", "a b", "a\x00", strings.Repeat("x", 65)} {
 		_, err := c.Begin(t.Context(), name)
 		wantErr(t, err, ErrBadName)
-		_, err = c.Current(name)
+		_, err = c.Current(t.Context(), name)
 		wantErr(t, err, ErrBadName)
 		_, err = c.Rollback(t.Context(), name)
 		wantErr(t, err, ErrBadName)
-		_, err = c.OpenCurrent(name)
+		_, err = c.OpenCurrent(t.Context(), name)
 		wantErr(t, err, ErrBadName)
-		_, err = c.Prune(t.Context(), 1, name)
+		_, err = c.Prune(t.Context(), 1, 0, name)
 		wantErr(t, err, ErrBadName)
 		wantErr(t, NewLive(c, name, binder(nil)).Poll(t.Context()), ErrBadName)
 	}
@@ -162,7 +162,7 @@ func TestBuildLock(t *testing.T) {
 	if _, err := other.Rollback(t.Context(), "places"); err != nil {
 		t.Errorf("a rollback had to wait for a build: %v", err)
 	}
-	if _, err := other.Prune(t.Context(), 1, "places"); err != nil {
+	if _, err := other.Prune(t.Context(), 1, 0, "places"); err != nil {
 		t.Errorf("a prune had to wait for a build: %v", err)
 	}
 	if _, err := os.Stat(b.Dir()); err != nil {
@@ -231,7 +231,7 @@ func TestCancel(t *testing.T) {
 	mustIngest(t, c, "ip", "two")
 	_, err = c.Rollback(gone, "ip")
 	wantErr(t, err, context.Canceled)
-	wantErr(t, c.Verify(gone, "ip", 0), context.Canceled)
+	wantErr(t, c.Verify(gone, "ip", 0, nil), context.Canceled)
 	wantContent(t, c, "ip", "two")
 
 	// One that waits for the pointer lock stops waiting.
@@ -291,16 +291,16 @@ func TestPrune(t *testing.T) {
 		mustIngest(t, c, "ip", s)
 	}
 	mustIngest(t, c, "places", "p")
-	_, err := c.Prune(t.Context(), -1)
+	_, err := c.Prune(t.Context(), -1, 0)
 	wantErrNot(t, err)
 	if _, err := c.Activate(t.Context(), "ip", 2); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := c.OpenGeneration("ip", 1)
+	reader, err := c.OpenGeneration(t.Context(), "ip", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := c.Prune(t.Context(), 1)
+	done, err := c.Prune(t.Context(), 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("prune touched a generation in use: %v", err)
 	}
 	reader.Close()
-	if done, err = c.Prune(t.Context(), 0); err != nil || len(done.Removed) != 2 {
+	if done, err = c.Prune(t.Context(), 0, 0); err != nil || len(done.Removed) != 2 {
 		t.Fatalf("pruned %+v, %v", done, err)
 	}
 	if got := numbers(t, c, "ip") + numbers(t, c, "places"); got != "2*1*" {
@@ -325,7 +325,7 @@ func TestPrune(t *testing.T) {
 	if m := mustIngest(t, c, "ip", "6"); m.Generation != 6 {
 		t.Errorf("generation %d was published before as something else", m.Generation)
 	}
-	_, err = c.Prune(t.Context(), 1, "nothing")
+	_, err = c.Prune(t.Context(), 1, 0, "nothing")
 	wantErr(t, err, ErrNoGeneration)
 }
 
@@ -371,12 +371,12 @@ func TestDamage(t *testing.T) {
 			if err := tc.do(c.generationDir("ip", 1)); err != nil {
 				t.Fatal(err)
 			}
-			g, err := c.OpenCurrent("ip")
+			g, err := c.OpenCurrent(t.Context(), "ip")
 			if err == nil {
 				g.Close()
 			}
 			checkKind(t, "open", err, tc.open)
-			checkKind(t, "verify", c.Verify(t.Context(), "ip", 0), tc.full)
+			checkKind(t, "verify", c.Verify(t.Context(), "ip", 0, nil), tc.full)
 			if n := stats.open.Load(); n != 0 {
 				t.Errorf("%d stores left open", n)
 			}
@@ -412,7 +412,7 @@ func TestLostPointer(t *testing.T) {
 			if err := spoil(path); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.OpenCurrent("ip"); err == nil {
+			if _, err := c.OpenCurrent(t.Context(), "ip"); err == nil {
 				t.Fatal("opened without a pointer")
 			}
 			if _, err := c.Rollback(t.Context(), "ip"); err == nil {
@@ -452,7 +452,7 @@ func TestListShowsDamage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.Dir(), "notes"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	list, err := c.List()
+	list, err := c.List(t.Context())
 	if err != nil || len(list) != 3 {
 		t.Fatalf("listed %+v, %v", list, err)
 	}

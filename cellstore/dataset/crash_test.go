@@ -63,7 +63,7 @@ func crashingIngest(dir, dieAt string) error {
 			return err
 		}
 		fmt.Println("end", text)
-		if _, err := c.Prune(context.Background(), 2); err != nil {
+		if _, err := c.Prune(context.Background(), 2, 0); err != nil {
 			return err
 		}
 		if m.Generation%3 == 0 {
@@ -98,12 +98,12 @@ func intact(t *testing.T, c *Catalog, begun map[string]bool) string {
 	if !begun[got] {
 		t.Fatalf("published %q, which nobody began", got)
 	}
-	list, err := c.List()
+	list, err := c.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, in := range list {
-		if err := c.Verify(t.Context(), "ip", in.Generation); err != nil {
+		if err := c.Verify(t.Context(), "ip", in.Generation, nil); err != nil {
 			t.Fatalf("generation %d: %v", in.Generation, err)
 		}
 	}
@@ -111,7 +111,7 @@ func intact(t *testing.T, c *Catalog, begun map[string]bool) string {
 }
 
 func TestKilledAtEveryStep(t *testing.T) {
-	for _, step := range append(append([]string{}, unpublishedSteps...), publishedStep, "generation removed") {
+	for _, step := range append(append([]string{}, unpublishedSteps...), publishedStep, "unlisted", "generation removed") {
 		t.Run(step, func(t *testing.T) {
 			c, _ := newCatalog(t)
 			begun := map[string]bool{"one": true, "two": true}
@@ -130,7 +130,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 			got := intact(t, c, begun)
 			want := "two"
-			if step == publishedStep || step == "generation removed" {
+			if step == publishedStep || step == "unlisted" || step == "generation removed" {
 				want = last
 			}
 			if got != want {
@@ -189,7 +189,7 @@ func killAtRandom(t *testing.T, c *Catalog, kills int, within time.Duration) {
 
 func lastNumber(t *testing.T, c *Catalog) uint64 {
 	t.Helper()
-	p, err := c.requirePointer("ip")
+	p, err := c.requirePointer(t.Context(), "ip")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,10 +201,7 @@ func rerun(t *testing.T, c *Catalog) {
 	t.Helper()
 	mustIngest(t, c, "ip", "again")
 	wantContent(t, c, "ip", "again")
-	disk, err := c.generationsOnDisk("ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk := storedNumbers(t, c.Generations, "ip")
 	listed := strings.Fields(numbers(t, c, "ip"))
 	if len(disk) != len(listed) {
 		t.Errorf("%v on disk, %v listed", disk, listed)

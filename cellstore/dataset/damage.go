@@ -10,30 +10,31 @@ import (
 	"quadrille/cellstore"
 )
 
-// One read that fails proves nothing: it may have been a disk that was slow to
-// wake, a network file system that stalled, or a bit that flipped in memory. So
-// it marks nothing by itself. It makes the next Poll, which Run does at once,
+// A single failed read proves nothing: the disk may have been slow to wake, a
+// network file system may have stalled, or a bit may have flipped in memory. So
+// it marks nothing by itself. It makes the next Poll, which Run calls at once,
 // compare every file of the generation with its checksum:
 //
-//   - A file that differs, or cannot be read, is damage: Status.Damage is set,
-//     and stays. The generation serves on, since most of it is whole and reads of
-//     the rest fail.
-//   - If all files are whole, the generation is opened anew, which drops whatever
-//     was read wrongly, and nothing is marked. When damage is met again and again
-//     where the files are whole, it is marked all the same: something is wrong
-//     that checksums of files do not see.
+//   - A file that differs or cannot be read is damage: Status.Damage is set. The
+//     generation stays in service, since most of it is whole and reads of the
+//     rest fail.
+//   - If all files are whole, nothing is marked. The generation is opened again,
+//     which drops whatever was read wrongly. If reads meet damage again and again
+//     although the files are whole, the generation is marked all the same:
+//     something is wrong that checksums of files do not detect.
 //
-// The mark goes when another generation comes into service. Where files
-// were damaged, they are also compared again at growing intervals of up to a
-// minute: a disk may come back, and files may be restored. As they may be new
-// files, the generation is opened anew then. A mark therefore never goes because
-// a single read went well.
+// The mark goes when another generation comes into service. Damaged files are
+// also compared again at growing intervals of up to a minute: a disk may come
+// back, and files may be restored. If they are whole then, the generation is
+// opened again, since they may be new files. So a single good read never removes
+// a mark.
 
 const (
-	// examineEvery is how many intervals lie at least between two comparisons of
-	// whole files, since each reads all of the data: a minute.
+	// examineEvery is the least number of intervals between two comparisons of
+	// all files, which make a minute: each comparison reads all of the data.
 	examineEvery = 30
-	// mostCleared is how often damage may be met in files that are whole.
+	// mostCleared bounds how often reads may meet damage although the files are
+	// whole.
 	mostCleared = 3
 )
 
@@ -45,10 +46,10 @@ type health struct {
 
 	// Guarded by Live.mu.
 	damage   error     // of the generation in service
-	lasting  bool      // the damage is none of the files', which need not be compared again
-	cleared  int       // how often damage was met though the files are whole
-	checkAt  time.Time // when they may be compared again
-	attempts int       // how often the damaged files were
+	lasting  bool      // the files are whole, so comparing them again is useless
+	cleared  int       // how often reads met damage although the files are whole
+	checkAt  time.Time // when the files may be compared again
+	attempts int       // how often damaged files were compared
 }
 
 // suspicion is a read that failed.
@@ -57,8 +58,8 @@ type suspicion struct {
 	err error
 }
 
-// renewed forgets what was known; another tells whether it is not the same
-// generation, opened anew. Live.mu is held.
+// renewed resets the health after a swap. another is false when the same
+// generation was opened again. The caller holds Live.mu.
 func (h *health) renewed(another bool) {
 	h.damage, h.lasting, h.attempts = nil, false, 0
 	if another {
@@ -66,7 +67,7 @@ func (h *health) renewed(another bool) {
 	}
 }
 
-// watchReads has failing reads of a generation reported.
+// watchReads makes failing reads of a generation raise a suspicion.
 func (l *Live[T]) watchReads(g *Generation) {
 	g.suspect = func(err error) {
 		if errors.Is(err, cellstore.ErrClosed) {
@@ -81,13 +82,13 @@ func (l *Live[T]) watchReads(g *Generation) {
 		default:
 		}
 	}
-	if s, ok := g.Store.(FailureReporter); ok {
+	if s, ok := g.Store.(failureReporter); ok {
 		s.OnReadFailure(g.suspect)
 	}
 }
 
-// examine looks for the reason of a read that failed. It returns the error of
-// ctx only. l.mu is held.
+// examine looks for the reason of a failed read. It returns no error but that of
+// ctx. The caller holds l.mu.
 func (l *Live[T]) examine(ctx context.Context) error {
 	h, cur := &l.health, l.cur.Load()
 	s := h.suspicion.Load()
@@ -95,13 +96,13 @@ func (l *Live[T]) examine(ctx context.Context) error {
 	case s == nil:
 		return nil
 	case cur == nil || s.gen != cur.gen || h.damage != nil:
-		// Of an older generation, which is asked for by its number, or known.
+		// The read was of an older generation, or the damage is known.
 		h.suspicion.Store(nil)
 		return nil
 	case time.Now().Before(h.checkAt):
-		return nil // it is kept until then
+		return nil // the suspicion stays until then
 	}
-	defer h.suspicion.Store(nil) // last, so that what failed meanwhile counts as the same
+	defer h.suspicion.Store(nil) // last, so that failures meanwhile count as the same
 	err := cur.gen.Verify(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -125,11 +126,11 @@ func (l *Live[T]) examine(ctx context.Context) error {
 		return ctx.Err()
 	}
 	st := l.status.Load()
-	l.replace(again, st.Published, st.Err) // where another does not open, that is as true as before
+	l.replace(again, st.Published, st.Err) // a newer one that does not open still does not
 	return nil
 }
 
-// mark says that the generation in service is damaged.
+// mark reports that the generation in service is damaged.
 func (l *Live[T]) mark(cur *Handle[T], err error) {
 	h := &l.health
 	h.damage = &DamageError{Dataset: l.dataset, Generation: cur.gen.Manifest.Generation, Err: err}
@@ -138,14 +139,14 @@ func (l *Live[T]) mark(cur *Handle[T], err error) {
 	l.report(st.Published, st.Err)
 }
 
-// mendable reports whether the files of the generation in service were damaged
-// and it is time to see whether they are whole again.
+// mendable reports whether files of the generation in service were damaged and it
+// is time to see whether they are whole again.
 func (l *Live[T]) mendable(force bool) bool {
 	h := &l.health
 	return h.damage != nil && !h.lasting && (force || !time.Now().Before(h.checkAt))
 }
 
-// stillDamaged settles that e, which is in service, cannot be opened anew.
+// stillDamaged notes that e, the generation in service, cannot be opened again.
 func (l *Live[T]) stillDamaged(e entry, err error) error {
 	h := &l.health
 	h.checkAt = time.Now().Add(min(l.interval<<min(h.attempts, 10), time.Minute))

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +17,10 @@ type DepotOptions struct {
 	// the empty one, that of the Depot's own table. It is called for each
 	// generation that is opened and must not wait longer than ctx.
 	Open func(ctx context.Context, prefix string) (cellstore.Store, error)
-	// Dir is a directory of this machine for the files that lie beside a
-	// generation's store. They are fetched when the generation is opened and
-	// kept while it is listed. It is made when missing, and several programs
-	// may share it.
+	// Dir is a directory of this machine for the files beside a generation's
+	// store. They are fetched when the generation is opened and kept while it is
+	// listed. The directory is created when missing, and several programs may
+	// share it.
 	Dir string
 	// Name is what messages call the Depot. It must not hold secrets.
 	Name string
@@ -44,36 +43,33 @@ type DepotOptions struct {
 //	  row places/g0000000007/ip.idx/00000000   f:c   a file beside the store, in pieces
 //	table places.g0000000007.cells        a table of that generation
 //
-// The pointer is replaced by a check-and-put of its whole content, so whoever
-// publishes, rolls back or prunes does so on what is there or not at all. A
-// generation that it does not list is being pushed, or was left by a push or a
-// prune that was killed; the next of either removes it.
+// The pointer is replaced by a check-and-put of its whole content, so a publish,
+// a rollback or a prune acts on the stored state or not at all. A generation that
+// the pointer does not list is being pushed, or was left by a killed push or
+// prune; the next push or prune removes it.
 //
-// What keeps readers and prune apart is time, since a Depot cannot know who
-// reads: a generation is removed at the earliest a while after another took its
-// place; see Prune.
+// A Depot cannot know who reads, so time keeps readers and prune apart: a
+// generation stays for a while after another replaced it; see
+// [Generations.Prune].
 type Depot struct {
+	*Generations
+
 	opts DepotOptions
 
-	opening chan struct{} // holds one while the Depot's own store is being opened
+	opening chan struct{} // full while the Depot's own store is being opened
 
 	mu       sync.Mutex
 	root     cellstore.Store
 	tab      cellstore.Table
 	closed   bool
-	failed   error     // of the last try to open it, and
-	failedAt time.Time // when
+	failed   error     // the last attempt to open root, and
+	failedAt time.Time // when it failed
 
-	// Changed by tests: the clock, and what sees every step that a crash may
-	// come after and may make it fail.
-	now      func() time.Time
-	onStep   func(step string) error
-	leaseFor time.Duration
-	patience time.Duration
+	leaseFor, patience time.Duration // as the constants say, unless a test changes them
 }
 
-// OpenDepot returns a Depot. It does not need the store to answer yet: every
-// call opens it that finds it not open.
+// OpenDepot returns a Depot. The store need not answer yet: each call that
+// needs it tries to open it.
 func OpenDepot(o DepotOptions) (*Depot, error) {
 	if o.Open == nil || o.Dir == "" {
 		return nil, errors.New("a depot needs an opener of stores and a directory for files: name both")
@@ -86,7 +82,9 @@ func OpenDepot(o DepotOptions) (*Depot, error) {
 	if o.Name == "" {
 		o.Name = "the depot"
 	}
-	return &Depot{opts: o, opening: make(chan struct{}, 1), now: time.Now, leaseFor: leaseFor, patience: patience}, nil
+	d := &Depot{opts: o, opening: make(chan struct{}, 1), leaseFor: leaseFor, patience: patience}
+	d.Generations = &Generations{back: d, place: o.Name, fill: "push", now: time.Now}
+	return d, nil
 }
 
 // Name is that of the options.
@@ -105,14 +103,7 @@ func (d *Depot) Close() error {
 	return s.Close()
 }
 
-func (d *Depot) step(name string) error {
-	if d.onStep == nil {
-		return nil
-	}
-	return d.onStep(name)
-}
-
-// Of the table of a Depot.
+// The table of a Depot and its columns.
 const (
 	depotTable = "datasets"
 
@@ -133,9 +124,8 @@ var (
 // chunkBytes is the size of the pieces of files.
 const chunkBytes = 1 << 20
 
-// store returns the Depot's own store, which is open. One goroutine at a time
-// asks a store that does not answer; what it hears is good for the others that
-// waited.
+// store returns the Depot's own store, opened if need be. One goroutine at a time
+// tries to open it, and the others that wait take over its result.
 func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	if s, err := d.opened(); s != nil || err != nil {
 		return s, err
@@ -160,7 +150,7 @@ func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil { // else it is this caller's time that is over
+		if ctx.Err() == nil { // else only this caller ran out of time
 			d.failed, d.failedAt = err, time.Now()
 		}
 		return nil, err
@@ -182,8 +172,8 @@ func (d *Depot) opened() (cellstore.Store, error) {
 	return d.root, nil
 }
 
-// closeRead closes a store of a generation. All that was written to it has been
-// answered for by then.
+// closeRead closes the store of a generation. Its error tells nothing: every
+// write has been answered by then.
 func closeRead(s cellstore.Store) { _ = s.Close() }
 
 // table returns the Depot's own table, nil when there is none yet.
@@ -266,148 +256,24 @@ func tablePrefix(dataset string, generation uint64) string {
 	return dataset + "." + generationName(generation) + "."
 }
 
-func (d *Depot) pointer(ctx context.Context, dataset string) (*pointer, error) {
-	p, _, err := d.pointerBytes(ctx, dataset)
-	return p, err
-}
-
-// pointerBytes is pointer with what it was decoded from, also when it cannot be.
-func (d *Depot) pointerBytes(ctx context.Context, dataset string) (*pointer, []byte, error) {
-	b, err := d.get(ctx, dataset, familyPointer, columnCurrent)
-	if b == nil || err != nil {
-		return nil, nil, err
-	}
-	p, err := decodePointer(b)
-	if err != nil {
-		return nil, b, fmt.Errorf("data set %s in %s: %w: activate a generation by its number", dataset, d.opts.Name, err)
-	}
-	return p, b, nil
-}
-
-func (d *Depot) unpublished(dataset string) error {
-	return fmt.Errorf("%w: nothing is published of data set %s in %s: push it first", ErrNoGeneration, dataset, d.opts.Name)
-}
-
-func (d *Depot) requirePointer(ctx context.Context, dataset string) (*pointer, error) {
-	if err := checkName(dataset); err != nil {
-		return nil, err
-	}
-	p, err := d.pointer(ctx, dataset)
-	if err == nil && p == nil {
-		err = d.unpublished(dataset)
-	}
-	return p, err
-}
-
-// watched is none: the pointer is looked at every few seconds.
-func (d *Depot) watched(string) []string { return nil }
-
-// mostTries is how often a pointer that others change at the same time is.
-const mostTries = 50
-
-// replace changes the pointer of a data set: change gets what is there, nil for
-// nothing, or the error of reading it, and returns what is to be there; nil
-// leaves it. It may be called several times.
-func (d *Depot) replace(ctx context.Context, dataset string, change func(*pointer, error) (*pointer, error)) (*pointer, error) {
-	t, err := d.create(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for range mostTries {
-		p, old, err := d.pointerBytes(ctx, dataset)
-		if err != nil && !errors.Is(err, ErrBadPointer) {
-			return nil, err
-		}
-		current := uint64(0)
-		if p != nil {
-			current = p.Current
-		}
-		p, err = change(p, err)
-		if p == nil || err != nil {
-			return nil, err
-		}
-		d.supersede(p, current)
-		b, err := encodePointer(p)
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(b, old) {
-			return p, nil
-		}
-		check := cellstore.Check{Family: familyPointer, Qualifier: columnCurrent}
-		if old != nil {
-			check.Op, check.Value = cellstore.Equal, old
-		}
-		done, err := t.CheckAndMutate(ctx, check, cellstore.Mutation{Row: []byte(dataset),
-			Ops: []cellstore.Op{cellstore.Put(familyPointer, columnCurrent, b)}})
-		if errors.Is(err, cellstore.ErrUnknownOutcome) {
-			// It is there, or it is not: then it is tried again.
-			now, rerr := d.get(ctx, dataset, familyPointer, columnCurrent)
-			if rerr != nil {
-				return nil, fmt.Errorf("%w: see by list whether it was done: %w", err, rerr)
-			}
-			done, err = bytes.Equal(now, b), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			return p, nil
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("data set %s in %s: others change what is published all the time: try again later", dataset, d.opts.Name)
-}
-
-// supersede notes when the generation that was current stopped being so.
-func (d *Depot) supersede(p *pointer, was uint64) {
-	since := map[uint64]time.Time{}
-	now := d.now().UTC().Truncate(time.Second)
-	for _, e := range p.Generations {
-		if e.Generation == p.Current {
-			continue
-		}
-		at, ok := p.Superseded[e.Generation]
-		if !ok || at.After(now) || e.Generation == was { // one in the future is of a clock that was ahead
-			at = now
-		}
-		since[e.Generation] = at
-	}
-	p.Superseded = since
-}
-
-// pause waits, or returns the error of ctx.
-func pause(ctx context.Context, wait time.Duration) error {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// passing reports whether the call that failed so may succeed when it is made
-// again, which all calls it is asked about may be.
-func passing(ctx context.Context, err error) bool {
+// retryable reports whether a call that failed with err may succeed if sent
+// again. All calls it is asked about may be sent twice.
+func retryable(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome) ||
 		errors.Is(err, context.DeadlineExceeded))
 }
 
-// patience is how long a push goes on trying what the store does not answer:
-// servers of a cluster take minutes to stand in for one that died.
+// patience is how long a push retries calls that the store does not answer:
+// a cluster takes minutes to replace a server that died.
 const patience = 5 * time.Minute
 
-// patiently calls f until it succeeds, fails for good, or too much time has
-// passed. What f does may be done twice.
+// patiently calls f until it succeeds, fails for good, or patience is over. f
+// may take effect twice.
 func (d *Depot) patiently(ctx context.Context, f func() error) error {
 	wait, until := 100*time.Millisecond, time.Now().Add(d.patience)
 	for {
 		err := f()
-		if err == nil || !passing(ctx, err) || time.Now().After(until) {
+		if err == nil || !retryable(ctx, err) || time.Now().After(until) {
 			return err
 		}
 		if perr := pause(ctx, wait); perr != nil {

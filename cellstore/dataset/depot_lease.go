@@ -12,13 +12,12 @@ import (
 	"quadrille/cellstore"
 )
 
-// leaseFor is how long a lease holds that is not renewed: how long others wait
-// for a push that was killed. Clocks of machines that push should agree within
-// a good part of it; where they do not, a push may lose its lease, and then ends
-// with an error.
+// leaseFor is how long a lease lasts after its last renewal, so how long others
+// wait for a killed push. The clocks of machines that push should differ by much
+// less. Where they do not, a push may lose its lease, and then ends with an error.
 const leaseFor = time.Minute
 
-// leaseRecord is who pushes a data set or removes what pushes have left.
+// leaseRecord names the program that pushes or prunes a data set.
 type leaseRecord struct {
 	Owner   string    `json:"owner"` // for messages
 	Token   string    `json:"token"` // unique
@@ -39,9 +38,6 @@ type lease struct {
 	content []byte // as it is stored
 }
 
-// errLeaseLost ends a push that was taken for dead.
-var errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
-
 // lease takes the lease of a data set. ErrBuilding when somebody has it. The
 // context it returns ends when the lease is lost.
 func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner string) (context.Context, *lease, error) {
@@ -52,19 +48,19 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 		return nil, nil, err
 	}
 	if len(old) > 0 {
-		var held leaseRecord
-		alive := json.Unmarshal(old, &held) == nil && held.Expires.After(d.now())
-		if alive && held.Expires.Sub(d.now()) > 2*d.leaseFor {
+		l.content = old
+		var holder leaseRecord
+		alive := json.Unmarshal(old, &holder) == nil && holder.Expires.After(d.now())
+		if alive && holder.Expires.Sub(d.now()) > 2*d.leaseFor {
 			if alive, err = d.renewed(ctx, dataset, old); err != nil {
 				return nil, nil, err
 			}
 		}
 		if alive {
 			return nil, nil, fmt.Errorf("%w: %s in %s is being pushed or pruned by %s, whose lease ends at %s unless it is renewed: wait for that",
-				ErrBuilding, dataset, d.opts.Name, held.Owner, held.Expires.Format(time.RFC3339))
+				ErrBuilding, dataset, d.opts.Name, holder.Owner, holder.Expires.Format(time.RFC3339))
 		}
 	}
-	l.content = old
 	if err := l.renew(ctx); err != nil {
 		if errors.Is(err, errLeaseLost) {
 			err = fmt.Errorf("%w: another program began to push %s at the same moment: wait for that", ErrBuilding, dataset)
@@ -76,9 +72,9 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 	return ctx, l, nil
 }
 
-// renewed waits and tells whether a lease has changed. It is for one that ends
-// later than any does: either clock was set, and only time tells whether somebody
-// still holds it.
+// renewed waits and reports whether a lease has changed. It is for a lease that
+// ends later than any can: one of the two clocks is wrong, so only a renewal
+// shows that the holder is alive.
 func (d *Depot) renewed(ctx context.Context, dataset string, old []byte) (bool, error) {
 	if err := pause(ctx, d.leaseFor); err != nil {
 		return false, err
@@ -87,7 +83,7 @@ func (d *Depot) renewed(ctx context.Context, dataset string, old []byte) (bool, 
 	return !bytes.Equal(now, old), err
 }
 
-// renew writes the lease anew, provided that it is as this program left it.
+// renew extends the lease, provided that it is as this program left it.
 func (l *lease) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,25 +106,20 @@ func (l *lease) renew(ctx context.Context) error {
 	return fmt.Errorf("renew the lease of %s in %s: %w", l.dataset, l.d.opts.Name, cellstore.ErrUnknownOutcome)
 }
 
-// write replaces the lease that is known to be stored. When it turns out to be
-// another of this program, from an earlier try whose answer was lost, that is
-// what is known from then on: it ends sooner than b does.
+// write replaces the stored lease by b. When an earlier renewal of this program
+// is stored, whose answer was lost, write remembers that one and returns false;
+// it ends sooner than b does.
 func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
-	check := cellstore.Check{Family: familyPointer, Qualifier: columnLease}
-	if len(l.content) > 0 {
-		check.Op, check.Value = cellstore.Equal, l.content
-	}
-	done, err := l.t.CheckAndMutate(ctx, check, cellstore.Mutation{Row: []byte(l.dataset),
-		Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}})
+	done, err := checkAndPut(ctx, l.t, l.dataset, columnLease, l.content, b)
 	if errors.Is(err, cellstore.ErrUnknownOutcome) || err == nil && !done {
-		// Perhaps it was done, now or at an earlier try: what has this token is
-		// ours.
+		// This write or an earlier one may have succeeded after all: a lease with
+		// this token is ours.
 		now, rerr := l.d.get(ctx, l.dataset, familyPointer, columnLease)
 		if rerr != nil {
 			return false, rerr
 		}
-		var held leaseRecord
-		if json.Unmarshal(now, &held) == nil && held.Token == l.record.Token {
+		var holder leaseRecord
+		if json.Unmarshal(now, &holder) == nil && holder.Token == l.record.Token {
 			l.content = now
 			return bytes.Equal(now, b), nil
 		}
@@ -144,7 +135,7 @@ func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
 }
 
 // keep renews the lease until it is released or lost. While the store does not
-// answer, nobody else can take it either.
+// answer, nobody else can take the lease either.
 func (l *lease) keep(ctx context.Context) {
 	tick := time.NewTicker(l.d.leaseFor / 4)
 	defer tick.Stop()
@@ -163,8 +154,8 @@ func (l *lease) keep(ctx context.Context) {
 	}
 }
 
-// release gives the lease back, also when the context that it was taken with
-// has ended. What cannot be given back ends by itself.
+// release gives the lease back, also when the context it was taken with has
+// ended. If that fails, the lease expires by itself.
 func (l *lease) release(ctx context.Context) {
 	close(l.stop)
 	l.stopped.Wait()

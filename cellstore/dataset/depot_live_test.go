@@ -77,7 +77,7 @@ func TestDepotSwaps(t *testing.T) {
 		for _, l := range lives {
 			eventually(t, "the swap", func() bool { s := l.Status(); return s.Serving != nil && s.Serving.Generation == m.Generation })
 		}
-		if _, err := d.Prune(t.Context(), 2, PruneGrace); err != nil {
+		if _, err := d.Prune(t.Context(), 2, pruneGrace); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestDepotFiles(t *testing.T) {
 	mustIngest(t, c, "ip", "two")
 	pushed(t, d, c, "ip")
 	d.now = time.Now
-	if _, err := d.Prune(t.Context(), 1, PruneGrace); err != nil {
+	if _, err := d.Prune(t.Context(), 1, pruneGrace); err != nil {
 		t.Fatal(err)
 	}
 	inDepot(t, d, "ip")

@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// batchBytes is about how much is sent at once. A row of more is sent in
+	// batchBytes is about how much is sent at once. A larger row is sent in
 	// several mutations.
 	batchBytes = 1 << 20
-	// noteEvery is how many batches lie between two notes of how far a part is.
+	// noteEvery is how many batches are sent between two notes of a part's
+	// progress.
 	noteEvery = 8
 )
 
-// partRecord is how far the load of a part is.
+// partRecord is the progress of loading a part.
 type partRecord struct {
-	Load string `json:"load"`           // the token of the load it is of
-	Last []byte `json:"last,omitempty"` // the last key that is loaded
+	Load string `json:"load"`           // the token of the load
+	Last []byte `json:"last,omitempty"` // the last key loaded
 	Done bool   `json:"done,omitempty"`
 }
 
@@ -40,7 +41,7 @@ type part struct {
 	record   partRecord
 }
 
-// load makes the tables and loads what is not loaded yet.
+// load creates the tables and copies the parts that are not loaded yet.
 func (p *push) load(ctx context.Context, store cellstore.Store, load *loadRecord) error {
 	for _, t := range load.Tables {
 		if err := p.createTable(ctx, store, t); err != nil {
@@ -74,8 +75,8 @@ func (p *push) load(ctx context.Context, store cellstore.Store, load *loadRecord
 	return p.d.step("loaded")
 }
 
-// createTable makes a table of the generation; one that is there was made by
-// the push that is resumed.
+// createTable creates a table of the generation. It exists when an interrupted
+// push is resumed.
 func (p *push) createTable(ctx context.Context, store cellstore.Store, lt loadTable) error {
 	local, err := p.g.Store.Table(ctx, lt.Name)
 	if err != nil {
@@ -99,7 +100,7 @@ func (p *push) createTable(ctx context.Context, store cellstore.Store, lt loadTa
 	return p.d.step("table made")
 }
 
-// parts lists the parts of all tables with what was noted of them.
+// parts lists the parts of all tables with their noted progress.
 func (p *push) parts(ctx context.Context, load *loadRecord) ([]part, error) {
 	var row cellstore.Row
 	key := []byte(generationRow(p.dataset, p.generation))
@@ -131,7 +132,7 @@ func (p *push) parts(ctx context.Context, load *loadRecord) ([]part, error) {
 	return parts, nil
 }
 
-// loadPart copies the rows of a part that are not loaded.
+// loadPart copies the rows of a part that are not loaded yet.
 func (p *push) loadPart(ctx context.Context, store cellstore.Store, pt part) error {
 	local, err := p.g.Store.Table(ctx, pt.table)
 	if err != nil {
@@ -194,10 +195,10 @@ func (c *copier) add(ctx context.Context, row *cellstore.Row) error {
 	return c.send(ctx)
 }
 
-// mutations adds what writes a row to the batch and returns how many bytes it
-// is: one mutation, or one for each timestamp where there may be but one, from
-// the oldest on; and several where one would be too large, as nobody reads the
-// row before all are there.
+// mutations adds the mutations that write a row to the batch and returns their
+// size. A row is one mutation. Where a mutation has one timestamp, it is one for
+// each timestamp, the oldest first. A row that is too large is several; nobody
+// reads it before all are written.
 func (c *copier) mutations(row *cellstore.Row) (size int) {
 	times := []int64{row.Cells[0].Timestamp}
 	if c.oneTime {
@@ -232,7 +233,7 @@ func (c *copier) send(ctx context.Context) error {
 	if len(c.batch) == 0 {
 		return nil
 	}
-	// All timestamps are given, so what is sent twice is written once.
+	// Every cell has its timestamp, so sending a batch twice writes it once.
 	if err := c.p.d.patiently(ctx, func() error { return c.to.Apply(ctx, c.batch...) }); err != nil {
 		return err
 	}
@@ -247,7 +248,7 @@ func (c *copier) send(ctx context.Context) error {
 	return c.note(ctx)
 }
 
-// note says how far the part is.
+// note stores the part's progress.
 func (c *copier) note(ctx context.Context) error {
 	c.unnoted = 0
 	b, err := json.Marshal(c.part.record)
@@ -260,7 +261,7 @@ func (c *copier) note(ctx context.Context) error {
 	return c.p.d.step("part noted")
 }
 
-// meter counts what a push does and tells of it now and then.
+// meter counts what a push does and reports it now and then.
 type meter struct {
 	mu          sync.Mutex
 	tell        func(PushProgress)
@@ -269,7 +270,7 @@ type meter struct {
 	rows, bytes int64 // loaded
 }
 
-// tellEvery is how often progress is told of.
+// tellEvery is the interval between two reports of progress.
 const tellEvery = 500 * time.Millisecond
 
 func (m *meter) stage(name string, tell func(PushProgress)) {
@@ -306,7 +307,7 @@ func (m *meter) add(table string, rows, bytes int64) {
 	m.report()
 }
 
-// report tells; the lock is held.
+// report calls tell, unless it has done so lately. The caller holds the lock.
 func (m *meter) report() {
 	if m.tell == nil || time.Since(m.told) < tellEvery {
 		return

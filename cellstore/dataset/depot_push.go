@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -20,33 +19,32 @@ import (
 
 // PushOptions say how a generation is pushed. The zero value is sensible.
 type PushOptions struct {
-	// Owner is what others are told who find the data set being pushed: this
-	// machine and process by default.
+	// Owner names this push to other programs that find the data set locked. The
+	// default is this machine and process.
 	Owner string
-	// Workers is how many parts are loaded, and read for the check, at once;
+	// Workers is how many parts are loaded at once, and read at once by the check;
 	// 4 by default.
 	Workers int
-	// PartBytes is about how much of the generation's files makes a part; a
-	// table has up to MaxParts of them. 32 MiB and 32 by default.
+	// PartBytes is about how many bytes of the generation's files make a part; a
+	// table has up to MaxParts parts. 32 MiB and 32 by default.
 	PartBytes int64
 	MaxParts  int
-	// NoCheck leaves out reading everything back and comparing it.
+	// NoCheck skips reading everything back and comparing it.
 	NoCheck bool
 	// OnlyNew does nothing when the generation has been pushed before, even if
 	// another is published now.
 	OnlyNew bool
-	// Progress, unless nil, is told how far the push is, about twice a second,
-	// one call at a time.
+	// Progress, unless nil, is called about twice a second, one call at a time.
 	Progress func(PushProgress)
 }
 
 // PushProgress is how far a push is.
 type PushProgress struct {
 	Stage       string // "loading", "copying files", "checking"
-	Table       string // the last one something was done for
-	Parts, Done int    // of all tables, and those that are loaded
-	// Rows and Bytes are what was loaded, or read for the check, in this stage.
-	// What an interrupted push had done is not among them.
+	Table       string // the one at work, or one of several
+	Parts, Done int    // the parts of all tables, and how many are loaded
+	// Rows and Bytes count what was loaded, or read by the check, in this stage,
+	// without the work of an interrupted push.
 	Rows, Bytes int64
 	Elapsed     time.Duration // of the stage
 }
@@ -54,7 +52,7 @@ type PushProgress struct {
 // Pushed is what a push did.
 type Pushed struct {
 	Manifest Manifest // of the generation in the Depot, which is published
-	// Already says that it was in the Depot, so that nothing was loaded.
+	// Already is true when the Depot had the generation, so nothing was loaded.
 	Already     bool
 	Resumed     bool  // a push that had been interrupted was finished
 	Rows, Bytes int64 // loaded by this push
@@ -81,13 +79,13 @@ func (o PushOptions) withDefaults() PushOptions {
 	return o
 }
 
-// splitter is a store that makes a table of several regions at once, so that
+// splitter is a store that creates a table with several regions, so that
 // several servers load it from the start.
 type splitter interface {
 	CreateSplit(ctx context.Context, schema cellstore.Schema, splits [][]byte) error
 }
 
-// loadRecord says what a push does, so that another can go on with it.
+// loadRecord is the plan of a push, by which another push can resume it.
 type loadRecord struct {
 	Origin string      `json:"origin"`
 	Token  string      `json:"token"` // unique; see partRecord
@@ -100,7 +98,7 @@ type loadTable struct {
 	Starts [][]byte `json:"starts"`
 }
 
-// push is a push that runs.
+// push is the state of a running push.
 type push struct {
 	d          *Depot
 	o          PushOptions
@@ -117,17 +115,16 @@ type push struct {
 // Push copies a generation of a Catalog into the Depot and publishes it there.
 // The generation stays open and is the caller's.
 //
-// It is loaded in parts, several at a time. A push that is interrupted, be it by
-// kill -9, is taken up where it was when the same generation is pushed again;
-// anything else that is pushed then begins anew and removes what it left. All
-// cells are read back and compared before the manifest is written, and that
-// comes before the pointer; so readers see all of it or nothing, whatever
-// happens on the way. A generation that is in the Depot already is published
-// again without being loaded.
+// It is loaded in parts, several at a time. When a push is interrupted, be it by
+// kill -9, the next push of the same generation resumes it; a push of another
+// generation removes what it left. All cells are read back and compared before
+// the manifest is written, and the manifest is written before the pointer. So
+// readers see all of a generation or nothing of it, whatever happens on the way.
+// A generation that the Depot has already is published again without loading.
 //
-// ErrBuilding when another program pushes the same data set. What a store does
-// not answer is tried again for minutes. Values larger than the store's limits
-// end it with cellstore.ErrTooLarge.
+// Push returns ErrBuilding when another program pushes the same data set. It
+// retries calls that the store does not answer for minutes. A value larger than
+// the store's limits ends it with cellstore.ErrTooLarge.
 func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushed, err error) {
 	p := &push{d: d, o: o.withDefaults(), g: g, dataset: g.Manifest.Dataset, begun: time.Now()}
 	if p.origin = g.entry.Manifest; p.origin == "" || g.Manifest.Origin != "" {
@@ -208,7 +205,7 @@ func (p *push) run(ctx context.Context) (Pushed, error) {
 	return done, nil
 }
 
-// present finds the generation among those that are listed.
+// present finds the generation to push among the listed ones.
 func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 	ptr, err := p.d.pointer(ctx, p.dataset)
 	if ptr == nil || err != nil {
@@ -227,15 +224,15 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 	return Manifest{}, false, nil
 }
 
-// prepare chooses the number of the generation, that of an interrupted push of
-// the same one or a new one, and notes what is going to be loaded. What other
-// pushes left is removed.
+// prepare chooses the number of the generation and notes the plan of the load. An
+// interrupted push of the same generation is resumed under its number. What other
+// pushes left behind is removed.
 func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	ptr, err := p.d.pointer(ctx, p.dataset)
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := p.d.generationRows(ctx, p.dataset)
+	rows, err := p.d.stored(ctx, p.dataset)
 	if err != nil {
 		return nil, false, err
 	}
@@ -249,17 +246,17 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	for _, r := range rows {
 		var load loadRecord
 		if ptr != nil {
-			if _, listed := ptr.find(r.generation); listed {
+			if _, listed := ptr.find(r.number); listed {
 				continue
 			}
-			if r.generation <= ptr.Last {
+			if r.number <= ptr.Last {
 				continue // published once: it is being removed
 			}
 		}
 		if r.load != nil && !r.removing && json.Unmarshal(r.load, &load) == nil && load.Origin == p.origin {
-			resume, p.generation = &load, r.generation
+			resume, p.generation = &load, r.number
 		}
-		number = max(number, r.generation+1)
+		number = max(number, r.number+1)
 	}
 	if err := p.d.removeLeftovers(ctx, p.dataset, ptr, rows, p.generation); err != nil {
 		return nil, false, err
@@ -317,7 +314,7 @@ func (p *push) note(ctx context.Context, column, value []byte) error {
 	return p.d.patiently(ctx, func() error { return p.t.Apply(ctx, m) })
 }
 
-// copyFiles writes the files beside the store in pieces, and returns them.
+// copyFiles writes the files beside the store in pieces, and lists them.
 func (p *push) copyFiles(ctx context.Context) ([]File, error) {
 	files := []File{}
 	p.meter.stage("copying files", p.o.Progress)
@@ -372,7 +369,7 @@ func chunkRow(dataset string, generation uint64, path string, i int64) []byte {
 	return fmt.Appendf(nil, "%s/%s/%08d", generationRow(dataset, generation), path, i)
 }
 
-// check reads everything back and compares it with what it was made from.
+// check reads every table back and compares it with the local one.
 func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecord) ([]TableSum, error) {
 	sums := []TableSum{}
 	p.meter.stage("checking", p.o.Progress)
@@ -390,7 +387,7 @@ func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecor
 			return nil, err
 		}
 		if got != want {
-			// Not to be resumed: what was noted as loaded is not there.
+			// It must not be resumed: rows noted as loaded are missing.
 			_ = p.d.mark(ctx, p.t, p.dataset, p.generation)
 			return nil, differ(want, got)
 		}
@@ -424,34 +421,15 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	if err := p.d.step("manifest written"); err != nil {
 		return err
 	}
-	// Nobody else may have taken over since; if so it is noticed here, and what
-	// is published below is what this push has loaded.
+	// If another program took over meanwhile, renewing the lease fails. If it
+	// succeeds, the tables are those that this push has loaded.
 	if err := p.d.patiently(ctx, func() error { return p.lease.renew(ctx) }); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.d.leaseFor*3/4)
 	defer cancel()
-	e := entry{p.generation, digestBytes(b)}
-	list := func(ptr *pointer, err error) (*pointer, error) {
-		if err != nil {
-			return nil, err
-		}
-		if ptr == nil {
-			ptr = new(pointer)
-		}
-		if old, ok := ptr.find(e.Generation); ok && old != e {
-			return nil, fmt.Errorf("%w: generation %d has been published by another program: push again", ErrBuilding, e.Generation)
-		} else if !ok && e.Generation <= ptr.Last {
-			return nil, fmt.Errorf("%w: generation %d has been removed by another program: push again", ErrBuilding, e.Generation)
-		} else if !ok {
-			ptr.Generations = append(ptr.Generations, e)
-			slices.SortFunc(ptr.Generations, func(a, b entry) int { return cmp.Compare(a.Generation, b.Generation) })
-		}
-		ptr.Current, ptr.Last = e.Generation, max(ptr.Last, e.Generation)
-		return ptr, nil
-	}
 	err = p.d.patiently(ctx, func() error {
-		_, err := p.d.replace(ctx, p.dataset, list)
+		_, err := p.d.publish(ctx, p.dataset, entry{p.generation, digestBytes(b)})
 		return err
 	})
 	if err != nil {
@@ -463,7 +441,7 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	return p.forgetLoad(ctx)
 }
 
-// forgetLoad removes the notes of the load, which only take space now.
+// forgetLoad removes the notes of the load: they only take space now.
 func (p *push) forgetLoad(ctx context.Context) error {
 	var row cellstore.Row
 	key := []byte(generationRow(p.dataset, p.generation))
@@ -482,5 +460,5 @@ func (p *push) forgetLoad(ctx context.Context) error {
 	return nil
 }
 
-// token is what nobody else has.
+// token returns a unique string.
 func token() string { return rand.Text() }

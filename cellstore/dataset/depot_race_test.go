@@ -109,7 +109,7 @@ func TestDepotStrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := c.OpenCurrent("ip")
+	g, err := c.OpenCurrent(t.Context(), "ip")
 	if err != nil {
 		t.Fatal(err)
 	}

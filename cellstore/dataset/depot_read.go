@@ -16,20 +16,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// OpenCurrent opens the published generation. ErrNoGeneration when there is
-// none. The caller closes it.
-func (d *Depot) OpenCurrent(ctx context.Context, dataset string) (*Generation, error) {
-	p, err := d.requirePointer(ctx, dataset)
-	if err != nil {
-		return nil, err
-	}
-	e, _ := p.find(p.Current)
-	return d.openListed(ctx, dataset, e)
-}
-
 // openListed opens a generation after checking that its manifest is the one
-// published. The files beside its store are read to the end, be they fetched now
-// or kept from before; its tables are opened when they are used.
+// published. It checks every byte of the files beside the store, whether they are
+// fetched now or kept from before. Tables are opened when they are used.
 func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Generation, err error) {
 	m, b, err := d.manifestBytes(ctx, dataset, e)
 	if err != nil {
@@ -67,21 +56,21 @@ func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Gen
 	return g, nil
 }
 
-// cacheDir is where the files of a generation are kept on this machine. Its name
-// has the manifest's checksum: another depot may give the number to other data.
+// cacheDir is the directory of a generation's files on this machine. Its name
+// has the manifest's checksum: another depot may use the number for other data.
 func (d *Depot) cacheDir(dataset string, e entry) string {
 	return filepath.Join(d.opts.Dir, dataset, generationName(e.Generation)+"-"+e.Manifest[:16])
 }
 
-// lockCache makes the directory of a generation's files and has nobody remove
-// it while the file returned is open.
+// lockCache creates the directory of a generation's files. Nobody removes it
+// while the returned file is open.
 func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	name := filepath.Join(dir, manifestName)
 	if b, err := readFile(name); err != nil || string(b) != string(manifest) {
-		// A name of its own: another program may do the same just now.
+		// The name is unique: another program may do the same just now.
 		f, err := os.CreateTemp(filepath.Dir(dir), partial)
 		if err != nil {
 			return nil, err
@@ -101,20 +90,20 @@ func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 	}
 	if err := lockFile(lock, false); errors.Is(err, errLocked) {
 		lock.Close()
-		return nil, fmt.Errorf("%s is being removed by another program: it will be made again", dir)
+		return nil, fmt.Errorf("%s is being removed by another program: open the generation again", dir)
 	}
 	return lock, nil
 }
 
 const (
-	// partial begins the names of files that are not complete. They lie beside
-	// the directories of the generations, in which everything is as it should be.
+	// partial begins the names of incomplete files. They lie beside the
+	// directories of generations, so those hold complete files only.
 	partial = ".partial-"
-	// partialAge is when one has been left by a program that was killed.
+	// partialAge is the age from which a killed program must have left the file.
 	partialAge = time.Hour
 )
 
-// fetch makes sure that a file is on this machine as it was published.
+// fetch downloads a file, unless this machine has it as it was published.
 func (d *Depot) fetch(ctx context.Context, g *Generation, f File) error {
 	path := filepath.Join(g.Dir, filepath.FromSlash(f.Path))
 	if in, err := os.Open(path); err == nil {
@@ -170,9 +159,9 @@ func (d *Depot) download(ctx context.Context, g *Generation, f File, out *os.Fil
 	return nil
 }
 
-// sweepCache removes the files of generations that are listed no more and that
-// no program on this machine has open. What fails is tried again with the next
-// generation.
+// sweepCache removes the files of generations that are no longer listed and that
+// no program on this machine has open. It ignores errors: opening the next
+// generation sweeps again.
 func (d *Depot) sweepCache(ctx context.Context, dataset string) {
 	dirs, err := os.ReadDir(filepath.Join(d.opts.Dir, dataset))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// tableSum adds up rows in any order: the digests of rows are added as four
-// numbers each, so that parts of a table can be read by several goroutines,
-// however it is divided. It finds what was lost, added or changed by accident.
+// tableSum is a checksum of rows in any order, so that goroutines can read a
+// table in parts, however it is divided. It adds the digest of each row as four
+// numbers. It detects rows that were lost, added or changed by accident.
 type tableSum struct {
 	rows, cells, bytes int64
 	lanes              [4]uint64
@@ -73,8 +73,8 @@ func (s *tableSum) named(table string) TableSum {
 	return TableSum{Name: table, Rows: s.rows, Cells: s.cells, Bytes: s.bytes, Digest: hex.EncodeToString(b)}
 }
 
-// sumTable adds up a whole table with so many goroutines. counted, unless nil,
-// is told of every so many rows, by several goroutines.
+// sumTable computes the sum of a whole table. counted, unless nil, is called by
+// several goroutines with the rows and bytes read since the last call.
 func sumTable(ctx context.Context, s cellstore.Store, table string, workers int, counted func(rows, bytes int64)) (TableSum, error) {
 	t, err := s.Table(ctx, table)
 	if err != nil {

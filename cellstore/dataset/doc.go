@@ -19,23 +19,30 @@
 // that may be rolled back to with the SHA-256 of each manifest, and remembers
 // the highest number ever published, so that a number never comes to mean
 // other data. The manifest in turn lists every file with size and SHA-256. A
-// directory CURRENT does not list is what a killed build or a killed prune left
-// behind; the next build removes it. So a crash at any step leaves the old or
-// the new generation published, complete, and at worst some waste on the disk.
+// directory that CURRENT does not list was left by a killed build or prune; the
+// next build removes it. So a crash at any step leaves the old or the new
+// generation published, complete, and at worst some waste on the disk.
+//
+// # Places
+//
+// A [Catalog] keeps generations in such a directory, a [Depot] in tables of a
+// remote store. [Generations] is the same state machine for both: it decides what
+// is listed and published, and replaces the pointer by compare-and-set.
 //
 // # Writers
 //
 // [Catalog.Begin] takes the build lock of a data set and opens an empty store;
 // [Build.Publish] closes it, checks that it opens again, makes every file
 // durable, writes the manifest and replaces CURRENT. Rolling back
-// ([Catalog.Rollback], [Catalog.Activate]) publishes an earlier number and does
-// not wait for a running build. [Catalog.Prune] deletes old generations, never
-// the published one and never one that a process on this machine has open.
+// ([Generations.Rollback], [Generations.Activate]) publishes an earlier number and
+// does not wait for a running build. [Generations.Prune] deletes old generations,
+// never the published one and never one that may still be read. [Depot.Push]
+// copies a generation of a Catalog into a Depot and publishes it there.
 //
 // # Readers
 //
 // [Live] serves the published generation to any number of goroutines and
-// follows CURRENT: it opens and checks the new generation, swaps it in, and
+// follows the pointer: it opens and checks the new generation, swaps it in, and
 // closes the old one after its last reader is done. A generation that does not
 // open leaves the old one serving and is reported.
 //

@@ -5,24 +5,35 @@ import (
 	"fmt"
 )
 
-// What callers branch on; use errors.Is. Damaged files match
-// cellstore.ErrCorrupt, use after Close matches cellstore.ErrClosed.
+// Callers test for these errors with errors.Is. Damaged files match
+// cellstore.ErrCorrupt, and use after Close matches cellstore.ErrClosed.
 var (
-	// ErrNoGeneration: nothing is published, or the generation asked for is
-	// not there.
+	// ErrNoGeneration: nothing is published, or the data set has never had the
+	// generation, or its data is gone.
 	ErrNoGeneration = errors.New("no such generation")
-	// ErrBuilding: another build of the data set is running.
+	// ErrPruned: the generation existed and has been removed.
+	ErrPruned = errors.New("generation has been removed")
+	// ErrOlderBusy: a Live already holds as many older generations as it may.
+	ErrOlderBusy = errors.New("other older generations are in use")
+	// ErrBuilding: another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
-	// ErrNewer: written by a newer version of the program.
+	// ErrNewer: a newer version of the program wrote it.
 	ErrNewer = errors.New("written by a newer version")
-	// ErrBadManifest: a manifest that cannot be used.
+	// ErrBadManifest: the manifest cannot be used.
 	ErrBadManifest = errors.New("manifest is not valid")
-	// ErrBadPointer: a CURRENT file that cannot be used.
+	// ErrBadPointer: the pointer to the published generation cannot be used.
 	ErrBadPointer = errors.New("CURRENT is not valid")
-	// ErrBadName: a data set name that cannot be a directory.
+	// ErrBadName: the name cannot be that of a data set.
 	ErrBadName = errors.New("data set name is not valid")
-	// ErrInUse: a reader has the generation open.
-	ErrInUse = errors.New("generation is in use")
+)
+
+var (
+	// errInUse: a reader has the generation open.
+	errInUse = errors.New("generation is in use")
+	// errLocked: another open file holds the lock.
+	errLocked = errors.New("locked")
+	// errLeaseLost ends a push whose lease another program has taken over.
+	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
 )
 
 // LoadError says which published generation a Live could not take into

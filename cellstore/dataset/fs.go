@@ -33,8 +33,8 @@ func readAll(f *os.File) ([]byte, error) {
 
 // replaceFile gives path the new content so that a reader, or a crash at any
 // moment, sees the old or the new whole. The step function is called between
-// the steps. The temporary name is fixed: callers hold a lock, and what a
-// crash leaves of it is overwritten the next time.
+// the steps. The temporary name is fixed: callers hold a lock, and the next
+// call overwrites what a crash left.
 func replaceFile(path string, b []byte, step func(string) error) (visible bool, err error) {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -78,8 +78,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// diskBytes is what a directory and all beneath it take on the disk, as du
-// counts it, or 0 where that cannot be found out.
+// diskBytes is the space that a directory and all beneath it take on the disk, as
+// du counts it, or 0 where that cannot be found out.
 func diskBytes(dir string) (n int64) {
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -27,61 +27,27 @@ type Generation struct {
 }
 
 // Suspect reports that something of the generation could not be read, or was
-// not as it was written. Stores that implement FailureReporter do so by
-// themselves; it is for those who read the files in Dir. A Live that serves the
-// generation then looks for the damage; see [Live]. It does not wait, and any
-// number of goroutines may call it.
+// not as it was written. A Live that serves the generation then looks for the
+// damage; see [Live]. A store with a method OnReadFailure(func(error)) reports
+// its own failures by it; Suspect is for readers of the files in Dir. It does
+// not wait, and any number of goroutines may call it.
 func (g *Generation) Suspect(err error) {
 	if g.suspect != nil && err != nil {
 		g.suspect(err)
 	}
 }
 
-// FailureReporter is a store that tells of reads which failed for the sake of
-// its files.
-type FailureReporter interface {
-	// OnReadFailure has f called for each; f does not wait.
+// failureReporter is a store that reports reads which fail because of its
+// files.
+type failureReporter interface {
+	// OnReadFailure has f called for each such read; f does not wait.
 	OnReadFailure(f func(error))
 }
 
-// OpenCurrent opens the published generation. ErrNoGeneration when there is
-// none. The caller closes it.
-func (c *Catalog) OpenCurrent(dataset string) (*Generation, error) {
-	return c.openPublished(dataset, 0)
-}
-
-// OpenGeneration opens a generation that List shows, published or not. The
-// caller closes it.
-func (c *Catalog) OpenGeneration(dataset string, generation uint64) (*Generation, error) {
-	if generation == 0 {
-		return nil, fmt.Errorf("%w: generations are numbered from 1", ErrNoGeneration)
-	}
-	return c.openPublished(dataset, generation)
-}
-
-// openPublished opens a listed generation; 0 means the current one.
-func (c *Catalog) openPublished(dataset string, generation uint64) (*Generation, error) {
-	if err := checkName(dataset); err != nil {
-		return nil, err
-	}
-	p, err := c.requirePointer(dataset)
-	if err != nil {
-		return nil, err
-	}
-	if generation == 0 {
-		generation = p.Current
-	}
-	e, ok := p.find(generation)
-	if !ok {
-		return nil, fmt.Errorf("%w: data set %s has no generation %d: list them and choose another", ErrNoGeneration, dataset, generation)
-	}
-	return c.openEntry(dataset, e)
-}
-
-// openEntry opens a generation after checking that its manifest is the one
-// published and that every file has its size. Checksums of files are left to
+// openListed opens a generation after checking that its manifest is the one
+// published and that every file has its size. It leaves the checksums of files to
 // Verify: reading all of a large data set would delay a start by minutes.
-func (c *Catalog) openEntry(dataset string, e entry) (_ *Generation, err error) {
+func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Generation, err error) {
 	dir := c.generationDir(dataset, e.Generation)
 	lock, err := os.Open(filepath.Join(dir, manifestName))
 	if err != nil {
@@ -149,8 +115,8 @@ func (g *Generation) checkSizes() error {
 // Verify reads every file and compares it with the checksum recorded when the
 // generation was published. It returns all differences, each matching
 // cellstore.ErrCorrupt; a file the manifest does not list is one. Of a generation
-// from a Depot these are the files beside the store; [Depot.Verify] reads the
-// tables.
+// from a Depot it compares the files beside the store; [Generations.Verify]
+// reads the tables.
 func (g *Generation) Verify(ctx context.Context) error {
 	listed := make(map[string]bool, len(g.Manifest.Files))
 	var errs []error
@@ -189,18 +155,4 @@ func (g *Generation) Verify(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(errs...)
-}
-
-// Verify opens one generation and checks every byte of it; see
-// [Generation.Verify]. Generation 0 means the published one.
-func (c *Catalog) Verify(ctx context.Context, dataset string, generation uint64) error {
-	g, err := c.openPublished(dataset, generation)
-	if err != nil {
-		return err
-	}
-	err = g.Verify(ctx)
-	if cerr := g.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }

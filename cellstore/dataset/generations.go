@@ -2,42 +2,275 @@ package dataset
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"quadrille/cellstore"
 )
 
-// Generations is where the generations of data sets are kept and found: a
-// Catalog or a Depot.
-type Generations interface {
-	// pointer returns what is published of a data set, nil when nothing is.
-	pointer(ctx context.Context, dataset string) (*pointer, error)
-	// unpublished is the error that says so: nothing is published.
-	unpublished(dataset string) error
-	// openListed opens a generation that the pointer lists.
-	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
-	// watched are directories in which something happens when the pointer
-	// changes, the first that exists being the best; none where there are no
-	// such.
+// Generations are the generations of all data sets in one place: which there
+// are, which of each data set is published, and how that changes. A Catalog
+// and a Depot each have one; they differ only in where they keep it. Its
+// methods may be called by any number of goroutines and programs at once.
+type Generations struct {
+	back  backing
+	place string // the directory or the depot, for messages
+	fill  string // what adds a generation, for messages: "ingest" or "push"
+
+	// now is nil where open files tell which generations are being read. Where
+	// nothing tells, it is the clock by which the pointer notes since when a
+	// generation has been superseded.
+	now func() time.Time
+	// onStep is set by tests. It sees every step after which a crash may come,
+	// and may make the step fail.
+	onStep func(step string) error
+}
+
+// backing keeps the pointers and the data of generations. The pointer is bytes
+// to it, which it replaces by compare-and-set; what they say is decided by
+// Generations.
+type backing interface {
+	// datasets lists the data sets that have a pointer, by name.
+	datasets(ctx context.Context) ([]string, error)
+	// readPointer returns the stored pointer, nil when there is none.
+	readPointer(ctx context.Context, dataset string) ([]byte, error)
+	// swapPointer replaces the pointer before by after, provided that it is
+	// still before; nil means that there is none. An error together with
+	// swapped means that readers see the new one but a crash may undo it. After
+	// cellstore.ErrUnknownOutcome the caller has to look.
+	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
+	// watched names directories in which something happens when the pointer
+	// changes. The first that exists is the best one to watch.
 	watched(dataset string) []string
+
+	// stored lists the generations that exist, listed or not, ascending.
+	stored(ctx context.Context, dataset string) ([]storedGeneration, error)
+	// manifest reads the manifest of a listed generation.
+	manifest(ctx context.Context, dataset string, e entry) (Manifest, error)
+	// openListed opens a listed generation.
+	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
+	// servable is manifest, or the reason why the generation cannot be served.
+	servable(ctx context.Context, dataset string, e entry) (Manifest, error)
+	// verify reads all of a listed generation and compares its checksums.
+	verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error
+	// claim takes the right to add and remove what is not listed: ErrBuilding
+	// when another program has it. The context it returns ends when the right
+	// is lost.
+	claim(ctx context.Context, dataset string) (_ context.Context, release func(), err error)
+	// withhold keeps readers from opening a generation until release: errInUse
+	// when one has it open.
+	withhold(dataset string, generation uint64) (release func(), err error)
+	// remove deletes a generation that is not listed.
+	remove(ctx context.Context, dataset string, s storedGeneration) error
 }
 
 var (
-	_ Generations = (*Catalog)(nil)
-	_ Generations = (*Depot)(nil)
+	_ backing = (*Catalog)(nil)
+	_ backing = (*Depot)(nil)
 )
 
-func (c *Catalog) pointer(_ context.Context, dataset string) (*pointer, error) {
-	return c.readPointer(dataset)
+// storedGeneration is what a backing has of a generation, listed or not.
+type storedGeneration struct {
+	number         uint64
+	manifest, load []byte // nil where there is none
+	removing       bool   // its removal has begun
 }
 
-func (c *Catalog) unpublished(dataset string) error {
-	_, err := c.requirePointer(dataset)
-	return err
+// complete reports whether everything of the generation is there: the manifest
+// is written last.
+func (s *storedGeneration) complete() bool {
+	return s.manifest != nil && s.load == nil && !s.removing
 }
 
-func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (*Generation, error) {
-	return c.openEntry(dataset, e)
+func (g *Generations) all() *Generations { return g }
+
+func (g *Generations) step(name string) error {
+	if g.onStep == nil {
+		return nil
+	}
+	return g.onStep(name)
 }
 
-func (c *Catalog) watched(dataset string) []string {
-	return []string{filepath.Join(c.dir, dataset), c.dir}
+// Datasets lists the data sets that have a published generation, by name. It
+// does not open them.
+func (g *Generations) Datasets(ctx context.Context) ([]string, error) { return g.back.datasets(ctx) }
+
+// Current returns the manifest of the published generation. ErrNoGeneration
+// when there is none.
+func (g *Generations) Current(ctx context.Context, dataset string) (Manifest, error) {
+	e, err := g.listed(ctx, dataset, 0)
+	if err != nil {
+		return Manifest{}, err
+	}
+	return g.back.manifest(ctx, dataset, e)
+}
+
+// Info is one generation in a listing.
+type Info struct {
+	Dataset    string
+	Generation uint64
+	Current    bool // published
+	Manifest   Manifest
+	// Err says why there is no Manifest. Generation is 0 when not even the
+	// pointer could be read.
+	Err error
+}
+
+// List lists the generations of every data set, by name and number. Damage to
+// one is reported in its Info and does not hide the others.
+func (g *Generations) List(ctx context.Context) ([]Info, error) {
+	names, err := g.Datasets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Info
+	for _, name := range names {
+		p, err := g.requirePointer(ctx, name)
+		switch {
+		case errors.Is(err, ErrNoGeneration):
+			continue // removed since Datasets
+		case errors.Is(err, cellstore.ErrUnavailable), errors.Is(err, cellstore.ErrClosed), err != nil && ctx.Err() != nil:
+			return nil, err
+		case err != nil:
+			list = append(list, Info{Dataset: name, Err: err})
+			continue
+		}
+		for _, e := range p.Generations {
+			list = append(list, g.info(ctx, name, p, e))
+		}
+	}
+	return list, nil
+}
+
+func (g *Generations) info(ctx context.Context, dataset string, p *pointer, e entry) Info {
+	in := Info{Dataset: dataset, Generation: e.Generation, Current: e.Generation == p.Current}
+	in.Manifest, in.Err = g.back.manifest(ctx, dataset, e)
+	return in
+}
+
+// OpenCurrent opens the published generation. ErrNoGeneration when there is
+// none. The caller closes it.
+func (g *Generations) OpenCurrent(ctx context.Context, dataset string) (*Generation, error) {
+	return g.open(ctx, dataset, 0)
+}
+
+// OpenGeneration opens a generation that List shows, published or not. The
+// caller closes it.
+func (g *Generations) OpenGeneration(ctx context.Context, dataset string, generation uint64) (*Generation, error) {
+	if generation == 0 {
+		return nil, fmt.Errorf("%w: generations are numbered from 1", ErrNoGeneration)
+	}
+	return g.open(ctx, dataset, generation)
+}
+
+func (g *Generations) open(ctx context.Context, dataset string, generation uint64) (*Generation, error) {
+	e, err := g.listed(ctx, dataset, generation)
+	if err != nil {
+		return nil, err
+	}
+	return g.back.openListed(ctx, dataset, e)
+}
+
+// Verify reads every byte of a generation, 0 meaning the published one, and
+// compares it with the checksums in its manifest: of a Catalog all files, of a
+// Depot the rows of all tables. It returns all differences; each matches
+// cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless
+// nil, is told how much of the tables of a Depot has been read.
+func (g *Generations) Verify(ctx context.Context, dataset string, generation uint64, progress func(PushProgress)) error {
+	e, err := g.listed(ctx, dataset, generation)
+	if err != nil {
+		return err
+	}
+	return g.back.verify(ctx, dataset, e, progress)
+}
+
+// listed finds a generation in the pointer; 0 means the published one.
+func (g *Generations) listed(ctx context.Context, dataset string, generation uint64) (entry, error) {
+	p, err := g.requirePointer(ctx, dataset)
+	if err != nil {
+		return entry{}, err
+	}
+	if generation == 0 {
+		generation = p.Current
+	}
+	return g.entryOf(p, dataset, generation)
+}
+
+func (g *Generations) entryOf(p *pointer, dataset string, generation uint64) (entry, error) {
+	e, ok := p.find(generation)
+	if !ok {
+		return entry{}, fmt.Errorf("%w: data set %s has no generation %d in %s: list them and choose another", ErrNoGeneration, dataset, generation, g.place)
+	}
+	return e, nil
+}
+
+// pointer reads what is published of a data set. It is nil when nothing is.
+func (g *Generations) pointer(ctx context.Context, dataset string) (*pointer, error) {
+	p, _, err := g.pointerBytes(ctx, dataset)
+	return p, err
+}
+
+// pointerBytes returns the stored bytes too, also when they cannot be decoded.
+func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointer, []byte, error) {
+	b, err := g.back.readPointer(ctx, dataset)
+	if b == nil || err != nil {
+		return nil, nil, err
+	}
+	p, err := decodePointer(b)
+	if err != nil {
+		return nil, b, fmt.Errorf("data set %s in %s: %w: activate a generation by its number", dataset, g.place, err)
+	}
+	return p, b, nil
+}
+
+// requirePointer is pointer for callers that need something published.
+func (g *Generations) requirePointer(ctx context.Context, dataset string) (*pointer, error) {
+	if err := checkName(dataset); err != nil {
+		return nil, err
+	}
+	p, err := g.pointer(ctx, dataset)
+	if err == nil && p == nil {
+		err = g.unpublished(dataset)
+	}
+	return p, err
+}
+
+// unpublished is the error for a data set of which nothing is published.
+func (g *Generations) unpublished(dataset string) error {
+	return fmt.Errorf("%w: nothing is published of data set %s in %s: %s it first", ErrNoGeneration, dataset, g.place, g.fill)
+}
+
+// decodePinned decodes the manifest of a listed generation.
+func decodePinned(dataset string, e entry, b []byte) (*Manifest, error) {
+	m, err := decodeManifest(b)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
+	case digestBytes(b) != e.Manifest:
+		return nil, fmt.Errorf("generation %d of %s: %w: its manifest is not the one published: restore it or ingest again",
+			e.Generation, dataset, cellstore.ErrCorrupt)
+	case m.Dataset != dataset || m.Generation != e.Generation:
+		return nil, fmt.Errorf("generation %d of %s: %w: it describes generation %d of %s", e.Generation, dataset, ErrBadManifest, m.Generation, m.Dataset)
+	}
+	return m, nil
+}
+
+// maxGeneration is the last number that fits the name of a generation; one a
+// minute lasts for 19,000 years.
+const maxGeneration = 9_999_999_999
+
+var generationRE = regexp.MustCompile(`^g[0-9]{10}$`)
+
+func generationName(generation uint64) string { return fmt.Sprintf("g%010d", generation) }
+
+// parseGeneration is the inverse of generationName.
+func parseGeneration(name string) (uint64, bool) {
+	if !generationRE.MatchString(name) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(name[1:], 10, 64)
+	return n, err == nil && n > 0
 }

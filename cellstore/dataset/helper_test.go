@@ -87,12 +87,17 @@ func (s *fileStore) Close() error {
 
 var when = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
+// tester is what a *testing.T, a *testing.B and a *rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(func())
+	Context() context.Context
+}
+
 // tempDir is t.TempDir in memory where there is such a directory: these tests
 // sync thousands of files.
-func tempDir(t interface {
-	Fatal(...any)
-	Cleanup(func())
-}) string {
+func tempDir(t tester) string {
 	tmp := "/dev/shm"
 	if _, err := os.Stat(tmp); err != nil {
 		tmp = ""
@@ -146,7 +151,7 @@ func mustIngest(t testing.TB, c *Catalog, dataset, text string) Manifest {
 
 // content reads the published text.
 func content(c *Catalog, dataset string) (string, error) {
-	g, err := c.OpenCurrent(dataset)
+	g, err := c.OpenCurrent(context.Background(), dataset)
 	if err != nil {
 		return "", err
 	}
@@ -171,7 +176,7 @@ func wantErr(t testing.TB, err, want error) {
 // numbers lists the generations of a data set, the current one marked by *.
 func numbers(t testing.TB, c *Catalog, dataset string) string {
 	t.Helper()
-	list, err := c.List()
+	list, err := c.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +195,22 @@ func numbers(t testing.TB, c *Catalog, dataset string) string {
 		s = append(s, n)
 	}
 	return strings.Join(s, " ")
+}
+
+// pruneGrace is the grace that servers of a Depot are given.
+const pruneGrace = 10 * time.Minute
+
+// storedNumbers lists the generations that exist, listed or not.
+func storedNumbers(t tester, g *Generations, dataset string) []uint64 {
+	stored, err := g.back.stored(t.Context(), dataset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []uint64
+	for _, s := range stored {
+		list = append(list, s.number)
+	}
+	return list
 }
 
 // text is the reader of a "domain package": what it found when it was bound.

@@ -29,16 +29,16 @@ import (
 // Everything read between one Acquire and its Release comes from one
 // generation.
 //
-// Reads that fail while a generation is in service make Live compare the files
-// with their checksums; see damage.go. A generation found damaged goes on
-// serving what is whole of it, Status says so, and it is replaced as soon as
-// another is published, or its own files are whole again.
+// A read that fails makes Live compare the files of the generation with their
+// checksums; see damage.go. A damaged generation goes on serving what is whole of
+// it, and Status reports the damage. It is replaced as soon as another is
+// published, or its own files are whole again.
 type Live[T any] struct {
 	// Notify, when set before the first Poll or Run, is called after every
 	// change of Status, one call at a time. It must not call Poll or Close.
 	Notify func(Status)
 
-	from    Generations
+	from    *Generations
 	dataset string
 	bind    func(*Generation) (T, error)
 
@@ -48,46 +48,47 @@ type Live[T any] struct {
 	done   chan struct{} // closed by Close, ends Run
 
 	mu       sync.Mutex // held by Poll and Close
-	failed   entry      // the generation that did not open, and
+	failed   entry      // the generation that did not open
 	attempts int        // how often it was tried
 	retryAt  time.Time
 	open     sync.WaitGroup // generations not yet closed
 	closeErr error          // guarded by errMu
 	errMu    sync.Mutex
 
-	interval time.Duration // between looks at CURRENT
+	interval time.Duration // between two reads of the pointer
 
 	health health
 
 	older older[T]
 }
 
-// Status is what a Live does at one moment.
+// Status is the state of a Live at one moment.
 type Status struct {
 	Dataset string
-	// Published is the generation CURRENT names; 0 when nothing is
-	// published, or CURRENT cannot be read.
+	// Published is the generation that the pointer names; 0 when nothing is
+	// published, or the pointer cannot be read.
 	Published uint64
 	// Serving is the manifest of the generation in service; nil when none.
 	Serving *Manifest
 	Since   time.Time // when it was taken into service
-	// Err says why Serving is not what is published, as a *LoadError; nil
-	// when all is well.
+	// Err says, as a *LoadError, why Serving is not what is published; nil when
+	// it is.
 	Err error
-	// Damage says what is wrong with the files of Serving, as a *DamageError;
-	// nil while nothing is known to be.
+	// Damage says, as a *DamageError, what is wrong with the files of Serving; nil
+	// while no damage is known.
 	Damage error
 	// ReadFailures counts the reads that failed since the Live was made.
 	ReadFailures int64
 }
 
-// NewLive returns a Live that serves nothing until the first Poll or Run.
+// NewLive returns a Live that serves nothing until the first Poll or Run. from is
+// a Catalog, a Depot, or the Generations of either.
 //
 // bind makes the value of a generation. It may fail, and must leave nothing
 // open when it does; a panic counts as failure. When the value is an io.Closer
 // it is closed before the generation's store.
-func NewLive[T any](from Generations, dataset string, bind func(*Generation) (T, error)) *Live[T] {
-	l := &Live[T]{from: from, dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
+func NewLive[T any](from interface{ all() *Generations }, dataset string, bind func(*Generation) (T, error)) *Live[T] {
+	l := &Live[T]{from: from.all(), dataset: dataset, bind: bind, done: make(chan struct{}), interval: 2 * time.Second}
 	l.health.wake = make(chan struct{}, 1)
 	l.older.idle, l.older.busy = olderIdle, olderBusy
 	l.status.Store(&Status{Dataset: dataset})
@@ -110,9 +111,9 @@ type Handle[T any] struct {
 const dead = math.MinInt64 / 2
 
 // Acquire returns the generation in service. Every success needs exactly one
-// Release. ErrNoGeneration when nothing is, with the reason if there is one;
-// cellstore.ErrClosed after Close. It neither waits nor, on success,
-// allocates.
+// Release. It returns ErrNoGeneration, with the reason if there is one, when no
+// generation is in service, and cellstore.ErrClosed after Close. It neither waits
+// nor, on success, allocates.
 func (l *Live[T]) Acquire() (*Handle[T], error) {
 	for {
 		h := l.cur.Load()
@@ -143,8 +144,8 @@ func (h *Handle[T]) Value() T { return h.value }
 // Manifest describes the generation. It is shared: do not change it.
 func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
 
-// Release ends the use of the generation. The last release of a replaced one
-// has it closed, in another goroutine, so that no request waits for that.
+// Release ends the use of the generation. The last release of a replaced
+// generation closes it in another goroutine, so that no request waits for that.
 func (h *Handle[T]) Release() {
 	switch n := h.refs.Add(-1); {
 	case n == 0:
@@ -172,7 +173,7 @@ func closeValue(v any) error {
 	return nil
 }
 
-// Status returns the state after the last look at CURRENT.
+// Status returns the state after the last read of the pointer.
 func (l *Live[T]) Status() Status {
 	s := *l.status.Load()
 	s.ReadFailures = l.health.failures.Load()
@@ -182,16 +183,16 @@ func (l *Live[T]) Status() Status {
 // Err is Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
 
-// Poll looks at CURRENT now and, when it names another generation than the one
-// in service, opens that and swaps it in. On failure the old one stays in
-// service, and the error, a *LoadError, is that of Err too. That nothing has
-// been published yet is no failure. When reads have failed it looks for damage;
-// of a generation that is in service and whose files stay damaged the error is
-// that of Status.Damage.
+// Poll reads the pointer now. When that names another generation than the one in
+// service, Poll opens it and swaps it in. On failure the old one stays in
+// service, and Poll returns the *LoadError that Err returns too. It is no failure
+// that nothing has been published yet. When reads have failed, Poll looks for
+// damage. While the files of the generation in service stay damaged, it returns
+// the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
-// poll does so; without force, a generation that failed is left alone until
-// its time has come.
+// poll is Poll. Without force, it leaves a generation that failed alone until
+// retryAt.
 func (l *Live[T]) poll(ctx context.Context, force bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,7 +212,7 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		case err != nil:
 			return l.fail(entry{}, err)
 		case cur != nil && cur.gen.entry == want && l.mendable(force):
-			// Below, it is opened again if all of it is as published.
+			// It is opened again below, if all of it is as published.
 		case cur != nil && cur.gen.entry == want, cur == nil && want == entry{}:
 			l.failed, l.attempts = entry{}, 0
 			l.report(want.Generation, nil)
@@ -221,8 +222,8 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		}
 		h, err := l.load(ctx, want, cur != nil) // with the one in service, too, if that is damaged
 		if err != nil {
-			// Published and pruned again while it was being opened: that
-			// is not its fault.
+			// It may have been published and pruned again while it was
+			// being opened.
 			if again, perr := l.published(ctx); perr == nil && again != want {
 				continue
 			}
@@ -237,8 +238,8 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 	}
 }
 
-// replace takes a generation into service instead of the one before; the rest is
-// for the status.
+// replace takes a generation into service instead of the one before. The other
+// arguments are those of report.
 func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	l.open.Add(1)
 	old := l.cur.Swap(h)
@@ -249,7 +250,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	}
 }
 
-// published is what CURRENT names, or the zero entry.
+// published is the generation that the pointer names, or the zero entry.
 func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	if err := checkName(l.dataset); err != nil {
 		return entry{}, err
@@ -269,19 +270,19 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	return e, nil
 }
 
-// load opens a generation. One that is to replace another is read from end to
-// end first and compared with its checksums: while there is a good one, nothing
-// damaged is taken into service. The first is not, so that starting takes no
-// time; what is damaged in it is an error when it is read.
+// load opens a generation. With check, it first reads all of it and compares the
+// checksums: while a good generation is in service, no damaged one replaces it.
+// The first generation is loaded without check, so that starting takes no time;
+// damage in it is an error of the read that meets it.
 func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], err error) {
-	// Bytes that no check has caught must not take the process down with the
-	// good generation it is serving.
+	// A panic over bytes that no check has caught must not end the process, which
+	// serves a good generation.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	g, err := l.from.openListed(ctx, l.dataset, e)
+	g, err := l.from.back.openListed(ctx, l.dataset, e)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +290,7 @@ func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], 
 	bound := false
 	defer func() {
 		if !bound {
-			_ = g.Close() // the reason to give up is the one to tell
+			_ = g.Close() // err is the reason that matters
 		}
 	}()
 	if check {
@@ -308,8 +309,8 @@ func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], 
 }
 
 // fail records that e is published but does not open. The time until the next
-// try doubles from the interval to a minute: opening may be expensive, and a
-// generation does not mend itself, but a full file table or a slow disk does.
+// attempt doubles from the interval to a minute: opening may be expensive, and a
+// bad generation stays bad, but a full file table or a slow disk may recover.
 func (l *Live[T]) fail(e entry, err error) error {
 	if e != l.failed {
 		l.failed, l.attempts = e, 0
@@ -325,7 +326,7 @@ func (l *Live[T]) fail(e entry, err error) error {
 	return le
 }
 
-// report publishes the status and tells Notify when it is news.
+// report stores the status, and calls Notify when it has changed.
 func (l *Live[T]) report(published uint64, err error) {
 	old := l.status.Load()
 	s := &Status{Dataset: l.dataset, Published: published, Err: err}
@@ -344,12 +345,12 @@ func (l *Live[T]) report(published uint64, err error) {
 }
 
 func sameError(a, b error) bool {
-	return a == b || a != nil && b != nil && a.Error() == b.Error() //nolint:errorlint // whether they are the same, not of a kind
+	return a == b || a != nil && b != nil && a.Error() == b.Error() //nolint:errorlint // the same error, not one of the same kind
 }
 
-// Close takes the generation out of service, waits until every handle has been
-// released and its store is closed, and returns what went wrong in closing this
-// or earlier generations. A second Close does nothing.
+// Close takes the generation out of service and waits until every handle has been
+// released and its store is closed. It returns the errors of closing this and
+// earlier generations. A second Close does nothing.
 func (l *Live[T]) Close() error {
 	l.mu.Lock()
 	if l.closed.CompareAndSwap(false, true) {

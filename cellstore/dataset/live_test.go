@@ -90,7 +90,7 @@ func TestLive(t *testing.T) {
 	if err := old.Value().check(); err != nil {
 		t.Errorf("a reader lost its generation: %v", err)
 	}
-	if done, err := c.Prune(t.Context(), 0, "ip"); err != nil || len(done.InUse) != 1 {
+	if done, err := c.Prune(t.Context(), 0, 0, "ip"); err != nil || len(done.InUse) != 1 {
 		t.Errorf("pruned %+v, %v", done, err)
 	}
 	if closed.Load() != 0 || stats.open.Load() != 2 {
@@ -177,12 +177,12 @@ func TestBadGeneration(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			return err
 		}
-		p, err := c.readPointer("ip")
-		if err != nil {
-			return err
-		}
-		p.Generations[1].Manifest = digestBytes(b)
-		_, err = c.writePointer("ip", p)
+		_, err = c.update(t.Context(), "ip", func(p *pointer, err error) (*pointer, error) {
+			if err == nil {
+				p.Generations[1].Manifest = digestBytes(b)
+			}
+			return p, err
+		})
 		return err
 	}
 	for name, tc := range map[string]struct {
@@ -379,7 +379,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 		if err := l.Poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Prune(t.Context(), 2, "ip"); err != nil {
+		if _, err := c.Prune(t.Context(), 2, 0, "ip"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,12 +3,9 @@
 package dataset
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
-
-var errLocked = errors.New("locked")
 
 // lockFile tries to lock an open file without waiting: errLocked when another
 // open file, of this process or another one, holds it. The kernel drops the

@@ -8,8 +8,6 @@ import (
 	"os"
 )
 
-var errLocked = errors.New("locked")
-
 // lockFile refuses: without file locks two builds could not be kept apart.
 // Reading needs none and works.
 func lockFile(*os.File, bool) error {

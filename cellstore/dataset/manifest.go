@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// ManifestVersion is the newest version of manifest.json this package reads,
+// manifestVersion is the newest version of manifest.json this package reads,
 // and the one it writes.
-const ManifestVersion = 1
+const manifestVersion = 1
 
 // maxManifest bounds manifest.json and CURRENT, in bytes. It is checked when
 // they are written too, so nothing is published that would then be refused.
@@ -48,7 +48,7 @@ type File struct {
 // Generation, Files and, when zero, Built; the rest is the builder's. A
 // manifest handed out by this package is shared: treat it as read-only.
 type Manifest struct {
-	Version    int    `json:"version"` // of this format: ManifestVersion
+	Version    int    `json:"version"` // of this format: manifestVersion
 	Dataset    string `json:"dataset"`
 	Generation uint64 `json:"generation"`
 	// SchemaVersion is the version of the domain package's row layout; see
@@ -66,19 +66,19 @@ type Manifest struct {
 	// Meta belongs to the domain package. Readers get it in compact form.
 	Meta  json.RawMessage `json:"meta,omitempty"`
 	Files []File          `json:"files"`
-	// Tables sums up the tables of a generation in a Depot, whose Files are only
-	// those beside the store. Others have none: their tables are files.
+	// Tables sums up the tables of a generation in a Depot. Its Files are only
+	// those beside the store. In a Catalog, tables are files and Tables is empty.
 	Tables []TableSum `json:"tables,omitempty"`
-	// Origin is the SHA-256 of the manifest that a generation in a Depot was
-	// pushed with.
+	// Origin is, in a Depot, the SHA-256 of the manifest in the Catalog that the
+	// generation was pushed from.
 	Origin string `json:"origin,omitempty"`
-	// Disk is what the generation takes on the disk it was read from, in bytes,
-	// directories and the rest of the last blocks included; 0 when that is not
-	// known, as in a Depot.
+	// Disk is the space that the generation takes on the disk it was read from, in
+	// bytes, with directories and partly filled blocks; 0 when that is not known,
+	// as in a Depot.
 	Disk int64 `json:"-"`
 }
 
-// TableSum is what a table of a generation in a Depot holds.
+// TableSum is the size and checksum of a table of a generation in a Depot.
 type TableSum struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
@@ -88,8 +88,8 @@ type TableSum struct {
 	Digest string `json:"digest"`
 }
 
-// Size is what the generation takes on the disk, in bytes. Where that is not
-// known it is the size of its files, and of its tables where they are no files.
+// Size is the space that the generation takes on the disk, in bytes. Where that
+// is not known, it is the size of its files and of its tables in a Depot.
 func (m *Manifest) Size() (n int64) {
 	if m.Disk > 0 {
 		return m.Disk
@@ -114,7 +114,7 @@ func (m *Manifest) CheckSchema(newest int) error {
 }
 
 // Timestamp is the cell timestamp of data built from these sources: the
-// modification date of the newest, in Unix milliseconds. It is 0 when no
+// modification date of the newest source, in Unix milliseconds. It is 0 when no
 // source has a date after 1970, since cell timestamps are never negative.
 func Timestamp(sources []Source) int64 {
 	var newest int64
@@ -127,7 +127,7 @@ func Timestamp(sources []Source) int64 {
 }
 
 // FileSource describes a file: its base name, size, SHA-256 and modification
-// time. The caller adds what only it knows, and replaces Modified where the
+// time. The caller adds the other fields, and replaces Modified where the
 // publisher gives a better date.
 func FileSource(ctx context.Context, path string) (Source, error) {
 	f, err := os.Open(path)
@@ -200,9 +200,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
 	}
 	// Before the rest: a newer format may not even have the same shapes.
-	if v.Version > ManifestVersion {
+	if v.Version > manifestVersion {
 		return nil, fmt.Errorf("%w: manifest of version %d, this program reads up to %d: update it, or roll the data set back",
-			ErrNewer, v.Version, ManifestVersion)
+			ErrNewer, v.Version, manifestVersion)
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(b, m); err != nil {

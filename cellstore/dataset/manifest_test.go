@@ -68,7 +68,7 @@ func TestManifestRefusals(t *testing.T) {
 		edit func(*Manifest)
 		want error
 	}{
-		"newer":                 {func(m *Manifest) { m.Version = ManifestVersion + 1 }, ErrNewer},
+		"newer":                 {func(m *Manifest) { m.Version = manifestVersion + 1 }, ErrNewer},
 		"no version":            {func(m *Manifest) { m.Version = 0 }, ErrBadManifest},
 		"name climbs out":       {func(m *Manifest) { m.Dataset = "../ip" }, ErrBadManifest},
 		"no generation":         {func(m *Manifest) { m.Generation = 0 }, ErrBadManifest},

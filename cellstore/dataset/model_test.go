@@ -1,21 +1,31 @@
 package dataset
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"quadrille/cellstore"
 )
 
-// model is what CURRENT should say after any sequence of calls, failures and
-// crashes between steps.
+// model is what the pointer should say after any sequence of calls, failures
+// and crashes between steps.
 type model struct {
 	texts         map[uint64]string // listed generations
 	current, last uint64
+	// orphans are complete and unpublished while nothing is published, so that a
+	// pointer may have been lost: Activate takes them for such.
+	orphans map[uint64]string
 }
 
 func (m *model) listed() []uint64 {
@@ -34,157 +44,304 @@ var (
 	publishedStep    = "pointer renamed"
 )
 
-func TestModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		dir := tempDir(t)
-		stats, st := new(fileStats), new(steps)
-		c, err := Open(dir, stats.opener)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.onStep = st.on
-		m := &model{texts: map[uint64]string{}}
-		serial := 0
-		text := func() string { serial++; return fmt.Sprint("text ", serial) }
-		ctx := t.Context()
+// modelled is one of the two backings with what the model does to it.
+type modelled struct {
+	*Generations
+	publish                func(text string) (Manifest, error)
+	content                func() (string, error) // of what is published
+	leftover               func(t *rapid.T, m *model)
+	check                  func(t *rapid.T) // that nothing stays open or lies about
+	unpublished, published []string         // steps of publish
+	consecutive            bool             // a number is used again unless it was published
+}
 
-		t.Repeat(map[string]func(*rapid.T){
-			"publish": func(t *rapid.T) {
-				s := text()
-				got, err := ingest(c, "ip", s)
-				if err != nil || got.Generation != m.last+1 {
-					t.Fatalf("published %d, %v; want %d", got.Generation, err, m.last+1)
-				}
-				m.last = got.Generation
-				m.current = m.last
-				m.texts[m.last] = s
-			},
-			"failed publish": func(t *rapid.T) {
-				st.fail = rapid.SampledFrom(append(unpublishedSteps, publishedStep)).Draw(t, "step")
-				defer func() { st.fail = "" }()
-				s := text()
-				if _, err := ingest(c, "ip", s); err == nil {
-					t.Fatal("the failure was not reported")
-				}
-				if st.fail == publishedStep {
-					m.last++
-					m.current = m.last
-					m.texts[m.last] = s
-				}
-			},
-			"leftover": func(t *rapid.T) {
-				// What a build killed at some point leaves, with and
-				// without its manifest.
-				dir := c.generationDir("ip", m.last+1)
-				if err := os.MkdirAll(filepath.Join(dir, storeDir), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if len(m.texts) > 0 && rapid.Bool().Draw(t, "manifest") {
-					if err := os.WriteFile(filepath.Join(dir, manifestName), []byte("{"), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				tmp := filepath.Join(c.Dir(), "ip", pointerName+".tmp")
-				if err := os.WriteFile(tmp, []byte(`{"version":1,"curr`), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			},
-			"rollback": func(t *rapid.T) {
-				got, err := c.Rollback(ctx, "ip")
-				before := slices.DeleteFunc(m.listed(), func(n uint64) bool { return n >= m.current })
-				if len(before) == 0 {
-					if err == nil {
-						t.Fatalf("rolled back to %d, from nowhere", got.Generation)
-					}
-					return
-				}
-				want := slices.Max(before)
-				if err != nil || got.Generation != want {
-					t.Fatalf("rolled back to %d, %v; want %d", got.Generation, err, want)
-				}
-				m.current = want
-			},
-			"activate": func(t *rapid.T) {
-				n := rapid.Uint64Range(1, m.last+1).Draw(t, "generation")
-				_, err := c.Activate(ctx, "ip", n)
-				if _, ok := m.texts[n]; ok != (err == nil) {
-					t.Fatalf("activate %d: %v; listed: %v", n, err, ok)
-				}
-				if err == nil {
-					m.current = n
-				}
-			},
-			"prune": func(t *rapid.T) {
-				keep := rapid.IntRange(0, 4).Draw(t, "keep")
-				done, err := c.Prune(ctx, keep)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all := m.listed()
-				removed := 0
-				for _, n := range all[:max(0, len(all)-keep)] {
-					if n != m.current {
-						delete(m.texts, n)
-						removed++
-					}
-				}
-				if len(done.Removed) != removed {
-					t.Fatalf("removed %d, want %d", len(done.Removed), removed)
-				}
-			},
-			"": func(t *rapid.T) {
-				if n := stats.open.Load(); n != 0 {
-					t.Fatalf("%d stores left open", n)
-				}
-				p, err := c.readPointer("ip")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if p == nil {
-					p = new(pointer)
-				}
-				var got []uint64
-				for _, e := range p.Generations {
-					got = append(got, e.Generation)
-				}
-				if want := m.listed(); !slices.Equal(got, want) || p.Current != m.current || p.Last != m.last {
-					t.Fatalf("CURRENT is %+v, want %v, current %d, last %d", p, want, m.current, m.last)
-				}
-				if m.current != 0 {
-					if got, err := content(c, "ip"); err != nil || got != m.texts[m.current] {
-						t.Fatalf("published %q, %v; want %q", got, err, m.texts[m.current])
-					}
-				}
-			},
-		})
-		list, err := c.List()
-		if err != nil || len(list) != len(m.texts) {
-			t.Fatalf("listed %d generations, %v; want %d", len(list), err, len(m.texts))
-		}
-		for _, in := range list {
-			if err := c.Verify(ctx, "ip", in.Generation); err != nil || in.Err != nil || in.Current != (in.Generation == m.current) {
-				t.Fatalf("listed %+v, current is %d; verified: %v", in, m.current, err)
+func modelledCatalog(t *rapid.T) *modelled {
+	stats := new(fileStats)
+	c, err := Open(tempDir(t), stats.opener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &modelled{
+		Generations: c.Generations,
+		publish:     func(text string) (Manifest, error) { return ingest(c, "ip", text) },
+		content:     func() (string, error) { return content(c, "ip") },
+		unpublished: unpublishedSteps, published: []string{publishedStep},
+		consecutive: true,
+		leftover: func(t *rapid.T, m *model) {
+			// What a build killed at some point leaves, with and
+			// without its manifest.
+			dir := c.generationDir("ip", m.last+1)
+			if err := os.MkdirAll(filepath.Join(dir, storeDir), 0o755); err != nil {
+				t.Fatal(err)
 			}
+			if len(m.texts) > 0 && rapid.Bool().Draw(t, "manifest") {
+				if err := os.WriteFile(filepath.Join(dir, manifestName), []byte("{"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tmp := filepath.Join(c.Dir(), "ip", pointerName+".tmp")
+			if err := os.WriteFile(tmp, []byte(`{"version":1,"curr`), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		},
+		check: func(t *rapid.T) {
+			if n := stats.open.Load(); n != 0 {
+				t.Fatalf("%d stores left open", n)
+			}
+		},
+	}
+}
+
+// modelledDepot pushes local again and again, as if it were another generation
+// each time: the text is in the manifest.
+func modelledDepot(t *rapid.T, local *Generation) *modelled {
+	d := depotAt(t, newRemote(t))
+	return &modelled{
+		Generations: d.Generations,
+		publish: func(text string) (Manifest, error) {
+			g := *local
+			g.entry.Manifest = digestBytes([]byte(text))
+			var err error
+			if g.Manifest.Meta, err = json.Marshal(text); err != nil {
+				return Manifest{}, err
+			}
+			p, err := d.Push(context.Background(), &g, PushOptions{Workers: 1})
+			return p.Manifest, err
+		},
+		content: func() (string, error) {
+			g, err := d.OpenCurrent(context.Background(), "ip")
+			if err != nil {
+				return "", err
+			}
+			defer g.Close()
+			if rows, err := read(context.Background(), g.Store); err != nil || rows != "rows" {
+				return rows, err
+			}
+			var text string
+			err = json.Unmarshal(g.Manifest.Meta, &text)
+			return text, err
+		},
+		unpublished: []string{"leased", "noted", "table made", "batch sent", "part noted", "loaded", "piece copied", "files copied", "checked", "manifest written"},
+		published:   []string{"pointer replaced"},
+		leftover: func(t *rapid.T, m *model) {
+			tab, err := d.create(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.mark(t.Context(), tab, "ip", m.last+1); err != nil { // as a killed prune does
+				t.Fatal(err)
+			}
+		},
+		check: func(*rapid.T) {},
+	}
+}
+
+// flakyBacking fails the next swap of the pointer in one of the ways that a
+// caller has to cope with.
+type flakyBacking struct {
+	backing
+	fault  string
+	before func() // called once before the next swap
+}
+
+var swapFaults = []string{"", "", "", "", "", "answer lost", "request lost", "beaten"}
+
+func (b *flakyBacking) swapPointer(ctx context.Context, dataset string, before, after []byte) (bool, error) {
+	if f := b.before; f != nil {
+		b.before = nil
+		f()
+	}
+	fault := b.fault
+	b.fault = ""
+	switch fault {
+	case "answer lost":
+		if swapped, err := b.backing.swapPointer(ctx, dataset, before, after); !swapped || err != nil {
+			return swapped, err
 		}
-		// A last build cleans up all that was left behind.
-		if _, err := ingest(c, "ip", text()); err != nil {
-			t.Fatal(err)
-		}
-		want := append(m.listed(), m.last+1)
-		got, err := c.generationsOnDisk("ip")
-		if err != nil || !slices.Equal(got, want) {
-			t.Fatalf("on disk %v, %v; want %v", got, err, want)
-		}
-		files, err := os.ReadDir(filepath.Join(dir, "ip"))
+		return false, cellstore.ErrUnknownOutcome
+	case "request lost":
+		return false, cellstore.ErrUnknownOutcome
+	case "beaten":
+		return false, nil
+	}
+	return b.backing.swapPointer(ctx, dataset, before, after)
+}
+
+func TestModel(t *testing.T) {
+	t.Run("directory", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { runModel(t, modelledCatalog(t)) })
+	})
+	t.Run("tables", func(t *testing.T) {
+		c := newPebbleCatalog(t)
+		mustIngest(t, c, "ip", "rows")
+		local, err := c.OpenCurrent(t.Context(), "ip")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range files {
-			if strings.HasSuffix(f.Name(), ".tmp") {
-				t.Fatalf("%s was left behind", f.Name())
-			}
-		}
+		defer local.Close()
+		rapid.Check(t, func(t *rapid.T) { runModel(t, modelledDepot(t, local)) })
 	})
+}
+
+func runModel(t *rapid.T, g *modelled) {
+	st, flaky := new(steps), &flakyBacking{backing: g.back}
+	g.onStep, g.back = st.on, flaky
+	m := &model{texts: map[uint64]string{}}
+	serial := 0
+	text := func() string { serial++; return fmt.Sprint("text ", serial) }
+	ctx := t.Context()
+	published := func(t *rapid.T, n uint64, text string) {
+		if n <= m.last || g.consecutive && n != m.last+1 {
+			t.Fatalf("published %d after %d", n, m.last)
+		}
+		m.last, m.current = n, n
+		m.texts[n] = text
+	}
+	faulty := func(t *rapid.T) {
+		flaky.fault = rapid.SampledFrom(swapFaults).Draw(t, "fault")
+	}
+
+	t.Repeat(map[string]func(*rapid.T){
+		"publish": func(t *rapid.T) {
+			faulty(t)
+			s := text()
+			got, err := g.publish(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			published(t, got.Generation, s)
+		},
+		"failed publish": func(t *rapid.T) {
+			st.fail = rapid.SampledFrom(append(slices.Clone(g.unpublished), g.published...)).Draw(t, "step")
+			visible := slices.Contains(g.published, st.fail)
+			s := text()
+			_, err := g.publish(s)
+			st.fail = ""
+			if !errors.Is(err, errInjected) {
+				t.Fatalf("the failure was not reported: %v", err)
+			}
+			if visible {
+				p, err := g.requirePointer(ctx, "ip")
+				if err != nil {
+					t.Fatal(err)
+				}
+				published(t, p.Current, s)
+			} else if m.current == 0 {
+				stored, err := g.back.stored(ctx, "ip")
+				if err != nil {
+					t.Fatal(err)
+				}
+				orphans := map[uint64]string{}
+				for _, have := range stored {
+					if old, ok := m.orphans[have.number]; ok {
+						orphans[have.number] = old
+					} else if have.manifest != nil {
+						orphans[have.number] = s
+					}
+				}
+				m.orphans = orphans
+			}
+		},
+		"leftover": func(t *rapid.T) { g.leftover(t, m) },
+		"rollback": func(t *rapid.T) {
+			faulty(t)
+			got, err := g.Rollback(ctx, "ip")
+			before := slices.DeleteFunc(m.listed(), func(n uint64) bool { return n >= m.current })
+			if len(before) == 0 {
+				if !errors.Is(err, ErrNoGeneration) {
+					t.Fatalf("rolled back to %d, %v, from nowhere", got.Generation, err)
+				}
+				return
+			}
+			want := slices.Max(before)
+			if err != nil || got.Generation != want {
+				t.Fatalf("rolled back to %d, %v; want %d", got.Generation, err, want)
+			}
+			m.current = want
+		},
+		"activate": func(t *rapid.T) {
+			faulty(t)
+			n := rapid.Uint64Range(1, m.last+1).Draw(t, "generation")
+			_, err := g.Activate(ctx, "ip", n)
+			if _, ok := m.orphans[n]; ok && m.current == 0 && err == nil {
+				m.texts, m.current = m.orphans, n
+				m.last = slices.Max(m.listed())
+				return
+			}
+			if _, ok := m.texts[n]; ok != (err == nil) || !ok && !errors.Is(err, ErrNoGeneration) {
+				t.Fatalf("activate %d: %v; listed: %v", n, err, ok)
+			}
+			if err == nil {
+				m.current = n
+			}
+		},
+		"prune": func(t *rapid.T) {
+			faulty(t)
+			keep := rapid.IntRange(0, 4).Draw(t, "keep")
+			done, err := g.Prune(ctx, keep, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := m.listed()
+			removed := 0
+			for _, n := range all[:max(0, len(all)-keep)] {
+				if n != m.current {
+					delete(m.texts, n)
+					removed++
+				}
+			}
+			if len(done.Removed) != removed {
+				t.Fatalf("removed %d, want %d", len(done.Removed), removed)
+			}
+		},
+		"": func(t *rapid.T) {
+			flaky.fault = ""
+			g.check(t)
+			p, err := g.pointer(ctx, "ip")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p == nil {
+				p = new(pointer)
+			}
+			var got []uint64
+			for _, e := range p.Generations {
+				got = append(got, e.Generation)
+			}
+			if !g.consecutive && p.Last > m.last {
+				m.last = p.Last // the number of a leftover is not used again
+			}
+			if want := m.listed(); !slices.Equal(got, want) || p.Current != m.current || p.Last != m.last {
+				t.Fatalf("the pointer is %+v, want %v, current %d, last %d", p, want, m.current, m.last)
+			}
+			if m.current != 0 {
+				if got, err := g.content(); err != nil || got != m.texts[m.current] {
+					t.Fatalf("published %q, %v; want %q", got, err, m.texts[m.current])
+				}
+			}
+		},
+	})
+	list, err := g.List(ctx)
+	if err != nil || len(list) != len(m.texts) {
+		t.Fatalf("listed %d generations, %v; want %d", len(list), err, len(m.texts))
+	}
+	for _, in := range list {
+		if err := g.Verify(ctx, "ip", in.Generation, nil); err != nil || in.Err != nil || in.Current != (in.Generation == m.current) {
+			t.Fatalf("listed %+v, current is %d; verified: %v", in, m.current, err)
+		}
+	}
+	// A last build or push cleans up all that was left behind.
+	got, err := g.publish(text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, got := append(m.listed(), got.Generation), storedNumbers(t, g.Generations, "ip"); !slices.Equal(got, want) {
+		t.Fatalf("stored are %v; want %v", got, want)
+	}
+	files, err := filepath.Glob(filepath.Join(g.place, "ip", "*.tmp"))
+	if err != nil || len(files) > 0 {
+		t.Fatalf("left behind: %s, %v", strings.Join(files, " "), err)
+	}
 }
 
 func TestStepsAreAllCovered(t *testing.T) {
@@ -194,5 +351,102 @@ func TestStepsAreAllCovered(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	if want := append(slices.Clone(unpublishedSteps), publishedStep); !slices.Equal(st.seen, want) {
 		t.Errorf("publishing goes through %q; the tests fail it after %q", st.seen, want)
+	}
+}
+
+// TestRollbackOnce: a rollback that is beaten by another one goes no further
+// back, whichever the backing.
+func TestRollbackOnce(t *testing.T) {
+	c, _ := newCatalog(t)
+	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)
+	for _, text := range []string{"one", "two", "three"} {
+		mustIngest(t, c, "ip", text)
+		mustIngest(t, source, "ip", text)
+		pushed(t, d, source, "ip")
+	}
+	for name, g := range map[string]*Generations{"directory": c.Generations, "tables": d.Generations} {
+		flaky := &flakyBacking{backing: g.back}
+		flaky.before = func() {
+			if _, err := g.Rollback(t.Context(), "ip"); err != nil {
+				t.Error(err)
+			}
+		}
+		g.back = flaky
+		if m, err := g.Rollback(t.Context(), "ip"); err != nil || m.Generation != 2 {
+			t.Errorf("%s: rolled back to %d, %v", name, m.Generation, err)
+		}
+		if m, err := g.Current(t.Context(), "ip"); err != nil || m.Generation != 2 {
+			t.Errorf("%s: %d is published, %v", name, m.Generation, err)
+		}
+	}
+}
+
+// TestPointerBytes: what older programs have stored, and read, stays as it is.
+func TestPointerBytes(t *testing.T) {
+	c, source := newPebbleCatalog(t), newPebbleCatalog(t)
+	d := depotAt(t, newRemote(t))
+	d.now = func() time.Time { return when }
+	for _, text := range []string{"one", "two"} {
+		mustIngest(t, c, "ip", text)
+		mustIngest(t, source, "ip", text)
+		pushed(t, d, source, "ip")
+	}
+	want := func(g *Generations) string {
+		p, err := g.requirePointer(t.Context(), "ip")
+		if err != nil || len(p.Generations) != 2 {
+			t.Fatal(p, err)
+		}
+		return fmt.Sprintf(`{
+  "version": 1,
+  "current": 2,
+  "last": 2,
+  "generations": [
+    {
+      "generation": 1,
+      "manifest_sha256": %q
+    },
+    {
+      "generation": 2,
+      "manifest_sha256": %q
+    }
+  ]`, p.Generations[0].Manifest, p.Generations[1].Manifest)
+	}
+	file, err := os.ReadFile(filepath.Join(c.Dir(), "ip", "CURRENT"))
+	if want := want(c.Generations) + "\n}\n"; err != nil || string(file) != want {
+		t.Errorf("the file is %s, %v; want %s", file, err, want)
+	}
+	cell, err := d.get(t.Context(), "ip", "p", []byte("current"))
+	if want := want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }\n}"; err != nil || string(cell) != want {
+		t.Errorf("the cell is %s, %v; want %s", cell, err, want)
+	}
+}
+
+// TestConcurrentChanges: programs that change one pointer at the same time all
+// succeed, and no change is lost halfway.
+func TestConcurrentChanges(t *testing.T) {
+	c, _ := newCatalog(t)
+	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)
+	for _, text := range []string{"one", "two", "three"} {
+		mustIngest(t, c, "ip", text)
+		mustIngest(t, source, "ip", text)
+		pushed(t, d, source, "ip")
+	}
+	for name, g := range map[string]*Generations{"directory": c.Generations, "tables": d.Generations} {
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				for n := range 10 {
+					want := uint64(1 + (i+n)%3)
+					if m, err := g.Activate(t.Context(), "ip", want); err != nil || m.Generation != want {
+						t.Errorf("%s: activated %d, %v; want %d", name, m.Generation, err, want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		p, err := g.requirePointer(t.Context(), "ip")
+		if err != nil || len(p.Generations) != 3 || p.Last != 3 {
+			t.Errorf("%s: the pointer is %+v, %v", name, p, err)
+		}
 	}
 }

@@ -12,49 +12,48 @@ import (
 
 const (
 	// maxOlder is how many generations a Live keeps open besides the one in
-	// service, for those who ask for one by its number.
+	// service, for callers that name a generation by its number.
 	maxOlder = 2
-	// olderIdle is how long one stays open that nobody asks for. Until then it
-	// cannot be pruned.
+	// olderIdle is how long an older generation stays open after its last use.
+	// Until then it cannot be pruned.
 	olderIdle = 5 * time.Minute
-	// olderBusy is how long one must not have been asked for to make room for
-	// another, so that no sequence of requests makes every one of them open a
-	// store.
+	// olderBusy is how long a generation must have been unused before another may
+	// take its place. It keeps a sequence of requests from opening a store each.
 	olderBusy = 10 * time.Second
-	// olderLook bounds the look at the pointer for one, which others wait for,
-	// and is how long they are spared another that would fail.
+	// olderLook bounds the time of reading the pointer, since other callers wait.
+	// After a failure it is also how long they are refused without another try.
 	olderLook = 3 * time.Second
-	// olderOpen bounds the opening of one, which others wait for too.
+	// olderOpen bounds the time of opening a generation, since others wait too.
 	olderOpen = 5 * time.Second
 )
 
-// older are the generations that a Live holds besides the one in service.
+// older are the generations that a Live keeps open besides the one in service.
 type older[T any] struct {
 	idle, busy time.Duration
 
 	mu      sync.Mutex
-	held    []heldOlder[T]
+	open    []olderGeneration[T]
 	failed  uint64 // the last one that did not open, and
 	failErr error  // why
 	retryAt time.Time
-	lookErr error // of the last look at the pointer, if the store did not answer
+	lookErr error // why the last read of the pointer got no answer
 	lookAt  time.Time
-	timer   *time.Timer // runs while any is held
+	timer   *time.Timer // runs while any is open
 }
 
-type heldOlder[T any] struct {
+type olderGeneration[T any] struct {
 	handle *Handle[T]
 	used   time.Time
 }
 
 // AcquireGeneration returns a generation by its number: the one in service, or
-// another that is listed, which it opens, if need be, and keeps open for a while.
-// Every success needs exactly one Release.
+// another listed one, which it opens if need be and keeps open for a while.
+// Every success needs exactly one Release. The one in service costs what Acquire
+// does.
 //
-// ErrPruned when the generation has been removed, ErrNoGeneration when there has
-// been none of that number yet, ErrOlderBusy when others are asked for at the
-// same time, and cellstore.ErrClosed after Close. One in service costs what
-// Acquire does.
+// It returns ErrPruned when the generation has been removed, ErrNoGeneration when
+// the number has not been used yet, ErrOlderBusy when other older generations
+// were used just now, and cellstore.ErrClosed after Close.
 func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	h, err := l.Acquire()
 	if err == nil {
@@ -70,8 +69,8 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 		return nil, fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
 	}
 	now := time.Now()
-	for i := range o.held {
-		if e := &o.held[i]; e.handle.gen.Manifest.Generation == generation {
+	for i := range o.open {
+		if e := &o.open[i]; e.handle.gen.Manifest.Generation == generation {
 			e.used = now
 			e.handle.refs.Add(1)
 			return e.handle, nil
@@ -96,7 +95,7 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	ctx, cancel := context.WithTimeout(context.Background(), olderOpen)
 	defer cancel()
 	if h, err = l.load(ctx, e, false); err != nil {
-		// Removed while it was being opened: that is not its fault.
+		// It may have been removed while it was being opened.
 		if ctx.Err() == nil && !errors.Is(err, cellstore.ErrUnavailable) {
 			if _, lerr := l.listed(generation); errors.Is(lerr, ErrPruned) {
 				return nil, lerr
@@ -107,14 +106,14 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	}
 	l.open.Add(1)
 	h.refs.Add(1) // one for the list, one for the caller
-	o.held = append(o.held, heldOlder[T]{h, now})
+	o.open = append(o.open, olderGeneration[T]{h, now})
 	if o.timer == nil {
 		o.timer = time.AfterFunc(o.idle, o.sweep)
 	}
 	return h, nil
 }
 
-// listed finds a generation that exists.
+// listed finds a generation in the pointer.
 func (l *Live[T]) listed(generation uint64) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), olderLook)
 	defer cancel()
@@ -130,24 +129,24 @@ func (l *Live[T]) listed(generation uint64) (entry, error) {
 	case ok:
 		return e, nil
 	case generation == 0 || generation > p.Last:
-		return entry{}, fmt.Errorf("%w: data set %s has had none of number %d", ErrNoGeneration, l.dataset, generation)
+		return entry{}, fmt.Errorf("%w: data set %s has had none of number %d: ask for a published one", ErrNoGeneration, l.dataset, generation)
 	}
 	return entry{}, fmt.Errorf("%w: generation %d of data set %s, use a newer one", ErrPruned, generation, l.dataset)
 }
 
-// makeRoom lets go of the generation that has not been asked for longest, if
-// there must be room. The lock is held.
+// makeRoom closes the generation that has been unused longest, if maxOlder are
+// open. It reports whether there is room. The caller holds the lock.
 func (o *older[T]) makeRoom(now time.Time) bool {
-	if len(o.held) < maxOlder {
+	if len(o.open) < maxOlder {
 		return true
 	}
 	oldest := 0
-	for i := range o.held {
-		if o.held[i].used.Before(o.held[oldest].used) {
+	for i := range o.open {
+		if o.open[i].used.Before(o.open[oldest].used) {
 			oldest = i
 		}
 	}
-	if now.Sub(o.held[oldest].used) < o.busy {
+	if now.Sub(o.open[oldest].used) < o.busy {
 		return false
 	}
 	o.drop(oldest)
@@ -155,13 +154,13 @@ func (o *older[T]) makeRoom(now time.Time) bool {
 }
 
 func (o *older[T]) drop(i int) {
-	h := o.held[i].handle
-	o.held = append(o.held[:i], o.held[i+1:]...)
+	h := o.open[i].handle
+	o.open = append(o.open[:i], o.open[i+1:]...)
 	h.Release()
 }
 
-// keepListed lets go of what is listed no more: from a Depot it may be removed
-// although it is open here.
+// keepListed closes the generations that are no longer listed: a Depot may remove
+// them although they are open here.
 func (o *older[T]) keepListed(p *pointer) {
 	// Whoever holds the lock may be opening a generation, which can take long;
 	// the next look comes in seconds.
@@ -169,44 +168,36 @@ func (o *older[T]) keepListed(p *pointer) {
 		return
 	}
 	defer o.mu.Unlock()
-	for i := len(o.held) - 1; i >= 0; i-- {
-		if _, ok := p.find(o.held[i].handle.gen.Manifest.Generation); !ok {
+	for i := len(o.open) - 1; i >= 0; i-- {
+		if _, ok := p.find(o.open[i].handle.gen.Manifest.Generation); !ok {
 			o.drop(i)
 		}
 	}
 }
 
-// sweep lets go of what nobody asks for.
+// sweep closes the generations that nobody has used for a while.
 func (o *older[T]) sweep() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	for i := len(o.held) - 1; i >= 0; i-- {
-		if now.Sub(o.held[i].used) >= o.idle {
+	for i := len(o.open) - 1; i >= 0; i-- {
+		if now.Sub(o.open[i].used) >= o.idle {
 			o.drop(i)
 		}
 	}
-	if o.timer = nil; len(o.held) > 0 {
+	if o.timer = nil; len(o.open) > 0 {
 		o.timer = time.AfterFunc(o.idle, o.sweep)
 	}
 }
 
-// close lets go of everything. Nothing is opened afterwards.
+// close closes all of them. Nothing is opened afterwards.
 func (o *older[T]) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.timer != nil {
 		o.timer.Stop()
 	}
-	for len(o.held) > 0 {
-		o.drop(len(o.held) - 1)
+	for len(o.open) > 0 {
+		o.drop(len(o.open) - 1)
 	}
 }
-
-// What AcquireGeneration refuses.
-var (
-	// ErrPruned: the generation was published, or built, and is there no more.
-	ErrPruned = errors.New("generation has been removed")
-	// ErrOlderBusy: as many older generations are open as may be.
-	ErrOlderBusy = errors.New("other older generations are in use")
-)

@@ -107,12 +107,12 @@ func TestPebble(t *testing.T) {
 	}
 
 	// Two readers at a time, and reading leaves no trace in the directory.
-	a, err := c.OpenCurrent("ip")
+	a, err := c.OpenCurrent(t.Context(), "ip")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	b, err := c.OpenCurrent("ip")
+	b, err := c.OpenCurrent(t.Context(), "ip")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestPebbleDamage(t *testing.T) {
 			if err := os.WriteFile(path, bad, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Verify(t.Context(), "ip", 0); err == nil {
+			if err := c.Verify(t.Context(), "ip", 0, nil); err == nil {
 				t.Errorf("%s %s went unnoticed", f.Path, what)
 			}
 			if got, err := content(c, "ip"); err == nil && got != "two" {
@@ -172,7 +172,7 @@ func TestPebbleDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Verify(t.Context(), "ip", 0); err != nil {
+	if err := c.Verify(t.Context(), "ip", 0, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -225,7 +225,7 @@ func TestPebbleSwapsUnderLoad(t *testing.T) {
 	for i := range 20 {
 		m := mustIngest(t, c, "ip", fmt.Sprint("text ", i+1))
 		eventually(t, "the swap", func() bool { s := l.Status(); return s.Serving != nil && s.Serving.Generation == m.Generation })
-		if _, err := c.Prune(t.Context(), 1); err != nil {
+		if _, err := c.Prune(t.Context(), 1, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -237,7 +237,7 @@ func TestPebbleSwapsUnderLoad(t *testing.T) {
 	if requests.Load() == 0 {
 		t.Error("no request was made")
 	}
-	if _, err := c.Prune(t.Context(), 1); err != nil {
+	if _, err := c.Prune(t.Context(), 1, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := numbers(t, c, "ip"); got != "21*" {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -15,8 +13,8 @@ const (
 	pointerVersion = 1
 )
 
-// pointer is the content of CURRENT, the only file of a data set that ever
-// changes.
+// pointer says which generations of a data set are listed and which of them is
+// published. It is the only record of a data set that ever changes.
 type pointer struct {
 	Version int    `json:"version"`
 	Current uint64 `json:"current"`
@@ -24,8 +22,8 @@ type pointer struct {
 	// so whatever was cached under one stays true.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
-	// Superseded says, in a Depot, since when a generation listed is no more
-	// the current one.
+	// Superseded holds, in a Depot, the time since which each other listed
+	// generation has not been the published one.
 	Superseded map[uint64]time.Time `json:"superseded,omitempty"`
 }
 
@@ -43,6 +41,25 @@ func (p *pointer) find(generation uint64) (entry, bool) {
 		return entry{}, false
 	}
 	return p.Generations[i], true
+}
+
+// supersede notes that since now the generation was is no longer published,
+// unless it still is. A time in the future comes from a clock that was ahead,
+// and is set back.
+func (p *pointer) supersede(was uint64, now time.Time) {
+	since := map[uint64]time.Time{}
+	now = now.UTC().Truncate(time.Second)
+	for _, e := range p.Generations {
+		if e.Generation == p.Current {
+			continue
+		}
+		at, ok := p.Superseded[e.Generation]
+		if !ok || at.After(now) || e.Generation == was {
+			at = now
+		}
+		since[e.Generation] = at
+	}
+	p.Superseded = since
 }
 
 func decodePointer(b []byte) (*pointer, error) {
@@ -81,40 +98,4 @@ func encodePointer(p *pointer) ([]byte, error) {
 	}
 	_, err = decodePointer(b)
 	return b, err
-}
-
-// readPointer reads CURRENT of a data set. It is nil, without an error, when
-// there is none, that is, when nothing has been published.
-func (c *Catalog) readPointer(dataset string) (*pointer, error) {
-	b, err := readFile(filepath.Join(c.dir, dataset, pointerName))
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	p, err := decodePointer(b)
-	if err != nil {
-		return nil, fmt.Errorf("data set %s: %w: restore the file, or activate a generation by its number", dataset, err)
-	}
-	return p, nil
-}
-
-// requirePointer is readPointer for callers that need something published.
-func (c *Catalog) requirePointer(dataset string) (*pointer, error) {
-	p, err := c.readPointer(dataset)
-	if err == nil && p == nil {
-		return nil, fmt.Errorf("%w: nothing is published of data set %s in %s: ingest it first", ErrNoGeneration, dataset, c.dir)
-	}
-	return p, err
-}
-
-// writePointer replaces CURRENT. The caller holds the pointer lock. After an
-// error, visible says whether readers may see the new one all the same.
-func (c *Catalog) writePointer(dataset string, p *pointer) (visible bool, err error) {
-	b, err := encodePointer(p)
-	if err != nil {
-		return false, err
-	}
-	return replaceFile(filepath.Join(c.dir, dataset, pointerName), append(b, '\n'), func(at string) error { return c.step("pointer " + at) })
 }

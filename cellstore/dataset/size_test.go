@@ -45,17 +45,17 @@ func TestSize(t *testing.T) {
 		}
 	}
 	check("published", m)
-	current, err := c.Current("ip")
+	current, err := c.Current(t.Context(), "ip")
 	if err != nil {
 		t.Fatal(err)
 	}
 	check("current", current)
-	list, err := c.List()
+	list, err := c.List(t.Context())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%v, %v", list, err)
 	}
 	check("list", list[0].Manifest)
-	g, err := c.OpenCurrent("ip")
+	g, err := c.OpenCurrent(t.Context(), "ip")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestSize(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if list, err = c.List(); err != nil {
+	if list, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check("with what does not belong to it", list[0].Manifest)

@@ -7,20 +7,20 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Run follows CURRENT until ctx or the Live ends, and then returns nil.
+// Run follows the pointer until ctx or the Live ends, and then returns nil.
 //
-// Notifications of the file system make it quick, within milliseconds. They do
-// not exist on every file system, are lost when queues overflow, and stop when
-// a directory is moved away and another put in its place; so CURRENT is also
-// read every two seconds, which alone would do, and does for a Depot. Failures are in Err and are
-// tried again, at growing intervals of up to a minute.
+// Of a Catalog, notifications of the file system make it react within
+// milliseconds. Not every file system has them, they are lost when queues
+// overflow, and they stop when a directory is replaced. So Run also reads the
+// pointer every two seconds; of a Depot that is all it does. It stores failures
+// in Err and tries again, at growing intervals of up to a minute.
 func (l *Live[T]) Run(ctx context.Context) error {
-	w := newWaker(l.from.watched(l.dataset)...)
+	w := newWaker(l.from.back.watched(l.dataset)...)
 	defer w.close()
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
 	for {
-		w.watch() // before the look, so that no change falls between
+		w.watch() // before poll, so that no change is missed in between
 		_ = l.poll(ctx, false)
 		select {
 		case <-ctx.Done():
@@ -34,11 +34,11 @@ func (l *Live[T]) Run(ctx context.Context) error {
 	}
 }
 
-// waker turns file system events in the directory of a data set, or while that
-// does not exist in its parent, into wake-ups, several at once into one.
+// waker turns file system events in the first of its directories that exists into
+// wake-ups. Several events at once give one wake-up.
 type waker struct {
 	dirs    []string
-	watcher *fsnotify.Watcher // nil when the system has none to give
+	watcher *fsnotify.Watcher // nil when the system gives none
 	wake    chan struct{}
 }
 
@@ -49,15 +49,15 @@ func newWaker(dirs ...string) *waker {
 	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		return w // Run looks every few seconds anyway
+		return w // Run polls anyway
 	}
 	w.watcher = watcher
 	go w.forward()
 	return w
 }
 
-// watch renews the watch: adding one that exists is cheap, and one on a
-// directory that has been replaced has silently ended.
+// watch adds the watch again. That is cheap when it exists, and the watch of a
+// directory that has been replaced has ended silently.
 func (w *waker) watch() {
 	if w.watcher == nil {
 		return
@@ -69,8 +69,8 @@ func (w *waker) watch() {
 	}
 }
 
-// forward ends when the watcher is closed. An error, such as an overflow of
-// its queue, may stand for any event.
+// forward passes events on until the watcher is closed. An error, such as an
+// overflow of its queue, may stand for any event.
 func (w *waker) forward() {
 	for {
 		var ok bool
@@ -90,6 +90,6 @@ func (w *waker) forward() {
 
 func (w *waker) close() {
 	if w.watcher != nil {
-		_ = w.watcher.Close() // ends forward; it has nothing else to lose
+		_ = w.watcher.Close() // ends forward; its error has no consequence
 	}
 }

@@ -1,7 +1,7 @@
 // Package published opens what ingest has published in a directory of this
 // machine, for programs that ask it without a server:
 //
-//	g, err := published.Open("data", "boundaries")
+//	g, err := published.Open(ctx, "data", "boundaries")
 //	…
 //	defer g.Close()
 //	r, err := tiles.OpenPublished(ctx, g)
@@ -13,6 +13,8 @@
 package published
 
 import (
+	"context"
+
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
@@ -20,12 +22,12 @@ import (
 
 // Open opens the published generation of a data set, read-only. The error
 // matches dataset.ErrNoGeneration when there is none. The caller closes it.
-func Open(dir, name string) (*dataset.Generation, error) {
+func Open(ctx context.Context, dir, name string) (*dataset.Generation, error) {
 	c, err := Catalog(dir)
 	if err != nil {
 		return nil, err
 	}
-	return c.OpenCurrent(name)
+	return c.OpenCurrent(ctx, name)
 }
 
 // Catalog returns the data sets of a directory, each generation in a store of

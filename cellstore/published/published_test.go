@@ -11,7 +11,7 @@ import (
 
 func TestOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := published.Open(dir, "boundaries"); !errors.Is(err, dataset.ErrNoGeneration) {
+	if _, err := published.Open(t.Context(), dir, "boundaries"); !errors.Is(err, dataset.ErrNoGeneration) {
 		t.Errorf("nothing is published: %v", err)
 	}
 	c, err := published.Catalog(dir)
@@ -25,7 +25,7 @@ func TestOpen(t *testing.T) {
 	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 2, Meta: []byte(`{"types":3}`)}); err != nil {
 		t.Fatal(err)
 	}
-	g, err := published.Open(dir, "boundaries")
+	g, err := published.Open(t.Context(), dir, "boundaries")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func (c *boundariesCmd) Run(s *session) error {
 	}
 	if c.Keep {
 		var err error
-		if inputs, err = job.Keep(s.catalog, inputs); err != nil {
+		if inputs, err = job.Keep(s.ctx, s.catalog, inputs); err != nil {
 			return err
 		}
 	}

@@ -90,9 +90,9 @@ func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.M
 	var gen *dataset.Generation
 	var err error
 	if generation == 0 {
-		gen, err = s.catalog.OpenCurrent(catalogue.Boundaries.Name)
+		gen, err = s.catalog.OpenCurrent(s.ctx, catalogue.Boundaries.Name)
 	} else {
-		gen, err = s.catalog.OpenGeneration(catalogue.Boundaries.Name, generation)
+		gen, err = s.catalog.OpenGeneration(s.ctx, catalogue.Boundaries.Name, generation)
 	}
 	if err != nil {
 		return nil, tiles.Meta{}, err

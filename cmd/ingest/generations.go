@@ -55,7 +55,11 @@ func (listCmd) Run(s *session) error {
 		return nil
 	}
 	if len(infos) == 0 {
-		fmt.Fprintln(s.stdout, s.generations().nothing())
+		if s.depot != nil {
+			fmt.Fprintf(s.stdout, "nothing in %s yet; ingest push fills it\n", s.depot.Name())
+		} else {
+			fmt.Fprintf(s.stdout, "nothing in %s yet; ingest demo fills it\n", s.catalog.Dir())
+		}
 		return nil
 	}
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
@@ -119,7 +123,9 @@ func (c *verifyCmd) Run(s *session) error {
 	var errs []error
 	for _, name := range names {
 		s.reporter.Progress(job.Progress{Stage: "comparing checksums of " + name})
-		err := s.generations().Verify(s.ctx, name, c.Generation)
+		err := s.generations().Verify(s.ctx, name, c.Generation, func(p dataset.PushProgress) {
+			s.reporter.Progress(job.Progress{Stage: "reading the tables of " + name, Done: p.Bytes, Unit: "bytes"})
+		})
 		if err == nil && s.depot == nil && name == catalogue.Boundaries.Name && !c.Checksums {
 			err = verifyTiles(s, c.Generation)
 		}
@@ -222,7 +228,11 @@ func (c *pruneCmd) Run(s *session) error {
 		}
 	}
 	tell("removed", "removed", pruned.Removed)
-	tell("in use", s.generations().held(), pruned.InUse)
+	kept := "kept, still in use:"
+	if s.depot != nil {
+		kept = "kept, replaced less than --grace ago:"
+	}
+	tell("in use", kept, pruned.InUse)
 	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")
 	}

@@ -60,7 +60,7 @@ func (s *session) unpublished(names ...string) string {
 	}
 	for _, name := range names {
 		generation := "none yet"
-		if m, err := s.catalog.Current(name); err == nil {
+		if m, err := s.catalog.Current(context.WithoutCancel(s.ctx), name); err == nil {
 			generation = fmt.Sprintf("generation %d", m.Generation)
 		}
 		before = append(before, fmt.Sprintf("%s is as before (%s)", name, generation))

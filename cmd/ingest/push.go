@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +40,7 @@ func (c *pushCmd) Run(s *session) error {
 	names := c.Datasets
 	if len(names) == 0 {
 		var err error
-		if names, err = s.catalog.Datasets(); err != nil {
+		if names, err = s.catalog.Datasets(s.ctx); err != nil {
 			return err
 		}
 		if len(names) == 0 {
@@ -96,7 +95,7 @@ func (s *session) pushPublished(command *kong.Context) error {
 	}
 	errs := []error{s.push(s.toPush, dataset.PushOptions{})}
 	if node := command.Selected(); node != nil && (node.Name == "world" || node.Name == "refresh") && !s.cli.World.DryRun {
-		names, err := s.catalog.Datasets()
+		names, err := s.catalog.Datasets(s.ctx)
 		errs = append(errs, err, s.push(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(s.toPush, name) }),
 			dataset.PushOptions{OnlyNew: true}))
 	}
@@ -122,7 +121,7 @@ func (s *session) push(names []string, o dataset.PushOptions) error {
 }
 
 func (s *session) pushOne(name string, o dataset.PushOptions) error {
-	g, err := s.catalog.OpenCurrent(name)
+	g, err := s.catalog.OpenCurrent(s.ctx, name)
 	if err != nil {
 		return err
 	}
@@ -169,54 +168,11 @@ func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
 	}
 }
 
-// generations is what the commands about generations act on: those in --data,
-// or with --store those there.
-type generations interface {
-	Datasets(ctx context.Context) ([]string, error)
-	List(ctx context.Context) ([]dataset.Info, error)
-	Verify(ctx context.Context, name string, generation uint64) error
-	Activate(ctx context.Context, name string, generation uint64) (dataset.Manifest, error)
-	Rollback(ctx context.Context, name string) (dataset.Manifest, error)
-	Prune(ctx context.Context, keep int, grace time.Duration, names ...string) (dataset.Pruned, error)
-	// nothing says that there is none; held why some are kept.
-	nothing() string
-	held() string
-}
-
-func (s *session) generations() generations {
+// generations are those the commands act on: those in --data, or with --store
+// those there.
+func (s *session) generations() *dataset.Generations {
 	if s.depot != nil {
-		return remoteGenerations{s.depot, s.reporter}
+		return s.depot.Generations
 	}
-	return localGenerations{s.catalog}
-}
-
-type localGenerations struct{ *dataset.Catalog }
-
-func (l localGenerations) Datasets(context.Context) ([]string, error)   { return l.Catalog.Datasets() }
-func (l localGenerations) List(context.Context) ([]dataset.Info, error) { return l.Catalog.List() }
-func (l localGenerations) held() string                                 { return "kept, still in use:" }
-
-func (l localGenerations) Prune(ctx context.Context, keep int, _ time.Duration, names ...string) (dataset.Pruned, error) {
-	return l.Catalog.Prune(ctx, keep, names...)
-}
-
-func (l localGenerations) nothing() string {
-	return fmt.Sprintf("nothing in %s yet; ingest demo fills it", l.Dir())
-}
-
-type remoteGenerations struct {
-	*dataset.Depot
-	reporter *reporter
-}
-
-func (r remoteGenerations) Verify(ctx context.Context, name string, generation uint64) error {
-	return r.Depot.Verify(ctx, name, generation, func(p dataset.PushProgress) {
-		r.reporter.Progress(job.Progress{Stage: "reading the tables of " + name, Done: p.Bytes, Unit: "bytes"})
-	})
-}
-
-func (r remoteGenerations) held() string { return "kept, replaced less than --grace ago:" }
-
-func (r remoteGenerations) nothing() string {
-	return fmt.Sprintf("nothing in %s yet; ingest push fills it", r.Name())
+	return s.catalog.Generations
 }

@@ -158,7 +158,7 @@ func (st step) run(s *session, force bool) error {
 		return err
 	}
 	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
-	if current, err := s.catalog.Current(st.name); err == nil && !force {
+	if current, err := s.catalog.Current(s.ctx, st.name); err == nil && !force {
 		if same := made.Same(record, st.name, current.Generation); same != "" {
 			s.reporter.Note(same)
 			return nil
@@ -167,7 +167,7 @@ func (st step) run(s *session, force bool) error {
 	if err := st.ctx.Run(s); err != nil {
 		return err
 	}
-	current, err := s.catalog.Current(st.name)
+	current, err := s.catalog.Current(s.ctx, st.name)
 	if err != nil {
 		return err
 	}
@@ -185,5 +185,5 @@ func (st step) made(s *session) (job.Made, error) {
 	if r, ok := target(st.ctx).(reader); ok {
 		files = r.reads()
 	}
-	return job.MadeOf(s.catalog, st.name, of, files)
+	return job.MadeOf(s.ctx, s.catalog, st.name, of, files)
 }

@@ -21,7 +21,7 @@ import (
 
 // source is where the server has its generations from.
 type source struct {
-	from dataset.Generations
+	from *dataset.Generations
 	kind string // for /status
 	name string // for the operator; without credentials
 	// patience bounds the time that starting waits for the data.
@@ -53,7 +53,7 @@ func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *
 	if err != nil {
 		return source{}, err
 	}
-	return source{from: catalog, kind: "local", name: catalog.Dir(), patience: time.Hour, close: func() error { return nil }}, nil
+	return source{from: catalog.Generations, kind: "local", name: catalog.Dir(), patience: time.Hour, close: func() error { return nil }}, nil
 }
 
 // remotePatience is how long starting waits for a store that does not answer.
@@ -77,7 +77,7 @@ func (c *config) depot(observed *observer) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return source{from: depot, kind: hbasestore.Scheme, name: depot.Name(), patience: remotePatience, close: depot.Close}, nil
+	return source{from: depot.Generations, kind: hbasestore.Scheme, name: depot.Name(), patience: remotePatience, close: depot.Close}, nil
 }
 
 // followed is the data sets that the server follows.

@@ -83,7 +83,7 @@ func Names(list []Dataset) []string {
 
 // Live serves the published generation of a data set through I, which is R or an
 // interface that R implements: the part of it that the caller asks.
-func Live[I, R any](from dataset.Generations, d Of[R]) *dataset.Live[I] {
+func Live[I, R any](from *dataset.Generations, d Of[R]) *dataset.Live[I] {
 	return dataset.NewLive(from, d.Name, func(g *dataset.Generation) (i I, err error) {
 		r, err := d.Open(g)
 		if err != nil {

@@ -49,10 +49,10 @@ func TestLive(t *testing.T) {
 	}
 	// One method of many, as a handler asks for.
 	type typed interface{ Types() []tiles.TypeMeta }
-	boundaries := catalogue.Live[typed](c, catalogue.Boundaries)
-	index := catalogue.Live[ipgeo.Lookuper](c, catalogue.IP)
-	table := catalogue.Live[ipgeo.Lookuper](c, catalogue.IPTable)
-	stations := catalogue.Live[any](c, catalogue.Stations)
+	boundaries := catalogue.Live[typed](c.Generations, catalogue.Boundaries)
+	index := catalogue.Live[ipgeo.Lookuper](c.Generations, catalogue.IP)
+	table := catalogue.Live[ipgeo.Lookuper](c.Generations, catalogue.IPTable)
+	stations := catalogue.Live[any](c.Generations, catalogue.Stations)
 	for _, l := range []interface{ Close() error }{boundaries, index, table, stations} {
 		defer func() {
 			if err := l.Close(); err != nil {

@@ -72,7 +72,7 @@ func TestKilled(t *testing.T) {
 // rows is a digest of every cell of what is published.
 func rows(t *testing.T, data, name string) string {
 	t.Helper()
-	g, err := catalogOf(t, data).OpenCurrent(name)
+	g, err := catalogOf(t, data).OpenCurrent(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 				mustIngest(t, data, in.args...)
 				mustIngest(t, data, "prune", "--keep", "2", in.dataset)
 			case i%5 == 2:
-				m, err := c.Current(in.dataset)
+				m, err := c.Current(t.Context(), in.dataset)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +122,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 			}
 		}
 		for _, in := range set {
-			m, err := c.Current(in.dataset)
+			m, err := c.Current(t.Context(), in.dataset)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 // other is the newest generation that is not published.
 func other(t *testing.T, data, name string) uint64 {
 	t.Helper()
-	list, err := catalogOf(t, data).List()
+	list, err := catalogOf(t, data).List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

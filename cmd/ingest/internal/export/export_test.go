@@ -36,7 +36,7 @@ func open(t *testing.T) (*tiles.Reader, *dataset.Manifest) {
 	if err := toyworld.PublishBoundaries(ctx, c); err != nil {
 		t.Fatal(err)
 	}
-	gen, err := c.OpenCurrent("boundaries")
+	gen, err := c.OpenCurrent(t.Context(), "boundaries")
 	if err != nil {
 		t.Fatal(err)
 	}

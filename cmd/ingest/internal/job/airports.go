@@ -188,8 +188,8 @@ func (r *airportReader) note(stats *airports.Stats) {
 
 // current opens what is published of a data set that a job makes use of; nil
 // when nothing is.
-func current(c *dataset.Catalog, d catalogue.Dataset, meta any) (*dataset.Generation, error) {
-	g, err := c.OpenCurrent(d.Name)
+func current(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, meta any) (*dataset.Generation, error) {
+	g, err := c.OpenCurrent(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return nil, nil
 	}

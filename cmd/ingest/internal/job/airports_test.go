@@ -35,7 +35,7 @@ const (
 // openAirports opens what is published.
 func openAirports(t *testing.T, c *dataset.Catalog) (*airports.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(catalogue.Airports.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.Airports.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}()
 	var borders tiles.Meta
-	g, err := current(c, catalogue.Boundaries.Dataset, &borders)
+	g, err := current(ctx, c, catalogue.Boundaries.Dataset, &borders)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}
 	var points places.Meta
-	if g, err = current(c, catalogue.Places.Dataset, &points); err != nil {
+	if g, err = current(ctx, c, catalogue.Places.Dataset, &points); err != nil {
 		return nil, err
 	}
 	if g != nil {
@@ -90,7 +90,7 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 		}
 	}
 	var rules zones.Meta
-	if g, err = current(c, catalogue.TimeZones.Dataset, &rules); err != nil {
+	if g, err = current(ctx, c, catalogue.TimeZones.Dataset, &rules); err != nil {
 		return nil, err
 	}
 	if g != nil {

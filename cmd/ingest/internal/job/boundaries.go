@@ -115,7 +115,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		built = append(built, l.finish())
 	}
 	return publish(ctx, c, catalogue.Boundaries.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
-		if err := stillPublished(c, inputs[0].base); err != nil {
+		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return nil, err
 		}
 		for i, l := range layers {

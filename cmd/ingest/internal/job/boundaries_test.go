@@ -83,7 +83,7 @@ func TestBoundaries(t *testing.T) {
 		t.Errorf("%+v", m.Sources)
 	}
 
-	g, err := c.OpenCurrent(catalogue.Boundaries.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,11 +219,11 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("error %v; want %q", err, tc.want)
 			}
-			infos, err := c.List()
+			infos, err := c.List(t.Context())
 			if err != nil || len(infos) != 1 || infos[0].Generation != 1 || !infos[0].Current || infos[0].Err != nil {
 				t.Fatalf("%+v, %v", infos, err)
 			}
-			if err := c.Verify(ctx, catalogue.Boundaries.Name, 1); err != nil {
+			if err := c.Verify(ctx, catalogue.Boundaries.Name, 1, nil); err != nil {
 				t.Error(err)
 			}
 			left, _ := filepath.Glob(filepath.Join(c.Dir(), catalogue.Boundaries.Name, "g*"))
@@ -326,7 +326,7 @@ func TestDemoWithoutPackages(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "npm ci") || !strings.Contains(err.Error(), dir) {
 		t.Error(err)
 	}
-	if infos, err := c.List(); err != nil || len(infos) > 0 {
+	if infos, err := c.List(t.Context()); err != nil || len(infos) > 0 {
 		t.Error(infos, err)
 	}
 }

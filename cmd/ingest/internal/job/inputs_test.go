@@ -101,7 +101,7 @@ func TestKeep(t *testing.T) {
 	ctx, c := t.Context(), newCatalog(t)
 	ward, county := layerInput("ward", "testdata/squares.geojson", "code"), layerInput("county", "testdata/topology.json", "")
 	county.Credit = Credit{Name: "Counties", Attribution: "The counties", Version: "7"}
-	inputs, err := Keep(c, []LayerInput{ward})
+	inputs, err := Keep(t.Context(), c, []LayerInput{ward})
 	if err != nil || len(inputs) != 1 {
 		t.Fatalf("nothing published: %+v, %v", inputs, err)
 	}
@@ -113,7 +113,7 @@ func TestKeep(t *testing.T) {
 	later := layerInput("district", shapefileOf(t, "B", "C"), "code")
 	more := layerInput("district", shapefileOf(t, "A"), "code")
 	for _, named := range [][]LayerInput{{more}, {county}, {later, county}} {
-		inputs, err := Keep(c, named)
+		inputs, err := Keep(t.Context(), c, named)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	// A kept layer is the layer, to the byte.
-	again, err := Keep(c, []LayerInput{ward})
+	again, err := Keep(t.Context(), c, []LayerInput{ward})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inputs, err = Keep(c, []LayerInput{county})
+	inputs, err = Keep(t.Context(), c, []LayerInput{county})
 	if err != nil {
 		t.Fatal(err)
 	}

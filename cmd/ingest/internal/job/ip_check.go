@@ -67,7 +67,7 @@ func (e *IPChangeError) Error() string {
 func checkIP(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o IPOptions) error {
 	rep := o.reporter()
 	var meta ipgeo.Meta
-	g, err := current(c, catalogue.IP.Dataset, &meta)
+	g, err := current(ctx, c, catalogue.IP.Dataset, &meta)
 	if err != nil {
 		return err
 	}

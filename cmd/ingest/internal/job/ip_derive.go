@@ -59,7 +59,7 @@ func openIPFiller(ctx context.Context, c *dataset.Catalog) (*ipFiller, error) {
 	}
 	f := &ipFiller{zones: zones, known: map[ipPoint]ipDerived{}}
 	var borders tiles.Meta
-	g, err := current(c, catalogue.Boundaries.Dataset, &borders)
+	g, err := current(ctx, c, catalogue.Boundaries.Dataset, &borders)
 	if err != nil {
 		f.close()
 		return nil, err

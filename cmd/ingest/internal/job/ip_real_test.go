@@ -218,7 +218,7 @@ func TestIPBadData(t *testing.T) {
 			t.Errorf("%s: an error of %d bytes", file, len(err.Error()))
 		}
 	}
-	if _, err := c.OpenCurrent(catalogue.IP.Name); err == nil {
+	if _, err := c.OpenCurrent(t.Context(), catalogue.IP.Name); err == nil {
 		t.Error("something was published")
 	}
 }

@@ -77,7 +77,7 @@ func ipJob(t testing.TB, c *dataset.Catalog, o Options, inputs ...Input) (datase
 // ipReader opens what is published.
 func ipReader(t testing.TB, c *dataset.Catalog) (*dataset.Generation, *ipgeo.Reader) {
 	t.Helper()
-	g, err := c.OpenCurrent(catalogue.IP.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.IP.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,8 +64,8 @@ type layerProperty struct {
 // to replace some of them, or to add to them. Layers that are already published
 // come first, in the order they have there, whether kept or replaced: their
 // bytes in the store's keys stay.
-func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
-	m, err := c.Current(catalogue.Boundaries.Name)
+func Keep(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
 	} else if err != nil {
@@ -75,7 +75,7 @@ func Keep(c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
 		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, catalogue.Boundaries.Name, err)
 	}
-	g, err := c.OpenGeneration(catalogue.Boundaries.Name, m.Generation)
+	g, err := c.OpenGeneration(ctx, catalogue.Boundaries.Name, m.Generation)
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +121,12 @@ func based(inputs []LayerInput, generation uint64) []LayerInput {
 
 // stillPublished refuses to publish layers kept from a generation that is not
 // the published one any more: what another job added meanwhile would be lost.
-func stillPublished(c *dataset.Catalog, base *uint64) error {
+func stillPublished(ctx context.Context, c *dataset.Catalog, base *uint64) error {
 	if base == nil {
 		return nil
 	}
 	var now uint64
-	if m, err := c.Current(catalogue.Boundaries.Name); err == nil {
+	if m, err := c.Current(ctx, catalogue.Boundaries.Name); err == nil {
 		now = m.Generation
 	} else if !errors.Is(err, dataset.ErrNoGeneration) {
 		return err

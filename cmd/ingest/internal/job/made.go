@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,7 +27,7 @@ type Made struct {
 // MadeOf lists what the result of a job depends on: what the caller says, such as
 // the program and its settings, the content of the files, and what is published
 // of the data sets that the job looks at.
-func MadeOf(c *dataset.Catalog, name string, of, files []string) (Made, error) {
+func MadeOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Made, error) {
 	of = slices.Clone(of)
 	for _, path := range files {
 		sum, err := fingerprint(path)
@@ -40,7 +41,7 @@ func MadeOf(c *dataset.Catalog, name string, of, files []string) (Made, error) {
 	}
 	d, _ := catalogue.Find(name)
 	for _, other := range d.Uses {
-		m, err := c.Current(other)
+		m, err := c.Current(ctx, other)
 		if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
 			return Made{}, err
 		}
@@ -123,7 +124,8 @@ func (m Made) Same(record, dataset string, published uint64) string {
 	return ""
 }
 
-// Save keeps the record, in a directory made when it is missing.
+// Save replaces the record, in a directory made when it is missing. The temporary
+// file has a name of its own, since two programs may save the same record.
 func (m Made) Save(record string) error {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -132,5 +134,16 @@ func (m Made) Save(record string) error {
 	if err := os.MkdirAll(filepath.Dir(record), 0o755); err != nil {
 		return err
 	}
-	return errors.Join(os.WriteFile(record+".new", append(b, '\n'), 0o644), os.Rename(record+".new", record))
+	f, err := os.CreateTemp(filepath.Dir(record), filepath.Base(record)+".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), record)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

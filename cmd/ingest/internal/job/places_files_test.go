@@ -344,7 +344,7 @@ func zippedTwo(t *testing.T) string {
 
 func published(t *testing.T, c *dataset.Catalog) uint64 {
 	t.Helper()
-	g, err := c.OpenCurrent(catalogue.Places.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.Places.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,11 +387,11 @@ func TestPlacesInterrupted(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: %v", stage, err)
 		}
-		infos, err := c.List()
+		infos, err := c.List(t.Context())
 		if err != nil || len(infos) != 1 || infos[0].Generation != first.Generation || !infos[0].Current {
 			t.Fatalf("%s: %+v, %v", stage, infos, err)
 		}
-		if err := c.Verify(t.Context(), catalogue.Places.Name, first.Generation); err != nil {
+		if err := c.Verify(t.Context(), catalogue.Places.Name, first.Generation, nil); err != nil {
 			t.Fatalf("%s: %v", stage, err)
 		}
 	}

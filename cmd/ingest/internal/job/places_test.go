@@ -42,7 +42,7 @@ func placeFiles(paths ...string) (inputs []PlaceInput) {
 // openPlaces opens what is published.
 func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(catalogue.Places.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.Places.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ const (
 // openStations opens what is published.
 func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(catalogue.Stations.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.Stations.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

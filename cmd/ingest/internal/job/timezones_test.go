@@ -31,7 +31,7 @@ func TestTimeZones(t *testing.T) {
 	if len(m.Sources) != 1 || m.Sources[0].License != "public domain" {
 		t.Errorf("%+v", m.Sources)
 	}
-	g, err := c.OpenCurrent(catalogue.TimeZones.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.TimeZones.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestTimeZones(t *testing.T) {
 	if _, err := TimeZones(cancelled, c, Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if m, err := c.Current(catalogue.TimeZones.Name); err != nil || m.Generation != 1 {
+	if m, err := c.Current(t.Context(), catalogue.TimeZones.Name); err != nil || m.Generation != 1 {
 		t.Errorf("generation %d is published, %v", m.Generation, err)
 	}
 }

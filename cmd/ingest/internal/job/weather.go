@@ -62,7 +62,7 @@ func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options)
 
 // publishedStations opens the stations that are published.
 func publishedStations(ctx context.Context, c *dataset.Catalog) (*stations.Finder, func() error, error) {
-	g, err := c.OpenCurrent(catalogue.Stations.Name)
+	g, err := c.OpenCurrent(ctx, catalogue.Stations.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return nil, nil, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", err)
 	}

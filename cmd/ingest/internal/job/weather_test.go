@@ -69,7 +69,7 @@ func TestWeather(t *testing.T) {
 	if _, err := Weather(t.Context(), c, inputs, Options{Reporter: rep, MaxBad: 0.1}); err != nil {
 		t.Fatal(err)
 	}
-	g, err := c.OpenCurrent(catalogue.Weather.Name)
+	g, err := c.OpenCurrent(t.Context(), catalogue.Weather.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestWeatherFailures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m, err := c.Current(catalogue.Weather.Name); err != nil || m.Generation != 1 {
+	if m, err := c.Current(t.Context(), catalogue.Weather.Name); err != nil || m.Generation != 1 {
 		t.Error(m.Generation, err)
 	}
 }

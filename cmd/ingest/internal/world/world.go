@@ -146,7 +146,7 @@ func (r *run) ingest(name string, sources []Source) error {
 		return err
 	}
 	record := filepath.Join(r.Cache, "."+name+".ingested")
-	current, err := r.catalog.Current(name)
+	current, err := r.catalog.Current(r.ctx, name)
 	if err == nil && !r.Force {
 		if same := made.Same(record, name, current.Generation); same != "" {
 			r.Job.Reporter.Note(same)
@@ -216,7 +216,7 @@ func (r *run) signature(name string, files []Source) (job.Made, error) {
 		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
 		paths = append(paths, r.IPFiles...)
 	}
-	return job.MadeOf(r.catalog, name, of, paths)
+	return job.MadeOf(r.ctx, r.catalog, name, of, paths)
 }
 
 // summary is nil when all went well.

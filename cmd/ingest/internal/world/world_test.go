@@ -173,7 +173,7 @@ func TestWorld(t *testing.T) {
 		}
 	}
 	run("", "places 1, timezones 1, airports 1, stations 1, ip 1")
-	current, err := c.Current("places")
+	current, err := c.Current(t.Context(), "places")
 	if err != nil || len(current.Sources) != 8 || current.Sources[0].License != "CC-BY-4.0" || current.Records["places"] != 2 {
 		t.Errorf("%+v, %v", current, err)
 	}
@@ -215,7 +215,7 @@ func TestWorld(t *testing.T) {
 	m.set("airports.csv", "id,ident\nx,y\n", false)
 	m.set("isd-history.csv", m.files["isd-history.csv"]+"\"037730\",\"99999\",\"OTHER\",\"UK\",\"\",\"\",\"+51.5\",\"-000.5\",\"+0025.3\",\"19480101\",\"20250501\"\n", false)
 	run("airports: ", "stations 4")
-	if err := c.Verify(t.Context(), "airports", 3); err != nil {
+	if err := c.Verify(t.Context(), "airports", 3, nil); err != nil {
 		t.Error(err)
 	}
 	// The user's own ranges come first.

@@ -77,9 +77,9 @@ func serveAirfield(t testing.TB, dir string, missing ...string) *fixture {
 	f := &fixture{t: t, catalog: full}
 	f.cfg = Config{
 		Sets: datasets.Sets{
-			Places:    catalogue.Live[datasets.Places](of(catalogue.Places.Name), catalogue.Places),
-			Airports:  catalogue.Live[datasets.Airports](of(catalogue.Airports.Name), catalogue.Airports),
-			TimeZones: catalogue.Live[datasets.TimeZones](of(catalogue.TimeZones.Name), catalogue.TimeZones),
+			Places:    catalogue.Live[datasets.Places](of(catalogue.Places.Name).Generations, catalogue.Places),
+			Airports:  catalogue.Live[datasets.Airports](of(catalogue.Airports.Name).Generations, catalogue.Airports),
+			TimeZones: catalogue.Live[datasets.TimeZones](of(catalogue.TimeZones.Name).Generations, catalogue.TimeZones),
 		},
 		Config:             web.Config{Version: "v1", Now: func() time.Time { return noon }},
 		ResponseCacheBytes: 1 << 20,

@@ -214,10 +214,10 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	w.fixture = &fixture{t: t, catalog: c}
 	w.cfg = Config{
 		Sets: datasets.Sets{
-			Boundaries: catalogue.Live[datasets.Boundaries](c, catalogue.Boundaries), Places: catalogue.Live[datasets.Places](c, catalogue.Places),
-			Addresses: catalogue.Live[datasets.Addresses](c, catalogue.IP), Airports: catalogue.Live[datasets.Airports](c, catalogue.Airports),
-			TimeZones: catalogue.Live[datasets.TimeZones](c, catalogue.TimeZones), Stations: catalogue.Live[datasets.Stations](c, catalogue.Stations),
-			Weather: catalogue.Live[datasets.Weather](c, catalogue.Weather),
+			Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries), Places: catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
+			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP), Airports: catalogue.Live[datasets.Airports](c.Generations, catalogue.Airports),
+			TimeZones: catalogue.Live[datasets.TimeZones](c.Generations, catalogue.TimeZones), Stations: catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
+			Weather: catalogue.Live[datasets.Weather](c.Generations, catalogue.Weather),
 		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)

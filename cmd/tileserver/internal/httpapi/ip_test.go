@@ -119,7 +119,7 @@ func newAddresses(t testing.TB, change func(*Config)) *fixture {
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
 		Sets: datasets.Sets{
-			Addresses: catalogue.Live[datasets.Addresses](c, catalogue.IP),
+			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP),
 		},
 		Config: web.Config{TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}

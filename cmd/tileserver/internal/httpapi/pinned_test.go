@@ -102,7 +102,7 @@ func TestPinnedTiles(t *testing.T) {
 	})
 	f.poll()
 	f.handler = New(f.cfg)
-	if _, err := f.catalog.Prune(t.Context(), 0, catalogue.Boundaries.Name); err != nil {
+	if _, err := f.catalog.Prune(t.Context(), 0, 0, catalogue.Boundaries.Name); err != nil {
 		t.Fatal(err)
 	}
 	wantProblem(t, f.get(first), 410, "generation-gone")

@@ -71,8 +71,8 @@ func newWorld(t testing.TB) *world {
 				w.store.Store(g.Store)
 				return catalogue.Boundaries.Open(g)
 			}),
-			Places:    catalogue.Live[datasets.Places](c, catalogue.Places),
-			Addresses: catalogue.Live[datasets.Addresses](c, catalogue.IP),
+			Places:    catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
+			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP),
 		},
 	}
 	w.poll()

@@ -28,8 +28,8 @@ func stationWorld(t testing.TB, published ...string) *fixture {
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
 		Sets: datasets.Sets{
-			Stations: catalogue.Live[datasets.Stations](c, catalogue.Stations),
-			Weather:  catalogue.Live[datasets.Weather](c, catalogue.Weather),
+			Stations: catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
+			Weather:  catalogue.Live[datasets.Weather](c.Generations, catalogue.Weather),
 		},
 		Config: web.Config{Version: "test"},
 	}

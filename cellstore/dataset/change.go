@@ -1,0 +1,352 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// maxAttempts bounds the retries of update while other writers change the
+// pointer.
+const maxAttempts = 50
+
+// update changes the pointer of a data set. change gets what is stored, nil for
+// nothing, or the error of decoding it, and returns what to store; nil leaves
+// it. It is called again when another writer was faster. visible reports
+// whether readers may see the new pointer, also after an error.
+func (g *Generations) update(ctx context.Context, dataset string, change func(*pointer, error) (*pointer, error)) (visible bool, err error) {
+	for range maxAttempts {
+		p, before, err := g.pointerBytes(ctx, dataset)
+		if err != nil && !errors.Is(err, ErrBadPointer) {
+			return false, err
+		}
+		published := uint64(0)
+		if p != nil {
+			published = p.Current
+		}
+		p, err = change(p, err)
+		if p == nil || err != nil {
+			return false, err
+		}
+		if g.now != nil {
+			p.supersede(published, g.now())
+		}
+		after, err := encodePointer(p)
+		if err != nil {
+			return false, err
+		}
+		swapped, err := g.back.swapPointer(ctx, dataset, before, after)
+		if errors.Is(err, cellstore.ErrUnknownOutcome) {
+			stored, rerr := g.back.readPointer(ctx, dataset)
+			if rerr != nil {
+				return false, fmt.Errorf("%w: see by list whether it was done: %w", err, rerr)
+			}
+			swapped, err = bytes.Equal(stored, after), nil
+		}
+		if swapped || err != nil {
+			return swapped, err
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+	return false, fmt.Errorf("data set %s in %s: other programs change what is published all the time: try again later", dataset, g.place)
+}
+
+// publish lists a complete generation and makes it the published one.
+func (g *Generations) publish(ctx context.Context, dataset string, e entry) (visible bool, err error) {
+	return g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			p = new(pointer)
+		}
+		switch old, ok := p.find(e.Generation); {
+		case ok && old != e:
+			return nil, fmt.Errorf("%w: generation %d has been published by another program: %s again", ErrBuilding, e.Generation, g.fill)
+		case !ok && e.Generation <= p.Last:
+			return nil, fmt.Errorf("%w: generation %d has been removed by another program: %s again", ErrBuilding, e.Generation, g.fill)
+		case !ok:
+			p.Generations = append(p.Generations, e) // it is the highest
+		}
+		p.Current, p.Last = e.Generation, max(p.Last, e.Generation)
+		return p, nil
+	})
+}
+
+// Activate publishes a listed generation by its number, after checking that it
+// can be served. It does not wait for a running build. A pointer that is lost or
+// damaged is written anew from the manifests found.
+func (g *Generations) Activate(ctx context.Context, dataset string, generation uint64) (Manifest, error) {
+	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
+		if err == nil && p == nil || errors.Is(err, ErrBadPointer) {
+			p, err = g.rebuildPointer(ctx, dataset)
+		}
+		return p, generation, err
+	})
+}
+
+// Rollback publishes the generation before the published one. ErrNoGeneration
+// when there is none.
+func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
+	var chosen uint64
+	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
+		if err == nil && p == nil {
+			err = g.unpublished(dataset)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		// A retry that finds its choice published goes no further back: its first
+		// try succeeded after all, or another program rolled back too.
+		if p.Current == chosen {
+			return p, chosen, nil
+		}
+		for _, e := range slices.Backward(p.Generations) {
+			if e.Generation < p.Current {
+				chosen = e.Generation
+				return p, chosen, nil
+			}
+		}
+		return nil, 0, fmt.Errorf("%w: data set %s has none before generation %d: %s another instead", ErrNoGeneration, dataset, p.Current, g.fill)
+	})
+}
+
+// activate publishes the generation that choose picks, given the pointer or the
+// reason why it cannot be decoded.
+func (g *Generations) activate(ctx context.Context, dataset string, choose func(*pointer, error) (*pointer, uint64, error)) (m Manifest, err error) {
+	if err := checkName(dataset); err != nil {
+		return Manifest{}, err
+	}
+	_, err = g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
+		p, generation, err := choose(p, err)
+		if err != nil {
+			return nil, err
+		}
+		e, err := g.entryOf(p, dataset, generation)
+		if err != nil {
+			return nil, err
+		}
+		p.Current = generation
+		m, err = g.back.servable(ctx, dataset, e)
+		return p, err
+	})
+	if err != nil {
+		return Manifest{}, err
+	}
+	return m, nil
+}
+
+// rebuildPointer lists the generations that have a manifest. It cannot tell
+// which were published, but each is complete: the manifest is written last.
+func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*pointer, error) {
+	stored, err := g.back.stored(ctx, dataset)
+	if err != nil {
+		return nil, err
+	}
+	p := new(pointer)
+	for _, s := range stored {
+		if s.removing || s.manifest == nil {
+			continue
+		}
+		e := entry{s.number, digestBytes(s.manifest)}
+		if _, err := decodePinned(dataset, e, s.manifest); err == nil {
+			p.Generations, p.Last = append(p.Generations, e), s.number
+		}
+	}
+	if p.Last == 0 {
+		return nil, g.unpublished(dataset)
+	}
+	return p, nil
+}
+
+// Pruned is what Prune did, by data set and number.
+type Pruned struct {
+	Removed []Info
+	// InUse would have been removed, but a process on this machine has them
+	// open, or in a Depot the grace is not over.
+	InUse []Info
+}
+
+// Prune deletes all but the keep newest generations of the named data sets, or
+// of every one when none is named. It never deletes the published generation,
+// whichever number it has, nor one that may still be read; those stay listed.
+//
+// In a Catalog a generation may be read while a process on this machine has it
+// open. A Depot cannot know who reads, so there a generation stays until grace
+// has passed since another replaced it. Servers look at the pointer every two
+// seconds, but may be cut off from the store, or at work on an answer, for
+// longer: ten minutes is a good grace. A server that did not notice for so long
+// would find its tables gone.
+//
+// Prune also removes what killed builds, pushes and prunes left behind, unless
+// a build or a push is running.
+func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (Pruned, error) {
+	var pruned Pruned
+	if keep < 0 || grace < 0 {
+		return pruned, fmt.Errorf("cannot keep %d generations, and replaced ones for %v: give no negative numbers", keep, grace)
+	}
+	for _, name := range datasets {
+		if err := checkName(name); err != nil {
+			return pruned, err
+		}
+	}
+	if len(datasets) == 0 {
+		all, err := g.Datasets(ctx)
+		if err != nil {
+			return pruned, err
+		}
+		datasets = all
+	}
+	for _, name := range datasets {
+		if err := g.prune(ctx, name, keep, grace, &pruned); err != nil {
+			return pruned, err
+		}
+	}
+	return pruned, nil
+}
+
+func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace time.Duration, pruned *Pruned) error {
+	if _, err := g.requirePointer(ctx, dataset); err != nil {
+		return err
+	}
+	var unlisted, inUse []Info
+	var releases []func()
+	release := func() {
+		for _, f := range releases {
+			f()
+		}
+		releases = nil
+	}
+	defer func() { release() }()
+	// The list is replaced before data goes: a crash in between leaves waste,
+	// not a listed generation without data.
+	_, err := g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
+		release()
+		unlisted, inUse = nil, nil
+		if err == nil && p == nil {
+			err = g.unpublished(dataset)
+		}
+		if err != nil {
+			return nil, err
+		}
+		old := len(p.Generations) - keep
+		var kept []entry
+		for i, e := range p.Generations {
+			if i >= old || e.Generation == p.Current {
+				kept = append(kept, e)
+				continue
+			}
+			in := g.info(ctx, dataset, p, e)
+			free, err := g.withhold(dataset, p, e, grace)
+			switch {
+			case errors.Is(err, errInUse):
+				kept, inUse = append(kept, e), append(inUse, in)
+			case err != nil:
+				return nil, err
+			default:
+				releases, unlisted = append(releases, free), append(unlisted, in)
+			}
+		}
+		p.Generations = kept
+		return p, nil
+	})
+	if err != nil {
+		return err
+	}
+	pruned.InUse = append(pruned.InUse, inUse...)
+	if err := g.step("unlisted"); err != nil {
+		return err
+	}
+	for _, in := range unlisted {
+		if err := g.back.remove(ctx, dataset, storedGeneration{number: in.Generation}); err != nil {
+			return err
+		}
+		pruned.Removed = append(pruned.Removed, in)
+		if err := g.step("generation removed"); err != nil {
+			return err
+		}
+	}
+	ctx, end, err := g.back.claim(ctx, dataset)
+	if errors.Is(err, ErrBuilding) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer end()
+	// Read again: others may have published since.
+	p, err := g.requirePointer(ctx, dataset)
+	if err != nil {
+		return err
+	}
+	stored, err := g.back.stored(ctx, dataset)
+	if err != nil {
+		return err
+	}
+	return g.removeLeftovers(ctx, dataset, p, stored, 0)
+}
+
+// withhold keeps readers from a listed generation, so that it can be removed:
+// errInUse when it may be read.
+func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.Duration) (release func(), err error) {
+	if g.now != nil {
+		if since, ok := p.Superseded[e.Generation]; !ok || g.now().Before(since.Add(grace)) {
+			return nil, errInUse
+		}
+	}
+	return g.back.withhold(dataset, e.Generation)
+}
+
+// removeLeftovers removes the stored generations that p does not list, except
+// one. The caller has claimed the data set, so nobody is adding to them.
+func (g *Generations) removeLeftovers(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) error {
+	for _, s := range stored {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if s.number == except {
+			continue
+		}
+		if p == nil {
+			// Without a pointer nobody knows whether a complete generation was
+			// ever published. It stays until there is one.
+			if s.complete() {
+				continue
+			}
+		} else if _, listed := p.find(s.number); listed {
+			continue
+		}
+		release, err := g.back.withhold(dataset, s.number)
+		if errors.Is(err, errInUse) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = g.back.remove(ctx, dataset, s)
+		release()
+		if err != nil {
+			return fmt.Errorf("remove what a killed %s or prune of %s left behind: %w", g.fill, dataset, err)
+		}
+	}
+	return nil
+}
+
+// pause waits, or returns the error of ctx.
+func pause(ctx context.Context, wait time.Duration) error {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
