@@ -16,7 +16,7 @@ import (
 )
 
 // newVersionBehavior makes HBase trim and delete in the order of commits, as
-// the contract's P5, G4 and D4 want it.
+// P5, G4 and D4 of cellstore/CONTRACT.md want it.
 const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
 // forever is how HBase writes that cells have no limit of age.
