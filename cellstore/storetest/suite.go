@@ -53,10 +53,9 @@ type OpenOptions struct {
 }
 
 // Run runs the whole suite: a subtest per rule of the contract, the worked
-// examples W1 to W17, the designs of package recipes, and random operations
-// against the Model (K2). caps is
-// what the backend promises; rules it lacks a capability or a hook for are
-// skipped, and listed at the end.
+// examples (W), and random operations against the Model (K2). caps is what the
+// backend promises. Rules that it lacks a capability or a hook for are skipped
+// and listed at the end.
 func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	s := &suite{open: open, caps: caps}
 	defer s.report(t)
@@ -72,7 +71,6 @@ func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 		})
 	}
 	t.Run("W", s.runExamples)
-	t.Run("recipes", s.runRecipes)
 	t.Run("K2", s.runRandom)
 }
 
@@ -91,6 +89,7 @@ func allRules() []rule {
 		limitRules, stateRules, exampleRules)
 }
 
+// ids are the numbers of rules, each once.
 func ids(rules []rule) []string {
 	var out []string
 	for _, r := range rules {
