@@ -3,6 +3,7 @@ package cellstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -55,6 +56,30 @@ func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(
 		})
 	}
 	return g.Wait()
+}
+
+// Concurrently calls fn for 0 to n-1, all at once and the first of them on the
+// caller's goroutine. The first failure cancels the context of the other calls
+// and is returned. It is for drivers that read each family by a call of its own.
+func Concurrently(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
+	if n == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	for i := 1; i < n; i++ {
+		g.Go(func() error { return fn(ctx, i) })
+	}
+	err := fn(ctx, 0)
+	if err != nil {
+		cancel()
+	}
+	// A call that was cancelled because another failed does not hide that one.
+	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = others
+	}
+	return err
 }
 
 // cutAll keeps of the ranges of a scan, none meaning the whole table, what

@@ -3,11 +3,8 @@ package hbasestore
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-
-	"golang.org/x/sync/errgroup"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
@@ -102,25 +99,10 @@ func (t *Table) NextEach(ctx context.Context, from, to []byte, families []string
 	if err := v.Selection(&cellstore.Selection{Families: families}); err != nil {
 		return t.fail("NextEach", from, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	one := func(i int) error {
+	err = cellstore.Concurrently(ctx, len(families), func(ctx context.Context, i int) error {
 		_, err := t.first(ctx, newPlan(v, &cellstore.Selection{Families: families[i : i+1]}), from, to, &rows[i])
 		return err
-	}
-	for i := 1; i < len(families); i++ {
-		g.Go(func() error { return one(i) })
-	}
-	if len(families) > 0 {
-		if err = one(0); err != nil { // on this goroutine: most questions are about one family
-			cancel()
-		}
-	}
-	// Who fails first has the rest cancelled: the answer is what failed, not that.
-	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = others
-	}
+	})
 	if err != nil {
 		for i := range rows {
 			rows[i].Reset()

@@ -3,9 +3,6 @@ package rowcache
 import (
 	"context"
 	"errors"
-	"math/bits"
-
-	"golang.org/x/sync/errgroup"
 
 	"quadrille/cellstore"
 )
@@ -136,23 +133,23 @@ func (t *table) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Se
 // asked for at once.
 func (t *table) NextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
 	k := t.look(ctx)
-	if k == nil || len(rows) < len(families) || len(families) > 64 {
+	if k == nil || len(rows) < len(families) {
 		return t.Table.NextEach(ctx, from, to, families, rows)
 	}
-	var missing uint64
+	var missing []int
 	for i, name := range families {
 		v := k.family(name)
 		if v == nil {
 			return t.Table.NextEach(ctx, from, to, families, rows)
 		}
 		if a, _ := v.next(from, to, &rows[i]); a == unknown {
-			missing |= 1 << i
+			missing = append(missing, i)
 		}
 	}
 	for i := len(families); i < len(rows); i++ {
 		rows[i].Reset()
 	}
-	if missing == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
 	if err := t.fetchEach(ctx, k, from, to, families, rows, missing); err != nil {
@@ -164,34 +161,26 @@ func (t *table) NextEach(ctx context.Context, from, to []byte, families []string
 	return nil
 }
 
-func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing uint64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	one := func(i int) error {
-		v := k.family(families[i])
-		if v == nil { // dropped since
-			_, err := t.Table.Next(ctx, from, to, &cellstore.Selection{Families: families[i : i+1]}, &rows[i])
-			return err
-		}
-		a, at := v.next(from, to, &rows[i]) // again: somebody may have read it
-		if a != unknown {
-			return nil
-		}
-		_, err := t.fetchNext(ctx, v, at, to, &rows[i])
+// fetchEach has the store answer for the families that are missing. It is
+// apart from NextEach because its closure would allocate there.
+func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing []int) error {
+	return cellstore.Concurrently(ctx, len(missing), func(ctx context.Context, i int) error {
+		i = missing[i]
+		return t.fetchFamily(ctx, k, from, to, families[i:i+1], &rows[i])
+	})
+}
+
+// fetchFamily has the store answer for one family of a NextEach.
+func (t *table) fetchFamily(ctx context.Context, k *known, from, to []byte, family []string, row *cellstore.Row) error {
+	v := k.family(family[0])
+	if v == nil { // dropped since
+		_, err := t.Table.Next(ctx, from, to, &cellstore.Selection{Families: family}, row)
 		return err
 	}
-	first := bits.TrailingZeros64(missing)
-	for rest := missing &^ (1 << first); rest != 0; rest &= rest - 1 {
-		g.Go(func() error { return one(bits.TrailingZeros64(rest)) })
+	a, at := v.next(from, to, row) // again: another call may have read it
+	if a != unknown {
+		return nil
 	}
-	err := one(first)
-	if err != nil {
-		cancel()
-	}
-	// Who fails first has the rest cancelled: the answer is what failed, not that.
-	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = others
-	}
+	_, err := t.fetchNext(ctx, v, at, to, row)
 	return err
 }
