@@ -82,12 +82,12 @@ func resolve(ctx context.Context, dir string) (string, error) {
 		}
 		cmd := exec.CommandContext(ctx, "mvn", args...)
 		cmd.Dir = dir
-		said, err := cmd.CombinedOutput()
+		output, err := cmd.CombinedOutput()
 		if err == nil {
 			b, err := os.ReadFile(out)
 			return strings.TrimSpace(string(b)), err
 		}
-		last = fmt.Errorf("%w: Maven does not resolve HBase: %w\n%s", ErrMissing, err, tail(string(said), 10))
+		last = fmt.Errorf("%w: Maven does not resolve HBase: %w\n%s", ErrMissing, err, tail(string(output), 10))
 	}
 	return "", last
 }

@@ -199,10 +199,10 @@ func (c *Cluster) await(ctx context.Context, p *Process) error {
 			return conn.Close()
 		}
 		if p.ended() {
-			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.Log), p.said())
+			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.Log), p.output())
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.Log), p.said())
+			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.Log), p.output())
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (c *Cluster) AwaitServers(ctx context.Context, n int) error {
 	var last error
 	for {
 		if c.master.ended() {
-			return fmt.Errorf("the master has ended; logs are in %s\n%s", c.Logs(), c.master.said())
+			return fmt.Errorf("the master has ended; logs are in %s\n%s", c.Logs(), c.master.output())
 		}
 		answer, err := c.Control(ctx, "ready")
 		if err == nil && answer == strconv.Itoa(n) {
@@ -228,7 +228,7 @@ func (c *Cluster) AwaitServers(ctx context.Context, n int) error {
 			last = err
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("the master is not ready: %w: %w; logs are in %s\n%s", err, last, c.Logs(), c.master.said())
+			return fmt.Errorf("the master is not ready: %w: %w; logs are in %s\n%s", err, last, c.Logs(), c.master.output())
 		}
 	}
 }

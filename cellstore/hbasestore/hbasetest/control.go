@@ -81,8 +81,8 @@ func (c *Cluster) Fail(ctx context.Context, table string) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "javac", "-nowarn", "-cp", c.classPath, "-d", c.classes(), source)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compile Failing.java: %w\n%s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compile Failing.java: %w\n%s", err, output)
 	}
 	_, err := c.Control(ctx, "observe", table, "Failing")
 	return err

@@ -51,9 +51,9 @@ type Process struct {
 	args  []string
 	dir   string
 
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	gone chan struct{} // closed once it has ended
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once it has ended
 }
 
 // Start starts the process. It does not wait until it listens.
@@ -74,11 +74,11 @@ func (p *Process) Start() error {
 	if err := p.spawn.start(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	p.cmd, p.gone = cmd, make(chan struct{})
-	go func(gone chan struct{}) {
+	p.cmd, p.exited = cmd, make(chan struct{})
+	go func(exited chan struct{}) {
 		_ = cmd.Wait() // how it ended is in its log
-		close(gone)
-	}(p.gone)
+		close(exited)
+	}(p.exited)
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (p *Process) Kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	<-p.gone
+	<-p.exited
 	p.cmd = nil
 	return nil
 }
@@ -121,7 +121,7 @@ func (p *Process) ended() bool {
 		return false
 	}
 	select {
-	case <-p.gone:
+	case <-p.exited:
 		return true
 	default:
 		return false
@@ -129,7 +129,7 @@ func (p *Process) ended() bool {
 }
 
 // said returns the end of the process's log.
-func (p *Process) said() string {
+func (p *Process) output() string {
 	b, err := os.ReadFile(p.Log)
 	if err != nil {
 		return err.Error()
