@@ -16,14 +16,14 @@ type table struct {
 	shared *shared
 }
 
-// look returns what is known, nil when the store has to be asked whatever is
-// known. It also is where the call cannot be answered, and the store says why.
+// look returns what is known, nil when the store has to be asked in any case. The
+// store then also answers calls that cannot succeed, with its error.
 func (t *table) look(ctx context.Context) *known {
 	if t.s.closed.Load() || ctx.Err() != nil {
 		return nil
 	}
 	k := t.shared.known.Load()
-	if k.through {
+	if k.bypass {
 		return nil
 	}
 	return k
@@ -36,7 +36,7 @@ func (t *table) view(ctx context.Context, sel *cellstore.Selection) *view {
 	return nil
 }
 
-// fail gives an error the name of the call that the caller knows.
+// fail replaces the call that an error names by the one that the caller made.
 func (t *table) fail(op string, row []byte, err error) error {
 	var e *cellstore.Error
 	if errors.As(err, &e) {
@@ -85,7 +85,7 @@ func (t *table) Next(ctx context.Context, from, to []byte, sel *cellstore.Select
 	return ok, nil
 }
 
-// fetchNext has the store answer where nothing is known.
+// fetchNext asks the store where memory has no answer.
 func (t *table) fetchNext(ctx context.Context, v *view, at, to []byte, row *cellstore.Row) (bool, error) {
 	row.Reset()
 	b, err := v.ask(ctx, askNext, at, to, v.readNext(t.Table))
