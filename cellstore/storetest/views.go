@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// viewRules are B3, and Splits with what is built on it.
+// viewRules are B3, and N16: Splits and ParallelScan.
 var viewRules = []rule{
 	{id: "B3", name: "a snapshot is fixed", needs: []need{snapshot}, script: `
 create t f{versions=2} g
