@@ -43,7 +43,7 @@ func (s *spawner) end() { s.done.Do(func() { close(s.work) }) }
 type Process struct {
 	// Name is unique within its cluster, Addr where it listens.
 	Name, Addr string
-	// Log is the file that holds what it says.
+	// Log is the file of its output.
 	Log string
 
 	spawn *spawner
@@ -67,7 +67,7 @@ func (p *Process) Start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own handle
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
 	cmd.SysProcAttr = attributes()
@@ -82,7 +82,7 @@ func (p *Process) Start() error {
 	return nil
 }
 
-// Kill ends the process at once, as a crash would, and waits until it is gone.
+// Kill ends the process at once, as a crash would, and waits until it has ended.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,8 +128,8 @@ func (p *Process) ended() bool {
 	}
 }
 
-// said returns the end of the process's log.
-func (p *Process) output() string {
+// logTail returns the end of the process's log.
+func (p *Process) logTail() string {
 	b, err := os.ReadFile(p.Log)
 	if err != nil {
 		return err.Error()
@@ -137,5 +137,5 @@ func (p *Process) output() string {
 	return fmt.Sprintf("the end of %s:\n%s", filepath.Base(p.Log), tail(string(b), 25))
 }
 
-// poll is how often it is looked whether something has come about.
+// poll is the pause between two looks at a condition that is awaited.
 const poll = 50 * time.Millisecond
