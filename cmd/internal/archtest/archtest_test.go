@@ -253,6 +253,8 @@ func TestRulesCanFail(t *testing.T) {
 		{pkg{path: "ipgeo", deps: []string{"github.com/oschwald/maxminddb-golang/v2"}}, "a file format"},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "nothing above cellstore assumes Pebble"},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"quadrille/cellstore/pebblestore"}}, "main alone chooses"},
+		{pkg{path: "examples", imports: []string{"quadrille/cellstore/pebblestore"}}, ""},
+		{pkg{path: "examples", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "a worked design needs nothing but the store"},
 		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/cmd/ingest/internal/source"}}, ""},
 		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/tiles"}}, "never our rows"},
 		{pkg{path: "cmd/ingest/internal/job", imports: []string{"quadrille/tiles", "quadrille/cellstore/dataset"}}, ""},
