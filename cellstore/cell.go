@@ -34,10 +34,10 @@ func (r *Row) SetKey(key []byte) { r.Key = r.Hold(key, nil) }
 // AppendCell copies a cell into the row. It is for drivers.
 func (r *Row) AppendCell(family string, qualifier []byte, timestamp int64, value []byte) {
 	n := len(qualifier)
-	held := r.Hold(qualifier, value)
+	copied := r.Hold(qualifier, value)
 	c := r.Extend()
 	c.Family, c.Timestamp = family, timestamp
-	c.Qualifier, c.Value = held[:n:n], held[n:]
+	c.Qualifier, c.Value = copied[:n:n], copied[n:]
 }
 
 // Hold copies a and b into the row's memory, one after the other, and returns
@@ -50,15 +50,15 @@ func (r *Row) Hold(a, b []byte) []byte {
 		used, r.arena = 0, make([]byte, 0, max(n, 2*cap(r.arena), 64))
 	}
 	r.arena = r.arena[:used+n]
-	held := r.arena[used : used+n : used+n]
-	copy(held, a)
-	copy(held[len(a):], b)
-	return held
+	copied := r.arena[used : used+n : used+n]
+	copy(copied, a)
+	copy(copied[len(a):], b)
+	return copied
 }
 
-// Extend appends a cell and returns it for a driver to fill in place, as what
-// it held before is still there. Making a cell and copying it would cost more
-// than all that is put into it.
+// Extend appends a cell and returns it for a driver to fill in place. The driver
+// must set all fields, since the cell still has those of an earlier read. To make
+// a cell and copy it would cost more than to fill it.
 func (r *Row) Extend() *Cell {
 	n := len(r.Cells)
 	if n < cap(r.Cells) {

@@ -17,7 +17,7 @@
 //
 // # Families are physical partitions
 //
-// A read names the families it wants, and a driver must not touch the others.
+// A read names the families it needs, and a driver must not touch the others.
 // [Reader.NextEach] goes one step further: the next row of each family on its
 // own, in one call.
 //
@@ -26,8 +26,8 @@
 // A column is a map from timestamp to value. A put inserts or replaces an
 // entry, and only the MaxVersions largest timestamps stay; a delete removes
 // entries; entries older than TTL go, but for the MinVersions newest. What is
-// gone never comes back but by a new put, and a delete never hides a put that
-// follows it, whenever the store gets round to its cleaning up.
+// gone never comes back except by a new put, and a delete never hides a put that
+// follows it, whenever the store cleans up.
 //
 // # Writing
 //
@@ -78,5 +78,6 @@
 // pebblestore is the embedded driver. Rules that a backend may lack are
 // declared by [Capabilities], never imitated; a call that needs an absent one
 // answers errors.ErrUnsupported. [Validator] is what all drivers check inputs
-// with, and package storetest what they are proved by.
+// with. CONTRACT.md has every rule by its number, and package storetest judges a
+// driver by them.
 package cellstore

@@ -22,9 +22,8 @@ var (
 	ErrNotCounter = errors.New("value is not a counter")
 	ErrUnsorted   = errors.New("bulk cells are out of order")
 
-	// ErrUnknownOutcome: a write may have been done or not. Only one whose
-	// timestamps are all its own can be repeated without a look at what is
-	// stored.
+	// ErrUnknownOutcome: a write may have been applied or not. It can be repeated
+	// without a look at what is stored only if all its timestamps are its own.
 	ErrUnknownOutcome = errors.New("outcome is unknown")
 
 	// ErrUnavailable: a store that is reached over a network did not answer in

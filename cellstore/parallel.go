@@ -3,13 +3,14 @@ package cellstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// ParallelScan scans a table with up to so many goroutines, 0 meaning one per
+// ParallelScan scans a table with up to workers goroutines; 0 means one per
 // processor. It divides the table with Splits, and each part is scanned by one
 // goroutine, in the order the scan asks for; parts are numbered from 0 to
 // workers-1 in key order. Calls of fn for different parts overlap, those for
@@ -18,9 +19,9 @@ import (
 //
 // The first error, of fn or of a scan, cancels the context fn gets and is
 // returned once all calls have ended. A Limit cannot be kept across parts and
-// is refused with ErrBadRange. The parts are scans of their own, each
-// consistent as Scan is; for one moment of the whole table take a Snapshot,
-// and scan it by the ranges of Splits.
+// is refused with ErrBadRange. Each part is a scan of its own and as consistent
+// as Scan is. To see the whole table at one moment, take a Snapshot and scan it
+// by the ranges of Splits.
 func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(ctx context.Context, part int, row *Row) error) error {
 	if scan.Limit != 0 {
 		return &Error{Op: "ParallelScan", Table: t.Schema().Table,
@@ -57,8 +58,32 @@ func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(
 	return g.Wait()
 }
 
-// cutAll keeps of the ranges of a scan, none meaning the whole table, what
-// lies in one part of the table.
+// Concurrently calls fn for 0 to n-1, all at once and the first of them on the
+// caller's goroutine. The first failure cancels the context of the other calls
+// and is returned. It is for drivers that read each family by a call of its own.
+func Concurrently(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
+	if n == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	for i := 1; i < n; i++ {
+		g.Go(func() error { return fn(ctx, i) })
+	}
+	err := fn(ctx, 0)
+	if err != nil {
+		cancel()
+	}
+	// A call that was cancelled because another failed does not hide that one.
+	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = others
+	}
+	return err
+}
+
+// cutAll cuts the ranges of a scan to one part of the table. No ranges mean the
+// whole table.
 func cutAll(ranges []Range, part Range, reverse bool) []Range {
 	if len(ranges) == 0 {
 		ranges = []Range{{}}

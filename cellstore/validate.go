@@ -5,15 +5,15 @@ import "fmt"
 // Validator checks the inputs of the calls on a table against the contract.
 // Drivers share it, so that every backend refuses the same things with the
 // same errors, before anything is read or written. Its methods may be called
-// by any number of goroutines and allocate only what they refuse with.
+// by any number of goroutines and allocate only their errors.
 type Validator struct {
 	Schema       Schema
 	Limits       Limits
 	Capabilities Capabilities
 }
 
-// cellKeyOverhead is what the key of a stored cell has besides the row, the
-// family and the qualifier: a length of row and family, timestamp and type.
+// cellKeyOverhead is the size of the key of a stored cell without row, family and
+// qualifier: two lengths, timestamp and type.
 const cellKeyOverhead = 12
 
 // Row checks the key of a point operation: ErrEmptyRow, ErrTooLarge.

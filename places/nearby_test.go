@@ -55,8 +55,8 @@ func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, fl
 	return q
 }
 
-// Yardstick 7: every answer equals measuring every place, and its pages put
-// together equal it too.
+// TestNearbyAgainstBruteForce: every answer equals measuring every place, and
+// so do its pages put together.
 func TestNearbyAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {

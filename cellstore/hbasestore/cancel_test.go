@@ -76,7 +76,7 @@ func (s *Store) blamed() bool {
 	g := s.pool.gateways[0]
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.failures > 0 || !g.rests.IsZero()
+	return g.failures > 0 || !g.restUntil.IsZero()
 }
 
 func (f *fake) connections() int {

@@ -44,10 +44,10 @@ func (t *Table) CheckAndMutate(ctx context.Context, check cellstore.Check, m cel
 		}
 		return holds, err
 	}
-	c := thrift2.Check{Row: m.Row, Family: check.Family, Qualifier: stored(check.Qualifier), Operand: check.Value}
+	c := thrift2.Check{Row: m.Row, Family: check.Family, Qualifier: escaped(check.Qualifier), Operand: check.Value}
 	c.Op = operator(check.Op)
 	var done bool
-	err = t.call(ctx, once, func(ctx context.Context, conn *thrift2.Conn) (err error) {
+	err = t.call(ctx, oneShotCall, func(ctx context.Context, conn *thrift2.Conn) (err error) {
 		done, err = conn.CheckAndMutate(ctx, t.state.path, &c, ms)
 		return err
 	})
@@ -57,8 +57,8 @@ func (t *Table) CheckAndMutate(ctx context.Context, check cellstore.Check, m cel
 	return done, nil
 }
 
-// operator turns a comparison around: HBase compares the operand with what is
-// stored.
+// operator swaps the sides of a comparison: HBase compares the operand with the
+// stored value.
 func operator(op cellstore.CompareOp) thrift2.CompareOp {
 	switch op {
 	case cellstore.Less:
@@ -72,10 +72,10 @@ func operator(op cellstore.CompareOp) thrift2.CompareOp {
 	case cellstore.NotEqual, cellstore.Present:
 		return thrift2.NotEqual
 	}
-	return thrift2.Equal // to nothing, for Absent
+	return thrift2.Equal // for Absent, with an empty operand
 }
 
-// holds answers a check that would change nothing, which HBase does not take.
+// holds answers a check whose mutation is empty, which HBase refuses.
 func (t *Table) holds(ctx context.Context, v *view, key []byte, check *cellstore.Check) (bool, error) {
 	r, err := t.newest(ctx, v, key, cellstore.Column{Family: check.Family, Qualifier: check.Qualifier})
 	if err != nil {
@@ -102,14 +102,14 @@ func (t *Table) Increment(ctx context.Context, inc cellstore.Increment, values [
 	}
 	deltas, at := join(inc.Deltas)
 	var r thrift2.Result
-	err = t.call(ctx, once, func(ctx context.Context, c *thrift2.Conn) error {
+	err = t.call(ctx, oneShotCall, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Increment(ctx, t.state.path, inc.Row, deltas, t.durability(inc.Durability), &r)
 	})
 	if err != nil {
 		return values, t.fail("Increment", inc.Row, err)
 	}
-	// HBase answers with what the columns have now; a column named twice had
-	// its sum less what is added after.
+	// HBase answers with the final values. A column named twice is counted up
+	// again from the value before the first delta.
 	now := make([]int64, len(deltas))
 	for i := range deltas {
 		n, ok := counted(&r, &deltas[i])
@@ -125,7 +125,7 @@ func (t *Table) Increment(ctx context.Context, inc cellstore.Increment, values [
 	return values, nil
 }
 
-// join adds up the deltas of each column; at says which one each went to.
+// join adds up the deltas of each column; at maps each delta to its sum.
 func join(in []cellstore.Delta) (out []thrift2.Delta, at []int) {
 	seen := make(map[column]int, len(in))
 	for i := range in {
@@ -135,7 +135,7 @@ func join(in []cellstore.Delta) (out []thrift2.Delta, at []int) {
 		if !ok {
 			j = len(out)
 			seen[c] = j
-			out = append(out, thrift2.Delta{Family: d.Family, Qualifier: stored(d.Qualifier)})
+			out = append(out, thrift2.Delta{Family: d.Family, Qualifier: escaped(d.Qualifier)})
 		}
 		out[j].By += d.By
 		at = append(at, j)
@@ -154,8 +154,8 @@ func counted(r *thrift2.Result, d *thrift2.Delta) (int64, bool) {
 }
 
 // Append implements cellstore.Table. It is never sent twice. HBase knows only
-// its own limit of a cell, so what is there is read first, and may have grown
-// before it is appended to.
+// its own limit of a cell, so the size of the value is read first. Another client
+// may make the value grow between the read and the append.
 func (t *Table) Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d cellstore.Durability) ([]byte, error) {
 	v, end, err := t.beginWrite(ctx)
 	if err != nil {
@@ -172,16 +172,16 @@ func (t *Table) Append(ctx context.Context, row []byte, family string, qualifier
 	if err != nil {
 		return nil, t.fail("Append", row, err)
 	}
-	values := []thrift2.Value{{Family: []byte(family), Qualifier: stored(qualifier), Value: value, Timestamp: thrift2.Latest}}
+	values := []thrift2.Value{{Family: []byte(family), Qualifier: escaped(qualifier), Value: value, Timestamp: thrift2.Latest}}
 	var r thrift2.Result
-	err = t.callSized(ctx, once, size+len(value), func(ctx context.Context, c *thrift2.Conn) error {
+	err = t.callSized(ctx, oneShotCall, size+len(value), func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Append(ctx, t.state.path, row, values, t.durability(d), &r)
 	})
 	if err != nil {
 		return nil, t.fail("Append", row, err)
 	}
 	for i := range r.Cells {
-		if c := &r.Cells[i]; string(c.Family) == family && bytes.Equal(named(c.Qualifier), qualifier) {
+		if c := &r.Cells[i]; string(c.Family) == family && bytes.Equal(unescaped(c.Qualifier), qualifier) {
 			return c.Value, nil
 		}
 	}
@@ -191,7 +191,7 @@ func (t *Table) Append(ctx context.Context, row []byte, family string, qualifier
 // newest reads the newest version of one column.
 func (t *Table) newest(ctx context.Context, v *view, row []byte, c cellstore.Column) (r thrift2.Result, err error) {
 	get := newPlan(v, &cellstore.Selection{Columns: []cellstore.Column{c}}).get(row)
-	err = t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) error {
+	err = t.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Get(ctx, t.state.path, &get, &r)
 	})
 	return r, err

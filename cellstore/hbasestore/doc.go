@@ -7,10 +7,10 @@
 //	})
 //
 // Tables, families, columns and versions are HBase's own, so other clients can
-// read them; only qualifiers that are empty or begin with a zero byte are
-// stored with another in front (see qualifier.go for why), and families that
-// are limited to several versions have more (see below). Families are
-// made with NEW_VERSION_BEHAVIOR, without which deletes would mask later puts,
+// read them, with two exceptions. A qualifier that is empty or begins with a zero
+// byte is stored with a zero byte in front (qualifier.go says why), and a family
+// that is limited to several versions stores more (see below). Families are
+// created with NEW_VERSION_BEHAVIOR, without which deletes would mask later puts,
 // and a table that lacks it is not opened.
 //
 // # Calls
@@ -20,27 +20,26 @@
 // them: batches grow from 64 rows to ScanRows as long as rows are small. Append
 // reads first, to keep the contract's limit of sizes, and so does a delete of a
 // version of a whole family, of the newest version among other deletes, or of
-// any version where an older one might come to sight (see below).
+// any version where an older one might become visible (see below).
 //
 // Connections to the gateways are pooled. A gateway that fails is passed over
-// for 100 ms and, failing on, for up to 5 s, unless all do. A caller who gives up
-// says nothing about a gateway: a connection that is being made is made all the
-// same, for others, and no connection is closed but that of the call.
+// for 100 ms, and for up to 5 s when it goes on failing, unless all gateways fail.
+// A caller who gives up says nothing about a gateway: a dial that is under way
+// goes on, for other callers, and only the connection of the call is closed.
 //
-// Calls that read, and writes whose timestamps are all their own, are sent again
-// until their time is over: to another gateway if there is one, after pauses of
-// 20 to 500 ms that vary by chance. When no answer comes in time the error is
-// ErrUnavailable; that of such a write that has been sent is
-// cellstore.ErrUnknownOutcome, too.
+// Reads, and writes whose timestamps are all their own, are sent again until their
+// time is over: to another gateway if there is one, after random pauses of 20 to
+// 500 ms. When no answer comes in time the error is ErrUnavailable. For a write
+// that has been sent it is cellstore.ErrUnknownOutcome too.
 //
-// Other writes are sent again only if they cannot have arrived. Once one may
-// have, all errors but a refusal that is known to come before anything is done
-// are cellstore.ErrUnknownOutcome and not ErrUnavailable: no answer, one that
-// makes no sense, INTERNAL_ERROR of the gateway, and most exceptions of HBase,
-// since a coprocessor, or a try of the gateway's own, may fail after another has
-// done it (answers in call.go lists the exceptions that are certain). Of many
-// puts in one call some may have been done whatever the answer, unless it says
-// that each failed, and why.
+// Other writes are sent again only if they cannot have arrived. Once one may have,
+// its error is cellstore.ErrUnknownOutcome and not ErrUnavailable, unless the
+// cluster refused it with an error that is known to come before anything is
+// applied (answers in call.go lists those). No answer, an answer without sense,
+// INTERNAL_ERROR of the gateway and most exceptions of HBase prove nothing: a
+// coprocessor, or a try of the gateway's own, may fail after another try was
+// applied. Of many puts in one call some may have been applied whatever the
+// answer, unless it says that each failed, and why.
 //
 // # What it lacks
 //
@@ -52,8 +51,8 @@
 //   - CellTimestamps: for the same reason several versions of one column in one
 //     mutation count as one when versions are trimmed.
 //   - CounterTimestamps: HBase gives an increment or append of a cell dated in
-//     the future a timestamp that is one higher. One at the greatest there is
-//     must not be counted on.
+//     the future a timestamp that is one higher. Do not increment a cell that
+//     has the greatest timestamp.
 //   - Bulk: files are loaded beside the gateway, not through it. Apply sends many
 //     puts at once instead.
 //   - Checkpoint: HBase's snapshots are taken by its shell.
@@ -64,18 +63,18 @@
 // the others make region servers of 2.6.1 hang. Compact needs
 // Options.CompactTable, as gateways have no call for it.
 //
-// A family limited to several versions, or to one after it was not, is told to
-// HBase with 31 versions more, which stay on disk and are passed over when
-// reading: HBase miscounts the versions of a column one of which is put again
-// while others are deleted. The limit itself is an attribute of the family,
-// CELLSTORE_MAX_VERSIONS, which a Store reads when it opens the table; one
-// altered by another Store holds from then on. Deleting one version there, or
-// where there are a TTL and MinVersions, takes a look at the column first, and
-// deletes with it what has been trimmed or is too old. Such a delete is not sent
-// twice. Between the look and the delete others may change the column: two
-// clients that delete single versions of it at once may take one more.
+// A family that is limited to several versions, or to one after it had another
+// limit, is declared to HBase with 31 versions more. They stay on disk and reads
+// pass over them. The reason is that HBase miscounts the versions of a column when
+// one is put again while others are deleted. The limit itself is an attribute of
+// the family, CELLSTORE_MAX_VERSIONS, which a Store reads when it opens the table;
+// a change by another Store applies from the next opening on. In such a family,
+// and in one with a TTL and MinVersions, a delete of one version reads the column
+// first and deletes trimmed and expired versions with it. It is not sent twice.
+// Between the read and the delete other clients may change the column: two that
+// delete single versions of it at once may remove one more.
 //
-// Gateways that want SASL, which is Kerberos there, are not spoken to.
+// Gateways that require SASL, which means Kerberos, are not supported.
 //
 // Puts and deletes without a timestamp carry the clock of the region server
 // that has the row; the clocks of a cluster must be kept together.

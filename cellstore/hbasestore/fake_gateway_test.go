@@ -67,12 +67,12 @@ type fake struct {
 	l       net.Listener
 	addr    string
 
-	mu      sync.Mutex
-	judge   func(n int, c call) verdict // n counts the calls from 1
-	calls   []call
-	conns   map[net.Conn]bool
-	dialled int
-	wg      sync.WaitGroup
+	mu       sync.Mutex
+	diagnose func(n int, c call) verdict // n counts the calls from 1
+	calls    []call
+	conns    map[net.Conn]bool
+	dialled  int
+	wg       sync.WaitGroup
 }
 
 // newFake starts a gateway that speaks as cfg says.
@@ -149,10 +149,10 @@ func (f *fake) dropAll() {
 }
 
 // decide sets what becomes of calls.
-func (f *fake) decide(judge func(n int, c call) verdict) {
+func (f *fake) decide(diagnose func(n int, c call) verdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.judge, f.calls = judge, nil
+	f.diagnose, f.calls = diagnose, nil
 }
 
 // seen returns the calls since the last decision.
@@ -171,10 +171,10 @@ func (f *fake) take(c call) verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, c)
-	if f.judge == nil {
+	if f.diagnose == nil {
 		return answer
 	}
-	return f.judge(len(f.calls), c)
+	return f.diagnose(len(f.calls), c)
 }
 
 func (f *fake) protocol(trans thrift.TTransport) thrift.TProtocol {

@@ -90,7 +90,7 @@ func (h *modelHBase) admin(method string, args object) (answer object, err error
 		return nil, h.declare(ctx, method, child(args, 1)), true
 	case "getTableDescriptor", "disableTable", "enableTable", "deleteTable", "tableExists":
 		n := child(args, 1)
-		answer, err := h.named(ctx, method, text(n, 1), text(n, 2))
+		answer, err := h.unescaped(ctx, method, text(n, 1), text(n, 2))
 		return answer, err, true
 	}
 	return nil, nil, false
@@ -124,7 +124,7 @@ func (h *modelHBase) declare(ctx context.Context, method string, d object) error
 	return nil
 }
 
-func (h *modelHBase) named(ctx context.Context, method, namespace, name string) (object, error) {
+func (h *modelHBase) unescaped(ctx context.Context, method, namespace, name string) (object, error) {
 	d, exists := h.tables[name]
 	if namespace != h.namespace {
 		exists = false

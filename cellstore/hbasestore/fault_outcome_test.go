@@ -16,32 +16,32 @@ import (
 // onRow are writes of one row, by what they leave in it.
 var onRow = []struct {
 	name, family, value string
-	may                 repeat
+	kind                callKind
 	run                 func(ctx context.Context, t cellstore.Table, row []byte) error
 }{
-	{"increment", "n", string(binary.BigEndian.AppendUint64(nil, 1)), once, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"increment", "n", string(binary.BigEndian.AppendUint64(nil, 1)), oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		_, err := t.Increment(ctx, cellstore.Increment{Row: row, Deltas: []cellstore.Delta{{Family: "n", Qualifier: []byte("q"), By: 1}}}, nil)
 		return err
 	}},
-	{"append", "n", "x", once, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"append", "n", "x", oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		_, err := t.Append(ctx, row, "n", []byte("q"), []byte("x"), cellstore.Sync)
 		return err
 	}},
-	{"check", "n", "v", once, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"check", "n", "v", oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		_, err := t.CheckAndMutate(ctx, cellstore.Check{Family: "n", Qualifier: []byte("q"), Op: cellstore.Absent},
 			cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.Put("n", []byte("q"), []byte("v"))}})
 		return err
 	}},
-	{"put", "n", "v", once, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"put", "n", "v", oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		return t.Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.Put("n", []byte("q"), []byte("v"))}})
 	}},
-	{"put with a time", "n", "v", anyTimes, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"put with a time", "n", "v", idempotentCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		return t.Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.PutAt("n", []byte("q"), 1, []byte("v"))}})
 	}},
-	{"puts", "n", "v", once, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"puts", "n", "v", oneShotCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		return t.Apply(ctx, putsBeside(row, cellstore.Now)...)
 	}},
-	{"puts with a time", "n", "v", anyTimes, func(ctx context.Context, t cellstore.Table, row []byte) error {
+	{"puts with a time", "n", "v", idempotentCall, func(ctx context.Context, t cellstore.Table, row []byte) error {
 		return t.Apply(ctx, putsBeside(row, 1)...)
 	}},
 }
@@ -65,7 +65,7 @@ func TestFaultsOutcome(t *testing.T) {
 	if err := c.Fail(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	stored := func(row []byte, family string) string {
+	escaped := func(row []byte, family string) string {
 		t.Helper()
 		var r cellstore.Row
 		for deadline := time.Now().Add(3 * time.Minute); ; {
@@ -93,14 +93,14 @@ func TestFaultsOutcome(t *testing.T) {
 				err := op.run(ctx, table, row)
 				t.Log(err)
 				// Of a call that HBase just says not to repeat nothing is certain.
-				if !errors.Is(err, cellstore.ErrUnknownOutcome) || op.may == once && errors.Is(err, cellstore.ErrUnavailable) {
+				if !errors.Is(err, cellstore.ErrUnknownOutcome) || op.kind == oneShotCall && errors.Is(err, cellstore.ErrUnavailable) {
 					t.Errorf("%v, want an unknown outcome", err)
 				}
 				want := op.value
 				if how == "never" {
 					want = ""
 				}
-				if got := stored(row, op.family); got != want {
+				if got := escaped(row, op.family); got != want {
 					t.Errorf("there is %q, want %q: the test shows nothing", got, want)
 				}
 			})
@@ -121,7 +121,7 @@ func TestFaultsOutcome(t *testing.T) {
 				if err := batch.Errs[i]; !errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrUnavailable) {
 					t.Errorf("row %d: %v, want an unknown outcome", i, err)
 				}
-				if got := stored(ms[i].Row, "n"); got != want {
+				if got := escaped(ms[i].Row, "n"); got != want {
 					t.Errorf("row %d: there is %q, want %q: the test shows nothing", i, got, want)
 				}
 			}
@@ -135,7 +135,7 @@ func TestFaultsOutcome(t *testing.T) {
 		if !errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrUnavailable) {
 			t.Errorf("%v, want an unknown outcome", err)
 		}
-		if got := stored(row, op.family); got != op.value {
+		if got := escaped(row, op.family); got != op.value {
 			t.Errorf("there is %q, want %q", got, op.value)
 		}
 	})

@@ -40,7 +40,7 @@ type load struct {
 
 // counted1 is what is known of a counter: what was reported as added, and what
 // may or may not have been.
-type counted1 struct{ sure, perhaps int64 }
+type counted1 struct{ sure, unknown int64 }
 
 const loadRows = 400
 
@@ -218,13 +218,13 @@ func (l *load) increment(ctx context.Context, i int) error {
 	if err != nil {
 		// A call that was cancelled or timed out may have arrived, too.
 		if !errors.Is(err, ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome) || ctx.Err() != nil {
-			c.perhaps++
+			c.unknown++
 		}
 		return err
 	}
 	c.sure++
-	if now[0] < c.sure || now[0] > c.sure+c.perhaps {
-		return fmt.Errorf("%w: %s is %d after %d increments and %d of unknown outcome", errWrong, key, now[0], c.sure, c.perhaps)
+	if now[0] < c.sure || now[0] > c.sure+c.unknown {
+		return fmt.Errorf("%w: %s is %d after %d increments and %d of unknown outcome", errWrong, key, now[0], c.sure, c.unknown)
 	}
 	return nil
 }
@@ -270,9 +270,9 @@ func (l *load) settle(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 			continue
 		}
-		t.Logf("%s: %d, %d reported and %d of unknown outcome", key, now[0], c.sure, c.perhaps)
-		if now[0] < c.sure || now[0] > c.sure+c.perhaps {
-			t.Errorf("%s is %d after %d increments and %d of unknown outcome, row %v", key, now[0], c.sure, c.perhaps, row.Cells)
+		t.Logf("%s: %d, %d reported and %d of unknown outcome", key, now[0], c.sure, c.unknown)
+		if now[0] < c.sure || now[0] > c.sure+c.unknown {
+			t.Errorf("%s is %d after %d increments and %d of unknown outcome, row %v", key, now[0], c.sure, c.unknown, row.Cells)
 		}
 	}
 }

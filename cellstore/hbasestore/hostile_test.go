@@ -157,10 +157,10 @@ func TestGarbageUnderLoad(t *testing.T) {
 	for _, op := range operations {
 		r.decide(op.method, garbage, 1)
 		err := op.run(t.Context(), r.table)
-		if op.may == once && !errors.Is(err, cellstore.ErrUnknownOutcome) {
+		if op.kind == oneShotCall && !errors.Is(err, cellstore.ErrUnknownOutcome) {
 			t.Errorf("%s: %v", op.name, err)
 		}
-		if op.may != once && err != nil {
+		if op.kind != oneShotCall && err != nil {
 			t.Errorf("%s: %v", op.name, err)
 		}
 	}

@@ -23,13 +23,13 @@ func TestDoneAndFailed(t *testing.T) {
 				if err == nil || r.seen(op.method) != 1 {
 					t.Fatalf("%v, sent %d times", err, r.seen(op.method))
 				}
-				if unknown := errors.Is(err, cellstore.ErrUnknownOutcome); unknown != (op.may != reads) {
+				if unknown := errors.Is(err, cellstore.ErrUnknownOutcome); unknown != (op.kind != readCall) {
 					t.Errorf("%v: unknown outcome %v", err, unknown)
 				}
-				if op.may == once && errors.Is(err, cellstore.ErrUnavailable) {
+				if op.kind == oneShotCall && errors.Is(err, cellstore.ErrUnavailable) {
 					t.Errorf("%v: it must not be called again", err)
 				}
-				if op.may == reads && v != doForbid && !errors.Is(err, ErrUnavailable) {
+				if op.kind == readCall && v != doForbid && !errors.Is(err, ErrUnavailable) {
 					t.Errorf("%v, want ErrUnavailable", err)
 				}
 			})
@@ -42,7 +42,7 @@ func TestDoneAndFailed(t *testing.T) {
 func TestPerhapsThenRefused(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
-		if op.may != anyTimes {
+		if op.kind != idempotentCall {
 			continue
 		}
 		for name, last := range map[string]verdict{"refused": refuse, "unknown call": unknown} {

@@ -43,7 +43,7 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 		p.most, p.versions = sel.Versions, int32(sel.Versions)
 	}
 	p.ask()
-	capped := p.useful()
+	capped := p.versionsNeeded()
 	if p.min, p.max, p.timed = sel.Time.Bounds(); p.timed {
 		if p.trims() {
 			p.versions = capped
@@ -58,12 +58,12 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 		if len(f.Prefix) > 0 {
 			prefix := f.Prefix
 			if prefix[0] == 0 {
-				prefix = stored(prefix)
+				prefix = escaped(prefix)
 			}
 			parts = append(parts, thrift2.PrefixFilter(prefix))
 		}
 		if len(f.From)+len(f.To) > 0 {
-			parts = append(parts, thrift2.RangeFilter(storedEnd(f.From), storedEnd(f.To)))
+			parts = append(parts, thrift2.RangeFilter(escapedEnd(f.From), escapedEnd(f.To)))
 		}
 		switch len(parts) {
 		case 1:
@@ -78,9 +78,9 @@ func newPlan(v *view, sel *cellstore.Selection) *plan {
 	return p
 }
 
-// chosen goes through the families selected, nil for one that is not there,
-// until one is found.
-func (p *plan) chosen(is func(*family) bool) bool {
+// anyFamily reports whether a condition holds for a selected family. It is asked
+// about nil for a family that the table lacks.
+func (p *plan) anyFamily(is func(*family) bool) bool {
 	if len(p.columns) == 0 {
 		for _, f := range p.v.families {
 			if is(f) {
@@ -94,19 +94,19 @@ func (p *plan) chosen(is func(*family) bool) bool {
 
 // trims reports whether any selected family hides versions by their number.
 func (p *plan) trims() bool {
-	return p.chosen(func(f *family) bool { return f == nil || f.trims })
+	return p.anyFamily(func(f *family) bool { return f == nil || f.trims })
 }
 
 // limited reports whether the cluster may have more versions of a column than
 // are to be seen.
 func (p *plan) limited() bool {
-	return p.chosen(func(f *family) bool { return f == nil || f.most > 0 })
+	return p.anyFamily(func(f *family) bool { return f == nil || f.most > 0 })
 }
 
-// useful is how many versions of a column are of use at most.
-func (p *plan) useful() int32 {
+// versionsNeeded is how many versions of a column a read can need.
+func (p *plan) versionsNeeded() int32 {
 	most := 0
-	if p.chosen(func(f *family) bool {
+	if p.anyFamily(func(f *family) bool {
 		if f == nil || f.most == 0 {
 			return true
 		}
@@ -118,7 +118,8 @@ func (p *plan) useful() int32 {
 	return int32(most)
 }
 
-// ask lists the families, and the columns of those that are not wanted whole.
+// ask lists the selected families, and the columns of those that are selected in
+// part.
 func (p *plan) ask() {
 	for _, name := range p.sel.Families {
 		if !slices.ContainsFunc(p.columns, func(c thrift2.Column) bool { return c.Family == name }) {
@@ -131,7 +132,7 @@ func (p *plan) ask() {
 		if slices.ContainsFunc(p.columns[:whole], func(o thrift2.Column) bool { return o.Family == c.Family }) {
 			continue
 		}
-		p.columns = append(p.columns, thrift2.Column{Family: c.Family, Qualifier: stored(c.Qualifier)})
+		p.columns = append(p.columns, thrift2.Column{Family: c.Family, Qualifier: escaped(c.Qualifier)})
 	}
 }
 
@@ -154,13 +155,14 @@ func (p *plan) fillAll(r *thrift2.Result, row *cellstore.Row) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if f := p.v.families[string(c.Family)]; f != nil {
-			row.AppendCell(f.name, named(c.Qualifier), c.Timestamp, c.Value)
+			row.AppendCell(f.name, unescaped(c.Qualifier), c.Timestamp, c.Value)
 		}
 	}
 }
 
-// fillChosen goes through the columns one by one: what is to be seen first, then
-// the range of times, the choice of columns, and the number of versions.
+// fillChosen goes through the columns one by one. It decides first which versions
+// are visible, then applies the time range, the choice of columns and the number
+// of versions.
 func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
 	passed := 0 // columns of this family that pass the filter
 	last := ""
@@ -174,7 +176,7 @@ func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
 		i = end
 		f := p.v.families[string(first.Family)]
 		if f == nil {
-			continue // added by somebody since the schema was read
+			continue // another client added it after the schema was read
 		}
 		if f.name != last {
 			passed, last = 0, f.name
@@ -183,19 +185,19 @@ func (p *plan) fillChosen(r *thrift2.Result, row *cellstore.Row) {
 			versions = versions[:min(len(versions), f.most)]
 		}
 		if p.timed {
-			versions = p.timely(versions)
+			versions = p.inTimeRange(versions)
 		}
-		if len(versions) == 0 || !p.wants(f.name, named(first.Qualifier), &passed) {
+		if len(versions) == 0 || !p.selects(f.name, unescaped(first.Qualifier), &passed) {
 			continue
 		}
 		for j := range min(len(versions), p.most) {
-			row.AppendCell(f.name, named(first.Qualifier), versions[j].Timestamp, versions[j].Value)
+			row.AppendCell(f.name, unescaped(first.Qualifier), versions[j].Timestamp, versions[j].Value)
 		}
 	}
 }
 
-// timely cuts the versions of a column, newest first, to the range of times.
-func (p *plan) timely(vs []thrift2.Value) []thrift2.Value {
+// inTimeRange cuts the versions of a column, newest first, to the time range.
+func (p *plan) inTimeRange(vs []thrift2.Value) []thrift2.Value {
 	for len(vs) > 0 && vs[0].Timestamp >= p.max {
 		vs = vs[1:]
 	}
@@ -205,21 +207,21 @@ func (p *plan) timely(vs []thrift2.Value) []thrift2.Value {
 	return vs
 }
 
-// wants decides on a column that has a cell to show: one named is wanted
-// whatever the filter says.
-func (p *plan) wants(family string, qualifier []byte, passed *int) bool {
+// selects reports whether a column that has a visible cell is selected. A column
+// that is named is, whatever the filter says.
+func (p *plan) selects(family string, qualifier []byte, passed *int) bool {
 	s := p.sel
-	named := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {
+	asked := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {
 		return c.Family == family && bytes.Equal(c.Qualifier, qualifier)
 	})
 	whole := slices.Contains(s.Families, family) || len(s.Families) == 0 && len(s.Columns) == 0
 	f := &s.Filter
 	if !whole || !bytes.HasPrefix(qualifier, f.Prefix) || bytes.Compare(qualifier, f.From) < 0 ||
 		len(f.To) > 0 && bytes.Compare(qualifier, f.To) >= 0 {
-		return named
+		return asked
 	}
 	*passed++
-	return named || *passed > f.Offset && (f.Limit == 0 || *passed <= f.Offset+f.Limit)
+	return asked || *passed > f.Offset && (f.Limit == 0 || *passed <= f.Offset+f.Limit)
 }
 
 func (p *plan) get(row []byte) thrift2.Get {

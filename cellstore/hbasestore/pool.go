@@ -18,29 +18,30 @@ const (
 	// when there are others. The time doubles with every failure.
 	minRest = 100 * time.Millisecond
 	maxRest = 5 * time.Second
-	// maxIdle is how long a connection may lie idle. It is below the minute
-	// after which gateways by default, and many firewalls, forget it.
+	// maxIdle is how long a connection may lie idle. Gateways by default, and
+	// many firewalls, drop one after a minute.
 	maxIdle = 50 * time.Second
 )
 
 // pool hands out connections to the gateways of a cluster.
 type pool struct {
-	gateways []*gateway
-	turn     atomic.Uint64
-	hangUp   func() // ends dials that are under way
+	gateways    []*gateway
+	turn        atomic.Uint64
+	cancelDials func() // ends dials that are under way
 }
 
-// gateway is one address. Each connection that is in use, or being made, holds a
-// place in free. One is made only when none lies idle, so there are never more.
+// gateway is one address. Each connection that is in use or being dialled holds
+// a slot of free. One is dialled only when none lies idle, so there are never
+// more connections than slots.
 type gateway struct {
 	dial func() (*thrift2.Conn, error)
 	free chan struct{}
 
-	mu       sync.Mutex
-	idle     []idleConn // the last one used is the last
-	failures int
-	rests    time.Time // until when it is passed over
-	closed   bool
+	mu        sync.Mutex
+	idle      []idleConn // the last one used is the last
+	failures  int
+	restUntil time.Time // until when it is passed over
+	closed    bool
 }
 
 type idleConn struct {
@@ -56,12 +57,12 @@ type lease struct {
 
 func newPool(o *Options) *pool {
 	p := &pool{}
-	ctx, hangUp := context.WithCancel(context.Background())
-	p.hangUp = hangUp
-	cfg, patience := o.config(), o.TryTimeout
+	ctx, cancelDials := context.WithCancel(context.Background())
+	p.cancelDials = cancelDials
+	cfg, dialTimeout := o.config(), o.TryTimeout
 	for _, addr := range o.Gateways {
 		dial := func() (*thrift2.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 			defer cancel()
 			return thrift2.Dial(ctx, addr, cfg)
 		}
@@ -71,8 +72,8 @@ func newPool(o *Options) *pool {
 	return p
 }
 
-// take returns a connection to a gateway that is believed to work. Not that
-// avoid, if there is another.
+// take returns a connection to a gateway that is believed to work, and not to
+// avoid if there is another.
 func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	g := p.choose(avoid)
 	select {
@@ -90,7 +91,7 @@ func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	return lease{Conn: c, g: g}, err
 }
 
-// choose takes the gateways in turn, those at rest only when all are.
+// choose takes the gateways in turn. It takes one at rest only when all are.
 func (p *pool) choose(avoid *gateway) *gateway {
 	n := uint64(len(p.gateways))
 	first := p.turn.Add(1)
@@ -103,27 +104,27 @@ func (p *pool) choose(avoid *gateway) *gateway {
 			continue
 		}
 		g.mu.Lock()
-		rests := g.rests
+		restUntil := g.restUntil
 		g.mu.Unlock()
-		if rests.Before(now) {
+		if restUntil.Before(now) {
 			return g
 		}
-		if soonest.IsZero() || rests.Before(soonest) {
-			best, soonest = g, rests
+		if soonest.IsZero() || restUntil.Before(soonest) {
+			best, soonest = g, restUntil
 		}
 	}
 	return best
 }
 
-// connect makes a connection, and gives the place back when that fails. A caller
-// who gives up meanwhile says nothing about the gateway: the connection is still
-// made, keeps the place, and is for others.
+// connect dials, and gives the slot back when that fails. A caller who gives up
+// meanwhile says nothing about the gateway: the dial goes on, keeps the slot, and
+// its connection is for others.
 func (g *gateway) connect(ctx context.Context) (lease, error) {
 	type result struct {
 		lease
 		err error
 	}
-	made := make(chan result)
+	dialed := make(chan result)
 	go func() {
 		c, err := g.dial()
 		if err != nil {
@@ -132,7 +133,7 @@ func (g *gateway) connect(ctx context.Context) (lease, error) {
 		}
 		r := result{lease{Conn: c, g: g}, err}
 		select {
-		case made <- r:
+		case dialed <- r:
 		case <-ctx.Done():
 			if err == nil {
 				r.giveBack()
@@ -140,14 +141,14 @@ func (g *gateway) connect(ctx context.Context) (lease, error) {
 		}
 	}()
 	select {
-	case r := <-made:
+	case r := <-dialed:
 		return r.lease, r.err
 	case <-ctx.Done():
 		return lease{g: g}, &thrift2.TransportError{Err: fmt.Errorf("connect: %w", ctx.Err())}
 	}
 }
 
-// reuse returns an idle connection that still stands, nil if there is none.
+// reuse returns an idle connection that is still usable, nil if there is none.
 func (g *gateway) reuse() (*thrift2.Conn, error) {
 	for {
 		g.mu.Lock()
@@ -170,17 +171,17 @@ func (g *gateway) reuse() (*thrift2.Conn, error) {
 	}
 }
 
-// done gives a connection back after a call that ended so. One that its caller
-// gave up says nothing about the gateway and costs this connection only, as does
-// one that was not sent because the connection stood no more.
+// done gives a connection back after a call that ended with err. A call that its
+// caller gave up says nothing about the gateway and costs this connection only.
+// So does a call that was not sent because the connection was broken.
 func (l lease) done(err error, gaveUp bool) {
 	var te *thrift2.TransportError
 	switch {
 	case err == nil:
-		l.g.works()
+		l.g.succeeded()
 	case gaveUp:
 	case !errors.As(err, &te):
-		l.g.works()
+		l.g.succeeded()
 	case te.Sent:
 		l.g.failed()
 	}
@@ -189,13 +190,13 @@ func (l lease) done(err error, gaveUp bool) {
 
 func (l lease) giveBack() {
 	l.g.mu.Lock()
-	keep := !l.Ended() && !l.g.closed // whether it still stands is asked when it is taken
+	keep := !l.Ended() && !l.g.closed // reuse checks that it is still usable
 	if keep {
 		l.g.idle = append(l.g.idle, idleConn{l.Conn, time.Now()})
 	}
 	l.g.mu.Unlock()
 	if !keep {
-		_ = l.Close() // it is of no more use
+		_ = l.Close() // nobody uses it any more
 	}
 	<-l.g.free
 }
@@ -205,23 +206,23 @@ func (g *gateway) failed() {
 	defer g.mu.Unlock()
 	rest := min(minRest<<min(g.failures, 10), maxRest)
 	g.failures++
-	g.rests = time.Now().Add(rest)
-	// What lies idle was made before the failure and is likely dead too.
+	g.restUntil = time.Now().Add(rest)
+	// Idle connections are older than the failure and likely dead too.
 	for _, c := range g.idle {
 		_ = c.Close() // nothing is on its way
 	}
 	g.idle = nil
 }
 
-func (g *gateway) works() {
+func (g *gateway) succeeded() {
 	g.mu.Lock()
-	g.failures, g.rests = 0, time.Time{}
+	g.failures, g.restUntil = 0, time.Time{}
 	g.mu.Unlock()
 }
 
 // close closes the idle connections; those in use close when they come back.
 func (p *pool) close() {
-	p.hangUp()
+	p.cancelDials()
 	for _, g := range p.gateways {
 		g.mu.Lock()
 		g.closed = true

@@ -4,29 +4,28 @@ package hbasestore
 // NEW_VERSION_BEHAVIOR: at the beginning of a row it takes the empty name for
 // no name yet, so versions are not trimmed, deletes do not reach the column, and
 // compactions with a delete of it end in a NullPointerException. So no
-// qualifier is stored empty: one that is, or that begins with a zero byte, gets
-// a zero byte in front. That keeps their order, and leaves all others as they
-// are.
+// qualifier is stored empty: an empty one, and one that begins with a zero byte,
+// gets a zero byte in front. That keeps their order, and leaves all others as
+// they are.
 
-// stored returns a qualifier as HBase has it.
-func stored(q []byte) []byte {
+// escaped returns a qualifier as it is stored in HBase.
+func escaped(q []byte) []byte {
 	if len(q) > 0 && q[0] != 0 {
 		return q
 	}
 	return append(make([]byte, 1, len(q)+1), q...)
 }
 
-// storedEnd is stored for the end of a range, where empty means that there is
-// none.
-func storedEnd(q []byte) []byte {
+// escapedEnd is escaped for the end of a range, where empty means open.
+func escapedEnd(q []byte) []byte {
 	if len(q) == 0 {
 		return nil
 	}
-	return stored(q)
+	return escaped(q)
 }
 
-// named returns the qualifier that was stored as q.
-func named(q []byte) []byte {
+// unescaped returns the qualifier that is stored as q.
+func unescaped(q []byte) []byte {
 	if len(q) > 0 && q[0] == 0 {
 		return q[1:]
 	}

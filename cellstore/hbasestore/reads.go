@@ -3,23 +3,20 @@ package hbasestore
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-
-	"golang.org/x/sync/errgroup"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// maxRow is the longest key there is, and the longest end of a scan that is
-// sent. HBase looks the region of a row up by the table's name and the row, which
-// together must be a row as well.
+// maxRow is the length of the longest key, and of the longest end of a scan that
+// is sent. HBase looks up the region of a row by the table's name and the row,
+// which together must fit into a row key.
 const maxRow = 32_000
 
-// after returns the smallest key greater than key that can be, nil when there
-// is none.
+// after returns the smallest possible key greater than key, nil when there is
+// none.
 func after(key []byte) []byte {
 	if len(key) < maxRow {
 		return append(bytes.Clone(key), 0)
@@ -27,8 +24,8 @@ func after(key []byte) []byte {
 	return cellstore.PrefixEnd(key[:maxRow])
 }
 
-// bound cuts an end of a range to what HBase takes: the smallest key there can
-// be that is not less. none says that there is none.
+// bound cuts an end of a range to what HBase takes: the smallest possible key
+// that is not below it. none says that no key is.
 func bound(key []byte) (cut []byte, none bool) {
 	if len(key) <= maxRow {
 		return key, false
@@ -57,13 +54,14 @@ func (t *Table) Next(ctx context.Context, from, to []byte, sel *cellstore.Select
 
 // first fills row with the first row of a range.
 func (t *Table) first(ctx context.Context, p *plan, from, to []byte, row *cellstore.Row) (bool, error) {
-	w := walk{t: t, p: p, batch: 1, more: moreOfNext}
+	w := walk{t: t, p: p, batch: 1, more: nextBatchRows}
 	w.forward(cellstore.Range{From: from, To: to})
 	return w.next(ctx, row)
 }
 
-// moreOfNext is how many rows are fetched once the first had nothing to show.
-const moreOfNext = 64
+// nextBatchRows is how many rows are fetched after a first row without a selected
+// visible cell.
+const nextBatchRows = 64
 
 // Prev implements cellstore.Reader.
 func (t *Table) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
@@ -76,7 +74,7 @@ func (t *Table) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Se
 	if err := v.Selection(sel); err != nil {
 		return false, t.fail("Prev", from, err)
 	}
-	w := walk{t: t, p: newPlan(v, sel), batch: 1, more: moreOfNext}
+	w := walk{t: t, p: newPlan(v, sel), batch: 1, more: nextBatchRows}
 	w.backward(cellstore.Range{From: from, To: downTo})
 	found, err := w.next(ctx, row)
 	if err != nil {
@@ -102,25 +100,10 @@ func (t *Table) NextEach(ctx context.Context, from, to []byte, families []string
 	if err := v.Selection(&cellstore.Selection{Families: families}); err != nil {
 		return t.fail("NextEach", from, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	one := func(i int) error {
+	err = cellstore.Concurrently(ctx, len(families), func(ctx context.Context, i int) error {
 		_, err := t.first(ctx, newPlan(v, &cellstore.Selection{Families: families[i : i+1]}), from, to, &rows[i])
 		return err
-	}
-	for i := 1; i < len(families); i++ {
-		g.Go(func() error { return one(i) })
-	}
-	if len(families) > 0 {
-		if err = one(0); err != nil { // on this goroutine: most questions are about one family
-			cancel()
-		}
-	}
-	// Who fails first has the rest cancelled: the answer is what failed, not that.
-	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = others
-	}
+	})
 	if err != nil {
 		for i := range rows {
 			rows[i].Reset()
@@ -190,7 +173,7 @@ func (t *Table) getAll(ctx context.Context, batch, all [][]byte, sel *cellstore.
 		gets[i] = p.get(batch[i])
 	}
 	var rs []thrift2.Result
-	err = t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = t.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		rs, err = c.GetMultiple(ctx, t.state.path, gets)
 		return err
 	})

@@ -7,17 +7,17 @@ import (
 	"quadrille/cellstore"
 )
 
-// Deletes that can be sent only once it is known what there is.
+// Some deletes can be sent only after a look at the versions that are stored.
 
-// depends reports whether a mutation has any.
+// depends reports whether a mutation has such deletes.
 func (t *Table) depends(ops []cellstore.Op) bool {
 	v := t.state.view.Load()
 	return slices.ContainsFunc(ops, func(op cellstore.Op) bool {
 		switch op.Kind {
 		case cellstore.OpDeleteVersion:
-			return len(ops) > 1 && op.Timestamp == cellstore.Now || v.families[op.Family].rises()
+			return len(ops) > 1 && op.Timestamp == cellstore.Now || v.families[op.Family].revealsOlder()
 		case cellstore.OpDeleteFamilyVersion:
-			return v.families[op.Family].rises()
+			return v.families[op.Family].revealsOlder()
 		}
 		return false
 	})
@@ -31,38 +31,39 @@ type versions struct {
 	column
 	of *family
 	ts []int64
-	// upTo is the timestamp up to which the cluster may still have versions
-	// that are none any more; -1 when it cannot.
+	// upTo is the timestamp up to which the cluster may still store versions
+	// that have been trimmed or have expired; -1 when it cannot.
 	upTo int64
 }
 
-// resolve gives deletes of newest versions the timestamps those have once the
-// deletes before them are done, as HBase looks all of them up before it does
-// any; a mutation of one alone leaves that to it. And where older versions would
-// take the place of one that is deleted, they are deleted with it.
+// resolve gives each delete of a newest version the timestamp of the version that
+// is newest once the deletes before it are done. HBase would look all of them up
+// before it does any; a mutation of a single delete leaves the look to HBase.
+// Where older versions would take the place of one that is deleted, resolve
+// deletes them too.
 //
-// What others do to the same columns between this look and the deletes may come
-// before or after it, and a version that two of them make room for meanwhile may
-// be deleted too. Sent again much later, such deletes could take more: they may
-// not be.
-func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, repeat, error) {
+// Other clients may write to the same columns between this look and the deletes.
+// Their writes then count as done before or after it, and a version for which
+// two of them make room may be deleted too. Sent again much later, such deletes
+// could remove more, so they are not repeated.
+func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, callKind, error) {
 	v := t.state.view.Load()
 	all, err := t.versionsOf(ctx, v, m)
 	if err != nil {
-		return nil, once, err
+		return nil, oneShotCall, err
 	}
 	at := make(map[column]*versions, len(all))
 	for _, c := range all {
 		at[c.column] = c
 	}
-	may := anyTimes
+	kind := idempotentCall
 	var ops []cellstore.Op
 	take := func(c *versions, op cellstore.Op) {
 		op.Kind, op.Qualifier = cellstore.OpDeleteVersion, []byte(c.qualifier)
 		ops = append(ops, op)
 		if c.upTo >= 0 {
 			ops = append(ops, cellstore.DeleteColumn(c.family, op.Qualifier, c.upTo))
-			c.upTo, may = -1, once
+			c.upTo, kind = -1, oneShotCall
 		}
 	}
 	for _, op := range m.Ops {
@@ -80,7 +81,7 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 			case !newest || len(m.Ops) == 1:
 				ops = append(ops, op) // for what is put meanwhile
 			}
-		case op.Kind == cellstore.OpDeleteFamilyVersion && v.families[op.Family].rises():
+		case op.Kind == cellstore.OpDeleteFamilyVersion && v.families[op.Family].revealsOlder():
 			if op.Timestamp == cellstore.Now {
 				op.Timestamp = clock()
 			}
@@ -97,7 +98,7 @@ func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore
 			}
 		}
 	}
-	return ops, may, nil
+	return ops, kind, nil
 }
 
 // find returns the index of a version, the newest for Now; -1 if there is none.
@@ -111,8 +112,8 @@ func (c *versions) find(ts int64) int {
 	return slices.Index(c.ts, ts)
 }
 
-// delete takes away what an operation on more than a version does. Those up to
-// the clock are taken to reach every version whose time has come.
+// delete takes away the versions that an operation on more than one version
+// removes. The clock of this machine stands for the cluster's.
 func (c *versions) delete(op *cellstore.Op) {
 	switch op.Kind {
 	case cellstore.OpDeleteFamily, cellstore.OpDeleteFamilyVersion:
@@ -147,7 +148,7 @@ func (t *Table) versionsOf(ctx context.Context, v *view, m *cellstore.Mutation) 
 				sel.Columns = append(sel.Columns, cellstore.Column{Family: op.Family, Qualifier: op.Qualifier})
 			}
 		case cellstore.OpDeleteFamilyVersion:
-			if v.families[op.Family].rises() && !slices.Contains(sel.Families, op.Family) {
+			if v.families[op.Family].revealsOlder() && !slices.Contains(sel.Families, op.Family) {
 				sel.Families = append(sel.Families, op.Family)
 			}
 		}
@@ -172,16 +173,16 @@ func (t *Table) versionsOf(ctx context.Context, v *view, m *cellstore.Mutation) 
 	return all, nil
 }
 
-// hidden is upTo as it is found: beneath the versions that are seen when those
-// are as many as may be, and beneath those that outlive their TTL.
+// hidden finds upTo: it lies below the visible versions when there are as many as
+// MaxVersions allows, and below those that MinVersions spares from their TTL.
 func (c *versions) hidden() int64 {
 	f, lowest := c.of, c.ts[len(c.ts)-1]
 	switch {
 	case f == nil:
 	case f.spare && len(c.ts) >= f.most:
 		return lowest - 1
-	case f.young > 0 && len(c.ts) >= f.min:
-		return min(lowest, clock()-f.young) - 1
+	case f.minVersionsTTL > 0 && len(c.ts) >= f.min:
+		return min(lowest, clock()-f.minVersionsTTL) - 1
 	}
 	return -1
 }

@@ -80,20 +80,20 @@ func (r *rig) seen(method string) (n int) {
 // operations by what may be repeated.
 var operations = []struct {
 	name, method string
-	may          repeat
+	kind         callKind
 	run          func(context.Context, cellstore.Table) error
 }{
-	{"get", "get", reads, func(ctx context.Context, t cellstore.Table) error {
+	{"get", "get", readCall, func(ctx context.Context, t cellstore.Table) error {
 		var row cellstore.Row
 		_, err := t.Get(ctx, []byte("r"), nil, &row)
 		return err
 	}},
-	{"next", "getScannerResults", reads, func(ctx context.Context, t cellstore.Table) error {
+	{"next", "getScannerResults", readCall, func(ctx context.Context, t cellstore.Table) error {
 		var row cellstore.Row
 		_, err := t.Next(ctx, []byte("r"), nil, nil, &row)
 		return err
 	}},
-	{"scan", "getScannerResults", reads, func(ctx context.Context, t cellstore.Table) error {
+	{"scan", "getScannerResults", readCall, func(ctx context.Context, t cellstore.Table) error {
 		for _, err := range t.Scan(ctx, cellstore.Scan{}) {
 			if err != nil {
 				return err
@@ -101,7 +101,7 @@ var operations = []struct {
 		}
 		return nil
 	}},
-	{"multiget", "getMultiple", reads, func(ctx context.Context, t cellstore.Table) error {
+	{"multiget", "getMultiple", readCall, func(ctx context.Context, t cellstore.Table) error {
 		for _, err := range t.MultiGet(ctx, [][]byte{[]byte("r")}, nil) {
 			if err != nil {
 				return err
@@ -109,30 +109,30 @@ var operations = []struct {
 		}
 		return nil
 	}},
-	{"put with a time", "put", anyTimes, func(ctx context.Context, t cellstore.Table) error {
+	{"put with a time", "put", idempotentCall, func(ctx context.Context, t cellstore.Table) error {
 		return t.Apply(ctx, cellstore.Mutation{Row: []byte("r"), Ops: []cellstore.Op{cellstore.PutAt("f", []byte("q"), 1, []byte("v"))}})
 	}},
-	{"put", "put", once, func(ctx context.Context, t cellstore.Table) error {
+	{"put", "put", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
 		return t.Apply(ctx, cellstore.Mutation{Row: []byte("r"), Ops: []cellstore.Op{cellstore.Put("f", []byte("q"), []byte("v"))}})
 	}},
-	{"delete of the newest", "deleteSingle", once, func(ctx context.Context, t cellstore.Table) error {
+	{"delete of the newest", "deleteSingle", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
 		return t.Apply(ctx, cellstore.Mutation{Row: []byte("r"), Ops: []cellstore.Op{cellstore.DeleteVersion("f", []byte("q"), cellstore.Now)}})
 	}},
-	{"increment", "increment", once, func(ctx context.Context, t cellstore.Table) error {
+	{"increment", "increment", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
 		_, err := t.Increment(ctx, cellstore.Increment{Row: []byte("r"), Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}, nil)
 		return err
 	}},
-	{"append", "append", once, func(ctx context.Context, t cellstore.Table) error {
+	{"append", "append", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
 		_, err := t.Append(ctx, []byte("r"), "f", []byte("a"), []byte("x"), cellstore.Sync)
 		return err
 	}},
-	{"check", "checkAndMutate", once, func(ctx context.Context, t cellstore.Table) error {
+	{"check", "checkAndMutate", oneShotCall, func(ctx context.Context, t cellstore.Table) error {
 		_, err := t.CheckAndMutate(ctx, cellstore.Check{Family: "f", Qualifier: []byte("c"), Op: cellstore.Absent},
 			cellstore.Mutation{Row: []byte("r"), Ops: []cellstore.Op{cellstore.PutAt("f", []byte("c"), 1, []byte("v"))}})
 		return err
 	}},
-	{"puts with a time", "putMultiple", anyTimes, func(ctx context.Context, t cellstore.Table) error { return putTwo(ctx, t, 1) }},
-	{"puts", "putMultiple", once, func(ctx context.Context, t cellstore.Table) error { return putTwo(ctx, t, cellstore.Now) }},
+	{"puts with a time", "putMultiple", idempotentCall, func(ctx context.Context, t cellstore.Table) error { return putTwo(ctx, t, 1) }},
+	{"puts", "putMultiple", oneShotCall, func(ctx context.Context, t cellstore.Table) error { return putTwo(ctx, t, cellstore.Now) }},
 }
 
 // putTwo writes two rows by one call.
@@ -159,7 +159,7 @@ func TestRepeats(t *testing.T) {
 				r.decide(op.method, v.verdict, 1)
 				err := op.run(t.Context(), r.table)
 				sent := r.seen(op.method)
-				if op.may != once {
+				if op.kind != oneShotCall {
 					if err != nil || sent != 2 {
 						t.Errorf("%v, sent %d times; want success at the second", err, sent)
 					}
@@ -369,7 +369,7 @@ func TestOtherGateway(t *testing.T) {
 	r.fakes[2].stop()
 	r.fakes[0].start()
 	for _, op := range operations {
-		if op.may != once {
+		if op.kind != oneShotCall {
 			if err := op.run(t.Context(), r.table); err != nil {
 				t.Errorf("%s, on the gateway that was gone: %v", op.name, err)
 			}
@@ -466,11 +466,11 @@ func TestScannerLost(t *testing.T) {
 		"org.apache.hadoop.hbase.DoNotRetryIOException: Failed after retry of OutOfOrderScannerNextException: was there a rpc timeout?\n\tat java",
 		"org.apache.hadoop.hbase.UnknownScannerException: Unknown scanner '5'\n\tat java",
 	} {
-		if f := answered(&thrift2.IOError{Message: message}); !f.again {
+		if f := answered(&thrift2.IOError{Message: message}); !f.retryable {
 			t.Errorf("%v", f.err)
 		}
 	}
-	if answered(&thrift2.IOError{Message: "org.apache.hadoop.hbase.DoNotRetryIOException: no\n\tat UnknownScannerException"}).again {
+	if answered(&thrift2.IOError{Message: "org.apache.hadoop.hbase.DoNotRetryIOException: no\n\tat UnknownScannerException"}).retryable {
 		t.Error("a refusal is repeated")
 	}
 }

@@ -91,13 +91,13 @@ type walk struct {
 	last     int // rows fetched last
 	rowBytes int // their mean size
 
-	reverse bool
-	from    []byte // where the next batch starts
-	low     []byte // of a reverse walk: the end that rows must not pass
-	lowIn   bool   // and whether it is one of them
-	stop    []byte
-	skip    []byte // the row a reverse batch begins with, seen already
-	done    bool
+	reverse      bool
+	from         []byte // where the next batch starts
+	low          []byte // of a reverse walk: the end that rows must not pass
+	lowInclusive bool   // and whether it is one of them
+	stop         []byte
+	skip         []byte // the row a reverse batch begins with, seen already
+	done         bool
 
 	rs []thrift2.Result
 }
@@ -119,32 +119,32 @@ func (w *walk) forward(r cellstore.Range) {
 
 func (w *walk) backward(r cellstore.Range) {
 	*w = walk{t: w.t, p: w.p, batch: w.batch, more: w.more, last: w.last, rowBytes: w.rowBytes,
-		reverse: true, low: r.To, lowIn: r.ToInclusive}
+		reverse: true, low: r.To, lowInclusive: r.ToInclusive}
 	// A high end that no key can be stands for the greatest key before it.
 	w.from = r.From[:min(len(r.From), maxRow)]
 	w.stop = r.To[:min(len(r.To), maxRow)]
-	if w.lowIn && len(w.stop) > 0 {
+	if w.lowInclusive && len(w.stop) > 0 {
 		w.stop = before(w.stop)
 	}
 	if len(r.From) > 0 && len(r.To) > 0 {
 		d := bytes.Compare(r.From, r.To)
-		w.done = d < 0 || d == 0 && !w.lowIn
+		w.done = d < 0 || d == 0 && !w.lowInclusive
 	}
 }
 
-// before returns a key that is less than key with few keys, or none, between.
-// Those there are lie below the range and are passed over.
+// before returns a key below key, with few keys or none between. Rows between
+// them lie below the range and are passed over.
 func before(key []byte) []byte {
 	last := len(key) - 1
 	if key[last] == 0 {
-		return key[:last] // the very one
+		return key[:last] // exactly the key before
 	}
 	b := append(bytes.Clone(key), bytes.Repeat([]byte{0xFF}, min(8, maxRow-len(key)))...)
 	b[last]--
 	return b
 }
 
-// guarded is next between begin and end, for a caller that is not.
+// guarded is next between begin and end.
 func (w *walk) guarded(ctx context.Context, row *cellstore.Row) (bool, error) {
 	_, end, err := w.t.begin(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (w *walk) guarded(ctx context.Context, row *cellstore.Row) (bool, error) {
 	return w.next(ctx, row)
 }
 
-// next fills row with the next row of the range that has something to show.
+// next fills row with the next row of the range that has a selected visible cell.
 func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
 	for {
 		for len(w.rs) > 0 {
@@ -179,14 +179,14 @@ func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
 	}
 }
 
-// inside reports whether a row is within the end of a reverse walk, which the
-// cluster knows only roughly.
+// inside reports whether a row is within the end of a reverse walk. The cluster
+// is told an end that may lie a little lower.
 func (w *walk) inside(key []byte) bool {
 	if !w.reverse || len(w.low) == 0 {
 		return true
 	}
 	d := bytes.Compare(key, w.low)
-	return d > 0 || d == 0 && w.lowIn
+	return d > 0 || d == 0 && w.lowInclusive
 }
 
 func (w *walk) fetch(ctx context.Context) error {
@@ -201,7 +201,7 @@ func (w *walk) fetch(ctx context.Context) error {
 		s.Read = thrift2.ReadStream
 	}
 	var rs []thrift2.Result
-	err := w.t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err := w.t.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		rs, err = c.ScanResults(ctx, w.t.state.path, &s, int32(n))
 		return err
 	})
@@ -226,8 +226,8 @@ func (w *walk) fetch(ctx context.Context) error {
 	return nil
 }
 
-// ordered reports whether rows lead on from where the batch began. From others
-// a walk might never come to its end.
+// ordered reports whether rows follow in order from where the batch began. With
+// others a walk might never end.
 func (w *walk) ordered(rs []thrift2.Result) bool {
 	for i := range rs {
 		d := 1
@@ -253,7 +253,7 @@ const (
 	batchBytes = 4 << 20
 )
 
-// size is how many rows to fetch: ever more, as long as they are small.
+// size is how many rows to fetch: more with each batch, as long as rows are small.
 func (w *walk) size() int {
 	if w.last == 0 {
 		return min(w.more, firstRows)

@@ -16,27 +16,28 @@ import (
 )
 
 // newVersionBehavior makes HBase trim and delete in the order of commits, as
-// the contract's P5, G4 and D4 want it.
+// P5, G4 and D4 of cellstore/CONTRACT.md want it.
 const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
-// forever is how HBase writes that cells have no limit of age.
+// forever is the TTL by which HBase means none.
 const forever = math.MaxInt32
 
 // HBase 2.6 miscounts the versions of a column when one of them is put again
-// and single versions are deleted: it hides what should be seen and shows what
-// was trimmed. With one version, and without a limit, it is right. So for other
-// limits it is told to keep spare versions more, the limit stands in an
-// attribute, and reads of this package stop there. A column would have to have
-// one version put again so often, between two compactions, for a miscount to
-// matter. The price is that as many more stay on disk.
+// and single versions are deleted: it hides visible versions and shows trimmed
+// ones. With one version, and without a limit, it counts right. For any other
+// limit HBase is told to keep spare versions more, the limit itself is an
+// attribute of the family, and the reads of this package stop at it. A miscount
+// then matters only when one version of a column is put again that many times
+// between two compactions. The price is the disk space of the spare versions.
 const (
 	maxVersions = "CELLSTORE_MAX_VERSIONS"
 	spare       = 31
 )
 
-// carried are attributes that a description has fields for. What is read back
-// would be set first, and for a moment contradict another field's new value.
-var carried = []string{"VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE", "BLOOMFILTER", "COMPRESSION", "IN_MEMORY", maxVersions}
+// ownAttributes are attributes that a description has fields for. They are not
+// copied from the old description: they would be set first and contradict the
+// new value of a field for a moment.
+var ownAttributes = []string{"VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE", "BLOOMFILTER", "COMPRESSION", "IN_MEMORY", maxVersions}
 
 // state is what all Tables of one name share.
 type state struct {
@@ -55,28 +56,28 @@ type view struct {
 type family struct {
 	name string
 	raw  []byte // the name, for calls
-	// trims says that versions can be hidden by their number or age, so a
-	// range of times must not be left to the server, which skips files that
-	// hold the newer versions.
+	// trims says that versions can be hidden by their number or age. A time
+	// range must then not be left to the server, which skips the files of the
+	// newer versions.
 	trims bool
-	// most is how many versions of a column are looked at, 0 for all. The
-	// cluster may have more: spare ones, or by a limit altered since.
+	// most is how many versions of a column are read, 0 for all. The cluster
+	// may store more: spare ones, or those of a limit that was altered since.
 	most int
 	// spare says that the cluster is told of a higher limit.
 	spare bool
-	// young, in milliseconds, is the TTL where min versions outlive it, else 0.
-	// HBase keeps those only as long as they are there: when one is deleted, an
-	// older one that no compaction has removed takes its place.
-	young int64
-	min   int
+	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions,
+	// else 0. When HBase deletes a version that MinVersions spares, an older
+	// one that no compaction has removed takes its place.
+	minVersionsTTL int64
+	min            int
 }
 
-// rises reports whether deleting one version of a column may bring older ones to
-// sight that are none any more.
-func (f *family) rises() bool { return f != nil && (f.spare || f.young > 0) }
+// revealsOlder reports whether deleting one version of a column may make versions
+// visible that were trimmed or have expired.
+func (f *family) revealsOlder() bool { return f != nil && (f.spare || f.minVersionsTTL > 0) }
 
-// describe writes a schema as HBase has it. What the table that it is to change
-// has of the cluster's own stays; nil for a new one.
+// describe converts a schema for HBase. The attributes of the table now that are
+// the cluster's own are kept; now is nil for a new table.
 func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.Table, error) {
 	t := &thrift2.Table{Name: s.name(schema.Table)}
 	if now != nil {
@@ -103,7 +104,7 @@ func (s *Store) describe(schema cellstore.Schema, now *thrift2.Table) (*thrift2.
 				was = &now.Families[i]
 				d.Configuration = was.Configuration
 				maps.Copy(d.Attributes, was.Attributes)
-				for _, name := range carried {
+				for _, name := range ownAttributes {
 					delete(d.Attributes, name)
 				}
 			}
@@ -144,11 +145,11 @@ func (s *Store) codec(c cellstore.Compression) int32 {
 // read reads the declaration of a table.
 func (s *Store) read(ctx context.Context, name string) (*view, error) {
 	var d *thrift2.Table
-	err := s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err := s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		d, err = c.Describe(ctx, s.name(name))
 		return err
 	})
-	if err = missing(err, s.path(name)); err != nil {
+	if err = tableMissing(err, s.path(name)); err != nil {
 		return nil, err
 	}
 	v := &view{families: make(map[string]*family, len(d.Families))}
@@ -159,8 +160,8 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 			return nil, fmt.Errorf("family %s of table %s lacks %s, without which deletes hide later puts: alter it in the shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
-		// Where a filter says that a file lacks a column, region servers of 2.6
-		// go round in circles between two columns asked for, for good.
+		// When such a filter tells that a file lacks a column, region servers of
+		// 2.6 loop for ever between two columns of a read.
 		if f.Bloom == thrift2.BloomRowCol {
 			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
@@ -172,7 +173,7 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 			own.most, own.spare = c.MaxVersions, c.MaxVersions < int(f.MaxVersions)
 		}
 		if c.MinVersions > 0 {
-			own.young = c.TTL.Milliseconds()
+			own.minVersionsTTL = c.TTL.Milliseconds()
 		}
 		v.families[f.Name] = own
 	}
@@ -209,7 +210,7 @@ func fromHBase(f *thrift2.Family) cellstore.Family {
 	return c
 }
 
-// raw returns the name of a family as bytes not to be changed.
+// raw returns the name of a family as bytes that must not be changed.
 func (v *view) raw(name string) []byte {
 	if f := v.families[name]; f != nil {
 		return f.raw

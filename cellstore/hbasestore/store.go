@@ -17,8 +17,8 @@ import (
 // contract; the package documentation says why it lacks the others.
 var Capabilities = cellstore.Capabilities{}
 
-// limits are the contract's, but for what HBase by default takes of a whole
-// cell, key and value together: 10 MiB.
+// limits are the contract's, made lower where HBase is: by default it takes a cell
+// of 10 MiB, key and value together.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
 	l.Row = maxRow
@@ -31,8 +31,9 @@ var limits = func() cellstore.Limits {
 // too.
 const maxTablePath = 32_767 - maxRow - 64
 
-// schemaTime is how much longer than a read a change of schema may take.
-const schemaTime = 6
+// schemaTimeFactor is how many times longer than a read a change of schema may
+// take.
+const schemaTimeFactor = 6
 
 // Store is a set of tables in a namespace of an HBase cluster. Any number of
 // goroutines may use it, and any number of Stores the same tables.
@@ -48,7 +49,7 @@ type Store struct {
 	opened map[string]*state // by the contract's name
 }
 
-// Open returns the store at a namespace. It asks one gateway who it is, so an
+// Open returns the store at a namespace. It asks one gateway for its type, so an
 // address where nothing listens is an error here and not later: ErrUnavailable.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
@@ -56,7 +57,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: o, pool: newPool(&o), opened: map[string]*state{}}
-	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) error {
+	err = s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) error {
 		kind, err := c.ServerType(ctx)
 		if err == nil && kind != 2 {
 			return &thrift2.ProtocolError{Method: "getThriftServerType", Unread: true, Message: "it speaks the older Thrift service: start the gateway as thrift2"}
@@ -124,12 +125,12 @@ func (s *Store) name(table string) thrift2.TableName {
 
 func (s *Store) path(table string) string { return s.opts.Namespace + ":" + s.opts.Prefix + table }
 
-// change runs a change of schema, which takes the cluster up to seconds. The
-// master looks at the whole of it before it begins: nothing is done of what it
-// refuses.
-func (s *Store) change(ctx context.Context, may repeat, f func(context.Context, *thrift2.Conn) error) error {
-	long := s.opts.Timeout * schemaTime
-	return s.callWithin(ctx, long, long, may, func(ctx context.Context, c *thrift2.Conn) error {
+// change runs a change of schema, which may take the cluster seconds. The master
+// checks all of it before it begins, so a change that it refuses is not applied
+// in part.
+func (s *Store) change(ctx context.Context, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
+	long := s.opts.Timeout * schemaTimeFactor
+	return s.callWithin(ctx, long, long, kind, func(ctx context.Context, c *thrift2.Conn) error {
 		err := f(ctx, c)
 		var io *thrift2.IOError
 		if errors.As(err, &io) && !io.CanRetry {
@@ -165,15 +166,15 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 		return s.fail("CreateTable", schema.Table, err)
 	}
 	create := func() error {
-		return s.change(ctx, once, func(ctx context.Context, c *thrift2.Conn) error { return c.CreateTable(ctx, table, splits) })
+		return s.change(ctx, oneShotCall, func(ctx context.Context, c *thrift2.Conn) error { return c.CreateTable(ctx, table, splits) })
 	}
 	err = create()
-	if says(err, s.opts.Namespace) { // there is none yet
+	if refusedWith(err, s.opts.Namespace) { // it does not exist yet
 		if err = s.createNamespace(ctx); err == nil {
 			err = create()
 		}
 	}
-	if says(err, s.path(schema.Table)) {
+	if refusedWith(err, s.path(schema.Table)) {
 		err = cellstore.ErrTableExists
 	}
 	if err != nil {
@@ -182,8 +183,8 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 	return nil
 }
 
-// describes reports whether the gateway can be told of tables. One with frames
-// takes the whole frame for each attribute, as of HBase 2.6.
+// describes refuses changes of tables through a gateway with framed transport. As
+// of HBase 2.6 such a gateway reads the whole frame as each attribute.
 func (s *Store) describes() error {
 	if s.opts.Framed {
 		return fmt.Errorf("%w: a gateway with framed transport garbles the attributes of tables; make and alter them through one without", errors.ErrUnsupported)
@@ -192,11 +193,11 @@ func (s *Store) describes() error {
 }
 
 func (s *Store) createNamespace(ctx context.Context) error {
-	err := s.change(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error {
+	err := s.change(ctx, idempotentCall, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.CreateNamespace(ctx, s.opts.Namespace)
 	})
-	if says(err, s.opts.Namespace) {
-		return nil // somebody else was faster
+	if refusedWith(err, s.opts.Namespace) {
+		return nil // another client was faster
 	}
 	return err
 }
@@ -216,7 +217,7 @@ func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 		return s.fail("AlterTable", schema.Table, err)
 	}
 	var now *thrift2.Table
-	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		now, err = c.Describe(ctx, s.name(schema.Table))
 		return err
 	})
@@ -225,12 +226,12 @@ func (s *Store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 		table, err = s.describe(n, now)
 	}
 	if err == nil {
-		err = s.change(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error { return c.ModifyTable(ctx, table) })
+		err = s.change(ctx, idempotentCall, func(ctx context.Context, c *thrift2.Conn) error { return c.ModifyTable(ctx, table) })
 	}
 	if err == nil {
 		err = s.refresh(ctx, schema.Table)
 	}
-	if err = missing(err, s.path(schema.Table)); err != nil {
+	if err = tableMissing(err, s.path(schema.Table)); err != nil {
 		return s.fail("AlterTable", schema.Table, err)
 	}
 	return nil
@@ -244,14 +245,14 @@ func (s *Store) DropTable(ctx context.Context, name string) error {
 	}
 	defer end()
 	at := s.name(name)
-	err = s.change(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error { return c.DisableTable(ctx, at) })
+	err = s.change(ctx, idempotentCall, func(ctx context.Context, c *thrift2.Conn) error { return c.DisableTable(ctx, at) })
 	if err != nil && strings.Contains(err.Error(), "TableNotEnabledException") {
-		err = nil // half dropped before
+		err = nil // an earlier drop disabled it and went no further
 	}
 	if err == nil {
-		err = s.change(ctx, anyTimes, func(ctx context.Context, c *thrift2.Conn) error { return c.DeleteTable(ctx, at) })
+		err = s.change(ctx, idempotentCall, func(ctx context.Context, c *thrift2.Conn) error { return c.DeleteTable(ctx, at) })
 	}
-	if err = missing(err, s.path(name)); err != nil {
+	if err = tableMissing(err, s.path(name)); err != nil {
 		return s.fail("DropTable", name, err)
 	}
 	s.mu.Lock()
@@ -271,11 +272,11 @@ func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	}
 	defer end()
 	var found []thrift2.TableName
-	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		found, err = c.TableNames(ctx, s.opts.Namespace)
 		return err
 	})
-	if says(err, s.opts.Namespace) {
+	if refusedWith(err, s.opts.Namespace) {
 		return nil, nil // the namespace comes with the first table
 	}
 	if err != nil {
@@ -303,7 +304,7 @@ func (s *Store) Table(ctx context.Context, name string) (cellstore.Table, error)
 	s.mu.Unlock()
 	if st == nil {
 		if _, err := (cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}).Normalize(); err != nil {
-			return nil, s.fail("Table", name, cellstore.ErrTableNotFound) // no such table can be
+			return nil, s.fail("Table", name, cellstore.ErrTableNotFound) // no table can have this name
 		}
 		v, err := s.read(ctx, name)
 		if err != nil {
@@ -322,7 +323,7 @@ func (s *Store) Table(ctx context.Context, name string) (cellstore.Table, error)
 	return &Table{s: s, state: st}, nil
 }
 
-// refresh reads the schema of a table that is open anew.
+// refresh reads the schema of an open table again.
 func (s *Store) refresh(ctx context.Context, name string) error {
 	s.mu.Lock()
 	st := s.opened[name]
@@ -349,7 +350,7 @@ func (s *Store) Compact(ctx context.Context, table string) error {
 		return s.fail("Compact", table, fmt.Errorf("%w: the Thrift2 gateway cannot compact: HBase does so on its own, or run major_compact in its shell", errors.ErrUnsupported))
 	}
 	exists := false
-	err = s.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = s.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		exists, err = c.TableExists(ctx, s.name(table))
 		return err
 	})

@@ -74,12 +74,12 @@ func (t *Table) Get(ctx context.Context, key []byte, sel *cellstore.Selection, r
 	return found, nil
 }
 
-// read is Get between begin and end, of what has been checked.
+// read is Get without begin and without checks, which the caller has done.
 func (t *Table) read(ctx context.Context, v *view, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
 	p := newPlan(v, sel)
 	get := p.get(key)
 	var r thrift2.Result
-	err := t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) error {
+	err := t.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) error {
 		return c.Get(ctx, t.state.path, &get, &r)
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 		return nil, t.fail("Splits", nil, fmt.Errorf("%w: %d parts", cellstore.ErrBadRange, n))
 	}
 	var regions []thrift2.Region
-	err = t.call(ctx, reads, func(ctx context.Context, c *thrift2.Conn) (err error) {
+	err = t.call(ctx, readCall, func(ctx context.Context, c *thrift2.Conn) (err error) {
 		regions, err = c.Regions(ctx, t.state.path)
 		return err
 	})
@@ -125,7 +125,7 @@ func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	if err != nil {
 		return nil, t.fail("Splits", nil, err)
 	}
-	// Replicas of a region begin where it does.
+	// A replica of a region has the same start, so starts are compacted.
 	var starts [][]byte
 	for i := range regions {
 		if len(regions[i].Start) > 0 {
@@ -145,24 +145,24 @@ func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 }
 
 // call sends a call on the table.
-func (t *Table) call(ctx context.Context, may repeat, f func(context.Context, *thrift2.Conn) error) error {
-	return t.s.call(ctx, may, t.found(f))
+func (t *Table) call(ctx context.Context, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
+	return t.s.call(ctx, kind, t.found(f))
 }
 
 const (
-	// slowest is how many bytes a second a gateway is trusted to take.
-	slowest = 1 << 20
+	// minBytesPerSecond is the least that a gateway is trusted to take.
+	minBytesPerSecond = 1 << 20
 	// cellBytes is what a cell costs besides its bytes.
 	cellBytes = 100
 )
 
-// callSized sends a write of many bytes, which gets longer for it.
-func (t *Table) callSized(ctx context.Context, may repeat, size int, f func(context.Context, *thrift2.Conn) error) error {
-	more := time.Duration(size) * time.Second / slowest
-	return t.s.callWithin(ctx, t.s.opts.Timeout+2*more, t.s.opts.TryTimeout+more, may, t.found(f))
+// callSized sends a write of many bytes and gives it more time for them.
+func (t *Table) callSized(ctx context.Context, kind callKind, size int, f func(context.Context, *thrift2.Conn) error) error {
+	more := time.Duration(size) * time.Second / minBytesPerSecond
+	return t.s.callWithin(ctx, t.s.opts.Timeout+2*more, t.s.opts.TryTimeout+more, kind, t.found(f))
 }
 
-// found is a call that says when there is no such table.
+// found makes a call answer ErrTableNotFound when there is no such table.
 func (t *Table) found(f func(context.Context, *thrift2.Conn) error) func(context.Context, *thrift2.Conn) error {
-	return func(ctx context.Context, c *thrift2.Conn) error { return missing(f(ctx, c), t.state.path) }
+	return func(ctx context.Context, c *thrift2.Conn) error { return tableMissing(f(ctx, c), t.state.path) }
 }

@@ -30,8 +30,9 @@ func (t *Table) durability(d cellstore.Durability) thrift2.Durability {
 	return thrift2.SyncWAL
 }
 
-// stamp is a timestamp as HBase has it: its clock for Now, and the greatest
-// that a cell can have for All, since the one above it means the clock.
+// stamp is a timestamp as HBase reads it. Now is the region server's clock. All
+// is the greatest timestamp of a cell, because HBase reads the next one as the
+// clock.
 func stamp(ts int64) int64 {
 	switch ts {
 	case cellstore.Now:
@@ -76,19 +77,19 @@ type failure struct {
 	err   error
 }
 
-// applyAll sends the mutations named. Rounds follow one another, so that
-// mutations of one row do.
+// applyAll sends the mutations of the given indexes in rounds, one after the
+// other, so that the mutations of one row keep their order.
 func (t *Table) applyAll(ctx context.Context, ms []cellstore.Mutation, which []int) (failed []failure) {
-	if len(which) == 1 { // the common case, without all this
+	if len(which) == 1 { // the common case
 		if err := t.applyOne(ctx, &ms[which[0]]); err != nil {
 			return []failure{{which[0], err}}
 		}
 		return nil
 	}
-	if ascending(ms, which) { // as in loading: no row is there twice
+	if ascending(ms, which) { // as when loading: no row occurs twice
 		return t.applyRound(ctx, ms, which)
 	}
-	bad := map[string]bool{} // rows with a failure: what follows must not overtake it
+	bad := map[string]bool{} // rows with a failure: later mutations must not overtake it
 	for len(which) > 0 {
 		var round, later []int
 		seen := map[string]bool{}
@@ -195,37 +196,37 @@ func (t *Table) putAll(ctx context.Context, ms []cellstore.Mutation, which []int
 		return t.applyOne(ctx, &ms[which[0]])
 	}
 	puts := make([]thrift2.Put, len(which))
-	may := anyTimes
+	kind := idempotentCall
 	size := 0
 	for i, at := range which {
 		puts[i] = t.put(&ms[at])
-		may = max(may, repeatable(&ms[at]))
+		kind = max(kind, repeatable(&ms[at]))
 		size += opsSize(&ms[at])
 	}
-	return t.callSized(ctx, may, size, func(ctx context.Context, c *thrift2.Conn) error {
-		return partly(c.PutMultiple(ctx, t.state.path, puts), len(puts))
+	return t.callSized(ctx, kind, size, func(ctx context.Context, c *thrift2.Conn) error {
+		return partialFailure(c.PutMultiple(ctx, t.state.path, puts), len(puts))
 	})
 }
 
 // repeatable reports whether a mutation does the same when it is sent again:
 // all its timestamps are its own.
-func repeatable(m *cellstore.Mutation) repeat {
+func repeatable(m *cellstore.Mutation) callKind {
 	for i := range m.Ops {
 		if m.Ops[i].Timestamp == cellstore.Now {
-			return once
+			return oneShotCall
 		}
 	}
-	return anyTimes
+	return idempotentCall
 }
 
-// put makes one of a mutation that has only puts. Of several for one version
-// the last is kept: HBase would take them as one moment's.
+// put converts a mutation that has only puts. Of several puts of one version it
+// keeps the last: HBase would treat them as simultaneous.
 func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 	v := t.state.view.Load()
 	p := thrift2.Put{Row: m.Row, Durability: t.durability(m.Durability), Values: make([]thrift2.Value, 0, len(m.Ops))}
 	for i := range m.Ops {
 		op := &m.Ops[i]
-		p.Values = append(p.Values, thrift2.Value{Family: v.raw(op.Family), Qualifier: stored(op.Qualifier), Value: op.Value, Timestamp: stamp(op.Timestamp)})
+		p.Values = append(p.Values, thrift2.Value{Family: v.raw(op.Family), Qualifier: escaped(op.Qualifier), Value: op.Value, Timestamp: stamp(op.Timestamp)})
 	}
 	if !distinct(p.Values) {
 		p.Values = lastOfEach(p.Values)
@@ -233,8 +234,8 @@ func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 	return p
 }
 
-// distinct reports whether values are of different versions, where that is
-// plain from their order.
+// distinct reports whether values are in strict order, which shows that they are
+// of different versions. Values in another order may be too.
 func distinct(vs []thrift2.Value) bool {
 	for i := 1; i < len(vs); i++ {
 		a, b := &vs[i-1], &vs[i]
@@ -274,11 +275,11 @@ func (t *Table) applyOne(ctx context.Context, m *cellstore.Mutation) error {
 			return c.Put(ctx, t.state.path, &p)
 		})
 	}
-	ms, may, err := t.deletes(ctx, m)
+	ms, kind, err := t.deletes(ctx, m)
 	if err != nil || len(ms) == 0 {
 		return err
 	}
-	return t.callSized(ctx, may, deletesSize(ms), func(ctx context.Context, c *thrift2.Conn) error {
+	return t.callSized(ctx, kind, deletesSize(ms), func(ctx context.Context, c *thrift2.Conn) error {
 		if len(ms) == 1 {
 			return c.DeleteSingle(ctx, t.state.path, ms[0].Delete)
 		}
@@ -286,7 +287,7 @@ func (t *Table) applyOne(ctx context.Context, m *cellstore.Mutation) error {
 	})
 }
 
-// mutations makes what a checked mutation applies.
+// mutations converts the mutation of a CheckAndMutate.
 func (t *Table) mutations(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, error) {
 	if m.Ops[0].Kind == cellstore.OpPut {
 		p := t.put(m)
@@ -296,17 +297,17 @@ func (t *Table) mutations(ctx context.Context, m *cellstore.Mutation) ([]thrift2
 	return ms, err
 }
 
-// deletes makes the deletes of a mutation that has nothing else, and says
-// whether they may be repeated.
-func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, repeat, error) {
-	ops, may := m.Ops, anyTimes
+// deletes converts a mutation that has only deletes, and returns whether they may
+// be repeated.
+func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.Mutation, callKind, error) {
+	ops, kind := m.Ops, idempotentCall
 	if t.depends(ops) {
 		var err error
-		if ops, may, err = t.resolve(ctx, m); err != nil {
-			return nil, once, err
+		if ops, kind, err = t.resolve(ctx, m); err != nil {
+			return nil, oneShotCall, err
 		}
 	}
-	may = max(may, repeatable(&cellstore.Mutation{Ops: ops}))
+	kind = max(kind, repeatable(&cellstore.Mutation{Ops: ops}))
 	var ms []thrift2.Mutation
 	add := func(kind thrift2.DeleteType, columns ...thrift2.Column) {
 		if n := len(ms); n > 0 && columns != nil {
@@ -325,15 +326,15 @@ func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.M
 		}
 		switch op.Kind {
 		case cellstore.OpDeleteVersion:
-			add(thrift2.DeleteColumn, column(stored(op.Qualifier)))
+			add(thrift2.DeleteColumn, column(escaped(op.Qualifier)))
 		case cellstore.OpDeleteColumn:
-			add(thrift2.DeleteColumns, column(stored(op.Qualifier)))
+			add(thrift2.DeleteColumns, column(escaped(op.Qualifier)))
 		case cellstore.OpDeleteFamily:
 			add(thrift2.DeleteFamily, column(nil))
 		case cellstore.OpDeleteFamilyVersion:
 			columns, err := t.versionAt(ctx, m.Row, op)
 			if err != nil {
-				return nil, once, err
+				return nil, oneShotCall, err
 			}
 			if len(columns) > 0 {
 				add(thrift2.DeleteColumn, columns...)
@@ -343,7 +344,7 @@ func (t *Table) deletes(ctx context.Context, m *cellstore.Mutation) ([]thrift2.M
 			ms[len(ms)-1].Delete.Timestamp = stamp(op.Timestamp)
 		}
 	}
-	return ms, may, nil
+	return ms, kind, nil
 }
 
 // deletesSize is about how many bytes deletes take.
@@ -358,12 +359,12 @@ func deletesSize(ms []thrift2.Mutation) (n int) {
 	return n
 }
 
-// versionAt lists the columns of a family that have the version a delete of it
-// is to take. HBase has such a delete, but with NEW_VERSION_BEHAVIOR loses it
-// from its counts of versions once the family is deleted up to a lower
-// timestamp: what it took then hides older versions. Deletes of single columns
-// do not have that fault. What is put between this look and the deletes is
-// taken only where the version was there before.
+// versionAt lists the columns of a family that have the version that op deletes.
+// HBase has a delete of one version of a family. But with NEW_VERSION_BEHAVIOR it
+// forgets it when it counts versions, once the family is deleted up to a lower
+// timestamp: the version it removed then hides older ones. Deletes of single
+// columns do not have that fault. A put between this look and the deletes is
+// removed only where the version existed before.
 func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]thrift2.Column, error) {
 	sel := &cellstore.Selection{Families: []string{op.Family}, Time: cellstore.Between(op.Timestamp, op.Timestamp+1)}
 	var row cellstore.Row
@@ -372,7 +373,7 @@ func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]
 	}
 	var columns []thrift2.Column
 	for i := range row.Cells {
-		columns = append(columns, thrift2.Column{Family: op.Family, Qualifier: stored(row.Cells[i].Qualifier), Timestamp: op.Timestamp})
+		columns = append(columns, thrift2.Column{Family: op.Family, Qualifier: escaped(row.Cells[i].Qualifier), Timestamp: op.Timestamp})
 	}
 	return columns, nil
 }

@@ -80,12 +80,12 @@ func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
 	return next, nil
 }
 
-// lastFamily is the first byte that is no family's. It leaves room for the
-// end of the range of the one before it.
+// lastFamily is the first byte that no family has. It leaves room for the end of
+// the range of the family before it.
 const lastFamily = 254
 
-// clearDropped deletes what families that are gone have left, also after a
-// crash that came in between.
+// clearDropped deletes the cells of dropped families, also those that a crash
+// left behind.
 func (t *table) clearDropped(stored storedTable) error {
 	used := map[byte]bool{}
 	for _, f := range stored.Families {

@@ -291,12 +291,12 @@ func (b *bulk) abort(why error) error {
 	if b.done {
 		return nil
 	}
-	_ = b.finishAll() // the files go anyway
+	_ = b.finishAll() // the files are removed anyway
 	return b.remove(why)
 }
 
-// remove ends the load: its directory goes, with what the database did not
-// take over.
+// remove ends the load and removes its directory, with the files that the
+// database did not take over.
 func (b *bulk) remove(why error) error {
 	b.over, b.done = why, true
 	b.t.mu.Lock()

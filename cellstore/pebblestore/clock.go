@@ -1,7 +1,7 @@
 package pebblestore
 
-// now is the store's clock in ms: the clock of the options, but that it never
-// runs backwards.
+// now is the store's clock in ms: the clock of the options, made to never run
+// backwards.
 func (s *Store) now() int64 {
 	now := s.opts.Clock()
 	for {

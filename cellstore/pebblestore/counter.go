@@ -43,7 +43,7 @@ func (t *table) increment(ctx context.Context, inc *cellstore.Increment, values 
 
 // increment adds the new counters to the batch and to values.
 func (w *writer) increment(inc *cellstore.Increment, values []int64) ([]int64, error) {
-	w.now = w.t.clock() // under the lock: the row's times follow its commits
+	w.now = w.t.clock() // under the lock, so that the row's times keep the order of its commits
 	before := earlier{deltas: inc.Deltas}
 	first := len(values)
 	for i := range inc.Deltas {
@@ -55,7 +55,7 @@ func (w *writer) increment(inc *cellstore.Increment, values []int64) ([]int64, e
 		n := d.By
 		ts := w.now
 		if last := before.find(i); last >= 0 {
-			// It is written already, at a time that stands for both.
+			// An earlier delta of this increment has written it at its time.
 			n += values[first+last]
 			ts = before.times[last]
 		} else {

@@ -34,7 +34,7 @@ type cursor struct {
 // tenth of one.
 const nearby = 6
 
-// moved takes note of where a move of the iterator led.
+// moved records the iterator's position after a move.
 func (c *cursor) moved(ok bool) error {
 	if !ok {
 		c.n = 0
@@ -45,7 +45,7 @@ func (c *cursor) moved(ok bool) error {
 	return c.checked()
 }
 
-// checked refuses a key that no cell can have.
+// checked reports a key that no cell can have as damage.
 func (c *cursor) checked() error {
 	if c.n < 2 {
 		return fmt.Errorf("%w: key %x is not a cell's", cellstore.ErrCorrupt, c.at)
@@ -102,8 +102,8 @@ func (c *cursor) get(key []byte, row *cellstore.Row) error {
 	return c.read(row)
 }
 
-// readColumn is read for the newest version of one column, where the seek has
-// led if there is one.
+// readColumn is read for the newest version of one column. The seek has led there
+// if the column exists.
 func (c *cursor) readColumn(row *cellstore.Row) error {
 	q, inverted := splitSuffix(c.at[c.n:])
 	if !bytes.Equal(q, c.sel.cols[0]) {
@@ -174,7 +174,7 @@ func (c *cursor) read(row *cellstore.Row) error {
 			}
 		}
 		seen++
-		var in bool // the row still
+		var in bool // still in the row
 		var err error
 		switch {
 		case seen > c.fam.maxVersions, ts < expired && seen > c.fam.minVersions, ts < c.view.min:
@@ -190,7 +190,7 @@ func (c *cursor) read(row *cellstore.Row) error {
 				return err
 			}
 			row.AppendCell(c.fam.name, q, ts, v)
-			c.col = row.Cells[len(row.Cells)-1].Qualifier // lasts
+			c.col = row.Cells[len(row.Cells)-1].Qualifier // stays valid
 			if taken++; taken < c.view.versions {
 				in, err = c.step()
 			} else if !s.plain && s.complete(c.view) {
@@ -261,7 +261,7 @@ func (c *cursor) step() (in bool, err error) {
 	return err == nil && c.inRow(), err
 }
 
-// keepColumn makes c.col outlast the moves to come.
+// keepColumn copies c.col, so that it stays valid after a move.
 func (c *cursor) keepColumn() {
 	c.colBuf = append(c.colBuf[:0], c.col...)
 	c.col = c.colBuf
@@ -273,7 +273,7 @@ func (c *cursor) skipColumn() (in bool, err error) {
 	return c.pastColumn()
 }
 
-// pastColumn is skipColumn for when c.col lasts.
+// pastColumn is skipColumn when c.col stays valid.
 func (c *cursor) pastColumn() (in bool, err error) {
 	for range nearby {
 		if in, err := c.step(); !in || !bytes.Equal(c.qualifier(), c.col) {

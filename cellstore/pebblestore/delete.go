@@ -14,7 +14,8 @@ import (
 // oldest of their column, so a delete up to a timestamp leaves none of them
 // visible. A delete of single versions could: it removes them as well.
 
-// wide is from how many cells on a delete of everything stops looking at each.
+// wide is the number of cells from which on a delete of everything removes the
+// rest of the range at once.
 const wide = 1000
 
 // remove deletes the cell the walk stands on.
@@ -37,7 +38,7 @@ func (w *writer) deleteNewest(fam *family, row, qualifier []byte) error {
 // deleteVersion removes version ts of a column.
 func (w *writer) deleteVersion(fam *family, row, qualifier []byte, ts int64) error {
 	from := uint64(newestFirst)
-	if fam.uncounted() { // what is hidden does not depend on newer versions
+	if fam.uncounted() { // newer versions do not decide what is hidden
 		from = invert(ts)
 	}
 	c, err := w.place(fam, row, qualifier, from)
@@ -62,7 +63,7 @@ func (w *writer) deleteFrom(fam *family, c *walk, qualifier []byte, ts int64) er
 				return nil
 			}
 			found = true
-		case c.ts > ts: // hidden or not, it is none of this delete's business
+		case c.ts > ts: // newer than the version to delete
 		case !found:
 			return nil
 		case fam.hides(newer, c.ts, expiry):
@@ -82,7 +83,7 @@ func (w *writer) deleteColumn(fam *family, row, qualifier []byte, upTo int64) er
 	c, err := w.place(fam, row, qualifier, invert(upTo))
 	for n := 0; err == nil && c.in(qualifier); n++ {
 		if n == wide {
-			// To the cell that follows the column's last possible one.
+			// The bound is the cell after the column's last possible one.
 			w.key = append(w.key[:0], c.key...)
 			w.seek = append(append(appendPrefix(w.seek[:0], fam.byte, row), qualifier...), 0)
 			w.seek = appendTail(w.seek, len(qualifier)+1, newestFirst)

@@ -44,10 +44,10 @@
 // be hidden, and by Compact. Increment, Append and CheckAndMutate cost one seek
 // more than a put.
 //
-// When the write-ahead log cannot be written, the disk being full for one,
-// writes answer an error until the store is opened again, and reads go on.
-// When the engine cannot record which files it has, it ends the process.
-// Neither loses what was acknowledged.
+// When the write-ahead log cannot be written, for example on a full disk, writes
+// answer an error until the store is opened again, and reads go on. When the
+// engine cannot record which files it has, it ends the process. Neither loses
+// acknowledged writes.
 //
 // # Read-only stores
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // model is the slow and obvious store the driver is judged by: a list of the
-// cells loaded, in O1 order, searched from end to end.
+// cells loaded, in the order of reads, searched from end to end.
 type model struct {
 	schema cellstore.Schema
 	now    int64

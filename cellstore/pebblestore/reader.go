@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// reader is what one call needs: iterators, one per family and made when
-// first used, and working memory. Idle readers are kept with their iterators
-// open, because opening one costs more than a seek.
+// reader is what one call needs: working memory, and one iterator per family,
+// opened when it is first used. Idle readers keep their iterators open, because
+// opening one costs more than a seek.
 //
 // mu is held by the call that uses the reader, which makes it the count of
 // running calls too: Close, Stats and the release of stale iterators lock it
@@ -58,7 +58,7 @@ func (t *source) acquire() (*reader, error) {
 	}
 }
 
-// acquireSlow finds a reader the pool has lost, or makes one.
+// acquireSlow finds an idle reader that the pool has lost, or makes one.
 func (t *source) acquireSlow() (*reader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,8 +136,8 @@ func (r *reader) discard() {
 	t.mu.Unlock()
 }
 
-// broken drops the iterators after an error of theirs, so that the next call
-// does not build on their state, and tells whoever watches the store.
+// broken closes the iterators after one of them failed, so that the next call
+// does not use their state, and reports the failure to OnReadFailure's function.
 func (r *reader) broken(err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		r.closeIterators()
@@ -145,8 +145,8 @@ func (r *reader) broken(err error) {
 	}
 }
 
-// closeIterators keeps the counts of what it closes. Errors of an iterator
-// have been returned by the call that met them.
+// closeIterators closes the iterators and adds up their counts. Errors of an
+// iterator have been returned by the call that met them.
 func (r *reader) closeIterators() {
 	var sum cellstore.IOStats
 	for i, it := range r.its {
@@ -343,8 +343,8 @@ func (r *reader) prev(ctx context.Context, downTo []byte, inclusive bool, row *c
 
 func clip(end []byte) []byte { return clipTo(end, cellstore.DefaultLimits.Row) }
 
-// clipTo shortens an end of range to one byte more than what is stored can
-// have. Nothing stored lies between the two, and hostile ends cost no memory.
+// clipTo shortens an end of a range to one byte more than the longest stored key.
+// No row lies between the two, and hostile ends cost no memory.
 func clipTo(end []byte, limit int) []byte {
 	if len(end) > limit+1 {
 		return end[:limit+1]

@@ -82,8 +82,8 @@ func (t *source) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.
 	return nil
 }
 
-// enter stands the cursors where a range begins and returns the end that next
-// or prev is to be given.
+// enter moves the cursors to the beginning of a range and returns the end to pass
+// to next or prev.
 func (r *reader) enter(rg *cellstore.Range, reverse bool) (to []byte, err error) {
 	if reverse {
 		return rg.To, r.seekBack(rg.From)

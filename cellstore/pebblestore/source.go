@@ -46,7 +46,7 @@ type source struct {
 	from  pebble.Reader
 	clock func() int64
 	lay   atomic.Pointer[layout]
-	// failed is told of reads that the engine could not make.
+	// failed is called with the error of a read that the engine could not make.
 	failed func(error)
 
 	// begun and done count the commits to the database. A commit becomes
@@ -100,7 +100,7 @@ func (t *source) closeReaders() {
 	t.readers = nil
 	t.mu.Unlock()
 	for _, r := range readers {
-		r.mu.Lock() // waits for the call that has it
+		r.mu.Lock() // waits for the call that uses it
 		r.closeIterators()
 		r.free, r.dead = false, true
 		r.mu.Unlock()

@@ -149,9 +149,9 @@ func (s *splitter) at(key []byte) ([]byte, error) {
 	return first, nil
 }
 
-// find returns the first row that has at least so much data before it, of
-// those after low, or nil. It halves the range of keys in between, as numbers
-// that begin where the ends of the range differ.
+// find returns the first row after low that has at least so much data before it,
+// or nil. It halves the range of keys again and again. Keys count as numbers that
+// begin where the ends of the range differ.
 func (s *splitter) find(low []byte, want uint64) ([]byte, error) {
 	high := append(bytes.Clone(s.last), 0)
 	var best []byte
@@ -180,8 +180,8 @@ func (s *splitter) find(low []byte, want uint64) ([]byte, error) {
 	}
 }
 
-// between returns a key above low and below high near the middle of them, nil
-// when they are so near that it does not matter.
+// between returns a key near the middle of low and high, nil when they are too
+// near to each other for that to matter.
 func between(low, high []byte) []byte {
 	n := commonPrefix(low, high)
 	a, b := number(low[n:]), number(high[n:])

@@ -290,11 +290,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// OnReadFailure has f called for every read that fails for the files' sake:
-// damage, which matches cellstore.ErrCorrupt, or an error of the disk. What a
-// caller does wrong, and reads that are cancelled, are none. f runs within the
-// read, in any number of goroutines at once: it must not wait, nor call the
-// store. It replaces the one set before; nil ends it.
+// OnReadFailure sets the function that is called for every read that fails
+// because of the files: damage, which matches cellstore.ErrCorrupt, or an error of
+// the disk. It is not called for invalid arguments and cancelled reads. f runs
+// within the read, in any number of goroutines at once: it must not wait, nor call
+// the store. It replaces the function set before; nil removes it.
 func (s *Store) OnReadFailure(f func(error)) {
 	if f == nil {
 		s.onFailure.Store(nil)

@@ -11,9 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A sweep removes the cells that MaxVersions and TTL hide. It looks for rows
-// that have some without any lock, and then removes them under the locks of
-// the rows, from what it finds there by then.
+// A sweep removes the cells that MaxVersions and TTL hide. It looks for rows that
+// have such cells without any lock. Then it looks at those rows again under their
+// locks and removes what is hidden by then.
 
 const (
 	sweepCells = 8192 // looked at in one step
@@ -69,7 +69,7 @@ func (t *table) sweepStep(ctx context.Context, lay *layout, fam *family, from []
 	}
 	defer t.gate.RUnlock()
 	if current != lay {
-		return nil, nil // the next sweep is for the new one
+		return nil, nil // the table was altered: the next sweep is for the new declaration
 	}
 	rows, next, err := t.findGarbage(ctx, fam, from)
 	if err != nil || len(rows) == 0 {

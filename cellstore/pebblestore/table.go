@@ -31,8 +31,8 @@ type table struct {
 	// gate is held for reading by every write, and for writing by what comes
 	// between writes: an alteration, and Close.
 	gate sync.RWMutex
-	// altering is held by what needs the stored declaration to stay as it is.
-	// It is taken before gate.
+	// altering is held while the stored declaration must not change. It is
+	// taken before gate.
 	altering sync.Mutex
 
 	rows  rowLocks
@@ -83,8 +83,8 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 		MemTableSize:            memTableBytes,
 		Logger:                  log,
 		ReadOnly:                s.opts.ReadOnly,
-		// A damaged block is the business of the read that meets it: the
-		// default listener would end the process.
+		// The read that meets a damaged block reports it. The default listener
+		// would end the process.
 		EventListener: &pebble.EventListener{
 			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) },
 			BackgroundError: func(err error) { log.Errorf("background error: %s", err) },
@@ -181,8 +181,8 @@ func (t *table) close(why error) error {
 	return errors.Join(append(errs, t.db.Close(), t.log.failure())...)
 }
 
-// job begins something that runs long. It returns a context that ends with
-// the caller's and at Close, and what to call at the end.
+// job begins something that runs long. It returns a context that ends with the
+// caller's and at Close, and a function to call at the end.
 func (t *table) job(ctx context.Context) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

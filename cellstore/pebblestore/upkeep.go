@@ -29,16 +29,16 @@ type upkeep struct {
 	threshold atomic.Int64
 
 	unsynced atomic.Bool // there are Async commits the log may lose
-	awake    atomic.Bool // the tender has been told of commits
+	awake    atomic.Bool // tend has been told of commits
 	tend     chan struct{}
 	sweep    chan struct{}
 
 	unflushed atomic.Pointer[error] // why the last flush failed
 }
 
-// flushed is told the outcome of every flush of memory to disk. While they
-// fail writes are refused, which would otherwise wait until memory is full
-// and then for ever.
+// flushed records the outcome of every flush of memory to disk. While flushes
+// fail, writes are refused: they would otherwise go on until memory is full and
+// then wait for ever.
 func (u *upkeep) flushed(info pebble.FlushInfo) {
 	if info.Err == nil || info.Err.Error() == emptyFlush {
 		u.unflushed.Store(nil)
@@ -59,18 +59,18 @@ func (u *upkeep) trouble() error {
 	return nil
 }
 
-// wrote takes note of a commit.
+// wrote records a commit.
 func (u *upkeep) wrote(garbage int64, d cellstore.Durability) {
 	if d == cellstore.Async && !u.unsynced.Load() {
 		u.unsynced.Store(true)
 	}
 	if !u.awake.Load() && !u.awake.Swap(true) {
-		u.tend <- struct{}{} // has room: the tender takes it before it sleeps again
+		u.tend <- struct{}{} // does not block: tend empties it before awake is false again
 	}
 	u.loaded(garbage)
 }
 
-// loaded takes note of cells that may be or hide garbage.
+// loaded records loaded cells, which may be garbage or hide some.
 func (u *upkeep) loaded(cells int64) {
 	if cells > 0 && u.garbage.Add(cells) >= u.threshold.Load() {
 		select {
@@ -88,8 +88,7 @@ func (t *table) startUpkeep() {
 	t.jobs.Go(t.sweeper)
 }
 
-// tend makes Async commits durable and releases what idle readers hold of
-// states that are over.
+// tend makes Async commits durable and makes idle readers release old states.
 func (t *table) tend() {
 	u := &t.upkeep
 	timer := time.NewTimer(0)
@@ -106,7 +105,7 @@ func (t *table) tend() {
 		case <-t.long.Done():
 			return
 		}
-		u.awake.Store(false) // before the work: what comes now is told again
+		u.awake.Store(false) // before the work, so that a commit from now on wakes tend again
 		if u.unsynced.Swap(false) {
 			_ = t.syncLog() // a failure is remembered and answered by writes
 		}

@@ -26,7 +26,7 @@ type view struct {
 // empty reports whether no timestamp is in the range.
 func (v *view) empty() bool { return v.max <= max(v.min, 0) }
 
-// selected says what a read wants of one family.
+// selected is what a read selects of one family.
 type selected struct {
 	index int // in layout.fams
 	whole bool
@@ -134,7 +134,7 @@ func (v *view) some(t *layout, sel *cellstore.Selection) error {
 		}
 		s := &fams[f]
 		s.index = f
-		if !s.plain { // else it is wanted already
+		if !s.plain { // else the whole family is selected already
 			s.cols = append(s.cols, col.Qualifier)
 		}
 	}
@@ -157,7 +157,7 @@ func (v *view) some(t *layout, sel *cellstore.Selection) error {
 	return nil
 }
 
-// forget lets go of the caller's slices.
+// forget drops the references to the caller's slices.
 func (v *view) forget() {
 	v.filter = cellstore.ColumnFilter{}
 	for i := range v.fams {
@@ -222,7 +222,7 @@ func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool)
 		case bytes.Compare(q, low) < 0:
 			target = low
 		case !bytes.HasPrefix(q, v.filter.Prefix), !before(q, v.filter.To):
-			open = false // all that follow fail too
+			open = false // all following columns fail too
 		default:
 			s.passes = true
 		}

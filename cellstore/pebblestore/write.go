@@ -48,8 +48,8 @@ func (s *lockSet) each(fn func(i int)) {
 func (l *rowLocks) lock(s *lockSet)   { s.each(func(i int) { l.locks[i].Lock() }) }
 func (l *rowLocks) unlock(s *lockSet) { s.each(func(i int) { l.locks[i].Unlock() }) }
 
-// beginWrite is the start of every write. On success the caller holds
-// t.gate for reading and must release it.
+// beginWrite starts every write. On success the caller holds t.gate for reading
+// and must release it.
 func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	if w.b.Empty() {
 		unlock()
 		if d == cellstore.Sync {
-			// What went before it on the same rows must not be less durable
-			// than this, though it changes nothing.
+			// Earlier commits on the same rows must be as durable as this one,
+			// though it changes nothing.
 			return t.syncLog()
 		}
 		return nil
@@ -165,7 +165,7 @@ func (t *table) syncLog() error {
 	return errors.Join(err, b.Close(), t.log.failure())
 }
 
-// room refuses what would make the batch too large.
+// room refuses a write that would make the batch too large.
 func (w *writer) room(n int) error {
 	if got := w.b.Len() + n; got > maxBatch {
 		return fmt.Errorf("%w: all of one call: pass fewer mutations to each", &cellstore.LimitError{What: "batch", Got: got, Max: maxBatch})
@@ -178,9 +178,9 @@ func (w *writer) put(fam *family, row, qualifier []byte, ts int64, value []byte)
 	return w.b.Set(w.key, value, nil)
 }
 
-// place stands the writer's iterator on the first cell of a family's row at
-// or after a version of a column. It sees what the batch holds by then, and
-// no other row.
+// place moves the writer's iterator to the first cell of a family's row at or
+// after a version of a column. The iterator sees what the batch holds by then,
+// and no other row.
 func (w *writer) place(fam *family, row, qualifier []byte, inverted uint64) (walk, error) {
 	w.seek = appendSuffix(appendPrefix(w.seek[:0], fam.byte, row), qualifier, inverted)
 	return w.placeKey(w.seek)
@@ -251,7 +251,7 @@ func (f *family) expiry(now int64) int64 {
 }
 
 // hides reports whether a version is invisible, given how many newer ones its
-// column has. All older ones then are too.
+// column has. If it is, all older ones are too.
 func (f *family) hides(newer int, ts, expiry int64) bool {
 	return newer >= f.maxVersions || ts < expiry && newer >= f.minVersions
 }

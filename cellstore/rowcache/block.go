@@ -10,7 +10,7 @@ import (
 )
 
 // block is an interval of keys, from ≤ key < upto, and all rows in it that the
-// view's selection shows. But for its place in the cache it never changes.
+// view's selection shows. Only its place in the cache ever changes.
 //
 // Its rows lie in three slices without pointers, so that the collector passes
 // over them: a cache of millions of rows is a few objects per block.
@@ -24,14 +24,14 @@ type block struct {
 	view *view
 	size int64
 
-	shard        *shard
-	used         atomic.Bool // since the hand passed
-	newer, older *block      // guarded by the shard, like listed and gone
-	listed, gone bool
+	shard           *shard
+	used            atomic.Bool // since the hand passed
+	newer, older    *block      // guarded by the shard, like listed and dropped
+	listed, dropped bool
 }
 
-// rowAt is where a row begins. It ends where the next one begins; the last of a
-// block's rows is followed by one that is none.
+// rowAt is where a row begins. It ends where the next one begins; after a block's
+// last row stands one more rowAt as its end.
 type rowAt struct{ mem, cell, key uint32 }
 
 type cellAt struct {
@@ -78,20 +78,20 @@ func (b *block) holds(key []byte) bool { return len(b.upto) == 0 || bytes.Compar
 func (b *block) fill(i int, row *cellstore.Row) {
 	row.Reset()
 	at, end := b.rows[i], b.rows[i+1]
-	held := row.Hold(b.mem[at.mem:end.mem], nil)
-	row.Key = held[:at.key:at.key]
-	held = held[at.key:]
+	data := row.Hold(b.mem[at.mem:end.mem], nil)
+	row.Key = data[:at.key:at.key]
+	data = data[at.key:]
 	cells := b.cell[at.cell:end.cell]
 	for j := range cells {
 		c := &cells[j]
 		to := row.Extend()
 		to.Family, to.Timestamp = b.view.families[c.family], c.timestamp
-		to.Qualifier, held = held[:c.qualifier:c.qualifier], held[c.qualifier:]
-		to.Value, held = held[:c.value:c.value], held[c.value:]
+		to.Qualifier, data = data[:c.qualifier:c.qualifier], data[c.qualifier:]
+		to.Value, data = data[:c.value:c.value], data[c.value:]
 	}
 }
 
-// touch notes that the block was of use.
+// touch records a use of the block.
 func (b *block) touch() {
 	if !b.used.Load() {
 		b.used.Store(true)
@@ -113,8 +113,7 @@ func (w *builder) size() int {
 	return len(w.mem) + rowOverhead*len(w.rows) + cellOverhead*len(w.cell) + blockOverhead
 }
 
-// add copies a row. It is false when the block would be too large to be kept at
-// all.
+// add copies a row. It is false when the row cannot be kept.
 func (w *builder) add(row *cellstore.Row) bool {
 	n := len(row.Key)
 	for i := range row.Cells {
@@ -137,8 +136,8 @@ func (w *builder) add(row *cellstore.Row) bool {
 	return true
 }
 
-// block returns what was added as the rows of an interval, whose ends it keeps,
-// and begins anew.
+// block returns the added rows as those of an interval, whose ends it keeps, and
+// empties the builder.
 func (w *builder) block(from, upto []byte) *block {
 	// Copies: what w has grown to is up to twice as large.
 	b := &block{from: from, upto: upto, view: w.view, cell: slices.Clone(w.cell), mem: slices.Clone(w.mem)}

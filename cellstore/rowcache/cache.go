@@ -16,9 +16,9 @@ const (
 
 // Cache is the memory that stores share. Any number of goroutines may use it.
 //
-// Blocks leave in the order they came, but for those that were used since their
-// turn came last (SIEVE): a block read once, as by a scan, goes before one in
-// use, and a hit writes next to nothing.
+// Blocks are evicted in the order of their insertion, except those that were used
+// since their turn came last (SIEVE). So a block that was read once, as by a scan,
+// is evicted before one in use, and a hit writes next to nothing.
 type Cache struct {
 	shards []shard
 	turn   atomic.Uint32
@@ -34,7 +34,7 @@ type shard struct {
 	blocks       int
 	head, tail   *block // newest and oldest
 	hand         *block // looked at next; nil is the oldest
-	evicted      int64
+	evictions    int64
 	misses       atomic.Int64
 }
 
@@ -52,7 +52,7 @@ func NewCache(bytes int64) *Cache {
 // Stats are counts since the cache was made, and its size now.
 type Stats struct {
 	Hits    int64 // reads of a row, or of its absence, answered from memory
-	Misses  int64 // calls of the store that a question could not do without
+	Misses  int64 // calls of the store
 	Evicted int64 // blocks that made room for others
 
 	Blocks, Bytes, Limit int64
@@ -64,7 +64,7 @@ func (c *Cache) Stats() Stats {
 	for i := range c.shards {
 		p := &c.shards[i]
 		p.mu.Lock()
-		s.Evicted += p.evicted
+		s.Evicted += p.evictions
 		s.Blocks += int64(p.blocks)
 		s.Bytes += p.bytes
 		s.Limit += p.limit
@@ -84,11 +84,11 @@ func (c *Cache) place(b *block) bool {
 
 func (c *Cache) missed() { c.shards[int(c.turn.Load())%len(c.shards)].misses.Add(1) }
 
-// add takes a block in, and returns those that have to go.
-func (p *shard) add(b *block) (gone []*block) {
+// add inserts a block, and returns those that it evicts.
+func (p *shard) add(b *block) (evicted []*block) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b.gone {
+	if b.dropped {
 		return nil // its view has dropped it already
 	}
 	b.older = p.head
@@ -103,10 +103,10 @@ func (p *shard) add(b *block) (gone []*block) {
 	for p.bytes > p.limit {
 		victim := p.next()
 		p.unlink(victim)
-		p.evicted++
-		gone = append(gone, victim)
+		p.evictions++
+		evicted = append(evicted, victim)
 	}
-	return gone
+	return evicted
 }
 
 // next finds the oldest block from the hand on that was not used since the hand
@@ -126,11 +126,11 @@ func (p *shard) next() *block {
 	}
 }
 
-// drop takes a block out that its view does not need any more.
+// drop removes a block that its view does not need any more.
 func (p *shard) drop(b *block) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b.gone = true
+	b.dropped = true
 	if b.listed {
 		p.unlink(b)
 	}
@@ -150,7 +150,7 @@ func (p *shard) unlink(b *block) {
 	} else {
 		p.tail = b.newer
 	}
-	b.newer, b.older, b.listed, b.gone = nil, nil, false, true
+	b.newer, b.older, b.listed, b.dropped = nil, nil, false, true
 	p.blocks--
 	p.bytes -= b.size
 }

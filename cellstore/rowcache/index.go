@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// chunkBlocks is the most blocks of a chunk: what an insertion copies.
+// chunkBlocks is the most blocks of a chunk, which an insertion copies.
 const chunkBlocks = 128
 
-// index is a set of disjoint blocks in order. Readers take no lock: they see the
-// set as it was a moment ago, which is as true. Changes are made under the
-// view's lock, on copies of the part they are in.
+// index is a set of disjoint blocks in order. Readers take no lock: they may see
+// the set as it was a moment ago, and what its blocks say is still true. Changes
+// are made under the view's lock, on a copy of the chunk that they concern.
 type index struct{ top atomic.Pointer[[]*chunk] }
 
 // chunk has the blocks that begin from low on, up to the low of the next.
@@ -112,7 +112,7 @@ func (x *index) ceiling(key []byte) *block {
 	return nil
 }
 
-// insert puts in a block that overlaps with none there is.
+// insert adds a block that overlaps with no other.
 func (x *index) insert(b *block) {
 	top := *x.top.Load()
 	i := chunkOf(top, b.from)
@@ -131,7 +131,7 @@ func (x *index) insert(b *block) {
 	x.top.Store(&top)
 }
 
-// remove takes out a block, and reports whether it was there.
+// remove removes a block, and reports whether it was there.
 func (x *index) remove(b *block) bool {
 	top := *x.top.Load()
 	i := chunkOf(top, b.from)

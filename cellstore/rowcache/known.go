@@ -17,9 +17,9 @@ const (
 	maxSelection = 4 << 10
 )
 
-// known is what is known of a table from one change of it to the next.
+// known is what is known of a table between two changes of it.
 type known struct {
-	through bool // nothing: reads pass by
+	bypass bool // nothing is known: reads bypass the cache
 
 	cache     *Cache
 	validator cellstore.Validator
@@ -31,14 +31,14 @@ type known struct {
 	dead bool
 }
 
-// passing is known of a table that is being changed, and of one with a TTL.
-var passing = &known{through: true}
+// bypassing is the known of a table that is being changed, and of one with a TTL.
+var bypassing = &known{bypass: true}
 
 func newKnown(c *Cache, v cellstore.Validator) *known {
 	k := &known{cache: c, validator: v}
 	for _, f := range v.Schema.Families {
 		if f.TTL > 0 {
-			return passing
+			return bypassing
 		}
 		k.families = append(k.families, f.Name)
 	}
@@ -48,7 +48,7 @@ func newKnown(c *Cache, v cellstore.Validator) *known {
 
 // forget drops all that is known, for good.
 func (k *known) forget() {
-	if k.through {
+	if k.bypass {
 		return
 	}
 	k.mu.Lock()
@@ -60,7 +60,7 @@ func (k *known) forget() {
 	k.views.Store(&map[string]*view{})
 }
 
-// view returns the view of a selection, nil when it is not one to keep.
+// view returns the view of a selection, nil when it gets none.
 func (k *known) view(sel *cellstore.Selection) *view {
 	var buf [192]byte
 	key := appendSelection(buf[:0], sel)
@@ -87,7 +87,7 @@ func (k *known) family(name string) *view {
 
 func (k *known) open(key string, sel *cellstore.Selection) *view {
 	if len(key) > maxSelection || k.validator.Selection(sel) != nil {
-		return nil // the store says what is wrong with it
+		return nil // the store refuses it with its error
 	}
 	own := &cellstore.Selection{}
 	if sel != nil {
@@ -126,8 +126,8 @@ func makeRoom(views map[string]*view) {
 	}
 }
 
-// appendSelection writes a selection so that selections which show the same
-// through the same fields are the same bytes.
+// appendSelection encodes a selection. Selections whose fields are equal, in any
+// order of their families, have the same bytes.
 func appendSelection(b []byte, sel *cellstore.Selection) []byte {
 	if sel == nil {
 		return appendHead(b, 0, 0, 0)

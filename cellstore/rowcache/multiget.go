@@ -85,7 +85,7 @@ func (t *table) serveAll(ctx context.Context, keys [][]byte, blocks []*block, ne
 func (v *view) learn(row *cellstore.Row) {
 	w := builder{view: v}
 	if !row.Empty() {
-		v.size.saw(row)
+		v.size.observe(row)
 		if !w.add(row) {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// answer is what memory says to a question.
+// answer is what is known in memory about a question.
 type answer uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	absent
 )
 
-// get looks a row up.
+// get looks up a row.
 func (v *view) get(key []byte, row *cellstore.Row) answer {
 	b := v.index.at(key)
 	if b == nil {
@@ -33,8 +33,8 @@ func (v *view) get(key []byte, row *cellstore.Row) answer {
 	return found
 }
 
-// next looks the first row of [from, to) up. Where nothing is known any more it
-// returns the key the store has to be asked from.
+// next looks up the first row of [from, to). If memory does not know it, next
+// returns the key from which the store has to be asked.
 func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
 	for {
 		b := v.index.at(from)
@@ -60,9 +60,9 @@ func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
 	}
 }
 
-// prev looks the last row of (downTo, from] up. Where nothing is known any more
-// it returns the key the store has to be asked from, and whether that row itself
-// is known not to be there.
+// prev looks up the last row of (downTo, from]. If memory does not know it, prev
+// returns the key from which the store has to be asked, and whether the row of
+// that key itself is known to be missing.
 func (v *view) prev(from, downTo []byte, row *cellstore.Row) (a answer, at []byte, without bool) {
 	if len(from) > 0 && len(downTo) > 0 && bytes.Compare(from, downTo) <= 0 {
 		row.Reset()
@@ -139,7 +139,7 @@ func (v *view) readGet(t cellstore.Table) func(context.Context, *question) (*blo
 		}
 		w := builder{view: v}
 		if found {
-			v.size.saw(&row)
+			v.size.observe(&row)
 			if !w.add(&row) {
 				return nil, nil
 			}
@@ -205,7 +205,7 @@ func (v *view) readRows(ctx context.Context, t cellstore.Table, r cellstore.Rang
 			out.more, err = t.Next(ctx, r.From, r.To, v.sel, row)
 		}
 		if err == nil && out.more {
-			v.size.saw(row)
+			v.size.observe(row)
 			out.all = append(out.all, row)
 		}
 		return out, err
@@ -215,7 +215,7 @@ func (v *view) readRows(ctx context.Context, t cellstore.Table, r cellstore.Rang
 		if err != nil {
 			return batch{}, err
 		}
-		v.size.saw(row)
+		v.size.observe(row)
 		out.all = append(out.all, row.Clone())
 	}
 	out.more = len(out.all) == n

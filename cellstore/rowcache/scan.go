@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxPieces bounds the blocks that one scan is answered from. A scan of
-	// more is not one a trip would be missed in.
+	// maxPieces bounds the blocks that one scan is answered from. A call of the
+	// store adds little to a longer scan.
 	maxPieces = 1024
-	// maxScanBytes and maxScanRows bound what a scan leaves behind. Those that
-	// read more leave nothing.
+	// maxScanBytes and maxScanRows bound what a scan leaves in the cache. A scan
+	// that reads more leaves nothing.
 	maxScanBytes = 512 << 10
 	maxScanRows  = 2048
-	// scanBlockBytes is the size of the blocks it is left in.
+	// scanBlockBytes is the size of the blocks that it leaves.
 	scanBlockBytes = 32 << 10
 )
 
@@ -58,7 +58,7 @@ type scanning struct {
 }
 
 // run yields the rows of some ranges, all from memory or all from the store. It
-// is false when nothing more is wanted.
+// is false when the scan is over.
 func (w *scanning) run(ranges []cellstore.Range) bool {
 	var buf [16]piece
 	if pieces, ok := w.find(buf[:0], ranges); ok {
@@ -117,7 +117,7 @@ func (w *scanning) serve(pieces []piece) bool {
 	return true
 }
 
-// broken is the error that ends a scan on its way.
+// broken is the error that ends a running scan.
 func (w *scanning) broken() error { return w.t.broken(w.ctx) }
 
 func (t *table) broken(ctx context.Context) error {
@@ -221,7 +221,7 @@ func (r *recorder) add(row *cellstore.Row) {
 	if r.off {
 		return
 	}
-	r.v.size.saw(row)
+	r.v.size.observe(row)
 	for i := range row.Cells {
 		r.size += cellOverhead + len(row.Cells[i].Qualifier) + len(row.Cells[i].Value)
 	}

@@ -15,7 +15,7 @@ type Options struct {
 	Cache *Cache
 }
 
-// DefaultBytes is the size of a cache that nobody gave.
+// DefaultBytes is the size of the cache of a store that was given none.
 const DefaultBytes = 64 << 20
 
 // New returns a store that answers from memory what it has read before; see the
@@ -48,13 +48,13 @@ type shared struct {
 	dropped atomic.Bool
 }
 
-// change makes reads pass by until the function it returns is called. What was
-// read meanwhile, before and after the change, is not kept.
+// change makes reads bypass the cache until the function it returns is called.
+// Rows that are read meanwhile are not kept.
 func (sh *shared) change() (done func()) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.writers++; sh.writers == 1 {
-		sh.known.Swap(passing).forget()
+		sh.known.Swap(bypassing).forget()
 	}
 	return func() {
 		sh.mu.Lock()
@@ -100,7 +100,7 @@ func (s *store) change(name string) (sh *shared, done func()) {
 func (s *store) AlterTable(ctx context.Context, schema cellstore.Schema) error {
 	sh, done := s.change(schema.Table)
 	err := s.Store.AlterTable(ctx, schema)
-	if !mayCome(err) {
+	if !mayStillApply(err) {
 		done()
 	}
 	s.mu.Lock()
@@ -123,13 +123,13 @@ func (s *store) DropTable(ctx context.Context, name string) error {
 		delete(s.tables, name)
 		s.mu.Unlock()
 		if now != nil && now != sh { // opened meanwhile
-			now.change() // and never done
+			now.change() // for good: done is not called
 		}
 		if sh != nil {
 			sh.dropped.Store(true)
 		}
 	}
-	if !mayCome(err) {
+	if !mayStillApply(err) {
 		done()
 	}
 	return err
@@ -143,7 +143,7 @@ func (s *store) Close() error {
 	s.tables = map[string]*shared{}
 	s.mu.Unlock()
 	for _, sh := range tables {
-		sh.change() // and never done
+		sh.change() // for good: done is not called
 	}
 	return s.Store.Close()
 }

@@ -3,9 +3,6 @@ package rowcache
 import (
 	"context"
 	"errors"
-	"math/bits"
-
-	"golang.org/x/sync/errgroup"
 
 	"quadrille/cellstore"
 )
@@ -19,14 +16,14 @@ type table struct {
 	shared *shared
 }
 
-// look returns what is known, nil when the store has to be asked whatever is
-// known. It also is where the call cannot be answered, and the store says why.
+// look returns what is known, nil when the store has to be asked in any case. The
+// store then also answers calls that cannot succeed, with its error.
 func (t *table) look(ctx context.Context) *known {
 	if t.s.closed.Load() || ctx.Err() != nil {
 		return nil
 	}
 	k := t.shared.known.Load()
-	if k.through {
+	if k.bypass {
 		return nil
 	}
 	return k
@@ -39,7 +36,7 @@ func (t *table) view(ctx context.Context, sel *cellstore.Selection) *view {
 	return nil
 }
 
-// fail gives an error the name of the call that the caller knows.
+// fail replaces the call that an error names by the one that the caller made.
 func (t *table) fail(op string, row []byte, err error) error {
 	var e *cellstore.Error
 	if errors.As(err, &e) {
@@ -88,7 +85,7 @@ func (t *table) Next(ctx context.Context, from, to []byte, sel *cellstore.Select
 	return ok, nil
 }
 
-// fetchNext has the store answer where nothing is known.
+// fetchNext asks the store where memory has no answer.
 func (t *table) fetchNext(ctx context.Context, v *view, at, to []byte, row *cellstore.Row) (bool, error) {
 	row.Reset()
 	b, err := v.ask(ctx, askNext, at, to, v.readNext(t.Table))
@@ -136,23 +133,23 @@ func (t *table) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Se
 // asked for at once.
 func (t *table) NextEach(ctx context.Context, from, to []byte, families []string, rows []cellstore.Row) error {
 	k := t.look(ctx)
-	if k == nil || len(rows) < len(families) || len(families) > 64 {
+	if k == nil || len(rows) < len(families) {
 		return t.Table.NextEach(ctx, from, to, families, rows)
 	}
-	var missing uint64
+	var missing []int
 	for i, name := range families {
 		v := k.family(name)
 		if v == nil {
 			return t.Table.NextEach(ctx, from, to, families, rows)
 		}
 		if a, _ := v.next(from, to, &rows[i]); a == unknown {
-			missing |= 1 << i
+			missing = append(missing, i)
 		}
 	}
 	for i := len(families); i < len(rows); i++ {
 		rows[i].Reset()
 	}
-	if missing == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
 	if err := t.fetchEach(ctx, k, from, to, families, rows, missing); err != nil {
@@ -164,34 +161,26 @@ func (t *table) NextEach(ctx context.Context, from, to []byte, families []string
 	return nil
 }
 
-func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing uint64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	one := func(i int) error {
-		v := k.family(families[i])
-		if v == nil { // dropped since
-			_, err := t.Table.Next(ctx, from, to, &cellstore.Selection{Families: families[i : i+1]}, &rows[i])
-			return err
-		}
-		a, at := v.next(from, to, &rows[i]) // again: somebody may have read it
-		if a != unknown {
-			return nil
-		}
-		_, err := t.fetchNext(ctx, v, at, to, &rows[i])
+// fetchEach has the store answer for the families that are missing. It is
+// apart from NextEach because its closure would allocate there.
+func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing []int) error {
+	return cellstore.Concurrently(ctx, len(missing), func(ctx context.Context, i int) error {
+		i = missing[i]
+		return t.fetchFamily(ctx, k, from, to, families[i:i+1], &rows[i])
+	})
+}
+
+// fetchFamily has the store answer for one family of a NextEach.
+func (t *table) fetchFamily(ctx context.Context, k *known, from, to []byte, family []string, row *cellstore.Row) error {
+	v := k.family(family[0])
+	if v == nil { // dropped since
+		_, err := t.Table.Next(ctx, from, to, &cellstore.Selection{Families: family}, row)
 		return err
 	}
-	first := bits.TrailingZeros64(missing)
-	for rest := missing &^ (1 << first); rest != 0; rest &= rest - 1 {
-		g.Go(func() error { return one(bits.TrailingZeros64(rest)) })
+	a, at := v.next(from, to, row) // again: another call may have read it
+	if a != unknown {
+		return nil
 	}
-	err := one(first)
-	if err != nil {
-		cancel()
-	}
-	// Who fails first has the rest cancelled: the answer is what failed, not that.
-	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = others
-	}
+	_, err := t.fetchNext(ctx, v, at, to, row)
 	return err
 }

@@ -51,7 +51,7 @@ func (v *view) forget() {
 	}
 }
 
-// keep puts a block in, or as much of it as is not known yet.
+// keep inserts a block, or the part of it that is not known yet.
 func (v *view) keep(b *block) {
 	if !v.known.cache.place(b) {
 		return
@@ -63,8 +63,8 @@ func (v *view) keep(b *block) {
 	if kept == nil {
 		return
 	}
-	for _, gone := range kept.shard.add(kept) {
-		gone.view.remove(gone)
+	for _, evicted := range kept.shard.add(kept) {
+		evicted.view.remove(evicted)
 	}
 }
 
@@ -74,8 +74,8 @@ func (v *view) remove(b *block) {
 	v.mu.Unlock()
 }
 
-// put inserts what of a block is between those there are. Blocks that lie in it
-// wholly give way, so that runs of small ones become large ones.
+// put inserts the part of a block that lies between the present ones. Blocks that
+// lie wholly in it are replaced, so that runs of small blocks become large ones.
 func (v *view) put(b *block) (kept *block, covered []*block) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -104,7 +104,7 @@ func (v *view) put(b *block) (kept *block, covered []*block) {
 		covered = append(covered, q)
 	}
 	if len(upto) > 0 && bytes.Compare(from, upto) >= 0 {
-		return nil, covered // not even that
+		return nil, covered // nothing of it is new
 	}
 	if !bytes.Equal(from, b.from) || !bytes.Equal(upto, b.upto) {
 		whole := b
@@ -126,7 +126,7 @@ type question struct {
 	from, to string
 }
 
-// flight is a call of the store that is on its way.
+// flight is a call of the store that is under way.
 type flight struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
@@ -136,16 +136,16 @@ type flight struct {
 	err   error
 }
 
-// ask has a question answered by the store, together with those who ask the
-// same. read is called on another goroutine, which may outlive the caller: what
-// it is given has to be its own.
+// ask sends a question to the store, once for all callers that ask the same at
+// that time. read runs on another goroutine, which may outlive the caller, so its
+// arguments must not be the caller's.
 func (v *view) ask(ctx context.Context, kind byte, from, to []byte, read func(context.Context, *question) (*block, error)) (*block, error) {
 	v.mu.Lock()
 	f := v.flights[question{kind, string(from), string(to)}]
 	if f == nil {
 		q := question{kind, string(from), string(to)}
 		f = &flight{done: make(chan struct{})}
-		// Not the caller's cancellation or deadline, as others may join.
+		// Without the caller's cancellation and deadline: others may join.
 		var own context.Context
 		own, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		v.flights[q] = f
@@ -199,9 +199,9 @@ type rowSize struct {
 	mean, peak atomic.Int64
 }
 
-// rows is how many to read where one is asked for: one until a row is known, and
-// few where even some are large. A tile of half a megabyte is not read because
-// it is beside another.
+// rows is how many rows to read when one is asked for: one until the size of a row
+// is known, and few where even some rows are large. A tile of half a megabyte must
+// not be read only because it lies beside another.
 func (s *rowSize) rows() int {
 	mean := s.mean.Load()
 	if s.alone || mean == 0 {
@@ -210,12 +210,12 @@ func (s *rowSize) rows() int {
 	return int(min(max(blockBytes/max(mean, s.peak.Load()/4), 1), blockRows))
 }
 
-func (s *rowSize) saw(row *cellstore.Row) {
+func (s *rowSize) observe(row *cellstore.Row) {
 	n := int64(len(row.Key))
 	for i := range row.Cells {
 		n += int64(len(row.Cells[i].Qualifier) + len(row.Cells[i].Value) + cellOverhead)
 	}
-	// Of updates at once one may be lost; they are estimates.
+	// Of two updates at once one may be lost: these are estimates.
 	mean := s.mean.Load()
 	if mean == 0 {
 		mean = n

@@ -9,20 +9,20 @@ import (
 
 // Writes are passed on, and make what is known of the table forgotten.
 
-// write runs a write. One whose outcome is not known may be done later still,
-// after what was there before has been read again: then nothing is kept of the
-// table any more.
+// write runs a write. A write whose outcome is unknown may be applied later, after
+// the old rows have been read again. After one nothing of the table is kept any
+// more.
 func (sh *shared) write(f func() error) error {
 	done := sh.change()
 	err := f()
-	if !mayCome(err) {
+	if !mayStillApply(err) {
 		done()
 	}
 	return err
 }
 
-// mayCome reports whether a change that failed so may yet be made.
-func mayCome(err error) bool {
+// mayStillApply reports whether a change that failed with err may yet be applied.
+func mayStillApply(err error) bool {
 	return errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrUnavailable)
 }
 

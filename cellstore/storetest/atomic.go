@@ -213,8 +213,8 @@ scan t
 	{id: "A7", name: "readers see all of a mutation or nothing", run: testAtomicRows},
 }
 
-// testMixed: what a backend does not promise it refuses, rather than doing it
-// in pieces.
+// testMixed: a backend without the capabilities refuses such mutations rather
+// than apply them in parts.
 func testMixed(e *env) {
 	e.must("create t f")
 	mixed := mutate("r", cellstore.PutAt("f", []byte("a"), 1, []byte("x")), cellstore.DeleteColumn("f", []byte("b"), 1))

@@ -7,8 +7,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// checkRules are A8. Guard columns hold no empty values: HBase reads those as
-// absent, and the contract leaves that to callers.
+// checkRules are A8. The columns that are checked hold no empty values: HBase
+// reads those as absent, and callers avoid them.
 var checkRules = []rule{
 	{id: "A8", name: "absent and present", script: `
 create t f g

@@ -5,10 +5,9 @@
 //		storetest.Run(t, openMine, mystore.Capabilities)
 //	}
 //
-// [Run] has a subtest for every rule of the contract, by its id: M1 to L4, the
-// worked examples W1 to W17, the recipes, and K2, random operations. What a backend has no
-// capability or hook for is skipped and listed at the end. [Backend] says what
-// hooks there are; only Open is a must.
+// [Run] has a subtest for every rule of the contract, cellstore/CONTRACT.md, by
+// its number. What a backend has no capability or hook for is skipped and
+// listed at the end. [Backend] says what hooks there are; only Open is a must.
 //
 // # How rules are tested
 //
@@ -29,8 +28,8 @@
 //
 // # Rules without a test
 //
-// N2, T4 and A10 advise callers, as does the half of A8 about empty values of
-// guard columns; the examples follow them. That NextEach is one round of
-// requests (N12), and that an outcome lost in transit is ErrUnknownOutcome
-// (A11), only a remote driver can show.
+// N2 and T4 advise callers, as does the half of A8 about empty values in
+// columns that are checked; the worked examples follow them. Only a remote
+// driver can show that NextEach is one round of requests (N12) and that an
+// outcome lost in transit is ErrUnknownOutcome (A11): its own tests do.
 package storetest

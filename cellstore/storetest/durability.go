@@ -84,7 +84,7 @@ crash
 get t r versions=all
   r f:q@2=2 f:q@1=1 g:q@1=1
 `},
-	// What a sync write changes, if anything, does not matter to it.
+	// That holds also for a sync write that deletes nothing.
 	{id: "B1", name: "so does a sync write that changes nothing", needs: []need{crash}, script: `
 create t f g
 put t r f:q@1=1 async
@@ -254,7 +254,7 @@ func testCrashBesideWriters(e *env) {
 			before[w] = acked[w].Load()
 		}
 		err := e.crash()
-		over.Store(true) // ends those that the crash has not
+		over.Store(true) // ends the goroutines that the crash has not
 		wg.Wait()
 		e.ok(err)
 		t = e.table("t")
@@ -284,7 +284,7 @@ func testFullDisk(e *env) {
 	if failed == nil {
 		e.Error("a write on a full disk succeeded")
 	}
-	_ = e.close() // may complain about the same
+	_ = e.close() // may return the same error
 	e.ok(e.open(OpenOptions{}))
 	got := e.ask("get t r")
 	if got != "r f:q@1=before g:q@1=before" && got != "r f:q@2=after g:q@2=after" {
@@ -350,7 +350,7 @@ get t zzz
 	e.ok(err)
 	e.ok(empty.Commit(e.ctx))
 
-	// One that disorder has ended can only be aborted.
+	// After disorder a load can only be aborted.
 	l, err = t.Bulk(e.ctx)
 	e.ok(err)
 	e.ok(l.Add([]byte("y"), cellstore.Cell{Family: "f"}))

@@ -70,7 +70,7 @@ func (g *generator) row() string {
 	return g.oneOf(g.rows)
 }
 
-// end is an end of a range of rows, "" being that of the table.
+// end returns an end of a range of rows; "" is that of the table.
 func (g *generator) end() string {
 	if g.chance(3) {
 		return quote(g.someBytes(0, 4))
@@ -78,7 +78,7 @@ func (g *generator) end() string {
 	return g.oneOf(g.rows)
 }
 
-// to is the end of a search for one row, which seldom has one.
+// to returns the end of a search for one row, seldom other than "".
 func (g *generator) to() string {
 	if g.chance(3) {
 		return " to=" + g.end()
@@ -86,7 +86,7 @@ func (g *generator) to() string {
 	return ""
 }
 
-// family is one of the table's, seldom another.
+// family returns one of the table's families, seldom another name.
 func (g *generator) family(t *genTable) string {
 	if g.chance(200) {
 		return "unknown"
@@ -113,7 +113,7 @@ func (g *generator) value() string {
 	return quote(g.someBytes(1, 3))
 }
 
-// timestamp is near the clock, where ages matter, or among a few others.
+// timestamp returns one near the clock, where ages matter, or one of a few others.
 func (g *generator) timestamp() int64 {
 	switch g.pick(12) {
 	case 0:
@@ -175,10 +175,10 @@ func (t *genTable) spec() string {
 	return spec
 }
 
-// alter adds or drops a family or makes one tighter. What looser options
-// bring back nobody knows (S5).
+// alter adds or drops a family or makes its options tighter. It makes none looser:
+// what that brings back is left open (S5).
 func (g *generator) alter(t *genTable) string {
-	g.snaps = nil // they do not outlive it
+	g.snaps = nil // snapshots do not outlive the change
 	f := &t.families[g.pick(len(t.families))]
 	switch g.pick(4) {
 	case 0:
@@ -247,8 +247,8 @@ func (g *generator) op(t *genTable) string {
 	return fmt.Sprintf("%s:%s%s=%s", f, q, at, v)
 }
 
-// check guards by a column: with an empty stored value a backend may read it
-// as absent, so the guard is one that only this writes to.
+// check guards by a column that only check writes to: a backend may read a column
+// with an empty value as absent.
 func (g *generator) check(t *genTable) string {
 	f := g.family(t)
 	operator := []string{"absent", "present", "= b", "!= b", "< b", "<= b", "> b", ">= b"}[g.pick(8)]
@@ -293,7 +293,7 @@ func unquote(word string) string {
 	return string(p.bytes())
 }
 
-// selection is what follows a read.
+// selection makes up the options of a read.
 func (g *generator) selection(t *genTable) string {
 	if g.chance(3) {
 		return ""

@@ -85,9 +85,9 @@ func (m *machine) table(ctx context.Context, name string) (cellstore.Table, erro
 	return t, nil
 }
 
-// exec carries out a line and returns what it prints: what a read finds, "ok"
-// after other commands, or the name of the store's error. The error is the
-// line's own, when it makes no sense.
+// exec executes a line and returns what it prints: what a read finds, "ok" after
+// other commands, or the name of the store's error. Its own error says that the
+// line makes no sense.
 func (m *machine) exec(line string) (out string, err error) {
 	p := &parser{s: line, clock: m.clock}
 	defer func() {
@@ -229,8 +229,8 @@ func (m *machine) put(ctx context.Context, p *parser) (string, error) {
 	return "", t.Apply(ctx, m.whole(mutation)...)
 }
 
-// whole splits a mutation that is more than the backend can do at once. Tests
-// of atomicity ask for the capabilities.
+// whole splits a mutation that the backend cannot apply at once. Tests of
+// atomicity need the capabilities.
 func (m *machine) whole(mutation cellstore.Mutation) []cellstore.Mutation {
 	mixed := slices.ContainsFunc(mutation.Ops, func(op cellstore.Op) bool {
 		return (op.Kind == cellstore.OpPut) != (mutation.Ops[0].Kind == cellstore.OpPut)

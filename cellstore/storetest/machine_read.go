@@ -10,7 +10,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// reader returns the table named, or the snapshot: @name.
+// reader returns a table by its name, or a snapshot by @name.
 func (m *machine) reader(ctx context.Context, p *parser) (cellstore.Reader, error) {
 	if p.more() && p.accept("@") {
 		name := p.word()

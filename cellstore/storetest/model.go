@@ -14,12 +14,12 @@ import (
 	"quadrille/cellstore"
 )
 
-// Model is a cellstore.Store in memory that judges the others: every rule is
-// written down in its plainest form, and nothing is fast. All of it is behind
-// one lock; reads copy what they show.
+// Model is a cellstore.Store in memory that judges the others. It follows every
+// rule in the plainest way, and nothing of it is fast: one lock guards it all, and
+// reads copy what they return.
 //
-// It has every capability and passes the suite it is the judge of. Programs
-// may use it as a small store for examples and tests.
+// It has every capability and passes the suite itself. Programs may use it as a
+// small store for examples and tests.
 type Model struct {
 	disk     *disk
 	clock    func() int64
@@ -29,10 +29,10 @@ type Model struct {
 	closed bool
 }
 
-// disk is what outlives a Model: its place.
+// disk is the place of a Model, which outlives it.
 type disk struct {
 	mu          sync.Mutex // of everything below, and of the tables
-	locked      bool       // by the one writable Model
+	locked      bool       // a writable Model is open
 	now         int64      // the latest the clock has told
 	tables      map[string]*modelTable
 	checkpoints map[string]*disk
@@ -118,8 +118,8 @@ func (t *modelTable) options(name string) cellstore.Family {
 	panic("no family " + name)
 }
 
-// settle makes trimming and expiry real in a row: rule P5, read to include
-// T1 and T2. What a family's options hide once is gone.
+// settle removes trimmed and expired versions from a row: rule P5 with T1 and T2.
+// What the options of a family hide once never returns.
 func (t *modelTable) settle(key string, now int64) {
 	for col, versions := range t.rows[key] {
 		f := t.options(col.family)
@@ -139,8 +139,8 @@ func (t *modelTable) settle(key string, now int64) {
 	}
 }
 
-// age settles a table after time has passed: commits settle their own rows,
-// so what is left is expiry.
+// age removes expired versions from a table after time has passed. Commits settle
+// their own rows.
 func (t *modelTable) age(now int64) {
 	if slices.ContainsFunc(t.Schema.Families, func(f cellstore.Family) bool { return f.TTL > 0 }) {
 		t.settleAll(now)
@@ -164,7 +164,7 @@ func (t *modelTable) clone() *modelTable {
 }
 
 // begin locks the disk for a call on a table, or on the whole store when t is
-// nil, and returns the time and what ends the call.
+// nil. It returns the time and a function that ends the call.
 func (m *Model) begin(ctx context.Context, t *modelTable, writes bool) (now int64, end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, nil, err
@@ -372,16 +372,15 @@ func (m *Model) end() bool {
 	return was
 }
 
-// crash ends the store as a loss of power would: every row falls back behind
-// as many of its commits that are not durable as lose says, given how many
-// there are.
+// crash ends the store as a loss of power would. Every row loses the last of its
+// commits that are not durable: lose says how many, given how many there are.
 func (m *Model) crash(lose func(commits int) int) {
 	m.end()
 	m.disk.mu.Lock()
 	defer m.disk.mu.Unlock()
 	m.disk.locked = false
 	for _, t := range m.disk.tables {
-		for _, key := range slices.Sorted(maps.Keys(t.undo)) { // in order, for lose to repeat itself
+		for _, key := range slices.Sorted(maps.Keys(t.undo)) { // in order, so that a seed repeats what lose answers
 			young := slices.DeleteFunc(t.undo[key], func(e undoEntry) bool { return time.Since(e.at) > time.Second })
 			if n := lose(len(young)); n > 0 {
 				t.rows[key] = young[len(young)-n].before
@@ -392,14 +391,14 @@ func (m *Model) crash(lose func(commits int) int) {
 	}
 }
 
-// ModelBackend is the Opener of models, for the suite to judge its judge. A
-// crash takes everything that a store may lose.
+// ModelBackend is the Opener of models, with which the suite judges the Model
+// itself. A crash loses everything that a store may lose.
 func ModelBackend(testing.TB) Backend {
 	d := newDisk()
 	openAt := func(d *disk, o OpenOptions) (cellstore.Store, error) {
 		m, err := d.open(o)
 		if err != nil {
-			return nil, err // not a *Model that is nil
+			return nil, err // not an interface that holds a nil *Model
 		}
 		return m, nil
 	}

@@ -17,7 +17,7 @@ import (
 type modelReader struct {
 	m     *Model
 	table string
-	// view returns the table to read, settled, with what ends the reading.
+	// view returns the settled table to read and a function that ends the read.
 	view func(context.Context) (t *modelTable, end func(), err error)
 }
 
@@ -29,9 +29,9 @@ func (t *modelTable) view(m *Model) func(context.Context) (*modelTable, func(), 
 	}
 }
 
-// rows returns the rows a selection shows, in order. As the table is settled
-// all there is is visible: the time range comes next and the number of
-// versions last (rule G4), with the choice of columns between them.
+// rows returns the rows a selection shows, in order. The table is settled, so all
+// its versions are visible. The time range comes next, then the choice of
+// columns, and the number of versions last (rule G4).
 func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 	if sel == nil {
 		sel = &cellstore.Selection{}
@@ -59,7 +59,7 @@ func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 					timely = append(timely, ts)
 				}
 			}
-			if len(timely) == 0 || !wants(sel, col, count) {
+			if len(timely) == 0 || !selects(sel, col, count) {
 				continue
 			}
 			for i, ts := range timely {
@@ -75,9 +75,9 @@ func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 	return rows
 }
 
-// wants decides on a column that has a cell to show: one named is wanted
-// whatever the filter says.
-func wants(sel *cellstore.Selection, col column, count map[string]int) bool {
+// selects reports whether a column that has a visible cell is selected. A column
+// that is named is, whatever the filter says.
+func selects(sel *cellstore.Selection, col column, count map[string]int) bool {
 	named := slices.ContainsFunc(sel.Columns, func(c cellstore.Column) bool {
 		return c.Family == col.family && string(c.Qualifier) == col.qualifier
 	})
@@ -239,8 +239,8 @@ func (r *modelReader) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*
 	})
 }
 
-// yield reads when the loop begins, and passes on what was read as long as
-// the reader is open.
+// yield reads when the loop begins, and yields the rows as long as the reader is
+// open.
 func (r *modelReader) yield(ctx context.Context, op string, read func(*modelTable) ([]*cellstore.Row, error)) iter.Seq2[*cellstore.Row, error] {
 	return func(yield func(*cellstore.Row, error) bool) {
 		t, end, err := r.view(ctx)

@@ -33,8 +33,8 @@ func (h *tableHandle) fail(op string, row []byte, err error) error {
 	return fail(op, h.table, row, err)
 }
 
-// commit replaces a row, after a copy of it has been changed. It keeps the old
-// one as long as a crash may bring it back.
+// commit replaces a row by its changed copy. It keeps the old row as long as a
+// crash may bring it back.
 func (t *modelTable) commit(key string, row modelRow, d cellstore.Durability, now int64) {
 	if d == cellstore.Sync {
 		delete(t.undo, key)
@@ -45,7 +45,7 @@ func (t *modelTable) commit(key string, row modelRow, d cellstore.Durability, no
 	t.settle(key, now)
 }
 
-// apply carries out a valid mutation.
+// apply applies a valid mutation.
 func (t *modelTable) apply(m *cellstore.Mutation, now int64) {
 	if len(m.Ops) == 0 {
 		return
@@ -308,7 +308,7 @@ func (l *modelLoad) Add(key []byte, c cellstore.Cell) error {
 	return nil
 }
 
-// compareLoaded is the order of rule O1.
+// compareLoaded compares in the order of rule O1.
 func compareLoaded(a, b loaded) int {
 	return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col.family, b.col.family),
 		cmp.Compare(a.col.qualifier, b.col.qualifier), cmp.Compare(b.ts, a.ts))

@@ -61,7 +61,7 @@ func (s *suite) runRandom(t *testing.T) {
 // backend has them. Every answer must be the same. A script that fails is made
 // shorter and printed, ready to become an example.
 //
-// Where a backend tells the time itself, what depends on it is left out.
+// Operations that depend on the time are left out for a backend with RealTime.
 func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64, lines int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -113,7 +113,7 @@ func play(t *testing.T, open Opener, caps cellstore.Capabilities, pick func(int)
 		again := replay(t, open, caps, shorter)
 		return again != nil
 	})
-	if last := replay(t, open, caps, script); last != nil { // else it fails now and then only
+	if last := replay(t, open, caps, script); last != nil { // else it does not fail every time
 		d, script = last, script[:last.at+1]
 	}
 	t.Errorf("%s\n\t%s\nprints\n\t%s\nthe model\n\t%s", strings.Join(script[:len(script)-1], "\n"), script[len(script)-1],
@@ -127,8 +127,8 @@ type difference struct {
 	got, want string
 }
 
-// replay plays a script on a new store and a new model. Lines that make no
-// sense any more after others have gone are passed over.
+// replay plays a script on a new store and a new model. It passes over lines that
+// make no sense since shrink has left others out.
 func replay(t *testing.T, open Opener, caps cellstore.Capabilities, script []string) *difference {
 	t.Helper()
 	b := open(t)
@@ -170,8 +170,8 @@ func replay(t *testing.T, open Opener, caps cellstore.Capabilities, script []str
 	return nil
 }
 
-// crashBoth crashes the subject and lets the oracle take over what a crash may
-// decide: behind how many of its last commits each row falls back.
+// crashBoth crashes the subject, and makes the oracle lose the same commits: how
+// many of its last commits a row loses is the subject's choice.
 func crashBoth(subject, oracle *machine) *difference {
 	if err := subject.crash(); err != nil {
 		return &difference{got: err.Error(), want: "a store that opens after a crash"}
@@ -251,7 +251,7 @@ func shrink(script []string, fails func([]string) bool) []string {
 	return drop(script, try)
 }
 
-// drop leaves out runs of elements, ever shorter ones.
+// drop leaves out runs of elements, shorter ones with each round.
 func drop(all []string, fails func([]string) bool) []string {
 	for size := len(all) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(all); {

@@ -262,7 +262,7 @@ get t r qlimit=-1
 scan t qoffset=-2
   error: ErrBadRange
 `},
-	// A column without a cell in the time range is not there to be counted.
+	// A column without a cell in the time range does not count.
 	{id: "N5", name: "filters choose columns, never versions", script: `
 create t f{versions=all}
 put t r f:a@5=5 f:b@1=1 f:b@5=5 f:c@1=1 f:d@1=1
@@ -273,7 +273,7 @@ get t r qlimit=1 qoffset=1 time=[0,3) versions=all
 get t r qprefix=b versions=all
   r f:b@5=5 f:b@1=1
 `},
-	// Columns named are wanted whatever the filter of the families says.
+	// Named columns are selected whatever the filter of the families says.
 	{id: "N5", name: "named columns beside a filter", script: `
 create t f g
 put t r f:a@1=1 f:b@1=2 f:c@1=3 g:a@1=4

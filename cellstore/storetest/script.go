@@ -35,15 +35,15 @@ var needNames = map[string]need{
 	"mixed": mixedMutation, "timestamps": cellTimestamps, "crash": crash, "readonly": readOnly,
 }
 
-// step is a line of a script with what it must print, "" standing for ok.
+// step is a line of a script with what it must print; "" stands for ok.
 type step struct {
 	line int
 	text string
 	want string
 }
 
-// parseScript reads a script: a command per line, beneath it, indented, what
-// it prints. Lines that begin with # are comments.
+// parseScript reads a script: a command per line and, indented beneath it, what
+// the command prints. Lines that begin with # are comments.
 func parseScript(t testing.TB, text string) (needs []need, steps []step) {
 	for i, line := range strings.Split(text, "\n") {
 		trimmed := strings.TrimSpace(line)
@@ -51,7 +51,7 @@ func parseScript(t testing.TB, text string) (needs []need, steps []step) {
 		case trimmed == "" || trimmed[0] == '#':
 		case strings.HasPrefix(line, "  "):
 			if len(steps) == 0 {
-				t.Fatalf("line %d: an answer without a question", i+1)
+				t.Fatalf("line %d: output before the first command", i+1)
 			}
 			last := &steps[len(steps)-1]
 			if last.want != "" {
@@ -62,7 +62,7 @@ func parseScript(t testing.TB, text string) (needs []need, steps []step) {
 			for _, name := range strings.Fields(line)[1:] {
 				n, ok := needNames[name]
 				if !ok {
-					t.Fatalf("line %d: nothing is called %q", i+1, name)
+					t.Fatalf("line %d: a script cannot need %q", i+1, name)
 				}
 				needs = append(needs, n)
 			}
@@ -85,9 +85,9 @@ func (s *suite) runScript(t *testing.T, text string, needs []need) {
 	}
 }
 
-// repeatable reports whether a mode leaves a script its meaning: snapshots do
-// not outlive the store they are of, and async writes need not. Scripts that
-// must really wait are not repeated as often.
+// repeatable reports whether a script means the same in a mode: snapshots do not
+// outlive their store, and async writes need not survive a crash. Scripts that
+// must really wait run in fewer modes.
 func (s *suite) repeatable(steps []step, m mode) bool {
 	compacts := strings.HasPrefix(m.name, "compacted")
 	return !slices.ContainsFunc(steps, func(step step) bool {

@@ -18,7 +18,7 @@ var stateRules = []rule{
 		e.must("create t f")
 		_, err := e.b.Open(OpenOptions{})
 		e.wantErr("Open", err, cellstore.ErrLocked)
-		e.must("put t r f:q@1=x") // the first is none the worse
+		e.must("put t r f:q@1=x") // the first still works
 		e.ok(e.reopen())
 		if got := e.ask("get t r"); got != "r f:q@1=x" {
 			e.Error(got)
@@ -126,9 +126,9 @@ func testContextOver(e *env) {
 	e.must("put t s f:q@1=x")
 	cancelled, cancel := context.WithCancel(e.ctx)
 	cancel()
-	late, cancelLate := context.WithDeadline(e.ctx, time.Unix(0, 0))
-	defer cancelLate()
-	e.everyCall(e.store, e.table("t"), func(ctx context.Context, call string, err error) { e.wantErr(call, err, ctx.Err()) }, cancelled, late)
+	expired, cancelExpired := context.WithDeadline(e.ctx, time.Unix(0, 0))
+	defer cancelExpired()
+	e.everyCall(e.store, e.table("t"), func(ctx context.Context, call string, err error) { e.wantErr(call, err, ctx.Err()) }, cancelled, expired)
 	if got := e.ask("scan t"); got != "s f:q@1=x" {
 		e.Errorf("calls whose context was over left %s", got)
 	}
@@ -235,7 +235,7 @@ func testCloseWaits(e *env) {
 	}
 	e.ok(e.store.Close())
 	e.wantErr("Apply after Close", t.Apply(e.ctx, put("late", "f", "q", "x")), cellstore.ErrClosed)
-	closed.Store(true) // ends those that Close has not
+	closed.Store(true) // ends the goroutines that Close has not
 	wg.Wait()
 	e.ok(e.reopen())
 	for w, n := range written {

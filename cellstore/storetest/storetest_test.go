@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -90,21 +93,62 @@ func (t bareTable) Snapshot(context.Context) (cellstore.Snapshot, error) { retur
 
 var errUnsupported = fmt.Errorf("a bare store: %w", errors.ErrUnsupported)
 
-// TestEveryRule: every rule of the contract has a test, or is named in the
-// package documentation as one that cannot have one.
-func TestEveryRule(t *testing.T) {
-	have := ids(allRules())
-	for _, family := range []struct {
-		letter string
-		last   int
-	}{{"M", 2}, {"S", 5}, {"O", 2}, {"P", 6}, {"G", 7}, {"N", 15}, {"D", 5}, {"T", 3}, {"A", 11}, {"B", 4}, {"L", 4}} {
-		for i := 1; i <= family.last; i++ {
-			id := fmt.Sprint(family.letter, i)
-			if !slices.Contains(have, id) && id != "N2" {
-				t.Errorf("rule %s has no test", id)
+// TestContract: every rule that the suite runs has a paragraph in CONTRACT.md,
+// and every paragraph there that is not advice to callers has a test here.
+func TestContract(t *testing.T) {
+	text, err := os.ReadFile("../CONTRACT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := append(ids(allRules()), "K1", "K2")
+	scripts, err := fs.Glob(examples, "testdata/W*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range scripts {
+		var number int
+		if _, err := fmt.Sscanf(name, "testdata/W%02d-", &number); err != nil {
+			t.Errorf("%s: %v: a worked example begins with its number", name, err)
+		}
+		run = append(run, fmt.Sprint("W", number))
+	}
+	written := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(?:- )?\*\*([A-Z][0-9]+)(, advice)?\b`).FindAllSubmatch(text, -1) {
+		id, advice := string(m[1]), len(m[2]) > 0
+		if written[id] {
+			t.Errorf("CONTRACT.md has two paragraphs %s", id)
+		}
+		written[id] = true
+		if slices.Contains(run, id) == advice {
+			t.Errorf("rule %s of CONTRACT.md: advice is %t, and so is that a test judges it", id, advice)
+		}
+	}
+	for _, id := range run {
+		if !written[id] {
+			t.Errorf("the suite runs %s, and CONTRACT.md has no paragraph of it", id)
+		}
+	}
+	cited := regexp.MustCompile(`\b[MSOPGNDTABLKW][1-9][0-9]?\b`)
+	for _, pattern := range []string{"*.go", "testdata/*.txt", "../CONTRACT.md", "../*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range cited.FindAllString(string(text), -1) {
+				if !written[id] {
+					t.Errorf("%s cites %s, which is not in CONTRACT.md", name, id)
+				}
 			}
 		}
 	}
+}
+
+func TestRules(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range allRules() {
 		if names[r.id+r.name] {
@@ -113,11 +157,6 @@ func TestEveryRule(t *testing.T) {
 		names[r.id+r.name] = true
 		if (r.script == "") == (r.run == nil) {
 			t.Errorf("%s %s: needs a script or a function", r.id, r.name)
-		}
-	}
-	for i := 1; i <= 17; i++ {
-		if found, _ := fs.Glob(examples, fmt.Sprintf("testdata/W%02d-*.txt", i)); len(found) != 1 {
-			t.Errorf("example W%d is in %q", i, found)
 		}
 	}
 }

@@ -11,17 +11,16 @@ import (
 	"quadrille/cellstore"
 )
 
-// Opener returns a place for one store that is empty yet, and the ways to
-// handle it. The suite calls it once or more for every test; what it makes is
-// to be cleaned up with t.Cleanup.
+// Opener returns an empty place for one store, and the ways to handle it. The
+// suite calls it once or more for every test. Clean up with t.Cleanup.
 type Opener func(t testing.TB) Backend
 
 // Backend handles the store at one place: a directory, a file system in
-// memory, a namespace of a server. Hooks that a backend has no way to offer
-// stay nil, and what needs them is skipped and says so.
+// memory, a namespace of a server. Hooks that a backend cannot offer stay nil.
+// Tests that need them are skipped and say so.
 type Backend struct {
 	// Open opens the store, creating it when there is none. The suite closes
-	// or crashes it before it opens it again, but to see ErrLocked.
+	// or crashes it before it opens it again, except to see ErrLocked.
 	Open func(o OpenOptions) (cellstore.Store, error)
 	// ReadOnly says that Open can open a store for reading only.
 	ReadOnly bool
@@ -34,7 +33,7 @@ type Backend struct {
 	// Crash ends an open store as a loss of power would: what is not durable
 	// is lost. Open opens what survived.
 	Crash func(s cellstore.Store) error
-	// CheckpointDir is where Checkpoint may write: nothing is there yet.
+	// CheckpointDir is where Checkpoint may write. It does not exist yet.
 	CheckpointDir string
 	// OpenCheckpoint opens the copy in a directory.
 	OpenCheckpoint func(dir string, o OpenOptions) (cellstore.Store, error)
@@ -53,10 +52,9 @@ type OpenOptions struct {
 }
 
 // Run runs the whole suite: a subtest per rule of the contract, the worked
-// examples W1 to W17, the designs of package recipes, and random operations
-// against the Model (K2). caps is
-// what the backend promises; rules it lacks a capability or a hook for are
-// skipped, and listed at the end.
+// examples (W), and random operations against the Model (K2). caps is what the
+// backend promises. Rules that it lacks a capability or a hook for are skipped
+// and listed at the end.
 func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	s := &suite{open: open, caps: caps}
 	defer s.report(t)
@@ -72,7 +70,6 @@ func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 		})
 	}
 	t.Run("W", s.runExamples)
-	t.Run("recipes", s.runRecipes)
 	t.Run("K2", s.runRandom)
 }
 
@@ -91,6 +88,7 @@ func allRules() []rule {
 		limitRules, stateRules, exampleRules)
 }
 
+// ids are the numbers of rules, each once.
 func ids(rules []rule) []string {
 	var out []string
 	for _, r := range rules {
@@ -148,7 +146,7 @@ type suite struct {
 	skipped []string
 }
 
-// report lists what was skipped, for a reader to see what a pass means.
+// report lists what was skipped, so that a reader sees what a pass means.
 func (s *suite) report(t *testing.T) {
 	if len(s.skipped) == 0 {
 		t.Log("storetest: no rule was skipped")
@@ -157,8 +155,8 @@ func (s *suite) report(t *testing.T) {
 	t.Logf("storetest: %d skipped:\n\t%s", len(s.skipped), strings.Join(s.skipped, "\n\t"))
 }
 
-// look finds out what the backend has, and leaves out what it cannot do with
-// scripts.
+// look finds out what the backend has, and leaves out the modes of scripts that
+// it cannot run.
 func (s *suite) look(t *testing.T) {
 	t.Run("K1", func(t *testing.T) {
 		e := s.newEnv(t)
@@ -205,8 +203,8 @@ func (s *suite) newEnv(t *testing.T) *env {
 	return &env{T: t, machine: m, ctx: context.Background()}
 }
 
-// mode is a way to run a script: what is done to the store between a write
-// and the next read, which must not change any answer.
+// mode is a way to run a script. It says what happens to the store between a
+// write and the next read, which must not change any answer.
 type mode struct {
 	name   string
 	need   *need

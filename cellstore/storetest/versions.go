@@ -218,8 +218,8 @@ func testClockBack(e *env) {
 	e.must("put t r f:q=later")
 	e.now.Add(-5000)
 	e.must("put t r f:q=last")
-	late := int64(startOfTime + 10_000)
-	if got, want := e.ask("get t r versions=all"), fmt.Sprintf("r f:q@%d=last f:q@%d=before", late, startOfTime); got != want {
+	latest := int64(startOfTime + 10_000)
+	if got, want := e.ask("get t r versions=all"), fmt.Sprintf("r f:q@%d=last f:q@%d=before", latest, startOfTime); got != want {
 		e.Errorf("after the clock was set back: %s, want %s", got, want)
 	}
 	// Ages are reckoned by the same clock, and so are bounds of deletes.
@@ -233,7 +233,7 @@ func testClockBack(e *env) {
 	}
 	values, err := e.table("t").Increment(e.ctx, cellstore.Increment{Row: []byte("r"), Deltas: []cellstore.Delta{{Family: "f", Qualifier: []byte("n"), By: 1}}}, nil)
 	e.ok(err)
-	if got, want := e.ask("get t r"), fmt.Sprintf("r f:n@%d=#%d", late, values[0]); got != want {
+	if got, want := e.ask("get t r"), fmt.Sprintf("r f:n@%d=#%d", latest, values[0]); got != want {
 		e.Errorf("after an increment: %s, want %s", got, want)
 	}
 }

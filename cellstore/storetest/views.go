@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// viewRules are B3, and Splits with what is built on it.
+// viewRules are B3, and N16: Splits and ParallelScan.
 var viewRules = []rule{
 	{id: "B3", name: "a snapshot is fixed", needs: []need{snapshot}, script: `
 create t f{versions=2} g
@@ -103,10 +103,10 @@ nexteach @s g:
 			e.wantErr("Checkpoint", e.store.Checkpoint(e.ctx, "copy"), errors.ErrUnsupported)
 		}
 	}},
-	{id: "Splits", name: "parts cover the table", run: testSplits},
-	{id: "Splits", name: "parts are similar", run: testSplitSizes},
-	{id: "Splits", name: "a parallel scan sees every row once", run: testParallelScan},
-	{id: "Splits", name: "a parallel scan stops at an error", run: testParallelScanStops},
+	{id: "N16", name: "parts cover the table", run: testSplits},
+	{id: "N16", name: "parts are similar", run: testSplitSizes},
+	{id: "N16", name: "a parallel scan sees every row once", run: testParallelScan},
+	{id: "N16", name: "a parallel scan stops at an error", run: testParallelScanStops},
 }
 
 func testSnapshotBesideWriters(e *env) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrMissing says that HBase cannot be run here, and what it lacks.
+// ErrMissing says that HBase cannot run here, and what is missing.
 var ErrMissing = errors.New("hbase cannot be run here")
 
 //go:embed testdata/pom.xml
@@ -50,7 +50,7 @@ func classPath(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("%w: Maven names files that are not there", ErrMissing)
 	}
 	if cached != "" && os.MkdirAll(filepath.Dir(cached), 0o755) == nil {
-		// Without it the next start is slower, no more.
+		// Without the cache only the next start is slower.
 		_ = os.WriteFile(cached, []byte(list), 0o644)
 	}
 	return list, nil
@@ -65,7 +65,7 @@ func complete(list string) bool {
 	return list != ""
 }
 
-// resolve asks Maven, first for what is in its local repository already.
+// resolve asks Maven, first for what its local repository has.
 func resolve(ctx context.Context, dir string) (string, error) {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		return "", fmt.Errorf("%w: there is no mvn, install Maven", ErrMissing)
@@ -82,12 +82,12 @@ func resolve(ctx context.Context, dir string) (string, error) {
 		}
 		cmd := exec.CommandContext(ctx, "mvn", args...)
 		cmd.Dir = dir
-		said, err := cmd.CombinedOutput()
+		output, err := cmd.CombinedOutput()
 		if err == nil {
 			b, err := os.ReadFile(out)
 			return strings.TrimSpace(string(b)), err
 		}
-		last = fmt.Errorf("%w: Maven does not resolve HBase: %w\n%s", ErrMissing, err, tail(string(said), 10))
+		last = fmt.Errorf("%w: Maven does not resolve HBase: %w\n%s", ErrMissing, err, tail(string(output), 10))
 	}
 	return "", last
 }

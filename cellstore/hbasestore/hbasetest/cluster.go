@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// Options say what to start. The zero value is what tests want.
+// Options say what to start. The zero value suits most tests.
 type Options struct {
 	RegionServers int // 2 by default
 	Gateways      int // Thrift2 gateways with binary protocol and buffers, 2 by default
 	// Session is how long the master waits for a region server that has died;
 	// 15 s by default, from 2 to 20 s.
 	Session time.Duration
-	// Call is when a gateway gives a call up; 20 s by default. Tests of faults
-	// want less than the driver gives one try.
+	// Call is the time after which a gateway gives up a call; 20 s by default.
+	// Tests of faults need less than the driver's time for one try.
 	Call time.Duration
 	// Patience bounds the start; 5 minutes by default.
 	Patience time.Duration
-	// Dir holds configuration, logs and data. By default it is made, and
-	// removed by Close; what is given is kept.
+	// Dir holds configuration, logs and data. By default Start creates a
+	// directory and Close removes it; one that is given is kept.
 	Dir string
 }
 
@@ -49,7 +49,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Cluster is an HBase that runs.
+// Cluster is a running HBase.
 type Cluster struct {
 	opts      Options
 	dir       string
@@ -65,9 +65,9 @@ type Cluster struct {
 	close sync.Once
 }
 
-// Start starts a cluster and waits until it serves. The error says what the
-// process that is late or has ended said last; it is ErrMissing when there is
-// no JDK, no Maven or no HBase to be had.
+// Start starts a cluster and waits until it serves. Its error has the last lines
+// of the log of the process that is too slow or has ended. It is ErrMissing when
+// there is no JDK, no Maven or no HBase.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Patience)
@@ -75,7 +75,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c := &Cluster{opts: o, dir: o.Dir, spawn: newSpawner()}
 	err := c.start(ctx)
 	if err != nil {
-		// The logs stay, for the error names them.
+		// The logs stay, since the error names them.
 		return nil, errors.Join(err, c.end())
 	}
 	return c, nil
@@ -124,7 +124,7 @@ func (c *Cluster) configure() error {
 	if err := c.site("conf-gateway", ofGateway(c.opts.Call)); err != nil {
 		return err
 	}
-	// This no option of the gateway's command says.
+	// The gateway's command has no option for this.
 	if err := c.site("conf-gateway-http", append(ofGateway(c.opts.Call), property{"hbase.regionserver.thrift.http", "true"})); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c *Cluster) site(name string, more []property) error {
 	return writeSite(filepath.Join(dir, "hbase-site.xml"), append(c.base[:len(c.base):len(c.base)], more...))
 }
 
-// launch starts everything at once and waits until a table could be made.
+// launch starts everything at once and waits until tables can be created.
 func (c *Cluster) launch(ctx context.Context) error {
 	if err := c.zookeeper.Start(); err != nil {
 		return err
@@ -199,10 +199,10 @@ func (c *Cluster) await(ctx context.Context, p *Process) error {
 			return conn.Close()
 		}
 		if p.ended() {
-			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.Log), p.said())
+			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.Log), p.logTail())
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.Log), p.said())
+			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.Log), p.logTail())
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (c *Cluster) AwaitServers(ctx context.Context, n int) error {
 	var last error
 	for {
 		if c.master.ended() {
-			return fmt.Errorf("the master has ended; logs are in %s\n%s", c.Logs(), c.master.said())
+			return fmt.Errorf("the master has ended; logs are in %s\n%s", c.Logs(), c.master.logTail())
 		}
 		answer, err := c.Control(ctx, "ready")
 		if err == nil && answer == strconv.Itoa(n) {
@@ -228,7 +228,7 @@ func (c *Cluster) AwaitServers(ctx context.Context, n int) error {
 			last = err
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("the master is not ready: %w: %w; logs are in %s\n%s", err, last, c.Logs(), c.master.said())
+			return fmt.Errorf("the master is not ready: %w: %w; logs are in %s\n%s", err, last, c.Logs(), c.master.logTail())
 		}
 	}
 }

@@ -16,7 +16,7 @@ const host = "127.0.0.1"
 
 type property struct{ name, value string }
 
-// writeSite writes settings as Hadoop has them.
+// writeSite writes settings in Hadoop's format.
 func writeSite(file string, ps []property) error {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
@@ -35,9 +35,9 @@ func common(dir string, zk, master int, session time.Duration) []property {
 		{"hbase.cluster.distributed", "true"},
 		{"hbase.rootdir", "file://" + filepath.Join(dir, "data", "hbase")},
 		{"hbase.tmp.dir", filepath.Join(dir, "data", "tmp")},
-		// Writes through to the operating system, so that what was synced
-		// survives the end of a process; the default keeps checksums and does
-		// not.
+		// This file system writes through to the operating system, so that what
+		// was synced survives the end of a process. The default, which keeps
+		// checksums, does not.
 		{"fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem"},
 		{"hbase.unsafe.stream.capability.enforce", "false"},
 		{"hbase.wal.provider", "filesystem"},
@@ -59,7 +59,7 @@ func common(dir string, zk, master int, session time.Duration) []property {
 		{"hbase.regionserver.info.port", "-1"},
 		{"hbase.thrift.info.port", "-1"},
 
-		// Tables are made and moved without waiting for company.
+		// The master creates and moves regions without waiting to batch them.
 		{"hbase.procedure.remote.dispatcher.delay.msec", "1"},
 		{"hbase.assignment.dispatch.wait.msec", "1"},
 		{"hbase.master.store.region.wal.hsync", "false"},
@@ -83,11 +83,11 @@ func common(dir string, zk, master int, session time.Duration) []property {
 	}
 }
 
-// ofGateway are the settings that gateways have beside: what failed is tried
-// again soon, and a call ends within the time given.
+// ofGateway are the further settings of gateways: they repeat what failed soon, and
+// a call ends within the given time.
 func ofGateway(call time.Duration) []property {
 	return []property{
-		{"hbase.client.pause", "10"}, // also how often it is asked whether a table is made
+		{"hbase.client.pause", "10"}, // also how often the client asks whether a table has been created
 		{"hbase.client.pause.server.overloaded", "50"},
 		{"hbase.client.retries.number", "12"},
 		{"hbase.client.operation.timeout", milliseconds(call)},
@@ -95,7 +95,7 @@ func ofGateway(call time.Duration) []property {
 		{"hbase.client.scanner.timeout.period", milliseconds(call)},
 		{"hbase.rpc.timeout", milliseconds(call * 3 / 4)},
 		{"hbase.ipc.client.socket.timeout.connect", "1000"},
-		// A server that was not there is not tried anew for this long.
+		// The client does not try a missing server again for this long.
 		{"hbase.ipc.client.failed.servers.expiry", "200"},
 		{"hbase.thrift.minWorkerThreads", "8"},
 		{"hbase.thrift.maxWorkerThreads", "300"},

@@ -31,7 +31,7 @@ import (
 //	disable TABLE
 //	split REGION [KEY]
 //	merge REGION REGION
-//	balancer on|off       answers what it was
+//	balancer on|off       answers its former state
 //	balance
 func Ask(ctx context.Context, addr string, words ...string) (string, error) {
 	if _, ok := ctx.Deadline(); !ok {
@@ -71,18 +71,18 @@ func (c *Cluster) Control(ctx context.Context, words ...string) (string, error) 
 	return Ask(ctx, c.control.Addr, words...)
 }
 
-// Fail makes writes to a table, "namespace:name", fail by how their rows begin:
-// "never" before anything is done, "after" once all is done, "gateway" then too
-// but in the gateway, for increments and appends, and "halt", the first time, by
-// the death of the region server once all is done.
+// Fail makes writes to a table, "namespace:name", fail. How a row begins chooses
+// when: "never" before anything is applied; "after" once all is applied; "gateway"
+// once all is applied too, but in the gateway, for increments and appends; "halt",
+// the first time, by the death of the region server once all is applied.
 func (c *Cluster) Fail(ctx context.Context, table string) error {
 	source := filepath.Join(c.dir, "Failing.java")
 	if err := os.WriteFile(source, failingSource, 0o644); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "javac", "-nowarn", "-cp", c.classPath, "-d", c.classes(), source)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compile Failing.java: %w\n%s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compile Failing.java: %w\n%s", err, output)
 	}
 	_, err := c.Control(ctx, "observe", table, "Failing")
 	return err
@@ -120,7 +120,7 @@ func (c *Cluster) Regions(ctx context.Context, table string) ([]Region, error) {
 	return regions, nil
 }
 
-// Servers lists the region servers that live, as host/port/start.
+// Servers lists the live region servers, as host/port/start.
 func (c *Cluster) Servers(ctx context.Context) ([]string, error) {
 	list, err := c.Control(ctx, "servers")
 	return strings.Fields(list), err

@@ -3,12 +3,12 @@
 // only and end with the process that started them.
 //
 // It needs a JDK of 17 or newer and Maven, which fetches HBase into its local
-// repository the first time. [Start] answers [ErrMissing] where that fails, for
-// tests to be skipped and to say why.
+// repository the first time. [Start] answers [ErrMissing] where that fails, so that
+// tests are skipped and say why.
 //
-// The settings are made for tests and for nothing else: data is written to the
-// operating system but not to the disk, a server that dies is missed after
-// seconds, and calls that fail are given up soon.
+// The settings suit tests only: data is written to the operating system but not to
+// the disk, a dead server is noticed after seconds, and failing calls are given up
+// soon.
 //
 // A [Cluster] may be used by several goroutines.
 package hbasetest

@@ -16,7 +16,7 @@ var opened = []string{
 	"java.base/sun.util.calendar", "java.security.jgss/sun.security.krb5",
 }
 
-// javaOf is a program in Java.
+// javaOf is a Java program.
 type javaOf struct {
 	heap  string
 	flags []string
@@ -59,7 +59,7 @@ type Gateway struct {
 	Framed  bool
 	Compact bool
 	HTTP    bool // on every path
-	Older   bool // the older Thrift service, which is another
+	Older   bool // the older Thrift service, which has other calls
 }
 
 func (c *Cluster) newGateway(g Gateway) (*Process, error) {

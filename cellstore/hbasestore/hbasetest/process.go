@@ -43,7 +43,7 @@ func (s *spawner) end() { s.done.Do(func() { close(s.work) }) }
 type Process struct {
 	// Name is unique within its cluster, Addr where it listens.
 	Name, Addr string
-	// Log is the file that holds what it says.
+	// Log is the file of its output.
 	Log string
 
 	spawn *spawner
@@ -51,9 +51,9 @@ type Process struct {
 	args  []string
 	dir   string
 
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	gone chan struct{} // closed once it has ended
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once it has ended
 }
 
 // Start starts the process. It does not wait until it listens.
@@ -67,22 +67,22 @@ func (p *Process) Start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own handle
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
 	cmd.SysProcAttr = attributes()
 	if err := p.spawn.start(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	p.cmd, p.gone = cmd, make(chan struct{})
-	go func(gone chan struct{}) {
+	p.cmd, p.exited = cmd, make(chan struct{})
+	go func(exited chan struct{}) {
 		_ = cmd.Wait() // how it ended is in its log
-		close(gone)
-	}(p.gone)
+		close(exited)
+	}(p.exited)
 	return nil
 }
 
-// Kill ends the process at once, as a crash would, and waits until it is gone.
+// Kill ends the process at once, as a crash would, and waits until it has ended.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *Process) Kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	<-p.gone
+	<-p.exited
 	p.cmd = nil
 	return nil
 }
@@ -121,15 +121,15 @@ func (p *Process) ended() bool {
 		return false
 	}
 	select {
-	case <-p.gone:
+	case <-p.exited:
 		return true
 	default:
 		return false
 	}
 }
 
-// said returns the end of the process's log.
-func (p *Process) said() string {
+// logTail returns the end of the process's log.
+func (p *Process) logTail() string {
 	b, err := os.ReadFile(p.Log)
 	if err != nil {
 		return err.Error()
@@ -137,5 +137,5 @@ func (p *Process) said() string {
 	return fmt.Sprintf("the end of %s:\n%s", filepath.Base(p.Log), tail(string(b), 25))
 }
 
-// poll is how often it is looked whether something has come about.
+// poll is the pause between two looks at a condition that is awaited.
 const poll = 50 * time.Millisecond

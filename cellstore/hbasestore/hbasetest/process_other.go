@@ -4,7 +4,7 @@ package hbasetest
 
 import "syscall"
 
-// There is nothing to halt a process with; sending these fails.
+// There are no such signals to halt a process; sending these fails.
 const (
 	stopSignal     = syscall.Signal(19)
 	continueSignal = syscall.Signal(18)

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// FaultsVariable names the environment's way to ask for tests that break a
-// cluster of their own, which take minutes.
+// FaultsVariable is the environment variable that asks for tests that break a
+// cluster of their own. They take minutes.
 const FaultsVariable = "QUADRILLE_HBASE_FAULTS"
 
-// ForFaults starts a cluster for a test to break, or skips the test. What dies
-// is missed after 8 s, and gateways give up before a driver does. The cluster
-// ends with the test; when that has failed, its logs stay.
+// ForFaults starts a cluster for a test to break, or skips the test. A dead server
+// is noticed after 8 s, and gateways give up before a driver does. The cluster
+// ends with the test; its logs stay when the test has failed.
 func ForFaults(t testing.TB) *Cluster {
 	t.Helper()
 	if os.Getenv(FaultsVariable) == "" {

@@ -87,7 +87,7 @@ func (c *Conn) DeleteSingle(ctx context.Context, table string, del *Delete) erro
 	}, nil)
 }
 
-// MutateRow applies mutations of one row as one.
+// MutateRow applies mutations of one row in one step.
 func (c *Conn) MutateRow(ctx context.Context, table string, row []byte, ms []Mutation) error {
 	return c.call(ctx, "mutateRow", func(e *encoder) {
 		e.text(1, table)
@@ -186,7 +186,7 @@ func (c *Conn) TableNames(ctx context.Context, namespace string) (names []TableN
 	return names, err
 }
 
-// CreateTable creates a table of the regions that the split keys part.
+// CreateTable creates a table whose regions begin at the split keys.
 func (c *Conn) CreateTable(ctx context.Context, table *Table, splits [][]byte) error {
 	return c.call(ctx, "createTable", func(e *encoder) {
 		writeTable(e, 1, table)
@@ -199,7 +199,7 @@ func (c *Conn) ModifyTable(ctx context.Context, table *Table) error {
 	return c.call(ctx, "modifyTable", func(e *encoder) { writeTable(e, 1, table) }, nil)
 }
 
-// DisableTable takes a table out of service, as deleting it needs.
+// DisableTable takes a table out of service, which must precede DeleteTable.
 func (c *Conn) DisableTable(ctx context.Context, name TableName) error {
 	return c.named(ctx, "disableTable", name)
 }

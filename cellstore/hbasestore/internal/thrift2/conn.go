@@ -15,7 +15,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// Config says how a gateway is spoken to. The gateway's settings decide.
+// Config says how to speak to a gateway. It must agree with the gateway's settings.
 type Config struct {
 	Framed  bool // thrift's framed transport, which nonblocking gateways want
 	Compact bool // the compact protocol instead of the binary one
@@ -39,13 +39,13 @@ type Conn struct {
 	p     thrift.TProtocol
 	raw   io.Reader // of the binary protocol's bytes, nil for the compact one
 	max   int       // bytes of a field
-	http  bool      // which has its own way of deadlines
+	http  bool      // HTTP sets its deadlines otherwise
 	seq   int32
 	dead  bool
 }
 
-// Dial connects. No call waits for that any more: over HTTP, too, one is sent on
-// the connection made here or not at all.
+// Dial connects. No call connects again: over HTTP, too, a call is sent on the
+// connection made here or not at all.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	size := cfg.MaxMessage
 	if size <= 0 {
@@ -88,7 +88,7 @@ func connect(ctx context.Context, addr string, cfg *tls.Config) (net.Conn, error
 	}
 	t := tls.Client(conn, tlsFor(cfg, addr))
 	if err := t.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // the handshake is what failed
+		_ = conn.Close() // the error of the handshake is returned
 		return nil, err
 	}
 	return t, nil
@@ -103,7 +103,8 @@ func tlsFor(cfg *tls.Config, addr string) *tls.Config {
 	return cfg
 }
 
-// errHungUp is a call over HTTP that has no connection any more: it was not sent.
+// errHungUp is the error of a call over HTTP whose connection was closed before it
+// was sent.
 var errHungUp = errors.New("the gateway has closed the connection")
 
 // overHTTP sends calls as requests on one connection.
@@ -120,8 +121,8 @@ func overHTTP(conn net.Conn, addr string, cfg Config) (thrift.TTransport, error)
 	if cfg.TLS != nil {
 		scheme = "https://"
 	}
-	// A redirect would take the calls, and the header with them, to a place
-	// nobody named.
+	// A redirect would send the calls, with their header, to a host that nobody
+	// named.
 	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	trans, err := thrift.NewTHttpClientWithOptions(scheme+addr+cfg.HTTP, thrift.THttpClientOptions{Client: client})
 	if err != nil {
@@ -142,18 +143,18 @@ func (c *Conn) Close() error {
 }
 
 // Usable reports whether another call may be sent: the last one ended cleanly
-// and the gateway has not hung up since, as far as can be told without a call.
+// and the gateway has not hung up since, as far as the socket shows.
 func (c *Conn) Usable() bool {
 	return !c.dead && open(c.conn)
 }
 
-// Ended reports whether the connection is of no more use after the last call, as
-// far as that call showed. It costs nothing; Usable asks the system.
+// Ended reports whether the last call showed that the connection cannot be used
+// again. It costs nothing; Usable asks the system.
 func (c *Conn) Ended() bool { return c.dead }
 
 // call sends a call and reads its answer: success reads field 0 of the result,
 // when there is one, and reports whether it is of the type expected. After a
-// TransportError the connection is of no more use.
+// TransportError the connection cannot be used again.
 func (c *Conn) call(ctx context.Context, method string, args func(*encoder), success func(*decoder, thrift.TType) bool) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -170,7 +171,7 @@ func (c *Conn) call(ctx context.Context, method string, args func(*encoder), suc
 		if err := c.conn.SetDeadline(deadline); err != nil {
 			return &TransportError{Err: err}
 		}
-		// What has no deadline may still be cancelled.
+		// A call without a deadline may still be cancelled.
 		stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
 		defer func() {
 			if !stop() {

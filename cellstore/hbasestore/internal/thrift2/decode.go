@@ -24,7 +24,7 @@ type decoder struct {
 	spent int    // of them
 	arena []byte // what is left of memory for short fields
 	chunk int    // size of the last of it
-	last  []byte // the last family: neighbours are mostly of the same
+	last  []byte // the last family: most neighbours are of the same one
 }
 
 func (d *decoder) keep(err error) {
@@ -33,8 +33,8 @@ func (d *decoder) keep(err error) {
 	}
 }
 
-// object reads a struct. field reads the fields it knows, of the type it
-// expects, and reports whether it did; what it does not know is passed over.
+// object reads a struct. field reads the fields it knows, of the type it expects,
+// and reports whether it did. Unknown fields are skipped.
 func (d *decoder) object(field func(id int16, t thrift.TType) bool) {
 	if d.err != nil {
 		return
@@ -92,7 +92,7 @@ const (
 	longField  = 8 << 10
 	firstChunk = 512
 	lastChunk  = 64 << 10
-	// trusted is how much is allocated because an answer says that it comes.
+	// trusted is how much memory is allocated on an answer's word for its size.
 	trusted = 1 << 20
 )
 
@@ -142,7 +142,7 @@ func (d *decoder) shared() []byte {
 	b := d.bytes()
 	if d.last != nil && bytes.Equal(b, d.last) {
 		if len(before) >= len(b) {
-			d.arena = before // nothing needs the copy
+			d.arena = before // the copy is not needed
 		}
 		return d.last
 	}

@@ -6,6 +6,6 @@
 // HBase 2.6. They are written out by hand because the driver uses a fifth of
 // them, and because results are read straight into memory that is used again.
 //
-// A [Conn] is one connection with one call on its way at a time; pools,
-// deadlines over several tries and the choice of a gateway are the caller's.
+// A [Conn] is one connection with one call under way at a time. The caller adds
+// pools, deadlines over several tries and the choice of a gateway.
 package thrift2

@@ -7,7 +7,7 @@ import (
 )
 
 // TransportError says that a connection failed: nothing is known of the call
-// that was on it. The connection is of no more use.
+// that was on it. The connection cannot be used again.
 type TransportError struct {
 	// Sent says that the server may have got the call.
 	Sent bool
@@ -18,8 +18,8 @@ func (e *TransportError) Error() string { return e.Err.Error() }
 
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// IOError is what the gateway answers when the cluster refuses a call or fails
-// it. The message begins with the name of a Java exception.
+// IOError is the gateway's answer when the cluster refuses a call or fails at it.
+// The message begins with the name of a Java exception.
 type IOError struct {
 	Message  string
 	CanRetry bool
@@ -33,9 +33,9 @@ func (e *IOError) Error() string { return e.Message }
 // ProtocolError is the answer of a gateway that fails by itself.
 type ProtocolError struct {
 	Method string
-	// Unread says that it does not know the call or cannot read it, as it is of
-	// another version or of the older Thrift service. Otherwise it may have
-	// failed at any point, also with the call done.
+	// Unread says that the gateway does not know the call or cannot read it: it
+	// has another version or runs the older Thrift service. Otherwise it may
+	// have failed at any point, also after the call was applied.
 	Unread  bool
 	Message string
 }
@@ -49,7 +49,7 @@ func (e *ProtocolError) Error() string {
 }
 
 // unread reports whether an exception of Thrift's own comes before the call is
-// carried out: a server looks the name up and reads the arguments first.
+// executed: a server first looks up the name and reads the arguments.
 func unread(kind int32) bool {
 	switch kind {
 	case thrift.UNKNOWN_METHOD, thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.WRONG_METHOD_NAME, thrift.PROTOCOL_ERROR,

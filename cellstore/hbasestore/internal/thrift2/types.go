@@ -34,7 +34,7 @@ type TimeRange struct{ Min, Max int64 }
 type Get struct {
 	Row      []byte
 	Columns  []Column
-	Versions int32 // 0 is one
+	Versions int32 // 0 means 1
 	Time     *TimeRange
 	Filter   []byte // see filter.go
 }

@@ -1,0 +1,181 @@
+// Command examples plays worked designs of tables over the cell store and
+// prints what they answer.
+//
+//	go run ./examples              all designs
+//	go run ./examples hits fans    two of them
+//
+// Each design is the smallest honest version of a system that people build on
+// a wide-column store. Its comment draws the rows. The code is for reading and
+// copying: it shows what stands in the row key and in what order, what is a
+// family, what is a qualifier, what a timestamp is used for, and which write
+// comes first so that a crash leaves only waste.
+//
+// The designs run on pebblestore. Any other driver gives the same answers.
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+)
+
+type design struct {
+	name string
+	play func(*demo)
+}
+
+var designs = []design{
+	{"visits", playVisits},
+	{"hits", playHits},
+	{"favourites", playFavourites},
+	{"rolling-mean", playRollingMean},
+	{"ids", playIDs},
+	{"series", playSeries},
+	{"follows", playFollows},
+	{"stream", playStream},
+	{"links", playLinks},
+	{"fans", playFans},
+	{"articles", playArticles},
+	{"autocomplete", playAutocomplete},
+	{"salted-keys", playSaltedKeys},
+	{"hashed-keys", playHashedKeys},
+	{"page-keys", playPageKeys},
+	{"number-keys", playNumberKeys},
+}
+
+func main() {
+	dir := must(os.MkdirTemp("", "examples"))
+	defer os.RemoveAll(dir)
+	for _, name := range os.Args[1:] {
+		if !slices.ContainsFunc(designs, func(d design) bool { return d.name == name }) {
+			log.Fatalf("no design is called %s: run without a name to see them all", name)
+		}
+	}
+	clock := newClock()
+	store := must(pebblestore.Open(dir, &pebblestore.Options{Clock: clock.Load}))
+	for _, d := range designs {
+		if len(os.Args) == 1 || slices.Contains(os.Args[1:], d.name) {
+			fmt.Printf("\n== %s ==\n", d.name)
+			d.play(&demo{context.Background(), store, clock, os.Stdout})
+		}
+	}
+	ok(store.Close())
+}
+
+// newClock returns a clock that shows noon of 2010-12-12, in ms since 1970,
+// until it is moved.
+func newClock() *atomic.Int64 {
+	clock := &atomic.Int64{}
+	clock.Store(1_292_155_200_000)
+	return clock
+}
+
+// demo is what a design is played with: a store, the clock that the store goes
+// by, and where to print.
+type demo struct {
+	ctx   context.Context
+	store cellstore.Store
+	clock *atomic.Int64
+	out   io.Writer
+}
+
+func (d *demo) now() int64           { return d.clock.Load() }
+func (d *demo) pass(t time.Duration) { d.clock.Add(t.Milliseconds()) }
+func (d *demo) print(label string, answers ...any) {
+	line := label + ": " + fmt.Sprintln(answers...)
+	fmt.Fprintln(d.out, strings.TrimRight(line, " \n"))
+}
+
+// table creates a table and opens it.
+func (d *demo) table(name string, families ...cellstore.Family) cellstore.Table {
+	ok(d.store.CreateTable(d.ctx, cellstore.Schema{Table: name, Families: families}))
+	return must(d.store.Table(d.ctx, name))
+}
+
+// ok and must end the program on an error. The designs themselves return their
+// errors; only the scenes that play them do not.
+func ok(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	ok(err)
+	return v
+}
+
+// put writes to one row.
+func put(ctx context.Context, t cellstore.Table, row string, ops ...cellstore.Op) error {
+	return t.Apply(ctx, cellstore.Mutation{Row: []byte(row), Ops: ops})
+}
+
+// column is the selection of one column.
+func column(family, qualifier string) *cellstore.Selection {
+	return &cellstore.Selection{Columns: []cellstore.Column{{Family: family, Qualifier: []byte(qualifier)}}}
+}
+
+// has reports whether a row has a column.
+func has(ctx context.Context, t cellstore.Table, row, family, qualifier string) (bool, error) {
+	var r cellstore.Row
+	return t.Get(ctx, []byte(row), column(family, qualifier), &r)
+}
+
+// value reads one column. A column that is not there has the value "".
+func value(ctx context.Context, t cellstore.Table, row, family, qualifier string) (string, error) {
+	var r cellstore.Row
+	_, err := t.Get(ctx, []byte(row), column(family, qualifier), &r)
+	v, _ := r.Value(family, []byte(qualifier))
+	return string(v), err
+}
+
+// qualifiers lists the columns that a row has in a family.
+func qualifiers(ctx context.Context, t cellstore.Table, row, family string) ([]string, error) {
+	var r cellstore.Row
+	_, err := t.Get(ctx, []byte(row), &cellstore.Selection{Families: []string{family}}, &r)
+	var names []string
+	for _, c := range r.Cells {
+		names = append(names, string(c.Qualifier))
+	}
+	return names, err
+}
+
+// keys lists the keys of a range, without their first skip bytes.
+func keys(ctx context.Context, t cellstore.Table, skip int, r cellstore.Range) ([]string, error) {
+	var found []string
+	for row, err := range t.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{r}}) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, string(row.Key[skip:]))
+	}
+	return found, nil
+}
+
+// suffixes lists what follows a prefix in the keys that start with it.
+func suffixes(ctx context.Context, t cellstore.Table, prefix string) ([]string, error) {
+	return keys(ctx, t, len(prefix), cellstore.Prefix([]byte(prefix)))
+}
+
+// number writes 8 bytes, big-endian, as a counter is.
+func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+// count reads a counter.
+func count(value []byte) int64 { return int64(binary.BigEndian.Uint64(value)) }
+
+// newestFirst is a time of 0 or later as 8 bytes that sort the latest first;
+// timeOf reads it back.
+func newestFirst(ms int64) string { return string(number(math.MaxInt64 - ms)) }
+
+func timeOf(key []byte) int64 { return math.MaxInt64 - count(key) }
