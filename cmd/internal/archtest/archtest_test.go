@@ -61,8 +61,43 @@ var rules = []rule{
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
+		of:   []string{"internal/tilestest"},
+		ours: []string{"cellstore/pebblestore"},
+		why:  "the tests of every package of boundaries share it, so it knows none of them",
+	},
+	{
+		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "cmd/..."},
+		neverDirectly: []string{module + "/internal/tilestest"},
+		why:           "it is for tests and depends on testing",
+	},
+	{
+		of:   []string{"tiles/internal/grid"},
+		ours: none,
+		why:  "geometry is arithmetic on whole numbers: it is judged without rows, stores or degrees",
+	},
+	{
+		of:   []string{"tiles/mvt"},
+		ours: []string{"tiles/internal/grid"},
+		why:  "vector tiles of anything are written with it: it shares the points of the grid and knows no region",
+	},
+	{
+		of:    []string{"tiles", "cmd/tileserver/..."},
+		never: []string{module + "/tiles/build", module + "/tiles/verify"},
+		why:   "a server reads boundaries; it does not carry what makes and checks them",
+	},
+	{
+		of:    []string{"tiles/verify"},
+		never: []string{module + "/tiles/build"},
+		why:   "a check believes the rows alone, not the code that wrote them",
+	},
+	{
+		of:    []string{"tiles/build"},
+		never: []string{module + "/tiles/verify"},
+		why:   "a build does not mark its own work",
+	},
+	{
 		of:    []string{"places/search/...", "places/internal/..."},
-		never: []string{"places"},
+		never: []string{module + "/places"},
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
 	},
 	{
@@ -238,7 +273,12 @@ func TestRulesCanFail(t *testing.T) {
 		{pkg{path: "cellstore/dataset", imports: []string{"quadrille/cellstore/pebblestore"}}, "imports cellstore/pebblestore"},
 		{pkg{path: "cellstore/pebblestore", imports: []string{"github.com/cockroachdb/pebble/v2"}, deps: []string{"net/http"}}, ""},
 		{pkg{path: "tiles", imports: []string{"quadrille/tiles/mvt", "quadrille/quadkey"}}, ""},
-		{pkg{path: "tiles/mvt", imports: []string{"quadrille/places"}}, "tiles/mvt imports places"},
+		{pkg{path: "tiles/raster", imports: []string{"quadrille/places"}}, "tiles/raster imports places"},
+		{pkg{path: "tiles/internal/grid", imports: []string{"quadrille/tiles/mvt"}}, "geometry is arithmetic"},
+		{pkg{path: "tiles", deps: []string{"quadrille/tiles/build"}}, "a server reads boundaries"},
+		{pkg{path: "tiles/verify", deps: []string{"quadrille/tiles/build"}}, "believes the rows alone"},
+		{pkg{path: "tiles/build", imports: []string{"quadrille/tiles", "quadrille/tiles/internal/grid"}}, ""},
+		{pkg{path: "cmd/ingest/internal/job", imports: []string{"quadrille/internal/tilestest"}}, "it is for tests"},
 		{pkg{path: "tiles", imports: []string{"quadrille/cellstore/pebblestore"}}, "tiles imports cellstore/pebblestore"},
 		{pkg{path: "places", deps: []string{"net/http"}}, "places depends on net/http"},
 		{pkg{path: "places", deps: []string{"net/http/httptest"}}, "depends on net/http/httptest"},

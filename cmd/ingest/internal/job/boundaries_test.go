@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 func newCatalog(t *testing.T) *dataset.Catalog {
@@ -189,7 +190,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	many := make([]LayerInput, tiles.MaxTypes+1)
+	many := make([]LayerInput, build.MaxTypes+1)
 	for i := range many {
 		many[i] = layerInput("t"+string(rune('a'+i)), "testdata/squares.geojson", "")
 	}

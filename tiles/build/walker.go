@@ -1,0 +1,127 @@
+package build
+
+import (
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// walker turns nodes into rows. One belongs to one goroutine.
+type walker struct {
+	b    *build
+	mem  arena
+	clip grid.Clipper
+	mvt  layout.LayerWriter
+	line borderWriter
+	rows *rows
+}
+
+// subtree writes the rows of a node and everything below it, children first,
+// which is the order of their keys.
+func (w *walker) subtree(n *node) {
+	m := w.mem.mark()
+	mixed := w.unfinished(n)
+	if len(mixed.layers) > 0 && n.tile.Z < grid.MaxZoom {
+		for _, t := range n.tile.Children() {
+			cm := w.mem.mark()
+			c := w.mem.child(&mixed, t)
+			w.subtree(&c)
+			w.mem.release(cm)
+		}
+	}
+	w.own(n)
+	w.mem.release(m)
+}
+
+// unfinished returns the node with only those layers that go on below it.
+func (w *walker) unfinished(n *node) node {
+	first := len(w.mem.layers)
+	for _, ln := range n.layers {
+		if ln.kind == nodeMixed {
+			w.mem.layers = append(w.mem.layers, ln)
+		}
+	}
+	return node{n.tile, w.mem.layers[first:len(w.mem.layers):len(w.mem.layers)]}
+}
+
+// own writes the row of the node's own tile.
+func (w *walker) own(n *node) {
+	w.rows.begin(n.tile.Key())
+	for i := range n.layers {
+		ln := &n.layers[i]
+		switch ln.kind {
+		case nodeLeaf:
+			w.leaf(ln)
+		case nodeMixed:
+			w.mixed(n.tile, ln)
+		}
+	}
+	w.rows.end()
+}
+
+func (w *walker) leaf(ln *layerNode) {
+	layer := &w.b.layers[ln.layer]
+	w.mvt.Reset(layer.typ)
+	for _, g := range ln.levels[0] {
+		r := layer.regions[g.region]
+		w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+			return append(append(dst, layout.MarkLeaf), r.feature...)
+		})
+		w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+		w.mvt.Ring(layout.BufferedSquare)
+		w.mvt.End()
+	}
+	w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
+		return w.mvt.AppendTo(append(dst, layout.MarkLeaf))
+	})
+	w.b.stats.leaves.Add(1)
+}
+
+func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
+	layer := &w.b.layers[ln.layer]
+	z := int(t.Z)
+	shift := grid.StepShift(z)
+	inner, outer := grid.TileBox(z, t.X, t.Y, false), grid.TileBox(z, t.X, t.Y, true)
+	outerCorner := grid.Pt(outer.X0, outer.Y0)
+	innerCorner := grid.Pt(inner.X0, inner.Y0)
+	w.mvt.Reset(layer.typ)
+	written := false
+	for _, g := range ln.levels[0] {
+		r := layer.regions[g.region]
+		if len(g.edges) == 0 {
+			w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+			w.mvt.Ring(layout.BufferedSquare)
+			w.mvt.End()
+			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+				dst = append(append(dst, layout.MarkMixed), r.feature...)
+				return append(layout.AppendSquare(dst, t), '}')
+			})
+			written = true
+			continue
+		}
+		if polys := w.clip.Polygons(g.edges, g.w, outer, shift); len(polys) > 0 {
+			w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+			w.mvt.Polygons(polys, innerCorner, shift)
+			w.mvt.End()
+		}
+		inside := grid.CarryWinding(g.edges, outerCorner, innerCorner, g.w)
+		if polys := w.clip.Polygons(g.edges, inside, inner, shift); len(polys) > 0 {
+			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+				dst = append(append(dst, layout.MarkMixed), r.feature...)
+				return append(layout.AppendMultiPolygon(dst, polys, w.b.position[z]), '}')
+			})
+			written = true
+		}
+	}
+	if w.mvt.Len() > 0 {
+		w.line.layer(layer, ln.levels[0], outer, innerCorner, shift)
+		w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
+			return w.line.AppendTo(w.mvt.AppendTo(append(dst, layout.MarkMixed)))
+		})
+		written = true
+	}
+	if written {
+		w.b.stats.mixed.Add(1)
+	}
+}
