@@ -2,7 +2,6 @@ package tiles
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -150,16 +149,12 @@ func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
 	p.Reset(f)
 	winding := 0
 	for {
-		pts, closed, ok, err := p.Next(s.path[:0])
+		pts, err := s.nextRing(&p)
 		if err != nil {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return false, err
 		}
-		if !ok {
+		if pts == nil {
 			return winding > 0, nil
-		}
-		s.path = pts
-		if !closed || len(pts) == 0 {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 		}
 		a := pts[len(pts)-1]
 		for _, b := range pts {

@@ -120,7 +120,7 @@ func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 		for shift := uint(1); len(c.edges) > cutoutEdges; shift++ {
 			c.edges = grid.Coarsen(c.edges, shift)
 		}
-		w := grid.WindingFromNorth(c.edges, grid.Pt(frame.X0, frame.Y0))
+		w := grid.WindingFromNorth(c.edges, frame.Corner())
 		for _, p := range c.s.clip.Polygons(c.edges, w, frame, 0) {
 			own := make(grid.Polygon, len(p)) // p is in memory that is used again
 			for i := range p {
@@ -246,16 +246,12 @@ func (s *scratch) eachEdge(f mvt.Feature, fn func(grid.Edge)) error {
 	var p mvt.Path
 	p.Reset(f)
 	for {
-		pts, closed, ok, err := p.Next(s.path[:0])
+		pts, err := s.nextRing(&p)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return err
 		}
-		if !ok {
+		if pts == nil {
 			return nil
-		}
-		s.path = pts
-		if !closed || len(pts) == 0 {
-			return fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 		}
 		prev := pts[len(pts)-1]
 		for _, q := range pts {

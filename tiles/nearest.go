@@ -234,16 +234,12 @@ func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 		var p mvt.Path
 		p.Reset(f)
 		for {
-			pts, closed, ok, err := p.Next(n.s.path[:0])
+			pts, err := n.s.nextRing(&p)
 			if err != nil {
-				return fmt.Errorf("%w: %w", ErrCorrupt, err)
+				return err
 			}
-			if !ok {
+			if pts == nil {
 				break
-			}
-			n.s.path = pts
-			if !closed || len(pts) == 0 {
-				return fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 			}
 			prev := pts[len(pts)-1]
 			for _, q := range pts {
@@ -267,7 +263,7 @@ type plain struct{ ax, ay, bx, by float64 }
 
 // edgeWithin returns the part of an edge in a closed box. The edge is turned
 // so that two neighbours measure the same.
-func edgeWithin(a, b mvt.XY, within *grid.Box) (plain, bool) {
+func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	if b.X < a.X || b.X == a.X && b.Y < a.Y {
 		a, b = b, a
 	}

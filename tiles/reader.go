@@ -50,8 +50,8 @@ type scratch struct {
 	types    []*readerType
 	view     mvt.View
 	layer    layout.LayerWriter
-	path     []mvt.XY // read
-	line     []mvt.XY // to be written
+	path     []grid.Point // read
+	line     []grid.Point // to be written
 	edges    []grid.Edge
 	clip     grid.Clipper
 }

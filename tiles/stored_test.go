@@ -76,7 +76,7 @@ func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorl
 				w.edges[i] = append(w.edges[i], grid.Perimeter(grid.TileBox(int(tile.Z), tile.X, tile.Y, false))...)
 			default:
 				b := grid.TileBox(int(tile.Z), tile.X, tile.Y, false)
-				corner := grid.Pt(b.X0, b.Y0)
+				corner := b.Corner()
 				edges := edgesOf(t, f, corner)
 				for _, p := range c.Polygons(edges, grid.WindingFromNorth(edges, corner), b, 0) {
 					for _, ring := range p {

@@ -124,7 +124,7 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 			return fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errors.New("a label that is not a point")))
 		}
 		s.path = pts
-		at := mvt.XY{X: pts[0].X<<scale - ox, Y: pts[0].Y<<scale - oy}
+		at := grid.Pt(pts[0].X<<scale-ox, pts[0].Y<<scale-oy)
 		if at.X < 0 || at.X >= mvt.Extent || at.Y < 0 || at.Y >= mvt.Extent {
 			return nil
 		}
@@ -222,12 +222,11 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 			if !ok {
 				continue
 			}
-			from, to := mvt.XY{X: part.A.X, Y: part.A.Y}, mvt.XY{X: part.B.X, Y: part.B.Y}
-			if n := len(s.line); n == 0 || s.line[n-1] != from {
+			if n := len(s.line); n == 0 || s.line[n-1] != part.A {
 				s.layer.Line(s.line)
-				s.line = append(s.line[:0], from)
+				s.line = append(s.line[:0], part.A)
 			}
-			s.line = append(s.line, to)
+			s.line = append(s.line, part.B)
 		}
 		s.layer.Line(s.line)
 	}
@@ -261,6 +260,22 @@ func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, i
 		}
 		return fn(f, id, s.view.StringTag(f, layout.TagName))
 	})
+}
+
+// nextRing returns the next ring of a polygon, valid until the next call. At the
+// end it is nil.
+func (s *scratch) nextRing(p *mvt.Path) ([]grid.Point, error) {
+	pts, closed, ok, err := p.Next(s.path[:0])
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case !ok:
+		return nil, nil
+	case !closed || len(pts) == 0:
+		return nil, fmt.Errorf("%w: an open ring", ErrCorrupt)
+	}
+	s.path = pts
+	return pts, nil
 }
 
 // eachFeature is eachRegion for those who need only the polygons.
@@ -309,6 +324,6 @@ func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]gr
 	if buffered {
 		b = grid.Box{X0: -layout.TileBuffer, Y0: -layout.TileBuffer, X1: mvt.Extent + layout.TileBuffer, Y1: mvt.Extent + layout.TileBuffer}
 	}
-	w := grid.WindingFromNorth(s.edges, grid.Pt(b.X0, b.Y0))
+	w := grid.WindingFromNorth(s.edges, b.Corner())
 	return s.clip.Polygons(s.edges, w, b, 0), nil
 }

@@ -1,7 +1,6 @@
 package tiles
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -165,16 +164,12 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 	var p mvt.Path
 	p.Reset(f)
 	for {
-		pts, closed, ok, err := p.Next(s.path[:0])
+		pts, err := s.nextRing(&p)
 		if err != nil {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return false, err
 		}
-		if !ok {
+		if pts == nil {
 			break
-		}
-		s.path = pts
-		if !closed || len(pts) == 0 {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 		}
 		a := pts[len(pts)-1]
 		for _, b := range pts {
@@ -197,7 +192,7 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 
 // meets reports whether the edge a–b has a point in the rectangle. Products
 // are of at most 61 bits, in the polar rows too.
-func (r rect) meets(a, b mvt.XY, sub uint) bool {
+func (r rect) meets(a, b grid.Point, sub uint) bool {
 	ax, ay := int64(a.X)<<sub, int64(a.Y)<<sub
 	bx, by := int64(b.X)<<sub, int64(b.Y)<<sub
 	if max(ax, bx) < r.x0 || min(ax, bx) > r.x1 || max(ay, by) < r.y0 || min(ay, by) > r.y1 {

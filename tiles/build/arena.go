@@ -90,7 +90,7 @@ func (a *arena) child(n *node, tile quadkey.Tile) node {
 		for _, l := range ln.levels[1:] {
 			firstGroup := len(a.groups)
 			for _, g := range l {
-				w := grid.CarryWinding(g.edges, grid.Pt(from.X0, from.Y0), grid.Pt(to.X0, to.Y0), g.w)
+				w := grid.CarryWinding(g.edges, from.Corner(), to.Corner(), g.w)
 				edges := a.edges.room(len(g.edges))
 				for _, e := range g.edges {
 					if grid.Meets(e, to) {

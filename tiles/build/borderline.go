@@ -16,7 +16,7 @@ type borderWriter struct {
 	sides  []borderSide
 	pieces []piece
 	into   map[grid.Point]int32 // how many pieces of one pair end there
-	path   []mvt.XY
+	path   []grid.Point
 }
 
 // borderSide is one region's use of a line: along it, with the region on the
@@ -119,10 +119,10 @@ func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
 	}
 	const taken = -2
 	draw := func(i int) {
-		w.path = append(w.path[:0], tileXY(pieces[i].e.A, origin, shift))
+		w.path = append(w.path[:0], pieces[i].e.A.In(origin, shift))
 		for i != none && pieces[i].left != taken {
 			pieces[i].left = taken
-			w.path = append(w.path, tileXY(pieces[i].e.B, origin, shift))
+			w.path = append(w.path, pieces[i].e.B.In(origin, shift))
 			i = follow(pieces[i].e.B)
 		}
 		w.Line(w.path)
@@ -137,8 +137,4 @@ func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
 			draw(i)
 		}
 	}
-}
-
-func tileXY(p, origin grid.Point, shift uint) mvt.XY {
-	return mvt.XY{X: (p.X - origin.X) >> shift, Y: (p.Y - origin.Y) >> shift}
 }

@@ -182,7 +182,7 @@ func (b *build) prepare(ctx context.Context) error {
 // root is the node of the whole world. It consumes the levels.
 func (b *build) root(ctx context.Context) (node, error) {
 	outer := grid.TileBox(0, 0, 0, true)
-	corner := grid.Pt(outer.X0, outer.Y0)
+	corner := outer.Corner()
 	n := node{quadkey.Tile{}, make([]layerNode, len(b.layers))}
 	for i := range b.layers {
 		n.layers[i] = layerNode{layer: i, levels: make([]level, grid.MaxZoom+1)}

@@ -133,7 +133,7 @@ func (ref *reference) state(i, z int, b grid.Box) (cut bool, covers bool) {
 	if len(grid.AppendCopies(nil, edges, b)) > 0 {
 		return true, false
 	}
-	return false, grid.PeriodicWinding(edges, grid.Pt(b.X0, b.Y0)) > 0
+	return false, grid.PeriodicWinding(edges, b.Corner()) > 0
 }
 
 func randomTile(rnd *rand.Rand) quadkey.Tile {
@@ -195,7 +195,7 @@ func testTiles(t *testing.T, r *tiles.Reader, store *pebblestore.Store, refs []*
 				id := ref.typ + ":" + reg.id
 				var c grid.Clipper
 				chain := grid.AppendCopies(nil, ref.levels[i][tile.Z], inner)
-				w := grid.PeriodicWinding(ref.levels[i][tile.Z], grid.Pt(inner.X0, inner.Y0))
+				w := grid.PeriodicWinding(ref.levels[i][tile.Z], inner.Corner())
 				var want float64
 				for _, p := range c.Polygons(chain, w, inner, grid.StepShift(int(tile.Z))) {
 					for _, ring := range p {

@@ -215,7 +215,7 @@ func labelRows(labels []label) []labelRow {
 // labelCells encodes a row, in the order of families.
 func (b *build) labelCells(dst []cellstore.Cell, row labelRow, w *layout.LayerWriter) []cellstore.Cell {
 	t := row.key.Tile()
-	origin := grid.TileBox(int(t.Z), t.X, t.Y, false)
+	origin := grid.TileBox(int(t.Z), t.X, t.Y, false).Corner()
 	shift := grid.StepShift(int(t.Z))
 	for i := 0; i < len(row.labels); {
 		layer := row.labels[i].layer
@@ -224,7 +224,7 @@ func (b *build) labelCells(dst []cellstore.Cell, row labelRow, w *layout.LayerWr
 			l := row.labels[i]
 			w.BeginRegion(mvt.Point, l.region.tag, l.region.id, l.region.name)
 			w.TagInt(layout.TagRank, int64(l.rank))
-			w.Point(mvt.XY{X: (l.at.X - origin.X0) >> shift, Y: (l.at.Y - origin.Y0) >> shift})
+			w.Point(l.at.In(origin, shift))
 			w.End()
 		}
 		dst = append(dst, cellstore.Cell{

@@ -26,7 +26,7 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	}
 	lv := &levels{reg: reg}
 	lv.lines[grid.MaxZoom] = exact
-	thin := grid.NewSimplifier(grid.NewArcs(exact, reg))
+	thin := grid.NewSimplifier(exact, reg)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(b.opts.Workers)
 	for z := grid.MaxZoom - 1; z >= 0 && gctx.Err() == nil; z-- {

@@ -53,7 +53,7 @@ func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
 // capPolygons is the part of a region in a box of the plate carrée grid.
 func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
 	edges := grid.AppendCopies(nil, r.plate, b)
-	w := grid.PeriodicWinding(r.plate, grid.Pt(b.X0, b.Y0))
+	w := grid.PeriodicWinding(r.plate, b.Corner())
 	if len(edges) == 0 && w <= 0 {
 		return nil
 	}

@@ -83,8 +83,8 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 	z := int(t.Z)
 	shift := grid.StepShift(z)
 	inner, outer := grid.TileBox(z, t.X, t.Y, false), grid.TileBox(z, t.X, t.Y, true)
-	outerCorner := grid.Pt(outer.X0, outer.Y0)
-	innerCorner := grid.Pt(inner.X0, inner.Y0)
+	outerCorner := outer.Corner()
+	innerCorner := inner.Corner()
 	w.mvt.Reset(layer.typ)
 	written := false
 	for _, g := range ln.levels[0] {

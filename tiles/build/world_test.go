@@ -207,7 +207,7 @@ func TestPiecesAddUp(t *testing.T) {
 				for y := b.Y0 >> ts; y <= b.Y1>>ts; y++ {
 					var c grid.Clipper
 					tb := grid.TileBox(z, uint32(x), uint32(y), false)
-					for _, p := range c.Polygons(edges, grid.WindingFromNorth(edges, grid.Pt(tb.X0, tb.Y0)), tb, grid.StepShift(z)) {
+					for _, p := range c.Polygons(edges, grid.WindingFromNorth(edges, tb.Corner()), tb, grid.StepShift(z)) {
 						for _, ring := range p {
 							pieces[i] += grid.RingArea2(ring)
 							for j, q := range ring {

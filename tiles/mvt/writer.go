@@ -122,7 +122,7 @@ func (l *Layer) TagInt(key string, value int64) {
 }
 
 // TagValue adds an attribute whose encoded value message was read from
-// another layer by [View.Tag].
+// another layer by [View.EachTag].
 func (l *Layer) TagValue(key string, encoded []byte) {
 	l.scratch = append(l.scratch[:0], encoded...)
 	l.tag(key)

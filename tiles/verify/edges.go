@@ -5,24 +5,25 @@ import (
 	"slices"
 
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/mvt"
 )
 
 // checkEdge is a directed edge of a polygon, its region on the right.
 type checkEdge struct {
-	a, b   mvt.XY
+	a, b   grid.Point
 	region int32
 	ring   int32 // through all regions of the tile
 	inside bool  // within the tile, without the buffer
 }
 
-func newCheckEdge(a, b mvt.XY, region, ring int32) checkEdge {
+func newCheckEdge(a, b grid.Point, region, ring int32) checkEdge {
 	return checkEdge{a, b, region, ring, min(a.X, a.Y, b.X, b.Y) >= 0 && max(a.X, a.Y, b.X, b.Y) <= mvt.Extent}
 }
 
 // cross is twice the area of the triangle a, b, p: positive when p lies on the
 // right of a → b, in the axes of a tile.
-func cross(a, b, p mvt.XY) int64 {
+func cross(a, b, p grid.Point) int64 {
 	return int64(b.X-a.X)*int64(p.Y-a.Y) - int64(b.Y-a.Y)*int64(p.X-a.X)
 }
 
@@ -31,7 +32,7 @@ func cross(a, b, p mvt.XY) int64 {
 // The edges of a build have a vertex at each tile line and those of a
 // buffer's frame are upright, so that all of this is exact; others are cut at
 // fractions.
-func areaWithin(a, b mvt.XY) float64 {
+func areaWithin(a, b grid.Point) float64 {
 	ax, ay, bx, by := float64(a.X), float64(a.Y), float64(b.X), float64(b.Y)
 	clamp := func(v float64) float64 { return min(max(v, 0), mvt.Extent) }
 	if ay == by {
@@ -72,7 +73,7 @@ func areaWithin(a, b mvt.XY) float64 {
 }
 
 // packXY packs a point within the buffer into 26 bits, in the order of x.
-func packXY(p mvt.XY) uint64 { return uint64(p.X-checkMin)<<13 | uint64(p.Y-checkMin) }
+func packXY(p grid.Point) uint64 { return uint64(p.X-checkMin)<<13 | uint64(p.Y-checkMin) }
 
 // polygons checks that rings repeat no vertex. The rest about polygons comes
 // out of crossings and coverage.
@@ -114,7 +115,7 @@ func meet(e, f *checkEdge) meeting {
 	ea, eb := cross(f.a, f.b, e.a), cross(f.a, f.b, e.b)
 	if fa == 0 && fb == 0 {
 		// On one line: compare along its longer axis.
-		lo := func(a, b mvt.XY) (int32, int32) {
+		lo := func(a, b grid.Point) (int32, int32) {
 			if d := e.b.X - e.a.X; d != 0 {
 				return min(a.X, b.X), max(a.X, b.X)
 			}

@@ -31,7 +31,7 @@ func (p *checkPart) labelInside(ctx context.Context, typ int, l labelAt) (bool, 
 	if _, ok := quiet.decode(typ, t, value[1:]); !ok {
 		return false, nil
 	}
-	at := mvt.XY{X: l.x, Y: l.y}
+	at := grid.Pt(l.x, l.y)
 	winding := 0
 	for i := range quiet.tile.edges {
 		e := &quiet.tile.edges[i]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/mvt"
 )
 
@@ -23,7 +24,7 @@ type checkLine struct {
 	right, left int32
 }
 
-func lineKey(a, b mvt.XY) (key uint64, along bool) {
+func lineKey(a, b grid.Point) (key uint64, along bool) {
 	p, q := packXY(a), packXY(b)
 	if p < q {
 		return p<<26 | q, true
@@ -31,8 +32,8 @@ func lineKey(a, b mvt.XY) (key uint64, along bool) {
 	return q<<26 | p, false
 }
 
-func keyEnds(key uint64) (a, b mvt.XY) {
-	at := func(p uint64) mvt.XY { return mvt.XY{X: int32(p>>13&0x1FFF) + checkMin, Y: int32(p&0x1FFF) + checkMin} }
+func keyEnds(key uint64) (a, b grid.Point) {
+	at := func(p uint64) grid.Point { return grid.Pt(int32(p>>13&0x1FFF)+checkMin, int32(p&0x1FFF)+checkMin) }
 	return at(key >> 26), at(key & (1<<26 - 1))
 }
 

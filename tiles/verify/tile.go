@@ -24,7 +24,7 @@ const (
 // tileCheck is the memory of the check of one tile.
 type tileCheck struct {
 	view    mvt.View
-	path    []mvt.XY
+	path    []grid.Point
 	edges   []checkEdge
 	pieces  []regionPiece
 	json    []byte // a Feature

@@ -25,8 +25,8 @@ type arc struct {
 // noStep marks the ends of arcs.
 const noStep = -1
 
-// NewArcs cuts an arrangement into arcs. Lines must be sorted.
-func NewArcs(lines []Line, reg *Registry) *arcs {
+// newArcs cuts an arrangement into arcs. Lines must be sorted.
+func newArcs(lines []Line, reg *Registry) *arcs {
 	a := &arcs{}
 	for _, l := range lines {
 		a.at = append(a.at, l.A, l.B)

@@ -34,8 +34,10 @@ func (p Point) key() uint64 {
 	return uint64(uint32(p.X)^1<<31)<<32 | uint64(uint32(p.Y)^1<<31)
 }
 
+// ComparePoints orders points by x, then by y.
 func ComparePoints(p, q Point) int { return cmp.Compare(p.key(), q.key()) }
 
+// CompareEdges orders edges by where they begin, then by where they end.
 func CompareEdges(e, f Edge) int {
 	if e.A != f.A {
 		return ComparePoints(e.A, f.A)

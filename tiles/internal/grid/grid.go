@@ -56,5 +56,13 @@ func TileBox(z int, x, y uint32, buffered bool) Box {
 	return b
 }
 
+// Corner is the north-west corner.
+func (b Box) Corner() Point { return Point{b.X0, b.Y0} }
+
+// In is the point in coordinates from an origin, in steps of 2^shift units.
+func (p Point) In(origin Point, shift uint) Point {
+	return Point{(p.X - origin.X) >> shift, (p.Y - origin.Y) >> shift}
+}
+
 // Pt is the point x, y.
 func Pt(x, y int32) Point { return Point{x, y} }

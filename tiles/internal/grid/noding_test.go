@@ -101,7 +101,7 @@ func TestSimplifyKeepsTopology(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		s := NewSimplifier(NewArcs(lines, reg))
+		s := NewSimplifier(lines, reg)
 		if got := Merge(s.Lines(reg), reg); len(got) != len(lines) {
 			rt.Fatalf("arcs have %d lines, not %d", len(got), len(lines))
 		}
@@ -206,7 +206,7 @@ func TestLensStays(t *testing.T) {
 		ring(1, at(0, 0), at(8, -3), at(16, 0), at(8, 4)),                  // the lens
 		ring(2, at(0, 0), at(-50, -90), at(66, -90), at(16, 0), at(8, -3)), // above it
 	)
-	s := NewSimplifier(NewArcs(Merge(lines, reg), reg))
+	s := NewSimplifier(Merge(lines, reg), reg)
 	s.Thin(Fineness << (2 * StepShift(5)))
 	if got := ByRegion(Merge(s.Lines(reg), reg), reg, 3); len(got[1]) == 0 {
 		t.Error("the lens is gone")

@@ -22,6 +22,7 @@ type Outliner struct {
 	border             []Edge
 }
 
+// NewOutliner is an outliner for the polygons of one region.
 func NewOutliner() *Outliner {
 	return &Outliner{noder: Noder{Reg: NewRegistry(), Crossings: true}}
 }

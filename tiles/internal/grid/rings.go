@@ -177,6 +177,7 @@ func turn(back Point, e Edge) int {
 	return 1
 }
 
+// RingArea2 is twice the area of a ring, negative for holes.
 func RingArea2(r []Point) int64 {
 	var s int64
 	for i, p := range r {
@@ -227,6 +228,7 @@ func (s *Assembler) nest() []Polygon {
 	return s.polys
 }
 
+// RingBox is the box around a ring.
 func RingBox(r []Point) Box {
 	b := Box{r[0].X, r[0].Y, r[0].X, r[0].Y}
 	for _, p := range r[1:] {

@@ -11,8 +11,8 @@ package grid
 // of a pixel.
 const Fineness = 64
 
-// simplifier thins the arcs of an arrangement, more and more.
-type simplifier struct {
+// Simplifier thins the arcs of an arrangement, more and more.
+type Simplifier struct {
 	*arcs
 	tree    *vertexTree
 	queue   triangles
@@ -24,8 +24,10 @@ type simplifier struct {
 	joined map[[2]int32]int
 }
 
-func NewSimplifier(a *arcs) *simplifier {
-	s := &simplifier{arcs: a, tree: newVertexTree(a.at), size: make([]int64, len(a.steps)), joined: map[[2]int32]int{}}
+// NewSimplifier cuts an arrangement into arcs to thin. Its lines must be sorted.
+func NewSimplifier(lines []Line, reg *Registry) *Simplifier {
+	a := newArcs(lines, reg)
+	s := &Simplifier{arcs: a, tree: newVertexTree(a.at), size: make([]int64, len(a.steps)), joined: map[[2]int32]int{}}
 	for _, arc := range a.arcs {
 		if a.next[arc.first] == arc.last {
 			s.joined[s.pair(arc.first, arc.last)]++
@@ -38,7 +40,7 @@ func NewSimplifier(a *arcs) *simplifier {
 }
 
 // enqueue queues a step with its triangle, or takes note that it stays.
-func (s *simplifier) enqueue(step int32) {
+func (s *Simplifier) enqueue(step int32) {
 	p, n := s.prev[step], s.next[step]
 	if p == noStep || n == noStep {
 		s.size[step] = -1
@@ -51,7 +53,7 @@ func (s *simplifier) enqueue(step int32) {
 
 // Thin removes vertices whose triangles are no larger than limit, twice their
 // area.
-func (s *simplifier) Thin(limit int64) {
+func (s *Simplifier) Thin(limit int64) {
 	for _, step := range s.blocked {
 		if s.size[step] >= 0 {
 			s.queue.push(triangle{s.size[step], step})
@@ -80,7 +82,7 @@ func (s *simplifier) Thin(limit int64) {
 }
 
 // mayGo reports whether a vertex may be dropped between its neighbours.
-func (s *simplifier) mayGo(p, step, n int32) bool {
+func (s *Simplifier) mayGo(p, step, n int32) bool {
 	vp, v, vn := s.steps[p], s.steps[step], s.steps[n]
 	// A ring keeps three vertices. Whether it is too small to be seen is for
 	// the zoom's grid to say.
@@ -95,12 +97,12 @@ func (s *simplifier) mayGo(p, step, n int32) bool {
 }
 
 // pair names the vertices of two steps, whichever comes first.
-func (s *simplifier) pair(p, q int32) [2]int32 {
+func (s *Simplifier) pair(p, q int32) [2]int32 {
 	return [2]int32{min(s.steps[p], s.steps[q]), max(s.steps[p], s.steps[q])}
 }
 
 // is reports whether there is such a step and it is at vertex v.
-func (s *simplifier) is(step, v int32) bool { return step != noStep && s.steps[step] == v }
+func (s *Simplifier) is(step, v int32) bool { return step != noStep && s.steps[step] == v }
 
 type triangle struct {
 	size int64

@@ -41,10 +41,9 @@ import (
 // one tile per zoom: its rows are found by their own key only, and may lie
 // inside leaves of the others.
 //
-// A polar row has the
-// family T.mvt only: a vector layer in plate carrée, whose unit is that of
-// the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
-// limit.
+// A polar row has the family T.mvt only: a vector layer in plate carrée, whose
+// unit is that of the world grid, 360°/2²⁵, x counted from −180° and y from the
+// cap's northern limit.
 //
 // Table region_info, one row per region:
 //
@@ -76,11 +75,13 @@ const (
 	MarkPolar = 'P'
 )
 
+// The keys of the polar rows.
 var (
 	KeyNorth = []byte("\xFF\xFF\xFF\xFF\xFFN")
 	KeySouth = []byte("\xFF\xFF\xFF\xFF\xFFS")
 )
 
+// What the names of region types and the ids of regions must match.
 var (
 	TypePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 	IDPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
@@ -111,6 +112,7 @@ func Schemas(types []string) []cellstore.Schema {
 	return []cellstore.Schema{bounds, regions}
 }
 
+// RegionKey is the key of a region's record.
 func RegionKey(typeByte uint8, id string) []byte {
 	return append([]byte{typeByte}, id...)
 }

@@ -5,6 +5,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
+// The attributes of features in vector tiles.
 const (
 	TagID   = "id"
 	TagName = "name"
@@ -12,14 +13,15 @@ const (
 
 	TagLeft  = "left"
 	TagRight = "right"
-
-	TileBuffer = mvt.Extent >> grid.BufferShift
 )
+
+// TileBuffer is how far the shapes of a vector tile reach beyond it.
+const TileBuffer = mvt.Extent >> grid.BufferShift
 
 // LayerWriter writes regions into a vector layer.
 type LayerWriter struct {
 	mvt.Layer
-	ring []mvt.XY
+	ring []grid.Point
 }
 
 // BeginRegion starts the feature of a region.
@@ -38,7 +40,7 @@ func (l *LayerWriter) Polygons(polys []grid.Polygon, origin grid.Point, shift ui
 		for _, r := range p {
 			l.ring = l.ring[:0]
 			for _, q := range r {
-				l.ring = append(l.ring, mvt.XY{X: (q.X - origin.X) >> shift, Y: (q.Y - origin.Y) >> shift})
+				l.ring = append(l.ring, q.In(origin, shift))
 			}
 			l.Ring(l.ring)
 		}
@@ -46,7 +48,7 @@ func (l *LayerWriter) Polygons(polys []grid.Polygon, origin grid.Point, shift ui
 }
 
 // BufferedSquare is the ring of a whole tile with its buffer.
-var BufferedSquare = []mvt.XY{
+var BufferedSquare = []grid.Point{
 	{X: -TileBuffer, Y: -TileBuffer},
 	{X: mvt.Extent + TileBuffer, Y: -TileBuffer},
 	{X: mvt.Extent + TileBuffer, Y: mvt.Extent + TileBuffer},
