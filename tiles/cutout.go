@@ -203,7 +203,7 @@ func (c *cutout) gather(d *descent, b quadkey.Box, frame grid.Box, zoom int) err
 					prev := ring[len(ring)-1]
 					for _, q := range ring {
 						e := grid.Edge{A: prev, B: q}
-						along := grid.AlongSide(e, grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent}) >= 0
+						along := grid.AlongSide(e, grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent})
 						e = grid.Edge{A: grid.Pt(origin.X+e.A.X*step, origin.Y+e.A.Y*step), B: grid.Pt(origin.X+e.B.X*step, origin.Y+e.B.Y*step)}
 						if along {
 							frames = append(frames, e)

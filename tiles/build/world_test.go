@@ -212,7 +212,7 @@ func TestPiecesAddUp(t *testing.T) {
 							pieces[i] += grid.RingArea2(ring)
 							for j, q := range ring {
 								e := grid.Edge{A: q, B: ring[(j+1)%len(ring)]}
-								if grid.AlongSide(e, tb) < 0 {
+								if !grid.AlongSide(e, tb) {
 									all = append(all, e)
 								}
 							}

@@ -50,7 +50,7 @@ func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 		if part.from.p != part.to.p {
 			in := Edge{part.from.p, part.to.p}
 			c.inside = append(c.inside, in)
-			flat = flat || AlongSide(in, b) >= 0
+			flat = flat || AlongSide(in, b)
 		}
 	}
 	if len(c.flux) > 0 {
@@ -103,48 +103,26 @@ func (c *Clipper) walkPerimeter(m int32, b Box) {
 	}
 }
 
-// sumSides adds up the edges along each side of the box. Rounding can lay a
-// cut edge onto a side, over the perimeter's own edges.
+// sumSides adds up the edges along the sides of the box. Rounding can lay a cut
+// edge onto a side, over the perimeter's own edges.
 func (c *Clipper) sumSides(b Box) {
-	var along [4][]Edge
+	var along []Edge
 	n := 0
 	for _, e := range c.inside {
-		if s := AlongSide(e, b); s >= 0 {
-			along[s] = append(along[s], e)
+		if AlongSide(e, b) {
+			along = append(along, e)
 		} else {
 			c.inside[n] = e
 			n++
 		}
 	}
-	c.inside = c.inside[:n]
-	for s, edges := range along {
-		if s < 2 {
-			c.inside = append(c.inside, sumVertical(edges)...)
-			continue
-		}
-		for i, e := range edges {
-			edges[i] = Edge{Point{e.A.Y, e.A.X}, Point{e.B.Y, e.B.X}}
-		}
-		for _, e := range sumVertical(edges) {
-			c.inside = append(c.inside, Edge{Point{e.A.Y, e.A.X}, Point{e.B.Y, e.B.X}})
-		}
-	}
+	c.inside = append(c.inside[:n], SumLines(along)...)
 }
 
-// AlongSide returns which side of the box an edge lies on, numbered as in
-// clipSpan, or −1.
-func AlongSide(e Edge, b Box) int {
-	switch {
-	case e.A.X == b.X0 && e.B.X == b.X0:
-		return 0
-	case e.A.X == b.X1 && e.B.X == b.X1:
-		return 1
-	case e.A.Y == b.Y0 && e.B.Y == b.Y0:
-		return 2
-	case e.A.Y == b.Y1 && e.B.Y == b.Y1:
-		return 3
-	}
-	return -1
+// AlongSide reports whether an edge lies on a side of the box.
+func AlongSide(e Edge, b Box) bool {
+	return e.A.X == e.B.X && (e.A.X == b.X0 || e.A.X == b.X1) ||
+		e.A.Y == e.B.Y && (e.A.Y == b.Y0 || e.A.Y == b.Y1)
 }
 
 // Perimeter is the box's outline, clockwise.
