@@ -88,14 +88,14 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 		if !asked(types, rt.Name) {
 			continue
 		}
-		held := false
+		covered := false
 		for _, reg := range inside {
 			if reg.Type == rt.Name {
 				matches = append(matches, Match{Region: reg, Kind: MatchInside})
-				held = true
+				covered = true
 			}
 		}
-		if held {
+		if covered {
 			continue
 		}
 		m, err := r.nearest(ctx, s, rt, lat, lon, radius, nearestRows)

@@ -98,7 +98,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 		o := grid.NewOutliner()
 		chain, err := outline(o, r.polygons, layout.Mercator)
 		if err != nil {
-			return nil, r.bad(l.typ, err)
+			return nil, badRegion(l.typ, r.id, r.name, err)
 		}
 		r.repaired = o.Repaired
 		return grid.AppendLines(nil, chain, rough, r.number), nil
@@ -118,7 +118,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 	err = b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		border, repaired, err := grid.Resolve(apart[r.number], grid.Winding.Covered, nil)
 		if err != nil {
-			return nil, r.bad(l.typ, badBorders(err))
+			return nil, badRegion(l.typ, r.id, r.name, badBorders(err))
 		}
 		apart[r.number] = nil
 		r.repaired = r.repaired || repaired

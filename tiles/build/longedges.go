@@ -83,17 +83,17 @@ func unroll(r orb.Ring) orb.Ring {
 	return running
 }
 
-// long is the widest edge, in degrees of longitude, that can be read in one way
-// only, with some room for rounding. Latitudes that differ by no more than apart
-// count as equal: d3's geoStitch rounds to four decimals beside ±180°.
+// widestClear is the widest edge, in degrees of longitude, that can be read in one
+// way only, with some room for rounding. Latitudes that differ by no more than
+// sameLatitude count as equal: d3's geoStitch rounds to four decimals beside ±180°.
 const (
-	long  = 180 + 1e-9
-	apart = 1.5e-4
+	widestClear  = 180 + 1e-9
+	sameLatitude = 1.5e-4
 )
 
 // isLong tells the edges that can be read in two ways.
 func isLong(a, b orb.Point) bool {
-	return math.Abs(b[0]-a[0]) > long && !(math.Abs(a[1]) >= 90 && math.Abs(b[1]) >= 90)
+	return math.Abs(b[0]-a[0]) > widestClear && !(math.Abs(a[1]) >= 90 && math.Abs(b[1]) >= 90)
 }
 
 // shortWay is the step in longitude of an edge where long ones cross ±180°.
@@ -116,7 +116,7 @@ func (l LongEdges) crosses(r orb.Ring) (crosses bool, edges int) {
 			continue
 		}
 		edges++
-		level := math.Abs(b[1]-a[1]) <= apart
+		level := math.Abs(b[1]-a[1]) <= sameLatitude
 		if level && math.Abs(b[0]-a[0]) >= 360-1e-9 {
 			turns++
 		}

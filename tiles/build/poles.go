@@ -22,7 +22,7 @@ func toPoles(r ring, seen *assumed) ring {
 		if end <= quadkey.MaxLatitude || end >= 90 || end-start < 90-end {
 			continue
 		}
-		at := func(p orb.Point) bool { return sign*p[1] >= end-apart }
+		at := func(p orb.Point) bool { return sign*p[1] >= end-sameLatitude }
 		n := len(r)
 		first := -1 // of a run along the end
 		for i := range r {
@@ -159,7 +159,7 @@ func (r ring) isEndOf(other ring, seen *assumed) bool {
 		side, sign = 1, 1
 	}
 	for _, p := range r {
-		if math.Abs(p[1]) <= quadkey.MaxLatitude || math.Abs(p[1]-r[0][1]) > apart {
+		if math.Abs(p[1]) <= quadkey.MaxLatitude || math.Abs(p[1]-r[0][1]) > sameLatitude {
 			return false
 		}
 	}

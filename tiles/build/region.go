@@ -68,9 +68,10 @@ type region struct {
 	feature []byte     // the GeoJSON Feature up to its geometry
 }
 
-// bad says which region an error is about. The error matches ErrBadGeometry.
-func (r *region) bad(typ string, err error) error {
-	return fmt.Errorf("%s %s (%s): %w", typ, r.id, r.name, err)
+// badRegion says which region an error is about. The error matches
+// ErrBadGeometry.
+func badRegion(typ, id, name string, err error) error {
+	return fmt.Errorf("%s %s (%s): %w", typ, id, name, err)
 }
 
 // newRegions groups a layer's features by id, sorted by it.
@@ -92,7 +93,7 @@ func newRegions(l Layer) ([]*region, error) {
 		}
 		polygons, err := cleanRings(f.Geometry, f.LongEdges, &r.assumed)
 		if err != nil {
-			return nil, r.bad(l.Type, err)
+			return nil, badRegion(l.Type, f.ID, f.Name, err)
 		}
 		r.polygons = append(r.polygons, polygons...)
 	}
@@ -114,22 +115,22 @@ func newRegions(l Layer) ([]*region, error) {
 // tiles.
 func (r *region) prepare(typ string, regions int) (err error) {
 	r.witnesses = appendWitnesses(nil, r.polygons, regions, r.tag)
-	if r.plate, err = r.border(layout.Plate, 0); err != nil {
-		return r.bad(typ, err)
+	if r.plate, err = r.plateBorder(); err != nil {
+		return badRegion(typ, r.id, r.name, err)
 	}
 	r.bounds = boundsOf(r.polygons)
 	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name)
 	return nil
 }
 
-// border returns the true border of one region in a projection, periodic and
-// without seams, rounded to a grid of 2^shift units.
-func (r *region) border(pr layout.Projection, shift uint) ([]grid.Edge, error) {
-	chain, err := outline(grid.NewOutliner(), r.polygons, pr)
+// plateBorder is the true border of a region in plate carrée, periodic and without
+// seams.
+func (r *region) plateBorder() ([]grid.Edge, error) {
+	chain, err := outline(grid.NewOutliner(), r.polygons, layout.Plate)
 	if err != nil {
 		return nil, err
 	}
-	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift, Crossings: true}
+	n := grid.Noder{Reg: grid.NewRegistry(), Crossings: true}
 	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, chain, n.Reg, 0), n.Reg))
 	if err != nil {
 		return nil, badBorders(err)

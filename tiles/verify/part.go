@@ -41,8 +41,8 @@ type partType struct {
 	overlaps map[[2]int32]*overlapCount
 
 	// The leaf rule between rows: first is the first row and last the last.
-	first, last       quadkey.Tile
-	some, firstIsLeaf bool
+	first, last          quadkey.Tile
+	hasRows, firstIsLeaf bool
 }
 
 type labelAt struct {
@@ -131,8 +131,8 @@ func (p *checkPart) row(row *cellstore.Row) {
 // before their ancestor.
 func (p *checkPart) order(typ int, t quadkey.Tile, leaf bool) {
 	pt := &p.types[typ]
-	if !pt.some {
-		pt.some, pt.first, pt.firstIsLeaf = true, t, leaf
+	if !pt.hasRows {
+		pt.hasRows, pt.first, pt.firstIsLeaf = true, t, leaf
 	} else if leaf && t.Contains(pt.last) {
 		p.find(typ, ProblemRow, pt.last, -1, "lies inside the leaf %v", t)
 	}
@@ -223,11 +223,11 @@ func (p *checkPart) join(q *checkPart) {
 				a.overlaps[pair] = n
 			}
 		}
-		if !b.some {
+		if !b.hasRows {
 			continue
 		}
-		if !a.some {
-			a.some, a.first, a.firstIsLeaf = true, b.first, b.firstIsLeaf
+		if !a.hasRows {
+			a.hasRows, a.first, a.firstIsLeaf = true, b.first, b.firstIsLeaf
 		} else if b.firstIsLeaf && b.first.Contains(a.last) {
 			p.find(i, ProblemRow, a.last, -1, "lies inside the leaf %v", b.first)
 		}
