@@ -60,12 +60,14 @@ type planes struct {
 func newPlanes(t testing.TB, ref *storedWorld) *planes {
 	t.Helper()
 	p := &planes{ref: ref}
+	const far = 1 << 27
+	everywhere := grid.Box{X0: -far, Y0: -far, X1: far, Y1: far}
 	for i := range ref.ids {
-		var s grid.Assembler
-		p.tiles = append(p.tiles, plane(t, s.Polygons(slices.Clone(ref.edges[i]))))
+		var c grid.Clipper
+		p.tiles = append(p.tiles, plane(t, c.Polygons(ref.edges[i], 0, everywhere, 0)))
 		var caps [2]geom.Geometry
-		for c := range caps {
-			caps[c] = plane(t, s.Polygons(slices.Clone(ref.caps[i][c])))
+		for k := range caps {
+			caps[k] = plane(t, c.Polygons(ref.caps[i][k], 0, everywhere, 0))
 		}
 		p.caps = append(p.caps, caps)
 	}

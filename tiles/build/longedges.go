@@ -209,9 +209,6 @@ func goesRound(r orb.Ring) bool {
 	return math.Abs(s) > 180
 }
 
-// The methods below are of a ring that goes around the globe: it is not closed
-// but ends a multiple of 360° from where it begins.
-
 // assumed counts what was assumed of a region's source.
 type assumed struct {
 	crossing, straight int     // long edges, by how they were read

@@ -123,6 +123,9 @@ func (r ring) isFlat() bool {
 	return true
 }
 
+// The methods below are of a ring that goes around the globe: it is not closed
+// but ends a multiple of 360° from where it begins.
+
 // meanLat is the latitude that halves the area between the ring and a parallel,
 // so that the smaller part of the map lies on the side of the pole of its sign.
 func (r ring) meanLat() float64 {

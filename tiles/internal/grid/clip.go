@@ -10,7 +10,7 @@ import (
 type Clipper struct {
 	inside []Edge
 	flux   []flux
-	rings  Assembler
+	rings  assembler
 }
 
 // flux is how much the chain's net flow changes at a place of the perimeter.
@@ -69,7 +69,7 @@ func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 // Polygons is clip with the edges put together as polygons, which are valid
 // until the next call.
 func (c *Clipper) Polygons(edges []Edge, w int32, b Box, gs uint) []Polygon {
-	return c.rings.Polygons(c.Clip(edges, w, b, gs))
+	return c.rings.polygons(c.Clip(edges, w, b, gs))
 }
 
 // walkPerimeter adds the perimeter's part of the clipped chain.

@@ -190,8 +190,8 @@ func TestPolygonsOfDisjointSquares(t *testing.T) {
 				}
 			}
 		}
-		var s Assembler
-		polys := s.Polygons(edges)
+		var s assembler
+		polys := s.polygons(edges)
 		var back []Edge
 		for _, p := range polys {
 			for i, r := range p {

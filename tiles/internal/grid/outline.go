@@ -35,7 +35,7 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 		o.ring = appendRing(i, o.ring[:0])
 		// Rings wind alone while their longitudes run on. Only the cut at the
 		// antimeridian brings a hole and its shell to the same ones.
-		ring, err := o.wound(o.ring)
+		ring, err := o.windOnce(o.ring)
 		if err != nil {
 			return nil, err
 		}
@@ -59,9 +59,9 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 	return dst, nil
 }
 
-// wound makes a ring wind once around all that it winds around. It changes the
+// windOnce makes a ring wind once around all that it winds around. It changes the
 // ring, and the result is valid until the next call.
-func (o *Outliner) wound(ring []Edge) ([]Edge, error) {
+func (o *Outliner) windOnce(ring []Edge) ([]Edge, error) {
 	if Area2(ring) < 0 {
 		for i, e := range ring {
 			ring[i] = e.Reversed()

@@ -9,8 +9,8 @@ import (
 // point; shells have a positive area, holes a negative one.
 type Polygon [][]Point
 
-// Assembler turns closed chains into polygons.
-type Assembler struct {
+// assembler turns closed chains into polygons.
+type assembler struct {
 	used    []bool
 	leaving []int32 // for each edge, the first edge that starts where it ends
 	stack   []Point
@@ -27,7 +27,7 @@ type shell struct {
 	b    Box
 }
 
-// Polygons links the edges of a closed chain into simple rings, sorts holes
+// polygons links the edges of a closed chain into simple rings, sorts holes
 // into their shells and returns the polygons, which are valid until the next
 // call. The edges are reordered.
 //
@@ -35,7 +35,7 @@ type shell struct {
 // the interior, so that it goes around one face; a ring that comes back to a
 // vertex is cut there. Thus rings repeat no vertex, and where the chain's edges
 // meet at vertices only they do not cross either.
-func (s *Assembler) Polygons(edges []Edge) []Polygon {
+func (s *assembler) polygons(edges []Edge) []Polygon {
 	edges = s.sortAndCancel(edges)
 	s.rings = s.rings[:0]
 	s.arena = s.arena[:0]
@@ -52,7 +52,7 @@ func (s *Assembler) Polygons(edges []Edge) []Polygon {
 
 // sortAndCancel sorts edges by their start, drops pairs of opposite ones, and
 // fills used and leaving.
-func (s *Assembler) sortAndCancel(edges []Edge) []Edge {
+func (s *assembler) sortAndCancel(edges []Edge) []Edge {
 	slices.SortFunc(edges, CompareEdges)
 	s.used = append(s.used[:0], make([]bool, len(edges))...)
 	n := 0
@@ -91,7 +91,7 @@ func repeats(edges []Edge, i int) bool {
 	return i > 0 && edges[i-1].A == edges[i].A || i+1 < len(edges) && edges[i+1].A == edges[i].A
 }
 
-func (s *Assembler) walk(edges []Edge, first int) {
+func (s *assembler) walk(edges []Edge, first int) {
 	s.stack = s.stack[:0]
 	clear(s.seen)
 	start := edges[first].A
@@ -129,7 +129,7 @@ func (s *Assembler) walk(edges []Edge, first int) {
 }
 
 // emit cuts the ring that starts at stack position `at` off the walk.
-func (s *Assembler) emit(at int) {
+func (s *assembler) emit(at int) {
 	ring := s.stack[at:]
 	if len(s.seen) > 0 {
 		for _, p := range ring {
@@ -189,7 +189,7 @@ func RingArea2(r []Point) int64 {
 
 // nest sorts the holes into the smallest shells around them. A hole without a
 // shell encloses nothing and is dropped.
-func (s *Assembler) nest() []Polygon {
+func (s *assembler) nest() []Polygon {
 	s.polys = s.polys[:0]
 	shells, holes := s.shells[:0], s.holes[:0]
 	for _, r := range s.rings {

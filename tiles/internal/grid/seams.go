@@ -2,6 +2,7 @@ package grid
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -30,12 +31,7 @@ func CutAtSeams(edges []Edge) []Edge {
 		}
 		out = appendStrip(out, Edge{at, u.B}, d)
 	}
-	seams := make([]int32, 0, len(passes))
-	for seam := range passes {
-		seams = append(seams, seam)
-	}
-	slices.Sort(seams)
-	for _, seam := range seams {
+	for _, seam := range slices.Sorted(maps.Keys(passes)) {
 		on := passes[seam]
 		slices.SortFunc(on, func(f, g flux) int { return cmp.Compare(f.at, g.at) })
 		w := int32(0)
