@@ -177,7 +177,7 @@ func appendJSON(dst []byte, v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		// Only values json cannot express fail, and callers pass scalars.
-		panic(fmt.Sprintf("tiles: cannot encode %T: %v", v, err))
+		panic(fmt.Sprintf("build: cannot encode %T: %v", v, err))
 	}
 	return append(dst, b...)
 }
