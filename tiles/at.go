@@ -2,13 +2,14 @@ package tiles
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -70,7 +71,7 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 			return nil, err
 		}
 		err = s.eachFeature(tile, nil, func(f mvt.Feature, id, name []byte) error {
-			if mark != markLeaf {
+			if mark != layout.MarkLeaf {
 				in, err := s.holds(f, px, py, sub)
 				if err != nil || !in {
 					return err
@@ -96,7 +97,7 @@ const (
 // seekPoint reads the zoom-13 rows at a point and returns it in their
 // coordinates.
 func (r *Reader) seekPoint(ctx context.Context, s *scratch, lon, lat float64) (px, py int64, err error) {
-	t, err := quadkey.TileAt(lon, lat, MaxZoom)
+	t, err := quadkey.TileAt(lon, lat, grid.MaxZoom)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -108,15 +109,15 @@ func (r *Reader) seekPoint(ctx context.Context, s *scratch, lon, lat float64) (p
 		// The tile was found by other arithmetic; the point is in it.
 		return min(max(v, 0), mvt.Extent<<tileSubBits-1)
 	}
-	return inTile(gridX(lon), t.X), inTile(mercatorY(lat), t.Y), nil
+	return inTile(layout.GridX(lon), t.X), inTile(layout.MercatorY(lat), t.Y), nil
 }
 
 // seekCap reads the polar rows beyond the tiles and returns the point in
 // their coordinates.
 func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px, py int64, err error) {
-	key, origin := keyNorth, northCap.y0
+	key, origin := layout.KeyNorth, layout.NorthCap.Y0
 	if lat < 0 {
-		key, origin = keySouth, southCap.y0
+		key, origin = layout.KeySouth, layout.SouthCap.Y0
 	}
 	for len(s.rows) < len(s.types) {
 		s.rows = append(s.rows, cellstore.Row{})
@@ -128,11 +129,11 @@ func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px,
 			return 0, 0, err
 		}
 	}
-	px = int64(math.Floor(gridX(lon) * (1 << capSubBits)))
-	py = int64(math.Floor((plateY(lat) - float64(origin)) * (1 << capSubBits)))
+	px = int64(math.Floor(layout.GridX(lon) * (1 << capSubBits)))
+	py = int64(math.Floor((layout.PlateY(lat) - float64(origin)) * (1 << capSubBits)))
 	// At the pole itself every longitude is the same point, and the southern
 	// one must not lie on the far edge.
-	py = min(max(py, 0), int64(worldSize/2-origin)<<capSubBits-1)
+	py = min(max(py, 0), int64(grid.WorldSize/2-origin)<<capSubBits-1)
 	return px, py, nil
 }
 
@@ -148,16 +149,12 @@ func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
 	p.Reset(f)
 	winding := 0
 	for {
-		pts, closed, ok, err := p.Next(s.path[:0])
+		pts, err := s.nextRing(&p)
 		if err != nil {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return false, err
 		}
-		if !ok {
+		if pts == nil {
 			return winding > 0, nil
-		}
-		s.path = pts
-		if !closed || len(pts) == 0 {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 		}
 		a := pts[len(pts)-1]
 		for _, b := range pts {

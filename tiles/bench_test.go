@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"context"
@@ -7,73 +7,23 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/paulmach/orb"
-
+	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
 )
-
-// BenchmarkBuild builds real boundaries from parsed features to committed
-// tables.
-func BenchmarkBuild(b *testing.B) {
-	for _, set := range []struct{ name, file string }{
-		{"110m", "110m/ne_110m_admin_0_countries.geojson.gz"},
-		{"50m", "50m/ne_50m_admin_0_countries.geojson.gz"},
-		{"10m", "10m/ne_10m_admin_0_countries.geojson.gz"},
-		{"10m and states", "10m/ne_10m_admin_0_countries.geojson.gz"},
-	} {
-		b.Run(set.name, func(b *testing.B) {
-			vertices := 0
-			for b.Loop() {
-				b.StopTimer()
-				layers := []Layer{naturalEarth(b, "country", set.file, "ADM0_A3", "NAME")}
-				if strings.HasSuffix(set.name, "states") {
-					layers = append(layers, naturalEarth(b, "state", "10m/ne_10m_admin_1_states_provinces.geojson.gz", "adm1_code", "name"))
-				}
-				for _, l := range layers {
-					for _, f := range l.Features {
-						vertices += countVertices(f.Geometry)
-					}
-				}
-				store := openStore(b)
-				b.StartTimer()
-				_, stats, err := Build(context.Background(), store, layers, BuildOptions{Timestamp: 1})
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportMetric(float64(stats.Mixed), "mixed-rows")
-				b.ReportMetric(float64(stats.Leaves), "leaf-rows")
-				b.ReportMetric(float64(stats.Bytes)/float64(stats.Mixed+stats.Leaves), "B/row")
-			}
-			b.ReportMetric(float64(vertices)/b.Elapsed().Seconds(), "vertices/s")
-		})
-	}
-}
-
-func countVertices(g orb.Geometry) (n int) {
-	switch g := g.(type) {
-	case orb.Polygon:
-		for _, r := range g {
-			n += len(r)
-		}
-	case orb.MultiPolygon:
-		for _, p := range g {
-			n += countVertices(p)
-		}
-	}
-	return n
-}
 
 // BenchmarkColdTile asks for tiles on borders, of all zooms, from a store on
 // the disk that is at least four times as large as its cache.
 func BenchmarkColdTile(b *testing.B) {
 	ctx := context.Background()
-	layers := func() []Layer {
-		return []Layer{
+	layers := func() []build.Layer {
+		return []build.Layer{
 			naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"),
 			naturalEarth(b, "state", "50m/ne_50m_admin_1_states_provinces.geojson.gz", "adm1_code", "name"),
 		}
@@ -83,7 +33,7 @@ func BenchmarkColdTile(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	meta, _, err := Build(ctx, store, layers(), BuildOptions{Timestamp: 1})
+	meta, _, err := build.Run(ctx, store, layers(), build.Options{Timestamp: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -108,20 +58,21 @@ func BenchmarkColdTile(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	r, err := Open(ctx, store, meta)
+	r, err := tiles.Open(ctx, store, meta)
 	if err != nil {
 		b.Fatal(err)
 	}
-	ref := newReferences(b, layers()...)[0]
+	ref := newStoredWorld(b, store, "country")
 	rnd := rand.New(rand.NewPCG(1, 2))
-	sel := []Selector{{Type: "country"}, {Type: "state"}}
+	sel := []tiles.Selector{{Type: "country"}, {Type: "state"}}
 	var times []time.Duration
 	var dst []byte
 	for b.Loop() {
-		edges := ref.levels[rnd.IntN(len(ref.regions))][MaxZoom]
-		p := edges[rnd.IntN(len(edges))].a
-		z := rnd.IntN(MaxZoom + 1)
-		t := quadkey.Tile{Z: uint8(z), X: uint32(p.x&(worldSize-1)) >> tileShift(z), Y: uint32(min(max(p.y, 0), worldSize-1)) >> tileShift(z)}
+		lon, lat := ref.vertex(rnd)
+		t, err := quadkey.TileAt(lon, lat, uint8(rnd.IntN(grid.MaxZoom+1)))
+		if err != nil {
+			b.Fatal(err)
+		}
 		start := time.Now()
 		if dst, err = r.AppendMVT(ctx, dst[:0], t, sel); err != nil {
 			b.Fatal(err)
@@ -138,27 +89,26 @@ func BenchmarkColdTile(b *testing.B) {
 }
 
 // benchReader is a reader on the countries of the world at 1:50 m.
-func benchReader(b *testing.B) *Reader {
+func benchReader(b *testing.B) (*tiles.Reader, cellstore.Store) {
 	b.Helper()
 	l := naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")
-	r, _, _ := buildReader(b, l)
-	return r
+	r, store, _ := buildReader(b, l)
+	return r, store
 }
 
 // BenchmarkRead answers points and tiles out of the cache: points and tiles
 // anywhere, as lookups of a service are spread, and on land borders.
 func BenchmarkRead(b *testing.B) {
-	r := benchReader(b)
+	r, store := benchReader(b)
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	type place struct{ lat, lon float64 }
 	var anywhere, border []place
-	ref := newReferences(b, naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"))[0]
+	ref := newStoredWorld(b, store, "country")
 	for range 1 << 12 {
 		anywhere = append(anywhere, place{rnd.Float64()*170 - 85, rnd.Float64()*360 - 180})
-		edges := ref.levels[rnd.IntN(len(ref.regions))][MaxZoom]
-		p := edges[rnd.IntN(len(edges))].a
-		border = append(border, place{max(-85, min(85, mercatorLat(float64(p.y)))), float64(p.x&(worldSize-1))/worldSize*360 - 180})
+		lon, lat := ref.vertex(rnd)
+		border = append(border, place{max(-85, min(85, lat)), lon})
 	}
 	for _, set := range []struct {
 		name   string
@@ -182,7 +132,7 @@ func BenchmarkRead(b *testing.B) {
 		for _, z := range []uint8{4, 10, 13, 16} {
 			b.Run(fmt.Sprintf("mvt/%s/z%d", set.name, z), func(b *testing.B) {
 				b.ReportAllocs()
-				sel := []Selector{{Type: "country"}}
+				sel := []tiles.Selector{{Type: "country"}}
 				var dst []byte
 				bytes := 0
 				for i := 0; b.Loop(); i++ {

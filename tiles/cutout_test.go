@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"context"
@@ -14,11 +14,16 @@ import (
 	"github.com/paulmach/orb/planar"
 	"github.com/peterstace/simplefeatures/geom"
 
+	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 )
 
 // cutoutOf parses a cutout.
-func cutoutOf(t testing.TB, r *Reader, typ, id string, b quadkey.Box) (orb.MultiPolygon, int) {
+func cutoutOf(t testing.TB, r *tiles.Reader, typ, id string, b quadkey.Box) (orb.MultiPolygon, int) {
 	t.Helper()
 	out, zoom, err := r.AppendCutout(context.Background(), nil, typ, id, b)
 	if err != nil {
@@ -56,7 +61,7 @@ func onGrid(t testing.TB, mp orb.MultiPolygon) geom.Geometry {
 			}
 			var c []float64
 			for _, q := range r {
-				c = append(c, gridX(q[0]), mercatorY(q[1]))
+				c = append(c, layout.GridX(q[0]), layout.MercatorY(q[1]))
 			}
 			rings = append(rings, geom.NewLineString(geom.NewSequence(c, geom.DimXY)))
 		}
@@ -71,7 +76,7 @@ func onGrid(t testing.TB, mp orb.MultiPolygon) geom.Geometry {
 
 // testCutout compares cutouts of zoom 13 with the intersections of the
 // reference, by area and vertex: a border along a tile line would add some.
-func testCutout(t *testing.T, r *Reader, ref *storedWorld, n int) {
+func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	n /= lookupShare
 	p := newPlanes(t, ref)
 	rnd := rand.New(rand.NewPCG(35, 36))
@@ -87,7 +92,7 @@ func testCutout(t *testing.T, r *Reader, ref *storedWorld, n int) {
 		i := rnd.IntN(len(ref.ids))
 		id := ref.ids[i]
 		mp, zoom := cutoutOf(t, r, ref.typ, id, b)
-		if zoom < MaxZoom {
+		if zoom < grid.MaxZoom {
 			continue // simplified
 		}
 		want, vertices := 0.0, 0
@@ -122,12 +127,12 @@ func testCutout(t *testing.T, r *Reader, ref *storedWorld, n int) {
 }
 
 func TestCutout(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer())
-	testCutout(t, r, newStoredWorld(t, r, "land"), 1500)
+	r, store, _ := buildReader(t, toyLayer())
+	testCutout(t, r, newStoredWorld(t, store, "land"), 1500)
 }
 
 func TestCutoutEdges(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer(), Layer{"block", []Feature{{ID: "all", Geometry: square(-60, -60, 60, 60)}}})
+	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "block", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-60, -60, 60, 60)}}})
 	box := func(s string) quadkey.Box {
 		b, err := quadkey.ParseBox(s)
 		if err != nil {
@@ -170,12 +175,12 @@ func TestCutoutEdges(t *testing.T) {
 		if len(mp) != c.polygons || math.Abs(area-c.area) > 1e-4*max(1, c.area) {
 			t.Errorf("%s in %s: %d polygons of %v square degrees at zoom %d, want %d of %v", c.id, c.box, len(mp), area, zoom, c.polygons, c.area)
 		}
-		if zoom == MaxZoom && n > 2*c.vertices {
+		if zoom == grid.MaxZoom && n > 2*c.vertices {
 			t.Errorf("%s in %s: %d vertices, want about %d: %v", c.id, c.box, n, c.vertices, mp)
 		}
 	}
 	// Too much for one answer: a coarser zoom, and the whole region.
-	if mp, zoom := cutoutOf(t, r, "land", "big", quadkey.World); zoom >= MaxZoom || zoom < 5 || len(mp) == 0 {
+	if mp, zoom := cutoutOf(t, r, "land", "big", quadkey.World); zoom >= grid.MaxZoom || zoom < 5 || len(mp) == 0 {
 		t.Errorf("zoom %d, %d polygons", zoom, len(mp))
 	}
 	ctx := context.Background()
@@ -184,8 +189,8 @@ func TestCutoutEdges(t *testing.T) {
 		box     quadkey.Box
 		want    error
 	}{
-		{"sea", "a", quadkey.World, ErrUnknownType},
-		{"land", "nowhere", quadkey.World, ErrNotFound},
+		{"sea", "a", quadkey.World, tiles.ErrUnknownType},
+		{"land", "nowhere", quadkey.World, tiles.ErrNotFound},
 		{"land", "big", quadkey.Box{South: 1}, quadkey.ErrBox},
 	} {
 		if out, _, err := r.AppendCutout(ctx, nil, c.typ, c.id, c.box); !errors.Is(err, c.want) || len(out) > 0 {

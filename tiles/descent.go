@@ -7,6 +7,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/layout"
 )
 
 // descent walks down the vector rows of one region type, skipping what is
@@ -44,7 +45,7 @@ func (d *descent) seek(from quadkey.Key) error {
 	}
 	d.seeks++
 	d.valid = false
-	if err := d.r.bounds.NextEach(d.ctx, from[:], keyNorth, d.family[:], d.rows[:]); err != nil {
+	if err := d.r.bounds.NextEach(d.ctx, from[:], layout.KeyNorth, d.family[:], d.rows[:]); err != nil {
 		return err
 	}
 	d.from, d.valid = from, true
@@ -89,7 +90,7 @@ func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	}
 	own := bytes.Equal(row.Key, last[:])
 	switch {
-	case mark == markLeaf && (own || rowHolds(row.Key, t)):
+	case mark == layout.MarkLeaf && (own || rowHolds(row.Key, t)):
 		return foundLeaf, value, nil
 	case own && int(t.Z) == zoom:
 		return foundRow, value, nil
@@ -99,7 +100,7 @@ func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 }
 
 func rowHolds(key []byte, t quadkey.Tile) bool {
-	above, ok := rowTile(key)
+	above, ok := layout.RowTile(key)
 	return ok && above.Contains(t)
 }
 

@@ -13,6 +13,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/published"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // publish publishes a country as ingest does.
@@ -26,9 +27,9 @@ func publish(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Abort()) }()
-	meta, _, err := tiles.Build(ctx, b.Store(), []tiles.Layer{{Type: "country", Features: []tiles.Feature{
+	meta, _, err := build.Run(ctx, b.Store(), []build.Layer{{Type: "country", Features: []build.Feature{
 		{ID: "wl", Name: "Westland", Geometry: orb.Polygon{{{4, 46}, {9, 46}, {9, 50}, {4, 50}, {4, 46}}}},
-	}}}, tiles.BuildOptions{})
+	}}}, build.Options{})
 	if err != nil {
 		return err
 	}

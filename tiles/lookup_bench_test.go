@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"context"
@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"quadrille/quadkey"
+	"quadrille/tiles"
 )
 
 // BenchmarkLookup asks the countries of the world at 1:50 m for what is at
 // points, near points and in boxes, out of the cache. The median time is
 // reported besides the mean.
 func BenchmarkLookup(b *testing.B) {
-	r := benchReader(b)
+	r, store := benchReader(b)
 	ctx := context.Background()
-	ref := newStoredWorld(b, r, "country")
+	ref := newStoredWorld(b, store, "country")
 	rnd := rand.New(rand.NewPCG(41, 42))
 	type place struct{ lat, lon float64 }
 	near := func(n int, reach float64) (out []place) {
@@ -68,7 +69,7 @@ func BenchmarkLookup(b *testing.B) {
 			return len(found)
 		})
 	}
-	for _, radius := range []float64{1000, MaxSnap} {
+	for _, radius := range []float64{1000, tiles.MaxSnap} {
 		for _, set := range []struct {
 			name   string
 			places []place
@@ -79,7 +80,7 @@ func BenchmarkLookup(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if found[0].Kind == MatchNone {
+				if found[0].Kind == tiles.MatchNone {
 					return 0
 				}
 				return 1
@@ -95,7 +96,7 @@ func BenchmarkLookup(b *testing.B) {
 			}
 		}
 		run(fmt.Sprintf("within/%v°", size), func(i int) int {
-			page, _, err := r.Within(ctx, WithinQuery{Box: box(i)})
+			page, _, err := r.Within(ctx, tiles.WithinQuery{Box: box(i)})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -119,14 +120,14 @@ func BenchmarkLookup(b *testing.B) {
 		})
 	}
 	run("within/world", func(int) int {
-		page, _, err := r.Within(ctx, WithinQuery{Box: quadkey.World, Limit: MaxLimit})
+		page, _, err := r.Within(ctx, tiles.WithinQuery{Box: quadkey.World, Limit: tiles.MaxLimit})
 		if err != nil {
 			b.Fatal(err)
 		}
 		return len(page)
 	})
 	run("within/hemisphere", func(int) int {
-		page, _, err := r.Within(ctx, WithinQuery{Box: quadkey.Box{West: -170, South: -80, East: 10, North: 80}, Limit: MaxLimit})
+		page, _, err := r.Within(ctx, tiles.WithinQuery{Box: quadkey.Box{West: -170, South: -80, East: 10, North: 80}, Limit: tiles.MaxLimit})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -86,30 +88,35 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 		if !asked(types, rt.Name) {
 			continue
 		}
-		held := false
+		covered := false
 		for _, reg := range inside {
 			if reg.Type == rt.Name {
 				matches = append(matches, Match{Region: reg, Kind: MatchInside})
-				held = true
+				covered = true
 			}
 		}
-		if held {
+		if covered {
 			continue
 		}
-		n := nearest{
-			descent: r.descend(ctx, s, rt, nearestRows),
-			lat:     lat, lon: lon, radius: radius,
-			from: sphereAt(lon, lat),
-			best: chordOf(radius + nearestError),
-			m:    Match{Region: Region{Type: rt.Name}},
-		}
-		m, err := n.search()
+		m, err := r.nearest(ctx, s, rt, lat, lon, radius, nearestRows)
 		if err != nil {
 			return nil, err
 		}
 		matches = append(matches, m)
 	}
 	return matches, nil
+}
+
+// nearest looks for the nearest region of a type in so many rows.
+func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
+	n := nearest{
+		descent: r.descend(ctx, s, rt, rows),
+		lat:     lat, lon: lon, radius: radius,
+		from: sphereAt(lon, lat),
+		best: chordOf(radius + nearestError),
+		m:    Match{Region: Region{Type: rt.Name}},
+	}
+	return n.search()
 }
 
 // asked reports whether a type is among those asked for; none means all.
@@ -162,25 +169,22 @@ func (n *nearest) search() (Match, error) {
 func (n *nearest) freeZoom() uint8 {
 	cos := math.Cos(min(math.Abs(n.lat), quadkey.MaxLatitude) * math.Pi / 180)
 	width := 2 * math.Pi * quadkey.EarthRadius * cos
-	return uint8(max(0, min(MaxZoom, math.Floor(math.Log2(width/(2*n.radius+1))))))
+	return uint8(max(0, min(grid.MaxZoom, math.Floor(math.Log2(width/(2*n.radius+1))))))
 }
 
 // caps queues the polar rows that the circle reaches. They begin up to a unit
 // before the limit of the tiles.
 func (n *nearest) caps() {
-	const unit = 2 * math.Pi * quadkey.EarthRadius / worldSize
+	const unit = 2 * math.Pi * quadkey.EarthRadius / grid.WorldSize
 	for _, c := range [2]struct {
 		key []byte
 		lat float64
-	}{{keyNorth, n.lat}, {keySouth, -n.lat}} {
+	}{{layout.KeyNorth, n.lat}, {layout.KeySouth, -n.lat}} {
 		if d := arcOf(quadkey.MaxLatitude-c.lat) - unit; d <= n.radius {
 			heap.Push(&n.queue, pending{bound: max(0, d), polar: c.key})
 		}
 	}
 }
-
-// arcOf is the length of an angle in degrees, in metres.
-func arcOf(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
 
 func (n *nearest) push(t quadkey.Tile) {
 	// A tile of the outermost rows reaches to the pole, its rows do not.
@@ -197,19 +201,19 @@ func (n *nearest) visit(p pending, free uint8) error {
 		if err != nil || value == nil {
 			return err
 		}
-		origin := northCap.y0
+		origin := layout.NorthCap.Y0
 		if p.polar[len(p.polar)-1] == 'S' {
-			origin = southCap.y0
+			origin = layout.SouthCap.Y0
 		}
 		return n.layer(value, &polarEdges{y0: float64(origin)}, nil)
 	case p.tile.Z >= free:
-		kind, value, err := n.probe(p.tile, MaxZoom)
+		kind, value, err := n.probe(p.tile, grid.MaxZoom)
 		switch {
 		case err != nil:
 			return err
 		case kind == foundRow:
 			x0, y0 := float64(p.tile.X)*mvt.Extent, float64(p.tile.Y)*mvt.Extent
-			return n.layer(value, &tileEdges{x0, y0}, &box{0, 0, mvt.Extent, mvt.Extent})
+			return n.layer(value, &tileEdges{x0, y0}, &grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent})
 		case kind != foundBelow:
 			// Nothing, or a leaf: its regions go on beyond it, where they
 			// are nearer.
@@ -224,22 +228,18 @@ func (n *nearest) visit(p pending, free uint8) error {
 
 // layer measures the regions of a stored layer, within a box if given: the
 // edges in a tile's buffer are those of another tile.
-func (n *nearest) layer(value []byte, on surface, within *box) error {
+func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 	return n.s.eachFeature(value, nil, func(f mvt.Feature, id, name []byte) error {
 		best := math.Inf(1)
 		var p mvt.Path
 		p.Reset(f)
 		for {
-			pts, closed, ok, err := p.Next(n.s.path[:0])
+			pts, err := n.s.nextRing(&p)
 			if err != nil {
-				return fmt.Errorf("%w: %w", ErrCorrupt, err)
+				return err
 			}
-			if !ok {
+			if pts == nil {
 				break
-			}
-			n.s.path = pts
-			if !closed || len(pts) == 0 {
-				return fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 			}
 			prev := pts[len(pts)-1]
 			for _, q := range pts {
@@ -263,7 +263,7 @@ type plain struct{ ax, ay, bx, by float64 }
 
 // edgeWithin returns the part of an edge in a closed box. The edge is turned
 // so that two neighbours measure the same.
-func edgeWithin(a, b mvt.XY, within *box) (plain, bool) {
+func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	if b.X < a.X || b.X == a.X && b.Y < a.Y {
 		a, b = b, a
 	}
@@ -274,8 +274,8 @@ func edgeWithin(a, b mvt.XY, within *box) (plain, bool) {
 	lo, hi := 0.0, 1.0
 	dx, dy := e.bx-e.ax, e.by-e.ay
 	for _, k := range [4]struct{ d, far float64 }{
-		{-dx, e.ax - float64(within.x0)}, {dx, float64(within.x1) - e.ax},
-		{-dy, e.ay - float64(within.y0)}, {dy, float64(within.y1) - e.ay},
+		{-dx, e.ax - float64(within.X0)}, {dx, float64(within.X1) - e.ax},
+		{-dy, e.ay - float64(within.Y0)}, {dy, float64(within.Y1) - e.ay},
 	} {
 		switch {
 		case k.d > 0:
@@ -316,98 +316,6 @@ func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
 	m := on.at(mx, my)
 	left := n.part(plain{e.ax, e.ay, mx, my}, a, m, on, best)
 	return min(left, n.part(plain{mx, my, e.bx, e.by}, m, b, on, min(best, left)))
-}
-
-// vec is a point in space, the unit sphere around the origin.
-type vec struct{ x, y, z float64 }
-
-func sphereAt(lon, lat float64) vec {
-	sin, cos := math.Sincos(lat * math.Pi / 180)
-	if math.Abs(lat) > 45 {
-		// With all its digits near the pole.
-		cos = math.Sin((90 - math.Abs(lat)) * math.Pi / 180)
-	}
-	return onSphere(lon*math.Pi/180, sin, cos)
-}
-
-func onSphere(lon, sin, cos float64) vec {
-	sinLon, cosLon := math.Sincos(lon)
-	return vec{cos * cosLon, cos * sinLon, sin}
-}
-
-// toChord is the distance in space to the nearest point of the chord a–b.
-func (v vec) toChord(a, b vec) float64 {
-	d, w := vec{b.x - a.x, b.y - a.y, b.z - a.z}, vec{v.x - a.x, v.y - a.y, v.z - a.z}
-	t := 0.0
-	if l := d.x*d.x + d.y*d.y + d.z*d.z; l > 0 {
-		t = max(0, min(1, (w.x*d.x+w.y*d.y+w.z*d.z)/l))
-	}
-	w = vec{w.x - t*d.x, w.y - t*d.y, w.z - t*d.z}
-	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
-}
-
-// chordOf is the chord of an arc of the given metres, on the unit sphere;
-// metresOf is its inverse.
-func chordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
-func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asin(min(1, chord/2)) }
-
-// surface puts the coordinates of a row onto the unit sphere.
-type surface interface {
-	at(x, y float64) vec
-	// bend bounds how far the image of a straight edge is from the chord
-	// between its ends. An arc γ(t) with t from 0 to 1 is within max|γ″|/8.
-	bend(e plain) float64
-}
-
-const unitAngle = 2 * math.Pi / worldSize // radians of longitude in a unit
-
-// tileEdges is a tile whose north-west corner is at x0, y0 in the world.
-type tileEdges struct{ x0, y0 float64 }
-
-func (t *tileEdges) at(x, y float64) vec {
-	sin, cos := mercatorSincos(t.y0 + y)
-	return onSphere((t.x0+x)*unitAngle-math.Pi, sin, cos)
-}
-
-// mercatorSincos is the sine and the cosine of the latitude at y: the
-// hyperbolic tangent and secant of the angle that y is in Mercator.
-func mercatorSincos(y float64) (sin, cos float64) {
-	e := math.Exp(math.Pi - y*unitAngle)
-	return (e*e - 1) / (e*e + 1), 2 * e / (e*e + 1)
-}
-
-// bend: Mercator stretches both axes by 1/cos φ, and all second derivatives of
-// the sphere in λ and the Mercator angle ψ are of length cos φ or less, whence
-// |γ″| ≤ cos φ·(|λ′|+|ψ′|)².
-func (t *tileEdges) bend(e plain) float64 {
-	// The widest parallel is at the end nearer to the equator, which is a
-	// tile line: no edge of a tile crosses it.
-	y := e.ay
-	if south := t.y0 >= worldSize/2; (e.by < y) == south {
-		y = e.by
-	}
-	_, cos := mercatorSincos(t.y0 + y)
-	l := (math.Abs(e.bx-e.ax) + math.Abs(e.by-e.ay)) * unitAngle
-	return cos * l * l / 8
-}
-
-// polarEdges is a polar row, in plate carrée with its first line at y0.
-type polarEdges struct{ y0 float64 }
-
-func (p *polarEdges) at(x, y float64) vec {
-	lat := math.Pi/2 - (p.y0+y)*unitAngle
-	cos := math.Sin((p.y0 + y) * unitAngle)
-	if lat < 0 {
-		cos = math.Sin((worldSize/2 - p.y0 - y) * unitAngle)
-	}
-	return onSphere(x*unitAngle-math.Pi, math.Sin(lat), cos)
-}
-
-// bend: |γ″| ≤ φ′² + 2|φ′λ′| + cos φ·λ′².
-func (p *polarEdges) bend(e plain) float64 {
-	widest := max(math.Sin((p.y0+e.ay)*unitAngle), math.Sin((p.y0+e.by)*unitAngle))
-	dx, dy := math.Abs(e.bx-e.ax)*unitAngle, math.Abs(e.by-e.ay)*unitAngle
-	return (dy*dy + 2*dx*dy + widest*dx*dx) / 8
 }
 
 // tileQueue is a heap of what is pending, the nearest first, in a fixed order.

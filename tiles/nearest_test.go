@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"context"
@@ -10,7 +10,12 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 )
 
 // blob is a ragged closed ring around a place.
@@ -27,20 +32,20 @@ func blob(rnd *rand.Rand, lon, lat, size float64, n int) orb.Polygon {
 // toyLayer is a small world with everything that is awkward: neighbours, an
 // enclave, islands, land across ±180°, a polar continent, and land that crosses
 // the limits of the tiles.
-func toyLayer() Layer {
+func toyLayer() build.Layer {
 	rnd := rand.New(rand.NewPCG(21, 22))
-	l := Layer{Type: "land"}
+	l := build.Layer{Type: "land"}
 	add := func(id string, g orb.Geometry) {
-		l.Features = append(l.Features, Feature{ID: id, Name: "The " + id, Geometry: g})
+		l.Features = append(l.Features, build.Feature{ID: id, Name: "The " + id, Geometry: g})
 	}
 	add("west", orb.Polygon{{{10, 10}, {10.21, 10.03}, {10.17, 10.2}, {10.3, 10.31}, {10.02, 10.4}, {10, 10}}, {{10.05, 10.1}, {10.1, 10.1}, {10.1, 10.15}, {10.05, 10.1}}})
 	add("east", orb.Polygon{{{10.21, 10.03}, {10.5, 9.97}, {10.45, 10.35}, {10.3, 10.31}, {10.17, 10.2}, {10.21, 10.03}}})
 	add("enclave", orb.Polygon{{{10.05, 10.1}, {10.1, 10.1}, {10.1, 10.15}, {10.05, 10.1}}})
-	add("dateline", square(179.7, -17, 180.4, -16.4))
+	add("dateline", tilestest.Square(179.7, -17, 180.4, -16.4))
 	add("fjords", blob(rnd, 20, 70, 0.6, 200))
 	add("islands", orb.MultiPolygon{blob(rnd, 25, 70.5, 0.02, 9), blob(rnd, -170, 20, 0.03, 9), blob(rnd, 180, -16, 0.05, 12)})
 	add("arctic", blob(rnd, -40, 85, 0.7, 60))
-	add("hat", square(60, 84.9, 75, 89.9))
+	add("hat", tilestest.Square(60, 84.9, 75, 89.9))
 	var ring orb.Ring
 	for lon := -180.0; lon < 180; lon += 5 {
 		ring = append(ring, orb.Point{lon, -86.5 + 2*rnd.Float64()})
@@ -54,41 +59,44 @@ func toyLayer() Layer {
 type borderLine struct {
 	lon0, lat0, lon1, lat1 float64
 	length                 float64 // metres between its ends
-	e                      edge
+	e                      grid.Edge
 	lat                    func(y float64) float64
 }
 
 // lines are the edges of each region.
 func (w *storedWorld) lines() [][]borderLine {
 	out := make([][]borderLine, len(w.ids))
-	plateLat := func(y float64) float64 { return 90 - y/worldSize*360 }
+	plateLat := func(y float64) float64 { return 90 - y/grid.WorldSize*360 }
 	for i := range w.ids {
-		add := func(edges []edge, lat func(y float64) float64) {
+		add := func(edges []grid.Edge, lat func(y float64) float64) {
 			for _, e := range edges {
-				l := borderLine{e: e, lat: lat, lon0: float64(e.a.x)/worldSize*360 - 180, lon1: float64(e.b.x)/worldSize*360 - 180}
-				l.lat0, l.lat1 = lat(float64(e.a.y)), lat(float64(e.b.y))
+				l := borderLine{e: e, lat: lat, lon0: float64(e.A.X)/grid.WorldSize*360 - 180, lon1: float64(e.B.X)/grid.WorldSize*360 - 180}
+				l.lat0, l.lat1 = lat(float64(e.A.Y)), lat(float64(e.B.Y))
 				l.length = quadkey.Distance(l.lon0, l.lat0, l.lon1, l.lat1)
 				out[i] = append(out[i], l)
 			}
 		}
-		add(w.edges[i], mercatorLat)
+		add(w.edges[i], layout.MercatorLat)
 		add(w.caps[i][0], plateLat)
 		add(w.caps[i][1], plateLat)
 	}
 	return out
 }
 
+// metresOfArc is the length of an angle in degrees.
+func metresOfArc(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
+
 // bruteNearest is the distance in metres to an edge, by sampling every one that
 // may matter and closing in on the least sample.
 func bruteNearest(lines []borderLine, lon, lat float64) float64 {
 	best := math.Inf(1)
 	for _, l := range lines {
-		if arcOf(math.Abs(l.lat0-lat)) < best {
+		if metresOfArc(math.Abs(l.lat0-lat)) < best {
 			best = min(best, quadkey.Distance(lon, lat, l.lon0, l.lat0))
 		}
 	}
 	for _, l := range lines {
-		if arcOf(min(math.Abs(l.lat0-lat), math.Abs(l.lat1-lat))-math.Abs(l.lat1-l.lat0)) > best {
+		if metresOfArc(min(math.Abs(l.lat0-lat), math.Abs(l.lat1-lat))-math.Abs(l.lat1-l.lat0)) > best {
 			continue
 		}
 		if math.Abs(l.lon1-l.lon0) < 1 && min(quadkey.Distance(lon, lat, l.lon0, l.lat0), quadkey.Distance(lon, lat, l.lon1, l.lat1)) > best+l.length*1.1 {
@@ -96,7 +104,7 @@ func bruteNearest(lines []borderLine, lon, lat float64) float64 {
 		}
 		n := 16 + int(math.Abs(l.lon1-l.lon0)*16)
 		f := func(t float64) float64 {
-			return quadkey.Distance(lon, lat, l.lon0+t*(l.lon1-l.lon0), l.lat(float64(l.e.a.y)+t*float64(l.e.b.y-l.e.a.y)))
+			return quadkey.Distance(lon, lat, l.lon0+t*(l.lon1-l.lon0), l.lat(float64(l.e.A.Y)+t*float64(l.e.B.Y-l.e.A.Y)))
 		}
 		least, at := 0, f(0)
 		for k := 1; k <= n; k++ {
@@ -119,7 +127,7 @@ func bruteNearest(lines []borderLine, lon, lat float64) float64 {
 }
 
 // compareNearest looks at a point with Nearest and by brute force.
-func compareNearest(t *testing.T, r *Reader, ref *storedWorld, lines [][]borderLine, lon, lat, radius float64) MatchKind {
+func compareNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]borderLine, lon, lat, radius float64) tiles.MatchKind {
 	t.Helper()
 	got, err := r.Nearest(context.Background(), lat, lon, radius, ref.typ)
 	if err != nil {
@@ -128,12 +136,12 @@ func compareNearest(t *testing.T, r *Reader, ref *storedWorld, lines [][]borderL
 	if len(got) == 0 || got[0].Truncated {
 		t.Fatalf("lon %v lat %v: %+v", lon, lat, got)
 	}
-	if got[0].Kind == MatchInside {
+	if got[0].Kind == tiles.MatchInside {
 		at, err := r.At(context.Background(), lat, lon, ref.typ)
 		if err != nil || len(at) != len(got) {
 			t.Fatalf("lon %v lat %v: %+v, %v at the point", lon, lat, got, at)
 		}
-		return MatchInside
+		return tiles.MatchInside
 	}
 	want := make([]float64, len(lines))
 	best, id := math.Inf(1), ""
@@ -145,7 +153,7 @@ func compareNearest(t *testing.T, r *Reader, ref *storedWorld, lines [][]borderL
 	}
 	const tolerance = 0.001
 	switch {
-	case got[0].Kind == MatchNone:
+	case got[0].Kind == tiles.MatchNone:
 		if best < radius-tolerance {
 			t.Fatalf("lon %v lat %v radius %v: nothing, want %s at %v m", lon, lat, radius, id, best)
 		}
@@ -163,7 +171,7 @@ func compareNearest(t *testing.T, r *Reader, ref *storedWorld, lines [][]borderL
 }
 
 // testNearest compares n points near borders.
-func testNearest(t *testing.T, r *Reader, ref *storedWorld, n int) {
+func testNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	n /= lookupShare
 	lines := ref.lines()
 	rnd := rand.New(rand.NewPCG(23, 24))
@@ -174,35 +182,35 @@ func testNearest(t *testing.T, r *Reader, ref *storedWorld, n int) {
 		reach := []float64{1e-4, 0.02, 0.3}[rnd.IntN(3)]
 		lat = max(-90, min(90, lat+reach*rnd.NormFloat64()))
 		lon = math.Remainder(lon+reach*rnd.NormFloat64()/max(0.01, math.Cos(lat*math.Pi/180)), 360)
-		radius := []float64{MaxSnap, MaxSnap, 5000, 50}[rnd.IntN(4)]
+		radius := []float64{tiles.MaxSnap, tiles.MaxSnap, 5000, 50}[rnd.IntN(4)]
 		kinds[compareNearest(t, r, ref, lines, lon, lat, radius)]++
 	}
 	for k, found := range kinds {
 		if found < n/25 {
-			t.Errorf("%v: only %d points", MatchKind(k), found)
+			t.Errorf("%v: only %d points", tiles.MatchKind(k), found)
 		}
 	}
 }
 
 func TestNearest(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer())
-	ref := newStoredWorld(t, r, "land")
+	r, store, _ := buildReader(t, toyLayer())
+	ref := newStoredWorld(t, store, "land")
 	testNearest(t, r, ref, 500)
 	lines := ref.lines()
 	for _, p := range [][2]float64{{180, -16.9}, {-180, -16.2}, {179.6, -16.5}, {0, 90}, {70, 90}, {180, -90}, {-40, quadkey.MaxLatitude}, {62, 84.6}, {59, 85.3}, {-40, 86.1}} {
-		compareNearest(t, r, ref, lines, p[0], p[1], MaxSnap)
+		compareNearest(t, r, ref, lines, p[0], p[1], tiles.MaxSnap)
 	}
 }
 
 // Ties, order, types, limits and refusals.
 func TestNearestAnswers(t *testing.T) {
 	r, store, _ := buildReader(t,
-		Layer{"land", []Feature{
-			{ID: "b", Name: "B", Geometry: square(1, 0, 2, 1)},
-			{ID: "a", Geometry: square(1, 1, 2, 2)},
+		build.Layer{Type: "land", Features: []build.Feature{
+			{ID: "b", Name: "B", Geometry: tilestest.Square(1, 0, 2, 1)},
+			{ID: "a", Geometry: tilestest.Square(1, 1, 2, 2)},
 		}},
-		Layer{"zone", []Feature{{ID: "z", Geometry: square(0, 0, 3, 3)}}},
-		Layer{"far", []Feature{{ID: "f", Geometry: square(50, 50, 56.25, 51)}}})
+		build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 3, 3)}}},
+		build.Layer{Type: "far", Features: []build.Feature{{ID: "f", Geometry: tilestest.Square(50, 50, 56.25, 51)}}})
 	ctx := context.Background()
 	// 0.1° west of the corner that both lands share.
 	got, err := r.Nearest(ctx, 1, 0.9, 20_000)
@@ -219,19 +227,19 @@ func TestNearestAnswers(t *testing.T) {
 	if got, _ := r.Nearest(ctx, 0.5, 0.9, 20_000, "land"); len(got) != 1 || got[0].ID != "b" || got[0].Name != "B" {
 		t.Errorf("%+v", got)
 	}
-	if got, _ := r.Nearest(ctx, 1, 0.9, 11_100, "land"); len(got) != 1 || got[0].Kind != MatchNone {
+	if got, _ := r.Nearest(ctx, 1, 0.9, 11_100, "land"); len(got) != 1 || got[0].Kind != tiles.MatchNone {
 		t.Errorf("beyond the radius: %+v", got)
 	}
 	// On the border that belongs to nobody, at no distance.
-	if got, _ := r.Nearest(ctx, 50.5, 56.25, 0, "far"); len(got) != 1 || got[0].Kind != MatchSnapped || got[0].Distance != 0 {
+	if got, _ := r.Nearest(ctx, 50.5, 56.25, 0, "far"); len(got) != 1 || got[0].Kind != tiles.MatchSnapped || got[0].Distance != 0 {
 		t.Errorf("on a border: %+v", got)
 	}
-	for _, radius := range []float64{-1, math.NaN(), math.Inf(1), MaxSnap + 1} {
+	for _, radius := range []float64{-1, math.NaN(), math.Inf(1), tiles.MaxSnap + 1} {
 		if _, err := r.Nearest(ctx, 0, 0, radius); !errors.Is(err, quadkey.ErrRadius) {
 			t.Errorf("radius %v: %v", radius, err)
 		}
 	}
-	if _, err := r.Nearest(ctx, 0, 0, 1, "sea"); !errors.Is(err, ErrUnknownType) {
+	if _, err := r.Nearest(ctx, 0, 0, 1, "sea"); !errors.Is(err, tiles.ErrUnknownType) {
 		t.Errorf("unknown type: %v", err)
 	}
 	if _, err := r.Nearest(ctx, math.NaN(), 0, 1); !errors.Is(err, quadkey.ErrCoordinate) {
@@ -239,7 +247,7 @@ func TestNearestAnswers(t *testing.T) {
 	}
 	// In the open sea a few seeks tell that there is nothing.
 	before := store.Stats().Seeks
-	if _, err := r.Nearest(ctx, 30, -40, MaxSnap, "land"); err != nil {
+	if _, err := r.Nearest(ctx, 30, -40, tiles.MaxSnap, "land"); err != nil {
 		t.Fatal(err)
 	}
 	if seeks := store.Stats().Seeks - before; seeks > 6 {
@@ -261,15 +269,9 @@ func TestNearestGivesUp(t *testing.T) {
 			*c.ring = append(*c.ring, orb.Point{30 + c.d*math.Cos(a)/math.Cos(lat*math.Pi/180), lat})
 		}
 	}
-	r, _, _ := buildReader(t, Layer{"land", []Feature{{ID: "a", Geometry: orb.Polygon{append(outer, outer[0]), append(inner, inner[0])}}}})
-	ctx := context.Background()
-	s := new(scratch)
-	n := nearest{
-		descent: r.descend(ctx, s, r.order[0], 40), lat: 84.4, lon: 30, radius: MaxSnap,
-		from: sphereAt(30, 84.4), best: chordOf(MaxSnap), m: Match{Region: Region{Type: "land"}},
-	}
-	m, err := n.search()
-	if err != nil || m.Kind != MatchNone || !m.Truncated || m.Type != "land" {
+	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{{ID: "a", Geometry: orb.Polygon{append(outer, outer[0]), append(inner, inner[0])}}}})
+	m, err := r.NearestOfRows(context.Background(), 84.4, 30, tiles.MaxSnap, "land", 40)
+	if err != nil || m.Kind != tiles.MatchNone || !m.Truncated || m.Type != "land" {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

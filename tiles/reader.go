@@ -10,6 +10,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -47,10 +49,11 @@ type scratch struct {
 	families []string
 	types    []*readerType
 	view     mvt.View
-	layer    layerWriter
-	path     []mvt.XY
-	edges    []edge
-	clip     clipper
+	layer    layout.LayerWriter
+	path     []grid.Point // read
+	line     []grid.Point // to be written
+	edges    []grid.Edge
+	clip     grid.Clipper
 }
 
 // Open binds a reader to the store of a data set with the given description.
@@ -61,15 +64,15 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	r := &Reader{meta: meta, types: make(map[string]*readerType)}
 	r.scratch.New = func() any { return new(scratch) }
 	for _, t := range meta.Types {
-		rt := &readerType{TypeMeta: t, mvt: t.Name + familyMVT, label: t.Name + familyLabel}
+		rt := &readerType{TypeMeta: t, mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel}
 		r.types[t.Name] = rt
 		r.order = append(r.order, rt)
 	}
 	var err error
-	if r.bounds, err = store.Table(ctx, TableBounds); err != nil {
+	if r.bounds, err = store.Table(ctx, layout.TableBounds); err != nil {
 		return nil, err
 	}
-	if r.regions, err = store.Table(ctx, TableRegions); err != nil {
+	if r.regions, err = store.Table(ctx, layout.TableRegions); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -154,8 +157,8 @@ func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*
 			continue
 		}
 		// Another row answers only if it is a leaf above the tile.
-		above, ok := rowTile(row.Key)
-		if !ok || !above.Contains(t) || len(row.Cells[0].Value) == 0 || row.Cells[0].Value[0] != markLeaf {
+		above, ok := layout.RowTile(row.Key)
+		if !ok || !above.Contains(t) || len(row.Cells[0].Value) == 0 || row.Cells[0].Value[0] != layout.MarkLeaf {
 			row.Reset()
 		}
 	}
@@ -164,7 +167,7 @@ func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*
 
 func splitMark(value []byte) (mark byte, rest []byte, err error) {
 	if len(value) == 0 {
-		return 0, nil, fmt.Errorf("%w: an empty value in %s", ErrCorrupt, TableBounds)
+		return 0, nil, fmt.Errorf("%w: an empty value in %s", ErrCorrupt, layout.TableBounds)
 	}
 	return value[0], value[1:], nil
 }
@@ -180,7 +183,7 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 	if s.types, err = r.selected(s.types[:0], layers); err != nil {
 		return dst, err
 	}
-	base := t.Ancestor(MaxZoom)
+	base := t.Ancestor(grid.MaxZoom)
 	deep := base != t
 	if err := r.seek(ctx, s, base, s.types, deep); err != nil {
 		return dst, err
@@ -205,8 +208,8 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 			}
 			dst = separate(dst, start)
 			dst = append(dst, feature...)
-			if mark == markLeaf {
-				dst = append(appendSquare(dst, t), '}')
+			if mark == layout.MarkLeaf {
+				dst = append(layout.AppendSquare(dst, t), '}')
 			}
 		}
 	}
@@ -230,28 +233,27 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 		return dst, err
 	}
 	// A position of t in world units scaled by the zooms below 13.
-	world := worldSize * float64(uint64(1)<<(t.Z-base.Z))
+	world := grid.WorldSize * float64(uint64(1)<<(t.Z-base.Z))
 	ox, oy := float64(t.X)*mvt.Extent, float64(t.Y)*mvt.Extent
-	position := func(dst []byte, p point) []byte {
+	position := func(dst []byte, p grid.Point) []byte {
 		dst = append(dst, '[')
-		dst = appendFixed(dst, (ox+float64(p.x))/world*360-180, 7)
+		dst = layout.AppendFixed(dst, (ox+float64(p.X))/world*360-180, 7)
 		dst = append(dst, ',')
-		dst = appendFixed(dst, mercatorLat((oy+float64(p.y))/world*worldSize), 7)
+		dst = layout.AppendFixed(dst, layout.MercatorLat((oy+float64(p.Y))/world*grid.WorldSize), 7)
 		return append(dst, ']')
 	}
 	err = s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
-		var polys []polygon
-		if mark != markLeaf {
+		var polys []grid.Polygon
+		if mark != layout.MarkLeaf {
 			if polys, err = s.crop(f, base, t, false); err != nil || len(polys) == 0 {
 				return err
 			}
 		}
-		head := region{id: string(id), name: string(name)}
-		dst = appendFeatureHead(separate(dst, start), rt.Name, &head)
-		if mark == markLeaf {
-			dst = appendSquare(dst, t)
+		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name))
+		if mark == layout.MarkLeaf {
+			dst = layout.AppendSquare(dst, t)
 		} else {
-			dst = appendMultiPolygon(dst, polys, position)
+			dst = layout.AppendMultiPolygon(dst, polys, position)
 		}
 		dst = append(dst, '}')
 		return nil
@@ -267,23 +269,23 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 	if rt == nil {
 		return nil, r.unknownType(typ)
 	}
-	sel := cellstore.Selection{Families: []string{familyRecord}}
+	sel := cellstore.Selection{Families: []string{layout.FamilyRecord}}
 	if geometry {
-		sel.Families = append(sel.Families, familyGeometry)
+		sel.Families = append(sel.Families, layout.FamilyGeometry)
 	}
 	var row cellstore.Row
-	ok, err := r.regions.Get(ctx, regionKey(rt.Byte, id), &sel, &row)
+	ok, err := r.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, &row)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", ErrNotFound, typ, id)
 	}
-	record, ok := row.Value(familyRecord, nil)
+	record, ok := row.Value(layout.FamilyRecord, nil)
 	if !ok || len(record) < 2 || record[len(record)-1] != '}' {
 		return nil, fmt.Errorf("%w: record of %s %s", ErrCorrupt, typ, id)
 	}
-	if g, ok := row.Value(familyGeometry, nil); ok && geometry {
+	if g, ok := row.Value(layout.FamilyGeometry, nil); ok && geometry {
 		record = append(record[:len(record)-1:len(record)-1], `,"geometry":`...)
 		record = append(append(record, g...), '}')
 	}

@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -16,24 +18,25 @@ import (
 // references slow.
 var lookupShare = 1
 
-// buildShare divides the number of shapes that are built to tiles: the race
-// detector makes a build take ten times as long. Their rings are always checked.
-var buildShare = 1
-
 // storedWorld is the exact border of every region of a type, put together from
 // all rows of zoom 13, all leaves and the polar rows. That these are the source
 // is for other tests; here it is what lookups are compared with.
 type storedWorld struct {
 	typ   string
 	ids   []string
-	edges [][]edge    // in grid units, cut at ±180° and at the limits of the tiles
-	caps  [][2][]edge // beyond them, in plate carrée
+	edges [][]grid.Edge    // in grid units, cut at ±180° and at the limits of the tiles
+	caps  [][2][]grid.Edge // beyond them, in plate carrée
 }
 
-func newStoredWorld(t testing.TB, r *Reader, typ string) *storedWorld {
+func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorld {
 	t.Helper()
 	w := &storedWorld{typ: typ}
-	s := new(scratch)
+	table, err := store.Table(context.Background(), layout.TableBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var view mvt.View
+	var c grid.Clipper
 	index := map[string]int{}
 	region := func(id []byte) int {
 		i, ok := index[string(id)]
@@ -41,67 +44,64 @@ func newStoredWorld(t testing.TB, r *Reader, typ string) *storedWorld {
 			i = len(w.ids)
 			index[string(id)] = i
 			w.ids = append(w.ids, string(id))
-			w.edges, w.caps = append(w.edges, nil), append(w.caps, [2][]edge{})
+			w.edges, w.caps = append(w.edges, nil), append(w.caps, [2][]grid.Edge{})
 		}
 		return i
 	}
-	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{typ + familyMVT}}}
-	for row, err := range r.bounds.Scan(context.Background(), scan) {
+	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{typ + layout.FamilyMVT}}}
+	for row, err := range table.Scan(context.Background(), scan) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mark, value, err := splitMark(row.Cells[0].Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tile, ok := rowTile(row.Key)
-		if ok && tile.Z < MaxZoom && mark != markLeaf {
+		mark, value := row.Cells[0].Value[0], row.Cells[0].Value[1:]
+		tile, ok := layout.RowTile(row.Key)
+		if ok && tile.Z < grid.MaxZoom && mark != layout.MarkLeaf {
 			continue
 		}
-		err = s.eachFeature(value, nil, func(f mvt.Feature, id, _ []byte) error {
-			i := region(id)
-			switch {
-			case !ok:
-				c, y0 := 0, northCap.y0
-				if row.Key[len(row.Key)-1] == 'S' {
-					c, y0 = 1, southCap.y0
-				}
-				return s.eachEdge(f, func(e edge) {
-					w.caps[i][c] = append(w.caps[i][c], edge{point{e.a.x, e.a.y + y0}, point{e.b.x, e.b.y + y0}})
-				})
-			case mark == markLeaf:
-				w.edges[i] = append(w.edges[i], perimeter(tileBox(int(tile.Z), tile.X, tile.Y, false))...)
-				return nil
+		if _, _, err := mvt.NextLayer(value, &view); err != nil {
+			t.Fatal(err)
+		}
+		for k := range view.Len() {
+			f, err := view.Feature(k)
+			if err != nil {
+				t.Fatal(err)
 			}
-			polys, err := s.crop(f, tile, tile, false)
-			at := func(p point) point { return point{int32(tile.X)<<12 + p.x, int32(tile.Y)<<12 + p.y} }
-			for _, p := range polys {
-				for _, ring := range p {
-					for j, q := range ring {
-						w.edges[i] = append(w.edges[i], edge{at(q), at(ring[(j+1)%len(ring)])})
+			i := region(view.StringTag(f, layout.TagID))
+			switch {
+			case !ok && row.Key[len(row.Key)-1] == 'N':
+				w.caps[i][0] = append(w.caps[i][0], edgesOf(t, f, grid.Pt(0, layout.NorthCap.Y0))...)
+			case !ok:
+				w.caps[i][1] = append(w.caps[i][1], edgesOf(t, f, grid.Pt(0, layout.SouthCap.Y0))...)
+			case mark == layout.MarkLeaf:
+				w.edges[i] = append(w.edges[i], grid.Perimeter(grid.TileBox(int(tile.Z), tile.X, tile.Y, false))...)
+			default:
+				b := grid.TileBox(int(tile.Z), tile.X, tile.Y, false)
+				corner := b.Corner()
+				edges := edgesOf(t, f, corner)
+				for _, p := range c.Polygons(edges, grid.WindingFromNorth(edges, corner), b, 0) {
+					for _, ring := range p {
+						for j, q := range ring {
+							w.edges[i] = append(w.edges[i], grid.Edge{A: q, B: ring[(j+1)%len(ring)]})
+						}
 					}
 				}
 			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	order := make([]int, len(w.ids))
 	for i := range order {
 		order[i] = i
 		// Tiles' edges along a common line are nothing together.
-		var frames []edge
+		var frames []grid.Edge
 		free := w.edges[i][:0]
 		for _, e := range w.edges[i] {
-			if e.a.x == e.b.x && e.a.x&4095 == 0 || e.a.y == e.b.y && e.a.y&4095 == 0 {
+			if e.A.X == e.B.X && e.A.X&4095 == 0 || e.A.Y == e.B.Y && e.A.Y&4095 == 0 {
 				frames = append(frames, e)
 			} else {
 				free = append(free, e)
 			}
 		}
-		w.edges[i] = append(free, sumLines(frames)...)
+		w.edges[i] = append(free, grid.SumLines(frames)...)
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(w.ids[a], w.ids[b]) })
 	sorted := &storedWorld{typ: typ}
@@ -110,6 +110,25 @@ func newStoredWorld(t testing.TB, r *Reader, typ string) *storedWorld {
 		sorted.edges, sorted.caps = append(sorted.edges, w.edges[i]), append(sorted.caps, w.caps[i])
 	}
 	return sorted
+}
+
+// edgesOf are the edges of a polygon feature, moved to an origin.
+func edgesOf(t testing.TB, f mvt.Feature, origin grid.Point) (edges []grid.Edge) {
+	t.Helper()
+	at := func(p mvt.XY) grid.Point { return grid.Pt(origin.X+p.X, origin.Y+p.Y) }
+	var p mvt.Path
+	for p.Reset(f); ; {
+		pts, _, ok, err := p.Next(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return edges
+		}
+		for i, q := range pts {
+			edges = append(edges, grid.Edge{A: at(q), B: at(pts[(i+1)%len(pts)])})
+		}
+	}
 }
 
 // vertex is a vertex of some region's border, in degrees.
@@ -123,11 +142,11 @@ func (w *storedWorld) vertex(rnd *rand.Rand) (lon, lat float64) {
 		if len(edges) == 0 {
 			continue
 		}
-		p := edges[rnd.IntN(len(edges))].a
-		lat = 90 - float64(p.y)/worldSize*360
+		p := edges[rnd.IntN(len(edges))].A
+		lat = 90 - float64(p.Y)/grid.WorldSize*360
 		if which == 2 {
-			lat = mercatorLat(float64(p.y))
+			lat = layout.MercatorLat(float64(p.Y))
 		}
-		return math.Remainder(float64(p.x)/worldSize*360-180, 360), lat
+		return math.Remainder(float64(p.X)/grid.WorldSize*360-180, 360), lat
 	}
 }

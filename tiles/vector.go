@@ -8,6 +8,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -32,7 +34,7 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 	if s.types, err = r.selected(s.types[:0], layers); err != nil {
 		return dst, err
 	}
-	base := t.Ancestor(MaxZoom)
+	base := t.Ancestor(grid.MaxZoom)
 	if err := r.seek(ctx, s, base, s.types, true); err != nil {
 		return dst, err
 	}
@@ -46,7 +48,7 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 			switch {
 			case err != nil:
 				return dst, err
-			case all && (base == t || mark == markLeaf):
+			case all && (base == t || mark == layout.MarkLeaf):
 				// A leaf's square is the same for every tile in it.
 				dst = append(dst, tile...)
 			default:
@@ -70,7 +72,7 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 	if s.types, err = r.selected(s.types[:0], layers); err != nil {
 		return dst, err
 	}
-	base := t.Ancestor(MaxZoom)
+	base := t.Ancestor(grid.MaxZoom)
 	if err := r.seekLabels(ctx, s, base); err != nil {
 		return dst, err
 	}
@@ -109,10 +111,10 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	if base == t && ids == nil {
 		return append(dst, tile...), nil
 	}
-	s.layer.Reset(rt.Name + layerLabel)
+	s.layer.Reset(rt.Name + layout.LayerLabel)
 	scale, ox, oy := placeIn(base, t)
 	_, err = s.eachIn(tile, func(f mvt.Feature) error {
-		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, tagID))) {
+		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagID))) {
 			return nil
 		}
 		var p mvt.Path
@@ -122,7 +124,7 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 			return fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errors.New("a label that is not a point")))
 		}
 		s.path = pts
-		at := mvt.XY{X: pts[0].X<<scale - ox, Y: pts[0].Y<<scale - oy}
+		at := grid.Pt(pts[0].X<<scale-ox, pts[0].Y<<scale-oy)
 		if at.X < 0 || at.X >= mvt.Extent || at.Y < 0 || at.Y >= mvt.Extent {
 			return nil
 		}
@@ -149,19 +151,15 @@ func placeIn(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
 func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
 	s.layer.Reset(rt.Name)
 	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, id, name []byte) error {
-		s.layer.Begin(f.ID, mvt.Polygon)
-		s.layer.TagString(tagID, string(id))
-		if name != nil {
-			s.layer.TagString(tagName, string(name))
-		}
-		if mark == markLeaf {
-			s.layer.Ring(bufferedSquare)
+		s.layer.BeginRegion(mvt.Polygon, f.ID, string(id), string(name))
+		if mark == layout.MarkLeaf {
+			s.layer.Ring(layout.BufferedSquare)
 		} else {
 			polys, err := s.crop(f, base, t, true)
 			if err != nil {
 				return err
 			}
-			s.layer.polygons(polys, point{}, 0)
+			s.layer.Polygons(polys, grid.Point{}, 0)
 		}
 		s.layer.End()
 		return nil
@@ -173,9 +171,9 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	if len(rest) == 0 {
 		return dst, nil
 	}
-	s.layer.Reset(rt.Name + layerLine)
+	s.layer.Reset(rt.Name + layout.LayerLine)
 	_, err = s.eachIn(rest, func(f mvt.Feature) error {
-		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, tagRight))) && !slices.Contains(ids, string(s.view.StringTag(f, tagLeft))) {
+		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagRight))) && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagLeft))) {
 			return nil
 		}
 		s.layer.Begin(0, mvt.LineString)
@@ -205,7 +203,7 @@ func (s *scratch) copyTags(f mvt.Feature) error {
 // buffer, to the feature being written.
 func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 	scale, ox, oy := placeIn(base, t)
-	b := box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
+	b := grid.Box{X0: -layout.TileBuffer, Y0: -layout.TileBuffer, X1: mvt.Extent + layout.TileBuffer, Y1: mvt.Extent + layout.TileBuffer}
 	var p mvt.Path
 	p.Reset(f)
 	for {
@@ -217,21 +215,20 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 			return nil
 		}
 		s.path = pts
-		s.layer.ring = s.layer.ring[:0]
-		at := func(i int) point { return point{pts[i].X<<scale - ox, pts[i].Y<<scale - oy} }
+		s.line = s.line[:0]
+		at := func(i int) grid.Point { return grid.Pt(pts[i].X<<scale-ox, pts[i].Y<<scale-oy) }
 		for i := 1; i < len(pts); i++ {
-			part, ok := clipEdge(edge{at(i - 1), at(i)}, b, 0)
-			if !ok || part.from.p == part.to.p {
+			part, ok := grid.ClipEdge(grid.Edge{A: at(i - 1), B: at(i)}, b, 0)
+			if !ok {
 				continue
 			}
-			from, to := mvt.XY{X: part.from.p.x, Y: part.from.p.y}, mvt.XY{X: part.to.p.x, Y: part.to.p.y}
-			if n := len(s.layer.ring); n == 0 || s.layer.ring[n-1] != from {
-				s.layer.Line(s.layer.ring)
-				s.layer.ring = append(s.layer.ring[:0], from)
+			if n := len(s.line); n == 0 || s.line[n-1] != part.A {
+				s.layer.Line(s.line)
+				s.line = append(s.line[:0], part.A)
 			}
-			s.layer.ring = append(s.layer.ring, to)
+			s.line = append(s.line, part.B)
 		}
-		s.layer.Line(s.layer.ring)
+		s.layer.Line(s.line)
 	}
 }
 
@@ -257,12 +254,28 @@ func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte
 // eachRegion calls fn for the regions of a stored layer, all or those named.
 func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) (rest []byte, err error) {
 	return s.eachIn(tile, func(f mvt.Feature) error {
-		id := s.view.StringTag(f, tagID)
+		id := s.view.StringTag(f, layout.TagID)
 		if ids != nil && !slices.Contains(ids, string(id)) {
 			return nil
 		}
-		return fn(f, id, s.view.StringTag(f, tagName))
+		return fn(f, id, s.view.StringTag(f, layout.TagName))
 	})
+}
+
+// nextRing returns the next ring of a polygon, valid until the next call. At the
+// end it is nil.
+func (s *scratch) nextRing(p *mvt.Path) ([]grid.Point, error) {
+	pts, closed, ok, err := p.Next(s.path[:0])
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case !ok:
+		return nil, nil
+	case !closed || len(pts) == 0:
+		return nil, fmt.Errorf("%w: an open ring", ErrCorrupt)
+	}
+	s.path = pts
+	return pts, nil
 }
 
 // eachFeature is eachRegion for those who need only the polygons.
@@ -281,7 +294,7 @@ func errNoLayer(ok bool) error {
 // crop decodes a feature of tile base and returns its polygons in the
 // coordinates of tile t, which is base or below it, cut to t's extent, with
 // the buffer or without. They are valid until the next call.
-func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]polygon, error) {
+func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]grid.Polygon, error) {
 	scale, ox, oy := placeIn(base, t)
 	s.edges = s.edges[:0]
 	var p mvt.Path
@@ -300,17 +313,17 @@ func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]po
 		}
 		prev := pts[len(pts)-1]
 		for _, q := range pts {
-			s.edges = append(s.edges, edge{
-				point{prev.X<<scale - ox, prev.Y<<scale - oy},
-				point{q.X<<scale - ox, q.Y<<scale - oy},
+			s.edges = append(s.edges, grid.Edge{
+				A: grid.Pt(prev.X<<scale-ox, prev.Y<<scale-oy),
+				B: grid.Pt(q.X<<scale-ox, q.Y<<scale-oy),
 			})
 			prev = q
 		}
 	}
-	b := box{0, 0, mvt.Extent, mvt.Extent}
+	b := grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent}
 	if buffered {
-		b = box{-mvtBuffer, -mvtBuffer, mvt.Extent + mvtBuffer, mvt.Extent + mvtBuffer}
+		b = grid.Box{X0: -layout.TileBuffer, Y0: -layout.TileBuffer, X1: mvt.Extent + layout.TileBuffer, Y1: mvt.Extent + layout.TileBuffer}
 	}
-	w := windingFromNorth(s.edges, point{b.x0, b.y0})
-	return s.clip.rings.polygons(s.clip.clip(s.edges, w, b, 0)), nil
+	w := grid.WindingFromNorth(s.edges, b.Corner())
+	return s.clip.Polygons(s.edges, w, b, 0), nil
 }

@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"testing"

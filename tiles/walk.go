@@ -7,6 +7,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 )
 
 // Walk calls fn with the vector tiles of one zoom, 0 to MaxZoom, that show
@@ -19,8 +21,8 @@ import (
 // reads what there is and not the whole grid. Errors are those of AppendMVT, or
 // fn's, which ends the walk.
 func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(t quadkey.Tile, mvt []byte) error) error {
-	if zoom < 0 || zoom > MaxZoom {
-		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, MaxZoom)
+	if zoom < 0 || zoom > grid.MaxZoom {
+		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, grid.MaxZoom)
 	}
 	types, err := r.selected(nil, layers)
 	if err != nil {
@@ -109,8 +111,8 @@ func (w *tileWalk) below(t quadkey.Tile) (deeper, uniform bool, err error) {
 		if i >= w.shapes {
 			continue
 		}
-		above, ok := rowTile(row.Key)
-		if ok && above.Contains(t) && len(row.Cells[0].Value) > 0 && row.Cells[0].Value[0] == markLeaf {
+		above, ok := layout.RowTile(row.Key)
+		if ok && above.Contains(t) && len(row.Cells[0].Value) > 0 && row.Cells[0].Value[0] == layout.MarkLeaf {
 			uniform = true
 		}
 	}

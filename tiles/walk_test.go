@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"bytes"
@@ -10,11 +10,17 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
 )
 
 // walked collects a walk, tile by tile of the zoom, and checks its order.
-func walked(t *testing.T, r *Reader, layers []Selector, zoom int) map[quadkey.Tile]string {
+func walked(t *testing.T, r *tiles.Reader, layers []tiles.Selector, zoom int) map[quadkey.Tile]string {
 	t.Helper()
 	got := map[quadkey.Tile]string{}
 	var next uint64
@@ -45,13 +51,13 @@ func walked(t *testing.T, r *Reader, layers []Selector, zoom int) map[quadkey.Ti
 // A walk gives what asking for every tile gives.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
-	triangle := square(-30, -20, 40, 50)
+	triangle := tilestest.Square(-30, -20, 40, 50)
 	triangle[0][2] = [2]float64{40, 49}
 	r, _, _ := buildReader(t,
-		Layer{"land", []Feature{{ID: "a", Geometry: triangle}, {ID: "b", Geometry: square(40, -20, 100, 49)}}},
-		Layer{"town", []Feature{{ID: "c", Geometry: square(10, 10, 10.5, 10.5)}}},
+		build.Layer{Type: "land", Features: []build.Feature{{ID: "a", Geometry: triangle}, {ID: "b", Geometry: tilestest.Square(40, -20, 100, 49)}}},
+		build.Layer{Type: "town", Features: []build.Feature{{ID: "c", Geometry: tilestest.Square(10, 10, 10.5, 10.5)}}},
 	)
-	for _, layers := range [][]Selector{
+	for _, layers := range [][]tiles.Selector{
 		{{Type: "land"}, {Type: "town"}}, {{Type: "town"}}, {{Type: "land", ID: "b"}}, {{Type: "land", ID: "none"}}, {},
 	} {
 		for zoom := range 7 {
@@ -68,19 +74,19 @@ func TestWalk(t *testing.T) {
 			}
 		}
 	}
-	if err := r.Walk(ctx, []Selector{{Type: "none"}}, 0, nil); !errors.Is(err, ErrUnknownType) {
+	if err := r.Walk(ctx, []tiles.Selector{{Type: "none"}}, 0, nil); !errors.Is(err, tiles.ErrUnknownType) {
 		t.Error(err)
 	}
-	if err := r.Walk(ctx, nil, MaxZoom+1, nil); err == nil {
+	if err := r.Walk(ctx, nil, grid.MaxZoom+1, nil); err == nil {
 		t.Error("a zoom without tiles of its own")
 	}
 	stop := errors.New("stop")
-	if err := r.Walk(ctx, []Selector{{Type: "land"}}, 3, func(quadkey.Tile, []byte) error { return stop }); err != stop {
+	if err := r.Walk(ctx, []tiles.Selector{{Type: "land"}}, 3, func(quadkey.Tile, []byte) error { return stop }); err != stop {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := r.Walk(cancelled, []Selector{{Type: "land"}}, 3, nil); !errors.Is(err, context.Canceled) {
+	if err := r.Walk(cancelled, []tiles.Selector{{Type: "land"}}, 3, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -94,21 +100,21 @@ func TestWalkGoesInToLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	err = store.CreateTable(ctx, cellstore.Schema{Table: TableBounds, Families: []cellstore.Family{{Name: "land"}, {Name: "land.mvt"}, {Name: "land.label"}}})
+	err = store.CreateTable(ctx, cellstore.Schema{Table: layout.TableBounds, Families: []cellstore.Family{{Name: "land"}, {Name: "land.mvt"}, {Name: "land.label"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.CreateTable(ctx, cellstore.Schema{Table: TableRegions, Families: []cellstore.Family{{Name: familyRecord}, {Name: familyGeometry}}}); err != nil {
+	if err := store.CreateTable(ctx, cellstore.Schema{Table: layout.TableRegions, Families: []cellstore.Family{{Name: layout.FamilyRecord}, {Name: layout.FamilyGeometry}}}); err != nil {
 		t.Fatal(err)
 	}
-	table, err := store.Table(ctx, TableBounds)
+	table, err := store.Table(ctx, layout.TableBounds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l layerWriter
+	var l layout.LayerWriter
 	l.Reset("land")
-	l.begin(&region{id: "a", tag: 1})
-	l.Ring(bufferedSquare)
+	l.BeginRegion(mvt.Polygon, 1, "a", "")
+	l.Ring(layout.BufferedSquare)
 	l.End()
 	put := func(tile quadkey.Tile, family string, value []byte) {
 		t.Helper()
@@ -119,15 +125,15 @@ func TestWalkGoesInToLabels(t *testing.T) {
 		}
 	}
 	leaf, label := quadkey.Tile{Z: 2, X: 1, Y: 1}, quadkey.Tile{Z: 5, X: 11, Y: 13}
-	put(leaf, "land.mvt", l.AppendTo([]byte{markLeaf}))
+	put(leaf, "land.mvt", l.AppendTo([]byte{layout.MarkLeaf}))
 	put(label, "land.label", []byte("M"))
-	r, err := Open(ctx, store, Meta{SchemaVersion: SchemaVersion, Types: []TypeMeta{{Name: "land"}}})
+	r, err := tiles.Open(ctx, store, tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{{Name: "land"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []quadkey.Tile
 	var bytesOf [][]byte
-	err = r.Walk(ctx, []Selector{{Type: "land"}}, 5, func(tile quadkey.Tile, mvt []byte) error {
+	err = r.Walk(ctx, []tiles.Selector{{Type: "land"}}, 5, func(tile quadkey.Tile, mvt []byte) error {
 		got, bytesOf = append(got, tile), append(bytesOf, bytes.Clone(mvt))
 		return nil
 	})
@@ -139,7 +145,7 @@ func TestWalkGoesInToLabels(t *testing.T) {
 	if len(got) != 3+3+4 || !slices.Contains(got, label) {
 		t.Errorf("%v", got)
 	}
-	if at3 := walked(t, r, []Selector{{Type: "land"}}, 3); len(at3) != 4 {
+	if at3 := walked(t, r, []tiles.Selector{{Type: "land"}}, 3); len(at3) != 4 {
 		t.Errorf("%d tiles at zoom 3", len(at3))
 	}
 }

@@ -1,11 +1,12 @@
 package tiles
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -15,7 +16,7 @@ type window struct {
 	// tiles says that the box has a part in the square of the tiles. x1 is
 	// beyond the world's width when the box crosses ±180°.
 	tiles          bool
-	x0, y0, x1, y1 int64 // in 2^-tileSubBits units
+	x0, y0, x1, y1 int64 // in units of 2^-tileSubBits
 	full           bool  // every longitude
 
 	// The real edges of the box: one beyond the tiles' square is none of
@@ -34,8 +35,8 @@ type capWindow struct {
 }
 
 const (
-	tileWorld = int64(worldSize) << tileSubBits
-	capWorld  = int64(worldSize) << capSubBits
+	tileWorld = int64(grid.WorldSize) << tileSubBits
+	capWorld  = int64(grid.WorldSize) << capSubBits
 	tileUnit  = int64(1) << tileSubBits
 )
 
@@ -47,29 +48,29 @@ func windowOf(b quadkey.Box) window {
 	}
 	sub := func(v float64, bits uint) int64 { return int64(math.Floor(v * float64(int64(1)<<bits))) }
 	tileY := func(lat float64) int64 {
-		return min(max(sub(mercatorY(max(-quadkey.MaxLatitude, min(quadkey.MaxLatitude, lat))), tileSubBits), 0), tileWorld)
+		return min(max(sub(layout.MercatorY(max(-quadkey.MaxLatitude, min(quadkey.MaxLatitude, lat))), tileSubBits), 0), tileWorld)
 	}
-	w.x0, w.x1 = sub(gridX(b.West), tileSubBits), sub(gridX(b.East), tileSubBits)
+	w.x0, w.x1 = sub(layout.GridX(b.West), tileSubBits), sub(layout.GridX(b.East), tileSubBits)
 	w.y0, w.y1 = tileY(b.North), tileY(b.South)
 	if b.West > b.East {
 		w.x1 += tileWorld
 	}
 	for i, c := range [2]struct {
-		box   box
+		box   grid.Box
 		any   bool
 		north float64
 		south float64
 		pole  bool
 	}{
-		{northCap, b.North > quadkey.MaxLatitude, b.North, max(b.South, quadkey.MaxLatitude), b.North == 90},
-		{southCap, b.South < -quadkey.MaxLatitude, min(b.North, -quadkey.MaxLatitude), b.South, b.South == -90},
+		{layout.NorthCap, b.North > quadkey.MaxLatitude, b.North, max(b.South, quadkey.MaxLatitude), b.North == 90},
+		{layout.SouthCap, b.South < -quadkey.MaxLatitude, min(b.North, -quadkey.MaxLatitude), b.South, b.South == -90},
 	} {
 		y := func(lat float64) int64 {
-			return min(max(sub(plateY(lat)-float64(c.box.y0), capSubBits), 0), int64(c.box.y1-c.box.y0)<<capSubBits)
+			return min(max(sub(layout.PlateY(lat)-float64(c.box.Y0), capSubBits), 0), int64(c.box.Y1-c.box.Y0)<<capSubBits)
 		}
 		w.caps[i] = capWindow{
 			any: c.any, pole: c.pole, y0: y(c.north), y1: y(c.south),
-			x0: sub(gridX(b.West), capSubBits), x1: sub(gridX(b.East), capSubBits),
+			x0: sub(layout.GridX(b.West), capSubBits), x1: sub(layout.GridX(b.East), capSubBits),
 		}
 		if b.West > b.East {
 			w.caps[i].x1 += capWorld
@@ -103,7 +104,7 @@ func (w *window) within(dst []rect, t quadkey.Tile) []rect {
 }
 
 // within appends the parts of the window in its polar row.
-func (c *capWindow) within(dst []rect, b box) []rect {
+func (c *capWindow) within(dst []rect, b grid.Box) []rect {
 	if !c.any {
 		return dst
 	}
@@ -116,8 +117,8 @@ func (c *capWindow) within(dst []rect, b box) []rect {
 	if c.pole {
 		// A point, whatever its longitude.
 		y := int64(0)
-		if b.y0 > 0 {
-			y = int64(b.y1-b.y0) << capSubBits
+		if b.Y0 > 0 {
+			y = int64(b.Y1-b.Y0) << capSubBits
 		}
 		dst = append(dst, rect{0, y, capWorld, y})
 	}
@@ -163,16 +164,12 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 	var p mvt.Path
 	p.Reset(f)
 	for {
-		pts, closed, ok, err := p.Next(s.path[:0])
+		pts, err := s.nextRing(&p)
 		if err != nil {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+			return false, err
 		}
-		if !ok {
+		if pts == nil {
 			break
-		}
-		s.path = pts
-		if !closed || len(pts) == 0 {
-			return false, fmt.Errorf("%w: %w", ErrCorrupt, errors.New("an open ring"))
 		}
 		a := pts[len(pts)-1]
 		for _, b := range pts {
@@ -195,7 +192,7 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 
 // meets reports whether the edge a–b has a point in the rectangle. Products
 // are of at most 61 bits, in the polar rows too.
-func (r rect) meets(a, b mvt.XY, sub uint) bool {
+func (r rect) meets(a, b grid.Point, sub uint) bool {
 	ax, ay := int64(a.X)<<sub, int64(a.Y)<<sub
 	bx, by := int64(b.X)<<sub, int64(b.Y)<<sub
 	if max(ax, bx) < r.x0 || min(ax, bx) > r.x1 || max(ay, by) < r.y0 || min(ay, by) > r.y1 {

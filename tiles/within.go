@@ -3,18 +3,15 @@ package tiles
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math"
 	"slices"
-	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
@@ -89,7 +86,7 @@ func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, nex
 		}
 	}
 	w := within{r: r, ctx: ctx, box: q.Box, window: windowOf(q.Box), limit: limit}
-	w.whole = w.window.tilesAt(MaxZoom) <= wholeTiles
+	w.whole = w.window.tilesAt(grid.MaxZoom) <= wholeTiles
 	after, err := decodeCursor(q)
 	if err != nil {
 		return nil, "", err
@@ -164,9 +161,9 @@ func (w *within) list(rt *readerType) error {
 	prefix := []byte{rt.Byte}
 	span := cellstore.Prefix(prefix)
 	if w.after != "" {
-		span.From = append(regionKey(rt.Byte, w.after), 0)
+		span.From = append(layout.RegionKey(rt.Byte, w.after), 0)
 	}
-	scan := cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: cellstore.Selection{Families: []string{familyRecord}}}
+	scan := cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: cellstore.Selection{Families: []string{layout.FamilyRecord}}}
 	for row, err := range w.r.regions.Scan(w.ctx, scan) {
 		if err != nil {
 			return err
@@ -246,8 +243,8 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 	}
 	for i, c := range [2]struct {
 		key []byte
-		box box
-	}{{keyNorth, northCap}, {keySouth, southCap}} {
+		box grid.Box
+	}{{layout.KeyNorth, layout.NorthCap}, {layout.KeySouth, layout.SouthCap}} {
 		if !win.caps[i].any {
 			continue
 		}
@@ -267,7 +264,7 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 		w.rects = win.within(w.rects[:0], t)
 		return len(w.rects) > 0 && (whole || !win.deep(t, seamUnits))
 	}
-	err := d.walk(quadkey.Tile{}, MaxZoom, want, func(_ quadkey.Tile, leaf bool, value []byte) error {
+	err := d.walk(quadkey.Tile{}, grid.MaxZoom, want, func(_ quadkey.Tile, leaf bool, value []byte) error {
 		return collect(value, tileSubBits, leaf)
 	})
 	return seen, err
@@ -295,22 +292,14 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 	return w.meetsInside(rt, id)
 }
 
-// widened is a bounding box with a margin.
-func widened(b [4]float64, margin float64) quadkey.Box {
-	return quadkey.Box{
-		West: max(-180, b[0]-margin), South: max(-90, b[1]-margin),
-		East: min(180, b[2]+margin), North: min(90, b[3]+margin),
-	}
-}
-
 // meetsInside looks for a vertex of the region's whole geometry deep in the
 // box. That geometry is of another projection, and on a coarser grid for giants,
 // but off by less than the width of the seam that has been read; a border that
 // stays out of the seam has no vertex inside, or all of a ring's.
 func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	var row cellstore.Row
-	sel := cellstore.Selection{Families: []string{familyGeometry}}
-	ok, err := w.r.regions.Get(w.ctx, regionKey(rt.Byte, id), &sel, &row)
+	sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
+	ok, err := w.r.regions.Get(w.ctx, layout.RegionKey(rt.Byte, id), &sel, &row)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -328,14 +317,14 @@ func (w *window) shrunk() quadkey.Box {
 	unit := func(v int64) float64 { return float64(v) / float64(tileUnit) }
 	b := quadkey.Box{West: -180, South: -quadkey.MaxLatitude, East: 180, North: quadkey.MaxLatitude}
 	if !w.full {
-		b.West = (unit(w.x0)+m)/worldSize*360 - 180
-		b.East = (unit(w.x1)-m)/worldSize*360 - 180
+		b.West = (unit(w.x0)+m)/grid.WorldSize*360 - 180
+		b.East = (unit(w.x1)-m)/grid.WorldSize*360 - 180
 	}
 	if !w.openNorth {
-		b.North = mercatorLat(unit(w.y0) + m)
+		b.North = layout.MercatorLat(unit(w.y0) + m)
 	}
 	if !w.openSouth {
-		b.South = mercatorLat(unit(w.y1) - m)
+		b.South = layout.MercatorLat(unit(w.y1) - m)
 	}
 	return b
 }
@@ -352,7 +341,7 @@ func eachPosition(geometry []byte, fn func(lon, lat float64) bool) (bool, error)
 			i++
 			continue
 		}
-		v, size, ok := parseFixed(geometry[i:])
+		v, size, ok := layout.ParseFixed(geometry[i:])
 		if !ok {
 			return false, fmt.Errorf("%w: geometry of a region", ErrCorrupt)
 		}
@@ -363,126 +352,4 @@ func eachPosition(geometry []byte, fn func(lon, lat float64) bool) (bool, error)
 		}
 	}
 	return false, nil
-}
-
-// parseFixed reads what appendFixed writes.
-func parseFixed(b []byte) (v float64, size int, ok bool) {
-	negative := b[0] == '-'
-	if negative {
-		size++
-	}
-	n, digits, decimals := int64(0), 0, -1
-	for ; size < len(b); size++ {
-		switch c := b[size]; {
-		case c == '.' && decimals < 0:
-			decimals = 0
-			continue
-		case c < '0' || c > '9':
-			goto end
-		default:
-			n = n*10 + int64(c-'0')
-		}
-		if digits++; digits > 15 {
-			return 0, 0, false
-		}
-		if decimals >= 0 {
-			decimals++
-		}
-	}
-end:
-	if decimals >= len(pow10) || digits == 0 {
-		return 0, 0, false
-	}
-	if negative {
-		n = -n
-	}
-	return float64(n) / pow10[max(0, decimals)], size, true
-}
-
-// lonSpan is a stretch of longitudes from start, to the east.
-type lonSpan struct{ start, width float64 }
-
-func spanOf(west, east float64) lonSpan {
-	if west <= east {
-		return lonSpan{west, east - west}
-	}
-	return lonSpan{west, east - west + 360}
-}
-
-// compareBounds tells whether a bounding box lies in a box, and whether they
-// are apart, in both cases by more than some degrees.
-func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apart bool) {
-	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
-	// From the western end of the box to that of the bounds.
-	ahead := math.Mod(g.start-s.start+720, 360)
-	round := s.width >= 360
-	inside = (round || ahead >= slack && ahead+g.width <= s.width-slack) &&
-		(bounds[1] >= b.South+slack || b.South == -90) && (bounds[3] <= b.North-slack || b.North == 90)
-	apart = !round && ahead > s.width+slack && ahead+g.width < 360-slack ||
-		bounds[1] > b.North+slack || bounds[3] < b.South-slack
-	if b.North == 90 && bounds[3] > 90-slack || b.South == -90 && bounds[1] < -90+slack {
-		apart = false // both at a pole
-	}
-	return inside, apart
-}
-
-// overlap is the part of a bounding box in a box that it meets.
-func overlap(b quadkey.Box, bounds [4]float64) [4]float64 {
-	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
-	ahead := math.Mod(g.start-s.start+720, 360)
-	o := [4]float64{b.West, max(b.South, bounds[1]), b.East, min(b.North, bounds[3])}
-	starts, wraps := ahead <= s.width, ahead+g.width >= 360
-	if starts && !wraps {
-		o[0] = bounds[0]
-	}
-	switch {
-	case starts && ahead+g.width < s.width:
-		o[2] = bounds[2]
-	case !starts && wraps && ahead+g.width-360 < s.width:
-		o[2] = bounds[2]
-	}
-	if o[1] > o[3] { // they touch, but for the rounding to the grid
-		o[1], o[3] = o[3], o[1]
-	}
-	return o
-}
-
-// A cursor is base64url of: version 1 | tag of the query, 4 bytes | type | ':' |
-// id of the last region.
-const cursorVersion = 1
-
-func cursorHead(q WithinQuery) []byte {
-	h := fnv.New32a()
-	for _, v := range [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North} {
-		_ = binary.Write(h, binary.BigEndian, v+0) // a hash does not fail
-	}
-	types := slices.Clone(q.Types)
-	slices.Sort(types)
-	for _, t := range slices.Compact(types) {
-		h.Write(append([]byte(t), 0))
-	}
-	return h.Sum([]byte{cursorVersion})
-}
-
-func encodeCursor(q WithinQuery, last Region) string {
-	return base64.RawURLEncoding.EncodeToString(append(cursorHead(q), last.Type+":"+last.ID...))
-}
-
-func decodeCursor(q WithinQuery) (after Region, err error) {
-	if q.Cursor == "" {
-		return Region{}, nil
-	}
-	const again = "ask for the first page again, without a cursor"
-	b, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
-	if err != nil || len(b) < 5 || b[0] != cursorVersion {
-		return Region{}, fmt.Errorf("%w: it is not one that was handed out; %s", ErrCursor, again)
-	}
-	if string(b[:5]) != string(cursorHead(q)) {
-		return Region{}, fmt.Errorf("%w: it belongs to a query with other parameters; %s", ErrCursor, again)
-	}
-	typ, id, ok := strings.Cut(string(b[5:]), ":")
-	if !ok || !typeRE.MatchString(typ) || !idRE.MatchString(id) {
-		return Region{}, fmt.Errorf("%w: it is not one that was handed out; %s", ErrCursor, again)
-	}
-	return Region{Type: typ, ID: id}, nil
 }

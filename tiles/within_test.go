@@ -1,4 +1,4 @@
-package tiles
+package tiles_test
 
 import (
 	"context"
@@ -13,11 +13,16 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
+	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 )
 
 // plane is a shape in grid units for simplefeatures.
-func plane(t testing.TB, polys []polygon) geom.Geometry {
+func plane(t testing.TB, polys []grid.Polygon) geom.Geometry {
 	t.Helper()
 	var mp []geom.Polygon
 	for _, p := range polys {
@@ -25,7 +30,7 @@ func plane(t testing.TB, polys []polygon) geom.Geometry {
 		for _, r := range p {
 			var c []float64
 			for _, q := range append(slices.Clone(r), r[0]) {
-				c = append(c, float64(q.x), float64(q.y))
+				c = append(c, float64(q.X), float64(q.Y))
 			}
 			rings = append(rings, geom.NewLineString(geom.NewSequence(c, geom.DimXY)))
 		}
@@ -55,12 +60,14 @@ type planes struct {
 func newPlanes(t testing.TB, ref *storedWorld) *planes {
 	t.Helper()
 	p := &planes{ref: ref}
+	const far = 1 << 27
+	everywhere := grid.Box{X0: -far, Y0: -far, X1: far, Y1: far}
 	for i := range ref.ids {
-		var s assembler
-		p.tiles = append(p.tiles, plane(t, s.polygons(slices.Clone(ref.edges[i]))))
+		var c grid.Clipper
+		p.tiles = append(p.tiles, plane(t, c.Polygons(ref.edges[i], 0, everywhere, 0)))
 		var caps [2]geom.Geometry
-		for c := range caps {
-			caps[c] = plane(t, s.polygons(slices.Clone(ref.caps[i][c])))
+		for k := range caps {
+			caps[k] = plane(t, c.Polygons(ref.caps[i][k], 0, everywhere, 0))
 		}
 		p.caps = append(p.caps, caps)
 	}
@@ -72,14 +79,14 @@ func pieces(b quadkey.Box) [][4]float64 {
 	if b.South > quadkey.MaxLatitude || b.North < -quadkey.MaxLatitude {
 		return nil
 	}
-	y0, y1 := mercatorY(min(b.North, quadkey.MaxLatitude)), mercatorY(max(b.South, -quadkey.MaxLatitude))
-	w, e := gridX(b.West), gridX(b.East)
+	y0, y1 := layout.MercatorY(min(b.North, quadkey.MaxLatitude)), layout.MercatorY(max(b.South, -quadkey.MaxLatitude))
+	w, e := layout.GridX(b.West), layout.GridX(b.East)
 	if b.West > b.East {
-		return [][4]float64{{w, y0, worldSize, y1}, {0, y0, e, y1}}
+		return [][4]float64{{w, y0, grid.WorldSize, y1}, {0, y0, e, y1}}
 	}
 	out := [][4]float64{{w, y0, e, y1}}
 	if b.West == -180 {
-		out = append(out, [4]float64{worldSize, y0, worldSize, y1})
+		out = append(out, [4]float64{grid.WorldSize, y0, grid.WorldSize, y1})
 	}
 	if b.East == 180 {
 		out = append(out, [4]float64{0, y0, 0, y1})
@@ -95,16 +102,16 @@ func (p *planes) meeting(b quadkey.Box) []string {
 		for _, q := range pieces(b) {
 			meets = meets || geom.Intersects(p.tiles[i], planeBox(q[0], q[1], q[2], q[3]))
 		}
-		lons := [][2]float64{{gridX(b.West), gridX(b.East)}}
+		lons := [][2]float64{{layout.GridX(b.West), layout.GridX(b.East)}}
 		if b.West > b.East {
-			lons = [][2]float64{{gridX(b.West), worldSize}, {0, gridX(b.East)}}
+			lons = [][2]float64{{layout.GridX(b.West), grid.WorldSize}, {0, layout.GridX(b.East)}}
 		}
 		for _, l := range lons {
 			if b.North > quadkey.MaxLatitude {
-				meets = meets || geom.Intersects(p.caps[i][0], planeBox(l[0], plateY(b.North), l[1], plateY(max(b.South, quadkey.MaxLatitude))))
+				meets = meets || geom.Intersects(p.caps[i][0], planeBox(l[0], layout.PlateY(b.North), l[1], layout.PlateY(max(b.South, quadkey.MaxLatitude))))
 			}
 			if b.South < -quadkey.MaxLatitude {
-				meets = meets || geom.Intersects(p.caps[i][1], planeBox(l[0], plateY(min(b.North, -quadkey.MaxLatitude)), l[1], plateY(b.South)))
+				meets = meets || geom.Intersects(p.caps[i][1], planeBox(l[0], layout.PlateY(min(b.North, -quadkey.MaxLatitude)), l[1], layout.PlateY(b.South)))
 			}
 		}
 		if meets {
@@ -114,7 +121,7 @@ func (p *planes) meeting(b quadkey.Box) []string {
 	return ids
 }
 
-func withinIDs(t testing.TB, r *Reader, q WithinQuery) (ids []string, pages int) {
+func withinIDs(t testing.TB, r *tiles.Reader, q tiles.WithinQuery) (ids []string, pages int) {
 	t.Helper()
 	for {
 		page, next, err := r.Within(context.Background(), q)
@@ -151,7 +158,7 @@ func randomBox(rnd *rand.Rand, ref *storedWorld) quadkey.Box {
 	return b
 }
 
-func testWithin(t *testing.T, r *Reader, ref *storedWorld, n int) {
+func testWithin(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	n /= lookupShare
 	p := newPlanes(t, ref)
 	rnd := rand.New(rand.NewPCG(31, 32))
@@ -159,7 +166,7 @@ func testWithin(t *testing.T, r *Reader, ref *storedWorld, n int) {
 	for range n {
 		b := randomBox(rnd, ref)
 		want := p.meeting(b)
-		got, pages := withinIDs(t, r, WithinQuery{Box: b, Limit: 1 + rnd.IntN(5)})
+		got, pages := withinIDs(t, r, tiles.WithinQuery{Box: b, Limit: 1 + rnd.IntN(5)})
 		if !slices.Equal(got, want) {
 			t.Errorf("box %v: %v on %d pages, want %v", b, got, pages, want)
 		}
@@ -173,15 +180,15 @@ func testWithin(t *testing.T, r *Reader, ref *storedWorld, n int) {
 }
 
 func TestWithin(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer())
-	testWithin(t, r, newStoredWorld(t, r, "land"), 1500)
+	r, store, _ := buildReader(t, toyLayer())
+	testWithin(t, r, newStoredWorld(t, store, "land"), 1500)
 }
 
 // Real borders, with an enclave, islands and land at ±180°.
 func TestLookupsNaturalEarth(t *testing.T) {
-	r, _, _ := buildReader(t, naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
+	r, store, _ := buildReader(t, naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
 		"ITA", "HRV", "BIH", "SVN", "AUT", "MNE", "FJI", "LSO", "ZAF"))
-	ref := newStoredWorld(t, r, "country")
+	ref := newStoredWorld(t, store, "country")
 	t.Run("nearest", func(t *testing.T) { testNearest(t, r, ref, 80) })
 	t.Run("within", func(t *testing.T) { testWithin(t, r, ref, 300) })
 	t.Run("cutout", func(t *testing.T) { testCutout(t, r, ref, 400) })
@@ -191,15 +198,15 @@ func TestLookupsNaturalEarth(t *testing.T) {
 func TestWithinEdges(t *testing.T) {
 	// Multiples of 360°/256 are exact everywhere.
 	const u = 1.40625
-	r, _, _ := buildReader(t, Layer{"land", []Feature{
-		{ID: "a", Name: "A", Geometry: square(u, u, 3*u, 3*u)},
-		{ID: "b", Geometry: square(3*u, u, 5*u, 3*u)},
-		{ID: "dot", Geometry: square(40, 40, 40.00005, 40.00005)},
-		{ID: "line", Geometry: square(178, -10, 182, -9)},
-		{ID: "north", Geometry: square(0, 90-3*u, 14*u, 90)},
-		{ID: "seam", Geometry: square(170, 30, 180, 31)},
+	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "a", Name: "A", Geometry: tilestest.Square(u, u, 3*u, 3*u)},
+		{ID: "b", Geometry: tilestest.Square(3*u, u, 5*u, 3*u)},
+		{ID: "dot", Geometry: tilestest.Square(40, 40, 40.00005, 40.00005)},
+		{ID: "line", Geometry: tilestest.Square(178, -10, 182, -9)},
+		{ID: "north", Geometry: tilestest.Square(0, 90-3*u, 14*u, 90)},
+		{ID: "seam", Geometry: tilestest.Square(170, 30, 180, 31)},
 		{ID: "south", Geometry: orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {60, -80}, {-60, -80}, {-180, -80}}}},
-	}}, Layer{"zone", []Feature{{ID: "z", Geometry: square(0, 0, 42*u, 60)}}})
+	}}, build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 42*u, 60)}}})
 	for _, c := range []struct{ box, want string }{
 		{"-180,-90,180,90", "a b dot line north seam south z"},
 		{"1.40625,0,1.40625,80", "a z"},                     // a line along an edge
@@ -247,131 +254,65 @@ func TestWithinEdges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := withinIDs(t, r, WithinQuery{Box: b})
+		got, _ := withinIDs(t, r, tiles.WithinQuery{Box: b})
 		if g := strings.Join(got, " "); g != c.want {
 			t.Errorf("box %s: %q, want %q", c.box, g, c.want)
 		}
 	}
-	if got, pages := withinIDs(t, r, WithinQuery{Box: quadkey.World, Limit: 1, Types: []string{"zone"}}); len(got) != 1 || pages != 1 {
+	if got, pages := withinIDs(t, r, tiles.WithinQuery{Box: quadkey.World, Limit: 1, Types: []string{"zone"}}); len(got) != 1 || pages != 1 {
 		t.Errorf("%v on %d pages", got, pages)
 	}
 }
 
 // What is at a point is within the box of that point.
 func TestWithinAgreesWithAt(t *testing.T) {
-	r, _, _ := buildReader(t, toyLayer())
-	ref := newStoredWorld(t, r, "land")
+	r, store, _ := buildReader(t, toyLayer())
+	ref := newStoredWorld(t, store, "land")
 	rnd := rand.New(rand.NewPCG(33, 34))
 	for range 3000 / lookupShare {
 		b := randomBox(rnd, ref)
 		b.East, b.North = b.West, b.South
-		got, _ := withinIDs(t, r, WithinQuery{Box: b})
+		got, _ := withinIDs(t, r, tiles.WithinQuery{Box: b})
 		if at := strings.Fields(ids(t, r, b.South, b.West)); !slices.Equal(got, at) {
 			t.Fatalf("at %v: %v, within: %v", b, at, got)
 		}
 	}
 }
 
-func TestWithinBounds(t *testing.T) {
-	for _, c := range []struct {
-		box    quadkey.Box
-		bounds [4]float64
-		want   [4]float64
-	}{
-		{quadkey.World, [4]float64{1, 2, 3, 4}, [4]float64{1, 2, 3, 4}},
-		{quadkey.World, [4]float64{170, 2, -170, 4}, [4]float64{-180, 2, 180, 4}},
-		{quadkey.Box{West: 2, South: 3, East: 5, North: 6}, [4]float64{1, 2, 3, 4}, [4]float64{2, 3, 3, 4}},
-		{quadkey.Box{West: 0, South: 0, East: 2, North: 3}, [4]float64{1, 2, 3, 4}, [4]float64{1, 2, 2, 3}},
-		{quadkey.Box{West: 175, South: 0, East: -175, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{175, 2, -175, 3}},
-		{quadkey.Box{West: 160, South: 0, East: -160, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{170, 2, -170, 3}},
-		{quadkey.Box{West: 175, South: 0, East: -100, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{175, 2, -170, 3}},
-		{quadkey.Box{West: -175, South: 0, East: 175, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{-175, 2, 175, 3}},
-		{quadkey.Box{West: -175, South: 0, East: 0, North: 3}, [4]float64{-180, -90, 180, 4}, [4]float64{-175, 0, 0, 3}},
-	} {
-		if got := overlap(c.box, c.bounds); got != c.want {
-			t.Errorf("%v of %v: %v, want %v", c.box, c.bounds, got, c.want)
-		}
-	}
-}
-
 func TestWithinRefuses(t *testing.T) {
-	r, _, _ := buildReader(t, Layer{"land", []Feature{
-		{ID: "a", Geometry: square(0, 0, 1, 1)}, {ID: "b", Geometry: square(1, 0, 2, 1)},
-	}}, Layer{"zone", []Feature{{ID: "z", Geometry: square(0, 0, 2, 1)}}})
+	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "a", Geometry: tilestest.Square(0, 0, 1, 1)}, {ID: "b", Geometry: tilestest.Square(1, 0, 2, 1)},
+	}}, build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 2, 1)}}})
 	ctx := context.Background()
 	b := quadkey.Box{West: 0, South: 0, East: 2, North: 1}
-	page, next, err := r.Within(ctx, WithinQuery{Box: b, Limit: 1})
+	page, next, err := r.Within(ctx, tiles.WithinQuery{Box: b, Limit: 1})
 	if err != nil || len(page) != 1 || next == "" {
 		t.Fatal(page, next, err)
 	}
 	for _, c := range []struct {
-		q    WithinQuery
+		q    tiles.WithinQuery
 		want error
 	}{
-		{WithinQuery{Box: quadkey.Box{North: -1}}, quadkey.ErrBox},
-		{WithinQuery{Box: quadkey.Box{West: math.NaN()}}, quadkey.ErrBox},
-		{WithinQuery{Box: b, Limit: -1}, ErrLimit},
-		{WithinQuery{Box: b, Limit: MaxLimit + 1}, ErrLimit},
-		{WithinQuery{Box: b, Types: []string{"sea"}}, ErrUnknownType},
-		{WithinQuery{Box: b, Cursor: "x"}, ErrCursor},
-		{WithinQuery{Box: b, Cursor: next + "A"}, nil}, // a longer id, if any
-		{WithinQuery{Box: b, Cursor: next[1:]}, ErrCursor},
-		{WithinQuery{Box: quadkey.World, Cursor: next}, ErrCursor},
-		{WithinQuery{Box: b, Cursor: next, Types: []string{"zone"}}, ErrCursor},
-		{WithinQuery{Box: b, Cursor: next, Limit: 7}, nil},
+		{tiles.WithinQuery{Box: quadkey.Box{North: -1}}, quadkey.ErrBox},
+		{tiles.WithinQuery{Box: quadkey.Box{West: math.NaN()}}, quadkey.ErrBox},
+		{tiles.WithinQuery{Box: b, Limit: -1}, tiles.ErrLimit},
+		{tiles.WithinQuery{Box: b, Limit: tiles.MaxLimit + 1}, tiles.ErrLimit},
+		{tiles.WithinQuery{Box: b, Types: []string{"sea"}}, tiles.ErrUnknownType},
+		{tiles.WithinQuery{Box: b, Cursor: "x"}, tiles.ErrCursor},
+		{tiles.WithinQuery{Box: b, Cursor: next + "A"}, nil}, // a longer id, if any
+		{tiles.WithinQuery{Box: b, Cursor: next[1:]}, tiles.ErrCursor},
+		{tiles.WithinQuery{Box: quadkey.World, Cursor: next}, tiles.ErrCursor},
+		{tiles.WithinQuery{Box: b, Cursor: next, Types: []string{"zone"}}, tiles.ErrCursor},
+		{tiles.WithinQuery{Box: b, Cursor: next, Limit: 7}, nil},
 	} {
 		_, _, err := r.Within(ctx, c.q)
-		if c.want == nil && err != nil && !errors.Is(err, ErrCursor) || c.want != nil && !errors.Is(err, c.want) {
+		if c.want == nil && err != nil && !errors.Is(err, tiles.ErrCursor) || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.q, err, c.want)
 		}
 	}
 	// Types are answered in the data set's order, each once.
-	if got, _ := withinIDs(t, r, WithinQuery{Box: b, Limit: 2, Types: []string{"zone", "land", "zone"}}); strings.Join(got, " ") != "a b z" {
+	if got, _ := withinIDs(t, r, tiles.WithinQuery{Box: b, Limit: 2, Types: []string{"zone", "land", "zone"}}); strings.Join(got, " ") != "a b z" {
 		t.Errorf("%v", got)
-	}
-}
-
-func FuzzWithinCursor(f *testing.F) {
-	q := WithinQuery{Box: quadkey.World, Types: []string{"b", "a"}}
-	f.Add(encodeCursor(q, Region{Type: "a", ID: "x-1"}))
-	f.Add("AQ")
-	f.Fuzz(func(t *testing.T, text string) {
-		q := q
-		q.Cursor = text
-		after, err := decodeCursor(q)
-		if err != nil {
-			if !errors.Is(err, ErrCursor) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if text != "" && encodeCursor(q, after) != text {
-			t.Fatalf("%q is %v, whose cursor is %q", text, after, encodeCursor(q, after))
-		}
-	})
-}
-
-func FuzzPositions(f *testing.F) {
-	f.Add([]byte(`{"type":"Polygon","coordinates":[[[-1.5,2],[0.1234567,-0.5],[180,90],[-1.5,2]]]}`))
-	f.Add([]byte("--1..2[9999999999999999,"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = eachPosition(b, func(lon, lat float64) bool {
-			if math.IsNaN(lon) || math.IsInf(lat, 0) {
-				t.Fatal(lon, lat)
-			}
-			return false
-		})
-	})
-}
-
-func TestPositions(t *testing.T) {
-	var got [][2]float64
-	_, err := eachPosition([]byte(`{"type":"Polygon","coordinates":[[[-1.5,2],[0.1234567,-0.5],[180,90]]]}`), func(lon, lat float64) bool {
-		got = append(got, [2]float64{lon, lat})
-		return false
-	})
-	if want := [][2]float64{{-1.5, 2}, {0.1234567, -0.5}, {180, 90}}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v", got, err)
 	}
 }
 
@@ -379,7 +320,7 @@ func TestPositions(t *testing.T) {
 // corners, and with geometry that is JSON.
 func FuzzBoxes(f *testing.F) {
 	l := toyLayer()
-	l.Features = slices.DeleteFunc(l.Features, func(f Feature) bool { return f.ID == "big" })
+	l.Features = slices.DeleteFunc(l.Features, func(f build.Feature) bool { return f.ID == "big" })
 	r, _, _ := buildReader(f, l)
 	for _, b := range []quadkey.Box{
 		quadkey.World, {West: 180, East: -180}, {West: 10.2, South: 10, East: 10.25, North: 10.3}, {West: 60, South: 84, East: 61, North: 90},
@@ -391,7 +332,7 @@ func FuzzBoxes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, west, south, east, north float64) {
 		ctx := context.Background()
 		b := quadkey.Box{West: west, South: south, East: east, North: north}
-		page, next, err := r.Within(ctx, WithinQuery{Box: b, Limit: MaxLimit})
+		page, next, err := r.Within(ctx, tiles.WithinQuery{Box: b, Limit: tiles.MaxLimit})
 		if err != nil || next != "" {
 			if b.Valid() || !errors.Is(err, quadkey.ErrBox) {
 				t.Fatalf("%v: %v, next %q", b, err, next)
@@ -404,7 +345,7 @@ func FuzzBoxes(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, reg := range at {
-				if !slices.ContainsFunc(page, func(o Overlap) bool { return o.Region == reg }) {
+				if !slices.ContainsFunc(page, func(o tiles.Overlap) bool { return o.Region == reg }) {
 					t.Fatalf("%v: no %s, which is at %v", b, reg.ID, corner)
 				}
 			}

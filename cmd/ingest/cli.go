@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/configfile"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 const description = `Turn public data sets into data that tileserver serves.
@@ -123,7 +123,7 @@ type boundariesCmd struct {
 	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
 	Keep        bool            `help:"Carry the published layers over that are not named."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
-	LongEdges   tiles.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
+	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
 }

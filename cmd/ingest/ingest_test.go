@@ -23,7 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
-	"quadrille/tiles"
+	"quadrille/tiles/verify"
 )
 
 func TestMain(m *testing.M) {
@@ -316,13 +316,13 @@ func TestNumbersInWords(t *testing.T) {
 
 func TestPrintReport(t *testing.T) {
 	var out bytes.Buffer
-	r := tiles.Report{
-		Types: []tiles.TypeReport{{Name: "country", Regions: 2, Edges: 1234, Shared: 5, Labels: 28, Overlaps: make([]tiles.SourceOverlap, 7)}},
-		Findings: []tiles.Finding{{Type: "country", Problem: tiles.ProblemBorder, Count: 1001, Examples: []tiles.Example{
+	r := verify.Report{
+		Types: []verify.TypeReport{{Name: "country", Regions: 2, Edges: 1234, Shared: 5, Labels: 28, Overlaps: make([]verify.SourceOverlap, 7)}},
+		Findings: []verify.Finding{{Type: "country", Problem: verify.ProblemBorder, Count: 1001, Examples: []verify.Example{
 			{Tile: "7/66/45", Region: "fr", Detail: "no twin"}, {Detail: "alone"},
 		}}},
 	}
-	r.Types[0].Leaves[3], r.Types[0].Overlaps[0] = 4000, tiles.SourceOverlap{A: "a", B: "b", Tiles: 9}
+	r.Types[0].Leaves[3], r.Types[0].Overlaps[0] = 4000, verify.SourceOverlap{A: "a", B: "b", Tiles: 9}
 	if err := printReport(&out, r); err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestPrintReport(t *testing.T) {
 		t.Error(out.String())
 	}
 	out.Reset()
-	r.Types[0].Witnesses, r.Findings[0].Problem = 4321, tiles.ProblemSource
+	r.Types[0].Witnesses, r.Findings[0].Problem = 4321, verify.ProblemSource
 	if err := printReport(&out, r); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/tiles"
+	"quadrille/tiles/verify"
 )
 
 // verifyTiles checks the tiles of a generation of boundaries and tells what it
@@ -19,7 +19,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, gen.Close()) }()
-	report, err := tiles.Verify(s.ctx, gen.Store, meta, tiles.VerifyOptions{
+	report, err := verify.Run(s.ctx, gen.Store, meta, verify.Options{
 		Progress: func(rows int64) {
 			s.reporter.Progress(job.Progress{Stage: "checking tiles", Done: rows, Unit: "rows"})
 		},
@@ -34,7 +34,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 			Event      string `json:"event"`
 			Dataset    string `json:"dataset"`
 			Generation uint64 `json:"generation"`
-			tiles.Report
+			verify.Report
 		}{"checked", catalogue.Boundaries.Name, gen.Manifest.Generation, report})
 	case !s.quiet || len(report.Findings) > 0:
 		if err := printReport(s.stdout, report); err != nil {
@@ -53,7 +53,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 
 // printReport writes a report as two tables: what was counted by type, and what
 // was found.
-func printReport(out io.Writer, r tiles.Report) error {
+func printReport(out io.Writer, r verify.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "TYPE\tREGIONS\tINTERIOR ROWS\tMIXED ROWS\tBORDER EDGES\tSHARED\tLABELS\tSOURCE POINTS\t")
 	var points int64
@@ -87,7 +87,7 @@ func printReport(out io.Writer, r tiles.Report) error {
 		for _, e := range f.Examples {
 			fmt.Fprintf(out, "  %s\n", exampleText(e))
 		}
-		if f.Problem == tiles.ProblemSource {
+		if f.Problem == verify.ProblemSource {
 			fmt.Fprintln(out, "  if the same is found when ingest boundaries has built them again, check the regions' rings in the source, and report them")
 		}
 	}
@@ -95,7 +95,7 @@ func printReport(out io.Writer, r tiles.Report) error {
 }
 
 // exampleText is "7/66/45 fr: what is wrong there".
-func exampleText(e tiles.Example) string {
+func exampleText(e verify.Example) string {
 	text := e.Detail
 	if e.Region != "" {
 		text = e.Region + ": " + text

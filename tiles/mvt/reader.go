@@ -246,7 +246,7 @@ func (p *Path) Next(dst []XY) (pts []XY, closed, ok bool, err error) {
 				if err := p.step(); err != nil {
 					return dst, false, false, err
 				}
-				dst = append(dst, XY{p.x, p.y})
+				dst = append(dst, XY{X: p.x, Y: p.y})
 			}
 			started = true
 		case cmdClosePath:

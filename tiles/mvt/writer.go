@@ -1,6 +1,10 @@
 package mvt
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"quadrille/tiles/internal/grid"
+)
 
 // Extent is the number of coordinate units across a tile.
 const Extent = 4096
@@ -15,8 +19,8 @@ const (
 	Polygon
 )
 
-// XY is a point in tile coordinates.
-type XY struct{ X, Y int32 }
+// XY is a point in tile coordinates: X grows to the east, Y to the south.
+type XY = grid.Point
 
 // Field numbers and wire types of the specification's protobuf schema.
 const (
@@ -118,7 +122,7 @@ func (l *Layer) TagInt(key string, value int64) {
 }
 
 // TagValue adds an attribute whose encoded value message was read from
-// another layer by [View.Tag].
+// another layer by [View.EachTag].
 func (l *Layer) TagValue(key string, encoded []byte) {
 	l.scratch = append(l.scratch[:0], encoded...)
 	l.tag(key)

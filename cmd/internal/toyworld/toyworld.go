@@ -23,7 +23,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 	"quadrille/places"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // The world has two countries side by side between 46 and 50 degrees north,
@@ -84,12 +84,12 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, build
 // PublishBoundaries publishes countries and states.
 func PublishBoundaries(ctx context.Context, c *dataset.Catalog) error {
 	return publish(ctx, c, catalogue.Boundaries.Dataset, func(s cellstore.Store) (any, error) {
-		meta, _, err := tiles.Build(ctx, s, layers(), tiles.BuildOptions{Timestamp: Modified.UnixMilli()})
+		meta, _, err := build.Run(ctx, s, layers(), build.Options{Timestamp: Modified.UnixMilli()})
 		return meta, err
 	})
 }
 
-func layers() []tiles.Layer {
+func layers() []build.Layer {
 	border := winding()
 	west := orb.Ring{{West, South}}
 	west = append(west, border...)
@@ -110,16 +110,16 @@ func layers() []tiles.Layer {
 	north := append(orb.Ring{{West, border[half][1]}}, border[half:]...)
 	north = append(north, orb.Point{West, North}, orb.Point{West, border[half][1]})
 
-	region := func(id, name string, rings ...orb.Ring) tiles.Feature {
-		return tiles.Feature{ID: id, Name: name, Geometry: orb.Polygon(rings), Properties: []tiles.Property{{Name: "iso", Value: id}}}
+	region := func(id, name string, rings ...orb.Ring) build.Feature {
+		return build.Feature{ID: id, Name: name, Geometry: orb.Polygon(rings), Properties: []build.Property{{Name: "iso", Value: id}}}
 	}
-	return []tiles.Layer{
-		{Type: "country", Features: []tiles.Feature{
+	return []build.Layer{
+		{Type: "country", Features: []build.Feature{
 			region("wl", "Westland", west),
 			region("el", `East<land> & "Co"`, east),
 			region("is", "Islands", orb.Ring{{179, -1}, {181, -1}, {181, 1}, {179, 1}, {179, -1}}),
 		}},
-		{Type: "state", Features: []tiles.Feature{region("wl-s", "South Westland", south), region("wl-n", "North Westland", north)}},
+		{Type: "state", Features: []build.Feature{region("wl-s", "South Westland", south), region("wl-n", "North Westland", north)}},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // maxLayerVertices bounds the vertices of all layers of a job, which are held
@@ -38,7 +39,7 @@ type LayerInput struct {
 	// layers of countries have such views.
 	Worldview string
 	// LongEdges is how edges wider than 180° are meant.
-	LongEdges tiles.LongEdges
+	LongEdges build.LongEdges
 
 	kept bool    // Path is a layer of the published generation
 	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
@@ -89,8 +90,8 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	for _, in := range inputs {
 		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
 		if i < 0 {
-			if i = len(layers); i == tiles.MaxTypes {
-				return dataset.Manifest{}, fmt.Errorf("more than %d region types; publish fewer", tiles.MaxTypes)
+			if i = len(layers); i == build.MaxTypes {
+				return dataset.Manifest{}, fmt.Errorf("more than %d region types; publish fewer", build.MaxTypes)
 			}
 			layers = append(layers, &layer{typ: in.Type})
 		}
@@ -110,7 +111,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	if err := tally.Err(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	var built []tiles.Layer
+	var built []build.Layer
 	for _, l := range layers {
 		built = append(built, l.finish())
 	}
@@ -124,7 +125,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 			}
 		}
 		var mended, assumed []string
-		meta, _, err := tiles.Build(ctx, b.Store(), built, tiles.BuildOptions{
+		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
 			Timestamp: dataset.Timestamp(sources),
 			Repaired: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
@@ -189,7 +190,7 @@ type layer struct {
 	typ      string
 	claims   []claim
 	viewed   []viewed        // when there is a worldview, as many as features
-	features []tiles.Feature // without ids as yet, unless kept
+	features []build.Feature // without ids as yet, unless kept
 	sources  []dataset.Source
 	kept     bool
 }
@@ -250,7 +251,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		}
 		l.claims = append(l.claims, d.claim)
 		l.viewed = append(l.viewed, v)
-		l.features = append(l.features, tiles.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
+		l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
 		return nil
 	})
 	noteFew(rep, 5, in.Path+": and %d more repaired", repaired)
@@ -282,9 +283,9 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 // gives it its name, so those come last that are part of it by a worldview, and
 // of the others the largest comes first: Ashmore and Cartier Islands have
 // Australia's code in world-atlas.
-func (l *layer) finish() tiles.Layer {
+func (l *layer) finish() build.Layer {
 	if l.kept {
-		return tiles.Layer{Type: l.typ, Features: l.features}
+		return build.Layer{Type: l.typ, Features: l.features}
 	}
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
 	merged := l.merge(ids)
@@ -293,7 +294,7 @@ func (l *layer) finish() tiles.Layer {
 		l.features[i].ID = id
 		count[id]++
 	}
-	area := func(f *tiles.Feature) float64 {
+	area := func(f *build.Feature) float64 {
 		if count[f.ID] == 1 {
 			return 0
 		}
@@ -323,7 +324,7 @@ func (l *layer) finish() tiles.Layer {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(areas[b], areas[a]))
 	})
-	out := tiles.Layer{Type: l.typ, Features: make([]tiles.Feature, len(order))}
+	out := build.Layer{Type: l.typ, Features: make([]build.Feature, len(order))}
 	for to, from := range order {
 		out.Features[to] = l.features[from]
 	}

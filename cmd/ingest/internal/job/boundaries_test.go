@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 func newCatalog(t *testing.T) *dataset.Catalog {
@@ -190,7 +191,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	many := make([]LayerInput, tiles.MaxTypes+1)
+	many := make([]LayerInput, build.MaxTypes+1)
 	for i := range many {
 		many[i] = layerInput("t"+string(rune('a'+i)), "testdata/squares.geojson", "")
 	}

@@ -13,7 +13,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // The sample's files, below its directory.
@@ -50,7 +50,7 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		return Input{Path: path, Credit: KnownCredit(path)}
 	}
 	_, err := Boundaries(ctx, c, []LayerInput{
-		{Type: "country", Input: input(worldAtlas), LongEdges: tiles.LongEdgesShortest}, // it is stitched
+		{Type: "country", Input: input(worldAtlas), LongEdges: build.LongEdgesShortest}, // it is stitched
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
 	}, o)

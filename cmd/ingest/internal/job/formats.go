@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // readPolygons reads a file of polygons in whatever format it has, which shows
@@ -59,7 +59,7 @@ func firstBytes(path string) (string, error) {
 type polygonReader struct {
 	ctx   context.Context
 	in    Input
-	long  tiles.LongEdges
+	long  build.LongEdges
 	rep   Reporter
 	stage string
 	each  func(source.Feature, error) error

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/paulmach/orb"
 
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -124,7 +124,7 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-func readLayer(t *testing.T, typ, file string) []tiles.Feature {
+func readLayer(t *testing.T, typ, file string) []build.Feature {
 	t.Helper()
 	l := &layer{typ: typ}
 	vertices := 0

@@ -19,6 +19,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // shapefileOf is a zip of squares of one degree, side by side, and their names.
@@ -188,8 +189,8 @@ func TestKeep(t *testing.T) {
 }
 
 func TestKeptLayerComesBack(t *testing.T) {
-	want := tiles.Layer{Type: "ward", Features: []tiles.Feature{
-		{ID: "a", Name: "Ä \"b\"", Properties: []tiles.Property{{Name: "s", Value: "x"}, {Name: "i", Value: int64(1 << 60)}, {Name: "f", Value: 0.1}, {Name: "big", Value: 1e300}, {Name: "b", Value: true}},
+	want := build.Layer{Type: "ward", Features: []build.Feature{
+		{ID: "a", Name: "Ä \"b\"", Properties: []build.Property{{Name: "s", Value: "x"}, {Name: "i", Value: int64(1 << 60)}, {Name: "f", Value: 0.1}, {Name: "big", Value: 1e300}, {Name: "b", Value: true}},
 			Geometry: orb.MultiPolygon{{{{0, 0}, {1, 0}, {1, 1.0 / 3}, {0, 0}}, {{0.1, 0.1}, {0.2, 0.1}, {0.2, 0.2}, {0.1, 0.1}}}, {{{180, 90}, {-180, 90}, {math.Pi, -90}, {180, 90}}}}},
 		{ID: "b", Geometry: orb.Polygon{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}},
 	}}

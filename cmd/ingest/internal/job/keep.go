@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // Beside its store a generation of boundaries keeps each layer as it was read,
@@ -52,7 +53,7 @@ type layerFeature struct {
 	ID         string          `json:"id"`
 	Name       string          `json:"name,omitempty"`
 	Properties []layerProperty `json:"properties,omitempty"`
-	LongEdges  tiles.LongEdges `json:"long_edges,omitempty"`
+	LongEdges  build.LongEdges `json:"long_edges,omitempty"`
 }
 
 type layerProperty struct {
@@ -138,7 +139,7 @@ func stillPublished(ctx context.Context, c *dataset.Catalog, base *uint64) error
 }
 
 // writeLayer keeps a layer in the directory of a build.
-func writeLayer(dir string, l *tiles.Layer, sources []dataset.Source) (err error) {
+func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error) {
 	dir = filepath.Join(dir, layersDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -236,14 +237,14 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *int, rep 
 		if err != nil {
 			return nil, fail(err)
 		}
-		out := tiles.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
+		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
 		for _, p := range feature.Properties {
 			if n, ok := p.Value.(json.Number); ok {
 				if p.Value, err = number(n); err != nil {
 					return nil, fail(err)
 				}
 			}
-			out.Properties = append(out.Properties, tiles.Property(p))
+			out.Properties = append(out.Properties, build.Property(p))
 		}
 		l.features = append(l.features, out)
 	}

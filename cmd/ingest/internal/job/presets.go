@@ -11,7 +11,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/iso3166"
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // preset knows the columns of the layers that many people publish in the same
@@ -27,7 +27,7 @@ type preset struct {
 type described struct {
 	claim
 	name       string
-	properties []tiles.Property
+	properties []build.Property
 	refused    string // why the feature cannot be one of its type; "" when it can
 }
 
@@ -40,7 +40,7 @@ func (d *described) add(name string, value any) {
 	case nil:
 		return
 	}
-	d.properties = append(d.properties, tiles.Property{Name: name, Value: value})
+	d.properties = append(d.properties, build.Property{Name: name, Value: value})
 }
 
 // presetFor is the preset of a region type; types without one take whatever

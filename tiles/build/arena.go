@@ -1,0 +1,110 @@
+package build
+
+import (
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+)
+
+// arena lends memory to a depth-first walk: what was taken since a mark is
+// given back at once. Slices taken before growth stay valid in the old array.
+type arena struct {
+	edges  edgeStack
+	groups []group
+	levels []level
+	layers []layerNode
+}
+
+type mark struct {
+	edges                  edgeMark
+	groups, levels, layers int
+}
+
+func (a *arena) mark() mark {
+	return mark{a.edges.mark(), len(a.groups), len(a.levels), len(a.layers)}
+}
+
+func (a *arena) release(m mark) {
+	a.edges.release(m.edges)
+	a.groups, a.levels, a.layers = a.groups[:m.groups], a.levels[:m.levels], a.layers[:m.layers]
+}
+
+// edgeStack is a stack of edges in pieces. Edges are most of an arena, and one
+// array that doubles would leave its outgrown copies in use by the slices taken
+// before.
+type edgeStack struct {
+	pieces [][]grid.Edge
+	top    int // the piece in use
+}
+
+type edgeMark struct{ top, size int }
+
+const edgePiece = 1 << 14
+
+func (s *edgeStack) mark() edgeMark {
+	if len(s.pieces) == 0 {
+		return edgeMark{}
+	}
+	return edgeMark{s.top, len(s.pieces[s.top])}
+}
+
+func (s *edgeStack) release(m edgeMark) {
+	if len(s.pieces) == 0 {
+		return
+	}
+	s.top = m.top
+	s.pieces[s.top] = s.pieces[s.top][:m.size]
+}
+
+// room returns an empty slice at the top of the stack with room for n edges.
+// What is appended to it, up to n, is kept by take.
+func (s *edgeStack) room(n int) []grid.Edge {
+	for s.top < len(s.pieces) {
+		if p := s.pieces[s.top]; cap(p)-len(p) >= n {
+			return p[len(p):]
+		}
+		if s.top+1 < len(s.pieces) && cap(s.pieces[s.top+1]) < n {
+			s.pieces = s.pieces[:s.top+1] // too small for good
+		}
+		if s.top++; s.top < len(s.pieces) {
+			s.pieces[s.top] = s.pieces[s.top][:0]
+		}
+	}
+	s.pieces = append(s.pieces, make([]grid.Edge, 0, max(n, edgePiece)))
+	return s.pieces[s.top]
+}
+
+func (s *edgeStack) take(edges []grid.Edge) []grid.Edge {
+	p := s.pieces[s.top]
+	s.pieces[s.top] = p[:len(p)+len(edges)]
+	return edges[:len(edges):len(edges)]
+}
+
+// child narrows a node to one of its tile's children.
+func (a *arena) child(n *node, tile quadkey.Tile) node {
+	from := grid.TileBox(int(n.tile.Z), n.tile.X, n.tile.Y, true)
+	to := grid.TileBox(int(tile.Z), tile.X, tile.Y, true)
+	firstLayer := len(a.layers)
+	for i := range n.layers {
+		ln := &n.layers[i]
+		firstLevel := len(a.levels)
+		for _, l := range ln.levels[1:] {
+			firstGroup := len(a.groups)
+			for _, g := range l {
+				w := grid.CarryWinding(g.edges, from.Corner(), to.Corner(), g.w)
+				edges := a.edges.room(len(g.edges))
+				for _, e := range g.edges {
+					if grid.Meets(e, to) {
+						edges = append(edges, e)
+					}
+				}
+				if edges = a.edges.take(edges); len(edges) > 0 || w > 0 {
+					a.groups = append(a.groups, group{g.region, w, edges})
+				}
+			}
+			a.levels = append(a.levels, level(a.groups[firstGroup:len(a.groups):len(a.groups)]))
+		}
+		levels := a.levels[firstLevel:len(a.levels):len(a.levels)]
+		a.layers = append(a.layers, layerNode{ln.layer, kindOf(levels), levels})
+	}
+	return node{tile, a.layers[firstLayer:len(a.layers):len(a.layers)]}
+}

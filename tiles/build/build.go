@@ -1,0 +1,262 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+)
+
+// Stats counts what a build wrote.
+type Stats struct {
+	Regions int64
+	Leaves  int64 // leaf rows, per type
+	Mixed   int64 // mixed rows, per type
+	Bytes   int64 // of values, before compression
+}
+
+// Options tune a build. The zero value is usable.
+type Options struct {
+	// Timestamp of every cell, milliseconds; it should come from the source,
+	// so that equal input gives equal bytes.
+	Timestamp int64
+	// Workers is the number of goroutines that cut tiles; 0 means one per
+	// processor.
+	Workers int
+	// Repaired, if set, is told of regions whose borders had to be mended, and
+	// of those that enclose nothing, or have rings that do, before anything is
+	// written.
+	Repaired func(typ, id, name, what string)
+	// Assumed, if set, is told of regions whose border can be read in more than
+	// one way, and how it was, by LongEdgesAuto and at the poles.
+	Assumed func(typ, id, name, what string)
+	// Progress, if set, is called from time to time with the work done, as a
+	// share of total. It must be quick and is called by one goroutine.
+	Progress func(done, total int64)
+}
+
+// build is the state of one Run.
+type build struct {
+	opts     Options
+	layers   []buildLayer
+	regions  []*region // of all layers, by number
+	levels   *levels
+	labels   []labelRow // not written yet
+	label    layout.LayerWriter
+	families []string // sorted
+	position [grid.MaxZoom + 1]func([]byte, grid.Point) []byte
+	stats    struct{ leaves, mixed atomic.Int64 }
+}
+
+type buildLayer struct {
+	typ      string
+	typeByte uint8
+	regions  []*region
+
+	family, familyMVT, familyLabel int // indexes into build.families
+}
+
+// Run writes the tables of the given layers into an empty store, in which it
+// creates them. Types get their bytes in the order of the layers. The features
+// are released as they are read: layers are consumed.
+//
+// Errors about the input match ErrBadLayer or ErrBadGeometry; nothing has been
+// written then. After an error of the store, or of the context, the store's
+// content is undefined and should be discarded.
+func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Options) (tiles.Meta, Stats, error) {
+	b := &build{opts: opts}
+	if b.opts.Workers <= 0 {
+		b.opts.Workers = runtime.GOMAXPROCS(0)
+	}
+	for z := range b.position {
+		b.position[z] = layout.MercatorPosition(z)
+	}
+	types, err := b.addLayers(layers)
+	if err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	for _, s := range layout.Schemas(types) {
+		if err := store.CreateTable(ctx, s); err != nil {
+			return tiles.Meta{}, Stats{}, err
+		}
+	}
+	if err := b.prepare(ctx); err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	if err := b.writeRegions(ctx, store); err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	bytes, err := b.writeTiles(ctx, store)
+	if err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	meta := b.meta()
+	stats := Stats{Leaves: b.stats.leaves.Load(), Mixed: b.stats.mixed.Load(), Bytes: bytes}
+	for _, t := range meta.Types {
+		stats.Regions += int64(t.Regions)
+	}
+	return meta, stats, nil
+}
+
+func (b *build) addLayers(layers []Layer) ([]string, error) {
+	if len(layers) == 0 || len(layers) > MaxTypes {
+		return nil, fmt.Errorf("%w: %d layers given, a data set has 1 to %d", ErrBadLayer, len(layers), MaxTypes)
+	}
+	var types []string
+	for i, l := range layers {
+		if slices.Contains(types, l.Type) {
+			return nil, fmt.Errorf("%w: type %s is given twice: join its files in one layer", ErrBadLayer, l.Type)
+		}
+		regions, err := newRegions(l)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range regions {
+			if _, err := r.record(l.Type); err != nil {
+				return nil, err
+			}
+		}
+		layers[i].Features = nil
+		for _, r := range regions {
+			r.number = int32(len(b.regions))
+			b.regions = append(b.regions, r)
+		}
+		types = append(types, l.Type)
+		b.layers = append(b.layers, buildLayer{typ: l.Type, typeByte: uint8(i), regions: regions})
+		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel)
+	}
+	slices.Sort(b.families)
+	for i := range b.layers {
+		l := &b.layers[i]
+		l.family = slices.Index(b.families, l.typ)
+		l.familyMVT = slices.Index(b.families, l.typ+layout.FamilyMVT)
+		l.familyLabel = slices.Index(b.families, l.typ+layout.FamilyLabel)
+	}
+	return types, nil
+}
+
+// prepare computes what is known before the tiles are cut.
+func (b *build) prepare(ctx context.Context) error {
+	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
+		return nil, r.prepare(l.typ, len(b.regions))
+	}, func(*region, []grid.Line) {})
+	if err != nil {
+		return err
+	}
+	if b.levels, err = b.arrange(ctx); err != nil {
+		return err
+	}
+	for _, l := range b.layers {
+		for _, r := range l.regions {
+			r.polygons = nil
+			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
+				b.opts.Assumed(l.typ, r.id, r.name, what)
+			}
+			if b.opts.Repaired == nil {
+				continue
+			}
+			empty := r.area == 0 && len(r.plate) == 0
+			switch {
+			case empty:
+				b.opts.Repaired(l.typ, r.id, r.name, "it encloses nothing")
+			case r.repaired:
+				b.opts.Repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
+			}
+			if n := r.assumed.empty; n > 0 && !empty {
+				b.opts.Repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))
+			}
+		}
+	}
+	return nil
+}
+
+// root is the node of the whole world. It consumes the levels.
+func (b *build) root(ctx context.Context) (node, error) {
+	outer := grid.TileBox(0, 0, 0, true)
+	corner := outer.Corner()
+	n := node{quadkey.Tile{}, make([]layerNode, len(b.layers))}
+	for i := range b.layers {
+		n.layers[i] = layerNode{layer: i, levels: make([]level, grid.MaxZoom+1)}
+	}
+	var borders [grid.MaxZoom + 1][][]grid.Edge
+	for z, lines := range b.levels.lines {
+		borders[z] = grid.ByRegion(lines, b.levels.reg, len(b.regions))
+		b.levels.lines[z] = nil
+	}
+	b.levels = nil
+	labels, err := b.placeLabels(ctx, &borders)
+	if err != nil {
+		return node{}, err
+	}
+	b.labels = labelRows(labels)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.opts.Workers)
+	for z := range borders {
+		g.Go(func() error {
+			for i, l := range b.layers {
+				for j, r := range l.regions {
+					edges := borders[z][r.number]
+					w := grid.PeriodicWinding(edges, corner)
+					around := grid.AppendCopies(make([]grid.Edge, 0, len(edges)+len(edges)/16), edges, outer)
+					borders[z][r.number] = nil
+					if len(around) > 0 || w > 0 {
+						n.layers[i].levels[z] = append(n.layers[i].levels[z], group{int32(j), w, around})
+					}
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return node{}, err
+	}
+	for i := range n.layers {
+		n.layers[i].kind = kindOf(n.layers[i].levels)
+	}
+	return n, nil
+}
+
+func (b *build) meta() tiles.Meta {
+	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion}
+	for _, l := range b.layers {
+		t := tiles.TypeMeta{
+			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
+			MinZoom: 0, MaxZoom: grid.MaxZoom,
+			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String"},
+		}
+		empty := true
+		for _, r := range l.regions {
+			rb := r.bounds
+			if len(r.plate) == 0 {
+				continue // it encloses nothing, and lies nowhere
+			}
+			if empty {
+				t.Bounds, empty = rb, false
+			}
+			if rb[0] > rb[2] {
+				rb[0], rb[2] = -180, 180
+			}
+			if t.Bounds[0] > t.Bounds[2] {
+				t.Bounds[0], t.Bounds[2] = -180, 180
+			}
+			t.Bounds = [4]float64{
+				min(t.Bounds[0], rb[0]), min(t.Bounds[1], rb[1]),
+				max(t.Bounds[2], rb[2]), max(t.Bounds[3], rb[3]),
+			}
+		}
+		m.Types = append(m.Types, t)
+	}
+	return m
+}
+
+// MaxTypes is the most region types a data set may hold.
+const MaxTypes = 16

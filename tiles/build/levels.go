@@ -1,0 +1,188 @@
+package build
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+)
+
+// levels are the borders of all layers at each zoom, with a vertex wherever
+// they cross a tile line of it. At zoom 13 they are exact; above, simplified and
+// on the zoom's grid.
+type levels struct {
+	reg   *grid.Registry // of regions, numbered through all layers
+	lines [grid.MaxZoom + 1][]grid.Line
+}
+
+// arrange builds the levels. It consumes the regions' rings.
+func (b *build) arrange(ctx context.Context) (*levels, error) {
+	exact, reg, err := b.exactLines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lv := &levels{reg: reg}
+	lv.lines[grid.MaxZoom] = exact
+	thin := grid.NewSimplifier(exact, reg)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.opts.Workers)
+	for z := grid.MaxZoom - 1; z >= 0 && gctx.Err() == nil; z-- {
+		thin.Thin(grid.Fineness << (2 * grid.StepShift(z)))
+		lines := thin.Lines(reg)
+		g.Go(func() error {
+			n := grid.Noder{Reg: reg, Grid: grid.StepShift(z), Tiles: grid.TileShift(z), Melt: true}
+			var err error
+			lv.lines[z], err = n.Node(lines)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	lv.dropFlickering(len(b.regions))
+	return lv, ctx.Err()
+}
+
+// dropFlickering takes regions out of the zooms above one at which they have
+// collapsed: what is too small to be seen at a zoom is not seen farther away,
+// even if the coarser grid happens to lie so that something is left of it.
+func (lv *levels) dropFlickering(regions int) {
+	gone := make([]bool, regions)
+	for z := grid.MaxZoom; z >= 0; z-- {
+		present := make([]bool, regions)
+		for _, l := range lv.lines[z] {
+			for _, s := range lv.reg.Shares(l.Set) {
+				present[s.Region] = true
+			}
+		}
+		flickers := false
+		for i := range gone {
+			flickers = flickers || gone[i] && present[i]
+			gone[i] = gone[i] || !present[i]
+		}
+		if flickers {
+			lv.lines[z] = lv.without(lv.lines[z], gone)
+		}
+	}
+}
+
+// without returns lines without those regions that are gone.
+func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
+	kept := map[int32]int32{}
+	n := 0
+	for _, l := range lines {
+		who, ok := kept[l.Set]
+		if !ok {
+			set := slices.Clone(lv.reg.Shares(l.Set))
+			set = slices.DeleteFunc(set, func(s grid.Share) bool { return gone[s.Region] })
+			who = lv.reg.Of(set)
+			kept[l.Set] = who
+		}
+		if l.Set = who; who != 0 {
+			lines[n] = l
+			n++
+		}
+	}
+	return lines[:n]
+}
+
+// exactLines returns the true borders of all regions on the grid, as lines that
+// meet at vertices only.
+func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, error) {
+	rough := grid.NewRegistry() // of regions, whose polygons may overlap
+	var all []grid.Line
+	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
+		o := grid.NewOutliner()
+		chain, err := outline(o, r.polygons, layout.Mercator)
+		if err != nil {
+			return nil, badRegion(l.typ, r.id, r.name, err)
+		}
+		r.repaired = o.Repaired
+		return grid.AppendLines(nil, chain, rough, r.number), nil
+	}, func(_ *region, lines []grid.Line) { all = append(all, lines...) })
+	if err != nil {
+		return nil, nil, err
+	}
+	all = grid.Attach(grid.Merge(all, rough), rough)
+	n := grid.Noder{Reg: rough, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true}
+	if all, err = n.Node(all); err != nil {
+		return nil, nil, badBorders(err)
+	}
+	apart := b.drawn(all, rough)
+
+	reg := grid.NewRegistry()
+	all = all[:0]
+	err = b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
+		border, repaired, err := grid.Resolve(apart[r.number], grid.Winding.Covered, nil)
+		if err != nil {
+			return nil, badRegion(l.typ, r.id, r.name, badBorders(err))
+		}
+		apart[r.number] = nil
+		r.repaired = r.repaired || repaired
+		r.area = grid.Area2(border)
+		lines := make([]grid.Line, 0, len(border))
+		east, west := reg.Of([]grid.Share{{Region: r.number, Times: 1}}), reg.Of([]grid.Share{{Region: r.number, Times: -1}})
+		for _, e := range border {
+			if e.A.X == grid.WorldSize && e.B.X == grid.WorldSize {
+				e.A.X, e.B.X = 0, 0 // the antimeridian's place
+			}
+			if e.Upward() {
+				lines = append(lines, grid.Line{A: e.A, B: e.B, Set: east})
+			} else {
+				lines = append(lines, grid.Line{A: e.B, B: e.A, Set: west})
+			}
+		}
+		return lines, nil
+	}, func(_ *region, lines []grid.Line) { all = append(all, lines...) })
+	return grid.Merge(all, reg), reg, err
+}
+
+// drawn deals lines out to the regions.
+func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedLine {
+	count := make([]int, len(b.regions))
+	for _, l := range lines {
+		for _, s := range rough.Shares(l.Set) {
+			count[s.Region]++
+		}
+	}
+	out := make([][]grid.CountedLine, len(b.regions))
+	for i, n := range count {
+		out[i] = make([]grid.CountedLine, 0, n)
+	}
+	for _, l := range lines {
+		for _, s := range rough.Shares(l.Set) {
+			out[s.Region] = append(out[s.Region], grid.CountedLine{A: l.A, B: l.B, Shells: s.Times})
+		}
+	}
+	return out
+}
+
+// everyRegion runs fn for every region, in parallel, and then with its lines,
+// one after another in the order of the regions' numbers.
+func (b *build) everyRegion(ctx context.Context, fn func(*buildLayer, *region) ([]grid.Line, error), with func(*region, []grid.Line)) error {
+	lines := make([][]grid.Line, len(b.regions))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.opts.Workers)
+	for i := range b.layers {
+		for _, r := range b.layers[i].regions {
+			g.Go(func() error {
+				err := ctx.Err()
+				if err == nil {
+					lines[r.number], err = fn(&b.layers[i], r)
+				}
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, r := range b.regions {
+		with(r, lines[i])
+		lines[i] = nil
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// writeCaps writes the two polar rows.
+func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
+	var clip grid.Clipper
+	var lw layout.LayerWriter
+	for _, polar := range []struct {
+		key []byte
+		box grid.Box
+	}{{layout.KeyNorth, layout.NorthCap}, {layout.KeySouth, layout.SouthCap}} {
+		for _, family := range b.families {
+			i := slices.IndexFunc(b.layers, func(l buildLayer) bool { return b.families[l.familyMVT] == family })
+			if i < 0 {
+				continue
+			}
+			lw.Reset(b.layers[i].typ)
+			lw.SetExtent(grid.WorldSize)
+			for _, r := range b.layers[i].regions {
+				if polys := r.capPolygons(&clip, polar.box); len(polys) > 0 {
+					lw.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+					lw.Polygons(polys, grid.Pt(0, polar.box.Y0), 0)
+					lw.End()
+				}
+			}
+			if lw.Len() == 0 {
+				continue
+			}
+			err := bulk.Add(polar.key, cellstore.Cell{
+				Family: family, Timestamp: b.opts.Timestamp, Value: lw.AppendTo([]byte{layout.MarkPolar}),
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// capPolygons is the part of a region in a box of the plate carrée grid.
+func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
+	edges := grid.AppendCopies(nil, r.plate, b)
+	w := grid.PeriodicWinding(r.plate, b.Corner())
+	if len(edges) == 0 && w <= 0 {
+		return nil
+	}
+	return c.Polygons(edges, w, b, 0)
+}
+
+// geometry is the whole region as GeoJSON, cut at ±180°: exact, or on a grid
+// just coarse enough for the result to fit into a value. It is nil for a region
+// that encloses nothing.
+func (r *region) geometry(c *grid.Clipper, limit int) []byte {
+	world := grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: grid.WorldSize / 2}
+	reg := grid.NewRegistry()
+	exact := grid.AppendLines(nil, r.plate, reg, 0)
+	for shift := uint(0); ; shift++ {
+		s := region{plate: r.plate}
+		if shift > 0 {
+			n := grid.Noder{Reg: reg, Grid: shift}
+			lines, _ := n.Node(exact) // fails only if lines may cross
+			s.plate = grid.ByRegion(lines, reg, 1)[0]
+		}
+		polys := s.capPolygons(c, world)
+		if len(polys) == 0 {
+			return nil
+		}
+		if g := layout.AppendMultiPolygon(nil, polys, layout.PlatePosition); len(g) <= limit {
+			return g
+		}
+	}
+}
+
+// writeRegions writes the region records.
+func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
+	table, err := store.Table(ctx, layout.TableRegions)
+	if err != nil {
+		return err
+	}
+	bulk, err := table.Bulk(ctx)
+	if err != nil {
+		return err
+	}
+	defer bulk.Abort()
+	var clip grid.Clipper
+	for _, l := range b.layers {
+		for _, r := range l.regions {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			key := layout.RegionKey(l.typeByte, r.id)
+			// Families in the order of their names: g, r, w.
+			if geometry := r.geometry(&clip, store.Limits().Value); geometry != nil {
+				err := bulk.Add(key, cellstore.Cell{Family: layout.FamilyGeometry, Timestamp: b.opts.Timestamp, Value: geometry})
+				if err != nil {
+					return err
+				}
+			}
+			record, err := r.record(l.typ)
+			if err != nil {
+				return err
+			}
+			err = bulk.Add(key, cellstore.Cell{Family: layout.FamilyRecord, Timestamp: b.opts.Timestamp, Value: record})
+			if err != nil {
+				return err
+			}
+			if len(r.witnesses) == 0 {
+				continue
+			}
+			err = bulk.Add(key, cellstore.Cell{Family: layout.FamilyWitness, Timestamp: b.opts.Timestamp, Value: r.witnesses})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return bulk.Commit(ctx)
+}
+
+// record is the region's record as a JSON object.
+func (r *region) record(typ string) ([]byte, error) {
+	dst := append([]byte(`{"type":"`), typ...)
+	dst = append(dst, `","id":"`...)
+	dst = append(dst, r.id...)
+	dst = append(dst, '"')
+	if r.name != "" {
+		dst = append(dst, `,"name":`...)
+		dst = appendJSON(dst, r.name)
+	}
+	dst = append(dst, `,"bbox":[`...)
+	for i, v := range r.bounds {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = layout.AppendFixed(dst, v, 6)
+	}
+	dst = append(dst, ']')
+	for _, p := range r.props {
+		switch p.Name {
+		case "type", "id", "name", "bbox", "geometry":
+			continue // ours
+		}
+		switch v := p.Value.(type) {
+		case string, bool, int64, int:
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				continue
+			}
+		default:
+			return nil, fmt.Errorf("%w: %s %s: property %s is a %T: give a string, bool, int64 or float64", ErrBadLayer, typ, r.id, p.Name, v)
+		}
+		dst = append(dst, ',')
+		dst = appendJSON(dst, p.Name)
+		dst = append(dst, ':')
+		dst = appendJSON(dst, p.Value)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendJSON appends a scalar as JSON.
+func appendJSON(dst []byte, v any) []byte {
+	if s, ok := v.(string); ok {
+		return jsontext.AppendString(dst, s)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		// Only values json cannot express fail, and callers pass scalars.
+		panic(fmt.Sprintf("build: cannot encode %T: %v", v, err))
+	}
+	return append(dst, b...)
+}

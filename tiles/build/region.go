@@ -1,0 +1,194 @@
+package build
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+)
+
+// ErrBadLayer is matched by the errors about a layer as a whole.
+var ErrBadLayer = errors.New("layer cannot be used")
+
+// Property is a named value of a region's record: a string, bool, int64 or
+// float64.
+type Property struct {
+	Name  string
+	Value any
+}
+
+// Feature is one polygon feature of a layer.
+type Feature struct {
+	// ID names the region within its type: lower-case letters, digits, '-'
+	// and '_'. Features with equal ids are one region, and the first gives
+	// its name and properties.
+	ID, Name   string
+	Properties []Property
+	// Geometry is a Polygon, a MultiPolygon or a Collection of them, longitude
+	// before latitude, degrees WGS84. Orientation and repeated last points do
+	// not matter; rings may cross the antimeridian, by leaving ±180° or as
+	// LongEdges says, and go around a pole: of the two sides of such a ring the
+	// one with the polygon's holes is meant, and without holes the smaller one.
+	Geometry  orb.Geometry
+	LongEdges LongEdges
+}
+
+// Layer is a set of regions of one type.
+type Layer struct {
+	// Type names the regions and their layer in tiles: a lower-case letter,
+	// then letters, digits and '_'.
+	Type     string
+	Features []Feature
+}
+
+// region is a region being built.
+type region struct {
+	number   int32 // through all layers
+	id, name string
+	props    []Property
+	polygons [][]ring // as the source has them
+	// witnesses are points of which the source says whether they lie inside.
+	witnesses []byte
+
+	// plate is the border in plate carrée, for the caps and the record. The
+	// border on the tiles' grid is in levels.
+	plate    []grid.Edge
+	area     int64 // twice the area on the tiles' grid
+	repaired bool  // its rings crossed or overlapped
+	assumed  assumed
+
+	bounds  [4]float64 // west, south, east, north; west > east across ±180°
+	tag     uint64     // vector-tile feature id
+	feature []byte     // the GeoJSON Feature up to its geometry
+}
+
+// badRegion says which region an error is about. The error matches
+// ErrBadGeometry.
+func badRegion(typ, id, name string, err error) error {
+	return fmt.Errorf("%s %s (%s): %w", typ, id, name, err)
+}
+
+// newRegions groups a layer's features by id, sorted by it.
+func newRegions(l Layer) ([]*region, error) {
+	if !layout.TypePattern.MatchString(l.Type) {
+		return nil, fmt.Errorf("%w: type %q must match %s", ErrBadLayer, l.Type, layout.TypePattern)
+	}
+	byID := make(map[string]*region, len(l.Features))
+	var regions []*region
+	for _, f := range l.Features {
+		if !layout.IDPattern.MatchString(f.ID) {
+			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
+		}
+		r := byID[f.ID]
+		if r == nil {
+			r = &region{id: f.ID, name: f.Name, props: f.Properties, tag: layout.FeatureID(l.Type, f.ID)}
+			byID[f.ID] = r
+			regions = append(regions, r)
+		}
+		polygons, err := cleanRings(f.Geometry, f.LongEdges, &r.assumed)
+		if err != nil {
+			return nil, badRegion(l.Type, f.ID, f.Name, err)
+		}
+		r.polygons = append(r.polygons, polygons...)
+	}
+	if len(regions) == 0 {
+		return nil, fmt.Errorf("%w: %s has no features: name a file that has some", ErrBadLayer, l.Type)
+	}
+	slices.SortFunc(regions, func(a, b *region) int { return cmp.Compare(a.id, b.id) })
+	tags := make(map[uint64]string, len(regions))
+	for _, r := range regions {
+		if other, ok := tags[r.tag]; ok {
+			return nil, fmt.Errorf("%w: the %s ids %q and %q hash to one feature id: rename one", ErrBadLayer, l.Type, r.id, other)
+		}
+		tags[r.tag] = r.id
+	}
+	return regions, nil
+}
+
+// prepare computes everything about a region among so many but its border in
+// tiles.
+func (r *region) prepare(typ string, regions int) (err error) {
+	r.witnesses = appendWitnesses(nil, r.polygons, regions, r.tag)
+	if r.plate, err = r.plateBorder(); err != nil {
+		return badRegion(typ, r.id, r.name, err)
+	}
+	r.bounds = boundsOf(r.polygons)
+	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name)
+	return nil
+}
+
+// plateBorder is the true border of a region in plate carrée, periodic and without
+// seams.
+func (r *region) plateBorder() ([]grid.Edge, error) {
+	chain, err := outline(grid.NewOutliner(), r.polygons, layout.Plate)
+	if err != nil {
+		return nil, err
+	}
+	n := grid.Noder{Reg: grid.NewRegistry(), Crossings: true}
+	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, chain, n.Reg, 0), n.Reg))
+	if err != nil {
+		return nil, badBorders(err)
+	}
+	border, _, err := grid.Resolve(grid.AppendCounted(nil, lines, n.Reg), grid.Winding.Covered, nil)
+	if err != nil {
+		return nil, badBorders(err)
+	}
+	return grid.Cancel(grid.Normalize(border)), nil
+}
+
+// boundsOf is the smallest box around the shells on the cylinder: the widest
+// stretch of longitude they leave free is left out.
+func boundsOf(polygons [][]ring) [4]float64 {
+	type span struct{ lo, hi float64 }
+	var spans []span
+	south, north := 90.0, -90.0
+	wide := false
+	for _, rings := range polygons {
+		s := span{math.Inf(1), math.Inf(-1)}
+		for _, p := range rings[0] {
+			s.lo, s.hi = min(s.lo, p[0]), max(s.hi, p[0])
+			south, north = min(south, p[1]), max(north, p[1])
+		}
+		if s.hi-s.lo >= 360 {
+			wide = true
+		}
+		shift := math.Floor((s.lo+180)/360) * 360
+		spans = append(spans, span{s.lo - shift, s.hi - shift})
+	}
+	if len(spans) == 0 {
+		return [4]float64{}
+	}
+	if wide {
+		return [4]float64{-180, south, 180, north}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	// The gap before the first span goes round to the end of the last.
+	reach := spans[0].hi
+	west, gap := spans[0].lo, -1.0
+	for _, s := range spans[1:] {
+		if s.lo-reach > gap {
+			gap, west = s.lo-reach, s.lo
+		}
+		reach = max(reach, s.hi)
+	}
+	if around := spans[0].lo + 360 - reach; around >= gap {
+		gap, west = around, spans[0].lo
+	}
+	if gap <= 0 {
+		return [4]float64{-180, south, 180, north}
+	}
+	east := west - gap
+	if east <= -180 {
+		east += 360
+	}
+	if east > 180 {
+		east -= 360
+	}
+	return [4]float64{west, south, east, north}
+}

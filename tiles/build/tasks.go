@@ -1,0 +1,221 @@
+package build
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+)
+
+// A subtree with fewer edges than this is one task. Small enough that the rows
+// of all tasks in flight take tens of megabytes, large enough that handing tasks
+// over costs nothing.
+const taskWeight = 2048
+
+// tasksAhead bounds, per worker, how many finished or running tasks may wait
+// for the writer, and so the memory of their rows.
+const tasksAhead = 8
+
+type task struct {
+	node   node
+	deep   bool // the whole subtree, not only the node's own row
+	weight int
+	done   chan *rows
+}
+
+// writeTiles walks the quadtree in parallel and loads the rows in order.
+func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, error) {
+	table, err := store.Table(ctx, layout.TableBounds)
+	if err != nil {
+		return 0, err
+	}
+	bulk, err := table.Bulk(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer bulk.Abort()
+	root, err := b.root(ctx)
+	if err != nil {
+		return 0, err
+	}
+	total := int64(root.weight())
+
+	g, gctx := errgroup.WithContext(ctx)
+	order := make(chan *task, tasksAhead*b.opts.Workers) // to the writer
+	work := make(chan *task)                             // to the walkers
+	var spare sync.Pool                                  // *rows that have been written
+	g.Go(func() error {
+		defer close(order)
+		defer close(work)
+		p := planner{ctx: gctx, order: order, work: work}
+		p.walker.b = b
+		return p.plan(&root)
+	})
+	for range b.opts.Workers {
+		g.Go(func() error {
+			w := &walker{b: b}
+			for t := range work {
+				if w.rows, _ = spare.Get().(*rows); w.rows == nil {
+					w.rows = new(rows)
+				}
+				if t.deep {
+					w.subtree(&t.node)
+				} else {
+					w.own(&t.node)
+				}
+				t.node = node{}
+				t.done <- w.rows
+			}
+			return nil
+		})
+	}
+	var bytes int64
+	g.Go(func() error {
+		var done int64
+		for t := range order {
+			select {
+			case r := <-t.done:
+				n, err := b.load(bulk, r)
+				if err != nil {
+					return err
+				}
+				bytes += n
+				r.reset()
+				spare.Put(r)
+			case <-gctx.Done():
+				return gctx.Err()
+			}
+			if done = min(done+int64(t.weight), total); b.opts.Progress != nil {
+				b.opts.Progress(done, total)
+			}
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return 0, err
+	}
+	// What is left, with the tile of the whole world the last.
+	world := quadkey.Tile{}.Key()
+	labels, err := b.labelsUpTo(bulk, world)
+	if err != nil {
+		return 0, err
+	}
+	if err := addCells(bulk, world, labels); err != nil {
+		return 0, err
+	}
+	if err := b.writeCaps(bulk); err != nil {
+		return 0, err
+	}
+	return bytes, bulk.Commit(ctx)
+}
+
+// planner splits the quadtree into tasks, in the order of their rows.
+type planner struct {
+	ctx    context.Context
+	walker walker
+	order  chan<- *task
+	work   chan<- *task
+}
+
+func (p *planner) plan(n *node) error {
+	weight := n.weight()
+	if weight <= taskWeight || n.tile.Z == grid.MaxZoom {
+		return p.hand(&task{node: n.clone(true), deep: true, weight: weight})
+	}
+	mem := &p.walker.mem
+	m := mem.mark()
+	mixed := p.walker.unfinished(n)
+	for _, t := range n.tile.Children() {
+		cm := mem.mark()
+		c := mem.child(&mixed, t)
+		if err := p.plan(&c); err != nil {
+			return err
+		}
+		mem.release(cm)
+	}
+	mem.release(m)
+	return p.hand(&task{node: n.clone(false)})
+}
+
+func (p *planner) hand(t *task) error {
+	t.done = make(chan *rows, 1)
+	for _, ch := range [2]chan<- *task{p.order, p.work} {
+		select {
+		case ch <- t:
+		case <-p.ctx.Done():
+			return p.ctx.Err()
+		}
+	}
+	return nil
+}
+
+// load writes rows, and the labels that come before them or belong to them.
+func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
+	var bytes int64
+	next := 0
+	for i := range r.keys {
+		row := &r.keys[i]
+		labels, err := b.labelsUpTo(bulk, row.key)
+		if err != nil {
+			return 0, err
+		}
+		for ; next < row.cells; next++ {
+			c := &r.cells[next]
+			for len(labels) > 0 && labels[0].Family < b.families[c.family] {
+				if err := bulk.Add(row.key[:], labels[0]); err != nil {
+					return 0, err
+				}
+				labels = labels[1:]
+			}
+			value := r.bytes[c.start:c.end]
+			bytes += int64(len(value))
+			err := bulk.Add(row.key[:], cellstore.Cell{
+				Family: b.families[c.family], Qualifier: []byte(c.qualifier),
+				Timestamp: b.opts.Timestamp, Value: value,
+			})
+			if err != nil {
+				return 0, err
+			}
+		}
+		if err := addCells(bulk, row.key, labels); err != nil {
+			return 0, err
+		}
+	}
+	return bytes, nil
+}
+
+// labelsUpTo writes the label rows before a key and returns the cells of the
+// one at the key.
+func (b *build) labelsUpTo(bulk cellstore.BulkLoader, key quadkey.Key) ([]cellstore.Cell, error) {
+	for len(b.labels) > 0 {
+		row := b.labels[0]
+		c := slices.Compare(row.key[:], key[:])
+		if c > 0 {
+			break
+		}
+		b.labels = b.labels[1:]
+		cells := b.labelCells(nil, row, &b.label)
+		if c == 0 {
+			return cells, nil
+		}
+		if err := addCells(bulk, row.key, cells); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+func addCells(bulk cellstore.BulkLoader, key quadkey.Key, cells []cellstore.Cell) error {
+	for _, c := range cells {
+		if err := bulk.Add(key[:], c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

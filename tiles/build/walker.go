@@ -1,0 +1,175 @@
+package build
+
+import (
+	"slices"
+
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// walker turns nodes into rows. One belongs to one goroutine.
+type walker struct {
+	b    *build
+	mem  arena
+	clip grid.Clipper
+	mvt  layout.LayerWriter
+	line borderWriter
+	rows *rows
+}
+
+// subtree writes the rows of a node and everything below it, children first,
+// which is the order of their keys.
+func (w *walker) subtree(n *node) {
+	m := w.mem.mark()
+	mixed := w.unfinished(n)
+	if len(mixed.layers) > 0 && n.tile.Z < grid.MaxZoom {
+		for _, t := range n.tile.Children() {
+			cm := w.mem.mark()
+			c := w.mem.child(&mixed, t)
+			w.subtree(&c)
+			w.mem.release(cm)
+		}
+	}
+	w.own(n)
+	w.mem.release(m)
+}
+
+// unfinished returns the node with only those layers that go on below it.
+func (w *walker) unfinished(n *node) node {
+	first := len(w.mem.layers)
+	for _, ln := range n.layers {
+		if ln.kind == nodeMixed {
+			w.mem.layers = append(w.mem.layers, ln)
+		}
+	}
+	return node{n.tile, w.mem.layers[first:len(w.mem.layers):len(w.mem.layers)]}
+}
+
+// own writes the row of the node's own tile.
+func (w *walker) own(n *node) {
+	w.rows.begin(n.tile.Key())
+	for i := range n.layers {
+		ln := &n.layers[i]
+		switch ln.kind {
+		case nodeLeaf:
+			w.leaf(ln)
+		case nodeMixed:
+			w.mixed(n.tile, ln)
+		}
+	}
+	w.rows.end()
+}
+
+func (w *walker) leaf(ln *layerNode) {
+	layer := &w.b.layers[ln.layer]
+	w.mvt.Reset(layer.typ)
+	for _, g := range ln.levels[0] {
+		r := layer.regions[g.region]
+		w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+			return append(append(dst, layout.MarkLeaf), r.feature...)
+		})
+		w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+		w.mvt.Ring(layout.BufferedSquare)
+		w.mvt.End()
+	}
+	w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
+		return w.mvt.AppendTo(append(dst, layout.MarkLeaf))
+	})
+	w.b.stats.leaves.Add(1)
+}
+
+func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
+	layer := &w.b.layers[ln.layer]
+	z := int(t.Z)
+	shift := grid.StepShift(z)
+	inner, outer := grid.TileBox(z, t.X, t.Y, false), grid.TileBox(z, t.X, t.Y, true)
+	outerCorner := outer.Corner()
+	innerCorner := inner.Corner()
+	w.mvt.Reset(layer.typ)
+	written := false
+	for _, g := range ln.levels[0] {
+		r := layer.regions[g.region]
+		if len(g.edges) == 0 {
+			w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+			w.mvt.Ring(layout.BufferedSquare)
+			w.mvt.End()
+			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+				dst = append(append(dst, layout.MarkMixed), r.feature...)
+				return append(layout.AppendSquare(dst, t), '}')
+			})
+			written = true
+			continue
+		}
+		if polys := w.clip.Polygons(g.edges, g.w, outer, shift); len(polys) > 0 {
+			w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+			w.mvt.Polygons(polys, innerCorner, shift)
+			w.mvt.End()
+		}
+		inside := grid.CarryWinding(g.edges, outerCorner, innerCorner, g.w)
+		if polys := w.clip.Polygons(g.edges, inside, inner, shift); len(polys) > 0 {
+			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+				dst = append(append(dst, layout.MarkMixed), r.feature...)
+				return append(layout.AppendMultiPolygon(dst, polys, w.b.position[z]), '}')
+			})
+			written = true
+		}
+	}
+	if w.mvt.Len() > 0 {
+		w.line.layer(layer, ln.levels[0], outer, innerCorner, shift)
+		w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
+			return w.line.AppendTo(w.mvt.AppendTo(append(dst, layout.MarkMixed)))
+		})
+		written = true
+	}
+	if written {
+		w.b.stats.mixed.Add(1)
+	}
+}
+
+// rows collects finished rows in order.
+type rows struct {
+	keys  []rowRef
+	cells []cellRef
+	bytes []byte
+}
+
+type rowRef struct {
+	key   quadkey.Key
+	cells int // end of its cells
+}
+
+type cellRef struct {
+	family    int // index into build.families, which are sorted by name
+	qualifier string
+	end       int // end of its value in bytes
+	start     int
+}
+
+func (r *rows) reset() {
+	r.keys, r.cells, r.bytes = r.keys[:0], r.cells[:0], r.bytes[:0]
+}
+
+func (r *rows) begin(k quadkey.Key) { r.keys = append(r.keys, rowRef{key: k}) }
+
+func (r *rows) cell(family int, qualifier string, value func([]byte) []byte) {
+	start := len(r.bytes)
+	r.bytes = value(r.bytes)
+	r.cells = append(r.cells, cellRef{family, qualifier, len(r.bytes), start})
+}
+
+// end finishes a row: its cells in the store's order, or no row at all.
+func (r *rows) end() {
+	first := 0
+	if len(r.keys) > 1 {
+		first = r.keys[len(r.keys)-2].cells
+	}
+	if len(r.cells) == first {
+		r.keys = r.keys[:len(r.keys)-1]
+		return
+	}
+	// Within a family the regions came in order; families interleave.
+	slices.SortStableFunc(r.cells[first:], func(a, b cellRef) int { return a.family - b.family })
+	r.keys[len(r.keys)-1].cells = len(r.cells)
+}

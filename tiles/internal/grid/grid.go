@@ -1,0 +1,68 @@
+// Package grid is the geometry of borders, in whole numbers on one grid for the
+// whole world. Nothing in it knows degrees, files or rows.
+//
+// A border is a chain of directed edges (chain.go), which is cut to boxes
+// (clip.go) and put together as polygons (rings.go). A reader needs no more. While
+// borders are prepared they are lines of one arrangement (lines.go): lines are
+// snap-rounded, so that they meet at vertices only (noding.go), winding numbers
+// tell what lies on their sides (winding.go, outline.go), and they are thinned arc
+// by arc (arcs.go, simplify.go).
+package grid
+
+// The world grid. Every border is an integer polygon on it: the tile of zoom
+// 13 is 4096 units wide, the world 2²⁵, and one unit is 1.2 m at the equator.
+// x grows to the east from longitude −180°, y to the south from latitude
+// +85.0511° in Web-Mercator.
+const (
+	// MaxZoom is the deepest zoom with rows of its own; deeper tiles are cut
+	// from it.
+	MaxZoom = 13
+
+	// worldBits is the base-2 logarithm of the world's width in units.
+	worldBits = MaxZoom + 12
+	// WorldSize is the world's width in units.
+	WorldSize = 1 << worldBits
+
+	// BufferShift makes a tile's buffer 1/64 of its side: 64 of 4096 units.
+	BufferShift = 6
+	// RimUnits is how far geometry is kept beyond the top and bottom of the
+	// world, so that the buffer of the outermost tiles, 1/64 of the world at
+	// zoom 0, shows land and not the edge where it was cut.
+	RimUnits = WorldSize >> (BufferShift - 1)
+)
+
+// TileShift is the base-2 logarithm of a tile's side in units at zoom z.
+func TileShift(z int) uint { return uint(worldBits - z) }
+
+// StepShift is the base-2 logarithm of the coordinate step used at zoom z:
+// the tile always has 4096 steps.
+func StepShift(z int) uint { return uint(MaxZoom - z) }
+
+// Point is a place on the grid.
+type Point struct{ X, Y int32 }
+
+// Box is a rectangle on the grid, its sides included.
+type Box struct{ X0, Y0, X1, Y1 int32 }
+
+// TileBox returns the extent of a tile, buffered by 1/64 of its side on every
+// side if buffered is set.
+func TileBox(z int, x, y uint32, buffered bool) Box {
+	s := TileShift(z)
+	b := Box{int32(x) << s, int32(y) << s, int32(x+1) << s, int32(y+1) << s}
+	if buffered {
+		d := int32(1) << (s - BufferShift)
+		b.X0, b.Y0, b.X1, b.Y1 = b.X0-d, b.Y0-d, b.X1+d, b.Y1+d
+	}
+	return b
+}
+
+// Corner is the north-west corner.
+func (b Box) Corner() Point { return Point{b.X0, b.Y0} }
+
+// In is the point in coordinates from an origin, in steps of 2^shift units.
+func (p Point) In(origin Point, shift uint) Point {
+	return Point{(p.X - origin.X) >> shift, (p.Y - origin.Y) >> shift}
+}
+
+// Pt is the point x, y.
+func Pt(x, y int32) Point { return Point{x, y} }

@@ -1,0 +1,109 @@
+package grid
+
+import (
+	"cmp"
+	"slices"
+)
+
+// cellBits is how many pixels, as a power of two, a cell of the index is wide.
+const cellBits = 9
+
+// cellIndex finds points by the square cells they lie in.
+type cellIndex struct {
+	shift  uint
+	points []Point // sorted by cell
+	cells  map[uint64]span32
+}
+
+type span32 struct{ from, to int32 }
+
+func cellOf(x, y int32) uint64 { return uint64(uint32(y))<<32 | uint64(uint32(x)) }
+
+func newCellIndex(points []Point, shift uint) *cellIndex {
+	c := &cellIndex{shift: shift, points: points, cells: make(map[uint64]span32, len(points)/8)}
+	key := func(p Point) uint64 { return cellOf(p.X>>shift, p.Y>>shift) }
+	slices.SortFunc(points, func(p, q Point) int { return cmp.Or(cmp.Compare(key(p), key(q)), ComparePoints(p, q)) })
+	for i := 0; i < len(points); {
+		k, from := key(points[i]), i
+		for i++; i < len(points) && key(points[i]) == k; i++ {
+		}
+		c.cells[k] = span32{int32(from), int32(i)}
+	}
+	return c
+}
+
+// near calls fn for the points in the cells that come within pad of a line.
+func (c *cellIndex) near(l Line, pad int32, fn func(Point)) {
+	eachCell(l, c.shift, pad, func(x, y int32) {
+		s := c.cells[cellOf(x, y)]
+		in := c.points[s.from:s.to]
+		i, _ := slices.BinarySearchFunc(in, l.A.X-pad, func(p Point, x int32) int { return cmp.Compare(p.X, x) })
+		for ; i < len(in) && in[i].X <= l.B.X+pad; i++ {
+			fn(in[i])
+		}
+	})
+}
+
+// eachCell calls fn for all cells that come within pad of a line, and perhaps
+// for some next to them, row by row.
+func eachCell(l Line, shift uint, pad int32, fn func(x, y int32)) {
+	top, bottom := min(l.A.Y, l.B.Y), max(l.A.Y, l.B.Y)
+	x0, x1 := (l.A.X-pad)>>shift, (l.B.X+pad)>>shift
+	y0, y1 := (top-pad)>>shift, (bottom+pad)>>shift
+	if x1-x0 <= 1 || y1-y0 <= 1 {
+		for y := y0; y <= y1; y++ {
+			for x := x0; x <= x1; x++ {
+				fn(x, y)
+			}
+		}
+		return
+	}
+	slope := float64(l.B.X-l.A.X) / float64(l.B.Y-l.A.Y)
+	at := func(y int32) int32 { // x of the line there, held to its ends
+		x := float64(l.A.X) + (float64(y)-float64(l.A.Y))*slope
+		return int32(max(float64(l.A.X), min(float64(l.B.X), x)))
+	}
+	for y := y0; y <= y1; y++ {
+		p, q := at(y<<shift-pad), at((y+1)<<shift+pad)
+		for x, end := (min(p, q)-pad-1)>>shift, (max(p, q)+pad+1)>>shift; x <= end; x++ {
+			fn(x, y)
+		}
+	}
+}
+
+// lineIndex finds lines by cells.
+type lineIndex struct {
+	shift   uint
+	entries []cellEntry // sorted by cell, then by line
+}
+
+type cellEntry struct {
+	cell uint64
+	line int32
+}
+
+func newLineIndex(lines []Line, shift uint) *lineIndex {
+	x := &lineIndex{shift: shift, entries: make([]cellEntry, 0, len(lines)*3/2)}
+	for i, l := range lines {
+		eachCell(l, shift, 0, func(cx, cy int32) {
+			x.entries = append(x.entries, cellEntry{cellOf(cx, cy), int32(i)})
+		})
+	}
+	slices.SortFunc(x.entries, func(p, q cellEntry) int {
+		return cmp.Or(cmp.Compare(p.cell, q.cell), cmp.Compare(p.line, q.line))
+	})
+	return x
+}
+
+// eachGroup calls fn for the lines of each cell.
+func (x *lineIndex) eachGroup(fn func(cell uint64, entries []cellEntry) error) error {
+	for i := 0; i < len(x.entries); {
+		from := i
+		for i++; i < len(x.entries) && x.entries[i].cell == x.entries[from].cell; i++ {
+		}
+		if err := fn(x.entries[from].cell, x.entries[from:i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

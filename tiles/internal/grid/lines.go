@@ -1,0 +1,185 @@
+package grid
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sync"
+)
+
+// While borders are prepared, those of all regions of all layers lie in one
+// arrangement of lines. Where borders coincide, between neighbours or between
+// layers, there is one line, so whatever is done to it is done to all of them.
+
+// Line is a piece of border between two vertices, from the lesser to the
+// greater in (x, y) order. Set says whose borders run along it.
+type Line struct {
+	A, B Point
+	Set  int32 // of shares, by its number in a registry
+}
+
+func (l Line) edge() Edge { return Edge{l.A, l.B} }
+
+// Share says how often a region's border runs along a line, counted from a to
+// b, less the times it runs the other way.
+type Share struct{ Region, Times int32 }
+
+// Registry numbers the sets of shares that lines have, which are few. Any
+// number of goroutines may use it. The numbers depend on their timing; nothing
+// that is written may.
+type Registry struct {
+	mu   sync.RWMutex
+	sets [][]Share
+	ids  map[string]int32
+	sums map[[2]int32]int32
+}
+
+// NewRegistry is a registry of no sets but the empty one, whose number is 0.
+func NewRegistry() *Registry {
+	return &Registry{sets: [][]Share{nil}, ids: map[string]int32{"": 0}, sums: map[[2]int32]int32{}}
+}
+
+// Shares returns a set, sorted by region and without zeros, not to be changed.
+func (r *Registry) Shares(who int32) []Share {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.sets[who]
+}
+
+// Of returns the number of a set, which is sorted here.
+func (r *Registry) Of(set []Share) int32 {
+	slices.SortFunc(set, func(s, t Share) int { return cmp.Compare(s.Region, t.Region) })
+	n := 0
+	for i := 0; i < len(set); {
+		sum := Share{Region: set[i].Region}
+		for ; i < len(set) && set[i].Region == sum.Region; i++ {
+			sum.Times += set[i].Times
+		}
+		if sum.Times != 0 {
+			set[n] = sum
+			n++
+		}
+	}
+	set = set[:n]
+	var buf [64]byte
+	key := buf[:0]
+	for _, s := range set {
+		key = binary.AppendVarint(binary.AppendVarint(key, int64(s.Region)), int64(s.Times))
+	}
+	r.mu.RLock()
+	id, ok := r.ids[string(key)]
+	r.mu.RUnlock()
+	if ok {
+		return id
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id, ok := r.ids[string(key)]; ok {
+		return id
+	}
+	id = int32(len(r.sets))
+	r.sets = append(r.sets, slices.Clone(set))
+	r.ids[string(key)] = id
+	return id
+}
+
+// sum returns the number of the set of lines that fall together.
+func (r *Registry) sum(p, q int32) int32 {
+	k := [2]int32{min(p, q), max(p, q)}
+	r.mu.RLock()
+	id, ok := r.sums[k]
+	r.mu.RUnlock()
+	if !ok {
+		id = r.Of(slices.Concat(r.Shares(p), r.Shares(q)))
+		r.mu.Lock()
+		r.sums[k] = id
+		r.mu.Unlock()
+	}
+	return id
+}
+
+// reversed returns the number of the set as seen from b to a.
+func (r *Registry) reversed(p int32) int32 {
+	k := [2]int32{p, -1}
+	r.mu.RLock()
+	id, ok := r.sums[k]
+	r.mu.RUnlock()
+	if !ok {
+		set := slices.Clone(r.Shares(p))
+		for i := range set {
+			set[i].Times = -set[i].Times
+		}
+		id = r.Of(set)
+		r.mu.Lock()
+		r.sums[k] = id
+		r.mu.Unlock()
+	}
+	return id
+}
+
+func compareLines(l, m Line) int { return CompareEdges(l.edge(), m.edge()) }
+
+// Merge sorts lines and joins those that coincide, in place. Lines that are
+// nobody's any more are left out.
+func Merge(lines []Line, reg *Registry) []Line {
+	slices.SortFunc(lines, compareLines)
+	var set []Share
+	n := 0
+	for i := 0; i < len(lines); {
+		l, from := lines[i], i
+		for i++; i < len(lines) && lines[i].A == l.A && lines[i].B == l.B; i++ {
+		}
+		switch i - from {
+		case 1:
+		case 2:
+			l.Set = reg.sum(l.Set, lines[from+1].Set)
+		default:
+			set = set[:0]
+			for _, m := range lines[from:i] {
+				set = append(set, reg.Shares(m.Set)...)
+			}
+			l.Set = reg.Of(set)
+		}
+		if l.Set != 0 {
+			lines[n] = l
+			n++
+		}
+	}
+	return lines[:n]
+}
+
+// ByRegion deals the edges of lines out to the regions they belong to.
+func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
+	counts := make([]int, regions)
+	for _, l := range lines {
+		for _, s := range reg.Shares(l.Set) {
+			counts[s.Region] += int(max(s.Times, -s.Times))
+		}
+	}
+	out := make([][]Edge, regions)
+	for i, n := range counts {
+		out[i] = make([]Edge, 0, n)
+	}
+	for _, l := range lines {
+		for _, s := range reg.Shares(l.Set) {
+			out[s.Region] = appendTimes(out[s.Region], s.Times, l.edge())
+		}
+	}
+	return out
+}
+
+// AppendLines appends the edges of a chain that is cut at the antimeridian as
+// lines.
+func AppendLines(dst []Line, edges []Edge, reg *Registry, number int32) []Line {
+	forth, back := reg.Of([]Share{{number, 1}}), reg.Of([]Share{{number, -1}})
+	for _, e := range edges {
+		switch {
+		case e.A == e.B:
+		case e.Upward():
+			dst = append(dst, Line{e.A, e.B, forth})
+		default:
+			dst = append(dst, Line{e.B, e.A, back})
+		}
+	}
+	return dst
+}

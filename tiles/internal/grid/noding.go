@@ -1,0 +1,338 @@
+package grid
+
+import (
+	"cmp"
+	"errors"
+	"math/bits"
+	"slices"
+)
+
+// Snap rounding, after Hobby and after Guibas and Marimont: every vertex of an
+// arrangement, and every place where two lines cross, makes the pixel of the
+// grid it lies in hot, and every line that passes through a hot pixel is led
+// through its centre. Afterwards lines meet at vertices only. What lay on one
+// side of a line never comes to lie on its other side: parts may collapse, but
+// not turn over, so regions neither overlap nor gap where they did not before.
+
+// What noding refuses.
+var (
+	errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
+	errTooLong = errors.New("borders cross too many tiles: build fewer or smaller layers at once")
+)
+
+// maxHot bounds the vertices of an arrangement, and with them the memory of a
+// build: a line around the world, of a few bytes in a file, crosses 8,192 tiles.
+const maxHot = 1 << 26
+
+// maxBeyond bounds the crossings beyond four for each line.
+const maxBeyond = 1 << 20
+
+// Noder snap-rounds lines.
+type Noder struct {
+	Reg *Registry
+	// grid is the base-2 logarithm of the pixels' side.
+	Grid uint
+	// tiles is the base-2 logarithm of the distance of tile lines, which are
+	// part of the arrangement: where borders cross them there are vertices.
+	// 0 means none.
+	Tiles uint
+	// crossings says that lines may cross; otherwise they are known to meet
+	// at vertices only.
+	Crossings bool
+	// melt brings lines along the antimeridian in the east to its place in the
+	// west, where they cancel each other.
+	Melt bool
+	// beyond counts the crossings there were beyond four for each line, in all
+	// calls.
+	beyond int
+}
+
+// Node returns the lines snap-rounded, sorted and joined. The input, which
+// lies within [0, WorldSize] in x, is left as it is.
+func (n *Noder) Node(lines []Line) ([]Line, error) {
+	hot, err := n.hotPixels(lines)
+	if err != nil {
+		return nil, err
+	}
+	cells := newCellIndex(hot, n.Grid+cellBits)
+	half := int32(1) << n.Grid >> 1
+	out := make([]Line, 0, len(lines)+len(lines)/4)
+	var via []Point
+	for _, l := range lines {
+		via = via[:0]
+		cells.near(l, half+1, func(p Point) {
+			if n.passes(l, p) {
+				via = append(via, p)
+			}
+		})
+		sortAlong(via, l)
+		out = appendLed(out, via, l.Set, n.Reg)
+	}
+	if n.Melt {
+		for i := range out {
+			if l := &out[i]; l.A.X == WorldSize && l.B.X == WorldSize {
+				l.A.X, l.B.X = 0, 0
+			}
+		}
+	}
+	return Merge(out, n.Reg), nil
+}
+
+// appendLed appends the lines that lead through points in their order, for
+// the regions who as seen in that order.
+func appendLed(out []Line, via []Point, who int32, reg *Registry) []Line {
+	for i := 1; i < len(via); i++ {
+		p, q := via[i-1], via[i]
+		switch {
+		case p == q:
+		case Edge{p, q}.Upward():
+			out = append(out, Line{p, q, who})
+		default:
+			out = append(out, Line{q, p, reg.reversed(who)})
+		}
+	}
+	return out
+}
+
+// sortAlong sorts pixels that a line passes through in the order it does. It
+// runs to the east, and only north or only south, so they form a staircase.
+func sortAlong(pixels []Point, l Line) {
+	down := l.B.Y >= l.A.Y
+	slices.SortFunc(pixels, func(p, q Point) int {
+		if c := cmp.Compare(p.X, q.X); c != 0 {
+			return c
+		}
+		if down {
+			return cmp.Compare(p.Y, q.Y)
+		}
+		return cmp.Compare(q.Y, p.Y)
+	})
+}
+
+// round returns the centre of the pixel that holds a point.
+func (n *Noder) round(p Point) Point {
+	half := int32(1) << n.Grid >> 1
+	return Point{(p.X + half) >> n.Grid << n.Grid, (p.Y + half) >> n.Grid << n.Grid}
+}
+
+// hotPixels returns the centres of the hot pixels, sorted, each once.
+func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
+	hot := make([]Point, 0, 2*len(lines))
+	for _, l := range lines {
+		hot = append(hot, n.round(l.A), n.round(l.B))
+		if n.Tiles > 0 {
+			hot = appendCrossings(hot, l.edge(), n.Tiles, n.Grid)
+		}
+		if len(hot) > maxHot {
+			return nil, errTooLong
+		}
+	}
+	if n.Crossings {
+		var err error
+		if hot, err = n.appendProperCrossings(hot, lines); err != nil {
+			return nil, err
+		}
+	}
+	// A pixel on the antimeridian lies half at either end of the grid.
+	for _, p := range hot {
+		switch p.X {
+		case 0:
+			hot = append(hot, Point{WorldSize, p.Y})
+		case WorldSize:
+			hot = append(hot, Point{0, p.Y})
+		}
+	}
+	slices.SortFunc(hot, ComparePoints)
+	return slices.Compact(hot), nil
+}
+
+// passes reports whether a line passes through the pixel with centre c, to
+// which its western and northern sides belong.
+func (n *Noder) passes(l Line, c Point) bool {
+	// In half units, in which the pixel's sides are whole numbers.
+	side := int64(1) << n.Grid
+	w, e := 2*int64(c.X)-side, 2*int64(c.X)+side
+	north, south := 2*int64(c.Y)-side, 2*int64(c.Y)+side
+	ax, ay, bx, by := 2*int64(l.A.X), 2*int64(l.A.Y), 2*int64(l.B.X), 2*int64(l.B.Y)
+	if ax >= e || bx < w || min(ay, by) >= south || max(ay, by) < north {
+		return false
+	}
+	dx, dy := bx-ax, by-ay
+	nw := dx*(north-ay) - dy*(w-ax)
+	if nw == 0 {
+		return true
+	}
+	ne := dx*(north-ay) - dy*(e-ax)
+	sw := dx*(south-ay) - dy*(w-ax)
+	se := dx*(south-ay) - dy*(e-ax)
+	if nw > 0 {
+		return ne < 0 || sw < 0 || se < 0
+	}
+	return ne > 0 || sw > 0 || se > 0
+}
+
+// lineCellBits is the side of the cells in which lines are compared with each
+// other, and crowded how many lines a cell may have before it is divided.
+const (
+	lineCellBits = 12
+	crowded      = 256
+)
+
+// appendProperCrossings appends the pixels in which two lines cross, not at an
+// end of either.
+func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error) {
+	usual := len(hot) + 4*len(lines)
+	limit := usual + maxBeyond - n.beyond
+	var compare func(entries []cellEntry, x, y int32, shift uint, divide bool) error
+	compare = func(entries []cellEntry, x, y int32, shift uint, divide bool) error {
+		if divide && len(entries) > crowded && shift > 4 {
+			return n.divide(entries, lines, x, y, shift, compare)
+		}
+		for i, e := range entries {
+			l := lines[e.line]
+			low, high := min(l.A.Y, l.B.Y), max(l.A.Y, l.B.Y)
+			for _, f := range entries[i+1:] {
+				m := lines[f.line]
+				if m.A.X >= l.B.X || m.B.X <= l.A.X || min(m.A.Y, m.B.Y) >= high && low != high || max(m.A.Y, m.B.Y) <= low && low != high {
+					continue
+				}
+				if p, at, ok := n.cross(l, m); ok && at.X>>shift == x && at.Y>>shift == y {
+					hot = append(hot, p)
+				}
+			}
+		}
+		if len(hot) > limit {
+			return errTangled
+		}
+		return nil
+	}
+	index := newLineIndex(lines, lineCellBits)
+	err := index.eachGroup(func(cell uint64, entries []cellEntry) error {
+		return compare(entries, int32(uint32(cell)), int32(uint32(cell>>32)), lineCellBits, true)
+	})
+	n.beyond += max(0, len(hot)-usual)
+	return hot, err
+}
+
+// divide compares the lines of a crowded cell in its quarters, unless that is
+// no less work: through one place may pass many lines.
+func (n *Noder) divide(entries []cellEntry, lines []Line, x, y int32, shift uint, compare func([]cellEntry, int32, int32, uint, bool) error) error {
+	shift--
+	var in [4][]cellEntry
+	pairs := 0
+	for q := range int32(4) {
+		cx, cy := x<<1|q&1, y<<1|q>>1
+		b := Box{cx << shift, cy << shift, (cx + 1) << shift, (cy + 1) << shift}
+		for _, e := range entries {
+			if Meets(lines[e.line].edge(), b) {
+				in[q] = append(in[q], e)
+			}
+		}
+		pairs += len(in[q]) * len(in[q])
+	}
+	if pairs > 2*len(entries)*len(entries) {
+		return compare(entries, x, y, shift+1, false)
+	}
+	for q := range int32(4) {
+		if err := compare(in[q], x<<1|q&1, y<<1|q>>1, shift, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cross returns the pixel in which two lines properly cross.
+func (n *Noder) cross(l, m Line) (pixel, at Point, ok bool) {
+	e, f := l.edge(), m.edge()
+	s1, s2 := side(e, f.A), side(e, f.B)
+	if s1 == 0 || s2 == 0 || (s1 > 0) == (s2 > 0) {
+		return Point{}, Point{}, false
+	}
+	t1, t2 := side(f, e.A), side(f, e.B)
+	if t1 == 0 || t2 == 0 || (t1 > 0) == (t2 > 0) {
+		return Point{}, Point{}, false
+	}
+	// The crossing lies at e.a + t·(e.b − e.a), t = t1 / (t1 − t2).
+	num, den := t1, t1-t2
+	if den < 0 {
+		num, den = -num, -den
+	}
+	at = Point{
+		e.A.X + scaled(e.B.X-e.A.X, num, den, false),
+		e.A.Y + scaled(e.B.Y-e.A.Y, num, den, false),
+	}
+	if n.Grid == 0 {
+		return Point{
+			e.A.X + scaled(e.B.X-e.A.X, num, den, true),
+			e.A.Y + scaled(e.B.Y-e.A.Y, num, den, true),
+		}, at, true
+	}
+	// The pixel follows from the whole units below the crossing.
+	return n.round(at), at, true
+}
+
+// scaled returns d·num/den rounded down, or to the nearest whole number, halves
+// up; 0 ≤ num ≤ den < 2⁶².
+func scaled(d int32, num, den int64, nearest bool) int32 {
+	neg := d < 0
+	v := int64(d)
+	if neg {
+		v = -v
+	}
+	hi, lo := bits.Mul64(uint64(v), uint64(num))
+	q, rem := bits.Div64(hi, lo, uint64(den))
+	up := !neg && nearest && 2*rem >= uint64(den) ||
+		neg && nearest && 2*rem > uint64(den) ||
+		neg && !nearest && rem > 0
+	if up {
+		q++
+	}
+	if neg {
+		return -int32(q)
+	}
+	return int32(q)
+}
+
+// Attach gives lines a vertex wherever a vertex of another lies within one unit
+// of them: a border whose neighbour has more points is brought together with
+// it. Without that, rounding leaves slivers along such borders.
+func Attach(lines []Line, reg *Registry) []Line {
+	vertices := make([]Point, 0, 2*len(lines))
+	for _, l := range lines {
+		vertices = append(vertices, l.A, l.B)
+	}
+	slices.SortFunc(vertices, ComparePoints)
+	cells := newCellIndex(slices.Compact(vertices), cellBits)
+	out := make([]Line, 0, len(lines)+len(lines)/16)
+	var via []Point
+	for _, l := range lines {
+		via = append(via[:0], l.A)
+		dx, dy := int64(l.B.X-l.A.X), int64(l.B.Y-l.A.Y)
+		length2 := uint64(dx*dx + dy*dy)
+		seam := l.A.X == l.B.X && l.A.X&(WorldSize-1) == 0
+		cells.near(l, 2, func(p Point) {
+			if seam && p.X != l.A.X {
+				return // what lies on one side must not bend it: it has another
+			}
+			along := dx*int64(p.X-l.A.X) + dy*int64(p.Y-l.A.Y)
+			if along <= 0 || uint64(along) >= length2 {
+				return
+			}
+			if off := side(l.edge(), p); off > -1<<31 && off < 1<<31 && uint64(off*off) <= length2 {
+				via = append(via, p)
+			}
+		})
+		if len(via) == 1 {
+			out = append(out, l)
+			continue
+		}
+		via = append(via, l.B)
+		slices.SortFunc(via[1:len(via)-1], func(p, q Point) int {
+			return cmp.Or(
+				cmp.Compare(dx*int64(p.X)+dy*int64(p.Y), dx*int64(q.X)+dy*int64(q.Y)),
+				ComparePoints(p, q))
+		})
+		out = appendLed(out, via, l.Set, reg)
+	}
+	return Merge(out, reg)
+}

@@ -1,0 +1,111 @@
+package grid
+
+import "errors"
+
+// What a source draws is area: a place is in a region if the shell of one of its
+// polygons winds around it, in whatever sense and however often, and no hole of
+// the same polygon does. Winding numbers of several rings cannot simply be added
+// up for that, because lobes of opposite senses would cancel each other. So a ring
+// is brought to wind once around what it encloses, with the inside on the right,
+// and then a polygon around what its shell has more than its holes. The borders of
+// polygons do add up: where their sum is positive is the region.
+
+// Outliner does so for polygons of one region. Rings that are in order, which is
+// nearly all, cost a sweep and stay as they are.
+type Outliner struct {
+	noder    Noder // its registry numbers shells 0 and holes 1
+	Repaired bool  // rings crossed themselves or each other
+
+	ring, shell, holes []Edge
+	lines              []Line
+	drawn              []CountedLine
+	border             []Edge
+}
+
+// NewOutliner is an outliner for the polygons of one region.
+func NewOutliner() *Outliner {
+	return &Outliner{noder: Noder{Reg: NewRegistry(), Crossings: true}}
+}
+
+// Polygon appends the border of a polygon. appendRing appends the edges of its
+// n rings, the shell the first.
+func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge) []Edge) ([]Edge, error) {
+	o.shell, o.holes = o.shell[:0], o.holes[:0]
+	for i := range n {
+		o.ring = appendRing(i, o.ring[:0])
+		// Rings wind alone while their longitudes run on. Only the cut at the
+		// antimeridian brings a hole and its shell to the same ones.
+		ring, err := o.windOnce(o.ring)
+		if err != nil {
+			return nil, err
+		}
+		if ring = CutAtSeams(ring); i > 0 {
+			o.holes = append(o.holes, ring...)
+		} else if o.shell = append(o.shell, ring...); len(ring) == 0 {
+			break
+		}
+	}
+	if len(o.holes) == 0 {
+		return append(dst, o.shell...), nil
+	}
+	border, ok, err := o.mend(o.shell, o.holes, Winding.Covered)
+	if err != nil || !ok {
+		return append(dst, border...), err
+	}
+	dst = append(dst, o.shell...)
+	for _, e := range o.holes {
+		dst = append(dst, e.Reversed())
+	}
+	return dst, nil
+}
+
+// windOnce makes a ring wind once around all that it winds around. It changes the
+// ring, and the result is valid until the next call.
+func (o *Outliner) windOnce(ring []Edge) ([]Edge, error) {
+	if Area2(ring) < 0 {
+		for i, e := range ring {
+			ring[i] = e.Reversed()
+		}
+	}
+	if border, ok, err := o.mend(ring, nil, Winding.touched); err != nil || !ok {
+		return border, err
+	}
+	return ring, nil
+}
+
+// mend tells whether shells and holes are in order, and if not it returns the
+// border of what is inside, valid until the next call.
+func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border []Edge, ok bool, err error) {
+	reg := o.noder.Reg
+	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
+	o.drawn = AppendCounted(o.drawn[:0], o.lines, reg)
+	border, repaired, err := Resolve(o.drawn, inside, o.border[:0])
+	if errors.Is(err, errCrossing) {
+		var lines []Line
+		if lines, err = o.noder.Node(o.lines); err != nil {
+			return nil, false, err
+		}
+		o.drawn = AppendCounted(o.drawn[:0], lines, reg)
+		border, repaired, err = Resolve(o.drawn, inside, border[:0])
+	}
+	o.border = border
+	o.Repaired = o.Repaired || repaired
+	return border, !repaired, err
+}
+
+// AppendCounted appends lines of which a registry counts shells as 0 and holes
+// as 1.
+func AppendCounted(dst []CountedLine, lines []Line, reg *Registry) []CountedLine {
+	for _, l := range lines {
+		d := CountedLine{A: l.A, B: l.B}
+		for _, s := range reg.Shares(l.Set) {
+			if s.Region == 0 {
+				d.Shells = s.Times
+			} else {
+				d.holes = s.Times
+			}
+		}
+		dst = append(dst, d)
+	}
+	return dst
+}

@@ -1,0 +1,277 @@
+package grid
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Polygon is a shell followed by its holes. Rings do not repeat their first
+// point; shells have a positive area, holes a negative one.
+type Polygon [][]Point
+
+// assembler turns closed chains into polygons.
+type assembler struct {
+	used    []bool
+	leaving []int32 // for each edge, the first edge that starts where it ends
+	stack   []Point
+	seen    map[Point]int // places of repeatable vertices on the stack
+	rings   [][]Point
+	arena   []Point
+	polys   []Polygon
+	shells  []shell
+	holes   [][]Point
+}
+
+type shell struct {
+	area int64
+	b    Box
+}
+
+// polygons links the edges of a closed chain into simple rings, sorts holes
+// into their shells and returns the polygons, which are valid until the next
+// call. The edges are reordered.
+//
+// Where several edges leave a vertex the walk takes the sharpest turn towards
+// the interior, so that it goes around one face; a ring that comes back to a
+// vertex is cut there. Thus rings repeat no vertex, and where the chain's edges
+// meet at vertices only they do not cross either.
+func (s *assembler) polygons(edges []Edge) []Polygon {
+	edges = s.sortAndCancel(edges)
+	s.rings = s.rings[:0]
+	s.arena = s.arena[:0]
+	if s.seen == nil {
+		s.seen = make(map[Point]int)
+	}
+	for i := range edges {
+		if !s.used[i] {
+			s.walk(edges, i)
+		}
+	}
+	return s.nest()
+}
+
+// sortAndCancel sorts edges by their start, drops pairs of opposite ones, and
+// fills used and leaving.
+func (s *assembler) sortAndCancel(edges []Edge) []Edge {
+	slices.SortFunc(edges, CompareEdges)
+	s.used = append(s.used[:0], make([]bool, len(edges))...)
+	n := 0
+	for i, e := range edges {
+		if s.used[i] || e.A == e.B {
+			s.used[i] = true
+			continue
+		}
+		j, found := slices.BinarySearchFunc(edges, e.Reversed(), CompareEdges)
+		for found && j < len(edges) && s.used[j] {
+			j++
+		}
+		if found && j < len(edges) && edges[j] == e.Reversed() {
+			s.used[i], s.used[j] = true, true
+		}
+	}
+	for i, e := range edges {
+		if !s.used[i] {
+			edges[n] = e
+			n++
+		}
+	}
+	edges = edges[:n]
+	s.used = s.used[:n]
+	clear(s.used)
+	s.leaving = s.leaving[:0]
+	for _, e := range edges {
+		lo, _ := slices.BinarySearchFunc(edges, e.B, func(e Edge, p Point) int { return ComparePoints(e.A, p) })
+		s.leaving = append(s.leaving, int32(lo))
+	}
+	return edges
+}
+
+// repeats reports whether several edges leave the start of edge i.
+func repeats(edges []Edge, i int) bool {
+	return i > 0 && edges[i-1].A == edges[i].A || i+1 < len(edges) && edges[i+1].A == edges[i].A
+}
+
+func (s *assembler) walk(edges []Edge, first int) {
+	s.stack = s.stack[:0]
+	clear(s.seen)
+	start := edges[first].A
+	i := first
+	for {
+		s.used[i] = true
+		e := edges[i]
+		if repeats(edges, i) {
+			s.seen[e.A] = len(s.stack)
+		}
+		s.stack = append(s.stack, e.A)
+		v := e.B
+		best := -1
+		for j := int(s.leaving[i]); j < len(edges) && edges[j].A == v; j++ {
+			if !s.used[j] && (best < 0 || turnsSooner(e, edges[j], edges[best])) {
+				best = j
+			}
+		}
+		// Back at a vertex of the walk: what lies since then is a ring.
+		if v == start {
+			s.emit(0)
+			return
+		}
+		if len(s.seen) > 0 {
+			if at, ok := s.seen[v]; ok {
+				s.emit(at)
+			}
+		}
+		if best < 0 {
+			// A closed chain ends only where it began.
+			return
+		}
+		i = best
+	}
+}
+
+// emit cuts the ring that starts at stack position `at` off the walk.
+func (s *assembler) emit(at int) {
+	ring := s.stack[at:]
+	if len(s.seen) > 0 {
+		for _, p := range ring {
+			delete(s.seen, p)
+		}
+	}
+	s.stack = s.stack[:at]
+	if len(ring) < 3 || RingArea2(ring) == 0 {
+		return
+	}
+	n := len(s.arena)
+	s.arena = append(s.arena, ring...)
+	s.rings = append(s.rings, s.arena[n:len(s.arena):len(s.arena)])
+}
+
+// turnsSooner reports whether, arriving along e, edge f is met before g when
+// turning from the way back through the interior, which lies on the right.
+func turnsSooner(e, f, g Edge) bool {
+	back := Point{e.A.X - e.B.X, e.A.Y - e.B.Y}
+	return turn(back, f) < turn(back, g) ||
+		turn(back, f) == turn(back, g) && crossDir(dir(f), dir(g)) < 0
+}
+
+func dir(e Edge) Point { return Point{e.B.X - e.A.X, e.B.Y - e.A.Y} }
+
+func crossDir(p, q Point) int64 {
+	return int64(p.X)*int64(q.Y) - int64(p.Y)*int64(q.X)
+}
+
+// turn says in which part of the turn from direction back an edge lies, when
+// turning counterclockwise on a screen: 0 in the first half, 1 straight ahead
+// of back's opposite or in the second half, 2 all the way round.
+func turn(back Point, e Edge) int {
+	d := dir(e)
+	c := crossDir(back, d)
+	switch {
+	case c < 0:
+		return 0
+	case c > 0:
+		return 2
+	}
+	if int64(back.X)*int64(d.X)+int64(back.Y)*int64(d.Y) > 0 {
+		return 3
+	}
+	return 1
+}
+
+// RingArea2 is twice the area of a ring, negative for holes.
+func RingArea2(r []Point) int64 {
+	var s int64
+	for i, p := range r {
+		q := r[(i+1)%len(r)]
+		s += int64(p.X)*int64(q.Y) - int64(q.X)*int64(p.Y)
+	}
+	return s
+}
+
+// nest sorts the holes into the smallest shells around them. A hole without a
+// shell encloses nothing and is dropped.
+func (s *assembler) nest() []Polygon {
+	s.polys = s.polys[:0]
+	shells, holes := s.shells[:0], s.holes[:0]
+	for _, r := range s.rings {
+		if a := RingArea2(r); a > 0 {
+			s.polys = append(s.polys, Polygon{r})
+			shells = append(shells, shell{a, RingBox(r)})
+		} else {
+			holes = append(holes, r)
+		}
+	}
+	s.shells, s.holes = shells, holes
+	for _, h := range holes {
+		hb := RingBox(h)
+		best := -1
+		for i, sh := range shells {
+			if hb.X0 < sh.b.X0 || hb.X1 > sh.b.X1 || hb.Y0 < sh.b.Y0 || hb.Y1 > sh.b.Y1 ||
+				best >= 0 && sh.area >= shells[best].area {
+				continue
+			}
+			if ringHolds(s.polys[i][0], h) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			s.polys[best] = append(s.polys[best], h)
+		}
+	}
+	// Where a walk begins depends on the order of edges only; sorting makes
+	// the order of polygons a property of the shape.
+	slices.SortFunc(s.polys, func(p, q Polygon) int {
+		if c := ComparePoints(p[0][0], q[0][0]); c != 0 {
+			return c
+		}
+		return cmp.Compare(len(p[0]), len(q[0]))
+	})
+	return s.polys
+}
+
+// RingBox is the box around a ring.
+func RingBox(r []Point) Box {
+	b := Box{r[0].X, r[0].Y, r[0].X, r[0].Y}
+	for _, p := range r[1:] {
+		b.X0, b.X1 = min(b.X0, p.X), max(b.X1, p.X)
+		b.Y0, b.Y1 = min(b.Y0, p.Y), max(b.Y1, p.Y)
+	}
+	return b
+}
+
+// ringHolds reports whether hole h lies inside ring r, judged by the first
+// vertex of h that is not on r, or by the middle of an edge if all are.
+func ringHolds(r, h []Point) bool {
+	for _, p := range h {
+		switch pointInRing(r, 2*int64(p.X), 2*int64(p.Y)) {
+		case 1:
+			return true
+		case -1:
+			return false
+		}
+	}
+	for i, p := range h {
+		q := h[(i+1)%len(h)]
+		if in := pointInRing(r, int64(p.X)+int64(q.X), int64(p.Y)+int64(q.Y)); in != 0 {
+			return in > 0
+		}
+	}
+	return false
+}
+
+// pointInRing tells whether the point (x2/2, y2/2) is inside (1), outside (−1)
+// or on (0) a ring.
+func pointInRing(r []Point, x2, y2 int64) int {
+	in := -1
+	for i, p := range r {
+		q := r[(i+1)%len(r)]
+		px, py, qx, qy := 2*int64(p.X), 2*int64(p.Y), 2*int64(q.X), 2*int64(q.Y)
+		c := (qx-px)*(y2-py) - (qy-py)*(x2-px)
+		if c == 0 && min(px, qx) <= x2 && x2 <= max(px, qx) && min(py, qy) <= y2 && y2 <= max(py, qy) {
+			return 0
+		}
+		if (py <= y2) != (qy <= y2) && (c > 0) == (qy > py) {
+			in = -in
+		}
+	}
+	return in
+}

@@ -1,0 +1,106 @@
+package grid
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// CutAtSeams cuts a chain that is closed in the plane at every copy of the
+// antimeridian, closes the parts along it, and brings all to [0, WorldSize].
+//
+// The winding number just east of the antimeridian says how often the part in
+// the west runs south along it, and the part in the east north. What the source
+// itself draws there belongs to the west.
+func CutAtSeams(edges []Edge) []Edge {
+	out := make([]Edge, 0, len(edges))
+	passes := map[int32][]flux{} // by the seam's x
+	for _, e := range edges {
+		u, d := e, int32(1)
+		if !e.Upward() {
+			u, d = e.Reversed(), -1
+		}
+		at := u.A
+		// Seams that u passes: a.x ≤ seam < b.x.
+		for seam := -(-u.A.X &^ (WorldSize - 1)); seam < u.B.X; seam += WorldSize {
+			dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
+			p := Point{seam, u.A.Y + int32(divRound(int64(seam-u.A.X)*dy, dx, 0, 0))}
+			passes[seam] = append(passes[seam], flux{at: int64(p.Y), p: p, d: d})
+			out = appendStrip(out, Edge{at, p}, d)
+			at = p
+		}
+		out = appendStrip(out, Edge{at, u.B}, d)
+	}
+	for _, seam := range slices.Sorted(maps.Keys(passes)) {
+		on := passes[seam]
+		slices.SortFunc(on, func(f, g flux) int { return cmp.Compare(f.at, g.at) })
+		w := int32(0)
+		for i, f := range on {
+			if i > 0 && on[i-1].p != f.p {
+				north, south := on[i-1].p.Y, f.p.Y
+				out = appendTimes(out, w, Edge{Point{WorldSize, north}, Point{WorldSize, south}})
+				out = appendTimes(out, w, Edge{Point{0, south}, Point{0, north}})
+			}
+			w += f.d
+		}
+	}
+	return out
+}
+
+// appendStrip appends an upward edge between two seams, brought to
+// [0, WorldSize], d times.
+func appendStrip(dst []Edge, u Edge, d int32) []Edge {
+	strip := u.A.X &^ (WorldSize - 1)
+	if u.A.X == strip && u.B.X == strip {
+		strip -= WorldSize // along the seam: in the west of it
+	}
+	u.A.X -= strip
+	u.B.X -= strip
+	return appendTimes(dst, d, u)
+}
+
+// AppendCopies appends those copies of periodic edges, shifted by whole worlds
+// of the given width, that meet a box.
+func AppendCopies(dst, edges []Edge, b Box) []Edge {
+	for _, e := range edges {
+		for _, shift := range [3]int32{-WorldSize, 0, WorldSize} {
+			c := Edge{Point{e.A.X + shift, e.A.Y}, Point{e.B.X + shift, e.B.Y}}
+			if Meets(c, b) {
+				dst = append(dst, c)
+			}
+		}
+	}
+	return dst
+}
+
+// PeriodicWinding is the winding number at the reference of corner c of a
+// periodic chain.
+func PeriodicWinding(edges []Edge, c Point) int32 {
+	var w int32
+	for _, shift := range [3]int32{-WorldSize, 0, WorldSize} {
+		w += WindingFromNorth(edges, Point{c.X - shift, c.Y})
+	}
+	return w
+}
+
+// Normalize shifts every edge by whole worlds so that its western end lies in
+// [0, WorldSize), and melts the seam: edges along the antimeridian, where
+// sources cut their polygons, cancel against those of the other side.
+func Normalize(edges []Edge) []Edge {
+	var seam []Edge
+	n := 0
+	for _, e := range edges {
+		west := min(e.A.X, e.B.X)
+		if shift := west &^ (WorldSize - 1); shift != 0 {
+			e.A.X -= shift
+			e.B.X -= shift
+		}
+		if e.A.X == 0 && e.B.X == 0 {
+			seam = append(seam, e)
+			continue
+		}
+		edges[n] = e
+		n++
+	}
+	return append(edges[:n], sumVertical(seam)...)
+}

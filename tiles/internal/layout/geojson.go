@@ -1,0 +1,182 @@
+package layout
+
+import (
+	"math"
+	"strconv"
+
+	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+)
+
+// AppendMultiPolygon appends polygons as a GeoJSON geometry: longitude before
+// latitude, shells counterclockwise and holes clockwise (RFC 7946), first
+// points repeated.
+func AppendMultiPolygon(dst []byte, polys []grid.Polygon, position func([]byte, grid.Point) []byte) []byte {
+	if len(polys) == 1 {
+		dst = append(dst, `{"type":"Polygon","coordinates":`...)
+		dst = appendPolygon(dst, polys[0], position)
+		return append(dst, '}')
+	}
+	dst = append(dst, `{"type":"MultiPolygon","coordinates":[`...)
+	for i, p := range polys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendPolygon(dst, p, position)
+	}
+	return append(dst, "]}"...)
+}
+
+func appendPolygon(dst []byte, p grid.Polygon, position func([]byte, grid.Point) []byte) []byte {
+	dst = append(dst, '[')
+	for i, r := range p {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '[')
+		// Ours run the other way round, as latitude grows against y.
+		dst = position(dst, r[0])
+		for j := len(r) - 1; j >= 0; j-- {
+			dst = append(dst, ',')
+			dst = position(dst, r[j])
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, ']')
+}
+
+// MercatorPosition writes positions of tiles at a zoom.
+func MercatorPosition(z int) func([]byte, grid.Point) []byte {
+	d := decimalsAt(z)
+	return func(dst []byte, p grid.Point) []byte { return appendLonLat(dst, p, d) }
+}
+
+// PlatePosition writes positions of the plate carrée grid.
+func PlatePosition(dst []byte, p grid.Point) []byte {
+	dst = append(dst, '[')
+	dst = AppendFixed(dst, float64(p.X)/grid.WorldSize*360-180, 6)
+	dst = append(dst, ',')
+	dst = AppendFixed(dst, 90-float64(p.Y)/grid.WorldSize*360, 6)
+	return append(dst, ']')
+}
+
+// AppendSquare appends a whole tile as a GeoJSON Polygon.
+func AppendSquare(dst []byte, t quadkey.Tile) []byte {
+	// The grid is finer than any tile we serve only down to zoom 13, so the
+	// corners come from the tile itself.
+	d := 7
+	if int(t.Z) <= grid.MaxZoom {
+		d = decimalsAt(int(t.Z))
+	}
+	b := t.Bound()
+	dst = append(dst, `{"type":"Polygon","coordinates":[[`...)
+	for i, c := range [5][2]float64{{b.West, b.South}, {b.East, b.South}, {b.East, b.North}, {b.West, b.North}, {b.West, b.South}} {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '[')
+		dst = AppendFixed(dst, c[0], d)
+		dst = append(dst, ',')
+		dst = AppendFixed(dst, c[1], d)
+		dst = append(dst, ']')
+	}
+	return append(dst, "]]}"...)
+}
+
+// AppendFeatureHead appends a GeoJSON Feature up to and including the key of
+// its geometry.
+func AppendFeatureHead(dst []byte, typ, id, name string) []byte {
+	dst = append(dst, `{"type":"Feature","id":"`...)
+	dst = append(dst, typ...)
+	dst = append(dst, ':')
+	dst = append(dst, id...)
+	dst = append(dst, `","properties":{"type":"`...)
+	dst = append(dst, typ...)
+	dst = append(dst, `","id":"`...)
+	dst = append(dst, id...)
+	dst = append(dst, '"')
+	if name != "" {
+		dst = append(dst, `,"name":`...)
+		dst = jsontext.AppendString(dst, name)
+	}
+	return append(dst, `},"geometry":`...)
+}
+
+// appendLonLat appends a grid point as a GeoJSON position, longitude first.
+// Decimals follow the zoom's step: a position is never finer than 1/8 of it
+// and never needs more than 7 decimals.
+func appendLonLat(dst []byte, p grid.Point, decimals int) []byte {
+	dst = append(dst, '[')
+	dst = AppendFixed(dst, float64(p.X)/grid.WorldSize*360-180, decimals)
+	dst = append(dst, ',')
+	dst = AppendFixed(dst, MercatorLat(float64(p.Y)), decimals)
+	return append(dst, ']')
+}
+
+// decimalsAt is the number of decimals of a degree at zoom z: the step of the
+// zoom's grid is 360/2^(z+12)°, and one decimal digit more than its magnitude
+// keeps positions apart.
+func decimalsAt(z int) int {
+	step := 360 / math.Exp2(float64(z+12))
+	return min(7, 1+int(math.Ceil(-math.Log10(step))))
+}
+
+var pow10 = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7}
+
+// AppendFixed appends v with at most the given decimals and no trailing zeros.
+// It exists because strconv's shortest formatting is several times slower and
+// coordinates are most of the bytes of a build.
+func AppendFixed(dst []byte, v float64, decimals int) []byte {
+	n := int64(math.Round(v * pow10[decimals]))
+	if n < 0 {
+		dst = append(dst, '-')
+		n = -n
+	}
+	div := int64(pow10[decimals])
+	dst = strconv.AppendInt(dst, n/div, 10)
+	frac := n % div
+	if frac == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for div /= 10; frac > 0; div /= 10 {
+		dst = append(dst, byte('0'+frac/div))
+		frac %= div
+	}
+	return dst
+}
+
+// ParseFixed reads what AppendFixed writes, and tells how many bytes it took.
+func ParseFixed(b []byte) (v float64, size int, ok bool) {
+	negative := b[0] == '-'
+	if negative {
+		size++
+	}
+	n, digits, decimals := int64(0), 0, -1
+	for ; size < len(b); size++ {
+		switch c := b[size]; {
+		case c == '.' && decimals < 0:
+			decimals = 0
+			continue
+		case c < '0' || c > '9':
+			goto end
+		default:
+			n = n*10 + int64(c-'0')
+		}
+		if digits++; digits > 15 {
+			return 0, 0, false
+		}
+		if decimals >= 0 {
+			decimals++
+		}
+	}
+end:
+	if decimals >= len(pow10) || digits == 0 {
+		return 0, 0, false
+	}
+	if negative {
+		n = -n
+	}
+	return float64(n) / pow10[max(0, decimals)], size, true
+}

@@ -1,0 +1,139 @@
+// Package layout is how boundaries are written: the tables and their keys, the
+// projections onto the grid, and the encodings of features that the build writes
+// and the reader answers with.
+package layout
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// Table tile_bounds, one row per tile that shows something:
+//
+//	+----------------------------+-----------+
+//	| zoom-16 cell of the tile's | 255 − zoom|   quadkey.Key, 5 bytes
+//	| last descendant, 4 bytes   |  1 byte   |
+//	+----------------------------+-----------+
+//
+// so that a tile's descendants come before it, and two rows behind all others
+// for the polar caps beyond the square of the tiles:
+//
+//	FF FF FF FF FF 'N'    FF FF FF FF FF 'S'
+//
+// For each region type T three families, each its own ordered partition:
+//
+//	T        qualifier: region id   value: mark, GeoJSON Feature
+//	T.mvt    qualifier: none        value: mark, vector layer T, vector layer T_line
+//	T.label  qualifier: none        value: mark, vector layer T_label
+//
+// The mark is one byte: 'M' for a mixed row, 'L' for a leaf, 'P' for a polar
+// cap. The Feature of a leaf ends before its geometry, which is the square of
+// the tile asked for; the vector layer of a leaf holds the buffered square,
+// which is the same in the coordinates of every tile.
+//
+// T_line holds the borders, without those of tiles, as lines between two
+// regions, left and right of them; where there are borders the row is mixed, so
+// they need no row of their own. T_label holds a point inside each region, in
+// one tile per zoom: its rows are found by their own key only, and may lie
+// inside leaves of the others.
+//
+// A polar row has the family T.mvt only: a vector layer in plate carrée, whose
+// unit is that of the world grid, 360°/2²⁵, x counted from −180° and y from the
+// cap's northern limit.
+//
+// Table region_info, one row per region:
+//
+//	+-----------+-----------+
+//	| type byte | region id |
+//	+-----------+-----------+
+//
+//	r  qualifier: none   value: the record, a JSON object
+//	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon
+//	w  qualifier: none   value: points of the source, each 10⁷ times its longitude
+//	                     as an int32, big-endian, and so its latitude, shifted left
+//	                     by a bit that says whether the point lies in the region
+const (
+	TableBounds  = "tile_bounds"
+	TableRegions = "region_info"
+
+	FamilyMVT   = ".mvt"
+	FamilyLabel = ".label"
+
+	LayerLine  = "_line"
+	LayerLabel = "_label"
+
+	FamilyRecord   = "r"
+	FamilyGeometry = "g"
+	FamilyWitness  = "w"
+
+	MarkMixed = 'M'
+	MarkLeaf  = 'L'
+	MarkPolar = 'P'
+)
+
+// The keys of the polar rows.
+var (
+	KeyNorth = []byte("\xFF\xFF\xFF\xFF\xFFN")
+	KeySouth = []byte("\xFF\xFF\xFF\xFF\xFFS")
+)
+
+// What the names of region types and the ids of regions must match.
+var (
+	TypePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+	IDPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
+)
+
+// Schemas declares the tables for the given types.
+func Schemas(types []string) []cellstore.Schema {
+	bounds := cellstore.Schema{Table: TableBounds}
+	for _, t := range types {
+		for _, f := range [3]string{t, t + FamilyMVT, t + FamilyLabel} {
+			// Rows are found by Next, never by their exact key, which needs no
+			// filter; but those of labels are, and most tiles have none.
+			bloom := cellstore.BloomNone
+			if f == t+FamilyLabel {
+				bloom = cellstore.BloomRow
+			}
+			bounds.Families = append(bounds.Families, cellstore.Family{
+				Name: f, Bloom: bloom, Compression: cellstore.CompressionZstd,
+				MaxVersions: cellstore.Unlimited, // rows are written once: the store need not look for more
+			})
+		}
+	}
+	regions := cellstore.Schema{Table: TableRegions, Families: []cellstore.Family{
+		{Name: FamilyRecord, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+		{Name: FamilyGeometry, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+		{Name: FamilyWitness, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+	}}
+	return []cellstore.Schema{bounds, regions}
+}
+
+// RegionKey is the key of a region's record.
+func RegionKey(typeByte uint8, id string) []byte {
+	return append([]byte{typeByte}, id...)
+}
+
+// FeatureID is the id of a region's vector-tile feature: 53 bits, so that it
+// is exact in JavaScript, hashed from type and id, so that it is the same in
+// every tile, zoom and build.
+func FeatureID(typ, id string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%s", typ, id)
+	// FNV's low bits are its best; fold the high ones in.
+	v := h.Sum64()
+	v = (v ^ v>>53) & (1<<53 - 1)
+	return max(v, 1)
+}
+
+// RowTile returns the tile a row belongs to; a polar row belongs to none.
+func RowTile(key []byte) (quadkey.Tile, bool) {
+	if len(key) != len(quadkey.Key{}) {
+		return quadkey.Tile{}, false // a polar row
+	}
+	t, err := quadkey.ParseKey(key)
+	return t, err == nil
+}

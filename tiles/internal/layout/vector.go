@@ -1,0 +1,56 @@
+package layout
+
+import (
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/mvt"
+)
+
+// The attributes of features in vector tiles.
+const (
+	TagID   = "id"
+	TagName = "name"
+	TagRank = "rank"
+
+	TagLeft  = "left"
+	TagRight = "right"
+)
+
+// TileBuffer is how far the shapes of a vector tile reach beyond it.
+const TileBuffer = mvt.Extent >> grid.BufferShift
+
+// LayerWriter writes regions into a vector layer.
+type LayerWriter struct {
+	mvt.Layer
+	ring []grid.Point
+}
+
+// BeginRegion starts the feature of a region.
+func (l *LayerWriter) BeginRegion(shape mvt.GeomType, number uint64, id, name string) {
+	l.Begin(number, shape)
+	l.TagString(TagID, id)
+	if name != "" {
+		l.TagString(TagName, name)
+	}
+}
+
+// Polygons adds polygons to the current feature, moved to an origin and
+// scaled down by 2^shift.
+func (l *LayerWriter) Polygons(polys []grid.Polygon, origin grid.Point, shift uint) {
+	for _, p := range polys {
+		for _, r := range p {
+			l.ring = l.ring[:0]
+			for _, q := range r {
+				l.ring = append(l.ring, q.In(origin, shift))
+			}
+			l.Ring(l.ring)
+		}
+	}
+}
+
+// BufferedSquare is the ring of a whole tile with its buffer.
+var BufferedSquare = []grid.Point{
+	{X: -TileBuffer, Y: -TileBuffer},
+	{X: mvt.Extent + TileBuffer, Y: -TileBuffer},
+	{X: mvt.Extent + TileBuffer, Y: mvt.Extent + TileBuffer},
+	{X: -TileBuffer, Y: mvt.Extent + TileBuffer},
+}

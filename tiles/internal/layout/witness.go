@@ -1,0 +1,50 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// witnessDegrees is how many steps of a witness's coordinates make a degree.
+const witnessDegrees = 1e7
+
+// Witness is a point of which the source says whether it lies in a region. Its
+// coordinates count steps.
+type Witness struct {
+	lon, lat int32
+	Inside   bool
+}
+
+// WitnessAt is the witness nearest to a place in degrees.
+func WitnessAt(lon, lat float64) Witness {
+	return Witness{lon: int32(math.Round(lon * witnessDegrees)), lat: int32(math.Round(lat * witnessDegrees))}
+}
+
+// Degrees is where the witness stands.
+func (w Witness) Degrees() (lon, lat float64) {
+	return float64(w.lon) / witnessDegrees, float64(w.lat) / witnessDegrees
+}
+
+// AppendTo appends eight bytes: the longitude, and the latitude with the answer
+// as its last bit.
+func (w Witness) AppendTo(dst []byte) []byte {
+	lat := w.lat << 1
+	if w.Inside {
+		lat |= 1
+	}
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, uint32(w.lon)), uint32(lat))
+}
+
+// ParseWitnesses reads the witnesses of a region's record.
+func ParseWitnesses(b []byte) ([]Witness, error) {
+	if len(b)%8 != 0 {
+		return nil, fmt.Errorf("source points of %d bytes", len(b))
+	}
+	out := make([]Witness, 0, len(b)/8)
+	for ; len(b) > 0; b = b[8:] {
+		lat := int32(binary.BigEndian.Uint32(b[4:]))
+		out = append(out, Witness{int32(binary.BigEndian.Uint32(b)), lat >> 1, lat&1 != 0})
+	}
+	return out, nil
+}

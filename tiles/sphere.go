@@ -1,0 +1,104 @@
+package tiles
+
+import (
+	"math"
+
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+)
+
+// arcOf is the length of an angle in degrees, in metres.
+func arcOf(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
+
+// vec is a point in space, the unit sphere around the origin.
+type vec struct{ x, y, z float64 }
+
+func sphereAt(lon, lat float64) vec {
+	sin, cos := math.Sincos(lat * math.Pi / 180)
+	if math.Abs(lat) > 45 {
+		// With all its digits near the pole.
+		cos = math.Sin((90 - math.Abs(lat)) * math.Pi / 180)
+	}
+	return onSphere(lon*math.Pi/180, sin, cos)
+}
+
+func onSphere(lon, sin, cos float64) vec {
+	sinLon, cosLon := math.Sincos(lon)
+	return vec{cos * cosLon, cos * sinLon, sin}
+}
+
+// toChord is the distance in space to the nearest point of the chord a–b.
+func (v vec) toChord(a, b vec) float64 {
+	d, w := vec{b.x - a.x, b.y - a.y, b.z - a.z}, vec{v.x - a.x, v.y - a.y, v.z - a.z}
+	t := 0.0
+	if l := d.x*d.x + d.y*d.y + d.z*d.z; l > 0 {
+		t = max(0, min(1, (w.x*d.x+w.y*d.y+w.z*d.z)/l))
+	}
+	w = vec{w.x - t*d.x, w.y - t*d.y, w.z - t*d.z}
+	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
+}
+
+// chordOf is the chord of an arc of the given metres, on the unit sphere;
+// metresOf is its inverse.
+func chordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
+
+func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asin(min(1, chord/2)) }
+
+// surface puts the coordinates of a row onto the unit sphere.
+type surface interface {
+	at(x, y float64) vec
+	// bend bounds how far the image of a straight edge is from the chord
+	// between its ends. An arc γ(t) with t from 0 to 1 is within max|γ″|/8.
+	bend(e plain) float64
+}
+
+const unitAngle = 2 * math.Pi / grid.WorldSize // radians of longitude in a unit
+
+// tileEdges is a tile whose north-west corner is at x0, y0 in the world.
+type tileEdges struct{ x0, y0 float64 }
+
+func (t *tileEdges) at(x, y float64) vec {
+	sin, cos := mercatorSincos(t.y0 + y)
+	return onSphere((t.x0+x)*unitAngle-math.Pi, sin, cos)
+}
+
+// mercatorSincos is the sine and the cosine of the latitude at y: the
+// hyperbolic tangent and secant of the angle that y is in Mercator.
+func mercatorSincos(y float64) (sin, cos float64) {
+	e := math.Exp(math.Pi - y*unitAngle)
+	return (e*e - 1) / (e*e + 1), 2 * e / (e*e + 1)
+}
+
+// bend: Mercator stretches both axes by 1/cos φ, and all second derivatives of
+// the sphere in λ and the Mercator angle ψ are of length cos φ or less, whence
+// |γ″| ≤ cos φ·(|λ′|+|ψ′|)².
+func (t *tileEdges) bend(e plain) float64 {
+	// The widest parallel is at the end nearer to the equator, which is a
+	// tile line: no edge of a tile crosses it.
+	y := e.ay
+	if south := t.y0 >= grid.WorldSize/2; (e.by < y) == south {
+		y = e.by
+	}
+	_, cos := mercatorSincos(t.y0 + y)
+	l := (math.Abs(e.bx-e.ax) + math.Abs(e.by-e.ay)) * unitAngle
+	return cos * l * l / 8
+}
+
+// polarEdges is a polar row, in plate carrée with its first line at y0.
+type polarEdges struct{ y0 float64 }
+
+func (p *polarEdges) at(x, y float64) vec {
+	lat := math.Pi/2 - (p.y0+y)*unitAngle
+	cos := math.Sin((p.y0 + y) * unitAngle)
+	if lat < 0 {
+		cos = math.Sin((grid.WorldSize/2 - p.y0 - y) * unitAngle)
+	}
+	return onSphere(x*unitAngle-math.Pi, math.Sin(lat), cos)
+}
+
+// bend: |γ″| ≤ φ′² + 2|φ′λ′| + cos φ·λ′².
+func (p *polarEdges) bend(e plain) float64 {
+	widest := max(math.Sin((p.y0+e.ay)*unitAngle), math.Sin((p.y0+e.by)*unitAngle))
+	dx, dy := math.Abs(e.bx-e.ax)*unitAngle, math.Abs(e.by-e.ay)*unitAngle
+	return (dy*dy + 2*dx*dy + widest*dx*dx) / 8
+}

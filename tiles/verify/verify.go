@@ -1,0 +1,228 @@
+// Package verify checks the rows of a whole build of boundaries by what they say,
+// and by nothing the build has computed of borders.
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/tiles"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+)
+
+// Problem is a kind of finding of [Run].
+type Problem string
+
+const (
+	ProblemRow     Problem = "row"      // that no build writes: its key, its mark, inside a leaf
+	ProblemTile    Problem = "tile"     // not a valid vector tile, or not of the layers and regions there are
+	ProblemLeaf    Problem = "leaf"     // an interior tile that is not the buffered square
+	ProblemPolygon Problem = "polygon"  // rings that cross, touch themselves or nest wrongly
+	ProblemCross   Problem = "crossing" // borders of two regions that meet elsewhere than at vertices
+	ProblemBorder  Problem = "border"   // a border edge without its exact twin, in the neighbour or the lines
+	ProblemOverlap Problem = "overlap"  // of regions that do not overlap at the deepest zoom
+	ProblemFormats Problem = "formats"  // GeoJSON and vector tile of other regions
+	ProblemLabel   Problem = "label"    // missing, twice, or outside its region
+	ProblemZoom    Problem = "zoom"     // a region that vanishes at a deeper zoom
+	ProblemArea    Problem = "area"     // pieces that are not the region
+	ProblemSource  Problem = "source"   // a point that the source has on the other side of the border
+)
+
+// Example is one place of a finding.
+type Example struct {
+	Tile   string `json:"tile,omitempty"`
+	Region string `json:"region,omitempty"`
+	Detail string `json:"detail"`
+}
+
+// Finding is what is wrong in one way with the tiles of one type.
+type Finding struct {
+	Type     string    `json:"type"`
+	Problem  Problem   `json:"problem"`
+	Count    int64     `json:"count"`
+	Examples []Example `json:"examples"` // the first few
+}
+
+// SourceOverlap is two regions of one type that overlap at the deepest zoom, which is
+// to say in their source.
+type SourceOverlap struct {
+	A     string `json:"a"`
+	B     string `json:"b"`
+	Tiles int64  `json:"tiles"` // rows that show it
+}
+
+// TypeReport counts what was checked of a type.
+type TypeReport struct {
+	Name    string                  `json:"name"`
+	Regions int                     `json:"regions"`
+	Leaves  [grid.MaxZoom + 1]int64 `json:"leaves"` // rows by zoom
+	Mixed   [grid.MaxZoom + 1]int64 `json:"mixed"`
+	Edges   int64                   `json:"edges"`  // of borders, each once per tile
+	Shared  int64                   `json:"shared"` // of these, with a region on either side
+	Labels  int64                   `json:"labels"`
+	// Witnesses are the points that were compared with the source. Builds of
+	// earlier versions have none.
+	Witnesses int64 `json:"source_points"`
+	// Area of the zoom-13 pieces, in units of the world grid squared.
+	Area     float64         `json:"area"`
+	Overlaps []SourceOverlap `json:"overlaps,omitempty"`
+}
+
+// Report is the outcome of Run.
+type Report struct {
+	Rows     int64        `json:"rows"`
+	Types    []TypeReport `json:"types"`
+	Findings []Finding    `json:"findings"`
+}
+
+// Options tune a check. The zero value is usable.
+type Options struct {
+	// Workers is the number of goroutines; 0 means one per processor.
+	Workers int
+	// Examples is how many are kept of each finding; 0 means 5.
+	Examples int
+	// Progress, if set, is called from time to time with the number of rows
+	// checked. It must be quick; calls do not overlap.
+	Progress func(rows int64)
+}
+
+// Run checks a whole build, reading each row once. It judges the rows by
+// what they say, and by nothing the build has computed of borders:
+//
+//   - Every vector tile is valid ([mvt.Validate]) and has the layers and regions
+//     there are; an interior tile is the buffered square and has nothing below.
+//   - The rings of a region repeat no vertex, cross nothing, and wind once
+//     around what they enclose. Borders of different regions meet at vertices
+//     only, and no place is covered twice, unless it is so at the deepest zoom
+//     too: the source's overlaps are listed and not held against the tiles.
+//   - The edges of the polygons inside a tile and those of its border lines are
+//     the same, with the same regions on their two sides: every border between
+//     two regions is an edge of both.
+//   - GeoJSON and vector features of a tile are of the same regions.
+//   - A region shown at some zoom is shown at all deeper ones, has one label per
+//     zoom, inside it, and its pieces at the deepest zoom have the area of its
+//     record's geometry, as far as the rounding of either can tell.
+//   - Points of which the source said, before the build, whether they lie in a
+//     region are answered so by [tiles.Reader.At].
+//
+// Lines and labels are judged from row layout 2 on. What is wrong is in the
+// report; the error is the store's or the context's, or matches ErrSchema.
+func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Options) (Report, error) {
+	if meta.SchemaVersion > tiles.SchemaVersion {
+		return Report{}, fmt.Errorf("%w: %d, this program reads up to %d: update it", tiles.ErrSchema, meta.SchemaVersion, tiles.SchemaVersion)
+	}
+	if opts.Examples <= 0 {
+		opts.Examples = 5
+	}
+	v := &verifier{opts: opts, bordered: meta.SchemaVersion >= 2, families: map[string]checkFamily{}}
+	for i, t := range meta.Types {
+		v.types = append(v.types, &checkType{TypeMeta: t})
+		v.families[t.Name] = checkFamily{i, kindFeature}
+		v.families[t.Name+layout.FamilyMVT] = checkFamily{i, kindTile}
+		v.families[t.Name+layout.FamilyLabel] = checkFamily{i, kindLabel}
+	}
+	var err error
+	if v.bounds, err = store.Table(ctx, layout.TableBounds); err != nil {
+		return Report{}, err
+	}
+	if err := v.loadRegions(ctx, store); err != nil {
+		return Report{}, err
+	}
+	parts := newParts(v)
+	workers := opts.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	err = cellstore.ParallelScan(ctx, v.bounds, min(workers, maxParts), cellstore.Scan{}, func(ctx context.Context, n int, row *cellstore.Row) error {
+		p := parts.at(n)
+		p.row(row)
+		if p.rows++; p.rows%progressRows == 0 {
+			parts.progress()
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	whole := parts.merge()
+	if err := whole.finish(ctx); err != nil {
+		return Report{}, err
+	}
+	if meta.SchemaVersion == tiles.SchemaVersion {
+		reader, err := tiles.Open(ctx, store, meta)
+		if err != nil {
+			return Report{}, err
+		}
+		if err := whole.askWitnesses(ctx, reader, workers); err != nil {
+			return Report{}, err
+		}
+	}
+	return whole.report(), nil
+}
+
+const progressRows = 1 << 12
+
+// verifier is what the parts of a check share; it does not change while they
+// run.
+type verifier struct {
+	opts      Options
+	bordered  bool // rows have lines and labels
+	types     []*checkType
+	families  map[string]checkFamily
+	bounds    cellstore.Table
+	ofRecords findings // of the region records
+}
+
+// checkType is a type with its regions, numbered in the order of their ids.
+type checkType struct {
+	tiles.TypeMeta
+	ids   []string
+	byTag map[string]int32 // by id
+	area  []regionArea
+
+	witnesses [][]layout.Witness
+}
+
+type cellKind uint8
+
+const (
+	kindFeature cellKind = iota
+	kindTile
+	kindLabel
+)
+
+type checkFamily struct {
+	typ  int
+	kind cellKind
+}
+
+// report sorts what was found: by type, and by problem.
+func (p *checkPart) report() Report {
+	r := Report{Rows: p.rows, Findings: []Finding{}}
+	for i := range p.types {
+		t := p.types[i].TypeReport
+		for _, a := range p.types[i].area {
+			t.Area += a
+		}
+		ids := p.v.types[i].ids
+		for pair, n := range p.types[i].overlaps {
+			if n.deepest > 0 {
+				t.Overlaps = append(t.Overlaps, SourceOverlap{ids[pair[0]], ids[pair[1]], n.deepest})
+			}
+		}
+		slices.SortFunc(t.Overlaps, func(a, b SourceOverlap) int { return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B)) })
+		r.Types = append(r.Types, t)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(p.found), func(a, b findingKey) int {
+		return cmp.Or(cmp.Compare(a.typ, b.typ), cmp.Compare(a.problem, b.problem))
+	}) {
+		r.Findings = append(r.Findings, *p.found[key])
+	}
+	return r
+}

@@ -1,0 +1,92 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/tilestest"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/layout"
+)
+
+// witnessesOf reads the witnesses of a region.
+func witnessesOf(t *testing.T, store *pebblestore.Store, typeByte uint8, id string) []byte {
+	t.Helper()
+	table, err := store.Table(context.Background(), layout.TableRegions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var row cellstore.Row
+	if _, err := table.Get(context.Background(), layout.RegionKey(typeByte, id), nil, &row); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := row.Value(layout.FamilyWitness, nil)
+	return slices.Clone(b)
+}
+
+// setWitnesses replaces them; nil takes them away.
+func setWitnesses(t *testing.T, store *pebblestore.Store, typeByte uint8, id string, b []byte) {
+	t.Helper()
+	table, err := store.Table(context.Background(), layout.TableRegions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := cellstore.PutAt(layout.FamilyWitness, nil, 2, b)
+	if b == nil {
+		op = cellstore.DeleteColumn(layout.FamilyWitness, nil, 2)
+	}
+	if err := table.Apply(context.Background(), cellstore.Mutation{Row: layout.RegionKey(typeByte, id), Ops: []cellstore.Op{op}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A build that agrees with itself but not with its source is found out: its
+// witnesses are those of figures whose lobes are lost in it, as they were when
+// windings were added up, or which it fills.
+func TestVerifyFindsLostArea(t *testing.T) {
+	box := tilestest.Box(0, 0, 10, 10)
+	for name, faulty := range map[string]tilestest.Figure{
+		"lobes lost":   {{box, {{2, 2}, {5, 5}, {2, 8}}, {{8, 2}, {8, 8}, {5, 5}}}},
+		"a lobe lost":  {{box, {{8, 2}, {8, 8}, {5, 5}}}},
+		"area added":   {{tilestest.Box(-3, -3, 13, 13)}},
+		"all but lost": {{tilestest.Box(0, 0, 1, 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layer := func(f tilestest.Figure) build.Layer {
+				return build.Layer{Type: "land", Features: []build.Feature{{ID: "f", Geometry: f.Polygons(20, 30, 0.01)}}}
+			}
+			good, _, _ := built(t, layer(tilestest.Figure{{box}, {{{2, 2}, {8, 8}, {8, 2}, {2, 8}}}}))
+			store, meta, _ := built(t, layer(faulty))
+			if report := verify(t, store, meta); len(report.Findings) > 0 || report.Types[0].Witnesses < 20 {
+				t.Fatalf("before: %d points, %s", report.Types[0].Witnesses, describeFindings(report))
+			}
+			setWitnesses(t, store, 0, "f", witnessesOf(t, good, 0, "f"))
+			report := verify(t, store, meta)
+			if len(report.Findings) != 1 {
+				t.Fatalf("%s", describeFindings(report))
+			}
+			f := report.Findings[0]
+			if f.Problem != ProblemSource || f.Type != "land" || f.Count == 0 || f.Examples[0].Region != "f" ||
+				!strings.Contains(f.Examples[0].Detail, "in the source and") || !strings.HasPrefix(f.Examples[0].Tile, "13/") {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// Builds of earlier versions have no witnesses, which is no fault of theirs.
+func TestVerifyWithoutWitnesses(t *testing.T) {
+	store, meta, _ := built(t, build.Layer{Type: "land", Features: []build.Feature{{ID: "f", Geometry: tilestest.Square(20, 30, 20.1, 30.1)}}})
+	setWitnesses(t, store, 0, "f", nil)
+	if report := verify(t, store, meta); len(report.Findings) > 0 || report.Types[0].Witnesses != 0 {
+		t.Errorf("%d points, %s", report.Types[0].Witnesses, describeFindings(report))
+	}
+	setWitnesses(t, store, 0, "f", []byte("half of a"))
+	if report := verify(t, store, meta); len(report.Findings) != 1 || report.Findings[0].Problem != ProblemRow {
+		t.Errorf("%s", describeFindings(report))
+	}
+}
