@@ -36,12 +36,12 @@ var (
 	ErrRateLimited = errors.New("limit of requests is used up")
 )
 
-// keyRule says who may ask an endpoint.
-type keyRule uint8
+// KeyRule says who may ask an endpoint.
+type KeyRule uint8
 
 const (
 	// KeysAsked: who has a key, where one is asked for, within a limit.
-	KeysAsked keyRule = iota
+	KeysAsked KeyRule = iota
 	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
 	// service, and for what belongs to its page.
 	KeysUnasked
@@ -58,7 +58,7 @@ const (
 type admission struct {
 	s     *Kit
 	guard *Guard
-	rule  keyRule
+	rule  KeyRule
 	// lines are charged one by one where a request may ask many questions.
 	lines bool
 }
@@ -196,7 +196,7 @@ func survives(name string) bool {
 // clients of GeoIP2 put it, or, for those that can only change an address, as
 // the parameter key. The parameter is taken out of the address, so that answers,
 // tags and logs do not depend on it.
-func SentKey(rule keyRule, r *http.Request) string {
+func SentKey(rule KeyRule, r *http.Request) string {
 	if rule == KeysOfProxy {
 		return r.Header.Get("X-Api-Key")
 	}

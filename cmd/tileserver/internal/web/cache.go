@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// cacheKey is what a ResponseCache needs of its keys.
-type cacheKey interface {
+// CacheKey is what a ResponseCache needs of its keys.
+type CacheKey interface {
 	comparable
 	// Spread is a number that differs for most keys.
 	Spread() uint64
@@ -41,11 +41,11 @@ const (
 // sure that each is made only once however many requests want it at the same
 // time. Eviction is SIEVE: an entry is kept if it was used since the hand last
 // passed it. A hit then only sets a flag, under a lock shared with other hits.
-type ResponseCache[K cacheKey] struct {
+type ResponseCache[K CacheKey] struct {
 	shards [shardCount]cacheShard[K]
 }
 
-type cacheShard[K cacheKey] struct {
+type cacheShard[K CacheKey] struct {
 	mu         sync.RWMutex
 	entries    map[K]*cacheEntry[K]
 	head, tail *cacheEntry[K] // newest, oldest
@@ -58,7 +58,7 @@ type cacheShard[K cacheKey] struct {
 	_            [64]byte // keeps neighbouring locks off one cache line
 }
 
-type cacheEntry[K cacheKey] struct {
+type cacheEntry[K CacheKey] struct {
 	key          K
 	res          *Finished
 	size         int64
@@ -75,7 +75,7 @@ type flight struct {
 
 // NewResponseCache returns a cache of about the given number of bytes. With 0
 // nothing is kept, but concurrent requests still share their work.
-func NewResponseCache[K cacheKey](bytes int64) *ResponseCache[K] {
+func NewResponseCache[K CacheKey](bytes int64) *ResponseCache[K] {
 	c := &ResponseCache[K]{}
 	for i := range c.shards {
 		s := &c.shards[i]

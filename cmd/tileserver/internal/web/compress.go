@@ -32,32 +32,32 @@ var ContentEncodings = [codingCount][]string{Gzipped: {"gzip"}, zstded: {"zstd"}
 // it the coding's own overhead and the client's work outweigh the saving.
 const compressFrom = 1 << 10
 
-// effort is how hard a coding tries: what is kept is worth more than what is
+// Effort is how hard a coding tries: what is kept is worth more than what is
 // sent once.
-type effort uint8
+type Effort uint8
 
 const (
-	Once effort = iota
+	Once Effort = iota
 	kept
 )
 
-// A preference is the order among codings that a client takes equally well.
+// A Preference is the order among codings that a client takes equally well.
 //
 // Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them
 // at 17 MB/s, zstd "better" 45 % at 49, gzip 7 46 % at 32; and for what is sent
 // once zstd "fastest" leaves 52 % at 177 MB/s, br 1 52 % at 59, gzip 2 54 % at 116.
 // So kept answers, made once and sent often, are br; the others are zstd.
-type preference struct {
+type Preference struct {
 	order  []Coding
 	modern Coding // of "gzip, deflate, br, zstd"
 	usual  Coding // of "gzip, deflate, br"
 }
 
 var (
-	preferKept = preference{[]Coding{brotlied, zstded, Gzipped}, brotlied, brotlied}
-	preferOnce = preference{[]Coding{zstded, Gzipped, brotlied}, zstded, Gzipped}
+	preferKept = Preference{[]Coding{brotlied, zstded, Gzipped}, brotlied, brotlied}
+	preferOnce = Preference{[]Coding{zstded, Gzipped, brotlied}, zstded, Gzipped}
 	// PreferStream is for answers written bit by bit while the request comes in.
-	PreferStream = preference{[]Coding{Gzipped}, Gzipped, Gzipped}
+	PreferStream = Preference{[]Coding{Gzipped}, Gzipped, Gzipped}
 )
 
 // Accepted is the coding for an answer that is sent once, AcceptedKept for one
@@ -68,7 +68,7 @@ func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
 // Of is the coding with the greatest weight in Accept-Encoding, the preferred
 // one among equals. A client that takes nothing we have gets identity all the
 // same: an answer it may not read is better than none.
-func (p *preference) Of(r *http.Request) Coding {
+func (p *Preference) Of(r *http.Request) Coding {
 	values := r.Header["Accept-Encoding"]
 	if len(values) == 0 {
 		return Identity
@@ -175,7 +175,7 @@ func zstdEncoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 
 // compress appends src in a coding other than identity to dst. Writing to a
 // buffer does not fail.
-func compress(dst *bytes.Buffer, src []byte, c Coding, e effort) {
+func compress(dst *bytes.Buffer, src []byte, c Coding, e Effort) {
 	switch c {
 	case Gzipped:
 		w := GzipWriters[e].Get().(*gzip.Writer)

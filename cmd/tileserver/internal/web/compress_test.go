@@ -66,7 +66,7 @@ func TestAcceptedProperty(t *testing.T) {
 			items = append(items, fmt.Sprintf("%s;q=%d.%03d", name, weights[name]/1000, weights[name]%1000))
 		}
 		r := &http.Request{Header: http.Header{"Accept-Encoding": {strings.Join(items, ", ")}}}
-		for _, p := range []*preference{&preferOnce, &preferKept, &PreferStream} {
+		for _, p := range []*Preference{&preferOnce, &preferKept, &PreferStream} {
 			got := p.Of(r)
 			best := weights["identity"]
 			for _, c := range p.order {
@@ -85,7 +85,7 @@ func TestCompress(t *testing.T) {
 	for range 4 {
 		wait.Go(func() {
 			for c := Identity; c < codingCount; c++ {
-				for _, e := range []effort{Once, kept} {
+				for _, e := range []Effort{Once, kept} {
 					for _, want := range []string{"", "x", text[:compressFrom], text} {
 						var b bytes.Buffer
 						compress(&b, []byte(want), c, e)
@@ -148,7 +148,7 @@ func BenchmarkCompress(b *testing.B) {
 				var out bytes.Buffer
 				for b.Loop() {
 					out.Reset()
-					compress(&out, body, c, effort(e))
+					compress(&out, body, c, Effort(e))
 				}
 				b.ReportMetric(float64(out.Len())/float64(len(body)), "left")
 			})

@@ -261,7 +261,7 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 }
 
 // WatchCache tells Prometheus what a cache of a room does.
-func WatchCache[K cacheKey](s *Kit, name string, c *ResponseCache[K]) {
+func WatchCache[K CacheKey](s *Kit, name string, c *ResponseCache[K]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.stats()
 		Counter(ch, descCacheHits, st.hits, name)

@@ -13,20 +13,20 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// query says which parameters an endpoint takes. A request with another one is
+// Query says which parameters an endpoint takes. A request with another one is
 // refused: a filter that is misspelt must not answer with something else. Names
 // that begin with _ are free, for clients that want an address of its own for each
 // request.
-type query struct {
+type Query struct {
 	Names []string
 	Any   bool // others are ignored
 }
 
 // Anything is for endpoints whose callers add parameters that are not for us.
-var Anything = query{Any: true}
+var Anything = Query{Any: true}
 
 // Takes lists parameters, by name or several in a slice.
-func Takes(names ...any) (q query) {
+func Takes(names ...any) (q Query) {
 	for _, n := range names {
 		switch n := n.(type) {
 		case string:
@@ -43,7 +43,7 @@ func Takes(names ...any) (q query) {
 const keyParameter = "key"
 
 // checked refuses queries that the endpoint does not take.
-func (q *query) checked(h echo.HandlerFunc) echo.HandlerFunc {
+func (q *Query) checked(h echo.HandlerFunc) echo.HandlerFunc {
 	if q.Any {
 		return h
 	}
@@ -58,7 +58,7 @@ func (q *query) checked(h echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // Check goes over the names in a query without decoding it into a map.
-func (q *query) Check(raw string) error {
+func (q *Query) Check(raw string) error {
 	var seen uint64 // by index in names, of which there are fewer
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
@@ -114,7 +114,7 @@ func isHex(c byte) bool {
 }
 
 // unknown refuses a parameter by its name, and names the nearest one there is.
-func (q *query) unknown(name string) error {
+func (q *Query) unknown(name string) error {
 	told := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {
 		told = "This endpoint takes " + strings.Join(q.Names, ", ")
@@ -128,7 +128,7 @@ func (q *query) unknown(name string) error {
 }
 
 // nearest is the parameter that a name was meant for, "" when none is near.
-func (q *query) nearest(name string) string {
+func (q *Query) nearest(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
 	}

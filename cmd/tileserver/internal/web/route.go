@@ -16,13 +16,13 @@ type Route struct {
 	Path   string // the router's pattern
 	Handle echo.HandlerFunc
 	Cost   Cost
-	Query  query
+	Query  Query
 	// Methods are GET and HEAD where none are listed; any is every method there
 	// is, known to the router or not.
 	Methods []string
 	Any     bool
 	// Keys says who may ask.
-	Keys keyRule
+	Keys KeyRule
 	// Refuse answers a request that is turned away before it is handled, in the
 	// words of the service that the endpoint stands in for; nil is ours.
 	Refuse func(c echo.Context, err error)
