@@ -3,12 +3,12 @@ package places
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
 
 	"quadrille/internal/jsontext"
+	"quadrille/places/internal/members"
 	"quadrille/quadkey"
 )
 
@@ -27,7 +27,7 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	if c.weight != 0 {
 		dst = binary.BigEndian.AppendUint64(dst, c.weight)
 	}
-	members := len(dst)
+	start := len(dst)
 
 	dst = append(dst, `"id":`...)
 	dst = strconv.AppendUint(dst, uint64(c.id), 10)
@@ -43,7 +43,7 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	dst = appendText(dst, "admin1_name", admin1Name)
 	dst = appendText(dst, "timezone", c.timeZone)
 	dst = append(dst, c.extra...)
-	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-members))
+	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-start))
 
 	dst = append(dst, `,"lat":`...)
 	dst = jsontext.AppendDegrees(dst, c.lat)
@@ -138,33 +138,11 @@ func appendFeature(dst []byte, p *place) []byte {
 
 // nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
 func nameOf(properties []byte) (string, error) {
-	const tag = `,"name":`
-	at := bytes.Index(properties, []byte(tag))
-	if at < 0 {
-		return "", quoteError(properties)
+	name, ok := members.Unquote(members.Text(properties, nameKey))
+	if !ok {
+		return "", corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
 	}
-	quoted := properties[at+len(tag):]
-	for i := 1; i < len(quoted); i++ {
-		switch quoted[i] {
-		case '\\':
-			i++
-		case '"':
-			quoted = quoted[:i+1]
-			if bytes.IndexByte(quoted, '\\') < 0 {
-				return string(quoted[1:i]), nil
-			}
-			var name string
-			if err := json.Unmarshal(quoted, &name); err != nil {
-				return "", quoteError(properties)
-			}
-			return name, nil
-		}
-	}
-	return "", quoteError(properties)
-}
-
-func quoteError(properties []byte) error {
-	return corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+	return name, nil
 }
 
 // appendPoint appends a place as place_rollup's points family has it.

@@ -11,8 +11,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
-
-	"pgregory.net/rapid"
+	"quadrille/places/internal/near"
 )
 
 // drawFilter makes a list of mostly none, sometimes one or several elements.
@@ -55,8 +54,8 @@ func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, fl
 	return q
 }
 
-// Yardstick 7: every answer equals measuring every place, and its pages put
-// together equal it too.
+// Every answer equals measuring every place, and so do its pages put together:
+// across ±180°, at the poles and where points coincide.
 func TestNearbyAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -213,66 +212,33 @@ func TestCursorIsBound(t *testing.T) {
 	}
 }
 
-func TestCursorRoundTrip(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		c := cursor{rapid.Float64Range(0, 3e7).Draw(rt, "distance"), rapid.Uint32().Draw(rt, "id")}
-		data, query := [4]byte{1, 2}, [4]byte{3, 4}
-		got, err := decodeDistance(c.encode(data, query), data, query)
-		if err != nil || got != c {
-			rt.Fatalf("%v becomes %v, %v", c, got, err)
-		}
-	})
-}
-
-func FuzzDecodeCursor(f *testing.F) {
-	data, query := [4]byte{1, 2}, [4]byte{3, 4}
-	f.Add(cursor{1234.5, 6}.encode(data, query))
-	f.Add(cursor{math.NaN(), 6}.encode(data, query))
-	f.Add(cursor{math.Inf(1), 6}.encode(data, query))
-	f.Add(cursor{1, 2}.encode(query, data))
-	f.Add("")
-	f.Add("AAAA")
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := decodeDistance(text, data, query)
-		if err != nil {
-			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if !(c.distance >= 0) || math.IsInf(c.distance, 0) {
-			t.Fatalf("%q gives %v", text, c)
-		}
-		if again := c.encode(data, query); again != text {
-			t.Fatalf("%q is %q", text, again)
-		}
-	})
-}
-
 // A search reads little: the places read for the ten nearest of clustered data
 // grow neither with their number nor with how dense the clusters are.
 func TestNearbyReadsLittle(t *testing.T) {
 	list := scatter(2, 6000, clustered)
 	f := build(t, list)
 	rng := rand.New(rand.NewPCG(1, 1))
-	s := &nearby{f: f}
+	s := newNearby()
+	run := func(flt filter) {
+		s.begin(f, flt, 11, near.ByDistance(math.Inf(1)), near.Cursor{})
+		if err := s.Run(t.Context(), s, f.cells...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	total := 0
 	const queries = 200
 	for range queries {
 		lon, lat := clustered(rng)
-		s.lon, s.lat, s.want, s.after, s.reach = lon, lat, 11, start, math.Inf(1)
-		if err := s.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s.lon, s.lat = lon, lat
+		run(filter{})
 		total += s.examined
 	}
 	if mean := total / queries; mean > 400 {
 		t.Errorf("%d places read per query", mean)
 	}
 	// A filter that nothing passes reads nothing.
-	s.filter = filter{countries: []country{{'X', 'Y'}}}
-	if err := s.run(t.Context()); err != nil || s.examined != 0 {
-		t.Errorf("%d places read, %v", s.examined, err)
+	if run(filter{countries: near.Countries{{'X', 'Y'}}}); s.examined != 0 {
+		t.Errorf("%d places read", s.examined)
 	}
 }
 

@@ -148,7 +148,8 @@ func decorate(rng *rand.Rand, id uint32, lon, lat float64) Place {
 	return p
 }
 
-// The shapes of data that yardsticks ask for.
+// The shapes of data that comparisons with the slow side use: where points are
+// many, coincide, or lie where maps end.
 var shapes = map[string]func(rng *rand.Rand) (lon, lat float64){
 	"uniform": func(rng *rand.Rand) (float64, float64) {
 		return rng.Float64()*360 - 180, math.Asin(rng.Float64()*2-1) * 180 / math.Pi

@@ -1,4 +1,4 @@
-package places
+package near
 
 // element is a pointer to an element of a heap.
 type element[T any] interface {
