@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -54,7 +55,7 @@ type filter struct {
 }
 
 func bad(format string, args ...any) error {
-	return fmt.Errorf("places/search: %w: %s", ErrQuery, fmt.Sprintf(format, args...))
+	return fmt.Errorf("places/search: %w: %s", near.ErrQuery, fmt.Sprintf(format, args...))
 }
 
 // check fills the query's defaults and returns its filters.

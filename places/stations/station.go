@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -101,7 +102,7 @@ func (s *Station) Validate() error {
 			return bad("text %.20q; give at most %d bytes of UTF-8", text, maxText)
 		}
 	}
-	if !validCountry(s.Country) {
+	if !near.ValidCountry(s.Country) {
 		return bad("country %.20q; give two letters of ISO 3166-1, upper case, or none", s.Country)
 	}
 	if e := s.ElevationM; e != nil && !(math.Abs(*e) <= 100_000) {
@@ -113,10 +114,6 @@ func (s *Station) Validate() error {
 		}
 	}
 	return nil
-}
-
-func validCountry(c string) bool {
-	return c == "" || len(c) == 2 && 'A' <= c[0] && c[0] <= 'Z' && 'A' <= c[1] && c[1] <= 'Z'
 }
 
 const (

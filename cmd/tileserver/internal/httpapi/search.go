@@ -183,7 +183,7 @@ func (l *placeList) search(ctx context.Context, finder Places, q search.Query) e
 	memory := searchHits.Get().(*[]search.Hit)
 	defer searchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
-	if errors.Is(err, search.ErrQuery) {
+	if errors.Is(err, places.ErrQuery) {
 		// All else was checked when it was read.
 		return refuse(err, "q", "Set q to a text with letters or digits.")
 	}

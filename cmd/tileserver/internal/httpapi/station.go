@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/places"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -89,7 +90,7 @@ func (s *server) getNearbyStations(c echo.Context) error {
 	query := stations.NearbyQuery{}
 	query.Lat, query.Lon = q.position()
 	query.RadiusM = q.optional("radius", "metres", 1, maxRadius, 0)
-	query.Limit = int(q.integer("limit", 1, stations.MaxLimit, stations.DefaultLimit))
+	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
 	query.At = q.day("at")
 	query.Country = q.country("country")
 	form := q.format(c.Request())
@@ -115,7 +116,7 @@ func (s *server) getStationsWithin(c echo.Context) error {
 	q := queryParams(c.Request())
 	query := stations.WithinQuery{}
 	query.Box = q.box("bbox")
-	query.Limit = int(q.integer("limit", 1, stations.MaxLimit, stations.DefaultLimit))
+	query.Limit = int(q.integer("limit", 1, places.MaxLimit, places.DefaultLimit))
 	query.At = q.day("at")
 	query.Country = q.country("country")
 	query.Cursor = q.cursor()

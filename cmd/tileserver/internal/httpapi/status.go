@@ -13,7 +13,6 @@ import (
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
-	"quadrille/places/search"
 	"quadrille/places/stations"
 	"quadrille/places/zones"
 	"quadrille/tiles"
@@ -108,12 +107,10 @@ var kinds = []kind{
 		detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
 	{err: places.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Correct the parameters of the search and send the request again."},
-	{err: search.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
-		detail: "Correct the parameters of the search and send the request again."},
 	{err: places.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
 	{err: places.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
-		detail: "The places have been published anew since the page before. Begin again without a cursor."},
+		detail: "The data has been published anew since the page before. Begin again without a cursor."},
 	{err: places.ErrTooMuchWork, status: http.StatusUnprocessableEntity, typ: "search-too-wide", title: "The search is too wide",
 		detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
 	{err: airports.ErrNotFound, status: http.StatusNotFound, typ: "airport-not-found", title: "There is no such airport",
@@ -128,12 +125,6 @@ var kinds = []kind{
 		detail: "Give a time from 1900 to 2100."},
 	{err: stations.ErrNotFound, status: http.StatusNotFound, typ: "station-not-found", title: "There is no such station",
 		detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
-	{err: stations.ErrQuery, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
-		detail: "Correct the parameters of the search and send the request again."},
-	{err: stations.ErrCursor, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
-		detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
-	{err: stations.ErrCursorExpired, status: http.StatusGone, typ: "cursor-expired", title: "The cursor has expired",
-		detail: "The data has been published anew since the page before. Begin again without a cursor."},
 	{err: ipgeo.ErrBadAddress, status: http.StatusBadRequest, typ: "bad-parameter", title: "A parameter is not valid",
 		detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
 	{err: ipgeo.ErrReserved, status: http.StatusNotFound, typ: "address-reserved", title: "The address is reserved",

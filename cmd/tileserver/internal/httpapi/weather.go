@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/places"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -45,7 +46,7 @@ func (s *server) getObservations(c echo.Context) error {
 	q := queryParams(r)
 	query := stations.ObservationQuery{Station: id}
 	query.From, query.To = q.span()
-	query.Limit = int(q.integer("limit", 1, stations.MaxLimit, defaultObservations))
+	query.Limit = int(q.integer("limit", 1, places.MaxLimit, defaultObservations))
 	query.Cursor = q.cursor()
 	if q.err != nil {
 		return q.err
