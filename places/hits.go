@@ -45,17 +45,20 @@ func AppendNamed(dst, json []byte, name string) []byte {
 	return members.AppendNamed(dst, json, nameKey, name)
 }
 
-// texts keeps one copy of texts that many places have in common.
+// texts keeps one copy of texts that many places have in common, by how they are
+// written in JSON.
 type texts map[string]string
 
 const maxTexts = 1 << 12
 
-func (t texts) of(b []byte) string {
-	s, ok := t[string(b)]
+func (t texts) of(raw []byte) string {
+	s, ok := t[string(raw)]
 	if !ok {
-		s = string(b)
+		if s = string(raw); strings.Contains(s, `\`) {
+			s, _ = members.Unquote([]byte(`"` + s + `"`))
+		}
 		if len(t) < maxTexts {
-			t[s] = s
+			t[string(raw)] = s
 		}
 	}
 	return s
@@ -66,10 +69,6 @@ func (t texts) member(p *place, key string) string {
 	quoted := members.Text(p.properties, key)
 	if len(quoted) == 0 {
 		return ""
-	}
-	if slices.Contains(quoted, '\\') {
-		text, _ := members.Unquote(quoted)
-		return text
 	}
 	return t.of(quoted[1 : len(quoted)-1])
 }

@@ -53,7 +53,7 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 
 // appendDetails appends the members a place's record has beyond those of its
 // tile_places value, each with a comma before it.
-func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte {
+func appendDetails(dst []byte, c *columns, names *nameTables, a *attributes) []byte {
 	dst = appendText(dst, "ascii_name", c.asciiName)
 	dst = appendList(dst, "alternate_names", c.alternates)
 	dst = appendList(dst, "cc2", c.cc2)
@@ -62,7 +62,7 @@ func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte
 	dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
 	dst = appendText(dst, "admin3", c.admin3)
 	dst = appendText(dst, "admin4", c.admin4)
-	dst = appendText(dst, "admin5", said.admin5)
+	dst = appendText(dst, "admin5", a.admin5)
 	if c.known&knowsElevation != 0 {
 		dst = strconv.AppendInt(appendName(dst, "elevation_m"), c.elevation, 10)
 	}
@@ -74,7 +74,7 @@ func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte
 		dst = appendDate(dst, c.modified)
 		dst = append(dst, '"')
 	}
-	return said.appendTo(dst)
+	return a.appendTo(dst)
 }
 
 // appendDate appends year-month-day of a time in seconds since 1970.

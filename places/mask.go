@@ -106,8 +106,8 @@ func (m *mask) finish(x *index, f *filter, count uint64) {
 	m.sparse = count < blocks*(blockPlaces/8)
 }
 
-// maskCache holds the masks of the filters used of late: a handful is asked for
-// again and again.
+// maskCache keeps the masks of the filters that were used last, because the same
+// few are asked for again and again.
 type maskCache struct {
 	mu    sync.Mutex
 	masks map[string]*masks

@@ -106,7 +106,7 @@ func TestMaskAgainstPlaces(t *testing.T) {
 					t.Fatalf("%+v: tier %d, block %d: %v, want %v", flt, tier, b, got, want)
 				}
 				if want && m[tier].areas && !areas {
-					t.Fatalf("%+v: tier %d is said to have areas only", flt, tier)
+					t.Fatalf("%+v: the mask of tier %d claims to have areas only", flt, tier)
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -267,5 +268,44 @@ func TestNearbyReportsFailure(t *testing.T) {
 	}
 	if _, err := f.Place(t.Context(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// The fields of a hit are the members of its JSON, whatever texts they hold: what
+// JSON has to escape, or what looks like a member of it.
+func TestHitFields(t *testing.T) {
+	texts := []string{"", "ZH", "Europe/Zurich", `a "quoted" \\ part`, `,"timezone":"x"`, "<b>&\u2028", `\`, `"`}
+	list := scatter(7, 300, shapes["uniform"])
+	for i := range list {
+		p := &list[i]
+		p.Admin1, p.TimeZone = texts[i%len(texts)], texts[i/len(texts)%len(texts)]
+		if name := texts[i/7%len(texts)]; name != "" {
+			p.Name = name
+		}
+	}
+	f := build(t, list)
+	var dst []Hit
+	for _, limit := range []int{300, 10, 300} { // in memory that other hits were in
+		var err error
+		if dst, _, err = f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst); err != nil {
+			t.Fatal(err)
+		}
+		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
+		for i := range dst {
+			at := slices.IndexFunc(list, func(p Place) bool { return p.ID == dst[i].ID })
+			if h, p := &dst[i], &list[at]; h.Name != p.Name || h.Admin1 != p.Admin1 || h.TimeZone != p.TimeZone ||
+				h.Country != p.Country || h.Class != p.Class || h.Code != p.Code || h.Population != p.Population {
+				t.Fatalf("%+v of %+v", h, p)
+			}
+		}
+	}
+	const renamed = `"id":1,"name":"\u003cNeu\u003e","country":"CH"`
+	if got := string(AppendNamed(nil, []byte(`"id":1,"name":"A \"b\"","country":"CH"`), "<Neu>")); got != renamed {
+		t.Error(got)
+	}
+	for _, odd := range []string{"", `"id":1`, `"id":1,"name":`, `"id":1,"name":"`, `"id":1,"name":"\`, `"id":1,"name":7`} {
+		if got := string(AppendNamed(nil, []byte(odd), "x")); got != odd {
+			t.Errorf("%s becomes %s", odd, got)
+		}
 	}
 }

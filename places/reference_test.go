@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -260,7 +261,8 @@ func hitIDs(hits []Hit) []uint32 {
 	return ids
 }
 
-// sameHits compares all but JSON, whose fields it checks against the place.
+// sameHits compares all that brute force knows, and the other fields of each hit
+// with the members of its JSON.
 func sameHits(t testing.TB, got, want []Hit) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -274,6 +276,19 @@ func sameHits(t testing.TB, got, want []Hit) {
 		}
 		if !bytes.HasPrefix(g.JSON, fmt.Appendf(nil, `"id":%d,"name":`, w.ID)) {
 			t.Fatalf("hit %d has JSON %s", w.ID, g.JSON)
+		}
+		want := map[string]any{"id": float64(g.ID), "lat": g.Lat, "lon": g.Lon}
+		for key, text := range map[string]string{"name": g.Name, "country": g.Country, "class": g.Class, "code": g.Code,
+			"admin1": g.Admin1, "admin1_name": g.Admin1Name, "timezone": g.TimeZone} {
+			if text != "" {
+				want[key] = text
+			}
+		}
+		if g.Population > 0 {
+			want["population"] = float64(g.Population)
+		}
+		if fields := object(t, g.JSON); !maps.Equal(fields, want) {
+			t.Fatalf("hit %d has the fields %v and the members %v", w.ID, want, fields)
 		}
 	}
 }

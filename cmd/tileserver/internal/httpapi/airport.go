@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -209,14 +206,8 @@ func (s *server) getAirportOffset(c echo.Context) error {
 			return dst, "", badCode(err)
 		}
 		dst = jsontext.AppendString(append(dst, `{"code":`...), strings.ToUpper(code))
-		var doc struct {
-			Source string `json:"timezone_source"`
-		}
-		if err := json.Unmarshal(record.JSON, &doc); err != nil {
-			return dst, "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
-		}
-		if doc.Source != "" {
-			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), doc.Source)
+		if record.TimeZoneSource != "" {
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), record.TimeZoneSource)
 		}
 		return dst, record.TimeZone, nil
 	})

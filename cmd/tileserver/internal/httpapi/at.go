@@ -197,7 +197,7 @@ func (p *point) place(ctx context.Context) error {
 			return inside(err)
 		}
 	}
-	p.dst = appendRenamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
+	p.dst = places.AppendNamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
 	p.distance(hits[0].DistanceM)
 	return nil
 }

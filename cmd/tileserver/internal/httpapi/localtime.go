@@ -108,7 +108,6 @@ type placeDoc struct {
 		Colloquial bool   `json:"colloquial"`
 		Historic   bool   `json:"historic"`
 	} `json:"alternates"`
-	metres float64 // from the point asked about
 }
 
 // readPlace decodes a place's record.
@@ -293,7 +292,7 @@ func (q *zoneQuery) onLand(ctx context.Context, b Boundaries, region string) (lo
 			return z, err
 		}
 	}
-	tells := func(p placeDoc) bool { return p.TimeZone != "" }
+	tells := func(p places.Hit) bool { return p.TimeZone != "" }
 	if len(near) == zonePlaces && len(home) < zonePlaces && !slices.ContainsFunc(home, tells) {
 		home = nil // those farther away may have what these lack
 	}
@@ -310,7 +309,7 @@ func (q *zoneQuery) onLand(ctx context.Context, b Boundaries, region string) (lo
 // Svalbard is drawn as Norway and Cayenne as France. There it is that of the
 // nearest place in the same region, which also tells the country of disputed
 // areas.
-func homeOf(ctx context.Context, b Boundaries, region string, near []placeDoc) (country string, home []placeDoc, err error) {
+func homeOf(ctx context.Context, b Boundaries, region string, near []places.Hit) (country string, home []places.Hit, err error) {
 	code := codeOf(region)
 	for i := range near {
 		p := &near[i]
@@ -328,7 +327,7 @@ func homeOf(ctx context.Context, b Boundaries, region string, near []placeDoc) (
 			country = p.Country
 		}
 		// A neighbour of another code lends its zone only close by.
-		if p.Country == country || p.metres <= placeReach {
+		if p.Country == country || p.DistanceM <= placeReach {
 			home = append(home, *p)
 		}
 	}
@@ -339,21 +338,16 @@ func homeOf(ctx context.Context, b Boundaries, region string, near []placeDoc) (
 // its own country is another, which has no region if that of the place has an
 // ISO code: towns at a border may be drawn on its wrong side. One close by may
 // also lie off the coast as the map draws it.
-func isTerritory(ctx context.Context, b Boundaries, region string, p *placeDoc) (bool, error) {
+func isTerritory(ctx context.Context, b Boundaries, region string, p *places.Hit) (bool, error) {
 	if codeOf(region) != "" {
 		_, err := b.Region(ctx, countryType, strings.ToLower(p.Country), false)
 		if !errors.Is(err, tiles.ErrNotFound) {
 			return false, err
 		}
 	}
-	lat, errLat := p.Lat.Float64()
-	lon, errLon := p.Lon.Float64()
-	if errLat != nil || errLon != nil {
-		return false, fmt.Errorf("%w: the record of a place has no position: ingest the places again", cellstore.ErrCorrupt)
-	}
-	at, err := b.At(ctx, lat, lon, countryType)
+	at, err := b.At(ctx, p.Lat, p.Lon, countryType)
 	if err != nil || len(at) == 0 {
-		return p.metres <= placeReach, err
+		return p.DistanceM <= placeReach, err
 	}
 	return slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }), nil
 }
@@ -370,7 +364,7 @@ func countryZone(ctx context.Context, p *pinned[TimeZones], country string) (str
 // nearest is the zone of the nearest populated place or airport within reach, in
 // metres, of a country if one is named, that has a zone there is. Places are
 // looked for unless they are given, nearest first.
-func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []placeDoc) (place localZone, err error) {
+func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []places.Hit) (place localZone, err error) {
 	v := q.view
 	if near == nil {
 		if near, err = v.placesNear(ctx, q.lat, q.lon, reach, country); err != nil {
@@ -378,10 +372,10 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 		}
 	}
 	for i := range near {
-		if near[i].TimeZone == "" || near[i].metres > reach {
+		if near[i].TimeZone == "" || near[i].DistanceM > reach {
 			continue
 		}
-		z := localZone{id: near[i].TimeZone, source: "place", match: matchNearest, metres: near[i].metres}
+		z := localZone{id: near[i].TimeZone, source: "place", match: matchNearest, metres: near[i].DistanceM}
 		exists, err := v.clock(ctx, &z, q.at)
 		if err != nil {
 			return z, err
@@ -428,7 +422,7 @@ func (v *pointView) exactZone(ctx context.Context, id string) (bool, error) {
 
 // placesNear returns the nearest populated places within reach, in metres, of
 // one country if it is named.
-func (v *pointView) placesNear(ctx context.Context, lat, lon, reach float64, country string) ([]placeDoc, error) {
+func (v *pointView) placesNear(ctx context.Context, lat, lon, reach float64, country string) ([]places.Hit, error) {
 	finder, ok, err := have(&v.places)
 	if !ok || reach <= 0 {
 		return nil, err
@@ -437,21 +431,8 @@ func (v *pointView) placesNear(ctx context.Context, lat, lon, reach float64, cou
 	if country != "" {
 		q.Countries = []string{country}
 	}
-	memory := nearbyHits.Get().(*[]places.Hit)
-	defer nearbyHits.Put(memory)
-	hits, _, err := finder.Nearby(ctx, q, (*memory)[:0])
-	if err != nil {
-		return nil, err
-	}
-	*memory = hits
-	docs := make([]placeDoc, len(hits))
-	for i := range hits {
-		if docs[i], err = readMembers(hits[i].JSON); err != nil {
-			return nil, err
-		}
-		docs[i].metres = hits[i].DistanceM
-	}
-	return docs, nil
+	near, _, err := finder.Nearby(ctx, q, nil)
+	return near, err
 }
 
 // zoneOfAirports returns the zone of the nearest airport within reach that has
@@ -474,24 +455,11 @@ func zoneOfAirports(ctx context.Context, p *pinned[Airports], lat, lon, reach fl
 	}
 	*memory = hits
 	for i := range hits {
-		zone, err := airportZone(hits[i].JSON)
-		if err != nil || zone != "" {
-			return zone, hits[i].DistanceM, err
+		if hits[i].TimeZone != "" {
+			return hits[i].TimeZone, hits[i].DistanceM, nil
 		}
 	}
 	return "", 0, nil
-}
-
-// airportZone reads the time zone among an airport's members. They are not all
-// as a place's of the same name: elevations have decimals.
-func airportZone(members []byte) (string, error) {
-	var doc struct {
-		TimeZone string `json:"timezone"`
-	}
-	if err := json.Unmarshal(slices.Concat([]byte{'{'}, members, []byte{'}'}), &doc); err != nil {
-		return "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
-	}
-	return doc.TimeZone, nil
 }
 
 // clock reads what clocks in a zone show. exists is false only if it is known

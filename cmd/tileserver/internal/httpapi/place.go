@@ -74,7 +74,7 @@ func renameHits(ctx context.Context, finder Places, hits []places.Hit, lang stri
 			return inside(err)
 		}
 		if found {
-			h.JSON = appendRenamed(nil, h.JSON, name)
+			h.JSON = places.AppendNamed(nil, h.JSON, name)
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (s *server) getPlace(c echo.Context) error {
 				err = inside(err)
 			}
 		}
-		out.body = appendRenamed(out.body, record, name)
+		out.body = places.AppendNamed(out.body, record, name)
 		return err
 	})
 }

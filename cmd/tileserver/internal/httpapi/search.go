@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
-	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/places/stations"
@@ -215,7 +214,7 @@ func (l *placeList) search(ctx context.Context, finder Places, q search.Query) e
 		if l.form == formGeoJSON {
 			l.dst = appendFeatureHead(l.dst, h.ID, degrees(h.Lon), degrees(h.Lat))
 		}
-		l.dst = appendRenamed(append(l.dst, '{'), members, name)
+		l.dst = places.AppendNamed(append(l.dst, '{'), members, name)
 		l.dst = search.AppendMatch(append(l.dst, ','), matchOf(&h.Match, members, name))
 		l.dst = append(l.dst, '}')
 		if l.form == formGeoJSON {
@@ -288,18 +287,6 @@ func stringEnd(b []byte) int {
 		}
 	}
 	return len(b)
-}
-
-// appendRenamed writes a place's members with another name, or with its own if
-// that is "".
-func appendRenamed(dst, members []byte, name string) []byte {
-	from, to := memberName(members)
-	if name == "" || from == 0 {
-		return append(dst, members...)
-	}
-	dst = append(dst, members[:from]...)
-	dst = jsontext.AppendString(dst, name)
-	return append(dst, members[to:]...)
 }
 
 // matchOf is a match as it is told beside the name a place is shown by: the

@@ -300,11 +300,11 @@ func TestMatchOf(t *testing.T) {
 			t.Errorf("%+v shown as %q: %q, want %q", tt.m, tt.shown, got, tt.want)
 		}
 	}
-	if got := string(appendRenamed(nil, members, `A "b" <c>`)); got != `"id":1,"name":"A \"b\" \u003cc\u003e","country":"CH"` {
+	if got := string(places.AppendNamed(nil, members, `A "b" <c>`)); got != `"id":1,"name":"A \"b\" \u003cc\u003e","country":"CH"` {
 		t.Error(got)
 	}
 	for _, odd := range []string{``, `"id":1`, `"id":1,"name":`, `"id":1,"name":"a`, `"id":1,"name":"\`} {
-		appendRenamed(nil, []byte(odd), "x")
+		places.AppendNamed(nil, []byte(odd), "x")
 		matchOf(&search.Match{}, []byte(odd), "x")
 	}
 }
