@@ -15,8 +15,7 @@ import (
 //
 // Hits, dst, next and errors are as those of Nearby, without distances.
 func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	cover, err := q.cover()
-	if err != nil {
+	if err := q.check(); err != nil {
 		return dst[:0], "", err
 	}
 	limit, flt, err := checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
@@ -36,7 +35,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 		s.q = WithinQuery{} // Keep may hold on to much
 		f.withins.Put(s)
 	}()
-	s.q, s.cover = q, cover
+	s.q = q
 	s.begin(f, flt, limit+1, ^uint64(0), after) // one more tells whether there is a next page
 	if err := s.Run(ctx, s, f.cells...); err != nil {
 		return dst[:0], "", err
@@ -48,16 +47,12 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	return hits, next, err
 }
 
-// cover checks the box or the tile and returns the cells that it may hold.
-func (q *WithinQuery) cover() (near.Cover, error) {
-	if q.Tile == nil {
-		return near.CoverBox(q.Box)
+// check checks the box or the tile.
+func (q *WithinQuery) check() error {
+	if q.Tile != nil {
+		return checkTile(*q.Tile)
 	}
-	if err := checkTile(*q.Tile); err != nil {
-		return nil, err
-	}
-	first, last := q.Tile.CellRange()
-	return near.Cover{{First: first, Last: last}}, nil
+	return near.CheckBox(q.Box)
 }
 
 // tag is a checksum of what must not change between pages.
@@ -74,7 +69,6 @@ func (q *WithinQuery) tag(f *filter) near.Tag {
 type within struct {
 	tileSearch
 	q        WithinQuery
-	cover    near.Cover
 	consider func(*place)
 }
 
@@ -86,7 +80,7 @@ func newWithin() *within {
 
 // Bound is that of the most important place a tile may have.
 func (s *within) Bound(n *near.Node) (uint64, bool) {
-	if !s.cover.Touches(n.Tile) || !s.mayHold(n) {
+	if !s.mayHold(n) || !s.touches(n.Tile) {
 		return 0, false
 	}
 	return ^s.f.indexes[n.List].greatest(&s.masks[n.List], n.Lo, n.Hi), true
@@ -101,6 +95,16 @@ func (s *within) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
 		return near.Split, nil
 	}
 	return near.Done, s.read(ctx, n, s.consider)
+}
+
+// touches reports whether a tile may have places of the box or tile.
+func (s *within) touches(t quadkey.Tile) bool {
+	if s.q.Tile == nil {
+		return near.Overlap(s.q.Box, t)
+	}
+	first, last := t.CellRange()
+	from, to := s.q.Tile.CellRange()
+	return first <= to && from <= last
 }
 
 // has reports whether a place is in the box or tile.

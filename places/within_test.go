@@ -170,7 +170,6 @@ func TestWithinReadsTiersInTurn(t *testing.T) {
 	f := build(t, list)
 	s := newWithin()
 	s.q = WithinQuery{Box: quadkey.World}
-	s.cover = near.Cover{{Last: math.MaxUint32}}
 	s.begin(f, filter{}, 11, ^uint64(0), near.Cursor{})
 	if err := s.Run(t.Context(), s, f.cells...); err != nil {
 		t.Fatal(err)

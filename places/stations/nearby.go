@@ -194,8 +194,7 @@ func (s *search) hits(ctx context.Context, found []near.Found, dst []Hit, metres
 // which is in the order of quadkeys, and its id one more.
 type within struct {
 	search
-	box   quadkey.Box
-	cover near.Cover
+	box quadkey.Box
 }
 
 var withins = sync.Pool{New: func() any { return new(within) }}
@@ -205,8 +204,7 @@ var withins = sync.Pool{New: func() any { return new(within) }}
 // are written over dst as in Nearby. Errors match places.ErrQuery,
 // places.ErrCursor, places.ErrCursorExpired or are the store's.
 func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	cover, err := near.CoverBox(q.Box)
-	if err != nil {
+	if err := near.CheckBox(q.Box); err != nil {
 		return dst[:0], "", err
 	}
 	limit, flt, err := checkFilter(q.Limit, q.At, q.Country)
@@ -223,7 +221,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	}
 	s := withins.Get().(*within)
 	defer withins.Put(s)
-	s.box, s.cover = q.Box, cover
+	s.box = q.Box
 	s.begin(f, flt, limit+1, uint64(len(f.entries)), after) // one more tells whether there is a next page
 	if err := s.Run(ctx, s, f.cells); err != nil {
 		return dst[:0], "", err
@@ -238,7 +236,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 // Bound is the number of the first station of a tile, or of the first after the
 // page before.
 func (s *within) Bound(n *near.Node) (uint64, bool) {
-	return uint64(n.Lo), n.Lo < n.Hi && uint64(n.Hi) > s.After.Rank && s.cover.Touches(n.Tile)
+	return uint64(n.Lo), n.Lo < n.Hi && uint64(n.Hi) > s.After.Rank && near.Overlap(s.box, n.Tile)
 }
 
 // Visit looks through the stations of a tile.

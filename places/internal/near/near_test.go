@@ -146,3 +146,50 @@ func TestSearchAgainstSorting(t *testing.T) {
 		}
 	}
 }
+
+// No point of a box is in a tile that the box does not overlap.
+func TestOverlap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	units := func(v float64) float64 { return math.Round(v*1e7) / 1e7 }
+	edges := []float64{-180, 180, 0, 90, -90, 45}
+	apart := 0
+	for range 200_000 {
+		lon, lat := units(rng.Float64()*360-180), units(rng.Float64()*180-90)
+		if rng.IntN(5) == 0 {
+			lon = edges[rng.IntN(len(edges))]
+		}
+		if rng.IntN(5) == 0 {
+			lat = []float64{-90, 90, 0, 85.0511287, -85.0511288}[rng.IntN(5)]
+		}
+		tile, err := quadkey.TileAt(lon, lat, uint8(rng.IntN(quadkey.CellZoom+1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := math.Exp(rng.Float64()*12 - 9)
+		b := quadkey.Box{West: lon - size*rng.Float64(), East: lon + size*rng.Float64(), South: max(lat-size*rng.Float64(), -90), North: min(lat+size*rng.Float64(), 90)}
+		switch rng.IntN(4) {
+		case 0:
+			b.West = lon
+		case 1:
+			b.East, b.South = lon, lat
+		}
+		if b.West < -180 {
+			b.West += 360
+		}
+		if b.East > 180 {
+			b.East -= 360
+		}
+		if !b.Valid() || !b.Contains(lon, lat) {
+			continue
+		}
+		if !Overlap(b, tile) {
+			t.Fatalf("%v has %v,%v of tile %v", b, lon, lat, tile)
+		}
+		if other := (quadkey.Tile{Z: 8, X: rng.Uint32() % 256, Y: rng.Uint32() % 256}); !Overlap(b, other) {
+			apart++
+		}
+	}
+	if apart < 50_000 {
+		t.Errorf("only %d tiles are apart from boxes", apart)
+	}
+}

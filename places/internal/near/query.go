@@ -101,29 +101,28 @@ func ValidCountry(s string) bool {
 	return s == "" || len(s) == 2 && 'A' <= s[0] && s[0] <= 'Z' && 'A' <= s[1] && s[1] <= 'Z'
 }
 
-// Cover is what a box or a tile may hold: runs of cells, in their order.
-type Cover []quadkey.Range
-
-// coverRanges is how many runs of cells a box is covered by at most.
-const coverRanges = 64
-
-// CoverBox returns the cover of a box.
-func CoverBox(b quadkey.Box) (Cover, error) {
-	ranges, err := quadkey.CoverBox(b, coverRanges)
-	if err != nil {
-		return nil, BadQuery("%v", err)
+// CheckBox checks a box.
+func CheckBox(b quadkey.Box) error {
+	if err := b.Check(); err != nil {
+		return BadQuery("%v", err)
 	}
-	return ranges, nil
+	return nil
 }
 
-// Touches reports whether the cover has one of the cells of a tile.
-func (c Cover) Touches(t quadkey.Tile) bool {
-	first, last := t.CellRange()
-	at, _ := slices.BinarySearchFunc(c, first, func(r quadkey.Range, first quadkey.Cell) int {
-		if r.Last < first {
-			return -1
-		}
-		return 1
-	})
-	return at < len(c) && c[at].First <= last
+// Overlap reports whether a box may have points that belong to a tile. Tiles of
+// the top and bottom rows reach to the pole.
+func Overlap(b quadkey.Box, t quadkey.Tile) bool {
+	const margin = 1e-9 // degrees: more than rounding, less than points are kept to
+	o := t.Bound()
+	if t.Y > 0 && o.North+margin < b.South || t.Y < 1<<t.Z-1 && o.South-margin > b.North {
+		return false
+	}
+	if o.West == -180 && (b.East == 180 || b.West == 180) {
+		return true // 180° belongs to the tiles at −180°
+	}
+	west, east := o.East+margin >= b.West, o.West-margin <= b.East
+	if b.West > b.East {
+		return west || east
+	}
+	return west && east
 }
