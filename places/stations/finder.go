@@ -103,9 +103,6 @@ var (
 	selectNear  = &cellstore.Selection{Families: []string{famNear}}
 )
 
-// Len is how many stations there are.
-func (f *Finder) Len() int { return len(f.entries) }
-
 // Record appends the record of a station to dst: the members of a JSON object,
 // without the braces around them. They are "id", "usaf", "wban", "lat" and
 // "lon" (degrees) and, where known, "name", "country", "state", "icao",

@@ -60,13 +60,6 @@ func (id ID) Valid() bool {
 // String returns the eleven characters.
 func (id ID) String() string { return string(id[:]) }
 
-// USAF and WBAN return the two numbers, as text: either may start with zeros
-// or hold letters.
-func (id ID) USAF() string { return string(id[:usafLen]) }
-
-// WBAN returns the second number.
-func (id ID) WBAN() string { return string(id[usafLen:]) }
-
 // Station is a weather station as Build takes it. Unknown fields are empty,
 // zero or nil.
 type Station struct {

@@ -31,8 +31,8 @@ func (a *Found) compare(b *Found) int {
 	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID))
 }
 
-// above keeps the last point on top of a heap.
-func (a *Found) above(b *Found) bool { return a.compare(b) > 0 }
+// Above keeps the last point on top of a heap.
+func (a *Found) Above(b *Found) bool { return a.compare(b) > 0 }
 
 // Distance is the distance of a point ranked by ByDistance.
 func (a *Found) Distance() float64 { return math.Float64frombits(a.Rank) }
@@ -70,13 +70,13 @@ func (b *Best) Keep(rank, id uint64) (slot int) {
 		if n+1 < b.Want {
 			return n
 		}
-		heapify(b.found)
+		Heapify(b.found)
 		b.Limit = b.found[0].Rank
 		return n
 	}
 	slot = b.found[0].Slot
 	b.found[0] = Found{rank, id, slot}
-	sink(b.found, 0)
+	Sink(b.found, 0)
 	b.Limit = b.found[0].Rank
 	return slot
 }
@@ -111,8 +111,8 @@ type Node struct {
 	bound uint64
 }
 
-// above keeps the node with the least bound on top of a heap.
-func (n *Node) above(o *Node) bool { return n.bound < o.bound }
+// Above keeps the node with the least bound on top of a heap.
+func (n *Node) Above(o *Node) bool { return n.bound < o.bound }
 
 // Step is what a search does with a node.
 type Step uint8
@@ -153,7 +153,7 @@ func (s *Search) Run(ctx context.Context, g Guide, lists ...[]quadkey.Cell) erro
 		s.wait(g)
 	}
 	for len(s.frontier) > 0 && s.frontier[0].bound <= s.Limit {
-		s.node, s.frontier = pop(s.frontier)
+		s.node, s.frontier = Pop(s.frontier)
 		step, err := g.Visit(ctx, &s.node)
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (s *Search) wait(g Guide) {
 	bound, ok := g.Bound(&s.child)
 	if ok && bound <= s.Limit {
 		s.child.bound = bound
-		s.frontier = push(s.frontier, s.child)
+		s.frontier = Push(s.frontier, s.child)
 	}
 }
 

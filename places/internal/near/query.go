@@ -72,7 +72,7 @@ func CheckCountries(codes []string) (list Countries, err error) {
 	}
 	for _, s := range codes {
 		c := strings.ToUpper(s)
-		if c == "" || !ValidCountry(c) {
+		if len(s) != 2 || !ValidCountry(c) {
 			return nil, BadQuery("country %.20q: give a two-letter ISO 3166-1 code such as CH", s)
 		}
 		list = append(list, Country([]byte(c)))
