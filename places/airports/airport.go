@@ -29,6 +29,7 @@ type kind struct {
 	weight uint64
 }
 
+// kinds are all types, the most important first.
 var kinds = []kind{
 	{Large, "LARGE", 100_000}, // of the high tier
 	{Medium, "MEDIUM", 5_000}, // of the medium tier

@@ -99,7 +99,7 @@ func (r *gazetteerRow) members() []byte {
 func (r *gazetteerRow) hit(metres float64) places.Hit {
 	return places.Hit{
 		ID: r.id, Name: r.name, Country: r.country, Class: r.class, Code: r.code, Admin1: r.admin1, Admin1Name: r.admin1Name,
-		TimeZone: r.timeZone, Population: int64(r.population), Lat: r.lat, Lon: r.lon, DistanceM: metres, JSON: r.members(),
+		TimeZone: r.timeZone, Population: r.population, Lat: r.lat, Lon: r.lon, DistanceM: metres, JSON: r.members(),
 	}
 }
 
