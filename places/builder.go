@@ -103,7 +103,7 @@ func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOpt
 
 // builder takes the places through two sorts.
 //
-// The first, by id, brings together what is said of one place: rows of it, of
+// The first, by id, brings together the records of one place: rows of it, of
 // which one is kept, alternate names, parents. From there it goes to
 // place_info and to name search, and its row of tile_places to the second sort,
 // by cell and id. That is the order of tile_places and of the pass that makes

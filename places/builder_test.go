@@ -98,7 +98,7 @@ func TestPlaceRoundTrip(t *testing.T) {
 			Lat, Lon       float64
 			Population     int64
 		}
-		members := append(value[atMembers:], appendDetails(nil, c, &nameTables{}, &said{})...)
+		members := append(value[atMembers:], appendDetails(nil, c, &nameTables{}, &attributes{})...)
 		record := slices.Concat([]byte{'{'}, members, []byte{'}'})
 		if err := json.Unmarshal(record, &got); err != nil {
 			rt.Fatalf("%v in %s", err, record)

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"testing"
@@ -143,6 +144,44 @@ func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 	}
 	_, err = Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion, Places: count})
 	return err
+}
+
+// A place without a name is reported, and no hit is made of it.
+func TestNamelessRowIsReported(t *testing.T) {
+	store := newStore(t)
+	meta, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := store.Table(t.Context(), tableName("", tableTiles))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var put cellstore.Mutation
+	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := row.Clone().Cells[0]
+		put = cellstore.Mutation{Row: row.Clone().Key, Ops: []cellstore.Op{
+			cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp+1, bytes.Replace(c.Value, []byte(`"name"`), []byte(`"nema"`), 1)),
+		}}
+	}
+	if err := table.Apply(t.Context(), put); err != nil {
+		t.Fatal(err)
+	}
+	nearby, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: bern.Lat, Lon: bern.Lon, Limit: 1}, nil)
+	if !errors.Is(err, cellstore.ErrCorrupt) || len(nearby) != 0 {
+		t.Errorf("%v, %v", nearby, err)
+	}
+	within, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World, Limit: 1}, nil)
+	if !errors.Is(err, cellstore.ErrCorrupt) || len(within) != 0 {
+		t.Errorf("%v, %v", within, err)
+	}
 }
 
 // Whatever the rows of place_index hold, they are refused, or what is made of

@@ -1,17 +1,18 @@
 package places
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"quadrille/places/internal/near"
 )
 
 // filter is what a place must have. Lists are sorted and without repetition.
 type filter struct {
 	classes       classSet // empty: any
 	codes         []string
-	countries     []country
+	countries     near.Countries
 	minPopulation uint64
 }
 
@@ -21,51 +22,36 @@ type classSet uint32
 func (s classSet) has(class byte) bool { return class-'A' < 26 && s>>(class-'A')&1 != 0 }
 
 // checkFilter takes the part that queries have in common.
-func checkFilter(limit int, classes, codes, countries []string, minPopulation int64) (f filter, err error) {
-	if limit < 0 || limit > MaxLimit {
-		return f, badQuery("limit %d: give 1 to %d", limit, MaxLimit)
+func checkFilter(limit int, classes, codes, countries []string, minPopulation int64) (size int, f filter, err error) {
+	if size, err = near.CheckLimit(limit); err != nil {
+		return 0, f, err
 	}
 	if minPopulation < 0 {
-		return f, badQuery("minimum population %d: give 0 or more", minPopulation)
+		return 0, f, near.BadQuery("minimum population %d: give 0 or more", minPopulation)
 	}
-	for _, list := range [...]struct {
-		what string
-		n    int
-	}{{"feature classes", len(classes)}, {"feature codes", len(codes)}, {"countries", len(countries)}} {
-		if list.n > MaxFilter {
-			return f, badQuery("%d %s: give at most %d", list.n, list.what, MaxFilter)
-		}
+	if n := max(len(classes), len(codes)); n > MaxFilter {
+		return 0, f, near.BadQuery("%d feature classes or codes: give at most %d", n, MaxFilter)
 	}
 	for _, s := range classes {
 		class := strings.ToUpper(s)
 		if class == "" || !validClass(class) {
-			return f, badQuery("feature class %.20q: give one letter, such as P for populated places", s)
+			return 0, f, near.BadQuery("feature class %.20q: give one letter, such as P for populated places", s)
 		}
 		f.classes |= 1 << (class[0] - 'A')
 	}
 	for _, s := range codes {
 		code := strings.ToUpper(s)
 		if code == "" || !validCode(code) {
-			return f, badQuery("feature code %.20q: give one such as PPLC, without its class", s)
+			return 0, f, near.BadQuery("feature code %.20q: give one such as PPLC, without its class", s)
 		}
 		f.codes = append(f.codes, code)
 	}
-	for _, s := range countries {
-		c := strings.ToUpper(s)
-		if c == "" || !validCountry(c) {
-			return f, badQuery("country %.20q: give a two-letter ISO 3166-1 code such as CH", s)
-		}
-		f.countries = append(f.countries, country([]byte(c)))
-	}
 	slices.Sort(f.codes)
 	f.codes = slices.Compact(f.codes)
-	slices.SortFunc(f.countries, compareCountries)
-	f.countries = slices.Compact(f.countries)
 	f.minPopulation = uint64(minPopulation)
-	return f, nil
+	f.countries, err = near.CheckCountries(countries)
+	return size, f, err
 }
-
-func compareCountries(a, b country) int { return bytes.Compare(a[:], b[:]) }
 
 // none reports whether every place passes.
 func (f *filter) none() bool {
@@ -92,7 +78,7 @@ func (f *filter) qualifier(q []byte) bool {
 // passes reports whether a place passes.
 func (f *filter) passes(p *place) bool {
 	return p.population >= f.minPopulation &&
-		(len(f.countries) == 0 || slices.Contains(f.countries, p.country)) &&
+		f.countries.Pass(p.country) &&
 		f.qualifier(p.qualifier)
 }
 
@@ -100,12 +86,15 @@ func (f *filter) passes(p *place) bool {
 func (f *filter) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(f.classes))
 	b = binary.BigEndian.AppendUint64(b, f.minPopulation)
-	b = append(b, byte(len(f.countries)))
-	for _, c := range f.countries {
-		b = append(b, c[:]...)
-	}
+	b = f.countries.AppendTo(b)
 	for _, c := range f.codes {
 		b = append(append(b, c...), ',')
 	}
 	return b
+}
+
+// tag is a checksum of what must not change between the pages of a query.
+func (f *filter) tag(kind byte, numbers ...float64) near.Tag {
+	var memory [64]byte
+	return near.QueryTag(kind, f.appendTo(memory[:0]), numbers...)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/places/search"
 	"quadrille/quadkey"
 )
@@ -21,13 +22,14 @@ type Finder struct {
 	unfiltered *masks
 	maskCache  maskCache
 	codes      *codes
-	names      *search.Reader // nil without name search
-	data       [4]byte        // tag of the content, for cursors
+	names      *search.Reader   // nil without name search
+	data       near.Tag         // of the content, for cursors
+	cells      [][]quadkey.Cell // of indexes
 
-	searches sync.Pool // of *nearby
-	withins  sync.Pool // of *within
-	pickers  sync.Pool // of *picker
-	rows     sync.Pool // of *cellstore.Row
+	nearbys sync.Pool // of *nearby
+	withins sync.Pool // of *within
+	pickers sync.Pool // of *picker
+	rows    sync.Pool // of *cellstore.Row
 }
 
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
@@ -41,9 +43,9 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if meta.SchemaVersion < SchemaVersion {
 		return nil, fmt.Errorf("%w: row layout %d, this program reads %d: ingest the data set again", ErrOlder, meta.SchemaVersion, SchemaVersion)
 	}
-	f := &Finder{data: dataTag(meta.Fingerprint)}
-	f.searches.New = func() any { return new(nearby) }
-	f.withins.New = func() any { return new(within) }
+	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint))}
+	f.nearbys.New = func() any { return newNearby() }
+	f.withins.New = func() any { return newWithin() }
 	f.pickers.New = func() any { return new(picker) }
 	f.rows.New = func() any { return new(cellstore.Row) }
 	var index cellstore.Table
@@ -75,6 +77,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 		count += int64(x.count)
 		f.unfiltered[tier] = x.mask(&filter{})
 	}
+	f.cells = cellsOf(f.indexes)
 	if count != meta.Places {
 		return nil, fmt.Errorf("places: %w: tables hold %d places, the manifest says %d: build the data set again",
 			cellstore.ErrCorrupt, count, meta.Places)
@@ -163,7 +166,7 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 // An id without a place gives false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name string, ok bool, err error) {
 	if lang == "" || !validLang(lang) {
-		return "", false, badQuery("language %.40q: give an ISO 639 code such as de", lang)
+		return "", false, near.BadQuery("language %.40q: give an ISO 639 code such as de", lang)
 	}
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)

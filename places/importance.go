@@ -93,11 +93,3 @@ func weightOf(qualifier []byte, population uint64) uint64 {
 	}
 	return w.base + min(population, maxWeight/1000)*w.percent/100
 }
-
-// Importance orders places for display, greater before less. Bit 63 is set but
-// for administrative areas (class A), the bits from 48 on say the tier (3 high,
-// 2 medium, 1 low), those below are the weight.
-func Importance(class, code string, population int64) uint64 {
-	var memory [2 + maxCode]byte
-	return importance(appendQualifier(memory[:0], class, code), uint64(max(population, 0)), 0)
-}

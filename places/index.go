@@ -1,7 +1,6 @@
 package places
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -112,17 +111,6 @@ func (x *index) blocksOf(lo, hi int32) (first, last int32) {
 		return 0, -1
 	}
 	return int32(from / blockPlaces), int32(min((to-1)/blockPlaces, int64(len(x.blocks))-1))
-}
-
-// samplesIn returns which of the samples lo to hi, those of a tile, lie in its
-// descendant whose last cell is last, when lo is already that descendant's
-// first: it returns where the next one's begin.
-func (x *index) samplesIn(lo, hi int32, last quadkey.Cell) int32 {
-	if last == math.MaxUint32 {
-		return hi
-	}
-	at, _ := slices.BinarySearch(x.samples[lo:hi], last+1)
-	return lo + int32(at)
 }
 
 // leaf reports whether a tile with the samples lo to hi is read rather than
@@ -307,7 +295,7 @@ func (x *indexer) eachGroup(fn func(k groupKey, qualifier string, g *growing) er
 		keys = append(keys, n)
 	}
 	slices.SortFunc(keys, func(a, b named) int {
-		return cmp.Or(cmp.Compare(a.qualifier, b.qualifier), bytes.Compare(a.country[:], b.country[:]), compareBool(a.populated, b.populated))
+		return cmp.Or(cmp.Compare(a.qualifier, b.qualifier), a.country.Compare(b.country), compareBool(a.populated, b.populated))
 	})
 	for _, k := range keys {
 		if err := fn(k.groupKey, k.qualifier, x.byKey[k.groupKey]); err != nil {

@@ -21,7 +21,7 @@ type joiner struct {
 	found bool // a row of the place has come
 	place columns
 	other columns // a further row of the same place
-	said  said
+	attrs attributes
 	entry search.Entry
 
 	key, record, more []byte
@@ -71,9 +71,9 @@ func (j *joiner) take(key uint64, value []byte) error {
 			return nil
 		}
 		s.Admin5++
-		j.said.admin5 = string(value)
+		j.attrs.admin5 = string(value)
 	case recordParent:
-		if !j.found || len(j.said.parents) == maxParentsOf {
+		if !j.found || len(j.attrs.parents) == maxParentsOf {
 			s.ParentsDropped++
 			return nil
 		}
@@ -81,15 +81,15 @@ func (j *joiner) take(key uint64, value []byte) error {
 			return errTempFile
 		}
 		s.Parents++
-		if parent := binary.LittleEndian.Uint32(value); !slices.Contains(j.said.parents, parent) {
-			j.said.parents = append(j.said.parents, parent)
+		if parent := binary.LittleEndian.Uint32(value); !slices.Contains(j.attrs.parents, parent) {
+			j.attrs.parents = append(j.attrs.parents, parent)
 		}
 	case recordName:
 		var n alternate
 		if err := n.parse(string(value)); err != nil {
 			return err
 		}
-		if !j.found || !j.said.addName(n) {
+		if !j.found || !j.attrs.addName(n) {
 			s.NamesDropped++
 			return nil
 		}
@@ -117,7 +117,7 @@ func (j *joiner) row(record string) error {
 // flush writes the place whose records have all come, if there is one.
 func (j *joiner) flush() error {
 	if !j.found {
-		j.said.clear()
+		j.attrs.clear()
 		return nil
 	}
 	b, c := j.b, &j.place
@@ -125,7 +125,7 @@ func (j *joiner) flush() error {
 	ts := c.timestamp()
 	b.newest = max(b.newest, ts)
 	b.stats.Stored++
-	j.said.choose(c.class)
+	j.attrs.chooseNames(c.class)
 
 	j.record = appendStoredHead(j.record[:0], ts, c.class, c.code)
 	at := len(j.record)
@@ -149,13 +149,13 @@ func (j *joiner) flush() error {
 		return err
 	}
 	if b.sink != nil {
-		fillEntry(&j.entry, c, &j.said, p.importance())
+		fillEntry(&j.entry, c, &j.attrs, p.importance())
 		if err := b.sink.Add(&j.entry); err != nil {
 			return err
 		}
 	}
 	j.found = false
-	j.said.clear()
+	j.attrs.clear()
 	return nil
 }
 
@@ -165,15 +165,15 @@ func (j *joiner) write(ts int64, members []byte) error {
 	if err := j.info.Add(j.key, cellstore.Cell{Family: famJSON, Timestamp: ts, Value: members}); err != nil {
 		return err
 	}
-	j.more = appendDetails(j.more[:0], &j.place, j.b.names, &j.said)
+	j.more = appendDetails(j.more[:0], &j.place, j.b.names, &j.attrs)
 	if len(j.more) > 0 {
 		err := j.info.Add(j.key, cellstore.Cell{Family: famJSON, Qualifier: []byte(qualMore), Timestamp: ts, Value: j.more})
 		if err != nil {
 			return err
 		}
 	}
-	for i := range j.said.shown {
-		n := &j.said.shown[i]
+	for i := range j.attrs.shown {
+		n := &j.attrs.shown[i]
 		err := j.info.Add(j.key, cellstore.Cell{Family: famNames, Qualifier: []byte(n.lang), Timestamp: ts, Value: []byte(n.name)})
 		if err != nil {
 			return err

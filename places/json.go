@@ -3,12 +3,12 @@ package places
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
 
 	"quadrille/internal/jsontext"
+	"quadrille/places/internal/members"
 	"quadrille/quadkey"
 )
 
@@ -27,7 +27,7 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	if c.weight != 0 {
 		dst = binary.BigEndian.AppendUint64(dst, c.weight)
 	}
-	members := len(dst)
+	start := len(dst)
 
 	dst = append(dst, `"id":`...)
 	dst = strconv.AppendUint(dst, uint64(c.id), 10)
@@ -43,7 +43,7 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	dst = appendText(dst, "admin1_name", admin1Name)
 	dst = appendText(dst, "timezone", c.timeZone)
 	dst = append(dst, c.extra...)
-	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-members))
+	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-start))
 
 	dst = append(dst, `,"lat":`...)
 	dst = jsontext.AppendDegrees(dst, c.lat)
@@ -53,7 +53,7 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 
 // appendDetails appends the members a place's record has beyond those of its
 // tile_places value, each with a comma before it.
-func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte {
+func appendDetails(dst []byte, c *columns, names *nameTables, a *attributes) []byte {
 	dst = appendText(dst, "ascii_name", c.asciiName)
 	dst = appendList(dst, "alternate_names", c.alternates)
 	dst = appendList(dst, "cc2", c.cc2)
@@ -62,7 +62,7 @@ func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte
 	dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
 	dst = appendText(dst, "admin3", c.admin3)
 	dst = appendText(dst, "admin4", c.admin4)
-	dst = appendText(dst, "admin5", said.admin5)
+	dst = appendText(dst, "admin5", a.admin5)
 	if c.known&knowsElevation != 0 {
 		dst = strconv.AppendInt(appendName(dst, "elevation_m"), c.elevation, 10)
 	}
@@ -74,7 +74,7 @@ func appendDetails(dst []byte, c *columns, names *nameTables, said *said) []byte
 		dst = appendDate(dst, c.modified)
 		dst = append(dst, '"')
 	}
-	return said.appendTo(dst)
+	return a.appendTo(dst)
 }
 
 // appendDate appends year-month-day of a time in seconds since 1970.
@@ -138,33 +138,11 @@ func appendFeature(dst []byte, p *place) []byte {
 
 // nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
 func nameOf(properties []byte) (string, error) {
-	const tag = `,"name":`
-	at := bytes.Index(properties, []byte(tag))
-	if at < 0 {
-		return "", quoteError(properties)
+	name, ok := members.Unquote(members.Text(properties, nameKey))
+	if !ok {
+		return "", corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
 	}
-	quoted := properties[at+len(tag):]
-	for i := 1; i < len(quoted); i++ {
-		switch quoted[i] {
-		case '\\':
-			i++
-		case '"':
-			quoted = quoted[:i+1]
-			if bytes.IndexByte(quoted, '\\') < 0 {
-				return string(quoted[1:i]), nil
-			}
-			var name string
-			if err := json.Unmarshal(quoted, &name); err != nil {
-				return "", quoteError(properties)
-			}
-			return name, nil
-		}
-	}
-	return "", quoteError(properties)
-}
-
-func quoteError(properties []byte) error {
-	return corrupt(tableTiles, properties[:min(len(properties), 32)], "holds no name")
+	return name, nil
 }
 
 // appendPoint appends a place as place_rollup's points family has it.

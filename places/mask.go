@@ -72,7 +72,7 @@ func (x *index) mask(f *filter) (m mask) {
 	for i := range x.groups {
 		g := &x.groups[i]
 		if g.maxPopulation >= f.minPopulation && (g.code == anyCode || passes[g.code] &&
-			(len(f.countries) == 0 || slices.Contains(f.countries, g.country))) {
+			f.countries.Pass(g.country)) {
 			count += uint64(g.count)
 			m.areas = m.areas && g.code != anyCode
 			x.eachBlock(from, g.end, func(b uint32) { m.words[b/64] |= 1 << (b % 64) })
@@ -106,8 +106,8 @@ func (m *mask) finish(x *index, f *filter, count uint64) {
 	m.sparse = count < blocks*(blockPlaces/8)
 }
 
-// maskCache holds the masks of the filters used of late: a handful is asked for
-// again and again.
+// maskCache keeps the masks of the filters that were used last, because the same
+// few are asked for again and again.
 type maskCache struct {
 	mu    sync.Mutex
 	masks map[string]*masks

@@ -85,7 +85,7 @@ func TestMaskAgainstPlaces(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 100 {
-		flt, err := checkFilter(0, drawFilter(rng, []string{"P", "A", "X", "T"}), drawFilter(rng, []string{"PPL", "PPLC", "LK", "ADM1"}),
+		_, flt, err := checkFilter(0, drawFilter(rng, []string{"P", "A", "X", "T"}), drawFilter(rng, []string{"PPL", "PPLC", "LK", "ADM1"}),
 			drawFilter(rng, []string{"CH", "NA", "XX"}), []int64{0, 0, 1, 5000, 50_000}[rng.IntN(5)])
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestMaskAgainstPlaces(t *testing.T) {
 					t.Fatalf("%+v: tier %d, block %d: %v, want %v", flt, tier, b, got, want)
 				}
 				if want && m[tier].areas && !areas {
-					t.Fatalf("%+v: tier %d is said to have areas only", flt, tier)
+					t.Fatalf("%+v: the mask of tier %d claims to have areas only", flt, tier)
 				}
 			}
 		}
@@ -151,7 +151,7 @@ func TestTooManyGroups(t *testing.T) {
 		}
 	}
 	back.blocks = x.index.blocks
-	flt, err := checkFilter(0, []string{"Q"}, nil, []string{"QQ"}, 0)
+	_, flt, err := checkFilter(0, []string{"Q"}, nil, []string{"QQ"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

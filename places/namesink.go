@@ -45,7 +45,7 @@ var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tci
 // fillEntry makes the entry of a place, over the memory of the one before. The
 // names of the row's own column count only where no others were given that are
 // looked for: a link, say, is none.
-func fillEntry(e *search.Entry, c *columns, s *said, importance uint64) {
+func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 	*e = search.Entry{
 		ID: c.id, Importance: importance, Name: c.name, ASCIIName: c.asciiName, Names: e.Names[:0],
 		Code: c.code, Country: c.countryCode(), Admin1: c.admin1, Population: c.population, Lat: c.lat, Lon: c.lon,
@@ -53,8 +53,8 @@ func fillEntry(e *search.Entry, c *columns, s *said, importance uint64) {
 	if c.class != "" {
 		e.Class = c.class[0]
 	}
-	for i := range s.names {
-		n := &s.names[i]
+	for i := range a.names {
+		n := &a.names[i]
 		if !notSearched[n.lang] {
 			e.Names = append(e.Names, search.Name{
 				Text: n.name, Lang: n.lang, Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,

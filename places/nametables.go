@@ -186,7 +186,7 @@ func appendDivision(dst []byte, code country, admin1, admin2 string) []byte {
 // sortedCountries and sortedDivisions return what the tables hold, by code.
 func (t *nameTables) sortedCountries() []Country {
 	list := make([]Country, 0, len(t.countries))
-	for _, code := range slices.SortedFunc(maps.Keys(t.countries), compareCountries) {
+	for _, code := range slices.SortedFunc(maps.Keys(t.countries), country.Compare) {
 		list = append(list, t.countries[code].entry)
 	}
 	return list

@@ -7,12 +7,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"quadrille/cellstore"
-
-	"pgregory.net/rapid"
+	"quadrille/places/internal/near"
 )
 
 // drawFilter makes a list of mostly none, sometimes one or several elements.
@@ -55,8 +55,8 @@ func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, fl
 	return q
 }
 
-// TestNearbyAgainstBruteForce: every answer equals measuring every place, and
-// so do its pages put together.
+// Every answer equals measuring every place, and so do its pages put together:
+// across ±180°, at the poles and where points coincide.
 func TestNearbyAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -213,66 +213,33 @@ func TestCursorIsBound(t *testing.T) {
 	}
 }
 
-func TestCursorRoundTrip(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		c := cursor{rapid.Float64Range(0, 3e7).Draw(rt, "distance"), rapid.Uint32().Draw(rt, "id")}
-		data, query := [4]byte{1, 2}, [4]byte{3, 4}
-		got, err := decodeDistance(c.encode(data, query), data, query)
-		if err != nil || got != c {
-			rt.Fatalf("%v becomes %v, %v", c, got, err)
-		}
-	})
-}
-
-func FuzzDecodeCursor(f *testing.F) {
-	data, query := [4]byte{1, 2}, [4]byte{3, 4}
-	f.Add(cursor{1234.5, 6}.encode(data, query))
-	f.Add(cursor{math.NaN(), 6}.encode(data, query))
-	f.Add(cursor{math.Inf(1), 6}.encode(data, query))
-	f.Add(cursor{1, 2}.encode(query, data))
-	f.Add("")
-	f.Add("AAAA")
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := decodeDistance(text, data, query)
-		if err != nil {
-			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if !(c.distance >= 0) || math.IsInf(c.distance, 0) {
-			t.Fatalf("%q gives %v", text, c)
-		}
-		if again := c.encode(data, query); again != text {
-			t.Fatalf("%q is %q", text, again)
-		}
-	})
-}
-
 // A search reads little: the places read for the ten nearest of clustered data
 // grow neither with their number nor with how dense the clusters are.
 func TestNearbyReadsLittle(t *testing.T) {
 	list := scatter(2, 6000, clustered)
 	f := build(t, list)
 	rng := rand.New(rand.NewPCG(1, 1))
-	s := &nearby{f: f}
+	s := newNearby()
+	run := func(flt filter) {
+		s.begin(f, flt, 11, near.ByDistance(math.Inf(1)), near.Cursor{})
+		if err := s.Run(t.Context(), s, f.cells...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	total := 0
 	const queries = 200
 	for range queries {
 		lon, lat := clustered(rng)
-		s.lon, s.lat, s.want, s.after, s.reach = lon, lat, 11, start, math.Inf(1)
-		if err := s.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s.lon, s.lat = lon, lat
+		run(filter{})
 		total += s.examined
 	}
 	if mean := total / queries; mean > 400 {
 		t.Errorf("%d places read per query", mean)
 	}
 	// A filter that nothing passes reads nothing.
-	s.filter = filter{countries: []country{{'X', 'Y'}}}
-	if err := s.run(t.Context()); err != nil || s.examined != 0 {
-		t.Errorf("%d places read, %v", s.examined, err)
+	if run(filter{countries: near.Countries{{'X', 'Y'}}}); s.examined != 0 {
+		t.Errorf("%d places read", s.examined)
 	}
 }
 
@@ -301,5 +268,44 @@ func TestNearbyReportsFailure(t *testing.T) {
 	}
 	if _, err := f.Place(t.Context(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// The fields of a hit are the members of its JSON, whatever texts they hold: what
+// JSON has to escape, or what looks like a member of it.
+func TestHitFields(t *testing.T) {
+	texts := []string{"", "ZH", "Europe/Zurich", `a "quoted" \\ part`, `,"timezone":"x"`, "<b>&\u2028", `\`, `"`}
+	list := scatter(7, 300, shapes["uniform"])
+	for i := range list {
+		p := &list[i]
+		p.Admin1, p.TimeZone = texts[i%len(texts)], texts[i/len(texts)%len(texts)]
+		if name := texts[i/7%len(texts)]; name != "" {
+			p.Name = name
+		}
+	}
+	f := build(t, list)
+	var dst []Hit
+	for _, limit := range []int{300, 10, 300} { // in memory that other hits were in
+		var err error
+		if dst, _, err = f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst); err != nil {
+			t.Fatal(err)
+		}
+		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
+		for i := range dst {
+			at := slices.IndexFunc(list, func(p Place) bool { return p.ID == dst[i].ID })
+			if h, p := &dst[i], &list[at]; h.Name != p.Name || h.Admin1 != p.Admin1 || h.TimeZone != p.TimeZone ||
+				h.Country != p.Country || h.Class != p.Class || h.Code != p.Code || h.Population != p.Population {
+				t.Fatalf("%+v of %+v", h, p)
+			}
+		}
+	}
+	const renamed = `"id":1,"name":"\u003cNeu\u003e","country":"CH"`
+	if got := string(AppendNamed(nil, []byte(`"id":1,"name":"A \"b\"","country":"CH"`), "<Neu>")); got != renamed {
+		t.Error(got)
+	}
+	for _, odd := range []string{"", `"id":1`, `"id":1,"name":`, `"id":1,"name":"`, `"id":1,"name":"\`, `"id":1,"name":7`} {
+		if got := string(AppendNamed(nil, []byte(odd), "x")); got != odd {
+			t.Errorf("%s becomes %s", odd, got)
+		}
 	}
 }

@@ -7,22 +7,25 @@ import (
 	"math"
 	"time"
 	"unicode/utf8"
+
+	"quadrille/places/internal/near"
 )
 
-// What callers branch on; use errors.Is.
+// What callers branch on; use errors.Is. The packages airports, stations and
+// search give ErrQuery, ErrCursor, ErrCursorExpired and ErrTooMuchWork too.
 var (
 	// ErrNotFound: no place has this id.
 	ErrNotFound = errors.New("no such place")
 	// ErrInvalidPlace: a Place that cannot be stored.
 	ErrInvalidPlace = errors.New("place is not valid")
 	// ErrQuery: a query that cannot be answered as it stands.
-	ErrQuery = errors.New("query is not valid")
+	ErrQuery = near.ErrQuery
 	// ErrCursor: a cursor that is damaged or belongs to another query.
-	ErrCursor = errors.New("cursor is not valid")
+	ErrCursor = near.ErrCursor
 	// ErrCursorExpired: a cursor of data that has been replaced.
-	ErrCursorExpired = errors.New("cursor has expired")
+	ErrCursorExpired = near.ErrCursorExpired
 	// ErrTooMuchWork: a search that looked at MaxExamined places in vain.
-	ErrTooMuchWork = errors.New("search is too wide")
+	ErrTooMuchWork = near.ErrTooMuchWork
 	// ErrNoCode: no country, division or feature has this code.
 	ErrNoCode = errors.New("no such code")
 	// ErrOlder: tables written by an older version of this package.
@@ -98,7 +101,7 @@ func (p *Place) Validate() error {
 	if !validCode(p.Code) {
 		return bad("feature code %q must be up to %d of A to Z and 0 to 9, or empty", p.Code, maxCode)
 	}
-	if !validCountry(p.Country) {
+	if !near.ValidCountry(p.Country) {
 		return bad("country %q must be two letters A to Z, or empty", p.Country)
 	}
 	for _, f := range [...]struct {
@@ -141,10 +144,6 @@ func validCode(s string) bool {
 		}
 	}
 	return len(s) <= maxCode
-}
-
-func validCountry(s string) bool {
-	return s == "" || len(s) == 2 && isUpper(s[0]) && isUpper(s[1])
 }
 
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }

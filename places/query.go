@@ -1,18 +1,16 @@
 package places
 
 import (
-	"fmt"
-	"math"
-
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
 // Bounds of queries.
 const (
-	DefaultLimit = 10
-	MaxLimit     = 1000
+	DefaultLimit = near.DefaultLimit
+	MaxLimit     = near.MaxLimit
 	// MaxFilter is how many classes, codes or countries a filter may name.
-	MaxFilter = 20
+	MaxFilter = near.MaxFilter
 	// MaxExamined is how many places a search looks at before it gives up with
 	// ErrTooMuchWork. Only filters that few places pass get that far.
 	MaxExamined = 4_000_000
@@ -60,32 +58,4 @@ type WithinQuery struct {
 	// Cursor continues where the page that returned it ended. All the other
 	// fields but Limit must be as they were.
 	Cursor string
-}
-
-func badQuery(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
-}
-
-func (q *NearbyQuery) check() (filter, error) {
-	// Written so that NaN fails.
-	switch {
-	case !(math.Abs(q.Lat) <= 90):
-		return filter{}, badQuery("latitude %v: give degrees from -90 to 90", q.Lat)
-	case !(math.Abs(q.Lon) <= 180):
-		return filter{}, badQuery("longitude %v: give degrees from -180 to 180", q.Lon)
-	case !(q.RadiusM >= 0) || math.IsInf(q.RadiusM, 0):
-		return filter{}, badQuery("radius %v: give metres, or 0 for no bound", q.RadiusM)
-	}
-	return checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
-}
-
-func (q *WithinQuery) check() (filter, error) {
-	if q.Tile != nil {
-		if err := checkTile(*q.Tile); err != nil {
-			return filter{}, err
-		}
-	} else if err := q.Box.Check(); err != nil {
-		return filter{}, badQuery("%v", err)
-	}
-	return checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
 }

@@ -8,7 +8,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// What is said of one place comes together in the first sort, whose keys are
+// The first sort brings the records of one place together. Its keys are
 //
 //	id (32 bits) │ kind (2 bits) │ 0 (30 bits)
 const (

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -148,7 +149,8 @@ func decorate(rng *rand.Rand, id uint32, lon, lat float64) Place {
 	return p
 }
 
-// shapes are the ways in which the places of tests are spread over the globe.
+// The shapes of data that comparisons with the slow side use: where points are
+// many, coincide, or lie where maps end.
 var shapes = map[string]func(rng *rand.Rand) (lon, lat float64){
 	"uniform": func(rng *rand.Rand) (float64, float64) {
 		return rng.Float64()*360 - 180, math.Asin(rng.Float64()*2-1) * 180 / math.Pi
@@ -259,7 +261,8 @@ func hitIDs(hits []Hit) []uint32 {
 	return ids
 }
 
-// sameHits compares all but JSON, whose fields it checks against the place.
+// sameHits compares all that brute force knows, and the other fields of each hit
+// with the members of its JSON.
 func sameHits(t testing.TB, got, want []Hit) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -273,6 +276,19 @@ func sameHits(t testing.TB, got, want []Hit) {
 		}
 		if !bytes.HasPrefix(g.JSON, fmt.Appendf(nil, `"id":%d,"name":`, w.ID)) {
 			t.Fatalf("hit %d has JSON %s", w.ID, g.JSON)
+		}
+		want := map[string]any{"id": float64(g.ID), "lat": g.Lat, "lon": g.Lon}
+		for key, text := range map[string]string{"name": g.Name, "country": g.Country, "class": g.Class, "code": g.Code,
+			"admin1": g.Admin1, "admin1_name": g.Admin1Name, "timezone": g.TimeZone} {
+			if text != "" {
+				want[key] = text
+			}
+		}
+		if g.Population > 0 {
+			want["population"] = float64(g.Population)
+		}
+		if fields := object(t, g.JSON); !maps.Equal(fields, want) {
+			t.Fatalf("hit %d has the fields %v and the members %v", w.ID, want, fields)
 		}
 	}
 }

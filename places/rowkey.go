@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -105,8 +106,7 @@ const (
 	weighty = 1 << 63
 )
 
-// country is an ISO 3166-1 alpha-2 code; the zero value is unknown.
-type country [2]byte
+type country = near.Country
 
 // place is a tile_places row without its cell, over the memory of the row it
 // was taken from.
@@ -167,7 +167,7 @@ func corrupt(table string, key []byte, what string) error {
 	return fmt.Errorf("%w: table of %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
 }
 
-// degreesPerUnit turns stored coordinates into degrees.
+// unitsPerDegree is how finely coordinates are stored.
 const unitsPerDegree = 1e7
 
 func toUnits(degrees float64) int32 { return int32(math.Round(degrees * unitsPerDegree)) }

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"quadrille/places/internal/near"
 )
 
 // Source is what Build reads. Only Places is required; each of the others adds
@@ -176,7 +178,7 @@ func (c *Country) Validate() error {
 	bad := func(what string) error {
 		return fmt.Errorf("%w: country %.40q: %s", ErrInvalidPlace, c.Code, what)
 	}
-	if c.Code == "" || !validCountry(c.Code) {
+	if c.Code == "" || !near.ValidCountry(c.Code) {
 		return bad("its code must be two letters A to Z")
 	}
 	if c.Name == "" {
@@ -202,7 +204,7 @@ func (d *Division) Validate() error {
 		return fmt.Errorf("%w: division %.40q: %s", ErrInvalidPlace, d.Code, what)
 	}
 	country, rest, _ := strings.Cut(d.Code, ".")
-	if country == "" || !validCountry(country) || rest == "" || strings.Count(rest, ".") > 1 || strings.HasPrefix(rest, ".") ||
+	if country == "" || !near.ValidCountry(country) || rest == "" || strings.Count(rest, ".") > 1 || strings.HasPrefix(rest, ".") ||
 		strings.HasSuffix(rest, ".") || !validText(d.Code, maxText) {
 		return bad("its code must be a country's and one or two of divisions, such as US.CA.037")
 	}

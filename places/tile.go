@@ -1,11 +1,13 @@
 package places
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -92,43 +94,27 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn PlaceFunc) e
 type picker struct {
 	picked []pick // in the end, the most important first
 	byPart [parts]int
+	best   near.Best // of all the places, with picked as its slots
 }
 
 type pick struct {
-	place      // over the memory of held
+	keptPlace
 	importance uint64
-	held       []byte
 }
 
 func (a *pick) compare(b *pick) int {
-	if a.importance != b.importance {
-		if a.importance > b.importance {
-			return -1
-		}
-		return 1
-	}
-	if a.id < b.id {
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
 }
 
-// above keeps the least important pick on top of a heap.
-func (a *pick) above(b *pick) bool { return a.compare(b) > 0 }
-
-// hold makes the pick a copy of a place.
-func (a *pick) hold(p *place, importance uint64) {
-	a.held = append(append(a.held[:0], p.qualifier...), p.members...)
-	q, n := len(p.qualifier), len(p.properties)
-	a.place = *p
-	a.qualifier = a.held[:q]
-	a.members = a.held[q:]
-	a.properties = a.held[q : q+n]
+// set makes the pick a copy of a place.
+func (a *pick) set(p *place, importance uint64) {
+	a.keep(p)
 	a.importance = importance
 }
 
 func (p *picker) pick(ctx context.Context, f *Finder, t quadkey.Tile) error {
 	p.picked = p.picked[:0]
+	p.best.Reset(maxShown, ^uint64(0), near.Cursor{})
 	for i := range p.byPart {
 		p.byPart[i] = -1
 	}
@@ -179,7 +165,7 @@ func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
 	} else if b := &p.picked[at]; b.importance > imp || b.importance == imp && b.id < x.id {
 		return nil
 	}
-	p.picked[at].hold(x, imp)
+	p.picked[at].set(x, imp)
 	return nil
 }
 
@@ -207,19 +193,14 @@ func (p *picker) takeAll(t quadkey.Tile, x *place) error {
 		}
 	}
 	imp := x.importance()
-	if len(p.picked) < maxShown {
-		p.picked[p.grow()].hold(x, imp)
-		if len(p.picked) == maxShown {
-			heapify(p.picked)
-		}
+	if !p.best.Wants(^imp, uint64(x.id)) {
 		return nil
 	}
-	// picked is now a heap with the least important on top.
-	if b := &p.picked[0]; b.importance > imp || b.importance == imp && b.id < x.id {
-		return nil
+	at := p.best.Keep(^imp, uint64(x.id))
+	if at == len(p.picked) {
+		p.grow()
 	}
-	p.picked[0].hold(x, imp)
-	sink(p.picked, 0)
+	p.picked[at].set(x, imp)
 	return nil
 }
 

@@ -1,10 +1,9 @@
 package places
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -16,160 +15,96 @@ import (
 //
 // Hits, dst, next and errors are as those of Nearby, without distances.
 func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	flt, err := q.check()
+	if err := q.check(); err != nil {
+		return dst[:0], "", err
+	}
+	limit, flt, err := checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
 	if err != nil {
 		return dst[:0], "", err
 	}
 	tag := q.tag(&flt)
+	after, err := near.DecodeCursor(q.Cursor, f.data, tag)
+	if err != nil {
+		return dst[:0], "", err
+	}
+	if q.Cursor != "" {
+		after.Rank = ^after.Rank
+	}
 	s := f.withins.Get().(*within)
 	defer func() {
 		s.q = WithinQuery{} // Keep may hold on to much
 		f.withins.Put(s)
 	}()
-	s.after, s.paged = ranking{}, false
-	if q.Cursor != "" {
-		if s.after.importance, s.after.id, err = decodeCursor(q.Cursor, f.data, tag); err != nil {
-			return dst[:0], "", err
-		}
-		s.paged = true
-	}
-	limit := q.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
-	s.f, s.filter, s.q = f, flt, q
-	s.want = limit + 1 // one more tells whether there is a next page
-	if err := s.run(ctx); err != nil {
+	s.q = q
+	s.begin(f, flt, limit+1, ^uint64(0), after) // one more tells whether there is a next page
+	if err := s.Run(ctx, s, f.cells...); err != nil {
 		return dst[:0], "", err
 	}
-	slices.SortFunc(s.found, func(a, b ranked) int { return a.compare(&b.ranking) })
-	found := s.found[:min(len(s.found), limit)]
-	dst = slices.Grow(dst[:0], len(found))[:len(found)]
-	for i := range found {
-		json := append(dst[i].JSON[:0], found[i].json...)
-		dst[i] = Hit{ID: found[i].id, Lat: found[i].lat, Lon: found[i].lon, JSON: json}
+	hits, last, more, err := s.page(dst, func(*near.Found) float64 { return 0 })
+	if more {
+		next = near.Cursor{Rank: ^last.Rank, ID: uint32(last.ID)}.Encode(f.data, tag)
 	}
-	if len(s.found) > limit {
-		last := &found[limit-1]
-		next = encodeCursor(f.data, tag, last.importance, last.id)
+	return hits, next, err
+}
+
+// check checks the box or the tile.
+func (q *WithinQuery) check() error {
+	if q.Tile != nil {
+		return checkTile(*q.Tile)
 	}
-	return dst, next, nil
+	return near.CheckBox(q.Box)
 }
 
-// coverRanges is how many runs of cells a box is covered by at most.
-const coverRanges = 64
-
-// ranking orders places for display.
-type ranking struct {
-	importance uint64
-	id         uint32
+// tag is a checksum of what must not change between pages.
+func (q *WithinQuery) tag(f *filter) near.Tag {
+	if t := q.Tile; t != nil {
+		return f.tag('t', float64(t.Z), float64(t.X), float64(t.Y))
+	}
+	return f.tag('b', q.Box.West, q.Box.South, q.Box.East, q.Box.North)
 }
 
-// compare puts the most important first.
-func (a *ranking) compare(b *ranking) int {
-	return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
-}
-
-// ranked is a place found, with a copy of its members.
-type ranked struct {
-	ranking
-	lat, lon float64
-	json     []byte
-}
-
-// above keeps the least important place on top of a heap.
-func (a *ranked) above(b *ranked) bool { return a.compare(&b.ranking) > 0 }
-
-// within is one Within call: best-first over quadtree tiles, as a nearby search
-// is, but it goes on with the tile that could hold the most important place.
-// Tiers follow one another by themselves: the lower ones are not read before
-// the higher ones are exhausted.
+// within guides one Within call. The rank of a place is the complement of its
+// importance. Tiers follow one another by themselves: the lower ones are not
+// read before the higher ones are exhausted.
 type within struct {
-	f      *Finder
-	filter filter
-	masks  *masks
-	q      WithinQuery
-	cover  []quadkey.Range
-	after  ranking
-	paged  bool // the places up to after have been on earlier pages
-	want   int
-
-	frontier []rankedNode // heap, most important on top
-	found    []ranked     // heap, least important on top, once it is full
-	tileScan
+	tileSearch
+	q        WithinQuery
+	consider func(*place)
 }
 
-// rankedNode is a tile of one tier. The tier's samples lo to hi lie in it.
-type rankedNode struct {
-	bound  uint64 // no place of the tile is more important
-	tile   quadkey.Tile
-	tier   uint8
-	lo, hi int32
+func newWithin() *within {
+	s := &within{}
+	s.consider = s.weigh
+	return s
 }
 
-func (n *rankedNode) above(o *rankedNode) bool { return n.bound > o.bound }
-
-func (s *within) run(ctx context.Context) (err error) {
-	s.frontier, s.found, s.examined = s.frontier[:0], s.found[:0], 0
-	if s.q.Tile != nil {
-		first, last := s.q.Tile.CellRange()
-		s.cover = append(s.cover[:0], quadkey.Range{First: first, Last: last})
-	} else if s.cover, err = quadkey.CoverBox(s.q.Box, coverRanges); err != nil {
-		return badQuery("%v", err)
+// Bound is that of the most important place a tile may have.
+func (s *within) Bound(n *near.Node) (uint64, bool) {
+	if !s.mayHold(n) || !s.touches(n.Tile) {
+		return 0, false
 	}
-	s.masks = s.f.masks(&s.filter)
-	take := s.take
-	for tier, x := range s.f.indexes {
-		s.consider(rankedNode{tier: uint8(tier), hi: int32(len(x.samples))})
-	}
-	for len(s.frontier) > 0 {
-		if s.q.Examine > 0 && s.examined >= s.q.Examine {
-			return nil
-		}
-		var n rankedNode
-		n, s.frontier = pop(s.frontier)
-		if len(s.found) == s.want && n.bound < s.found[0].importance {
-			return nil
-		}
-		if x := s.f.indexes[n.tier]; n.tile.Z < quadkey.CellZoom && (n.hi-n.lo)*x.every > blockPlaces {
-			s.split(&n)
-			continue
-		}
-		if err := s.read(ctx, s.f, n.tile, n.tier, take); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ^s.f.indexes[n.List].greatest(&s.masks[n.List], n.Lo, n.Hi), true
 }
 
-func (s *within) split(n *rankedNode) {
-	x := s.f.indexes[n.tier]
-	lo := n.lo
-	for _, t := range n.tile.Children() {
-		_, last := t.CellRange()
-		child := rankedNode{tile: t, tier: n.tier, lo: lo, hi: x.samplesIn(lo, n.hi, last)}
-		lo = child.hi
-		s.consider(child)
+// Visit reads a tile of few places.
+func (s *within) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
+	if s.q.Examine > 0 && s.examined >= s.q.Examine {
+		return near.Stop, nil
 	}
+	if n.Tile.Z < quadkey.CellZoom && (n.Hi-n.Lo)*s.f.indexes[n.List].every > blockPlaces {
+		return near.Split, nil
+	}
+	return near.Done, s.read(ctx, n, s.consider)
 }
 
-// consider puts a tile into the frontier if it can hold a place that is wanted.
-func (s *within) consider(n rankedNode) {
-	x, m := s.f.indexes[n.tier], &s.masks[n.tier]
-	first, last := n.tile.CellRange()
-	if !s.touches(first, last) || !x.mayHold(m, n.tile.Z, first, last, n.lo, n.hi) {
-		return
+// touches reports whether a tile may have places of the box or tile.
+func (s *within) touches(t quadkey.Tile) bool {
+	if s.q.Tile == nil {
+		return near.Overlap(s.q.Box, t)
 	}
-	n.bound = x.greatest(m, n.lo, n.hi)
-	if len(s.found) < s.want || n.bound >= s.found[0].importance {
-		s.frontier = push(s.frontier, n)
-	}
-}
-
-// touches reports whether the cover has one of the cells.
-func (s *within) touches(first, last quadkey.Cell) bool {
-	at, _ := slices.BinarySearchFunc(s.cover, first, func(r quadkey.Range, c quadkey.Cell) int { return cmp.Compare(r.Last, c) })
-	return at < len(s.cover) && s.cover[at].First <= last
+	first, last := t.CellRange()
+	from, to := s.q.Tile.CellRange()
+	return first <= to && from <= last
 }
 
 // has reports whether a place is in the box or tile.
@@ -182,29 +117,15 @@ func (s *within) has(lon, lat float64) bool {
 	return err == nil && in == *t
 }
 
-func (s *within) take(p *place) {
+// weigh takes a place that the filters let pass if it is important enough.
+func (s *within) weigh(p *place) {
 	if !s.filter.passes(p) {
 		return
 	}
-	r := ranked{ranking: ranking{p.importance(), p.id}, lat: toDegrees(p.lat), lon: toDegrees(p.lon)}
-	full := len(s.found) == s.want
-	if full && r.compare(&s.found[0].ranking) >= 0 || s.paged && r.compare(&s.after) <= 0 || !s.has(r.lon, r.lat) {
+	rank := ^p.importance()
+	if !s.Wants(rank, uint64(p.id)) || !s.has(toDegrees(p.lon), toDegrees(p.lat)) ||
+		s.q.Keep != nil && !s.q.Keep(p.members) {
 		return
 	}
-	if s.q.Keep != nil && !s.q.Keep(p.members) {
-		return
-	}
-	if full {
-		r.json = append(s.found[0].json[:0], p.members...)
-		s.found[0] = r
-		sink(s.found, 0)
-		return
-	}
-	at := len(s.found)
-	s.found = slices.Grow(s.found, 1)[:at+1]
-	r.json = append(s.found[at].json[:0], p.members...) // of an earlier search
-	s.found[at] = r
-	if len(s.found) == s.want {
-		heapify(s.found)
-	}
+	s.take(rank, p)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -167,8 +168,10 @@ func TestWithinEdges(t *testing.T) {
 func TestWithinReadsTiersInTurn(t *testing.T) {
 	list := scatter(2, 6000, shapes["uniform"])
 	f := build(t, list)
-	s := &within{f: f, q: WithinQuery{Box: quadkey.World}, want: 11}
-	if err := s.run(t.Context()); err != nil {
+	s := newWithin()
+	s.q = WithinQuery{Box: quadkey.World}
+	s.begin(f, filter{}, 11, ^uint64(0), near.Cursor{})
+	if err := s.Run(t.Context(), s, f.cells...); err != nil {
 		t.Fatal(err)
 	}
 	if high := f.indexes[high].count; s.examined > int(high) || s.examined == 0 {

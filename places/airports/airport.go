@@ -22,12 +22,15 @@ const (
 	Closed   = "closed"
 )
 
-// kinds says of each type what it is in package places and how important.
-var kinds = []struct {
+// kind is what airports of a type are in package places, and how important.
+type kind struct {
 	typ    string
 	code   string
 	weight uint64
-}{
+}
+
+// kinds are all types, the most important first.
+var kinds = []kind{
 	{Large, "LARGE", 100_000}, // of the high tier
 	{Medium, "MEDIUM", 5_000}, // of the medium tier
 	{Small, "SMALL", 1_000},
@@ -52,27 +55,32 @@ const (
 	withService = "1"
 )
 
-// Airport is what is known of an airport. Unknown values are empty or nil.
+// Airport is what is known of an airport. Unknown values are empty or nil. Its
+// JSON is the record that is stored.
 type Airport struct {
-	ID           uint32 // never 0
-	Ident        string // the source's own code, required
-	IATA, ICAO   string
-	GPS, Local   string
-	Type         string // one of Types
-	Name         string // required
-	Municipality string
-	Country      string  // ISO 3166-1 alpha-2
-	Region       string  // ISO 3166-2
-	Lat, Lon     float64 // degrees WGS84
-	ElevationM   *float64
-	Scheduled    bool
-	Keywords     []string
-	// Home and Wikipedia are addresses that begin with http:// or https://.
-	Home, Wikipedia string
-	TimeZone        string // IANA name
+	ID           uint32   `json:"id"`    // never 0
+	Ident        string   `json:"ident"` // the source's own code, required
+	IATA         string   `json:"iata,omitempty"`
+	ICAO         string   `json:"icao,omitempty"`
+	GPS          string   `json:"gps,omitempty"`
+	Local        string   `json:"local,omitempty"`
+	Name         string   `json:"name"` // required
+	Type         string   `json:"type"` // one of Types
+	Municipality string   `json:"municipality,omitempty"`
+	Country      string   `json:"country,omitempty"` // ISO 3166-1 alpha-2
+	Region       string   `json:"region,omitempty"`  // ISO 3166-2
+	Scheduled    bool     `json:"scheduled"`
+	Lat          float64  `json:"lat"` // degrees WGS84
+	Lon          float64  `json:"lon"`
+	ElevationM   *float64 `json:"elevation_m,omitempty"`
+	TimeZone     string   `json:"timezone,omitempty"` // IANA name
 	// TimeZoneSource says how the time zone is known when the source does not
 	// give it: "region", "country" or "nearest".
-	TimeZoneSource string
+	TimeZoneSource string   `json:"timezone_source,omitempty"`
+	Keywords       []string `json:"keywords,omitempty"`
+	// Home and Wikipedia are addresses that begin with http:// or https://.
+	Home      string `json:"home,omitempty"`
+	Wikipedia string `json:"wikipedia,omitempty"`
 }
 
 // Lengths in bytes that bound a stored airport.
@@ -172,33 +180,9 @@ func weightOf(typ string, scheduled, hasIATA bool) uint64 {
 	return w
 }
 
-// record is the JSON of an airport.
-type record struct {
-	ID             uint32   `json:"id"`
-	Ident          string   `json:"ident"`
-	IATA           string   `json:"iata,omitempty"`
-	ICAO           string   `json:"icao,omitempty"`
-	GPS            string   `json:"gps,omitempty"`
-	Local          string   `json:"local,omitempty"`
-	Name           string   `json:"name"`
-	Type           string   `json:"type"`
-	Municipality   string   `json:"municipality,omitempty"`
-	Country        string   `json:"country,omitempty"`
-	Region         string   `json:"region,omitempty"`
-	Scheduled      bool     `json:"scheduled"`
-	Lat            float64  `json:"lat"`
-	Lon            float64  `json:"lon"`
-	ElevationM     *float64 `json:"elevation_m,omitempty"`
-	TimeZone       string   `json:"timezone,omitempty"`
-	TimeZoneSource string   `json:"timezone_source,omitempty"`
-	Keywords       []string `json:"keywords,omitempty"`
-	Home           string   `json:"home,omitempty"`
-	Wikipedia      string   `json:"wikipedia,omitempty"`
-}
-
-// members is what a search and a tile show of an airport beyond what package
+// shownMembers is what a search and a tile show of an airport beyond what package
 // places does.
-type members struct {
+type shownMembers struct {
 	Type         string   `json:"type"`
 	Scheduled    bool     `json:"scheduled"`
 	Ident        string   `json:"ident"`
@@ -217,7 +201,7 @@ func (a *Airport) place() (places.Place, error) {
 	if a.Scheduled {
 		code += withService
 	}
-	extra, err := json.Marshal(members{
+	extra, err := json.Marshal(shownMembers{
 		Type: a.Type, Scheduled: a.Scheduled, Ident: a.Ident, IATA: a.IATA, ICAO: a.ICAO, Local: a.Local,
 		Municipality: a.Municipality, Region: a.Region, ElevationM: decimetres(a.ElevationM),
 	})
@@ -234,12 +218,9 @@ func (a *Airport) place() (places.Place, error) {
 // value is what the rows of the airport's codes hold.
 func (a *Airport) value() ([]byte, error) {
 	lat, lon := roundUnits(a.Lat), roundUnits(a.Lon)
-	text, err := json.Marshal(record{
-		ID: a.ID, Ident: a.Ident, IATA: a.IATA, ICAO: a.ICAO, GPS: a.GPS, Local: a.Local, Name: a.Name, Type: a.Type,
-		Municipality: a.Municipality, Country: a.Country, Region: a.Region, Scheduled: a.Scheduled,
-		Lat: lat / unitsPerDegree, Lon: lon / unitsPerDegree, ElevationM: decimetres(a.ElevationM),
-		TimeZone: a.TimeZone, TimeZoneSource: a.TimeZoneSource, Keywords: a.Keywords, Home: a.Home, Wikipedia: a.Wikipedia,
-	})
+	record := *a
+	record.Lat, record.Lon, record.ElevationM = lat/unitsPerDegree, lon/unitsPerDegree, decimetres(a.ElevationM)
+	text, err := json.Marshal(&record)
 	if err != nil {
 		return nil, err
 	}

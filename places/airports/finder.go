@@ -3,11 +3,13 @@ package airports
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"sync"
 
 	"quadrille/cellstore"
 	"quadrille/places"
+	"quadrille/places/internal/members"
 )
 
 // Finder reads what Build wrote.
@@ -51,12 +53,23 @@ type Record struct {
 	ID       uint32
 	Lat, Lon float64 // degrees
 	TimeZone string  // IANA name, empty when unknown
+	// TimeZoneSource is "region", "country" or "nearest" when the time zone is
+	// derived, else empty.
+	TimeZoneSource string
 	// JSON is the record, an object with the members that are known: id,
 	// ident, iata, icao, gps, local, name, type, municipality, country, region
 	// (ISO 3166-2), scheduled, lat and lon (degrees), elevation_m, timezone,
-	// timezone_source ("region", "country" or "nearest" when it is derived),
-	// keywords (a list), home and wikipedia (links).
+	// timezone_source, keywords (a list), home and wikipedia (links).
 	JSON []byte
+}
+
+// Airport decodes the record.
+func (r *Record) Airport() (Airport, error) {
+	var a Airport
+	if err := json.Unmarshal(r.JSON, &a); err != nil {
+		return a, fmt.Errorf("airports: %w: the record of airport %d cannot be read: ingest the airports again", cellstore.ErrCorrupt, r.ID)
+	}
+	return a, nil
 }
 
 // Lookup finds an airport by a code in either case of letters: three letters
@@ -121,5 +134,9 @@ func (f *Finder) get(ctx context.Context, m *read, kind Kind, code string, r *Re
 		r.TimeZone = string(zone)
 	}
 	r.JSON = append(r.JSON[:0], v[valueHead+len(zone):]...)
+	source := members.Text(r.JSON, `,"timezone_source":`)
+	if len(source) < 2 || string(source[1:len(source)-1]) != r.TimeZoneSource {
+		r.TimeZoneSource, _ = members.Unquote(source)
+	}
 	return true, nil
 }

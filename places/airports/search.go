@@ -3,13 +3,14 @@ package airports
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"quadrille/cellstore"
 	"quadrille/places"
+	"quadrille/places/internal/members"
 	"quadrille/quadkey"
 )
 
@@ -57,8 +58,8 @@ type NearbyQuery struct {
 }
 
 // Nearby returns the airports nearest to a point, with the order, the reuse of
-// dst, the cursors and the errors of places.Finder.Nearby. A hit's JSON has
-// the members id, name, country, timezone, type, scheduled, ident, iata, icao,
+// dst, the cursors and the errors of places.Finder.Nearby. Hits have no Class,
+// Code and Population; their JSON has the members id, name, country, timezone, type, scheduled, ident, iata, icao,
 // local, municipality, region, elevation_m, lat and lon, as far as they are
 // known.
 func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error) {
@@ -96,38 +97,27 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []places.Hit) (h
 // shown takes out of hits what only package places needs.
 func shown(hits []places.Hit) []places.Hit {
 	for i := range hits {
-		hits[i].JSON = strip(hits[i].JSON)
+		h := &hits[i]
+		h.Class, h.Code, h.JSON = "", "", strip(h.JSON)
 	}
 	return hits
 }
 
-// Inside a JSON string there is no bare quote, so these are found only where
-// they are members.
-var (
-	classMember = []byte(`,"class":"`)
-	codeMember  = []byte(`,"code":"`)
-	quote       = []byte{'"'}
-)
-
 // strip removes the members class and code from JSON, in place.
-func strip(b []byte) []byte { return without(without(b, classMember), codeMember) }
+func strip(b []byte) []byte { return members.Cut(members.Cut(b, `,"class":`), `,"code":`) }
 
-func without(b, member []byte) []byte {
-	at := bytes.Index(b, member)
-	if at < 0 {
-		return b
+var featureStart = []byte(`{"type":"Feature","id":`)
+
+// nextFeature cuts the first off features with commas between them.
+func nextFeature(all []byte) (feature, rest []byte) {
+	if len(all) == 0 {
+		return nil, nil
 	}
-	n := bytes.Index(b[at+len(member):], quote)
-	if n < 0 {
-		return b
+	if i := bytes.Index(all[1:], featureStart); i >= 0 {
+		return all[:i], all[i+1:] // without the comma
 	}
-	return append(b[:at], b[at+len(member)+n+1:]...)
+	return all, nil
 }
-
-var (
-	featureStart = []byte(`{"type":"Feature","id":`)
-	closedMember = []byte(`,"code":"CLOSED`)
-)
 
 // AppendTileGeoJSON appends the airports that a tile shows, the most important
 // first, as GeoJSON features separated by commas, and nothing when it shows
@@ -143,12 +133,9 @@ func (f *Finder) AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Ti
 	all := dst[start:]
 	out := dst[:start]
 	for len(all) > 0 {
-		feature := all
-		all = nil
-		if i := bytes.Index(feature[1:], featureStart); i >= 0 {
-			feature, all = feature[:i], feature[i+1:] // without the comma
-		}
-		if bytes.Contains(feature, closedMember) {
+		var feature []byte
+		feature, all = nextFeature(all)
+		if closed(members.Text(feature, `,"type":`)) {
 			continue
 		}
 		if len(out) > start {
@@ -158,6 +145,9 @@ func (f *Finder) AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Ti
 	}
 	return out, nil
 }
+
+// closed reports whether a JSON string is the type of closed airports.
+func closed(typ []byte) bool { return string(typ) == `"`+Closed+`"` }
 
 // Shown is an airport in a tile.
 type Shown struct {
@@ -182,30 +172,25 @@ func (s *Shown) Rank() int {
 // TileAirports calls fn for each airport that AppendTileGeoJSON shows, in the
 // same order, and stops at its first error.
 func (f *Finder) TileAirports(ctx context.Context, t quadkey.Tile, fn func(Shown) error) error {
-	features, err := f.AppendTileGeoJSON(ctx, []byte{'['}, t)
+	features, err := f.geo.AppendTileGeoJSON(ctx, nil, t)
 	if err != nil {
 		return err
 	}
-	var list []struct {
-		ID         uint32
-		Geometry   struct{ Coordinates [2]float64 }
-		Properties struct {
-			Name, Type, IATA, ICAO string
-			Scheduled              bool
+	return f.geo.TilePlaces(ctx, t, func(id uint32, lon, lat float64, name, code string, _ int64) error {
+		var feature []byte
+		feature, features = nextFeature(features)
+		code, scheduled := strings.CutSuffix(code, withService)
+		at := slices.IndexFunc(kinds, func(k kind) bool { return k.code == code })
+		if at < 0 || feature == nil {
+			return fmt.Errorf("airports: %w: tile %v: stored features are damaged, ingest the airports again", cellstore.ErrCorrupt, t)
 		}
-	}
-	if err := json.Unmarshal(append(features, ']'), &list); err != nil {
-		return fmt.Errorf("airports: tile %v: stored features are damaged, ingest the airports again: %w", t, err)
-	}
-	for i := range list {
-		p := &list[i].Properties
-		err := fn(Shown{
-			ID: list[i].ID, Lat: list[i].Geometry.Coordinates[1], Lon: list[i].Geometry.Coordinates[0],
-			Name: p.Name, Type: p.Type, IATA: p.IATA, ICAO: p.ICAO, Scheduled: p.Scheduled,
+		if kinds[at].typ == Closed {
+			return nil
+		}
+		iata, _ := members.Unquote(members.Text(feature, `,"iata":`))
+		icao, _ := members.Unquote(members.Text(feature, `,"icao":`))
+		return fn(Shown{
+			ID: id, Lat: lat, Lon: lon, Name: name, Type: kinds[at].typ, IATA: iata, ICAO: icao, Scheduled: scheduled,
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }

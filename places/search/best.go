@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 )
 
 // The best matches of a prefix are found without reading all of them. A prefix
@@ -20,6 +21,9 @@ type openNode struct {
 	bound  int32 // no match that is not known scores more
 	rows   uint64
 }
+
+// Above puts the greatest bound on top of the heap.
+func (n *openNode) Above(o *openNode) bool { return n.bound > o.bound }
 
 // match gathers the matches of a pattern.
 func (s *search) match(p *pattern) error {
@@ -44,7 +48,8 @@ func (s *search) match(p *pattern) error {
 				break
 			}
 		}
-		n := s.pop()
+		var n openNode
+		n, s.heap = near.Pop(s.heap)
 		if n.rows <= uint64(s.r.sizes.scan) || characters(n.prefix) >= prefixCharacters {
 			if err := s.scan(p, cellstore.Prefix(n.prefix)); err != nil {
 				return err
@@ -108,7 +113,7 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 		return corrupt(tablePrefix, prefix, "is damaged")
 	}
 	if !complete {
-		s.push(openNode{prefix, bound + s.extra, rows})
+		s.heap = near.Push(s.heap, openNode{prefix, bound + s.extra, rows})
 	}
 	return nil
 }
@@ -163,41 +168,4 @@ func (s *search) expand(p *pattern, prefix []byte) error {
 		from = utf8.AppendRune(append(from[:0], prefix...), next+1)
 	}
 	return nil
-}
-
-// The heap has the greatest bound first.
-
-func (s *search) push(n openNode) {
-	s.heap = append(s.heap, n)
-	for i := len(s.heap) - 1; i > 0; {
-		up := (i - 1) / 2
-		if s.heap[up].bound >= s.heap[i].bound {
-			break
-		}
-		s.heap[up], s.heap[i] = s.heap[i], s.heap[up]
-		i = up
-	}
-}
-
-func (s *search) pop() openNode {
-	h := s.heap
-	top, last := h[0], len(h)-1
-	h[0], h[last] = h[last], openNode{}
-	h = h[:last]
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= len(h) {
-			break
-		}
-		if c+1 < len(h) && h[c+1].bound > h[c].bound {
-			c++
-		}
-		if h[i].bound >= h[c].bound {
-			break
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
-	s.heap = h
-	return top
 }

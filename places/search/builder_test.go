@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/places/internal/extsort"
+	"quadrille/places/internal/near"
 )
 
 func dump(t testing.TB, store cellstore.Store) string {
@@ -309,13 +310,13 @@ func FuzzSearch(f *testing.F) {
 			q.Countries = []string{"CH", "US"}
 		}
 		hits, total, err := r.Search(context.Background(), q, nil)
-		if err != nil && !errors.Is(err, ErrQuery) || len(hits) > total {
+		if err != nil && !errors.Is(err, near.ErrQuery) || len(hits) > total {
 			t.Fatal(total, err)
 		}
 		for i := range hits {
 			AppendMatch(nil, &hits[i].Match)
 		}
-		if _, _, err := r.Complete(context.Background(), text, nil); err != nil && !errors.Is(err, ErrQuery) {
+		if _, _, err := r.Complete(context.Background(), text, nil); err != nil && !errors.Is(err, near.ErrQuery) {
 			t.Fatal(err)
 		}
 	})

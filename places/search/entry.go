@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// What callers branch on; use errors.Is.
+// What callers branch on; use errors.Is. Queries that cannot be answered as they
+// stand give places.ErrQuery.
 var (
-	// ErrQuery: a query that cannot be answered as it stands.
-	ErrQuery = errors.New("search query is not valid")
 	// ErrInvalidEntry: an Entry that cannot be stored.
 	ErrInvalidEntry = errors.New("entry is not valid")
 	// ErrNewer: tables written by a newer version of this package.

@@ -3,9 +3,11 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -46,7 +48,7 @@ type Query struct {
 
 // filter is a query's filters, checked.
 type filter struct {
-	countries [][2]byte
+	countries near.Countries
 	classes   []byte
 	codes     []string // "PPLC" or "P.PPLC"
 	box       *quadkey.Box
@@ -54,7 +56,7 @@ type filter struct {
 }
 
 func bad(format string, args ...any) error {
-	return fmt.Errorf("places/search: %w: %s", ErrQuery, fmt.Sprintf(format, args...))
+	return fmt.Errorf("places/search: %w: %s", near.ErrQuery, fmt.Sprintf(format, args...))
 }
 
 // check fills the query's defaults and returns its filters.
@@ -68,14 +70,11 @@ func (q *Query) check() (f filter, err error) {
 	if q.Limit < 0 || q.Offset < 0 || q.Limit > MaxResults || q.Offset > MaxResults-q.Limit {
 		return f, bad("limit %d, offset %d: neither may be negative, and together they are at most %d", q.Limit, q.Offset, MaxResults)
 	}
-	if len(q.Countries) > MaxValues || len(q.Classes) > MaxValues || len(q.Codes) > MaxValues {
+	if len(q.Classes) > MaxValues || len(q.Codes) > MaxValues {
 		return f, bad("a filter has at most %d values", MaxValues)
 	}
-	for _, c := range q.Countries {
-		if len(c) != 2 || !isLetter(c[0]) || !isLetter(c[1]) {
-			return f, bad("country %.10q: give two letters, such as CH", c)
-		}
-		f.countries = append(f.countries, [2]byte([]byte(strings.ToUpper(c))))
+	if f.countries, err = near.CheckCountries(q.Countries); err != nil {
+		return f, wrap(err)
 	}
 	for _, c := range q.Classes {
 		if len(c) != 1 || !isLetter(c[0]) {
@@ -127,25 +126,10 @@ func (f *filter) passes(r *record) bool {
 	if r.population < f.people {
 		return false
 	}
-	if len(f.countries) > 0 && !contains(f.countries, r.country) {
-		return false
-	}
-	if len(f.classes) > 0 && !contains(f.classes, r.class) {
-		return false
-	}
-	if len(f.codes) > 0 && !f.hasCode(r) {
+	if !f.countries.Pass(r.country) || len(f.classes) > 0 && !slices.Contains(f.classes, r.class) || len(f.codes) > 0 && !f.hasCode(r) {
 		return false
 	}
 	return f.box == nil || f.box.Contains(degrees(r.lon), degrees(r.lat))
-}
-
-func contains[T comparable](all []T, v T) bool {
-	for _, a := range all {
-		if a == v {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *filter) hasCode(r *record) bool {

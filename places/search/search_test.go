@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -203,12 +204,12 @@ func TestQueryErrors(t *testing.T) {
 		{Text: "a", Codes: make([]string, MaxValues+1)}, {Text: "a", MinPopulation: -1}, {Text: "a", Box: &quadkey.Box{South: 1}},
 		{Text: "a", Bias: true, Lat: math.NaN()}, {Text: "a", Bias: true, Lon: 181},
 	} {
-		if _, _, err := r.Search(t.Context(), q, nil); !errors.Is(err, ErrQuery) {
+		if _, _, err := r.Search(t.Context(), q, nil); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
 	for _, text := range []string{strings.Repeat("x", MaxQuery+1), "a\xff"} {
-		if _, _, err := r.Complete(t.Context(), text, nil); !errors.Is(err, ErrQuery) {
+		if _, _, err := r.Complete(t.Context(), text, nil); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

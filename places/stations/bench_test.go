@@ -89,7 +89,7 @@ func BenchmarkNearest(b *testing.B) {
 		}
 	})
 	b.Run("k-d tree", func(b *testing.B) {
-		tree := newKDTree(f.vecs)
+		tree := newKDTree(newChordScan(list).vecs)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			q := queries[i%len(queries)]

@@ -21,7 +21,7 @@ import (
 )
 
 // MaxStations is how many stations a data set may have. A Finder of as many
-// holds 64 MB, and building them takes about 1 GB.
+// holds 40 MB, and building them takes about 1 GB.
 const MaxStations = 1 << 20
 
 // BuildOptions are for Build and BuildWeather; the zero value works.

@@ -41,7 +41,7 @@
 //	value  id (11) │ lat (4) │ lon (4) │ begin (4) │ end (4) │ country (2)   …
 //
 // begin and end are int32 days since 1970, the least and the greatest int32
-// where they are not known. 30,000 stations take 2 MB there, and no data set
+// where they are not known. 30,000 stations take 1 MB there, and no data set
 // has more than MaxStations.
 //
 // # Which stations a leaf lists

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -14,17 +15,14 @@ import (
 // long as its store is open.
 type Finder struct {
 	info, tiles cellstore.Table
-	data        [4]byte // tag of the content, for cursors
+	data        near.Tag // of the content, for cursors
 
-	// Every station, in the order of quadkeys, and where it is on the unit
-	// sphere. Blocks are of blockSize of them, one after another.
+	// Every station, in the order of quadkeys, and its cell.
 	entries []entry
-	vecs    []vec
-	blocks  []block
+	cells   []quadkey.Cell
 
-	lookups  sync.Pool // of *lookup
-	rows     sync.Pool // of *cellstore.Row
-	searches sync.Pool // of *search
+	lookups sync.Pool // of *lookup
+	rows    sync.Pool // of *cellstore.Row
 }
 
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
@@ -34,10 +32,9 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, newer(meta.SchemaVersion)
 	}
-	f := &Finder{data: tagOf([]byte(meta.Fingerprint))}
+	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint))}
 	f.lookups.New = func() any { return new(lookup) }
 	f.rows.New = func() any { return new(cellstore.Row) }
-	f.searches.New = func() any { return new(search) }
 	var index cellstore.Table
 	if err := openTables(ctx, store, map[string]*cellstore.Table{tableInfo: &f.info, tableTiles: &f.tiles, tableIndex: &index}); err != nil {
 		return nil, err
@@ -72,7 +69,7 @@ func openTables(ctx context.Context, store cellstore.Store, tables map[string]*c
 }
 
 func (f *Finder) readIndex(ctx context.Context, index cellstore.Table, count int) error {
-	f.entries = make([]entry, 0, count)
+	f.entries, f.cells = make([]entry, 0, count), make([]quadkey.Cell, 0, count)
 	var key [4]byte
 	for row, err := range index.Scan(ctx, cellstore.Scan{}) {
 		if err != nil {
@@ -91,17 +88,17 @@ func (f *Finder) readIndex(ctx context.Context, index cellstore.Table, count int
 			if e.at.lat < -quarterTurn || e.at.lat > quarterTurn || e.at.lon < -halfTurn || e.at.lon > halfTurn || !e.id.Valid() {
 				return corrupt(tableIndex, row.Key, "has another layout")
 			}
-			f.entries = append(f.entries, e)
+			lon, lat := e.at.degrees()
+			cell, err := quadkey.CellOf(lon, lat)
+			if n := len(f.cells); err != nil || n > 0 && cell < f.cells[n-1] {
+				return corrupt(tableIndex, row.Key, "is not in the order of quadkeys")
+			}
+			f.entries, f.cells = append(f.entries, e), append(f.cells, cell)
 		}
 	}
 	if len(f.entries) != count {
 		return corrupt(tableIndex, key[:], "does not fit the manifest")
 	}
-	f.vecs = make([]vec, count)
-	for i := range f.entries {
-		f.vecs[i] = f.entries[i].at.vec()
-	}
-	f.makeBlocks()
 	return nil
 }
 
@@ -111,18 +108,19 @@ var (
 	selectNear  = &cellstore.Selection{Families: []string{famNear}}
 )
 
-// Len is how many stations there are.
-func (f *Finder) Len() int { return len(f.entries) }
-
 // Record appends the record of a station to dst: the members of a JSON object,
 // without the braces around them. They are "id", "usaf", "wban", "lat" and
 // "lon" (degrees) and, where known, "name", "country", "state", "icao",
 // "elevation_m", "begin" and "end" (dates). An id without a station gives
 // ErrNotFound.
 func (f *Finder) Record(ctx context.Context, id ID, dst []byte) ([]byte, error) {
+	return f.record(ctx, id[:], dst)
+}
+
+func (f *Finder) record(ctx context.Context, id, dst []byte) ([]byte, error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
-	found, err := f.info.Get(ctx, id[:], selectJSON, row)
+	found, err := f.info.Get(ctx, id, selectJSON, row)
 	if err != nil {
 		return dst, fmt.Errorf("stations: %w", err)
 	}
@@ -191,12 +189,12 @@ type lookup struct {
 // It reads one row and allocates nothing. Stations count whether they still
 // report or not; Nearby can tell.
 //
-// Errors match ErrQuery for a point that is none, ErrNotFound when the data set
+// Errors match places.ErrQuery for a point that is none, ErrNotFound when the data set
 // is empty, or are the store's.
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {
-		return Near{}, fmt.Errorf("%w: %w", ErrQuery, err)
+		return Near{}, near.BadQuery("%v", err)
 	}
 	l := f.lookups.Get().(*lookup)
 	defer f.lookups.Put(l)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
 	"pgregory.net/rapid"
@@ -280,7 +281,7 @@ func TestNearestWithoutStations(t *testing.T) {
 		t.Error(err)
 	}
 	for _, p := range [][2]float64{{90.1, 0}, {0, 181}, {math.NaN(), 0}} {
-		if _, err := f.Nearest(t.Context(), p[0], p[1]); !errors.Is(err, ErrQuery) {
+		if _, err := f.Nearest(t.Context(), p[0], p[1]); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%v: %v", p, err)
 		}
 	}

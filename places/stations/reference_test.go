@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -131,7 +132,7 @@ func bruteNearby(list []Station, q NearbyQuery) []Hit {
 		}
 		return slices.Compare(a.ID[:], b.ID[:])
 	})
-	return hits[:min(len(hits), cmp.Or(q.Limit, DefaultLimit))]
+	return hits[:min(len(hits), cmp.Or(q.Limit, near.DefaultLimit))]
 }
 
 func active(s *Station, at time.Time) bool {
@@ -272,3 +273,6 @@ func points(rng *rand.Rand, list []Station) (lat, lon float64) {
 }
 
 func clampedLat(v vec) float64 { return math.Atan2(v.z, math.Hypot(v.x, v.y)) / radians }
+
+func (a vec) plus(b vec) vec { return vec{a.x + b.x, a.y + b.y, a.z + b.z} }
+func (a vec) norm() float64  { return math.Sqrt(a.dot(a)) }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -81,7 +82,7 @@ type entry struct {
 	id         ID
 	at         position
 	begin, end int32 // days
-	country    [2]byte
+	country    near.Country
 }
 
 const (
@@ -101,7 +102,7 @@ func parseEntry(b []byte) entry {
 	_ = b[entrySize-1]
 	number := func(i int) int32 { return int32(binary.BigEndian.Uint32(b[i:])) }
 	return entry{
-		id: ID(b), at: position{number(11), number(15)}, begin: number(19), end: number(23), country: [2]byte(b[27:]),
+		id: ID(b), at: position{number(11), number(15)}, begin: number(19), end: number(23), country: near.Country(b[27:]),
 	}
 }
 

@@ -10,13 +10,9 @@ import (
 // unit sphere: x towards 0°, y towards 90° east, z north.
 type vec struct{ x, y, z float64 }
 
-func (a vec) minus(b vec) vec       { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
-func (a vec) dot(b vec) float64     { return a.x*b.x + a.y*b.y + a.z*b.z }
-func (a vec) norm() float64         { return math.Sqrt(a.dot(a)) }
-func (a vec) negative() vec         { return vec{-a.x, -a.y, -a.z} }
-func (a vec) plus(b vec) vec        { return vec{a.x + b.x, a.y + b.y, a.z + b.z} }
-func (a vec) by(f float64) vec      { return vec{a.x * f, a.y * f, a.z * f} }
-func chordOf(angle float64) float64 { return 2 * math.Sin(min(angle, math.Pi)/2) }
+func (a vec) minus(b vec) vec   { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
+func (a vec) dot(b vec) float64 { return a.x*b.x + a.y*b.y + a.z*b.z }
+func (a vec) negative() vec     { return vec{-a.x, -a.y, -a.z} }
 
 // direction is a point of the unit circle.
 type direction struct{ cos, sin float64 }

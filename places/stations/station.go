@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -59,13 +60,6 @@ func (id ID) Valid() bool {
 // String returns the eleven characters.
 func (id ID) String() string { return string(id[:]) }
 
-// USAF and WBAN return the two numbers, as text: either may start with zeros
-// or hold letters.
-func (id ID) USAF() string { return string(id[:usafLen]) }
-
-// WBAN returns the second number.
-func (id ID) WBAN() string { return string(id[usafLen:]) }
-
 // Station is a weather station as Build takes it. Unknown fields are empty,
 // zero or nil.
 type Station struct {
@@ -101,7 +95,7 @@ func (s *Station) Validate() error {
 			return bad("text %.20q; give at most %d bytes of UTF-8", text, maxText)
 		}
 	}
-	if !validCountry(s.Country) {
+	if !near.ValidCountry(s.Country) {
 		return bad("country %.20q; give two letters of ISO 3166-1, upper case, or none", s.Country)
 	}
 	if e := s.ElevationM; e != nil && !(math.Abs(*e) <= 100_000) {
@@ -113,10 +107,6 @@ func (s *Station) Validate() error {
 		}
 	}
 	return nil
-}
-
-func validCountry(c string) bool {
-	return c == "" || len(c) == 2 && 'A' <= c[0] && c[0] <= 'Z' && 'A' <= c[1] && c[1] <= 'Z'
 }
 
 const (

@@ -2,13 +2,13 @@ package stations
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -19,7 +19,7 @@ const MaxWeatherZoom = partZoom
 // for as long as its store is open.
 type Weather struct {
 	meta                WeatherMeta
-	data                [4]byte
+	data                near.Tag
 	observations, tiles cellstore.Table
 	rows                sync.Pool // of *cellstore.Row
 }
@@ -30,7 +30,7 @@ func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, newer(meta.SchemaVersion)
 	}
-	w := &Weather{meta: meta, data: tagOf([]byte(meta.Fingerprint))}
+	w := &Weather{meta: meta, data: near.TagOf([]byte(meta.Fingerprint))}
 	w.rows.New = func() any { return new(cellstore.Row) }
 	if err := openTables(ctx, store, map[string]*cellstore.Table{tableObservations: &w.observations, tableWeather: &w.tiles}); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (w *Weather) Span() (first, last time.Time) { return w.meta.First, w.meta.L
 type ObservationQuery struct {
 	Station  ID
 	From, To time.Time // both included; zero: no bound
-	Limit    int       // observations per page, 1 to MaxLimit; 0 means DefaultLimit
+	Limit    int       // observations per page, as in NearbyQuery
 	// Cursor continues where the page that returned it ended. All the other
 	// fields but Limit must be as they were.
 	Cursor string
@@ -62,10 +62,11 @@ type ObservationQuery struct {
 // not known has observed nothing. The observations are written over dst. The
 // page is one seek and a step for each.
 //
-// Errors match ErrQuery, ErrCursor, ErrCursorExpired or are the store's.
+// Errors match places.ErrQuery, places.ErrCursor, places.ErrCursorExpired or are
+// the store's.
 func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Observation) (page []Observation, next string, err error) {
 	dst = dst[:0]
-	limit, err := limitOf(q.Limit)
+	limit, err := near.CheckLimit(q.Limit)
 	if err != nil {
 		return dst, "", err
 	}
@@ -86,18 +87,18 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		newest = to
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
-		return dst, "", fmt.Errorf("%w: from %v is after to %v; exchange them", ErrQuery, q.From, q.To)
+		return dst, "", near.BadQuery("from %v is after to %v; exchange them", q.From, q.To)
 	}
-	tag := make([]byte, 0, len(ID{})+8)
-	tag = append(tag, q.Station[:]...)
-	tag = binary.BigEndian.AppendUint32(tag, oldest)
-	query := tagOf(binary.BigEndian.AppendUint32(tag, newest))
+	tag := near.QueryTag('o', q.Station[:], float64(oldest), float64(newest))
+	after, err := near.DecodeCursor(q.Cursor, w.data, tag)
+	if err != nil {
+		return dst, "", err
+	}
 	if q.Cursor != "" {
-		at, err := decodeCursor(q.Cursor, w.data, query)
-		if err != nil {
-			return dst, "", err
+		if after.Rank == 0 || after.Rank > uint64(newest) || after.ID != 0 {
+			return dst, "", near.StrangeCursor()
 		}
-		newest = min(newest, uint32(at))
+		newest = uint32(after.Rank) - 1
 	}
 	if oldest > newest {
 		return dst, "", nil
@@ -109,6 +110,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		Limit:     limit + 1, // one more tells whether there is a next page
 		Batch:     limit + 1,
 	}
+	var at uint32 // time of the last observation of the page
 	for row, err := range w.observations.Scan(ctx, scan) {
 		if err != nil {
 			return dst[:0], "", fmt.Errorf("stations: %w", err)
@@ -118,19 +120,19 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		}
 		minutes := (*observationKey)(row.Key).minutes()
 		if len(dst) == limit {
-			return dst, encodeCursor(uint64(minutes), w.data, query), nil
+			return dst, near.Cursor{Rank: uint64(at)}.Encode(w.data, tag), nil
 		}
 		o := Observation{Station: q.Station, Time: minuteTime(minutes)}
 		if !o.parseValue(row.Cells[0].Value) {
 			return dst[:0], "", corrupt(tableObservations, row.Key, "has another layout")
 		}
-		dst = append(dst, o)
+		dst, at = append(dst, o), minutes
 	}
 	return dst, "", nil
 }
 
 func timeError(name string, t time.Time) error {
-	return fmt.Errorf("%w: %s %v; give a time of the years 1 to 6053", ErrQuery, name, t)
+	return near.BadQuery("%s %v; give a time of the years 1 to 6053", name, t)
 }
 
 // TileWeather is the weather of a tile in an hour.
@@ -154,10 +156,10 @@ type Part struct {
 // hour that holds a time: one read. A tile without observations in that hour
 // has none, which is no error. Parts reuses the memory of dst's.
 //
-// Errors match ErrQuery or are the store's.
+// Errors match places.ErrQuery or are the store's.
 func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *TileWeather) error {
 	if !t.Valid() || t.Z > MaxWeatherZoom {
-		return fmt.Errorf("%w: tile %v; weather is kept for tiles of zoom 0 to %d", ErrQuery, t, MaxWeatherZoom)
+		return near.BadQuery("tile %v; weather is kept for tiles of zoom 0 to %d", t, MaxWeatherZoom)
 	}
 	minutes, ok := minutesOf(at)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,7 +143,7 @@ func TestObservationsAgainstBruteForce(t *testing.T) {
 			q.Cursor = next
 		}
 		if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
-			if !errors.Is(err, ErrQuery) {
+			if !errors.Is(err, near.ErrQuery) {
 				t.Fatal(err)
 			}
 			continue
@@ -307,22 +308,22 @@ func TestWeatherRefuses(t *testing.T) {
 	}
 	var tw TileWeather
 	for _, tile := range []quadkey.Tile{{Z: MaxWeatherZoom + 1}, {Z: 2, X: 4}} {
-		if err := w.Tile(t.Context(), tile, time.Now(), &tw); !errors.Is(err, ErrQuery) {
+		if err := w.Tile(t.Context(), tile, time.Now(), &tw); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%v: %v", tile, err)
 		}
 	}
 	far := time.Date(7000, 1, 1, 0, 0, 0, 0, time.UTC)
-	if err := w.Tile(t.Context(), quadkey.Tile{}, far, &tw); !errors.Is(err, ErrQuery) {
+	if err := w.Tile(t.Context(), quadkey.Tile{}, far, &tw); !errors.Is(err, near.ErrQuery) {
 		t.Error(err)
 	}
 	for _, q := range []ObservationQuery{
-		{Limit: -1}, {Limit: MaxLimit + 1}, {From: far}, {To: far}, {From: at("2024-01-02T00:00:00Z"), To: at("2024-01-01T00:00:00Z")},
+		{Limit: -1}, {Limit: near.MaxLimit + 1}, {From: far}, {To: far}, {From: at("2024-01-02T00:00:00Z"), To: at("2024-01-01T00:00:00Z")},
 	} {
-		if _, _, err := w.Observations(t.Context(), q, nil); !errors.Is(err, ErrQuery) {
+		if _, _, err := w.Observations(t.Context(), q, nil); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
-	if _, _, err := w.Observations(t.Context(), ObservationQuery{Cursor: "x"}, nil); !errors.Is(err, ErrCursor) {
+	if _, _, err := w.Observations(t.Context(), ObservationQuery{Cursor: "x"}, nil); !errors.Is(err, near.ErrCursor) {
 		t.Error(err)
 	}
 	for name, o := range map[string]Observation{

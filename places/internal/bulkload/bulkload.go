@@ -1,5 +1,5 @@
-// Package bulkload loads a table with cells that are made in one goroutine and
-// written in another.
+// Package bulkload loads a table with cells that one goroutine produces and
+// another one writes.
 package bulkload
 
 import (

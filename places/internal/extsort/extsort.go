@@ -327,14 +327,14 @@ func down(h []*cursor, i int) {
 
 // cursor is at one record of a run.
 type cursor struct {
-	first uint64
-	size  int    // of the key
-	data  []byte // rest of the key and value; in the reader's buffer, or in long
-	split int    // length of the rest
-	run   int
-	r     *bufio.Reader
-	held  int // bytes of the reader's buffer that data still needs
-	long  []byte
+	first   uint64
+	size    int    // of the key
+	data    []byte // rest of the key and value; in the reader's buffer, or in long
+	split   int    // length of the rest
+	run     int
+	r       *bufio.Reader
+	pending int // bytes of the reader's buffer that data still needs
+	long    []byte
 }
 
 func (c *cursor) before(d *cursor) bool {
@@ -349,11 +349,11 @@ func (c *cursor) before(d *cursor) bool {
 
 // next moves to the next record, or returns io.EOF after the last.
 func (c *cursor) next() error {
-	if c.held > 0 {
-		if _, err := c.r.Discard(c.held); err != nil {
+	if c.pending > 0 {
+		if _, err := c.r.Discard(c.pending); err != nil {
 			return damaged(err)
 		}
-		c.held = 0
+		c.pending = 0
 	}
 	head, err := c.r.Peek(headSize)
 	if errors.Is(err, io.EOF) && len(head) == 0 {
@@ -375,7 +375,7 @@ func (c *cursor) next() error {
 		if err != nil {
 			return damaged(err)
 		}
-		c.data, c.held = b[headSize:], headSize+n
+		c.data, c.pending = b[headSize:], headSize+n
 		return nil
 	}
 	if _, err := c.r.Discard(headSize); err != nil {

@@ -208,14 +208,8 @@ func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string)
 			if hits[i].DistanceM > zoneReach {
 				return "", nil
 			}
-			var doc struct {
-				Zone string `json:"timezone"`
-			}
-			if err := json.Unmarshal(slices.Concat([]byte{'{'}, hits[i].JSON, []byte{'}'}), &doc); err != nil {
-				return "", fmt.Errorf("place %d: %w; ingest the places again", hits[i].ID, err)
-			}
-			if isZone(doc.Zone) {
-				return doc.Zone, nil
+			if isZone(hits[i].TimeZone) {
+				return hits[i].TimeZone, nil
 			}
 		}
 		if len(hits) > 0 {

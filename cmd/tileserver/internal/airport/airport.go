@@ -3,9 +3,7 @@ package airport
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -239,14 +236,8 @@ func (s *Room) getAirportOffset(c echo.Context) error {
 			return dst, "", badCode(err)
 		}
 		dst = jsontext.AppendString(append(dst, `{"code":`...), strings.ToUpper(code))
-		var doc struct {
-			Source string `json:"timezone_source"`
-		}
-		if err := json.Unmarshal(record.JSON, &doc); err != nil {
-			return dst, "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
-		}
-		if doc.Source != "" {
-			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), doc.Source)
+		if record.TimeZoneSource != "" {
+			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), record.TimeZoneSource)
 		}
 		return dst, record.TimeZone, nil
 	})

@@ -19,7 +19,6 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
-	"quadrille/places/search"
 	"quadrille/places/zones"
 )
 
@@ -77,7 +76,7 @@ func gnErrorOf(err error) *gnError {
 		return &gnError{gnOverloaded, "the server is overloaded, try again in a moment"}
 	case errors.Is(err, places.ErrTooMuchWork):
 		return &gnError{gnInput, "the search is too wide; add a radius or drop a filter"}
-	case errors.Is(err, places.ErrQuery), errors.Is(err, search.ErrQuery):
+	case errors.Is(err, places.ErrQuery):
 		return &gnError{gnParameter, "invalid parameter"}
 	case errors.Is(err, zones.ErrRange):
 		return &gnError{gnParameter, "invalid date; give one of the years 1900 to 2100"}

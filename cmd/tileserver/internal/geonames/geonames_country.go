@@ -271,15 +271,13 @@ func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, co
 
 // nearestIn returns the first of some places that is in a region of type state
 // and has a division with a name; nil when there is none.
-func nearestIn(ctx context.Context, b datasets.Boundaries, region string, near []localtime.PlaceDoc) (*localtime.PlaceDoc, error) {
+func nearestIn(ctx context.Context, b datasets.Boundaries, region string, near []places.Hit) (*places.Hit, error) {
 	for i := range near {
 		p := &near[i]
-		lat, errLat := p.Lat.Float64()
-		lon, errLon := p.Lon.Float64()
-		if p.Admin1 == "" || p.Admin1Name == "" || errLat != nil || errLon != nil {
+		if p.Admin1 == "" || p.Admin1Name == "" {
 			continue
 		}
-		at, err := b.At(ctx, lat, lon, localtime.StateType)
+		at, err := b.At(ctx, p.Lat, p.Lon, localtime.StateType)
 		if err != nil {
 			return nil, err
 		}

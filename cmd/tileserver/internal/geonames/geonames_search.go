@@ -252,7 +252,7 @@ func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, quer
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
-	if errors.Is(err, search.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
+	if errors.Is(err, places.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
 		return nil, 0, nil // no place has such a name, which is no error
 	}
 	if err != nil {

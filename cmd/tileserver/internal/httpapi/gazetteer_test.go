@@ -97,6 +97,14 @@ func (r *gazetteerRow) members() []byte {
 	return fmt.Appendf(b, `,"lat":%v,"lon":%v`, r.lat, r.lon)
 }
 
+// hit is a row as package places finds it.
+func (r *gazetteerRow) hit(metres float64) places.Hit {
+	return places.Hit{
+		ID: r.id, Name: r.name, Country: r.country, Class: r.class, Code: r.code, Admin1: r.admin1, Admin1Name: r.admin1Name,
+		TimeZone: r.timeZone, Population: r.population, Lat: r.lat, Lon: r.lon, DistanceM: metres, JSON: r.members(),
+	}
+}
+
 // quoted is a JSON string as package places writes it: markup stands as it is.
 func quoted(s string) string {
 	var b bytes.Buffer
@@ -118,7 +126,7 @@ func (g *gazetteer) nearby(q places.NearbyQuery, dst []places.Hit) ([]places.Hit
 		r := &g.rows[i]
 		d := quadkey.Distance(q.Lon, q.Lat, r.lon, r.lat)
 		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && (q.RadiusM == 0 || d <= q.RadiusM) {
-			dst = append(dst, places.Hit{ID: r.id, Lat: r.lat, Lon: r.lon, DistanceM: d, JSON: r.members()})
+			dst = append(dst, r.hit(d))
 		}
 	}
 	slices.SortFunc(dst, func(a, b places.Hit) int {
@@ -147,7 +155,7 @@ func (g *gazetteer) within(q places.WithinQuery, dst []places.Hit) ([]places.Hit
 		rows, next = rows[:to], strconv.Itoa(to)
 	}
 	for _, r := range rows[min(from, len(rows)):] {
-		dst = append(dst, places.Hit{ID: r.id, Lat: r.lat, Lon: r.lon, JSON: r.members()})
+		dst = append(dst, r.hit(0))
 	}
 	return dst, next
 }

@@ -181,7 +181,7 @@ func TestGeonamesFailures(t *testing.T) {
 		err   error
 		value int
 	}{
-		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {search.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"), 12}, {errHidden, 12},
+		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"), 12}, {errHidden, 12},
 	} {
 		g.places.err = fmt.Errorf("secret: %w", tt.err)
 		for _, path := range paths {
@@ -430,7 +430,7 @@ func TestGeonamesSmallRegions(t *testing.T) {
 // error.
 func TestGeonamesNoLetters(t *testing.T) {
 	g := newGlobe(t, nil)
-	g.places.searchErr = fmt.Errorf("secret: %w", search.ErrQuery)
+	g.places.searchErr = fmt.Errorf("secret: %w", places.ErrQuery)
 	for _, path := range []string{"/searchJSON?q=---", "/searchJSON?q=---&countryBias=CH&maxRows=2"} {
 		if at := g.geonames(path); at["totalResultsCount"] != 0.0 {
 			t.Errorf("%s: %v", path, at)

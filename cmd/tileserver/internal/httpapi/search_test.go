@@ -73,7 +73,7 @@ func TestSearchFailures(t *testing.T) {
 			typ    string
 		}{
 			{places.ErrQuery, 400, "bad-parameter"},
-			{search.ErrQuery, 400, "bad-parameter"},
+			{places.ErrQuery, 400, "bad-parameter"},
 			{places.ErrTooMuchWork, 422, "search-too-wide"},
 			{cellstore.ErrCorrupt, 500, "data-corrupt"},
 		} {

@@ -144,18 +144,6 @@ func StringEnd(b []byte) int {
 	return len(b)
 }
 
-// AppendRenamed writes a place's members with another name, or with its own if
-// that is "".
-func AppendRenamed(dst, members []byte, name string) []byte {
-	from, to := MemberName(members)
-	if name == "" || from == 0 {
-		return append(dst, members...)
-	}
-	dst = append(dst, members[:from]...)
-	dst = jsontext.AppendString(dst, name)
-	return append(dst, members[to:]...)
-}
-
 // AppendRegion writes a region up to where its object may go on.
 func AppendRegion(dst []byte, r *tiles.Region) []byte {
 	dst = jsontext.AppendString(append(dst, `{"type":`...), r.Type)

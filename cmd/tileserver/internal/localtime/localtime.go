@@ -114,7 +114,6 @@ type PlaceDoc struct {
 		Colloquial bool   `json:"colloquial"`
 		Historic   bool   `json:"historic"`
 	} `json:"alternates"`
-	metres float64 // from the point asked about
 }
 
 // ReadPlace decodes a place's record.
@@ -299,7 +298,7 @@ func (q *zoneQuery) onLand(ctx context.Context, b datasets.Boundaries, region st
 			return z, err
 		}
 	}
-	tells := func(p PlaceDoc) bool { return p.TimeZone != "" }
+	tells := func(p places.Hit) bool { return p.TimeZone != "" }
 	if len(near) == zonePlaces && len(home) < zonePlaces && !slices.ContainsFunc(home, tells) {
 		home = nil // those farther away may have what these lack
 	}
@@ -316,7 +315,7 @@ func (q *zoneQuery) onLand(ctx context.Context, b datasets.Boundaries, region st
 // Svalbard is drawn as Norway and Cayenne as France. There it is that of the
 // nearest place in the same region, which also tells the country of disputed
 // areas.
-func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []PlaceDoc) (country string, home []PlaceDoc, err error) {
+func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []places.Hit) (country string, home []places.Hit, err error) {
 	code := codeOf(region)
 	for i := range near {
 		p := &near[i]
@@ -334,7 +333,7 @@ func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []Pl
 			country = p.Country
 		}
 		// A neighbour of another code lends its zone only close by.
-		if p.Country == country || p.metres <= PlaceReach {
+		if p.Country == country || p.DistanceM <= PlaceReach {
 			home = append(home, *p)
 		}
 	}
@@ -345,21 +344,16 @@ func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []Pl
 // its own country is another, which has no region if that of the place has an
 // ISO code: towns at a border may be drawn on its wrong side. One close by may
 // also lie off the coast as the map draws it.
-func isTerritory(ctx context.Context, b datasets.Boundaries, region string, p *PlaceDoc) (bool, error) {
+func isTerritory(ctx context.Context, b datasets.Boundaries, region string, p *places.Hit) (bool, error) {
 	if codeOf(region) != "" {
 		_, err := b.Region(ctx, CountryType, strings.ToLower(p.Country), false)
 		if !errors.Is(err, tiles.ErrNotFound) {
 			return false, err
 		}
 	}
-	lat, errLat := p.Lat.Float64()
-	lon, errLon := p.Lon.Float64()
-	if errLat != nil || errLon != nil {
-		return false, fmt.Errorf("%w: the record of a place has no position: ingest the places again", cellstore.ErrCorrupt)
-	}
-	at, err := b.At(ctx, lat, lon, CountryType)
+	at, err := b.At(ctx, p.Lat, p.Lon, CountryType)
 	if err != nil || len(at) == 0 {
-		return p.metres <= PlaceReach, err
+		return p.DistanceM <= PlaceReach, err
 	}
 	return slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }), nil
 }
@@ -376,7 +370,7 @@ func countryZone(ctx context.Context, p *datasets.Pinned[datasets.TimeZones], co
 // nearest is the zone of the nearest populated place or airport within reach, in
 // metres, of a country if one is named, that has a zone there is. Places are
 // looked for unless they are given, nearest first.
-func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []PlaceDoc) (place LocalZone, err error) {
+func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []places.Hit) (place LocalZone, err error) {
 	v := q.view
 	if near == nil {
 		if near, err = v.PlacesNear(ctx, q.lat, q.lon, reach, country); err != nil {
@@ -384,10 +378,10 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 		}
 	}
 	for i := range near {
-		if near[i].TimeZone == "" || near[i].metres > reach {
+		if near[i].TimeZone == "" || near[i].DistanceM > reach {
 			continue
 		}
-		z := LocalZone{ID: near[i].TimeZone, Source: "place", Match: MatchNearest, metres: near[i].metres}
+		z := LocalZone{ID: near[i].TimeZone, Source: "place", Match: MatchNearest, metres: near[i].DistanceM}
 		exists, err := v.clock(ctx, &z, q.at)
 		if err != nil {
 			return z, err
@@ -434,7 +428,7 @@ func (v *View) exactZone(ctx context.Context, id string) (bool, error) {
 
 // PlacesNear returns the nearest populated places within reach, in metres, of
 // one country if it is named.
-func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country string) ([]PlaceDoc, error) {
+func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country string) ([]places.Hit, error) {
 	finder, ok, err := Have(&v.Places)
 	if !ok || reach <= 0 {
 		return nil, err
@@ -443,21 +437,8 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 	if country != "" {
 		q.Countries = []string{country}
 	}
-	memory := listing.NearbyHits.Get().(*[]places.Hit)
-	defer listing.NearbyHits.Put(memory)
-	hits, _, err := finder.Nearby(ctx, q, (*memory)[:0])
-	if err != nil {
-		return nil, err
-	}
-	*memory = hits
-	docs := make([]PlaceDoc, len(hits))
-	for i := range hits {
-		if docs[i], err = ReadMembers(hits[i].JSON); err != nil {
-			return nil, err
-		}
-		docs[i].metres = hits[i].DistanceM
-	}
-	return docs, nil
+	near, _, err := finder.Nearby(ctx, q, nil)
+	return near, err
 }
 
 // zoneOfAirports returns the zone of the nearest airport within reach that has
@@ -480,24 +461,11 @@ func zoneOfAirports(ctx context.Context, p *datasets.Pinned[datasets.Airports], 
 	}
 	*memory = hits
 	for i := range hits {
-		zone, err := airportZone(hits[i].JSON)
-		if err != nil || zone != "" {
-			return zone, hits[i].DistanceM, err
+		if hits[i].TimeZone != "" {
+			return hits[i].TimeZone, hits[i].DistanceM, nil
 		}
 	}
 	return "", 0, nil
-}
-
-// airportZone reads the time zone among an airport's members. They are not all
-// as a place's of the same name: elevations have decimals.
-func airportZone(members []byte) (string, error) {
-	var doc struct {
-		TimeZone string `json:"timezone"`
-	}
-	if err := json.Unmarshal(slices.Concat([]byte{'{'}, members, []byte{'}'}), &doc); err != nil {
-		return "", fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
-	}
-	return doc.TimeZone, nil
 }
 
 // clock reads what clocks in a zone show. exists is false only if it is known

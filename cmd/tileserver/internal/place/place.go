@@ -16,7 +16,6 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
-	"quadrille/places/search"
 )
 
 // Config says what the room of places serves. CacheBytes bounds the cache of
@@ -57,12 +56,10 @@ var Kinds = []web.Kind{
 		Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
 	{Err: places.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the parameters of the search and send the request again."},
-	{Err: search.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Correct the parameters of the search and send the request again."},
 	{Err: places.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
 	{Err: places.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
-		Detail: "The places have been published anew since the page before. Begin again without a cursor."},
+		Detail: "The data has been published anew since the page before. Begin again without a cursor."},
 	{Err: places.ErrTooMuchWork, Status: http.StatusUnprocessableEntity, Type: "search-too-wide", Title: "The search is too wide",
 		Detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
 }
@@ -117,7 +114,7 @@ func renameHits(ctx context.Context, finder datasets.Places, hits []places.Hit, 
 			return datasets.Inside(err)
 		}
 		if found {
-			h.JSON = listing.AppendRenamed(nil, h.JSON, name)
+			h.JSON = places.AppendNamed(nil, h.JSON, name)
 		}
 	}
 	return nil
@@ -156,7 +153,7 @@ func (s *Room) getPlace(c echo.Context) error {
 				err = datasets.Inside(err)
 			}
 		}
-		out.Body = listing.AppendRenamed(out.Body, record, name)
+		out.Body = places.AppendNamed(out.Body, record, name)
 		return err
 	})
 }

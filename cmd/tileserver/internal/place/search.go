@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places"
 	"quadrille/places/search"
 )
 
@@ -179,7 +180,7 @@ func (l *placeList) search(ctx context.Context, finder datasets.Places, q search
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
-	if errors.Is(err, search.ErrQuery) {
+	if errors.Is(err, places.ErrQuery) {
 		// All else was checked when it was read.
 		return web.Refuse(err, "q", "Set q to a text with letters or digits.")
 	}
@@ -211,7 +212,7 @@ func (l *placeList) search(ctx context.Context, finder datasets.Places, q search
 		if l.form == web.FormGeoJSON {
 			l.dst = listing.AppendFeatureHead(l.dst, h.ID, degrees(h.Lon), degrees(h.Lat))
 		}
-		l.dst = listing.AppendRenamed(append(l.dst, '{'), members, name)
+		l.dst = places.AppendNamed(append(l.dst, '{'), members, name)
 		l.dst = search.AppendMatch(append(l.dst, ','), matchOf(&h.Match, members, name))
 		l.dst = append(l.dst, '}')
 		if l.form == web.FormGeoJSON {

@@ -3,14 +3,11 @@ package place
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -62,14 +59,6 @@ func (s *Room) pinAirports(text string) datasets.Pinned[datasets.Airports] {
 	return datasets.Pin(s.Airports)
 }
 
-// airportDoc is what search takes from an airport's record.
-type airportDoc struct {
-	Name, Type, Country         string
-	Municipality, Region        string
-	IATA, ICAO, Local, TimeZone string
-	Lat, Lon                    float64
-}
-
 // addAirport puts the airport whose code was searched for before the first
 // place that is less important. Airports have no part in the limit of the
 // stored answers, so the last place gives way.
@@ -93,31 +82,28 @@ func (l *placeList) addAirport(ctx context.Context, air *datasets.Pinned[dataset
 	case err != nil:
 		return err
 	}
-	var doc airportDoc
-	if err := json.Unmarshal(record.JSON, &doc); err != nil {
-		return fmt.Errorf("%w: the record of an airport cannot be read: ingest the airports again", cellstore.ErrCorrupt)
+	airport, err := record.Airport()
+	if err != nil || !airportPasses(&airport, &q) {
+		return err
 	}
-	if !doc.passes(&q) {
-		return nil
-	}
-	weight, ok := airportWeights[doc.Type]
+	weight, ok := airportWeights[airport.Type]
 	if !ok {
 		weight = otherAirport
 	}
-	l.insert(doc.append(nil, l.form, code), weight)
+	l.insert(appendAirport(nil, &airport, l.form, code), weight)
 	return nil
 }
 
-// passes reports whether the filters of a search let an airport through.
-func (d *airportDoc) passes(q *search.Query) bool {
+// airportPasses reports whether the filters of a search let an airport through.
+func airportPasses(d *airports.Airport, q *search.Query) bool {
 	has := func(list []string, v string) bool { return len(list) == 0 || slices.Contains(list, v) }
 	return q.MinPopulation == 0 && has(q.Classes, airportClass) && has(q.Codes, airportCode) && has(q.Countries, d.Country) &&
 		(q.Box == nil || q.Box.Contains(d.Lon, d.Lat))
 }
 
-// append writes the airport as an item of a list of places. It has no id: that
+// appendAirport writes an airport as an item of a list of places. It has no id: that
 // of its own source is no GeoNames id.
-func (d *airportDoc) append(dst []byte, f web.Form, code string) []byte {
+func appendAirport(dst []byte, d *airports.Airport, f web.Form, code string) []byte {
 	if f == web.FormGeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
 		dst = append(listing.AppendPoint(dst, d.Lon, d.Lat), `,"properties":`...)

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/places"
 	"quadrille/places/search"
 )
 
@@ -81,11 +81,11 @@ func TestMatchOf(t *testing.T) {
 			t.Errorf("%+v shown as %q: %q, want %q", tt.m, tt.shown, got, tt.want)
 		}
 	}
-	if got := string(listing.AppendRenamed(nil, members, `A "b" <c>`)); got != `"id":1,"name":"A \"b\" \u003cc\u003e","country":"CH"` {
+	if got := string(places.AppendNamed(nil, members, `A "b" <c>`)); got != `"id":1,"name":"A \"b\" \u003cc\u003e","country":"CH"` {
 		t.Error(got)
 	}
 	for _, odd := range []string{``, `"id":1`, `"id":1,"name":`, `"id":1,"name":"a`, `"id":1,"name":"\`} {
-		listing.AppendRenamed(nil, []byte(odd), "x")
+		places.AppendNamed(nil, []byte(odd), "x")
 		matchOf(&search.Match{}, []byte(odd), "x")
 	}
 }

@@ -199,7 +199,7 @@ func (p *point) place(ctx context.Context) error {
 			return datasets.Inside(err)
 		}
 	}
-	p.dst = listing.AppendRenamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
+	p.dst = places.AppendNamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
 	p.distance(hits[0].DistanceM)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places"
 	"quadrille/places/stations"
 )
 
@@ -42,12 +43,6 @@ func (s *Room) Routes() []web.Route {
 var Kinds = []web.Kind{
 	{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
 		Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
-	{Err: stations.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Correct the parameters of the search and send the request again."},
-	{Err: stations.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
-	{Err: stations.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
-		Detail: "The data has been published anew since the page before. Begin again without a cursor."},
 }
 
 // stationHits is reused memory for the hits of one answer.
@@ -102,7 +97,7 @@ func (s *Room) getNearbyStations(c echo.Context) error {
 	query := stations.NearbyQuery{}
 	query.Lat, query.Lon = q.Position()
 	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
-	query.Limit = int(q.Integer("limit", 1, stations.MaxLimit, stations.DefaultLimit))
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
 	query.At = q.Day("at")
 	query.Country = q.Country("country")
 	form := q.Format(c.Request())
@@ -128,7 +123,7 @@ func (s *Room) getStationsWithin(c echo.Context) error {
 	q := web.QueryParams(c.Request())
 	query := stations.WithinQuery{}
 	query.Box = q.Box("bbox")
-	query.Limit = int(q.Integer("limit", 1, stations.MaxLimit, stations.DefaultLimit))
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
 	query.At = q.Day("at")
 	query.Country = q.Country("country")
 	query.Cursor = q.Cursor()

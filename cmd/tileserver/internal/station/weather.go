@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -28,7 +29,7 @@ func (s *Room) getObservations(c echo.Context) error {
 	q := web.QueryParams(r)
 	query := stations.ObservationQuery{Station: id}
 	query.From, query.To = q.Span()
-	query.Limit = int(q.Integer("limit", 1, stations.MaxLimit, defaultObservations))
+	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, defaultObservations))
 	query.Cursor = q.Cursor()
 	if q.Err != nil {
 		return q.Err

@@ -238,7 +238,7 @@ func failing[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// A place that very much is said of is kept within bounds.
+// A place with very many names is kept within bounds.
 func TestBoundsOfOnePlace(t *testing.T) {
 	var names []AlternateName
 	for i := range maxAlternatesOf + 10 {
@@ -264,7 +264,7 @@ func TestBoundsOfOnePlace(t *testing.T) {
 	}
 }
 
-// What is said of places comes to the same places in whatever order it comes,
+// Attributes come to the same places in whatever order they are given,
 // also when it does not fit in memory.
 func TestJoinAgainstMaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -319,12 +319,12 @@ func TestJoinAgainstMaps(t *testing.T) {
 	}
 }
 
-// Whatever is said, the record is JSON and has it.
+// Whatever the attributes are, the record is JSON and has them.
 func TestSaidRoundTrip(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\x00\"\\\u2028\x7f,ü"))))
 	lang := rapid.SampledFrom([]string{"", "de", "zh-Hant", "en", "iata", "wkdt", "post"})
 	rapid.Check(t, func(rt *rapid.T) {
-		s := &said{admin5: "1"}
+		s := &attributes{admin5: "1"}
 		var want []map[string]any
 		for range rapid.IntRange(1, 8).Draw(rt, "names") {
 			a := AlternateName{PlaceID: 1, Lang: lang.Draw(rt, "lang"), Name: "n" + text.Draw(rt, "name"), Preferred: rapid.Bool().Draw(rt, "preferred"),
@@ -348,7 +348,7 @@ func TestSaidRoundTrip(t *testing.T) {
 			}
 			want = append(want, m)
 		}
-		s.choose("P")
+		s.chooseNames("P")
 		var got struct {
 			Names      map[string]string
 			Alternates []map[string]any

@@ -17,15 +17,15 @@ const (
 	maxParentsOf      = 1_000
 )
 
-// said is what the other sequences say of one place. Its memory is used again
-// for the next.
-type said struct {
+// attributes are what the other sequences of a Source add to one place. The
+// memory is used again for the next.
+type attributes struct {
 	admin5  string
 	parents []uint32
 	names   []alternate // in the order given
 	bytes   int         // of names
 
-	shown []shownName // by language: see choose
+	shown []shownName // by language: see chooseNames
 }
 
 // shownName is the name to display in a language.
@@ -34,17 +34,17 @@ type shownName struct {
 	rank       int
 }
 
-func (s *said) clear() {
-	s.admin5, s.bytes = "", 0
-	s.parents, s.names, s.shown = s.parents[:0], s.names[:0], s.shown[:0]
+func (a *attributes) clear() {
+	a.admin5, a.bytes = "", 0
+	a.parents, a.names, a.shown = a.parents[:0], a.names[:0], a.shown[:0]
 }
 
 // addName takes a name and reports whether there was room for it.
-func (s *said) addName(n alternate) bool {
-	if len(s.names) == maxAlternatesOf || s.bytes+len(n.name) > maxAlternateBytes {
+func (a *attributes) addName(n alternate) bool {
+	if len(a.names) == maxAlternatesOf || a.bytes+len(n.name) > maxAlternateBytes {
 		return false
 	}
-	s.names, s.bytes = append(s.names, n), s.bytes+len(n.name)
+	a.names, a.bytes = append(a.names, n), a.bytes+len(n.name)
 	return true
 }
 
@@ -57,14 +57,14 @@ var notNames = map[string]bool{
 // codeKinds are those that make the member codes.
 var codeKinds = [...]string{"faac", "iata", "icao", "unlc"}
 
-// choose picks the names to display: of each language the preferred one, never
+// chooseNames picks the names to display: of each language the preferred one, never
 // one that is historic or colloquial, else the first given. Of areas the short
 // name is the better one, "Germany"; of all else it is an abbreviation, "NYC",
 // unless it is preferred.
-func (s *said) choose(class string) {
-	s.shown = s.shown[:0]
-	for i := range s.names {
-		n := &s.names[i]
+func (a *attributes) chooseNames(class string) {
+	a.shown = a.shown[:0]
+	for i := range a.names {
+		n := &a.names[i]
 		if notNames[n.lang] || n.flags&(isHistoric|isColloquial) != 0 {
 			continue
 		}
@@ -77,19 +77,19 @@ func (s *said) choose(class string) {
 		} else if short == (class == "A") {
 			rank = 1
 		}
-		s.shown = append(s.shown, shownName{n.lang, n.name, rank})
+		a.shown = append(a.shown, shownName{n.lang, n.name, rank})
 	}
-	slices.SortStableFunc(s.shown, func(a, b shownName) int {
-		return cmp.Or(strings.Compare(a.lang, b.lang), cmp.Compare(b.rank, a.rank))
+	slices.SortStableFunc(a.shown, func(x, y shownName) int {
+		return cmp.Or(strings.Compare(x.lang, y.lang), cmp.Compare(y.rank, x.rank))
 	})
-	s.shown = slices.CompactFunc(s.shown, func(a, b shownName) bool { return a.lang == b.lang })
+	a.shown = slices.CompactFunc(a.shown, func(x, y shownName) bool { return x.lang == y.lang })
 }
 
 // code returns the first code of a kind that is in use, or "".
-func (s *said) code(kind string) string {
+func (a *attributes) code(kind string) string {
 	best, found := "", false
-	for i := range s.names {
-		n := &s.names[i]
+	for i := range a.names {
+		n := &a.names[i]
 		if n.lang != kind || n.flags&isHistoric != 0 {
 			continue
 		}
@@ -104,34 +104,34 @@ func (s *said) code(kind string) string {
 }
 
 // appendTo appends the members parents, names, codes, wikidata and alternates,
-// each with a comma before it. choose must have been called.
-func (s *said) appendTo(dst []byte) []byte {
-	if len(s.parents) > 0 {
+// each with a comma before it. chooseNames must have been called.
+func (a *attributes) appendTo(dst []byte) []byte {
+	if len(a.parents) > 0 {
 		dst = appendName(dst, "parents")
 		open := byte('[')
-		for _, id := range s.parents {
+		for _, id := range a.parents {
 			dst = strconv.AppendUint(append(dst, open), uint64(id), 10)
 			open = ','
 		}
 		dst = append(dst, ']')
 	}
-	if len(s.names) == 0 {
+	if len(a.names) == 0 {
 		return dst
 	}
-	if len(s.shown) > 0 {
+	if len(a.shown) > 0 {
 		dst = append(appendName(dst, "names"), '{')
-		for i := range s.shown {
+		for i := range a.shown {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(jsontext.AppendString(dst, s.shown[i].lang), ':')
-			dst = jsontext.AppendString(dst, s.shown[i].name)
+			dst = append(jsontext.AppendString(dst, a.shown[i].lang), ':')
+			dst = jsontext.AppendString(dst, a.shown[i].name)
 		}
 		dst = append(dst, '}')
 	}
 	open := byte('{')
 	for _, kind := range codeKinds {
-		code := s.code(kind)
+		code := a.code(kind)
 		if code == "" {
 			continue
 		}
@@ -145,11 +145,11 @@ func (s *said) appendTo(dst []byte) []byte {
 	if open == ',' {
 		dst = append(dst, '}')
 	}
-	dst = appendText(dst, "wikidata", s.code("wkdt"))
+	dst = appendText(dst, "wikidata", a.code("wkdt"))
 	dst = appendName(dst, "alternates")
 	open = '['
-	for i := range s.names {
-		dst = appendAlternateJSON(append(dst, open), &s.names[i])
+	for i := range a.names {
+		dst = appendAlternateJSON(append(dst, open), &a.names[i])
 		open = ','
 	}
 	return append(dst, ']')

@@ -1,0 +1,195 @@
+package places
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/places/internal/members"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+// Hit is one place found by Nearby or Within. Unknown values are empty or 0.
+type Hit struct {
+	ID         uint32
+	Name       string
+	Country    string // ISO 3166-1 alpha-2
+	Class      string // feature class: "P"
+	Code       string // feature code: "PPLC"
+	Admin1     string // code of the first-level division
+	Admin1Name string
+	TimeZone   string
+	Population int64
+	Lat, Lon   float64 // degrees
+	DistanceM  float64 // metres from the point asked about; 0 from Within
+	// JSON is the members of the place's object, without the braces around
+	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
+	// alone or with members of your own before or after.
+	JSON []byte
+}
+
+// Keys of members of a place's object.
+const (
+	nameKey       = `,"name":`
+	admin1Key     = `,"admin1":`
+	admin1NameKey = `,"admin1_name":`
+	timeZoneKey   = `,"timezone":`
+)
+
+// AppendNamed appends members of a place, those of Hit.JSON or of a record, with
+// another name. If that is "", they are appended as they are.
+func AppendNamed(dst, json []byte, name string) []byte {
+	return members.AppendNamed(dst, json, nameKey, name)
+}
+
+// texts keeps one copy of texts that many places have in common, by how they are
+// written in JSON.
+type texts map[string]string
+
+const maxTexts = 1 << 12
+
+func (t texts) of(raw []byte) string {
+	s, ok := t[string(raw)]
+	if !ok {
+		if s = string(raw); strings.Contains(s, `\`) {
+			s, _ = members.Unquote([]byte(`"` + s + `"`))
+		}
+		if len(t) < maxTexts {
+			t[string(raw)] = s
+		}
+	}
+	return s
+}
+
+// member returns the text of a member of a place, "" if there is none.
+func (t texts) member(p *place, key string) string {
+	quoted := members.Text(p.properties, key)
+	if len(quoted) == 0 {
+		return ""
+	}
+	return t.of(quoted[1 : len(quoted)-1])
+}
+
+// fill makes h of a place. It uses the memory of the hit that h was before.
+func (t texts) fill(h *Hit, p *place, metres float64) error {
+	if q := members.Text(p.properties, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name {
+		var err error
+		if h.Name, err = nameOf(p.properties); err != nil {
+			return err
+		}
+	}
+	h.ID, h.Lat, h.Lon, h.DistanceM = p.id, toDegrees(p.lat), toDegrees(p.lon), metres
+	h.Population, h.Country = int64(p.population), ""
+	if p.country != (country{}) {
+		h.Country = t.of(p.country[:])
+	}
+	h.Class, h.Code, _ = strings.Cut(t.of(p.qualifier), ".")
+	h.Admin1, h.Admin1Name = t.member(p, admin1Key), t.member(p, admin1NameKey)
+	h.TimeZone = t.member(p, timeZoneKey)
+	h.JSON = append(h.JSON[:0], p.members...)
+	return nil
+}
+
+// keptPlace is a place with memory of its own.
+type keptPlace struct {
+	place
+	memory []byte
+}
+
+// keep makes k a copy of a place.
+func (k *keptPlace) keep(p *place) {
+	k.memory = append(append(k.memory[:0], p.qualifier...), p.members...)
+	q, n := len(p.qualifier), len(p.properties)
+	k.place = *p
+	k.qualifier, k.members, k.properties = k.memory[:q], k.memory[q:], k.memory[q:q+n]
+}
+
+// tileSearch is what one Nearby or Within call has in common with others. It reads
+// the places of tiles, one tier at a time, and counts them.
+type tileSearch struct {
+	near.Search
+	f        *Finder
+	filter   filter
+	masks    *masks
+	kept     []keptPlace // by slot
+	texts    texts
+	examined int
+	place    place // the one at hand
+
+	scan   cellstore.Scan
+	ranges [1]cellstore.Range
+	family [1]string
+	bounds [8]byte
+}
+
+// begin prepares a search for a page of places.
+func (s *tileSearch) begin(f *Finder, flt filter, want int, limit uint64, after near.Cursor) {
+	s.f, s.filter, s.masks, s.examined = f, flt, f.masks(&flt), 0
+	if s.texts == nil {
+		s.texts = texts{}
+	}
+	s.Reset(want, limit, after)
+}
+
+// mayHold reports whether a tile can have places that the filter lets pass.
+func (s *tileSearch) mayHold(n *near.Node) bool {
+	first, last := n.Tile.CellRange()
+	return s.f.indexes[n.List].mayHold(&s.masks[n.List], n.Tile.Z, first, last, n.Lo, n.Hi)
+}
+
+// read calls fn for each place in the cells of a tile. The place is valid until
+// fn returns.
+func (s *tileSearch) read(ctx context.Context, n *near.Node, fn func(*place)) error {
+	first, last := n.Tile.CellRange()
+	s.ranges[0].From, s.ranges[0].To = cellRange(s.bounds[:0], first, last)
+	s.family[0] = tierNames[n.List]
+	s.scan.Ranges, s.scan.Families = s.ranges[:], s.family[:]
+	for row, err := range s.f.tiles.Scan(ctx, s.scan) {
+		if err != nil {
+			return fmt.Errorf("places: %w", err)
+		}
+		if s.examined++; s.examined > MaxExamined {
+			return fmt.Errorf("%w: %d places looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
+				ErrTooMuchWork, MaxExamined)
+		}
+		if s.place, err = parsePlace(row); err != nil {
+			return err
+		}
+		fn(&s.place)
+	}
+	return nil
+}
+
+// take keeps a place that is wanted.
+func (s *tileSearch) take(rank uint64, p *place) {
+	slot := s.Keep(rank, uint64(p.id))
+	if slot == len(s.kept) {
+		s.kept = append(s.kept, keptPlace{})
+	}
+	s.kept[slot].keep(p)
+}
+
+// page returns the hits of a page over dst, with the point that the next page
+// begins after.
+func (s *tileSearch) page(dst []Hit, metres func(*near.Found) float64) (hits []Hit, last near.Found, more bool, err error) {
+	found, last, more := s.Page()
+	dst = slices.Grow(dst[:0], len(found))[:len(found)]
+	for i := range found {
+		if err := s.texts.fill(&dst[i], &s.kept[found[i].Slot].place, metres(&found[i])); err != nil {
+			return dst[:0], last, false, err
+		}
+	}
+	return dst, last, more, nil
+}
+
+// cellsOf returns the lists of cells that a search descends.
+func cellsOf(indexes *[tiers]*index) [][]quadkey.Cell {
+	var lists [][]quadkey.Cell
+	for _, x := range indexes {
+		lists = append(lists, x.samples)
+	}
+	return lists
+}

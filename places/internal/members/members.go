@@ -1,0 +1,73 @@
+// Package members reads and changes members of finished JSON objects without
+// decoding them. Keys are given as they stand between members, such as
+// `,"name":`. Quotes within a string are escaped, so the first match is the
+// member itself, if the object has it and no nested one comes before.
+package members
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"quadrille/internal/jsontext"
+)
+
+// Text returns the JSON string that a member has, with its quotes, and nil if
+// there is none.
+func Text(b []byte, key string) []byte {
+	from, to := find(b, key)
+	return b[from:to]
+}
+
+// Unquote returns the text of a JSON string, and false if it is damaged.
+func Unquote(quoted []byte) (string, bool) {
+	if len(quoted) < 2 {
+		return "", false
+	}
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1]), true
+	}
+	var text string
+	err := json.Unmarshal(quoted, &text)
+	return text, err == nil
+}
+
+// AppendNamed appends members with another text under a key. Where there is
+// none, or the text is "", they stay as they are.
+func AppendNamed(dst, b []byte, key, text string) []byte {
+	from, to := find(b, key)
+	if text == "" || from == to {
+		return append(dst, b...)
+	}
+	return append(jsontext.AppendString(append(dst, b[:from]...), text), b[to:]...)
+}
+
+// Cut removes a member with a JSON string, in place.
+func Cut(b []byte, key string) []byte {
+	from, to := find(b, key)
+	if from == to {
+		return b
+	}
+	return append(b[:from-len(key)], b[to:]...)
+}
+
+// find returns where the JSON string of a member stands; from and to are the
+// same if there is none.
+func find(b []byte, key string) (from, to int) {
+	at := bytes.Index(b, []byte(key))
+	if at < 0 {
+		return 0, 0
+	}
+	from = at + len(key)
+	if from == len(b) || b[from] != '"' {
+		return 0, 0
+	}
+	for i := from + 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return from, i + 1
+		}
+	}
+	return 0, 0
+}

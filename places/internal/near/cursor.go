@@ -1,0 +1,95 @@
+package near
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Cursor says after which point a page begins. The zero Cursor is that of the
+// first page. Its text is base64url of
+//
+//	version (1) │ data (4) │ query (4) │ rank (8) │ id (4) │ check (4)
+//
+// where data and query are the beginnings of checksums of the data set and of
+// the query, and check is a checksum of all before it. It is not a secret: a
+// forged one only chooses where to begin.
+type Cursor struct {
+	Rank uint64
+	ID   uint32
+}
+
+const (
+	cursorVersion = 2
+	cursorSize    = 25
+)
+
+// Tag is the beginning of a checksum.
+type Tag [4]byte
+
+// TagOf is the tag of a fingerprint.
+func TagOf(fingerprint []byte) Tag {
+	sum := sha256.Sum256(fingerprint)
+	return Tag(sum[:])
+}
+
+// QueryTag is the tag of what must not change between the pages of a query: its
+// kind, its filters and its numbers.
+func QueryTag(kind byte, filters []byte, numbers ...float64) Tag {
+	b := append(make([]byte, 0, 128), kind)
+	for _, v := range numbers {
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v+0)) // -0 as 0
+	}
+	return TagOf(append(b, filters...))
+}
+
+// Encode returns the text of a cursor.
+func (c Cursor) Encode(data, query Tag) string {
+	b := make([]byte, 0, cursorSize)
+	b = append(b, cursorVersion)
+	b = append(append(b, data[:]...), query[:]...)
+	b = binary.BigEndian.AppendUint64(b, c.Rank)
+	b = binary.BigEndian.AppendUint32(b, c.ID)
+	check := TagOf(b)
+	return base64.RawURLEncoding.EncodeToString(append(b, check[:]...))
+}
+
+// DecodeCursor reads the text of a cursor; "" is the zero Cursor. Errors match
+// ErrCursor or ErrCursorExpired.
+func DecodeCursor(text string, data, query Tag) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	if len(text) != base64.RawURLEncoding.EncodedLen(cursorSize) {
+		return Cursor{}, StrangeCursor()
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != cursorSize || b[0] != cursorVersion || TagOf(b[:cursorSize-4]) != Tag(b[cursorSize-4:]) {
+		return Cursor{}, StrangeCursor()
+	}
+	if Tag(b[1:]) != data {
+		return Cursor{}, refuse(ErrCursorExpired, "the data has been replaced since")
+	}
+	if Tag(b[5:]) != query {
+		return Cursor{}, refuse(ErrCursor, "it belongs to a query with other parameters")
+	}
+	return Cursor{binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint32(b[17:])}, nil
+}
+
+// DecodeDistance is DecodeCursor of a ranking by distance.
+func DecodeDistance(text string, data, query Tag) (Cursor, error) {
+	c, err := DecodeCursor(text, data, query)
+	if d := math.Float64frombits(c.Rank); err == nil && (!(d >= 0) || math.IsInf(d, 0) || math.Signbit(d)) {
+		return Cursor{}, StrangeCursor()
+	}
+	return c, err
+}
+
+// StrangeCursor is the error for a cursor that no query can have returned.
+func StrangeCursor() error { return refuse(ErrCursor, "it is not one that was handed out") }
+
+func refuse(err error, why string) error {
+	return fmt.Errorf("%w: %s; ask for the first page again, without a cursor", err, why)
+}

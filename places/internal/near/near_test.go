@@ -1,0 +1,195 @@
+package near
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quadrille/quadkey"
+
+	"pgregory.net/rapid"
+)
+
+func TestCursorRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := Cursor{ByDistance(rapid.Float64Range(0, 3e7).Draw(rt, "distance")), rapid.Uint32().Draw(rt, "id")}
+		data, query := Tag{1, 2}, Tag{3, 4}
+		got, err := DecodeDistance(c.Encode(data, query), data, query)
+		if err != nil || got != c {
+			rt.Fatalf("%v becomes %v, %v", c, got, err)
+		}
+	})
+}
+
+func FuzzDecodeCursor(f *testing.F) {
+	data, query := Tag{1, 2}, Tag{3, 4}
+	for _, metres := range []float64{0, 1234.5, math.NaN(), math.Inf(1), -1, math.Copysign(0, -1)} {
+		f.Add(Cursor{math.Float64bits(metres), 6}.Encode(data, query))
+	}
+	f.Add(Cursor{1, 2}.Encode(query, data))
+	f.Add("")
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := DecodeCursor(text, data, query)
+		if err != nil {
+			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if again := c.Encode(data, query); text != "" && again != text {
+			t.Fatalf("%q is %q", text, again)
+		}
+		if c, err = DecodeDistance(text, data, query); err != nil {
+			if !errors.Is(err, ErrCursor) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if d := math.Float64frombits(c.Rank); !(d >= 0) || math.IsInf(d, 0) {
+			t.Fatalf("%q gives %v", text, d)
+		}
+	})
+}
+
+// Whatever is offered, what is kept is what sorting everything begins with, and
+// the slots of the kept are distinct and fewer than are wanted.
+func TestBestAgainstSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b Best
+	for range 2000 {
+		want, limit := 1+rng.IntN(20), uint64(rng.IntN(30))
+		after := Cursor{uint64(rng.IntN(4)), uint32(rng.IntN(10))}
+		b.Reset(want, limit, after)
+		var all []Found
+		slots := map[int]uint64{}
+		for id := range uint64(rng.IntN(100)) {
+			x := Found{Rank: uint64(rng.IntN(40)), ID: id + 1}
+			if b.Wants(x.Rank, x.ID) {
+				slots[b.Keep(x.Rank, x.ID)] = x.ID
+			}
+			if x.Rank <= limit && x.compare(&Found{Rank: after.Rank, ID: uint64(after.ID)}) > 0 {
+				all = append(all, x)
+			}
+		}
+		slices.SortFunc(all, func(x, y Found) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.ID, y.ID)) })
+		all = all[:min(len(all), want)]
+		got := b.Sorted()
+		if len(got) != len(all) || len(slots) != len(all) {
+			t.Fatalf("%d kept in %d slots, want %d", len(got), len(slots), len(all))
+		}
+		for i, x := range got {
+			if x.Rank != all[i].Rank || x.ID != all[i].ID || slots[x.Slot] != x.ID || x.Slot >= want {
+				t.Fatalf("%v is number %d, want %v", x, i, all[i])
+			}
+		}
+	}
+}
+
+// everywhere ranks the cells of lists by their numbers and reads tiles of one.
+type everywhere struct {
+	Search
+	lists [][]quadkey.Cell
+	read  int
+}
+
+func (e *everywhere) Bound(n *Node) (uint64, bool) {
+	first, _ := n.Tile.CellRange()
+	return uint64(first), n.Lo < n.Hi
+}
+
+func (e *everywhere) Visit(_ context.Context, n *Node) (Step, error) {
+	if n.Hi-n.Lo > 1 && n.Tile.Z < quadkey.CellZoom {
+		return Split, nil
+	}
+	for i := n.Lo; i < n.Hi; i++ {
+		e.read++
+		if rank, id := uint64(e.lists[n.List][i]), uint64(n.List)<<32+uint64(i)+1; e.Wants(rank, id) {
+			e.Keep(rank, id)
+		}
+	}
+	return Done, nil
+}
+
+// A descent finds the first points of several lists, and reads hardly more.
+func TestSearchAgainstSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		e := &everywhere{lists: make([][]quadkey.Cell, 1+rng.IntN(3))}
+		var all []quadkey.Cell
+		for i := range e.lists {
+			for range rng.IntN(200) {
+				e.lists[i] = append(e.lists[i], quadkey.Cell(rng.Uint32()>>rng.IntN(30)))
+			}
+			slices.Sort(e.lists[i])
+			all = append(all, e.lists[i]...)
+		}
+		slices.Sort(all)
+		want := 1 + rng.IntN(50)
+		e.Reset(want, math.MaxUint64, Cursor{})
+		if err := e.Run(t.Context(), e, e.lists...); err != nil {
+			t.Fatal(err)
+		}
+		all = all[:min(len(all), want)]
+		got := e.Sorted()
+		for i := range got {
+			if got[i].Rank != uint64(all[i]) {
+				t.Fatalf("number %d is %d, want %d", i, got[i].Rank, all[i])
+			}
+		}
+		if len(got) != len(all) {
+			t.Fatalf("%d found, want %d", len(got), len(all))
+		}
+	}
+}
+
+// No point of a box is in a tile that the box does not overlap.
+func TestOverlap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	units := func(v float64) float64 { return math.Round(v*1e7) / 1e7 }
+	edges := []float64{-180, 180, 0, 90, -90, 45}
+	apart := 0
+	for range 200_000 {
+		lon, lat := units(rng.Float64()*360-180), units(rng.Float64()*180-90)
+		if rng.IntN(5) == 0 {
+			lon = edges[rng.IntN(len(edges))]
+		}
+		if rng.IntN(5) == 0 {
+			lat = []float64{-90, 90, 0, 85.0511287, -85.0511288}[rng.IntN(5)]
+		}
+		tile, err := quadkey.TileAt(lon, lat, uint8(rng.IntN(quadkey.CellZoom+1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := math.Exp(rng.Float64()*12 - 9)
+		b := quadkey.Box{West: lon - size*rng.Float64(), East: lon + size*rng.Float64(), South: max(lat-size*rng.Float64(), -90), North: min(lat+size*rng.Float64(), 90)}
+		switch rng.IntN(4) {
+		case 0:
+			b.West = lon
+		case 1:
+			b.East, b.South = lon, lat
+		}
+		if b.West < -180 {
+			b.West += 360
+		}
+		if b.East > 180 {
+			b.East -= 360
+		}
+		if !b.Valid() || !b.Contains(lon, lat) {
+			continue
+		}
+		if !Overlap(b, tile) {
+			t.Fatalf("%v has %v,%v of tile %v", b, lon, lat, tile)
+		}
+		if other := (quadkey.Tile{Z: 8, X: rng.Uint32() % 256, Y: rng.Uint32() % 256}); !Overlap(b, other) {
+			apart++
+		}
+	}
+	if apart < 50_000 {
+		t.Errorf("only %d tiles are apart from boxes", apart)
+	}
+}

@@ -1,0 +1,128 @@
+package near
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"quadrille/quadkey"
+)
+
+// The errors of searches. Package places exports them.
+var (
+	ErrQuery         = errors.New("query is not valid")
+	ErrCursor        = errors.New("cursor is not valid")
+	ErrCursorExpired = errors.New("cursor has expired")
+	ErrTooMuchWork   = errors.New("search is too wide")
+)
+
+// Bounds of queries.
+const (
+	DefaultLimit = 10
+	MaxLimit     = 1000
+	MaxFilter    = 20 // elements of a list
+)
+
+// BadQuery returns an error that matches ErrQuery.
+func BadQuery(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
+}
+
+// CheckLimit returns how many points a page has.
+func CheckLimit(limit int) (int, error) {
+	if limit < 0 || limit > MaxLimit {
+		return 0, BadQuery("limit %d: give 1 to %d", limit, MaxLimit)
+	}
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	return limit, nil
+}
+
+// CheckCircle checks a point and a radius in metres, and returns the last rank
+// by distance that lies within the radius. A radius of 0 holds every point.
+func CheckCircle(lat, lon, radius float64) (limit uint64, err error) {
+	// Written so that NaN fails.
+	switch {
+	case !(math.Abs(lat) <= 90):
+		return 0, BadQuery("latitude %v: give degrees from -90 to 90", lat)
+	case !(math.Abs(lon) <= 180):
+		return 0, BadQuery("longitude %v: give degrees from -180 to 180", lon)
+	case !(radius >= 0) || math.IsInf(radius, 0):
+		return 0, BadQuery("radius %v: give metres, or 0 for no bound", radius)
+	case radius == 0:
+		radius = math.Inf(1)
+	}
+	return ByDistance(radius), nil
+}
+
+// Country is an ISO 3166-1 alpha-2 code; the zero value is unknown.
+type Country [2]byte
+
+// Countries is a filter: sorted, without repetition, and empty if all pass.
+type Countries []Country
+
+// CheckCountries reads a filter of codes, in either case.
+func CheckCountries(codes []string) (list Countries, err error) {
+	if len(codes) > MaxFilter {
+		return nil, BadQuery("%d countries: give at most %d", len(codes), MaxFilter)
+	}
+	for _, s := range codes {
+		c := strings.ToUpper(s)
+		if len(s) != 2 || !ValidCountry(c) {
+			return nil, BadQuery("country %.20q: give a two-letter ISO 3166-1 code such as CH", s)
+		}
+		list = append(list, Country([]byte(c)))
+	}
+	slices.SortFunc(list, Country.Compare)
+	return slices.Compact(list), nil
+}
+
+// Pass reports whether a country passes.
+func (l Countries) Pass(c Country) bool { return len(l) == 0 || slices.Contains(l, c) }
+
+// AppendTo appends what tells the filter from others.
+func (l Countries) AppendTo(b []byte) []byte {
+	b = append(b, byte(len(l)))
+	for _, c := range l {
+		b = append(b, c[:]...)
+	}
+	return b
+}
+
+// Compare orders countries by their codes.
+func (c Country) Compare(o Country) int { return bytes.Compare(c[:], o[:]) }
+
+// ValidCountry reports whether a text is empty or two letters A to Z.
+func ValidCountry(s string) bool {
+	return s == "" || len(s) == 2 && 'A' <= s[0] && s[0] <= 'Z' && 'A' <= s[1] && s[1] <= 'Z'
+}
+
+// CheckBox checks a box.
+func CheckBox(b quadkey.Box) error {
+	if err := b.Check(); err != nil {
+		return BadQuery("%v", err)
+	}
+	return nil
+}
+
+// Overlap reports whether a box may have points that belong to a tile. Tiles of
+// the top and bottom rows reach to the pole.
+func Overlap(b quadkey.Box, t quadkey.Tile) bool {
+	const margin = 1e-9 // degrees: more than rounding, less than points are kept to
+	o := t.Bound()
+	if t.Y > 0 && o.North+margin < b.South || t.Y < 1<<t.Z-1 && o.South-margin > b.North {
+		return false
+	}
+	if o.West == -180 && (b.East == 180 || b.West == 180) {
+		return true // 180° belongs to the tiles at −180°
+	}
+	west, east := o.East+margin >= b.West, o.West-margin <= b.East
+	if b.West > b.East {
+		return west || east
+	}
+	return west && east
+}

@@ -1,0 +1,63 @@
+package stations_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places"
+	"quadrille/places/stations"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func Example() {
+	store, err := pebblestore.Open("stations", &pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	ctx := context.Background()
+	list := []stations.Station{
+		{ID: stations.ID([]byte("06660099999")), Name: "ZURICH/FLUNTERN", Country: "CH", Lat: 47.377, Lon: 8.566},
+		{ID: stations.ID([]byte("06670099999")), Name: "ZURICH KLOTEN", Country: "CH", Lat: 47.465, Lon: 8.549},
+	}
+	meta, _, err := stations.Build(ctx, store, func(yield func(stations.Station, error) bool) {
+		for _, s := range list {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}, stations.BuildOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	finder, err := stations.Open(ctx, store, meta)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	near, err := finder.Nearest(ctx, 47.45, 8.56)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s at %.1f km\n", near.ID, near.DistanceM/1000)
+
+	hits, err := finder.Nearby(ctx, stations.NearbyQuery{Lat: 47.38, Lon: 8.54, Country: "CH"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range hits {
+		fmt.Printf("%s at %.1f km\n", h.ID, h.DistanceM/1000)
+	}
+
+	_, err = finder.Nearby(ctx, stations.NearbyQuery{Lat: 100}, nil)
+	fmt.Println(errors.Is(err, places.ErrQuery))
+	// Output:
+	// 06670099999 at 1.9 km
+	// 06660099999 at 2.0 km
+	// 06670099999 at 9.5 km
+	// true
+}
