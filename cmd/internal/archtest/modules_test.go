@@ -15,7 +15,7 @@ import (
 )
 
 // TestModules: go.mod says of every module whether a file of ours imports it,
-// and ARCHITECTURE.md says of those why.
+// and docs/decisions/dependencies.md says of those why.
 func TestModules(t *testing.T) {
 	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
@@ -61,13 +61,13 @@ func TestModules(t *testing.T) {
 		}
 	}
 
-	text, err := os.ReadFile(filepath.Join(dir, "ARCHITECTURE.md"))
+	text, err := os.ReadFile(filepath.Join(dir, "docs/decisions/dependencies.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(text), "| module | why |\n|---|---|\n")
 	if !ok {
-		t.Fatal("ARCHITECTURE.md has no table of modules")
+		t.Fatal("docs/decisions/dependencies.md has no table of modules")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	var listed []string
@@ -76,13 +76,13 @@ func TestModules(t *testing.T) {
 		for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(cells[1]), "tests: "), ", ") {
 			listed = append(listed, name)
 			if !slices.Contains(direct, name) {
-				t.Errorf("ARCHITECTURE.md gives a reason for %s, which no file of ours imports", name)
+				t.Errorf("docs/decisions/dependencies.md gives a reason for %s, which no file of ours imports", name)
 			}
 		}
 	}
 	for _, name := range direct {
 		if !slices.Contains(listed, name) {
-			t.Errorf("ARCHITECTURE.md gives no reason for %s", name)
+			t.Errorf("docs/decisions/dependencies.md gives no reason for %s", name)
 		}
 	}
 }
