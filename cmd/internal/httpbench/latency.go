@@ -28,7 +28,7 @@ type latencyCmd struct {
 const latencyBudget = 3
 
 // latencyScenarios are those measured if none are chosen.
-var latencyScenarios = []string{tilesHigh, addressesKept, completions}
+var latencyScenarios = []string{tilesHigh, addresses, completions}
 
 // paced is what the runs at a fixed rate against one server found out, run by
 // run, in microseconds.

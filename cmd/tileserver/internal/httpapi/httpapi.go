@@ -60,8 +60,8 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth of
-	// it each, of answers for addresses and to searches. 0 keeps none.
+	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth of it, of
+	// answers to searches. 0 keeps none.
 	ResponseCacheBytes int64
 
 	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
@@ -109,14 +109,14 @@ func newServer(cfg *Config) *server {
 		Kit: k,
 		tile: tile.New(k, tile.Config{
 			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports,
-			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - 2*(cache/8),
+			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8,
 		}),
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
-			Addresses: cfg.Addresses, CacheBytes: cache / 8,
+			Addresses:  cfg.Addresses,
 			BatchLines: cfg.BatchLines, BatchBytes: cfg.BatchBytes, BatchTimeout: cfg.BatchTimeout,
 		}),
 		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),

@@ -22,8 +22,6 @@ import (
 // Config says how addresses are located. Zero fields mean the defaults named.
 type Config struct {
 	Addresses *dataset.Live[datasets.Addresses]
-	// CacheBytes bounds the cache of answers for addresses. 0 keeps none.
-	CacheBytes int64
 	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
 	// its body, compressed or not, and BatchTimeout how long its client may take
 	// over it. 1,000,000, 256 MiB, 5 minutes.
@@ -37,15 +35,12 @@ type Room struct {
 	*web.Kit
 	Config
 	databases ipdatabase.Newest
-	answers   *web.ResponseCache[addressKey]
-	repeated  web.Doorkeeper // addresses asked for more than once
 }
 
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg, answers: web.NewResponseCache[addressKey](cfg.CacheBytes)}
+	s := &Room{Kit: k, Config: cfg}
 	s.BatchLines, s.BatchBytes = cmp.Or(max(s.BatchLines, 0), 1_000_000), cmp.Or(max(s.BatchBytes, 0), 256<<20)
 	s.BatchTimeout = cmp.Or(max(s.BatchTimeout, 0), 5*time.Minute)
-	web.WatchCache(k, "addresses", s.answers)
 	return s
 }
 
@@ -111,9 +106,10 @@ func (s *Room) askAddresses(r *http.Request) (q addressQuery, err error) {
 	return q, nil
 }
 
-// getAddress answers GET /ip/{addr}.
+// getAddress answers GET /ip/{addr}. Answers are not kept: with the index, those
+// made anew reach 0.92 of the bare handler's rate and those from a cache 0.89. From
+// the table, a cache would save 4 µs of 34.
 func (s *Room) getAddress(c echo.Context) error {
-	r := c.Request()
 	values, err := web.PathParams(c)
 	if err != nil {
 		return err
@@ -122,48 +118,23 @@ func (s *Room) getAddress(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := s.askAddresses(r)
-	if err != nil {
-		return err
-	}
-	defer q.Release()
-	h := c.Response().Header()
-	key := addressKey{addr: addr.As16(), generation: q.ID, coding: web.AcceptedKept(r)}
-	s.TraceFrom(r.Context(), q.ID)
-	if q.part == nil {
-		kept := s.answers.Get(key)
-		s.TraceCache(r.Context(), kept != nil)
-		if kept != nil {
-			h[web.DatabaseHeader] = q.now.Header
-			return s.SendFinished(c, kept)
-		}
-	}
-	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
-	defer ipdatabase.Lookups.Put(l)
-	_, end := s.TraceRead(r.Context())
-	err = q.locate(r, l, addr)
-	end()
-	if err != nil {
-		return err
-	}
-	h[web.DatabaseHeader] = q.now.Header
-	if q.part == nil && s.repeated.Admit(key.Spread()) {
-		kept := web.Finish(l.Out.Body, web.FormJSON, key.coding, nil)
-		s.answers.Put(key, kept)
-		return s.SendFinished(c, kept)
-	}
-	// No entity tag: with one, the header would outweigh the body.
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: key.coding}, &l.Out)
+	return s.sendAddress(c, addr, s.CacheControl)
 }
 
 // getOwnAddress answers GET /ip/me: the address of the caller, who may be
 // behind trusted proxies.
 func (s *Room) getOwnAddress(c echo.Context) error {
-	r := c.Request()
-	addr := s.ClientAddr(r)
+	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
 		return web.ErrNoPeer
 	}
+	// The answer is the caller's alone: the next one's is another.
+	return s.sendAddress(c, addr, web.PrivateNoStore)
+}
+
+// sendAddress answers where an address is.
+func (s *Room) sendAddress(c echo.Context, addr netip.Addr, cache []string) error {
+	r := c.Request()
 	q, err := s.askAddresses(r)
 	if err != nil {
 		return err
@@ -179,8 +150,8 @@ func (s *Room) getOwnAddress(c echo.Context) error {
 		return err
 	}
 	c.Response().Header()[web.DatabaseHeader] = q.now.Header
-	// The answer is the caller's alone: the next one's is another.
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore, Coding: web.Accepted(r)}, &l.Out)
+	// No entity tag: with one, the header would outweigh the body.
+	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
 // locate puts the answer for an address into l.out.
