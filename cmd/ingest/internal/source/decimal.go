@@ -1,11 +1,14 @@
 package source
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
-// Decimal parses a number in decimal notation, with an exponent or without.
-// ParseFloat alone would also take hexadecimal, underscores, "nan" and
+// Decimal parses a number of at most ±most in decimal notation, with an exponent or
+// without. ParseFloat alone would also take hexadecimal, underscores, "nan" and
 // "infinity", which no table means.
-func Decimal(s string) (float64, bool) {
+func Decimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
@@ -13,6 +16,6 @@ func Decimal(s string) (float64, bool) {
 			return 0, false
 		}
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil
+	v, err := strconv.ParseFloat(string(s), 64)
+	return v + 0, err == nil && math.Abs(v) <= most // -0 is 0
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/textline"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // How much of a file is looked at to tell what it is: so many rows that are
-// not comments, and so many lines in all.
+// not comments, and so many bytes in all.
 const (
 	sampleRows  = 100
-	sampleLines = 2000
+	sampleBytes = sampleRows * MaxLine
 )
 
 // Recognise says what a file holds, by its name, and failing that by its rows.
@@ -31,9 +31,9 @@ func Recognise(file string) (Kind, error) {
 		return "", err
 	}
 	defer f.Close()
-	s, err := look(f)
+	s, err := look(f, file)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
+		return "", err
 	}
 	if byName == "" {
 		return s.kind(file)
@@ -66,23 +66,21 @@ type alike struct {
 // postalCodes is what GeoNames publishes under the names of the places.
 const postalCodes Kind = "postal codes"
 
-func look(r io.Reader) (s sample, err error) {
-	lines := textline.New(r, MaxLine)
+func look(r io.Reader, name string) (s sample, err error) {
+	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLine, Comments: true})
 	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
-	for range sampleLines {
-		line, last, err := lines.Next()
+	for s.rows < sampleRows {
+		line, err := in.Next()
 		switch {
-		case errors.Is(err, textline.ErrLong):
+		case errors.Is(err, io.EOF):
+			return s, nil
+		case delimited.IsBad(err):
 			s.rows++
 		case err != nil:
 			return s, err
-		case len(line) == 0 || line[0] == '#':
 		default:
 			s.rows++
 			s.vote(line)
-		}
-		if last || s.rows == sampleRows {
-			break
 		}
 	}
 	return s, nil
