@@ -7,6 +7,12 @@
 // It accepts RFC 8259 and, because writers produce them where a coordinate is
 // unknown, the literals NaN, Infinity and -Infinity as numbers. Strings are
 // not required to be valid UTF-8; what is not becomes U+FFFD.
+//
+// It is not jsontext.Decoder of go-json-experiment/json, which keeps a token whole:
+// of a string of 256 MB that nothing reads that one allocates 2 GB, and this package
+// nothing. Nor does that one take NaN, or know the line of an error. Reading Natural
+// Earth's 1:10m provinces, 56 MB, takes both the same time and as many allocations:
+// 1.25 s and 1.21 s.
 package jsonscan
 
 import (
