@@ -17,6 +17,7 @@ import (
 	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/zones"
@@ -128,7 +129,7 @@ func countryZones(dirs []string) (map[string]string, error) {
 			return nil, fmt.Errorf("%w; "+anew, err)
 		}
 		// A line that is skipped could be the second zone of a country.
-		if len(columns) < 3 || !countryCode.Match(columns[0]) {
+		if len(columns) < 3 || !source.IsCode(string(columns[0]), 2) {
 			return nil, fmt.Errorf("%s, line %d: this is no list of countries and zones; "+anew, path, rows.Line)
 		}
 		code, zone := string(columns[0]), string(columns[2])
@@ -142,8 +143,6 @@ func countryZones(dirs []string) (map[string]string, error) {
 
 // maxZoneLine bounds the bytes of a line of countryFile.
 const maxZoneLine = 64 << 10
-
-var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // zoneVersion is the version of the database in the first of the directories
 // that holds one, "" when it does not say, and that of Go itself where none

@@ -48,10 +48,10 @@ const (
 func ReadAlternateNames(r io.Reader, name string) iter.Seq2[AlternateName, error] {
 	var seen IDSet
 	return rows(r, name, format(8, 10), func(r row, rec *AlternateName) (reason, detail string) {
-		if reason, detail = rec.parse(r); reason == "" && !seen.Add(rec.ID) {
-			reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-		}
 		rec.Line = r.line
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.ID)
+		}
 		return reason, detail
 	})
 }

@@ -3,7 +3,6 @@ package geonames
 import (
 	"io"
 	"iter"
-	"strconv"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -48,20 +47,28 @@ const (
 	reasonDescription   = "description is over 4000 bytes"
 )
 
+// codes are those that occurred.
+type codes map[string]bool
+
+// once adds a code, or says that it occurred before.
+func (c codes) once(code string) (reason, detail string) {
+	if c[code] {
+		return reasonDuplicateCode, source.Excerpt(code)
+	}
+	c[code] = true
+	return "", ""
+}
+
 // ReadDivisions yields the divisions of r, which are of the first level or the
 // second; see Read. A code is taken once per file; later rows with it are bad.
 func ReadDivisions(r io.Reader, name string, level int) iter.Seq2[Division, error] {
-	seen := map[string]bool{}
+	seen := codes{}
 	return rows(r, name, format(4), func(r row, rec *Division) (reason, detail string) {
-		if reason, detail = rec.parse(r, level); reason != "" {
-			return reason, detail
-		}
-		if seen[rec.Code] {
-			return reasonDuplicateCode, source.Excerpt(rec.Code)
-		}
-		seen[rec.Code] = true
 		rec.Line = r.line
-		return "", ""
+		if reason, detail = rec.parse(r, level); reason == "" {
+			reason, detail = seen.once(rec.Code)
+		}
+		return reason, detail
 	})
 }
 
@@ -127,11 +134,8 @@ func ReadAdmin5(r io.Reader, name string) iter.Seq2[Admin5, error] {
 		if rec.Code = r.text(); rec.Code == "" || len(rec.Code) > maxCode {
 			return reasonNoCode, source.Excerpt(rec.Code)
 		}
-		if !seen.Add(rec.ID) {
-			return reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-		}
 		rec.Line = r.line
-		return "", ""
+		return seen.once(rec.ID)
 	})
 }
 
@@ -141,17 +145,13 @@ const noFeature = "null"
 // ReadFeatures yields the features of r; see Read. A code is taken once per
 // file; later rows with it are bad.
 func ReadFeatures(r io.Reader, name string) iter.Seq2[Feature, error] {
-	seen := map[string]bool{}
+	seen := codes{}
 	return rows(r, name, format(3), func(r row, rec *Feature) (reason, detail string) {
-		if reason, detail = rec.parse(r); reason != "" {
-			return reason, detail
-		}
-		if seen[rec.Code] {
-			return reasonDuplicateCode, source.Excerpt(rec.Code)
-		}
-		seen[rec.Code] = true
 		rec.Line = r.line
-		return "", ""
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.Code)
+		}
+		return reason, detail
 	})
 }
 
@@ -171,5 +171,5 @@ func (rec *Feature) parse(r row) (reason, detail string) {
 
 // isFeature reports whether s is a class and a code, such as "P.PPLC".
 func isFeature(s string) bool {
-	return len(s) >= 3 && len(s) <= 12 && codeLetters(s[:1], 'A') && s[1] == '.' && codeLetters(s[2:], '0')
+	return len(s) >= 3 && len(s) <= 12 && source.IsCode(s[:1], 1) && s[1] == '.' && isFeatureCode(s[2:])
 }

@@ -50,19 +50,15 @@ const (
 // ReadCountries yields the countries of r; see Read. A code is taken once per
 // file; later rows with it are bad.
 func ReadCountries(r io.Reader, name string) iter.Seq2[Country, error] {
-	seen := map[string]bool{}
+	seen := codes{}
 	f := format(columns)
 	f.Comments = true
 	return rows(r, name, f, func(r row, rec *Country) (reason, detail string) {
-		if reason, detail = rec.parse(r); reason != "" {
-			return reason, detail
-		}
-		if seen[rec.Code] {
-			return reasonDuplicateCode, source.Excerpt(rec.Code)
-		}
-		seen[rec.Code] = true
 		rec.Line = r.line
-		return "", ""
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.Code)
+		}
+		return reason, detail
 	})
 }
 
@@ -70,7 +66,7 @@ func (rec *Country) parse(r row) (reason, detail string) {
 	if rec.Code = r.text(); !isCountry(rec.Code) {
 		return reasonCountry, source.Excerpt(rec.Code)
 	}
-	if rec.ISO3 = r.text(); rec.ISO3 != "" && (len(rec.ISO3) != 3 || !codeLetters(rec.ISO3, 'A')) {
+	if rec.ISO3 = r.text(); rec.ISO3 != "" && !source.IsCode(rec.ISO3, 3) {
 		return reasonISO3, source.Excerpt(rec.ISO3)
 	}
 	c := r.text()

@@ -79,10 +79,10 @@ const (
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	var seen IDSet
 	return rows(r, name, format(columns), func(r row, rec *Record) (reason, detail string) {
-		if reason, detail = rec.parse(r); reason == "" && !seen.Add(rec.ID) {
-			reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-		}
 		rec.Line = r.line
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.ID)
+		}
 		return reason, detail
 	})
 }
@@ -112,10 +112,10 @@ func (rec *Record) parse(r row) (reason, detail string) {
 	if rec.Lon, ok = source.Decimal(c, 180); !ok {
 		return reasonLon, source.Excerpt(c)
 	}
-	if rec.Class = r.next(); len(rec.Class) > 1 || !codeLetters(rec.Class, 'A') {
+	if rec.Class = r.next(); rec.Class != "" && !source.IsCode(rec.Class, 1) {
 		return reasonClass, source.Excerpt(rec.Class)
 	}
-	if rec.Code = r.next(); len(rec.Code) > 10 || !codeLetters(rec.Code, '0') {
+	if rec.Code = r.next(); len(rec.Code) > 10 || !isFeatureCode(rec.Code) {
 		return reasonCode, source.Excerpt(rec.Code)
 	}
 	if rec.Country = r.next(); rec.Country != "" && !isCountry(rec.Country) {
@@ -176,13 +176,12 @@ func date(s string) (time.Time, bool) {
 }
 
 // isCountry reports whether s can be a country code.
-func isCountry(s string) bool { return len(s) == 2 && codeLetters(s, 'A') }
+func isCountry(s string) bool { return source.IsCode(s, 2) }
 
-// codeLetters reports whether s is made of A to Z, and of 0 to 9 too when
-// least is '0'.
-func codeLetters(s string, least byte) bool {
+// isFeatureCode reports whether s is made of A to Z and 0 to 9.
+func isFeatureCode(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < 'A' || c > 'Z') && (c < least || c > '9') {
+		if c := s[i]; (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
 			return false
 		}
 	}

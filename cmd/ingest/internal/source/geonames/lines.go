@@ -58,8 +58,8 @@ func (r *row) text() string { return strings.TrimSpace(r.next()) }
 
 // parseID parses an id, which is not 0.
 func parseID(s string) (uint32, bool) {
-	id, err := strconv.ParseUint(s, 10, 32)
-	return uint32(id), err == nil && id != 0
+	id, ok := parseAnyID(s)
+	return id, ok && id != 0
 }
 
 // parseAnyID is parseID for a column that may be empty or 0, for none.

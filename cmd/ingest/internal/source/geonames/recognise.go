@@ -106,13 +106,13 @@ func shape(c [][]byte) Kind {
 		switch {
 		case string(c[0]) == noFeature || isFeature(string(c[0])):
 			return KindFeatures
-		case isNumber(c[0]) && isNumber(c[1]):
+		case source.IsDigits(c[0]) && source.IsDigits(c[1]):
 			return KindHierarchy
-		case isNumber(c[0]):
+		case source.IsDigits(c[0]):
 			return KindDeletions
 		}
 	case 4:
-		if bytes.HasPrefix(c[0], []byte("ISO 639-3")) || isLanguage(string(c[0])) && !isNumber(c[0]) {
+		if bytes.HasPrefix(c[0], []byte("ISO 639-3")) || isLanguage(string(c[0])) && !source.IsDigits(c[0]) {
 			return KindLanguages
 		}
 		switch levelOf(string(c[0])) {
@@ -126,7 +126,7 @@ func shape(c [][]byte) Kind {
 			return KindTimeZones
 		}
 	case 8, 10:
-		if isNumber(c[0]) && isNumber(c[1]) {
+		if source.IsDigits(c[0]) && source.IsDigits(c[1]) {
 			return KindAlternates
 		}
 	case 12:
@@ -135,22 +135,13 @@ func shape(c [][]byte) Kind {
 		}
 	case 19:
 		switch {
-		case isNumber(c[0]):
+		case source.IsDigits(c[0]):
 			return KindPlaces
 		case isCountry(string(c[0])):
 			return KindCountries
 		}
 	}
 	return ""
-}
-
-func isNumber(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(b) > 0
 }
 
 // best is the kind with the most votes, of equal ones the first of kinds.

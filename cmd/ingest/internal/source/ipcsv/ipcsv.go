@@ -259,5 +259,5 @@ func parseNetwork(s []byte) (first, last netip.Addr, reason string) {
 		}
 		return first, last, ReasonAddress
 	}
-	return p.Masked().Addr(), lastOf(p), ""
+	return p.Masked().Addr(), source.LastAddr(p), ""
 }

@@ -234,7 +234,7 @@ func (c *columns) record(fields [][]byte, rec *Record) (reason, detail string) {
 		}
 		rec.ElevationFt = &feet
 	}
-	if rec.Country = field(c.country); rec.Country != "" && !letters(rec.Country, 2) {
+	if rec.Country = field(c.country); rec.Country != "" && !source.IsCode(rec.Country, 2) {
 		return reasonCountry, source.Excerpt(rec.Country)
 	}
 	switch s := strings.ToLower(field(c.scheduled)); s {
@@ -263,7 +263,7 @@ func (rec *Record) optional(c *columns, field func(int) string) {
 	rec.GPS, rec.Local = codeIn(c.gps, 1, maxCode), codeIn(c.local, 1, maxCode)
 	if c.icao < 0 {
 		for _, s := range []string{rec.Ident, rec.GPS} {
-			if rec.ICAO == "" && letters(s, 4) {
+			if rec.ICAO == "" && source.IsCode(s, 4) {
 				rec.ICAO = s
 			}
 		}
@@ -314,22 +314,12 @@ func code(s string, shortest, longest int) (string, bool) {
 	return s, true
 }
 
-// letters reports whether s is n letters A to Z.
-func letters(s string, n int) bool {
-	for i := range len(s) {
-		if s[i] < 'A' || s[i] > 'Z' {
-			return false
-		}
-	}
-	return len(s) == n
-}
-
 // isRegion reports whether s is a code of ISO 3166-2: a country's two letters,
 // a hyphen, and one to three letters or digits.
 func isRegion(s string) bool {
 	country, part, ok := strings.Cut(s, "-")
 	part, valid := code(part, 1, 3)
-	return ok && letters(country, 2) && valid && part != "" && !strings.Contains(part, "-")
+	return ok && source.IsCode(country, 2) && valid && part != "" && !strings.Contains(part, "-")
 }
 
 // isLink reports whether s is a web address that a page may link to.
