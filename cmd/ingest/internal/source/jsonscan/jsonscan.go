@@ -75,6 +75,19 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, byte %d: %s", e.Line, e.Offset, e.Msg)
 }
 
+// Explain adds to the error of reading a file which file it is and, where it is a
+// *SyntaxError, that it should be in the format, and what to do.
+func Explain(err error, file, format string) error {
+	var syntax *SyntaxError
+	switch {
+	case !errors.As(err, &syntax):
+		return err
+	case syntax.Truncated:
+		return fmt.Errorf("%s: %w; it is truncated: fetch it again", file, err)
+	}
+	return fmt.Errorf("%s: not %s: %w", file, format, err)
+}
+
 // Scanner reads values one after another. After the first error, which is a
 // *SyntaxError or the error of the reader, every call returns it again.
 //
