@@ -54,7 +54,7 @@ type cli struct {
 	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
 	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
 	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
-	Demo       demoCmd       `cmd:"" group:"publish" config:"" help:"Publish boundaries, places, timezones, airports, stations and ip from the sample packages."`
+	Demo       demoCmd       `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
 	World      worldCmd      `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
 	Refresh    refreshCmd    `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
 	List       listCmd       `cmd:"" group:"published" help:"List data sets and their generations."`

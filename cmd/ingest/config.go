@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/ingest/internal/world"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
@@ -33,7 +34,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("ingest"),
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
-		kong.Vars{"version": version.String(), "world": strings.Join(world.Datasets, ", ")},
+		kong.Vars{"version": version.String(), "datasets": strings.Join(catalogue.Names(catalogue.All), ", "), "world": strings.Join(world.Datasets, ", ")},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),

@@ -155,7 +155,7 @@ func (c *verifyCmd) Run(s *session) error {
 }
 
 type rollbackCmd struct {
-	Dataset string `arg:"" help:"The data set: boundaries, places, ip."`
+	Dataset string `arg:"" help:"The data set: ${datasets}."`
 	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one before the published one when not given. It may be a later one."`
 }
 

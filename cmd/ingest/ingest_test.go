@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/tiles/verify"
@@ -222,6 +223,18 @@ func TestHelpIsInOrder(t *testing.T) {
 			}
 			rest = after
 		}
+	}
+}
+
+// The help of rollback names every data set there is.
+func TestRollbackHelp(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"rollback", "--help"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	help := strings.Join(strings.Fields(out.String()), " ")
+	if want := strings.Join(catalogue.Names(catalogue.All), ", "); !strings.Contains(help, want) {
+		t.Errorf("no %q in\n%s", want, out.String())
 	}
 }
 

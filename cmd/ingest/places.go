@@ -46,9 +46,16 @@ Files of --as come after the others, which decides what is taken where dates are
 // minMemory is what a build of places takes however little it sorts at once.
 const minMemory = 256 << 20
 
+func checkMemory(memory bytesize.Size) error {
+	if memory < minMemory {
+		return &usageError{fmt.Errorf("--memory %d: too little to sort places with; give at least 256MiB", memory)}
+	}
+	return nil
+}
+
 func (c *placesCmd) Run(s *session) error {
-	if c.Memory < minMemory {
-		return &usageError{fmt.Errorf("--memory %d: too little to sort places with; give at least 256MiB", c.Memory)}
+	if err := checkMemory(c.Memory); err != nil {
+		return err
 	}
 	var inputs []job.PlaceInput
 	for _, f := range c.Files {

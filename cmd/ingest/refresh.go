@@ -125,7 +125,7 @@ func (c *refreshCmd) Run(s *session) error {
 		}
 	}
 	var failed []string
-	errs := []error{nil}
+	var errs []error
 	for _, st := range steps {
 		if len(c.Commands) > 0 && !slices.Contains(c.Commands, st.name) {
 			continue
@@ -135,16 +135,11 @@ func (c *refreshCmd) Run(s *session) error {
 			return s.ctx.Err()
 		}
 		if err != nil {
-			failed = append(failed, st.name)
-			errs = append(errs, fmt.Errorf("%s: %w", st.name, err))
+			failed, errs = append(failed, st.name), append(errs, err)
 			s.reporter.Note(fmt.Sprintf("%s stays as it is: %v", st.name, err))
 		}
 	}
-	if len(failed) == 0 {
-		return nil
-	}
-	errs[0] = fmt.Errorf("not renewed, and still served as before where they were: %s", strings.Join(failed, ", "))
-	return errors.Join(errs...)
+	return job.NotRenewed(failed, errs)
 }
 
 // run runs the command, unless what is published was made of the same.
@@ -158,21 +153,7 @@ func (st step) run(s *session, force bool) error {
 		return err
 	}
 	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
-	if current, err := s.catalog.Current(s.ctx, st.name); err == nil && !force {
-		if same := made.Same(record, st.name, current.Generation); same != "" {
-			s.reporter.Note(same)
-			return nil
-		}
-	}
-	if err := st.ctx.Run(s); err != nil {
-		return err
-	}
-	current, err := s.catalog.Current(s.ctx, st.name)
-	if err != nil {
-		return err
-	}
-	made.Generation = current.Generation
-	return made.Save(record)
+	return made.Renew(s.ctx, s.catalog, st.name, record, force, s.reporter, func() error { return st.ctx.Run(s) })
 }
 
 // made lists what the result depends on.

@@ -74,8 +74,8 @@ func (c *worldCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Memory < minMemory {
-		return &usageError{fmt.Errorf("--memory %d: too little to sort places with; give at least 256MiB", c.Memory)}
+	if err := checkMemory(c.Memory); err != nil {
+		return err
 	}
 	for _, k := range []string{"MAXMIND_ACCOUNT_ID", "MAXMIND_LICENSE_KEY"} {
 		if strings.ContainsAny(os.Getenv(k), " \r\n\t") {

@@ -90,20 +90,11 @@ func countryCell(d *draft, _ string, v any) error {
 // regionCell reads an ISO 3166-2 code, or else a name.
 func regionCell(d *draft, path string, v any) error {
 	s := string(v.(cell))
-	if len(s) >= 4 && len(s) <= 6 && s[2] == '-' && isUpper(s[:2]) {
+	if len(s) >= 4 && len(s) <= 6 && s[2] == '-' && source.IsCode(s[:2], 2) {
 		d.region = s
 		return nil
 	}
 	return english(region(0))(d, path, v)
-}
-
-func isUpper(s string) bool {
-	for i := range len(s) {
-		if s[i] < 'A' || 'Z' < s[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // Record makes a record of a row. The error is a *Refusal.

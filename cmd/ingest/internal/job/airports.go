@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"iter"
 	"path/filepath"
 
 	"quadrille/cellstore/dataset"
@@ -39,7 +38,7 @@ func Airports(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	defer zones.close()
 	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}}
 	return publish(ctx, c, catalogue.Airports.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
-		meta, stats, err := airports.Build(ctx, b.Store(), r.airports(), airports.BuildOptions{
+		meta, stats, err := airports.Build(ctx, b.Store(), sequence(r.read), airports.BuildOptions{
 			TempDir: filepath.Join(c.Dir(), catalogue.Airports.Name), Modified: f.Modified,
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "airports"})
@@ -75,40 +74,23 @@ type airportReader struct {
 	zoneless int64 // airports
 }
 
-// airports yields the good records, then an error if too many were bad.
-func (r *airportReader) airports() iter.Seq2[airports.Airport, error] {
-	return func(yield func(airports.Airport, error) bool) {
-		defer r.tally.Report(r.rep)
-		report := func() {
-			r.rep.Progress(Progress{Stage: "reading airports", Done: r.file.Progress(), Total: r.file.Size, Unit: "bytes"})
-		}
-		report()
-		rows := 0
-		for rec, err := range ahead(ourairports.Read(r.file, r.in.Path)) {
-			if rows++; rows%1024 == 0 {
-				report()
-			}
-			var a airports.Airport
-			if err == nil {
-				a, err = r.airport(&rec)
-			}
-			if err != nil {
-				if err = r.tally.Bad(err); err != nil {
-					yield(airports.Airport{}, err)
-					return
-				}
-				continue
-			}
-			r.tally.Good()
-			if !yield(a, nil) {
-				return
-			}
-		}
-		report()
-		if err := r.tally.Err(); err != nil {
-			yield(airports.Airport{}, err)
-		}
+// read hands over the airports of the good records.
+func (r *airportReader) read(take func(airports.Airport) error) error {
+	defer r.tally.Report(r.rep)
+	report := func() {
+		r.rep.Progress(Progress{Stage: "reading airports", Done: r.file.Progress(), Total: r.file.Size, Unit: "bytes"})
 	}
+	err := readRecords(r.ctx, ahead(ourairports.Read(r.file, r.in.Path)), r.tally, report, func(rec ourairports.Record) error {
+		a, err := r.airport(&rec)
+		if err != nil {
+			return err
+		}
+		return take(a)
+	})
+	if err != nil {
+		return err
+	}
+	return r.tally.Err()
 }
 
 const metresPerFoot = 0.3048

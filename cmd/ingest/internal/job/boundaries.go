@@ -64,51 +64,17 @@ func CheckType(typ string) error {
 // Boundaries reads the layers and publishes a generation of exactly them.
 // Everything is read and checked before anything is written.
 func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o Options) (dataset.Manifest, error) {
+	if err := checkLayers(inputs); err != nil {
+		return dataset.Manifest{}, err
+	}
 	rep := o.reporter()
 	tally := NewTally(o.MaxBad)
-	var layers []*layer
-	var sources []dataset.Source
-	vertices := 0
-	view, viewed := "", false
-	for _, in := range inputs {
-		if err := CheckType(in.Type); err != nil {
-			return dataset.Manifest{}, err
-		}
-		if in.Worldview != "" {
-			if err := CheckWorldview(in.Worldview); err != nil {
-				return dataset.Manifest{}, err
-			}
-			view, viewed = in.Worldview, viewed || hasWorldviews(in.Type) && !in.kept
-		}
-	}
-	if view != "" && !viewed {
-		return dataset.Manifest{}, fmt.Errorf("worldview %s: only a layer of countries is seen differently; name its file with --layer country=…", view)
-	}
-	if len(inputs) == 0 {
-		return dataset.Manifest{}, errors.New("no layers; name at least one as --layer TYPE=FILE")
-	}
-	for _, in := range inputs {
-		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
-		if i < 0 {
-			if i = len(layers); i == build.MaxTypes {
-				return dataset.Manifest{}, fmt.Errorf("more than %d region types; publish fewer", build.MaxTypes)
-			}
-			layers = append(layers, &layer{typ: in.Type})
-		}
-		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
-		if err != nil {
-			tally.Report(rep)
-			return dataset.Manifest{}, err
-		}
-		layers[i].sources = append(layers[i].sources, src...)
-		for _, s := range src {
-			if !slices.Contains(sources, s) { // one file may hold several layers
-				sources = append(sources, s)
-			}
-		}
-	}
+	layers, sources, err := readLayers(ctx, inputs, tally, rep)
 	tally.Report(rep)
-	if err := tally.Err(); err != nil {
+	if err == nil {
+		err = tally.Err()
+	}
+	if err != nil {
 		return dataset.Manifest{}, err
 	}
 	var built []build.Layer
@@ -157,6 +123,54 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		}
 		return meta, nil
 	})
+}
+
+// checkLayers checks the inputs before any is read.
+func checkLayers(inputs []LayerInput) error {
+	view, viewed := "", false
+	for _, in := range inputs {
+		if err := CheckType(in.Type); err != nil {
+			return err
+		}
+		if in.Worldview != "" {
+			if err := CheckWorldview(in.Worldview); err != nil {
+				return err
+			}
+			view, viewed = in.Worldview, viewed || hasWorldviews(in.Type) && !in.kept
+		}
+	}
+	if view != "" && !viewed {
+		return fmt.Errorf("worldview %s: only a layer of countries is seen differently; name its file with --layer country=…", view)
+	}
+	if len(inputs) == 0 {
+		return errors.New("no layers; name at least one as --layer TYPE=FILE")
+	}
+	return nil
+}
+
+// readLayers reads the inputs. Those of one type are one layer.
+func readLayers(ctx context.Context, inputs []LayerInput, tally *Tally, rep Reporter) (layers []*layer, sources []dataset.Source, err error) {
+	vertices := 0
+	for _, in := range inputs {
+		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
+		if i < 0 {
+			if i = len(layers); i == build.MaxTypes {
+				return nil, nil, fmt.Errorf("more than %d region types; publish fewer", build.MaxTypes)
+			}
+			layers = append(layers, &layer{typ: in.Type})
+		}
+		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
+		if err != nil {
+			return nil, nil, err
+		}
+		layers[i].sources = append(layers[i].sources, src...)
+		for _, s := range src {
+			if !slices.Contains(sources, s) { // one file may hold several layers
+				sources = append(sources, s)
+			}
+		}
+	}
+	return layers, sources, nil
 }
 
 // noteFew passes on at most so many of texts, and with more how many others

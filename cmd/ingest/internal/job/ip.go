@@ -244,57 +244,47 @@ func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats) {
 	}
 }
 
-// progressEvery is how many ranges go by between reports.
-const progressEvery = 1 << 14
-
 // ranges yields the good ranges of all sources, and counts the others. Its
 // error is that of a source, or of too many bad records.
-func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) {
+func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) { sequence(in.read)(yield) }
+
+func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 	var before int64 // bytes of the sources already read
 	for i, s := range in.sources {
-		n := 0
-		for rec, err := range s.ranges(in.fillRecord) {
-			if n++; n%progressEvery == 1 {
-				in.rep.Progress(Progress{Stage: "reading ranges", Done: before + s.done(), Total: in.size, Unit: "bytes"})
+		report := func() {
+			in.rep.Progress(Progress{Stage: "reading ranges", Done: before + s.done(), Total: in.size, Unit: "bytes"})
+		}
+		err := readRecords(in.ctx, s.ranges(in.fillRecord), in.tally, report, func(rec ipRange) error {
+			if err := in.check(&rec); err != nil {
+				return err
 			}
-			if err == nil {
-				err = in.check(&rec)
-			}
-			if err != nil {
-				if err := in.tally.Bad(err); err != nil {
-					yield(ipgeo.Range{}, err)
-					return
-				}
-				continue
-			}
-			in.tally.Good()
 			in.records[i]++
 			if rec.made.empty {
 				in.unassigned++
-				continue
+				return nil
 			}
 			in.at.source, in.at.line, in.at.refused = rec.label, rec.line, false
-			if !yield(in.of(&rec, uint16(i)), nil) {
-				return
+			if err := take(in.of(&rec, uint16(i))); err != nil {
+				return err
 			}
 			if !in.at.refused {
 				rec.made.record = nil
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		if in.records[i] == 0 {
 			err := fmt.Errorf("%s: no range in it can be read; it was taken for a %s", s.path(), s.kind())
 			if bad := in.tally.Err(); bad != nil {
 				err = fmt.Errorf("%w: %w", err, bad)
 			}
-			yield(ipgeo.Range{}, err)
-			return
+			return err
 		}
 		before += s.size()
 	}
-	in.rep.Progress(Progress{Stage: "reading ranges", Done: in.size, Total: in.size, Unit: "bytes"})
-	if err := in.tally.Err(); err != nil {
-		yield(ipgeo.Range{}, err)
-	}
+	return in.tally.Err()
 }
 
 // of makes the range for the build, with the record if it has not got it yet.

@@ -63,12 +63,7 @@ func (s *setSource) modified() time.Time {
 
 func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 	var files []string // an archive is one
-	for _, m := range s.set.Blocks {
-		if m.Path != "" {
-			files = append(files, m.Path)
-		}
-	}
-	for _, m := range s.set.Locations {
+	for _, m := range slices.Concat(s.set.Blocks, s.set.Locations) {
 		if m.Path != "" {
 			files = append(files, m.Path)
 		}

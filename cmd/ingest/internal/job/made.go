@@ -105,11 +105,45 @@ func checksum(path string) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// Same says why there is nothing to do: the record tells that the generation
+// Renew runs build, unless the record tells that what is published of the data set
+// was made of the same, and replaces the record. It is named by its path.
+func (m Made) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep Reporter, build func() error) error {
+	if current, err := c.Current(ctx, name); err == nil && !force {
+		if same := m.same(record, name, current.Generation); same != "" {
+			rep.Note(same)
+			return nil
+		}
+	}
+	if err := build(); err != nil {
+		return err
+	}
+	current, err := c.Current(ctx, name)
+	if err != nil {
+		return err
+	}
+	m.Generation = current.Generation
+	return m.save(record)
+}
+
+// NotRenewed is the error of a run that renewed only part of what it should have,
+// nil when it renewed all. The errors are those of the data sets or commands
+// named, in their order.
+func NotRenewed(names []string, errs []error) error {
+	if len(names) == 0 {
+		return nil
+	}
+	all := []error{fmt.Errorf("not renewed, and still served as before where they were: %s", strings.Join(names, ", "))}
+	for i, name := range names {
+		all = append(all, fmt.Errorf("%s: %w", name, errs[i]))
+	}
+	return errors.Join(all...)
+}
+
+// same says why there is nothing to do: the record tells that the generation
 // which is published was made of the same, or that one was from which it has
 // been rolled back, since what was rolled back must not return by itself. It is
 // empty when there is something to do.
-func (m Made) Same(record, dataset string, published uint64) string {
+func (m Made) same(record, dataset string, published uint64) string {
 	b, err := os.ReadFile(record)
 	var before Made
 	if err != nil || json.Unmarshal(b, &before) != nil || !slices.Equal(before.Of, m.Of) {
@@ -124,9 +158,9 @@ func (m Made) Same(record, dataset string, published uint64) string {
 	return ""
 }
 
-// Save replaces the record, in a directory made when it is missing. The temporary
+// save replaces the record, in a directory made when it is missing. The temporary
 // file has a name of its own, since two programs may save the same record.
-func (m Made) Save(record string) error {
+func (m Made) save(record string) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -21,13 +20,6 @@ var kindWords = map[geonames.Kind]string{
 	geonames.KindHierarchy: "parents", geonames.KindTimeZones: "time zones", geonames.KindLanguages: "languages",
 	geonames.KindDeletions: "deletions",
 }
-
-// progressRows is how many rows lie between two reports of progress and
-// between two looks at the context.
-const progressRows = 4096
-
-// errEnough is take's to end the reading of a file: nobody wants more of it.
-var errEnough = errors.New("no more is wanted")
 
 // tableReader is a reader of package geonames.
 type tableReader[T any] func(r io.Reader, name string) iter.Seq2[T, error]
@@ -49,25 +41,9 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	report := func() {
 		j.rep.Progress(Progress{Stage: "reading " + kindWords[f.Kind], Done: file.Progress(), Total: file.Size, Unit: "bytes"})
 	}
-	report()
-	n := 0
-	for rec, err := range ahead(read(file, f.Path)) {
-		if n++; n%progressRows == 0 {
-			report()
-			if err := j.ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if err == nil {
-			err = take(rec)
-		}
-		if err == nil {
-			tally.Good()
-		} else if err = tally.Bad(err); err != nil {
-			return err
-		}
+	if err := readRecords(j.ctx, ahead(read(file, f.Path)), tally, report, take); err != nil {
+		return err
 	}
-	report()
 	if err := tally.Err(); err != nil {
 		return err
 	}
@@ -121,40 +97,36 @@ func (f *placesFile) cannotStore(line int, err error) error {
 func (j *placesJob) source() places.Source {
 	j.several = len(j.of(geonames.KindAlternates)) > 1
 	return places.Source{
-		Places:    sequence(j, geonames.KindPlaces, geonames.Read, j.place),
-		Names:     sequence(j, geonames.KindAlternates, geonames.ReadAlternateNames, j.alternateName),
-		Parents:   sequence(j, geonames.KindHierarchy, geonames.ReadParents, parentOf),
-		Admin5:    sequence(j, geonames.KindAdmin5, geonames.ReadAdmin5, admin5Of),
+		Places:    converted(j, geonames.KindPlaces, geonames.Read, j.place),
+		Names:     converted(j, geonames.KindAlternates, geonames.ReadAlternateNames, j.alternateName),
+		Parents:   converted(j, geonames.KindHierarchy, geonames.ReadParents, parentOf),
+		Admin5:    converted(j, geonames.KindAdmin5, geonames.ReadAdmin5, admin5Of),
 		Gazetteer: j.gazetteer,
 	}
 }
 
-// sequence yields what convert makes of the records of all files of a kind,
+// converted yields what convert makes of the records of all files of a kind,
 // and keeps. It is nil without such files.
-func sequence[T, U any](j *placesJob, kind geonames.Kind, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
+func converted[T, U any](j *placesJob, kind geonames.Kind, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
 	files := j.of(kind)
 	if len(files) == 0 {
 		return nil
 	}
-	return func(yield func(U, error) bool) {
+	return sequence(func(take func(U) error) error {
 		for _, f := range files {
 			err := readTable(j, f, read, func(rec T) error {
 				u, keep, err := convert(f, rec)
-				if err == nil && keep && !yield(u, nil) {
-					return errEnough
+				if err != nil || !keep {
+					return err
 				}
-				return err
+				return take(u)
 			})
-			if errors.Is(err, errEnough) {
-				return
-			}
 			if err != nil {
-				var none U
-				yield(none, err)
-				return
+				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // of are the files of a kind.

@@ -91,20 +91,24 @@ func newColumns(f *source.Feature) *columns {
 // -99, -1 and -099 where it knows nothing.
 func (c *columns) text(names ...string) string {
 	for _, name := range names {
-		var s string
-		switch v := c.folded[name].(type) {
-		case string:
-			s = clean(v)
-		case int64:
-			s = strconv.FormatInt(v, 10)
-		case float64:
-			s = strconv.FormatFloat(v, 'f', -1, 64)
-		}
-		switch s {
+		switch s := c.written(name); s {
 		case "", "-", "-1", "-99", "-099", "-9999":
 		default:
 			return s
 		}
+	}
+	return ""
+}
+
+// written is a column as text, whatever it says.
+func (c *columns) written(name string) string {
+	switch v := c.folded[name].(type) {
+	case string:
+		return clean(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return ""
 }
@@ -426,18 +430,7 @@ func custom(c *columns) (d described) {
 // withIDProperty puts a property the user named before everything else an id
 // could be made of.
 func withIDProperty(d described, c *columns, property string) described {
-	if property == "" {
-		return d
-	}
-	var value string
-	switch v := c.folded[strings.ToLower(property)].(type) {
-	case string:
-		value = clean(v)
-	case int64:
-		value = strconv.FormatInt(v, 10)
-	case float64:
-		value = strconv.FormatFloat(v, 'f', -1, 64)
-	}
+	value := c.written(strings.ToLower(property))
 	d.candidates = append([]candidate{{value: value, shared: true}}, d.candidates...)
 	return d
 }

@@ -30,7 +30,7 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	defer z.close()
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), unplaced: NewTally(1), zones: z}
 	return publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
-		meta, stats, err := stations.Build(ctx, b.Store(), r.stations(), stations.BuildOptions{
+		meta, stats, err := stations.Build(ctx, b.Store(), sequence(r.read), stations.BuildOptions{
 			TempDir: filepath.Join(c.Dir(), catalogue.Stations.Name),
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
@@ -79,75 +79,54 @@ type stationReader struct {
 	hits            []places.Hit
 }
 
-// stations yields the good rows, then an error if too many were bad.
-func (r *stationReader) stations() iter.Seq2[stations.Station, error] {
-	return func(yield func(stations.Station, error) bool) {
-		defer r.tally.Report(r.rep)
-		defer r.unplaced.Report(r.rep)
-		more, err := r.read(yield)
-		if more && err == nil {
-			err = r.tally.Err()
-		}
-		if more && err != nil {
-			yield(stations.Station{}, err)
-		}
-	}
-}
-
-func (r *stationReader) read(yield func(stations.Station, error) bool) (more bool, err error) {
+// read hands over the stations of the good rows.
+func (r *stationReader) read(take func(stations.Station) error) error {
+	defer r.tally.Report(r.rep)
+	defer r.unplaced.Report(r.rep)
 	f, err := r.in.open()
 	if err != nil {
-		return true, err
+		return err
 	}
 	defer f.Close()
 	report := func() {
 		r.rep.Progress(Progress{Stage: "reading stations", Done: f.Progress(), Total: f.Size, Unit: "bytes"})
 	}
-	report()
 	var newest time.Time
-	rows := 0
-	for rec, err := range isd.ReadStations(f, r.in.Path) {
-		if rows++; rows%progressRows == 0 {
-			report()
-			if err := r.ctx.Err(); err != nil {
-				return true, err
-			}
-		}
-		var s stations.Station
-		if err == nil {
-			s, err = r.stationOf(&rec)
-		}
+	err = readRecords(r.ctx, r.placed(isd.ReadStations(f, r.in.Path)), r.tally, report, func(rec isd.Station) error {
+		s, err := r.stationOf(&rec)
 		if err != nil {
-			if err = r.bad(err); err != nil {
-				return true, err
-			}
-			continue
+			return err
 		}
-		r.tally.Good()
 		if rec.End.After(newest) {
 			newest = rec.End
 		}
-		if !yield(s, nil) {
-			return false, nil
-		}
+		return take(s)
+	})
+	if err != nil {
+		return err
 	}
-	report()
 	if r.src, err = r.in.describe(f); err != nil {
-		return true, err
+		return err
 	}
 	if !newest.IsZero() {
 		// When the file was fetched says nothing of what is in it.
 		r.src.Modified = newest
 	}
-	return true, nil
+	return r.tally.Err()
 }
 
-func (r *stationReader) bad(err error) error {
-	var b *source.BadRecord
-	if errors.As(err, &b) && isd.Unplaced(b) {
-		return r.unplaced.Bad(err)
+// placed leaves out the rows without a position, and counts them.
+func (r *stationReader) placed(rows iter.Seq2[isd.Station, error]) iter.Seq2[isd.Station, error] {
+	return func(yield func(isd.Station, error) bool) {
+		for rec, err := range rows {
+			var b *source.BadRecord
+			if errors.As(err, &b) && isd.Unplaced(b) {
+				_ = r.unplaced.Bad(b) // it tolerates all
+			} else if !yield(rec, err) {
+				return
+			}
+		}
 	}
-	return r.tally.Bad(err)
 }
 
 func (r *stationReader) stationOf(rec *isd.Station) (stations.Station, error) {

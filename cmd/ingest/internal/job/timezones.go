@@ -1,11 +1,11 @@
 package job
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +17,8 @@ import (
 	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/zones"
 )
@@ -112,32 +114,35 @@ func countryZones(dirs []string) (map[string]string, error) {
 		return nil, err
 	}
 	defer f.Close()
+	const anew = "install the zone database of the system (tzdata) anew"
 	only, seen := map[string]string{}, map[string]bool{}
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
-		if line == "" || line[0] == '#' {
-			continue
+	rows := delimited.New(f, path, delimited.Format{Separator: '\t', MaxBytes: maxZoneLine, Comments: true})
+	for {
+		if _, err = rows.Next(); errors.Is(err, io.EOF) {
+			return only, nil
 		}
-		columns := strings.Split(line, "\t")
+		var columns [][]byte
+		if err == nil {
+			columns, err = rows.Fields()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w; "+anew, err)
+		}
 		// A line that is skipped could be the second zone of a country.
-		if len(columns) < 3 || !countryCode.MatchString(columns[0]) {
-			return nil, fmt.Errorf("%s, line %d: this is no list of countries and zones; install the zone database of the system (tzdata) anew", path, n)
+		if len(columns) < 3 || !source.IsCode(string(columns[0]), 2) {
+			return nil, fmt.Errorf("%s, line %d: this is no list of countries and zones; "+anew, path, rows.Line)
 		}
-		code, zone := columns[0], columns[2]
+		code, zone := string(columns[0]), string(columns[2])
 		delete(only, code)
 		if !seen[code] && isZone(zone) {
 			only[code] = zone
 		}
 		seen[code] = true
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w; install the zone database of the system (tzdata) anew", path, err)
-	}
-	return only, nil
 }
 
-var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
+// maxZoneLine bounds the bytes of a line of countryFile.
+const maxZoneLine = 64 << 10
 
 // zoneVersion is the version of the database in the first of the directories
 // that holds one, "" when it does not say, and that of Go itself where none

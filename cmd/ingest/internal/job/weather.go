@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"time"
 
@@ -34,7 +33,7 @@ func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options)
 	rep := o.reporter()
 	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: NewTally(o.MaxBad)}
 	return publish(ctx, c, catalogue.Weather.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
-		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, r.observations(), stations.BuildOptions{
+		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, sequence(r.readAll), stations.BuildOptions{
 			TempDir: filepath.Join(c.Dir(), catalogue.Weather.Name),
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
@@ -93,90 +92,71 @@ const (
 	reasonImpossible     = "value is not possible on Earth"
 )
 
-// observations yields the good lines of all files, then an error if too many
-// were bad.
-func (r *weatherReader) observations() iter.Seq2[stations.Observation, error] {
-	return func(yield func(stations.Observation, error) bool) {
-		defer r.tally.Report(r.rep)
-		for i, in := range r.inputs {
-			r.rep.Progress(Progress{Stage: "reading weather", Done: int64(i), Total: int64(len(r.inputs)), Unit: "files"})
-			more, err := r.read(in, yield)
-			if !more {
-				return
-			}
-			if err != nil {
-				yield(stations.Observation{}, err)
-				return
-			}
-		}
-		r.rep.Progress(Progress{Stage: "reading weather", Done: int64(len(r.inputs)), Total: int64(len(r.inputs)), Unit: "files"})
-		if err := r.tally.Err(); err != nil {
-			yield(stations.Observation{}, err)
+// readAll hands over what the good lines of all files say.
+func (r *weatherReader) readAll(take func(stations.Observation) error) error {
+	defer r.tally.Report(r.rep)
+	report := func(i int) {
+		r.rep.Progress(Progress{Stage: "reading weather", Done: int64(i), Total: int64(len(r.inputs)), Unit: "files"})
+	}
+	for i, in := range r.inputs {
+		report(i)
+		if err := r.read(in, take); err != nil {
+			return err
 		}
 	}
+	report(len(r.inputs))
+	return r.tally.Err()
 }
 
-func (r *weatherReader) read(in Input, yield func(stations.Observation, error) bool) (more bool, err error) {
+func (r *weatherReader) read(in Input, take func(stations.Observation) error) error {
 	if err := r.ctx.Err(); err != nil {
-		return true, err
+		return err
 	}
 	name, ok := isd.ParseName(filepath.ToSlash(in.Path))
 	if !ok {
-		return true, fmt.Errorf("%s: a file of observations is known by its name, which is that of its station and year, such as 066600-99999-2024.gz; give it back the name it came with", in.Path)
+		return fmt.Errorf("%s: a file of observations is known by its name, which is that of its station and year, such as 066600-99999-2024.gz; give it back the name it came with", in.Path)
 	}
 	id, err := stations.MakeID(name.USAF, name.WBAN)
 	if err != nil {
-		return true, fmt.Errorf("%s: %w", in.Path, err)
+		return fmt.Errorf("%s: %w", in.Path, err)
 	}
 	f, err := in.open()
 	if err != nil {
-		return true, err
+		return err
 	}
 	defer f.Close()
 	if _, err := r.stations.Record(r.ctx, id, nil); errors.Is(err, stations.ErrNotFound) {
-		return true, r.tally.Bad(&source.BadRecord{Source: in.Path, Line: 1, Reason: reasonUnknownStation, Detail: name.USAF + "-" + name.WBAN})
+		return r.tally.Bad(&source.BadRecord{Source: in.Path, Line: 1, Reason: reasonUnknownStation, Detail: name.USAF + "-" + name.WBAN})
 	} else if err != nil {
-		return true, err
+		return err
 	}
 	var newest time.Time
-	rows := 0
-	for rec, err := range isd.ReadLite(f, in.Path, name.Year) {
-		if rows++; rows%progressRows == 0 {
-			if err := r.ctx.Err(); err != nil {
-				return true, err
-			}
-		}
+	err = readRecords(r.ctx, isd.ReadLite(f, in.Path, name.Year), r.tally, func() {}, func(rec isd.Observation) error {
 		o := stations.Observation{Station: id, Time: rec.Time}
-		if err == nil {
-			err = fill(&o, &rec, in.Path)
+		if err := fill(&o, &rec, in.Path); err != nil {
+			return err
 		}
-		if err != nil {
-			if err = r.tally.Bad(err); err != nil {
-				return true, err
-			}
-			continue
-		}
-		r.tally.Good()
 		if o.Empty() {
 			r.empty++
-			continue
+			return nil
 		}
 		if rec.Time.After(newest) {
 			newest = rec.Time
 		}
-		if !yield(o, nil) {
-			return false, nil
-		}
+		return take(o)
+	})
+	if err != nil {
+		return err
 	}
 	src, err := in.describe(f)
 	if err != nil {
-		return true, err
+		return err
 	}
 	if !newest.IsZero() {
 		src.Modified = newest
 	}
 	r.sources.add(src)
-	return true, nil
+	return nil
 }
 
 // quantityOf is where the fields of a file go.

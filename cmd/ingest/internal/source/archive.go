@@ -19,7 +19,7 @@ type Archive struct {
 	Size    int64       // bytes on disk
 	Members []*zip.File // regular files with plain names, in the archive's order
 
-	raw *os.File
+	raw io.Closer // nil: the caller closes it
 }
 
 // OpenArchive opens a zip file and reads its directory.
@@ -40,14 +40,24 @@ func OpenArchive(name string) (_ *Archive, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file; name the file itself", name)
 	}
-	z, err := zip.NewReader(raw, info.Size())
+	a, err := newArchive(name, raw, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	a.raw = raw
+	return a, nil
+}
+
+// newArchive reads the directory of a zip file.
+func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
+	z, err := zip.NewReader(raw, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; it may be truncated: fetch it again", name, err)
 	}
 	if len(z.File) > maxZipMembers {
 		return nil, fmt.Errorf("%s: zip archive of %d members; unpack it and name a file inside", name, len(z.File))
 	}
-	a := &Archive{Path: name, Size: info.Size(), raw: raw}
+	a := &Archive{Path: name, Size: size}
 	for _, m := range z.File {
 		// Macintosh archives hold a shadow of each file under these names.
 		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {

@@ -81,21 +81,24 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	text := io.Reader(counted)
+	var text io.Reader
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		if text, err = gzip.NewReader(counted); err != nil {
+		z, err := gzip.NewReader(counted)
+		if err != nil {
 			return nil, fmt.Errorf("%s: gzip: %w", path, err)
 		}
+		text = &boundedReader{f: f, r: z}
 	case bytes.Equal(magic, []byte("PK\x03\x04")):
-		if text, err = f.openZip(match); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if text, err = f.openZip(match); err != nil { // it bounds its members
+			return nil, err
 		}
 	default:
 		f.plain = true
 		f.left = f.Size
+		text = &boundedReader{f: f, r: counted}
 	}
-	f.text = bufio.NewReaderSize(&boundedReader{f: f, r: text}, 256<<10)
+	f.text = bufio.NewReaderSize(text, 256<<10)
 	if bom, _ := f.text.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		_, _ = f.text.Discard(3) // just peeked
 	}
@@ -103,38 +106,36 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 }
 
 func (f *File) openZip(match func(string) bool) (io.Reader, error) {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("%s: "+format, append([]any{f.Path}, args...)...)
+	}
 	if match == nil {
-		return nil, errors.New("is a zip archive; unpack it and name the file inside")
+		return nil, fail("is a zip archive; unpack it and name the file inside")
 	}
 	f.sum = nil
 	f.done.Store(0)
-	z, err := zip.NewReader((*rawReader)(f), f.Size)
+	a, err := newArchive(f.Path, (*rawReader)(f), f.Size)
 	if err != nil {
 		return nil, err
 	}
-	if len(z.File) > maxZipMembers {
-		return nil, fmt.Errorf("zip archive of %d members; name a file inside", len(z.File))
-	}
 	var found *zip.File
-	for _, m := range z.File {
-		if m.FileInfo().IsDir() || !match(m.Name) {
+	for _, m := range a.Members {
+		if !match(m.Name) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("zip archive holds both %s and %s; unpack it and name one", Excerpt(found.Name), Excerpt(m.Name))
+			return nil, fail("zip archive holds both %s and %s; unpack it and name one", Excerpt(found.Name), Excerpt(m.Name))
 		}
 		found = m
 	}
 	if found == nil {
-		return nil, errors.New("zip archive holds no member of the format expected here")
+		return nil, fail("zip archive holds no member of the format expected here")
 	}
-	r, err := found.Open()
+	r, err := a.Open(found)
 	if err != nil {
 		return nil, err
 	}
 	f.zip, f.Packed = r, found.Modified.UTC()
-	packed := int64(min(found.CompressedSize64, uint64(f.Size)))
-	f.left = max(ratioFloor, packed*maxRatio)
 	return r, nil
 }
 

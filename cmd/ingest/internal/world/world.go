@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/fetch"
@@ -146,19 +145,10 @@ func (r *run) ingest(name string, sources []Source) error {
 		return err
 	}
 	record := filepath.Join(r.Cache, "."+name+".ingested")
-	current, err := r.catalog.Current(r.ctx, name)
-	if err == nil && !r.Force {
-		if same := made.Same(record, name, current.Generation); same != "" {
-			r.Job.Reporter.Note(same)
-			return nil
-		}
-	}
-	m, err := builders[name](r, files)
-	if err != nil {
+	return made.Renew(r.ctx, r.catalog, name, record, r.Force, r.Job.Reporter, func() error {
+		_, err := builders[name](r, files)
 		return err
-	}
-	made.Generation = m.Generation
-	return made.Save(record)
+	})
 }
 
 // builders ingest the downloaded files of a data set, by its name.
@@ -221,17 +211,12 @@ func (r *run) signature(name string, files []Source) (job.Made, error) {
 
 // summary is nil when all went well.
 func (r *run) summary() error {
-	if len(r.failed) == 0 {
-		return nil
-	}
 	var names []string
-	all := []error{nil}
+	var errs []error
 	for _, name := range Datasets {
 		if err := r.failed[name]; err != nil {
-			names = append(names, name)
-			all = append(all, fmt.Errorf("%s: %w", name, err))
+			names, errs = append(names, name), append(errs, err)
 		}
 	}
-	all[0] = fmt.Errorf("not renewed, and still served as before where they were: %s", strings.Join(names, ", "))
-	return errors.Join(all...)
+	return job.NotRenewed(names, errs)
 }

@@ -33,17 +33,9 @@ func Read(r io.Reader, name string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		d := &reader{name: name, s: jsonscan.New(r), yield: yield, left: source.MaxVertices}
 		err := d.document()
-		if err == nil || errors.Is(err, errStop) {
-			return
+		if err != nil && !errors.Is(err, errStop) {
+			yield(source.Feature{}, jsonscan.Explain(err, name, "GeoJSON"))
 		}
-		var syntax *jsonscan.SyntaxError
-		switch {
-		case errors.As(err, &syntax) && syntax.Truncated:
-			err = fmt.Errorf("%s: %w; it is truncated: fetch it again", name, err)
-		case errors.As(err, &syntax):
-			err = fmt.Errorf("%s: not GeoJSON: %w", name, err)
-		}
-		yield(source.Feature{}, err)
 	}
 }
 

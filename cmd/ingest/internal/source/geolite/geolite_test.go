@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // Rows in the columns of a GeoLite2 City set, written by hand.
@@ -77,7 +78,7 @@ func TestBadPlaces(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{ReasonID, ReasonID, ReasonID, ReasonLanguage, ReasonRow, ReasonLine}; !slices.Equal(reasons, want) || p.Len() != 1 {
+	if want := []string{ReasonID, ReasonID, ReasonID, ReasonLanguage, delimited.ReasonQuotes, delimited.ReasonLong}; !slices.Equal(reasons, want) || p.Len() != 1 {
 		t.Errorf("%q, %d places", reasons, p.Len())
 	}
 	stop := errors.New("enough")

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/textline"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // Place is a city, or where only that is known its subdivision, country or
@@ -52,10 +52,8 @@ const (
 
 // The reasons of bad rows.
 const (
-	ReasonRow      = "quotes are not closed or not alone in their field"
 	ReasonID       = "not a geoname_id"
 	ReasonLanguage = "no language"
-	ReasonLine     = "line is too long"
 )
 
 // NewPlaces returns an empty table of places.
@@ -76,14 +74,7 @@ type columns struct {
 }
 
 func columnsOf(header [][]byte) (c columns, ok bool) {
-	at := func(name string) int {
-		for i, f := range header {
-			if strings.EqualFold(string(f), name) {
-				return i
-			}
-		}
-		return -1
-	}
+	at := func(name string) int { return delimited.Index(header, name) }
 	c = columns{at("geoname_id"), at("locale_code"), at("continent_code"), at("continent_name"), at("country_iso_code"), at("country_name"),
 		at("city_name"), at("metro_code"), at("time_zone"), at("is_in_european_union"),
 		[2]int{at("subdivision_1_iso_code"), at("subdivision_2_iso_code")}, [2]int{at("subdivision_1_name"), at("subdivision_2_name")}}
@@ -93,52 +84,38 @@ func columnsOf(header [][]byte) (c columns, ok bool) {
 // Read adds the places of a file of one language. Bad is told of each row
 // that is left out; an error from it, or of r, ends the reading.
 func (p *Places) Read(r io.Reader, name string, bad func(*source.BadRecord) error) error {
-	lines := textline.New(r, maxLine)
-	var (
-		cols   columns
-		begun  bool
-		fields [][]byte
-	)
-	for n := 1; ; n++ {
-		line, last, err := lines.Next()
-		refuse := func(reason string, detail []byte) error {
-			return bad(&source.BadRecord{Source: name, Line: n, Reason: reason, Detail: source.Excerpt(detail)})
+	const check = "check that it is a Locations file of a GeoLite2 CSV set"
+	in := delimited.New(r, name, delimited.Format{Separator: ',', MaxBytes: maxLine, Lax: true})
+	var cols columns
+	begun := false
+	for _, err := range delimited.Records(in, func(*struct{}) error {
+		fields, err := in.Fields()
+		if err != nil {
+			return err
 		}
-		switch {
-		case errors.Is(err, textline.ErrLong):
-			if err := refuse(ReasonLine, nil); err != nil {
-				return err
-			}
-		case err != nil:
-			return fmt.Errorf("%s: line %d: %w", name, n, err)
-		case len(line) == 0:
-		default:
-			var ok bool
-			if fields, ok = textline.Split(line, fields[:0]); !ok {
-				if err := refuse(ReasonRow, line); err != nil {
-					return err
-				}
-			} else if !begun {
-				if cols, ok = columnsOf(fields); !ok {
-					return fmt.Errorf("%s: %w; check that it is a Locations file of a GeoLite2 CSV set", name, errNoPlaces)
-				}
-			} else if reason, detail := p.add(cols, fields); reason != "" {
-				if err := refuse(reason, detail); err != nil {
-					return err
-				}
-			}
-			begun = true
-			if p.rows > maxRows {
-				return fmt.Errorf("%s: more than %d places and names; check that it is a Locations file of a GeoLite2 CSV set", name, maxRows)
-			}
-		}
-		if last {
-			if !begun {
-				return fmt.Errorf("%s: %w; check that it is a Locations file of a GeoLite2 CSV set", name, errNoPlaces)
+		if !begun {
+			if cols, begun = columnsOf(fields); !begun {
+				return fmt.Errorf("%s: %w; "+check, name, errNoPlaces)
 			}
 			return nil
 		}
+		if p.rows > maxRows {
+			return fmt.Errorf("%s: more than %d places and names; "+check, name, maxRows)
+		}
+		reason, detail := p.add(cols, fields)
+		return in.Bad(reason, source.Excerpt(detail))
+	}) {
+		if refused := (*source.BadRecord)(nil); errors.As(err, &refused) {
+			err = bad(refused)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	if !begun {
+		return fmt.Errorf("%s: %w; "+check, name, errNoPlaces)
+	}
+	return nil
 }
 
 func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) {

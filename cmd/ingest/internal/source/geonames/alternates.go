@@ -37,35 +37,28 @@ const (
 )
 
 const (
-	reasonAlternates = "not 8 or 10 columns"
-	reasonPlaceID    = "place id is not a number from 1 to 4294967295"
-	reasonLanguage   = "language is not a code of letters, digits and hyphens"
-	reasonFlag       = "flag is neither 1 nor empty"
-	reasonLongName   = "name is over 1000 bytes"
+	reasonPlaceID  = "place id is not a number from 1 to 4294967295"
+	reasonLanguage = "language is not a code of letters, digits and hyphens"
+	reasonFlag     = "flag is neither 1 nor empty"
+	reasonLongName = "name is over 1000 bytes"
 )
 
 // ReadAlternateNames yields the alternate names of r; see Read. The id of a
 // name is taken once per file; later rows with it are bad.
 func ReadAlternateNames(r io.Reader, name string) iter.Seq2[AlternateName, error] {
-	return rows(r, name, func() parser[AlternateName] {
-		var seen IDSet
-		return func(line []byte, n int, rec *AlternateName) (reason, detail string) {
-			if reason, detail = rec.parse(line); reason == "" && !seen.Add(rec.ID) {
-				reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-			}
-			rec.Line = n
-			return reason, detail
+	var seen IDSet
+	return rows(r, name, format(8, 10), func(r row, rec *AlternateName) (reason, detail string) {
+		rec.Line = r.line
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.ID)
 		}
+		return reason, detail
 	})
 }
 
-func (rec *AlternateName) parse(line []byte) (reason, detail string) {
-	r, reason, detail := split(line, reasonAlternates, 8, 10)
-	if reason != "" {
-		return reason, detail
-	}
-	var ok bool
+func (rec *AlternateName) parse(r row) (reason, detail string) {
 	c := r.next()
+	var ok bool
 	if rec.ID, ok = parseID(c); !ok {
 		return reasonID, source.Excerpt(c)
 	}

@@ -3,7 +3,6 @@ package geonames
 import (
 	"io"
 	"iter"
-	"strconv"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -42,39 +41,38 @@ const (
 )
 
 const (
-	reasonDivisions     = "not 4 columns"
 	reasonDivision      = "code is not that of a division"
 	reasonDuplicateCode = "code occurred before in this file"
-	reasonAdmin5        = "not 2 columns"
 	reasonNoCode        = "code is empty or over 100 bytes"
-	reasonFeatures      = "not 3 columns"
 	reasonDescription   = "description is over 4000 bytes"
 )
+
+// codes are those that occurred.
+type codes map[string]bool
+
+// once adds a code, or says that it occurred before.
+func (c codes) once(code string) (reason, detail string) {
+	if c[code] {
+		return reasonDuplicateCode, source.Excerpt(code)
+	}
+	c[code] = true
+	return "", ""
+}
 
 // ReadDivisions yields the divisions of r, which are of the first level or the
 // second; see Read. A code is taken once per file; later rows with it are bad.
 func ReadDivisions(r io.Reader, name string, level int) iter.Seq2[Division, error] {
-	return rows(r, name, func() parser[Division] {
-		seen := map[string]bool{}
-		return func(line []byte, n int, rec *Division) (reason, detail string) {
-			if reason, detail = rec.parse(line, level); reason != "" {
-				return reason, detail
-			}
-			if seen[rec.Code] {
-				return reasonDuplicateCode, source.Excerpt(rec.Code)
-			}
-			seen[rec.Code] = true
-			rec.Line = n
-			return "", ""
+	seen := codes{}
+	return rows(r, name, format(4), func(r row, rec *Division) (reason, detail string) {
+		rec.Line = r.line
+		if reason, detail = rec.parse(r, level); reason == "" {
+			reason, detail = seen.once(rec.Code)
 		}
+		return reason, detail
 	})
 }
 
-func (rec *Division) parse(line []byte, level int) (reason, detail string) {
-	r, reason, detail := split(line, reasonDivisions, 4)
-	if reason != "" {
-		return reason, detail
-	}
+func (rec *Division) parse(r row, level int) (reason, detail string) {
 	if rec.Code = r.text(); levelOf(rec.Code) != level {
 		return reasonDivision, source.Excerpt(rec.Code)
 	}
@@ -126,27 +124,18 @@ func levelOf(code string) int {
 // ReadAdmin5 yields the fifth-level codes of r; see Read. An id is taken once
 // per file; later rows with it are bad.
 func ReadAdmin5(r io.Reader, name string) iter.Seq2[Admin5, error] {
-	return rows(r, name, func() parser[Admin5] {
-		var seen IDSet
-		return func(line []byte, n int, rec *Admin5) (reason, detail string) {
-			r, reason, detail := split(line, reasonAdmin5, 2)
-			if reason != "" {
-				return reason, detail
-			}
-			c := r.text()
-			var ok bool
-			if rec.ID, ok = parseID(c); !ok {
-				return reasonID, source.Excerpt(c)
-			}
-			if rec.Code = r.text(); rec.Code == "" || len(rec.Code) > maxCode {
-				return reasonNoCode, source.Excerpt(rec.Code)
-			}
-			if !seen.Add(rec.ID) {
-				return reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-			}
-			rec.Line = n
-			return "", ""
+	var seen IDSet
+	return rows(r, name, format(2), func(r row, rec *Admin5) (reason, detail string) {
+		c := r.text()
+		var ok bool
+		if rec.ID, ok = parseID(c); !ok {
+			return reasonID, source.Excerpt(c)
 		}
+		if rec.Code = r.text(); rec.Code == "" || len(rec.Code) > maxCode {
+			return reasonNoCode, source.Excerpt(rec.Code)
+		}
+		rec.Line = r.line
+		return seen.once(rec.ID)
 	})
 }
 
@@ -156,27 +145,17 @@ const noFeature = "null"
 // ReadFeatures yields the features of r; see Read. A code is taken once per
 // file; later rows with it are bad.
 func ReadFeatures(r io.Reader, name string) iter.Seq2[Feature, error] {
-	return rows(r, name, func() parser[Feature] {
-		seen := map[string]bool{}
-		return func(line []byte, n int, rec *Feature) (reason, detail string) {
-			if reason, detail = rec.parse(line); reason != "" {
-				return reason, detail
-			}
-			if seen[rec.Code] {
-				return reasonDuplicateCode, source.Excerpt(rec.Code)
-			}
-			seen[rec.Code] = true
-			rec.Line = n
-			return "", ""
+	seen := codes{}
+	return rows(r, name, format(3), func(r row, rec *Feature) (reason, detail string) {
+		rec.Line = r.line
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.Code)
 		}
+		return reason, detail
 	})
 }
 
-func (rec *Feature) parse(line []byte) (reason, detail string) {
-	r, reason, detail := split(line, reasonFeatures, 3)
-	if reason != "" {
-		return reason, detail
-	}
+func (rec *Feature) parse(r row) (reason, detail string) {
 	switch rec.Code = r.text(); {
 	case rec.Code == noFeature:
 		return skip, ""
@@ -192,5 +171,5 @@ func (rec *Feature) parse(line []byte) (reason, detail string) {
 
 // isFeature reports whether s is a class and a code, such as "P.PPLC".
 func isFeature(s string) bool {
-	return len(s) >= 3 && len(s) <= 12 && codeLetters(s[:1], 'A') && s[1] == '.' && codeLetters(s[2:], '0')
+	return len(s) >= 3 && len(s) <= 12 && source.IsCode(s[:1], 1) && s[1] == '.' && isFeatureCode(s[2:])
 }

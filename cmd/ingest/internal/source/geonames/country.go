@@ -50,34 +50,23 @@ const (
 // ReadCountries yields the countries of r; see Read. A code is taken once per
 // file; later rows with it are bad.
 func ReadCountries(r io.Reader, name string) iter.Seq2[Country, error] {
-	return rows(r, name, func() parser[Country] {
-		seen := map[string]bool{}
-		return func(line []byte, n int, rec *Country) (reason, detail string) {
-			if line[0] == '#' {
-				return skip, ""
-			}
-			if reason, detail = rec.parse(line); reason != "" {
-				return reason, detail
-			}
-			if seen[rec.Code] {
-				return reasonDuplicateCode, source.Excerpt(rec.Code)
-			}
-			seen[rec.Code] = true
-			rec.Line = n
-			return "", ""
+	seen := codes{}
+	f := format(columns)
+	f.Comments = true
+	return rows(r, name, f, func(r row, rec *Country) (reason, detail string) {
+		rec.Line = r.line
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.Code)
 		}
+		return reason, detail
 	})
 }
 
-func (rec *Country) parse(line []byte) (reason, detail string) {
-	r, reason, detail := split(line, reasonColumns, columns)
-	if reason != "" {
-		return reason, detail
-	}
+func (rec *Country) parse(r row) (reason, detail string) {
 	if rec.Code = r.text(); !isCountry(rec.Code) {
 		return reasonCountry, source.Excerpt(rec.Code)
 	}
-	if rec.ISO3 = r.text(); rec.ISO3 != "" && (len(rec.ISO3) != 3 || !codeLetters(rec.ISO3, 'A')) {
+	if rec.ISO3 = r.text(); rec.ISO3 != "" && !source.IsCode(rec.ISO3, 3) {
 		return reasonISO3, source.Excerpt(rec.ISO3)
 	}
 	c := r.text()
@@ -132,11 +121,11 @@ func numeric(s string) (int, bool) {
 	return int(n), err == nil && n <= 999
 }
 
-// area parses square kilometres; NaN and infinities are none.
+// area parses square kilometres.
 func area(s string) (float64, bool) {
 	if s == "" {
 		return 0, true
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && v >= 0 && v <= math.MaxInt32
+	v, ok := source.Decimal(s, math.MaxInt32)
+	return v, ok && v >= 0
 }

@@ -21,7 +21,6 @@ package geonames
 import (
 	"io"
 	"iter"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -57,9 +56,6 @@ const columns = 19
 
 // The reasons of bad records, in whichever table.
 const (
-	reasonLine       = "line is too long"
-	reasonColumns    = "not 19 columns"
-	reasonUTF8       = "not UTF-8"
 	reasonID         = "id is not a number from 1 to 4294967295"
 	reasonDuplicate  = "id occurred before in this file"
 	reasonName       = "no name"
@@ -81,26 +77,20 @@ const (
 // A record without a name is given its ASCII name, else the first of its
 // alternate names. An id is taken once per file; later rows with it are bad.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
-	return rows(r, name, func() parser[Record] {
-		var seen IDSet
-		return func(line []byte, n int, rec *Record) (reason, detail string) {
-			if reason, detail = rec.parse(line); reason == "" && !seen.Add(rec.ID) {
-				reason, detail = reasonDuplicate, strconv.FormatUint(uint64(rec.ID), 10)
-			}
-			rec.Line = n
-			return reason, detail
+	var seen IDSet
+	return rows(r, name, format(columns), func(r row, rec *Record) (reason, detail string) {
+		rec.Line = r.line
+		if reason, detail = rec.parse(r); reason == "" {
+			reason, detail = seen.once(rec.ID)
 		}
+		return reason, detail
 	})
 }
 
 // parse fills the record from a line without its end, or says why not.
-func (rec *Record) parse(line []byte) (reason, detail string) {
-	r, reason, detail := split(line, reasonColumns, columns)
-	if reason != "" {
-		return reason, detail
-	}
-	var ok bool
+func (rec *Record) parse(r row) (reason, detail string) {
 	c := r.next()
+	var ok bool
 	if rec.ID, ok = parseID(c); !ok {
 		return reasonID, source.Excerpt(c)
 	}
@@ -115,17 +105,17 @@ func (rec *Record) parse(line []byte) (reason, detail string) {
 		}
 	}
 	c = r.next()
-	if rec.Lat, ok = degrees(c, 90); !ok {
+	if rec.Lat, ok = source.Decimal(c, 90); !ok {
 		return reasonLat, source.Excerpt(c)
 	}
 	c = r.next()
-	if rec.Lon, ok = degrees(c, 180); !ok {
+	if rec.Lon, ok = source.Decimal(c, 180); !ok {
 		return reasonLon, source.Excerpt(c)
 	}
-	if rec.Class = r.next(); len(rec.Class) > 1 || !codeLetters(rec.Class, 'A') {
+	if rec.Class = r.next(); rec.Class != "" && !source.IsCode(rec.Class, 1) {
 		return reasonClass, source.Excerpt(rec.Class)
 	}
-	if rec.Code = r.next(); len(rec.Code) > 10 || !codeLetters(rec.Code, '0') {
+	if rec.Code = r.next(); len(rec.Code) > 10 || !isFeatureCode(rec.Code) {
 		return reasonCode, source.Excerpt(rec.Code)
 	}
 	if rec.Country = r.next(); rec.Country != "" && !isCountry(rec.Country) {
@@ -186,19 +176,12 @@ func date(s string) (time.Time, bool) {
 }
 
 // isCountry reports whether s can be a country code.
-func isCountry(s string) bool { return len(s) == 2 && codeLetters(s, 'A') }
+func isCountry(s string) bool { return source.IsCode(s, 2) }
 
-// degrees parses a coordinate of at most ±most degrees; NaN is none.
-func degrees(s string, most float64) (float64, bool) {
-	v, ok := source.Decimal(s)
-	return v, ok && math.Abs(v) <= most
-}
-
-// codeLetters reports whether s is made of A to Z, and of 0 to 9 too when
-// least is '0'.
-func codeLetters(s string, least byte) bool {
+// isFeatureCode reports whether s is made of A to Z and 0 to 9.
+func isFeatureCode(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < 'A' || c > 'Z') && (c < least || c > '9') {
+		if c := s[i]; (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
 			return false
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -76,10 +77,10 @@ func TestColumns(t *testing.T) {
 		{name: "nearly empty", row: "1\tX\t\t\t0\t-0.0\t\t\t\t\t\t\t\t\t\t\t\t\t", name2: "X"},
 		{name: "heights unknown", row: with(bern, 16, "-9999", 17, "-9999"), name2: "Bern"},
 		{name: "pole and dateline", row: with(bern, 5, "-90", 6, "180"), name2: "Bern"},
-		{name: "18 columns", row: strings.TrimSuffix(bern, "\t2019-09-05"), reason: reasonColumns},
-		{name: "20 columns", row: bern + "\t", reason: reasonColumns},
-		{name: "spaces for tabs", row: strings.ReplaceAll(bern, "\t", " "), reason: reasonColumns},
-		{name: "bad UTF-8", row: with(bern, 2, "Z\xfcrich"), reason: reasonUTF8},
+		{name: "18 columns", row: strings.TrimSuffix(bern, "\t2019-09-05"), reason: delimited.ReasonColumns(19)},
+		{name: "20 columns", row: bern + "\t", reason: delimited.ReasonColumns(19)},
+		{name: "spaces for tabs", row: strings.ReplaceAll(bern, "\t", " "), reason: delimited.ReasonColumns(19)},
+		{name: "bad UTF-8", row: with(bern, 2, "Z\xfcrich"), reason: delimited.ReasonUTF8},
 		{name: "no id", row: with(bern, 1, ""), reason: reasonID},
 		{name: "id 0", row: with(bern, 1, "0"), reason: reasonID},
 		{name: "id of 33 bits", row: with(bern, 1, "4294967296"), reason: reasonID},
@@ -102,7 +103,7 @@ func TestColumns(t *testing.T) {
 		{name: "elevation in feet", row: with(bern, 16, "10 ft"), reason: reasonElevation},
 		{name: "dem out of range", row: with(bern, 17, "99999999999"), reason: reasonElevation},
 		{name: "date of 31 February", row: with(bern, 19, "2019-02-31"), reason: reasonModified},
-		{name: "too long", row: with(bern, 4, strings.Repeat("x", MaxLine)), reason: reasonLine},
+		{name: "too long", row: with(bern, 4, strings.Repeat("x", MaxLine)), reason: delimited.ReasonLong},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			after := with(bern, 1, "7", 2, "after")

@@ -1,5 +1,7 @@
 package geonames
 
+import "strconv"
+
 // IDSet is a set of ids. GeoNames' are dense, so it keeps bits in pages; ids
 // chosen to waste pages cost at most about 600 MB.
 type IDSet struct {
@@ -28,4 +30,12 @@ func (s *IDSet) Add(id uint32) bool {
 	}
 	s.page[word] |= bit
 	return true
+}
+
+// once adds an id, or says that it occurred before.
+func (s *IDSet) once(id uint32) (reason, detail string) {
+	if !s.Add(id) {
+		return reasonDuplicate, strconv.FormatUint(uint64(id), 10)
+	}
+	return "", ""
 }

@@ -185,7 +185,7 @@ func FuzzLook(f *testing.F) {
 	f.Add([]byte(rowAlternate + rowPostal + rowAdmin1))
 	f.Add([]byte("1\t2\n1\t2\tADM\n" + andorra))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := look(bytes.NewReader(text))
+		s, err := look(bytes.NewReader(text), "file")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,72 +1,47 @@
 package geonames
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/textline"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // MaxLine is the longest line taken, in bytes with its end. GeoNames' longest
 // column, the alternate names, has up to 10,000 characters.
 const MaxLine = 256 << 10
 
-// parser fills a record from line n of a file, given without its end and not
-// empty, or says why it cannot. The reason skip passes over a line that is no
-// record and no fault.
-type parser[T any] func(line []byte, n int, rec *T) (reason, detail string)
+// parser fills a record from the columns of a row, or says why it cannot. The
+// reason skip passes over a row that is no record and no fault.
+type parser[T any] func(r row, rec *T) (reason, detail string)
 
 const skip = "\x00"
 
-// rows yields the records of r; see Read for what else. A parser is begun for
-// each reading, since it may remember what came before.
-func rows[T any](r io.Reader, name string, begin func() parser[T]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none, rec T
-		lines := textline.New(r, MaxLine)
-		parse := begin()
-		for n := 1; ; n++ {
-			line, last, err := lines.Next()
-			rec = none
-			var reason, detail string
-			switch {
-			case errors.Is(err, textline.ErrLong):
-				reason, detail = reasonLine, fmt.Sprintf("over %d bytes", MaxLine)
-			case err != nil:
-				yield(none, fmt.Errorf("%s: line %d: %w", name, n, err))
-				return
-			case len(line) == 0:
-				reason = skip
-			default:
-				reason, detail = parse(line, n, &rec)
-			}
-			switch reason {
-			case "":
-				if !yield(rec, nil) {
-					return
-				}
-			case skip:
-			default:
-				if !yield(none, &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}) {
-					return
-				}
-			}
-			if last {
-				return
-			}
-		}
-	}
+// format is that of a table whose rows have one of the numbers of columns.
+func format(columns ...int) delimited.Format {
+	return delimited.Format{Separator: '\t', MaxBytes: MaxLine, UTF8: true, Columns: columns}
 }
 
-// row is a line whose columns are taken one after another.
-type row struct{ rest string }
+// rows yields the records of r; see Read for what else.
+func rows[T any](r io.Reader, name string, f delimited.Format, parse parser[T]) iter.Seq2[T, error] {
+	in := delimited.New(r, name, f)
+	return delimited.Records(in, func(rec *T) error {
+		reason, detail := parse(row{in.Line, string(in.Text())}, rec)
+		if reason == skip {
+			return delimited.ErrSkip
+		}
+		return in.Bad(reason, detail)
+	})
+}
+
+// row is a line whose columns are taken one after another. They are parts of it, so
+// that it is copied once.
+type row struct {
+	line int // 1-based
+	rest string
+}
 
 func (r *row) next() (column string) {
 	i := strings.IndexByte(r.rest, '\t')
@@ -81,27 +56,10 @@ func (r *row) next() (column string) {
 // text is next without white space around it.
 func (r *row) text() string { return strings.TrimSpace(r.next()) }
 
-// split checks the form of a line of which the other columns are parts, so
-// that it is copied once. Its columns are counted against those allowed.
-func split(line []byte, wrong string, allowed ...int) (r row, reason, detail string) {
-	n := bytes.Count(line, []byte{'\t'}) + 1
-	found := false
-	for _, want := range allowed {
-		found = found || n == want
-	}
-	switch {
-	case !found:
-		return row{}, wrong, strconv.Itoa(n)
-	case !utf8.Valid(line):
-		return row{}, reasonUTF8, source.Excerpt(line)
-	}
-	return row{string(line)}, "", ""
-}
-
 // parseID parses an id, which is not 0.
 func parseID(s string) (uint32, bool) {
-	id, err := strconv.ParseUint(s, 10, 32)
-	return uint32(id), err == nil && id != 0
+	id, ok := parseAnyID(s)
+	return id, ok && id != 0
 }
 
 // parseAnyID is parseID for a column that may be empty or 0, for none.

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/textline"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // How much of a file is looked at to tell what it is: so many rows that are
-// not comments, and so many lines in all.
+// not comments, and so many bytes in all.
 const (
 	sampleRows  = 100
-	sampleLines = 2000
+	sampleBytes = sampleRows * MaxLine
 )
 
 // Recognise says what a file holds, by its name, and failing that by its rows.
@@ -31,9 +31,9 @@ func Recognise(file string) (Kind, error) {
 		return "", err
 	}
 	defer f.Close()
-	s, err := look(f)
+	s, err := look(f, file)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
+		return "", err
 	}
 	if byName == "" {
 		return s.kind(file)
@@ -66,23 +66,21 @@ type alike struct {
 // postalCodes is what GeoNames publishes under the names of the places.
 const postalCodes Kind = "postal codes"
 
-func look(r io.Reader) (s sample, err error) {
-	lines := textline.New(r, MaxLine)
+func look(r io.Reader, name string) (s sample, err error) {
+	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLine, Comments: true})
 	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
-	for range sampleLines {
-		line, last, err := lines.Next()
+	for s.rows < sampleRows {
+		line, err := in.Next()
 		switch {
-		case errors.Is(err, textline.ErrLong):
+		case errors.Is(err, io.EOF):
+			return s, nil
+		case delimited.IsBad(err):
 			s.rows++
 		case err != nil:
 			return s, err
-		case len(line) == 0 || line[0] == '#':
 		default:
 			s.rows++
 			s.vote(line)
-		}
-		if last || s.rows == sampleRows {
-			break
 		}
 	}
 	return s, nil
@@ -108,13 +106,13 @@ func shape(c [][]byte) Kind {
 		switch {
 		case string(c[0]) == noFeature || isFeature(string(c[0])):
 			return KindFeatures
-		case isNumber(c[0]) && isNumber(c[1]):
+		case source.IsDigits(c[0]) && source.IsDigits(c[1]):
 			return KindHierarchy
-		case isNumber(c[0]):
+		case source.IsDigits(c[0]):
 			return KindDeletions
 		}
 	case 4:
-		if bytes.HasPrefix(c[0], []byte("ISO 639-3")) || isLanguage(string(c[0])) && !isNumber(c[0]) {
+		if bytes.HasPrefix(c[0], []byte("ISO 639-3")) || isLanguage(string(c[0])) && !source.IsDigits(c[0]) {
 			return KindLanguages
 		}
 		switch levelOf(string(c[0])) {
@@ -128,7 +126,7 @@ func shape(c [][]byte) Kind {
 			return KindTimeZones
 		}
 	case 8, 10:
-		if isNumber(c[0]) && isNumber(c[1]) {
+		if source.IsDigits(c[0]) && source.IsDigits(c[1]) {
 			return KindAlternates
 		}
 	case 12:
@@ -137,22 +135,13 @@ func shape(c [][]byte) Kind {
 		}
 	case 19:
 		switch {
-		case isNumber(c[0]):
+		case source.IsDigits(c[0]):
 			return KindPlaces
 		case isCountry(string(c[0])):
 			return KindCountries
 		}
 	}
 	return ""
-}
-
-func isNumber(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(b) > 0
 }
 
 // best is the kind with the most votes, of equal ones the first of kinds.

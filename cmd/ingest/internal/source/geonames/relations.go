@@ -1,10 +1,8 @@
 package geonames
 
 import (
-	"bytes"
 	"io"
 	"iter"
-	"math"
 	"strconv"
 	"strings"
 
@@ -47,60 +45,45 @@ type Language struct {
 }
 
 const (
-	reasonParents   = "not 2 or 3 columns"
-	reasonSelf      = "place is its own parent"
-	reasonType      = "type is over 32 bytes"
-	reasonTimeZones = "not 5 columns"
-	reasonZone      = "no time zone"
-	reasonOffset    = "offset is not a number of hours within ±24"
-	reasonLanguages = "not 4 columns"
+	reasonSelf   = "place is its own parent"
+	reasonType   = "type is over 32 bytes"
+	reasonZone   = "no time zone"
+	reasonOffset = "offset is not a number of hours within ±24"
 )
 
 const maxType = 32
 
 // ReadParents yields the parents of places in r; see Read.
 func ReadParents(r io.Reader, name string) iter.Seq2[Parent, error] {
-	return rows(r, name, func() parser[Parent] {
-		return func(line []byte, n int, rec *Parent) (reason, detail string) {
-			r, reason, detail := split(line, reasonParents, 2, 3)
-			if reason != "" {
-				return reason, detail
+	return rows(r, name, format(2, 3), func(r row, rec *Parent) (reason, detail string) {
+		for _, id := range [...]*uint32{&rec.Parent, &rec.Child} {
+			c := r.text()
+			var ok bool
+			if *id, ok = parseID(c); !ok {
+				return reasonPlaceID, source.Excerpt(c)
 			}
-			for _, id := range [...]*uint32{&rec.Parent, &rec.Child} {
-				c := r.text()
-				var ok bool
-				if *id, ok = parseID(c); !ok {
-					return reasonPlaceID, source.Excerpt(c)
-				}
-			}
-			if rec.Parent == rec.Child {
-				return reasonSelf, strconv.FormatUint(uint64(rec.Child), 10)
-			}
-			if rec.Type = r.text(); len(rec.Type) > maxType {
-				return reasonType, source.Excerpt(rec.Type)
-			}
-			rec.Line = n
-			return "", ""
 		}
+		if rec.Parent == rec.Child {
+			return reasonSelf, strconv.FormatUint(uint64(rec.Child), 10)
+		}
+		if rec.Type = r.text(); len(rec.Type) > maxType {
+			return reasonType, source.Excerpt(rec.Type)
+		}
+		rec.Line = r.line
+		return "", ""
 	})
 }
 
 // ReadDeletions yields the deleted places of r; see Read.
 func ReadDeletions(r io.Reader, name string) iter.Seq2[Deletion, error] {
-	return rows(r, name, func() parser[Deletion] {
-		return func(line []byte, n int, rec *Deletion) (reason, detail string) {
-			r, reason, detail := split(line, reasonFeatures, 3)
-			if reason != "" {
-				return reason, detail
-			}
-			c := r.text()
-			var ok bool
-			if rec.ID, ok = parseID(c); !ok {
-				return reasonID, source.Excerpt(c)
-			}
-			rec.Name, rec.Comment, rec.Line = r.text(), r.text(), n
-			return "", ""
+	return rows(r, name, format(3), func(r row, rec *Deletion) (reason, detail string) {
+		c := r.text()
+		var ok bool
+		if rec.ID, ok = parseID(c); !ok {
+			return reasonID, source.Excerpt(c)
 		}
+		rec.Name, rec.Comment, rec.Line = r.text(), r.text(), r.line
+		return "", ""
 	})
 }
 
@@ -112,22 +95,16 @@ const (
 
 // ReadTimeZones yields the time zones of r; see Read.
 func ReadTimeZones(r io.Reader, name string) iter.Seq2[TimeZone, error] {
-	return rows(r, name, func() parser[TimeZone] {
-		return func(line []byte, n int, rec *TimeZone) (reason, detail string) {
-			if bytes.HasPrefix(line, []byte(zonesHeader)) {
-				return skip, ""
-			}
-			rec.Line = n
-			return rec.parse(line)
+	return rows(r, name, format(5), func(r row, rec *TimeZone) (reason, detail string) {
+		if strings.HasPrefix(r.rest, zonesHeader) {
+			return skip, ""
 		}
+		rec.Line = r.line
+		return rec.parse(r)
 	})
 }
 
-func (rec *TimeZone) parse(line []byte) (reason, detail string) {
-	r, reason, detail := split(line, reasonTimeZones, 5)
-	if reason != "" {
-		return reason, detail
-	}
+func (rec *TimeZone) parse(r row) (reason, detail string) {
 	if rec.Country = r.text(); rec.Country != "" && !isCountry(rec.Country) {
 		return reasonCountry, source.Excerpt(rec.Country)
 	}
@@ -136,37 +113,30 @@ func (rec *TimeZone) parse(line []byte) (reason, detail string) {
 	}
 	for _, hours := range [...]*float64{&rec.January, &rec.July, &rec.Raw} {
 		c := r.text()
-		v, err := strconv.ParseFloat(c, 64)
-		if err != nil || !(math.Abs(v) <= 24) {
+		var ok bool
+		if *hours, ok = source.Decimal(c, 24); !ok {
 			return reasonOffset, source.Excerpt(c)
 		}
-		*hours = v
 	}
 	return "", ""
 }
 
 // ReadLanguages yields the languages of r; see Read.
 func ReadLanguages(r io.Reader, name string) iter.Seq2[Language, error] {
-	return rows(r, name, func() parser[Language] {
-		return func(line []byte, n int, rec *Language) (reason, detail string) {
-			if bytes.HasPrefix(line, []byte(languagesHeader)) {
-				return skip, ""
-			}
-			r, reason, detail := split(line, reasonLanguages, 4)
-			if reason != "" {
-				return reason, detail
-			}
-			rec.ISO3 = r.text()
-			// Written as "zho / chi*".
-			rec.ISO2 = strings.FieldsFunc(r.next(), func(c rune) bool { return c == ' ' || c == '/' || c == '*' })
-			rec.ISO1 = r.text()
-			for _, code := range append([]string{rec.ISO3, rec.ISO1}, rec.ISO2...) {
-				if !isLanguage(code) {
-					return reasonLanguage, source.Excerpt(code)
-				}
-			}
-			rec.Name, rec.Line = r.text(), n
-			return checkName(rec.Name, rec.ISO3)
+	return rows(r, name, format(4), func(r row, rec *Language) (reason, detail string) {
+		if strings.HasPrefix(r.rest, languagesHeader) {
+			return skip, ""
 		}
+		rec.ISO3 = r.text()
+		// Written as "zho / chi*".
+		rec.ISO2 = strings.FieldsFunc(r.next(), func(c rune) bool { return c == ' ' || c == '/' || c == '*' })
+		rec.ISO1 = r.text()
+		for _, code := range append([]string{rec.ISO3, rec.ISO1}, rec.ISO2...) {
+			if !isLanguage(code) {
+				return reasonLanguage, source.Excerpt(code)
+			}
+		}
+		rec.Name, rec.Line = r.text(), r.line
+		return checkName(rec.Name, rec.ISO3)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // take reads a text to its end.
@@ -77,13 +78,13 @@ func common[T any](columns string) []tableCase[T] {
 		{name: "one column", row: "x", reason: columns},
 		{name: "spaces for tabs", row: "1 2 3 4", reason: columns},
 		{name: "too many columns", row: strings.Repeat("1\t", 40), reason: columns},
-		{name: "too long", row: strings.Repeat("x", 2*MaxLine), reason: reasonLine},
+		{name: "too long", row: strings.Repeat("x", 2*MaxLine), reason: delimited.ReasonLong},
 	}
 }
 
 func TestAlternateNames(t *testing.T) {
 	const row = "1555\t2661552\tde\tBern\t1\t\t\t1\t1191\t"
-	testTable(t, ReadAlternateNames, "1\t2\tfr\tBerne\t\t\t\t\t\t", "3\t2\tit\tBerna\t\t\t\t", append(common[AlternateName](reasonAlternates), []tableCase[AlternateName]{
+	testTable(t, ReadAlternateNames, "1\t2\tfr\tBerne\t\t\t\t\t\t", "3\t2\tit\tBerna\t\t\t\t", append(common[AlternateName](delimited.ReasonColumns(8, 10)), []tableCase[AlternateName]{
 		{name: "ten columns", row: row, want: AlternateName{
 			ID: 1555, PlaceID: 2661552, Language: "de", Name: "Bern", Preferred: true, Historic: true, From: "1191", Line: 2}},
 		{name: "eight columns", row: "4294967295\t1\tzh-Hant\t伯恩\t0\t1\t1\t", want: AlternateName{
@@ -91,7 +92,7 @@ func TestAlternateNames(t *testing.T) {
 		{name: "no language", row: with(row, 3, ""), want: AlternateName{ID: 1555, PlaceID: 2661552, Name: "Bern", Preferred: true, Historic: true, From: "1191", Line: 2}},
 		{name: "quotes and markup are data", row: "5\t1\tlink\t \"<b>\" \t\t\t\t", want: AlternateName{ID: 5, PlaceID: 1, Language: "link", Name: `"<b>"`, Line: 2}},
 		{name: "republican calendar", row: "5\t1\tfr_1793\tA\t\t\t\t", want: AlternateName{ID: 5, PlaceID: 1, Language: "fr_1793", Name: "A", Line: 2}},
-		{name: "nine columns", row: "5\t1\ten\tA\t\t\t\t\t", reason: reasonAlternates},
+		{name: "nine columns", row: "5\t1\ten\tA\t\t\t\t\t", reason: delimited.ReasonColumns(8, 10)},
 		{name: "no id", row: with(row, 1, ""), reason: reasonID},
 		{name: "id 0", row: with(row, 1, "0"), reason: reasonID},
 		{name: "no place", row: with(row, 2, ""), reason: reasonPlaceID},
@@ -100,7 +101,7 @@ func TestAlternateNames(t *testing.T) {
 		{name: "long language", row: with(row, 3, strings.Repeat("x", 33)), reason: reasonLanguage},
 		{name: "no name", row: with(row, 4, " "), reason: reasonName},
 		{name: "long name", row: with(row, 4, strings.Repeat("x", 1001)), reason: reasonLongName},
-		{name: "bad UTF-8", row: with(row, 4, "Z\xfcrich"), reason: reasonUTF8},
+		{name: "bad UTF-8", row: with(row, 4, "Z\xfcrich"), reason: delimited.ReasonUTF8},
 		{name: "flag in words", row: with(row, 5, "true"), reason: reasonFlag},
 		{name: "duplicate", row: with(row, 1, "1"), reason: reasonDuplicate},
 	}...))
@@ -111,7 +112,7 @@ func TestDivisions(t *testing.T) {
 		return func(r io.Reader, name string) iter.Seq2[Division, error] { return ReadDivisions(r, name, level) }
 	}
 	const first, last = "CH.BE\tBern\tBern\t2661551", "NA.21\tKhomas\tKhomas\t3371200"
-	testTable(t, read(1), first, last, append(common[Division](reasonDivisions), []tableCase[Division]{
+	testTable(t, read(1), first, last, append(common[Division](delimited.ReasonColumns(4)), []tableCase[Division]{
 		{name: "a division", row: "CH.ZH\tZürich\tZuerich\t2657895", want: Division{Code: "CH.ZH", Name: "Zürich", ASCIIName: "Zuerich", ID: 2657895, Line: 2}},
 		{name: "no id", row: "CH.ZH\tZürich\t\t", want: Division{Code: "CH.ZH", Name: "Zürich", Line: 2}},
 		{name: "ASCII name only", row: "CH.ZH\t\tZurich\t0", want: Division{Code: "CH.ZH", Name: "Zurich", ASCIIName: "Zurich", Line: 2}},
@@ -124,7 +125,7 @@ func TestDivisions(t *testing.T) {
 		{name: "country only", row: "CH\tA\tA\t1", reason: reasonDivision},
 		{name: "long code", row: "CH." + strings.Repeat("x", 100) + "\tA\tA\t1", reason: reasonDivision},
 		{name: "negative id", row: "CH.ZH\tA\tA\t-1", reason: reasonID},
-		{name: "bad UTF-8", row: "CH.ZH\tZ\xfcrich\tA\t1", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "CH.ZH\tZ\xfcrich\tA\t1", reason: delimited.ReasonUTF8},
 		{name: "duplicate", row: "CH.BE\tA\tA\t1", reason: reasonDuplicateCode},
 	}...))
 	testTable(t, read(2), "CH.BE.246\tA\tA\t1", "CH.BE.247\tA\tA\t1", []tableCase[Division]{
@@ -136,12 +137,12 @@ func TestDivisions(t *testing.T) {
 }
 
 func TestAdmin5(t *testing.T) {
-	testTable(t, ReadAdmin5, "1\tA", "3\tB", append(common[Admin5](reasonAdmin5), []tableCase[Admin5]{
+	testTable(t, ReadAdmin5, "1\tA", "3\tB", append(common[Admin5](delimited.ReasonColumns(2)), []tableCase[Admin5]{
 		{name: "a code", row: "2803422\tR02", want: Admin5{ID: 2803422, Code: "R02", Line: 2}},
 		{name: "no id", row: "\tR02", reason: reasonID},
 		{name: "no code", row: "5\t ", reason: reasonNoCode},
 		{name: "long code", row: "5\t" + strings.Repeat("x", 101), reason: reasonNoCode},
-		{name: "bad UTF-8", row: "5\t\xff", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "5\t\xff", reason: delimited.ReasonUTF8},
 		{name: "duplicate", row: "1\tR02", reason: reasonDuplicate},
 	}...))
 }
@@ -151,7 +152,7 @@ func TestFeatures(t *testing.T) {
 	if len(records) != 1 || len(bad) != 0 || records[0].Line != 2 {
 		t.Error(records, bad)
 	}
-	cases := append(common[Feature](reasonFeatures), []tableCase[Feature]{
+	cases := append(common[Feature](delimited.ReasonColumns(3)), []tableCase[Feature]{
 		{name: "a code", row: "P.PPLC\tcapital of a political entity\t", want: Feature{Code: "P.PPLC", Name: "capital of a political entity", Line: 2}},
 		{name: "described", row: "S.BUSTN\tbus station\ta \"facility\"", want: Feature{Code: "S.BUSTN", Name: "bus station", Description: `a "facility"`, Line: 2}},
 		{name: "no class", row: "PPLC\ta\tb", reason: reasonCode},
@@ -160,7 +161,7 @@ func TestFeatures(t *testing.T) {
 		{name: "long code", row: "P.ABCDEFGHIJK\ta\tb", reason: reasonCode},
 		{name: "no name", row: "P.PPLC\t\tb", reason: reasonName},
 		{name: "long description", row: "P.PPLC\ta\t" + strings.Repeat("x", 4001), reason: reasonDescription},
-		{name: "bad UTF-8", row: "P.PPLC\ta\t\xff", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "P.PPLC\ta\t\xff", reason: delimited.ReasonUTF8},
 		{name: "duplicate", row: "A.ADM1\ta\tb", reason: reasonDuplicateCode},
 	}...)
 	testTable(t, ReadFeatures, "A.ADM1\ta\tb", "V.VINS\ta\tb", cases)
@@ -170,7 +171,7 @@ const andorra = "AD\tAND\t020\tAN\tAndorra\tAndorra la Vella\t468\t77006\tEU\t.a
 
 func TestCountries(t *testing.T) {
 	const namibia = "NA\tNAM\t516\tWA\tNamibia\tWindhoek\t825418\t2448255\tAF\t.na\tNAD\tDollar\t264\t\t\ten-NA,af,de\t3355338\tZA,BW,ZM,AO\t"
-	cases := append(common[Country](reasonColumns), []tableCase[Country]{
+	cases := append(common[Country](delimited.ReasonColumns(19)), []tableCase[Country]{
 		{name: "a country", row: andorra, want: Country{
 			Code: "AD", ISO3: "AND", Numeric: 20, FIPS: "AN", Name: "Andorra", Capital: "Andorra la Vella", AreaKM2: 468, Population: 77006,
 			Continent: "EU", TLD: ".ad", CurrencyCode: "EUR", CurrencyName: "Euro", Phone: "376", PostalFormat: "AD###",
@@ -190,7 +191,7 @@ func TestCountries(t *testing.T) {
 		{name: "long text", row: with(andorra, 15, strings.Repeat("x", 1001)), reason: reasonLongText},
 		{name: "id in words", row: with(andorra, 17, "x"), reason: reasonID},
 		{name: "neighbours in words", row: with(andorra, 18, "ES,France"), reason: reasonNeighbours},
-		{name: "bad UTF-8", row: with(andorra, 5, "\xff"), reason: reasonUTF8},
+		{name: "bad UTF-8", row: with(andorra, 5, "\xff"), reason: delimited.ReasonUTF8},
 		{name: "duplicate", row: with(andorra, 1, "NA"), reason: reasonDuplicateCode},
 	}...)
 	testTable(t, ReadCountries, namibia, with(andorra, 1, "ZZ"), cases)
@@ -201,7 +202,7 @@ func TestCountries(t *testing.T) {
 }
 
 func TestParents(t *testing.T) {
-	testTable(t, ReadParents, "1\t2\tADM", "3\t4", append(common[Parent](reasonParents), []tableCase[Parent]{
+	testTable(t, ReadParents, "1\t2\tADM", "3\t4", append(common[Parent](delimited.ReasonColumns(2, 3)), []tableCase[Parent]{
 		{name: "administrative", row: "6295630\t6255146\tADM", want: Parent{Parent: 6295630, Child: 6255146, Type: "ADM", Line: 2}},
 		{name: "empty type", row: "5\t6\t", want: Parent{Parent: 5, Child: 6, Line: 2}},
 		{name: "no type", row: "5\t6", want: Parent{Parent: 5, Child: 6, Line: 2}},
@@ -209,15 +210,15 @@ func TestParents(t *testing.T) {
 		{name: "no child", row: "5\t\tADM", reason: reasonPlaceID},
 		{name: "itself", row: "5\t5\tADM", reason: reasonSelf},
 		{name: "long type", row: "5\t6\t" + strings.Repeat("x", 33), reason: reasonType},
-		{name: "bad UTF-8", row: "5\t6\t\xff", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "5\t6\t\xff", reason: delimited.ReasonUTF8},
 	}...))
 }
 
 func TestDeletions(t *testing.T) {
-	testTable(t, ReadDeletions, "1\tA\tb", "3\tC\t", append(common[Deletion](reasonFeatures), []tableCase[Deletion]{
+	testTable(t, ReadDeletions, "1\tA\tb", "3\tC\t", append(common[Deletion](delimited.ReasonColumns(3)), []tableCase[Deletion]{
 		{name: "a deletion", row: "5\tB\tno longer exists", want: Deletion{ID: 5, Name: "B", Comment: "no longer exists", Line: 2}},
 		{name: "no id", row: "\tB\t", reason: reasonID},
-		{name: "bad UTF-8", row: "5\t\xff\t", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "5\t\xff\t", reason: delimited.ReasonUTF8},
 	}...))
 }
 
@@ -227,7 +228,7 @@ func TestTimeZones(t *testing.T) {
 	if len(records) != 1 || len(bad) != 0 {
 		t.Fatal(records, bad)
 	}
-	testTable(t, ReadTimeZones, "CI\tAfrica/Abidjan\t0.0\t0.0\t0.0", "US\tAmerica/Adak\t-10\t-9\t-10", append(common[TimeZone](reasonTimeZones), []tableCase[TimeZone]{
+	testTable(t, ReadTimeZones, "CI\tAfrica/Abidjan\t0.0\t0.0\t0.0", "US\tAmerica/Adak\t-10\t-9\t-10", append(common[TimeZone](delimited.ReasonColumns(5)), []tableCase[TimeZone]{
 		{name: "a zone", row: "CH\tEurope/Zurich\t1.0\t2.0\t1.0", want: TimeZone{Country: "CH", Name: "Europe/Zurich", January: 1, July: 2, Raw: 1, Line: 2}},
 		{name: "no country", row: "\tEurope/Zurich\t1.0\t2.0\t1.0", want: TimeZone{Name: "Europe/Zurich", January: 1, July: 2, Raw: 1, Line: 2}},
 		{name: "no name", row: "CH\t\t1.0\t2.0\t1.0", reason: reasonZone},
@@ -235,7 +236,7 @@ func TestTimeZones(t *testing.T) {
 		{name: "offset in seconds", row: "CH\tEurope/Zurich\t1\t7200\t1", reason: reasonOffset},
 		{name: "offset empty", row: "CH\tEurope/Zurich\t1\t2\t", reason: reasonOffset},
 		{name: "country in words", row: "Schweiz\tEurope/Zurich\t1\t2\t1", reason: reasonCountry},
-		{name: "bad UTF-8", row: "CH\t\xff\t1\t2\t1", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "CH\t\xff\t1\t2\t1", reason: delimited.ReasonUTF8},
 	}...))
 }
 
@@ -244,12 +245,12 @@ func TestLanguages(t *testing.T) {
 	if len(records) != 1 || len(bad) != 0 {
 		t.Fatal(records, bad)
 	}
-	testTable(t, ReadLanguages, "aar\taar\taa\tAfar", "zxx\t\t\tNo linguistic content", append(common[Language](reasonLanguages), []tableCase[Language]{
+	testTable(t, ReadLanguages, "aar\taar\taa\tAfar", "zxx\t\t\tNo linguistic content", append(common[Language](delimited.ReasonColumns(4)), []tableCase[Language]{
 		{name: "two codes of ISO 639-2", row: "zho\tzho / chi*\tzh\tChinese", want: Language{ISO3: "zho", ISO2: []string{"zho", "chi"}, ISO1: "zh", Name: "Chinese", Line: 2}},
 		{name: "a family", row: "\tafa\t\tAfro-Asiatic languages", want: Language{ISO2: []string{"afa"}, Name: "Afro-Asiatic languages", Line: 2}},
 		{name: "no name", row: "aaa\t\t\t", reason: reasonName},
 		{name: "code in words", row: "a b\t\t\tA", reason: reasonLanguage},
-		{name: "bad UTF-8", row: "aaa\t\t\t\xff", reason: reasonUTF8},
+		{name: "bad UTF-8", row: "aaa\t\t\t\xff", reason: delimited.ReasonUTF8},
 	}...))
 }
 

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"math/bits"
 	"net/netip"
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // parseAddr reads an address, and says whether it is written as a number. The
 // reason is empty unless it is none.
 func parseAddr(s []byte) (a netip.Addr, number bool, reason string) {
-	if isDigits(s) {
+	if source.IsDigits(s) {
 		a, ok := parseNumber(s)
 		if !ok {
 			return netip.Addr{}, true, ReasonAddress
@@ -32,15 +33,6 @@ func parseAddr(s []byte) (a netip.Addr, number bool, reason string) {
 		return netip.Addr{}, false, ReasonPort
 	}
 	return netip.Addr{}, false, ReasonAddress
-}
-
-func isDigits(s []byte) bool {
-	for _, c := range s {
-		if c < '0' || '9' < c {
-			return false
-		}
-	}
-	return len(s) > 0
 }
 
 // parseDotted is netip.ParseAddr of IPv4 addresses without its allocations,
@@ -109,16 +101,4 @@ func widen(a netip.Addr) netip.Addr {
 	var b [16]byte
 	copy(b[12:], a.AsSlice())
 	return netip.AddrFrom16(b)
-}
-
-// lastOf returns the last address of a network.
-func lastOf(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := range b {
-		if n := p.Bits() - 8*i; n < 8 {
-			b[i] |= 0xff >> max(n, 0)
-		}
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }

@@ -27,7 +27,7 @@ import (
 	"slices"
 
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/textline"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // Record is one range as the file gives it. First and Last are valid addresses
@@ -45,13 +45,15 @@ type Record struct {
 // cities and organisations stay below 1 KiB.
 const MaxLine = 16 << 10
 
-// sampled is how many lines are looked at to recognise the columns.
-const sampled = 200
+// How much of a list is looked at to recognise the columns: so many rows, and so
+// many bytes.
+const (
+	sampled     = 200
+	sampleBytes = sampled * MaxLine
+)
 
 // The reasons of bad records.
 const (
-	ReasonLine    = "line is too long"
-	ReasonQuotes  = "quotes are not closed or not alone in their field"
 	ReasonColumns = "too few columns"
 	ReasonMore    = "too many columns"
 	ReasonAddress = "not an IP address"
@@ -64,10 +66,7 @@ var ErrColumns = errors.New("its columns are not known")
 
 // Table is an opened list.
 type Table struct {
-	name   string
-	lines  *textline.Reader
-	sample []sampleLine
-	tabs   bool
+	rows   *delimited.Reader
 	header bool
 
 	layout  string
@@ -77,13 +76,6 @@ type Table struct {
 	least   int     // fields that a row must have, when the columns were named
 }
 
-// sampleLine is a line read ahead.
-type sampleLine struct {
-	text []byte
-	err  error
-	last bool
-}
-
 // Open reads the first lines of r and learns from them what the columns hold,
 // unless columns says so. Name is what errors and bad records are reported
 // under. Unpacking is left to source.Open.
@@ -91,31 +83,13 @@ type sampleLine struct {
 // The error matches ErrColumns when the columns are not recognised; a file
 // without a single address is such.
 func Open(r io.Reader, name string, columns []Column) (*Table, error) {
-	t := &Table{name: name, lines: textline.New(r, MaxLine)}
-	var rows [][]byte // texts of the sample that are rows
-	for len(rows) < sampled && len(t.sample) < 10*sampled {
-		line, last, err := t.lines.Next()
-		t.sample = append(t.sample, sampleLine{bytes.Clone(line), err, last})
-		if err == nil {
-			if text := row(line); text != nil {
-				rows = append(rows, bytes.Clone(text))
-			}
-		}
-		if last || err != nil && !errors.Is(err, textline.ErrLong) {
-			break
-		}
+	head, err := io.ReadAll(io.LimitReader(r, sampleBytes))
+	whole := head
+	if err != nil || len(head) == sampleBytes {
+		whole = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
-	if len(rows) > 0 {
-		if head, _, tab := bytes.Cut(rows[0], []byte{'\t'}); tab && bytes.IndexByte(head, ',') < 0 {
-			t.tabs = true
-		}
-	}
-	var fields [][][]byte
-	for _, text := range rows {
-		if f, ok := t.split(text, nil); ok {
-			fields = append(fields, f)
-		}
-	}
+	format, fields := sample(whole)
+	t := &Table{rows: delimited.New(io.MultiReader(bytes.NewReader(head), r), name, format)}
 	switch {
 	case columns != nil:
 		t.columns, t.layout, t.open = columns, "list with the columns given", true
@@ -147,86 +121,54 @@ func (t *Table) Columns() []Column { return t.columns }
 // Layout names the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
 
-// row returns the text of a line, nil for blank ones and comments.
-func row(line []byte) []byte {
-	if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
-		return text
-	}
-	return nil
-}
-
-// split parts a row into its fields. Tabs separate without quotes: the lists
-// that use them have quotes in names.
-func (t *Table) split(text []byte, fields [][]byte) ([][]byte, bool) {
-	if !t.tabs {
-		return textline.Split(text, fields)
-	}
-	for {
-		field, rest, more := bytes.Cut(text, []byte{'\t'})
-		fields = append(fields, bytes.TrimSpace(field))
-		if !more {
-			return fields, true
+// sample tells by the first lines of a list how it is written, and returns the
+// fields of its first rows.
+func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
+	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true}
+	in := delimited.New(bytes.NewReader(lines), "", format)
+	for read := 0; read < sampled; read++ {
+		text, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		text = rest
+		if head, _, tab := bytes.Cut(text, []byte{'\t'}); read == 0 && tab && bytes.IndexByte(head, ',') < 0 {
+			// The lists that use tabs have quotes in names.
+			format.Separator = '\t'
+			in = delimited.New(bytes.NewReader(lines), "", format)
+			continue
+		}
+		if fields, err := in.Fields(); err == nil {
+			row := make([][]byte, len(fields))
+			for i, f := range fields {
+				row[i] = bytes.Clone(f)
+			}
+			rows = append(rows, row)
+		}
 	}
-}
-
-// next returns the next line.
-func (t *Table) next() sampleLine {
-	if len(t.sample) > 0 {
-		s := t.sample[0]
-		t.sample = t.sample[1:]
-		return s
-	}
-	text, last, err := t.lines.Next()
-	return sampleLine{text, err, last}
+	return format, rows
 }
 
 // Records yields the records in order, once. The second value is nil, a
 // *source.BadRecord, after which reading goes on, or the error of the reader,
 // which is the last thing yielded.
 func (t *Table) Records() iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		var fields [][]byte
-		values := make([][]byte, len(t.columns))
-		header := t.header
-		for n := 1; ; n++ {
-			line := t.next()
-			bad := func(reason string, detail []byte) error {
-				return &source.BadRecord{Source: t.name, Line: n, Reason: reason, Detail: source.Excerpt(detail)}
-			}
-			if errors.Is(line.err, textline.ErrLong) {
-				err := &source.BadRecord{Source: t.name, Line: n, Reason: ReasonLine, Detail: fmt.Sprintf("over %d bytes", MaxLine)}
-				if !yield(Record{}, err) {
-					return
-				}
-			} else if line.err != nil {
-				yield(Record{}, fmt.Errorf("%s: line %d: %w", t.name, n, line.err))
-				return
-			}
-			if text := row(line.text); text != nil && header {
-				header = false
-			} else if text != nil {
-				var ok bool
-				rec := Record{Line: n, Fields: values}
-				var refused error
-				if fields, ok = t.split(text, fields[:0]); !ok {
-					refused = bad(ReasonQuotes, text)
-				} else if reason, detail := t.record(fields, &rec); reason != "" {
-					refused = bad(reason, detail)
-				}
-				if refused != nil {
-					rec = Record{}
-				}
-				if !yield(rec, refused) {
-					return
-				}
-			}
-			if line.last {
-				return
-			}
+	values := make([][]byte, len(t.columns))
+	header := t.header
+	return delimited.Records(t.rows, func(rec *Record) error {
+		if header {
+			header = false
+			return delimited.ErrSkip
 		}
-	}
+		fields, err := t.rows.Fields()
+		if err != nil {
+			return err
+		}
+		rec.Line, rec.Fields = t.rows.Line, values
+		if reason, detail := t.record(fields, rec); reason != "" {
+			return t.rows.Bad(reason, source.Excerpt(detail))
+		}
+		return nil
+	})
 }
 
 // record reads the fields of a line into rec, or says what is wrong with which.
@@ -317,5 +259,5 @@ func parseNetwork(s []byte) (first, last netip.Addr, reason string) {
 		}
 		return first, last, ReasonAddress
 	}
-	return p.Masked().Addr(), lastOf(p), ""
+	return p.Masked().Addr(), source.LastAddr(p), ""
 }

@@ -2,6 +2,7 @@ package ipcsv
 
 import (
 	"bytes"
+	"quadrille/cmd/ingest/internal/source"
 	"slices"
 	"strconv"
 )
@@ -170,7 +171,7 @@ func isOffset(s []byte) bool {
 
 func isASN(s []byte) bool {
 	s = bytes.TrimPrefix(s, []byte("AS"))
-	return len(s) <= 10 && isDigits(s)
+	return len(s) <= 10 && source.IsDigits(s)
 }
 
 // isRegion: an ISO 3166-2 code.

@@ -9,14 +9,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/textline"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // MaxLine is the longest line taken, in bytes with its end. Those of both
@@ -40,10 +37,6 @@ type Station struct {
 
 // The reasons of bad rows of stations.
 const (
-	reasonLine       = "line is too long"
-	reasonUTF8       = "not UTF-8"
-	reasonQuotes     = "quotes are not closed or not alone in their field"
-	reasonColumns    = "not as many columns as the header has"
 	reasonID         = "USAF and WBAN are not six and five letters and digits"
 	reasonNoPosition = "no coordinates"
 	reasonLatOnly    = "only one of two coordinates"
@@ -90,8 +83,8 @@ var columnNames = [columnCount][]string{
 	colElevation: {"ELEV(M)", "ELEV", "ELEVATION"}, colBegin: {"BEGIN"}, colEnd: {"END"},
 }
 
-// optional columns may be absent.
-var optional = [columnCount]bool{colName: true, colCountry: true, colState: true, colICAO: true, colElevation: true, colBegin: true, colEnd: true}
+// required are the columns that may not be absent.
+var required = [...]int{colUSAF, colWBAN, colLat, colLon}
 
 // ReadStations yields the rows of a list of stations, comma-separated with
 // quotes and a header whose names say which column is which:
@@ -103,97 +96,47 @@ var optional = [columnCount]bool{colName: true, colCountry: true, colState: true
 // *source.BadRecord, after which reading goes on, or the last thing yielded: the
 // error of r, or one that matches ErrHeader. An elevation of -999 is unknown.
 func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
-	return func(yield func(Station, error) bool) {
-		var cols []int // the column of each field, -1 for others
-		var fields [][]byte
-		each(r, name, func(n int, line []byte, bad func(reason, detail string) error, err error) bool {
-			if err != nil {
-				return yield(Station{}, err)
-			}
-			var ok bool
-			if fields, ok = textline.Split(line, fields[:0]); !ok {
-				return yield(Station{}, bad(reasonQuotes, source.Excerpt(line)))
-			}
-			if cols == nil {
-				if cols, ok = header(fields); !ok {
-					yield(Station{}, fmt.Errorf("%s: line %d: %w: it begins %s; its first line names the columns, such as USAF, WBAN, LAT and LON",
-						name, n, ErrHeader, source.Excerpt(line)))
-				}
-				return ok
-			}
-			if len(fields) != len(cols) {
-				return yield(Station{}, bad(reasonColumns, source.Excerpt(line)))
-			}
-			var row [columnCount][]byte
-			for i, c := range cols {
-				if c >= 0 {
-					row[c] = fields[i]
-				}
-			}
-			s := Station{Line: n}
-			if reason, detail := s.parse(&row); reason != "" {
-				return yield(Station{}, bad(reason, source.Excerpt(detail)))
-			}
-			return yield(s, nil)
-		})
+	var at [columnCount]int // of each column in a row, -1 where absent
+	f := format
+	f.Separator = ','
+	f.Header = func(names [][]byte, err error) error {
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !delimited.IsBad(err):
+			return err
+		}
+		for c, known := range columnNames {
+			at[c] = delimited.Index(names, known...)
+		}
+		if slices.ContainsFunc(required[:], func(c int) bool { return at[c] < 0 }) {
+			return fmt.Errorf("%s: %w: it begins %s; its first line names the columns, such as USAF, WBAN, LAT and LON",
+				name, ErrHeader, source.Excerpt(bytes.Join(names, []byte{','})))
+		}
+		return nil
 	}
+	in := delimited.New(r, name, f)
+	return delimited.Records(in, func(s *Station) error {
+		fields, err := in.Fields()
+		if err != nil {
+			return err
+		}
+		var row [columnCount][]byte
+		for c, i := range at {
+			if i >= 0 {
+				row[c] = fields[i]
+			}
+		}
+		s.Line = in.Line
+		if reason, detail := s.parse(&row); reason != "" {
+			return in.Bad(reason, source.Excerpt(detail))
+		}
+		return nil
+	})
 }
 
-// each calls fn for every line that is not blank, without its end, and stops
-// when that is false. Lines that are too long and the failure of r come as
-// errors.
-func each(r io.Reader, name string, fn func(n int, line []byte, bad func(reason, detail string) error, err error) bool) {
-	lines := textline.New(r, MaxLine)
-	for n := 1; ; n++ {
-		bad := func(reason, detail string) error {
-			return &source.BadRecord{Source: name, Line: n, Reason: reason, Detail: detail}
-		}
-		line, last, err := lines.Next()
-		long := errors.Is(err, textline.ErrLong)
-		if err != nil && !long {
-			fn(n, nil, bad, fmt.Errorf("%s: line %d: %w", name, n, err))
-			return
-		}
-		switch text := bytes.TrimSpace(line); {
-		case long:
-			if !fn(n, nil, bad, bad(reasonLine, fmt.Sprintf("over %d bytes", MaxLine))) {
-				return
-			}
-		case len(text) == 0:
-		case !utf8.Valid(text):
-			if !fn(n, nil, bad, bad(reasonUTF8, source.Excerpt(text))) {
-				return
-			}
-		case !fn(n, text, bad, nil):
-			return
-		}
-		if last {
-			return
-		}
-	}
-}
-
-// header finds the columns by their names.
-func header(fields [][]byte) ([]int, bool) {
-	cols := make([]int, len(fields))
-	var found [columnCount]bool
-	for i, f := range fields {
-		cols[i] = -1
-		for c, names := range columnNames {
-			for _, name := range names {
-				if strings.EqualFold(string(f), name) && !found[c] {
-					cols[i], found[c] = c, true
-				}
-			}
-		}
-	}
-	for c := range found {
-		if !found[c] && !optional[c] {
-			return nil, false
-		}
-	}
-	return cols, true
-}
+// format is what the lines of both formats have in common.
+var format = delimited.Format{MaxBytes: MaxLine, Lax: true, UTF8: true}
 
 // parse reads a row, or says what is wrong with which field.
 func (s *Station) parse(row *[columnCount][]byte) (reason string, detail []byte) {
@@ -211,18 +154,18 @@ func (s *Station) parse(row *[columnCount][]byte) (reason string, detail []byte)
 		return reasonLatOnly, []byte(s.USAF + "-" + s.WBAN)
 	}
 	var ok bool
-	if s.Lat, ok = number(lat); !ok || math.Abs(s.Lat) > 90 {
+	if s.Lat, ok = source.Decimal(lat, 90); !ok {
 		return reasonLat, lat
 	}
-	if s.Lon, ok = number(lon); !ok || math.Abs(s.Lon) > 180 {
+	if s.Lon, ok = source.Decimal(lon, 180); !ok {
 		return reasonLon, lon
 	}
 	if s.Lat == 0 && s.Lon == 0 {
 		return reasonOrigin, []byte(s.USAF + "-" + s.WBAN)
 	}
 	if text := row[colElevation]; len(text) > 0 {
-		v, ok := number(text)
-		if !ok || math.Abs(v) > 100_000 {
+		v, ok := source.Decimal(text, 100_000)
+		if !ok {
 			return reasonElevation, text
 		}
 		if v > -999 { // -999.0 and -999.9 are unknown
@@ -257,16 +200,4 @@ func isID(text []byte, n int) bool {
 		}
 	}
 	return true
-}
-
-// number reads a decimal number; ParseFloat alone would also take hexadecimal,
-// "nan" and "infinity".
-func number(text []byte) (float64, bool) {
-	for _, c := range text {
-		if (c < '0' || c > '9') && c != '.' && c != '+' && c != '-' {
-			return 0, false
-		}
-	}
-	v, err := strconv.ParseFloat(string(text), 64)
-	return v + 0, err == nil // -0 is 0
 }

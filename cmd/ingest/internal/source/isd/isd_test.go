@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // The rows here are made by hand after NOAA's descriptions of the two formats
@@ -71,18 +72,18 @@ func TestBadStations(t *testing.T) {
 		return `"123450","99999","X","SZ","","","` + lat + `","` + lon + `","` + elevation + `","` + begin + `","20200101"`
 	}
 	for reason, rows := range map[string][]string{
-		reasonNoPosition: {row("", "", "", "")},
-		reasonLatOnly:    {row("+47.000", "", "", ""), row("", "+008.000", "", "")},
-		reasonOrigin:     {row("+00.000", "+000.000", "", ""), row("-00.000", "-000.000", "", "")},
-		reasonLat:        {row("+90.001", "+008.000", "", ""), row("NaN", "8", "", ""), row("0x1p3", "8", "", ""), row("4 7", "8", "", "")},
-		reasonLon:        {row("47", "-180.001", "", ""), row("47", "inf", "", ""), row("47", "1e3", "", "")},
-		reasonElevation:  {row("47", "8", "high", ""), row("47", "8", "1000000", "")},
-		reasonDate:       {row("47", "8", "1", "20200230"), row("47", "8", "1", "2020"), row("47", "8", "1", "00000101"), row("47", "8", "1", "abcdefgh")},
-		reasonColumns:    {`"123450","99999"`, row("1", "1", "", "") + `,""`},
-		reasonID:         {`"12345","99999","","","","","1","1","","",""`, `"12345_","99999","","","","","1","1","","",""`, `"123456","9999é","","","","","1","1","","",""`},
-		reasonQuotes:     {`"123450`, `"123450"x,"99999"`},
-		reasonUTF8:       {"\"123450\",\"99999\",\"\xff\""},
-		reasonLine:       {`"` + strings.Repeat("x", 3*MaxLine)},
+		reasonNoPosition:       {row("", "", "", "")},
+		reasonLatOnly:          {row("+47.000", "", "", ""), row("", "+008.000", "", "")},
+		reasonOrigin:           {row("+00.000", "+000.000", "", ""), row("-00.000", "-000.000", "", "")},
+		reasonLat:              {row("+90.001", "+008.000", "", ""), row("NaN", "8", "", ""), row("0x1p3", "8", "", ""), row("4 7", "8", "", "")},
+		reasonLon:              {row("47", "-180.001", "", ""), row("47", "inf", "", ""), row("47", "1e3", "", "")},
+		reasonElevation:        {row("47", "8", "high", ""), row("47", "8", "1000000", "")},
+		reasonDate:             {row("47", "8", "1", "20200230"), row("47", "8", "1", "2020"), row("47", "8", "1", "00000101"), row("47", "8", "1", "abcdefgh")},
+		delimited.ReasonHeader: {`"123450","99999"`, row("1", "1", "", "") + `,""`},
+		reasonID:               {`"12345","99999","","","","","1","1","","",""`, `"12345_","99999","","","","","1","1","","",""`, `"123456","9999é","","","","","1","1","","",""`},
+		delimited.ReasonQuotes: {`"123450`, `"123450"x,"99999"`},
+		delimited.ReasonUTF8:   {"\"123450\",\"99999\",\"\xff\""},
+		delimited.ReasonLong:   {`"` + strings.Repeat("x", 3*MaxLine)},
 	} {
 		for _, r := range rows {
 			list, bad, err := stations(t, head+r+"\n"+row("47", "8", "1", "")+"\n")
@@ -189,10 +190,10 @@ func TestBadLite(t *testing.T) {
 		reasonFields: {"2024 01 01 06   -12   -30", "2024 01 01 06" + rest + " 7", "2024"},
 		reasonNumber: {"2024 01 01 06   -12   -30 10132   250    31     8     0    1.5", "2024 01 01 ab" + rest, "2024 01 01 06" + rest[:len(rest)-2] + "--1",
 			"2024 01 01 06-9999-9999 10132   250    31     8     0    -1", "2024 01 01 06   -12   -30 12345678   250    31     8     0    -1", "2024 01 01 06   -12 - 10132   250    31     8     0    -1"},
-		reasonTime: {"2024 02 30 06" + rest, "2024 13 01 06" + rest, "2024 00 01 06" + rest, "2024 01 00 06" + rest, "2024 01 01 24" + rest, "2024 01 01 -1" + rest, "2024 01 32 00" + rest},
-		reasonYear: {"2023 01 01 06" + rest},
-		reasonUTF8: {"2024 01 01 06 \xff"},
-		reasonLine: {strings.Repeat("1 ", 3*MaxLine)},
+		reasonTime:           {"2024 02 30 06" + rest, "2024 13 01 06" + rest, "2024 00 01 06" + rest, "2024 01 00 06" + rest, "2024 01 01 24" + rest, "2024 01 01 -1" + rest, "2024 01 32 00" + rest},
+		reasonYear:           {"2023 01 01 06" + rest},
+		delimited.ReasonUTF8: {"2024 01 01 06 \xff"},
+		delimited.ReasonLong: {strings.Repeat("1 ", 3*MaxLine)},
 	} {
 		for _, line := range lines {
 			list, bad, err := lite(t, line+"\n2024 01 01 07"+rest+"\n", 2024)

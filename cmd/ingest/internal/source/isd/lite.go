@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // Fields of an observation, in the order of the file.
@@ -82,23 +83,16 @@ const lineFields = 4 + Fields
 // on, or the error of r, which is the last thing yielded. Whether values are
 // possible on Earth is left to the caller.
 func ReadLite(r io.Reader, name string, year int) iter.Seq2[Observation, error] {
-	return func(yield func(Observation, error) bool) {
-		each(r, name, func(n int, line []byte, bad func(reason, detail string) error, err error) bool {
-			if err != nil {
-				return yield(Observation{}, err)
-			}
-			o := Observation{Line: n}
-			var numbers [lineFields]int
-			reason, detail := parseNumbers(line, &numbers)
-			if reason == "" {
-				reason, detail = o.set(&numbers, year)
-			}
-			if reason != "" {
-				return yield(Observation{}, bad(reason, detail))
-			}
-			return yield(o, nil)
-		})
-	}
+	in := delimited.New(r, name, format)
+	return delimited.Records(in, func(o *Observation) error {
+		var numbers [lineFields]int
+		reason, detail := parseNumbers(in.Text(), &numbers)
+		if reason == "" {
+			reason, detail = o.set(&numbers, year)
+		}
+		o.Line = in.Line
+		return in.Bad(reason, detail)
+	})
 }
 
 // parseNumbers reads whole numbers separated by blanks.

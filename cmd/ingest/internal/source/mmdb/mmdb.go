@@ -248,13 +248,13 @@ func (f *File) networks(yield func(Record) bool) error {
 		}
 		n++
 		p := res.Prefix()
-		r := Record{First: p.Addr(), Last: lastOf(p), Number: n, Offset: uint64(res.Offset()), result: res, file: f}
+		r := Record{First: p.Addr(), Last: source.LastAddr(p), Number: n, Offset: uint64(res.Offset()), result: res, file: f}
 		if !yield(r) {
 			return nil
 		}
 		// A network that holds ::/96 answers for all of IPv4.
 		if p.Addr().Is6() && p.Bits() < 96 && p.Contains(netip.IPv6Unspecified()) {
-			if r.First, r.Last = all4.Addr(), lastOf(all4); !yield(r) {
+			if r.First, r.Last = all4.Addr(), source.LastAddr(all4); !yield(r) {
 				return nil
 			}
 		}
@@ -342,16 +342,4 @@ func plainValue(v any) (any, error) {
 		return v, nil
 	}
 	return nil, fmt.Errorf("a value of type %T is not known", v)
-}
-
-// lastOf returns the last address of a network.
-func lastOf(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := range b {
-		if n := p.Bits() - 8*i; n < 8 {
-			b[i] |= 0xff >> max(n, 0)
-		}
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }

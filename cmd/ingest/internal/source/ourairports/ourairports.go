@@ -18,18 +18,18 @@
 package ourairports
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 // Record is one airport as the file gives it; what is unknown is empty or nil.
@@ -78,10 +78,6 @@ const (
 
 // The reasons of bad records.
 const (
-	reasonLength    = "record is too long"
-	reasonQuotes    = "quotes are not closed or not alone in their field"
-	reasonColumns   = "not as many columns as the header"
-	reasonUTF8      = "not UTF-8"
 	reasonID        = "id is not a number from 1 to 4294967295"
 	reasonDuplicate = "id or ident occurred before in this file"
 	reasonIdent     = "ident is not letters, digits and hyphens"
@@ -109,43 +105,33 @@ func Member(name string) bool {
 //
 // A quote that is not closed costs the line it is in, not what follows.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		in := newRecords(r)
-		cols, err := header(in)
-		if err != nil {
-			yield(Record{}, fmt.Errorf("%s: %w", name, err))
-			return
+	var cols columns
+	f := format
+	f.UTF8 = true
+	f.Header = func(names [][]byte, err error) error {
+		if err = cols.find(names, err); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		ids, idents := map[uint32]struct{}{}, map[string]struct{}{}
-		for {
-			fields, reason, err := in.next(cols.n)
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(Record{}, fmt.Errorf("%s: line %d: %w", name, in.line, err))
-				return
-			}
-			var rec Record
-			var detail string
-			switch {
-			case reason != "":
-				detail = source.Excerpt(strings.Join(fields, ","))
-			default:
-				if reason, detail = cols.record(fields, &rec); reason == "" && !unused(&rec, ids, idents) {
-					reason, detail = reasonDuplicate, source.Excerpt(rec.Ident)
-				}
-			}
-			var bad error
-			if rec.Line = in.line; reason != "" {
-				rec, bad = Record{}, &source.BadRecord{Source: name, Line: in.line, Reason: reason, Detail: detail}
-			}
-			if !yield(rec, bad) {
-				return
-			}
-		}
+		return nil
 	}
+	ids, idents := map[uint32]struct{}{}, map[string]struct{}{}
+	in := delimited.New(r, name, f)
+	return delimited.Records(in, func(rec *Record) error {
+		fields, err := in.Fields()
+		if err != nil {
+			return err
+		}
+		reason, detail := cols.record(fields, rec)
+		if reason == "" && !unused(rec, ids, idents) {
+			reason, detail = reasonDuplicate, source.Excerpt(rec.Ident)
+		}
+		rec.Line = in.Line
+		return in.Bad(reason, detail)
+	})
 }
+
+// format is RFC 4180.
+var format = delimited.Format{Separator: ',', MaxBytes: MaxRecord, MaxLines: maxLines}
 
 // unused takes a record's id and ident, and reports whether both were free.
 func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bool {
@@ -165,26 +151,23 @@ func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bo
 // columns says where in a record each field is, -1 for a column that is
 // missing.
 type columns struct {
-	n                                                int
 	id, ident, typ, name, lat, lon, elevation        int
 	country, region, city, scheduled                 int
 	icao, iata, gps, local, home, wiki, keywords, tz int
 }
 
-func header(in *records) (c columns, err error) {
-	fields, reason, err := in.next(0)
+// find finds the columns by the names in the first row, or by the error of reading
+// it says why it is no header.
+func (c *columns) find(names [][]byte, err error) error {
+	var bad *source.BadRecord
 	switch {
 	case errors.Is(err, io.EOF):
-		return c, errors.New("the file is empty; it should be OurAirports' airports.csv")
+		return errors.New("the file is empty; it should be OurAirports' airports.csv")
+	case errors.As(err, &bad):
+		return fmt.Errorf("the first line is no header: %s; it should be that of OurAirports' airports.csv", bad.Reason)
 	case err != nil:
-		return c, err
-	case reason != "":
-		return c, fmt.Errorf("the first line is no header: %s; it should be that of OurAirports' airports.csv", reason)
+		return err
 	}
-	for i := range fields {
-		fields[i] = strings.ToLower(strings.TrimSpace(fields[i]))
-	}
-	c.n = len(fields)
 	for _, column := range []struct {
 		name     string
 		at       *int
@@ -197,26 +180,21 @@ func header(in *records) (c columns, err error) {
 		{"gps_code", &c.gps, false}, {"local_code", &c.local, false}, {"home_link", &c.home, false},
 		{"wikipedia_link", &c.wiki, false}, {"keywords", &c.keywords, false}, {"tz", &c.tz, false},
 	} {
-		*column.at = slices.Index(fields, column.name)
+		*column.at = delimited.Index(names, column.name)
 		if column.required && *column.at < 0 {
-			return c, fmt.Errorf("there is no column %q in the first line; it should be OurAirports' airports.csv with its header", column.name)
+			return fmt.Errorf("there is no column %q in the first line; it should be OurAirports' airports.csv with its header", column.name)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // record fills rec from the fields of a record, or says why not.
-func (c *columns) record(fields []string, rec *Record) (reason, detail string) {
+func (c *columns) record(fields [][]byte, rec *Record) (reason, detail string) {
 	field := func(at int) string {
 		if at < 0 {
 			return ""
 		}
-		return strings.TrimSpace(fields[at])
-	}
-	for _, f := range fields {
-		if !utf8.ValidString(f) {
-			return reasonUTF8, source.Excerpt(f)
-		}
+		return string(bytes.TrimSpace(fields[at]))
 	}
 	if c.id >= 0 {
 		id, err := strconv.ParseUint(field(c.id), 10, 32)
@@ -242,21 +220,21 @@ func (c *columns) record(fields []string, rec *Record) (reason, detail string) {
 	if len(rec.Name) > maxName || len(rec.City) > maxName || len(rec.TimeZone) > maxName {
 		return reasonText, source.Excerpt(rec.Ident)
 	}
-	if rec.Lat, ok = decimal(field(c.lat), 90); !ok {
+	if rec.Lat, ok = source.Decimal(field(c.lat), 90); !ok {
 		return reasonLat, source.Excerpt(field(c.lat))
 	}
-	if rec.Lon, ok = decimal(field(c.lon), 180); !ok {
+	if rec.Lon, ok = source.Decimal(field(c.lon), 180); !ok {
 		return reasonLon, source.Excerpt(field(c.lon))
 	}
 	if s := field(c.elevation); s != "" {
 		const highest = 100_000 // thrice the highest mountain
-		feet, ok := decimal(s, highest)
+		feet, ok := source.Decimal(s, highest)
 		if !ok {
 			return reasonElevation, source.Excerpt(s)
 		}
 		rec.ElevationFt = &feet
 	}
-	if rec.Country = field(c.country); rec.Country != "" && !letters(rec.Country, 2) {
+	if rec.Country = field(c.country); rec.Country != "" && !source.IsCode(rec.Country, 2) {
 		return reasonCountry, source.Excerpt(rec.Country)
 	}
 	switch s := strings.ToLower(field(c.scheduled)); s {
@@ -285,7 +263,7 @@ func (rec *Record) optional(c *columns, field func(int) string) {
 	rec.GPS, rec.Local = codeIn(c.gps, 1, maxCode), codeIn(c.local, 1, maxCode)
 	if c.icao < 0 {
 		for _, s := range []string{rec.Ident, rec.GPS} {
-			if rec.ICAO == "" && letters(s, 4) {
+			if rec.ICAO == "" && source.IsCode(s, 4) {
 				rec.ICAO = s
 			}
 		}
@@ -336,22 +314,12 @@ func code(s string, shortest, longest int) (string, bool) {
 	return s, true
 }
 
-// letters reports whether s is n letters A to Z.
-func letters(s string, n int) bool {
-	for i := range len(s) {
-		if s[i] < 'A' || s[i] > 'Z' {
-			return false
-		}
-	}
-	return len(s) == n
-}
-
 // isRegion reports whether s is a code of ISO 3166-2: a country's two letters,
 // a hyphen, and one to three letters or digits.
 func isRegion(s string) bool {
 	country, part, ok := strings.Cut(s, "-")
 	part, valid := code(part, 1, 3)
-	return ok && letters(country, 2) && valid && part != "" && !strings.Contains(part, "-")
+	return ok && source.IsCode(country, 2) && valid && part != "" && !strings.Contains(part, "-")
 }
 
 // isLink reports whether s is a web address that a page may link to.
@@ -361,10 +329,4 @@ func isLink(s string) bool {
 	}
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-}
-
-// decimal parses a number of at most ±most; NaN is none.
-func decimal(s string, most float64) (float64, bool) {
-	v, ok := source.Decimal(s)
-	return v, ok && math.Abs(v) <= most
 }

@@ -1,7 +1,6 @@
 package ourairports
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
 const head = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,continent,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
@@ -87,8 +87,8 @@ func TestBadRecords(t *testing.T) {
 	change := func(old, replacement string) string { return strings.Replace(row, old, replacement, 1) }
 	for _, tt := range []struct{ row, reason string }{
 		{"", ""},
-		{"just text", reasonColumns},
-		{row + ",", reasonColumns},
+		{"just text", delimited.ReasonHeader},
+		{row + ",", delimited.ReasonHeader},
 		{change(`7,`, `0,`), reasonID},
 		{change(`7,`, `x,`), reasonID},
 		{change(`7,`, `,`), reasonID},
@@ -101,7 +101,7 @@ func TestBadRecords(t *testing.T) {
 		{change(`Test Field`, ` `), reasonName},
 		{change(`Test Field`, strings.Repeat("n", maxName+1)), reasonText},
 		{change(`Testville`, strings.Repeat("n", maxName+1)), reasonText},
-		{change(`Test Field`, "Caf\xe9"), reasonUTF8},
+		{change(`Test Field`, "Caf\xe9"), delimited.ReasonUTF8},
 		{change(`1.5`, `90.1`), reasonLat},
 		{change(`1.5`, `NaN`), reasonLat},
 		{change(`1.5`, ``), reasonLat},
@@ -113,11 +113,11 @@ func TestBadRecords(t *testing.T) {
 		{change(`"US"`, `"USA"`), reasonCountry},
 		{change(`"US"`, `"us"`), reasonCountry},
 		{change(`"no"`, `"maybe"`), reasonScheduled},
-		{change(`"Test Field"`, `"Test "Field"`), reasonQuotes},
-		{change(`"Test Field"`, `Test "Field"`), reasonQuotes},
-		{change(`"Test Field"`, `"Test Field`), reasonQuotes},
-		{change(`"Test Field"`, `Test Field"`), reasonQuotes},
-		{change(`Test Field`, strings.Repeat("n", MaxRecord)), reasonLength},
+		{change(`"Test Field"`, `"Test "Field"`), delimited.ReasonQuotes},
+		{change(`"Test Field"`, `Test "Field"`), delimited.ReasonQuotes},
+		{change(`"Test Field"`, `"Test Field`), delimited.ReasonQuotes},
+		{change(`"Test Field"`, `Test Field"`), delimited.ReasonQuotes},
+		{change(`Test Field`, strings.Repeat("n", MaxRecord)), delimited.ReasonLong},
 		{change(`7,`, `8,`), reasonDuplicate}, // the ident
 		{change(`XA01`, `XA02`), reasonDuplicate},
 	} {
@@ -252,8 +252,8 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 
-		if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") || strings.Count(text, "\n") >= maxLines || len(text) > 4<<10 {
-			return // Go's reader sees other line ends in a lone \r
+		if strings.HasPrefix(text, "\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") || strings.Count(text, "\n") >= maxLines || len(text) > 4<<10 {
+			return // Go's reader sees other line ends in a lone \r, and a column in a byte order mark
 		}
 		theirs := csv.NewReader(strings.NewReader(text))
 		theirs.FieldsPerRecord = -1
@@ -261,17 +261,25 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		ours := newRecords(bytes.NewReader([]byte(text)))
+		ours := delimited.New(strings.NewReader(text), "f", format)
 		for i := 0; ; i++ {
-			fields, reason, err := ours.next(0)
+			_, err := ours.Next()
 			if errors.Is(err, io.EOF) {
 				if i != len(want) {
 					t.Fatalf("%d records, want %d", i, len(want))
 				}
 				return
 			}
-			if err != nil || reason != "" || i >= len(want) {
-				t.Fatalf("record %d: %q, %s, %v", i, fields, reason, err)
+			var fields []string
+			if err == nil {
+				var row [][]byte
+				row, err = ours.Fields()
+				for _, f := range row {
+					fields = append(fields, string(f))
+				}
+			}
+			if err != nil || i >= len(want) {
+				t.Fatalf("record %d: %q, %v", i, fields, err)
 			}
 			if diff := cmp.Diff(want[i], fields); diff != "" {
 				t.Fatal(diff)

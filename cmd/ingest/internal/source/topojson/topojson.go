@@ -52,14 +52,7 @@ func Read(r io.Reader, name string, wanted ...string) iter.Seq2[source.Feature, 
 			o, err = t.choose()
 		}
 		if err != nil {
-			var syntax *jsonscan.SyntaxError
-			switch {
-			case errors.As(err, &syntax) && syntax.Truncated:
-				err = fmt.Errorf("%s: %w; it is truncated: fetch it again", name, err)
-			case errors.As(err, &syntax):
-				err = fmt.Errorf("%s: not TopoJSON: %w", name, err)
-			}
-			yield(source.Feature{}, err)
+			yield(source.Feature{}, jsonscan.Explain(err, name, "TopoJSON"))
 			return
 		}
 		expanded := 0

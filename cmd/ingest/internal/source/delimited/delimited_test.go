@@ -1,0 +1,199 @@
+package delimited_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
+)
+
+// read returns each row as "line: fields", and bad ones as "line! reason".
+func read(t testing.TB, text string, f delimited.Format) (rows []string) {
+	t.Helper()
+	in := delimited.New(iotest.OneByteReader(strings.NewReader(text)), "f", f)
+	for row, err := range delimited.Records(in, func(row *string) error {
+		fields, err := in.Fields()
+		*row = fmt.Sprintf("%d: %s", in.Line, join(fields))
+		return err
+	}) {
+		if bad := (*source.BadRecord)(nil); errors.As(err, &bad) {
+			row = fmt.Sprintf("%d! %s", bad.Line, bad.Reason)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func join(fields [][]byte) string {
+	var s []string
+	for _, f := range fields {
+		s = append(s, string(f))
+	}
+	return strings.Join(s, "|")
+}
+
+var (
+	lax    = delimited.Format{Separator: ',', MaxBytes: 24, Lax: true}
+	strict = delimited.Format{Separator: ',', MaxBytes: 64, MaxLines: 3}
+	tabs   = delimited.Format{Separator: '\t', MaxBytes: 24}
+)
+
+func TestRows(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	comments, columns, text := tabs, tabs, lax
+	comments.Comments, columns.Columns, text.UTF8 = true, []int{2, 3}, true
+	for _, tc := range []struct {
+		format delimited.Format
+		text   string
+		want   []string
+	}{
+		{lax, "", nil},
+		{lax, "a", []string{"1: a"}},
+		{lax, "\xef\xbb\xbfa\r\nb\n\n \t\nc", []string{"1: a", "2: b", "5: c"}},
+		{lax, long + "\nb", []string{"1! line is too long", "2: b"}},
+		{lax, "a\n" + long, []string{"1: a", "2! line is too long"}},
+		{lax, strings.Repeat("y", 23) + "\n" + strings.Repeat("y", 24) + "\n", []string{"1: " + strings.Repeat("y", 23), "2! line is too long"}},
+		{lax, `"a,b", "c ""d""" ,e`, []string{`1: a,b|c "d"|e`}},
+		{lax, ` a, b ,c` + "\n" + `"",` + "\n" + `x"y,z`, []string{"1: a|b|c", "2: |", `3: x"y|z`}},
+		{lax, "\"a\n\"a\"b\n\"a\" b,c\na,\"\nd", []string{
+			"1! " + delimited.ReasonQuotes, "2! " + delimited.ReasonQuotes, "3! " + delimited.ReasonQuotes, "4! " + delimited.ReasonQuotes, "5: d"}},
+		{text, "\xff\na", []string{"1! not UTF-8", "2: a"}},
+		{tabs, " a\t\"b\t\n#\t", []string{"1:  a|\"b|", "2: #|"}},
+		{comments, "# a\n #\nb", []string{"3: b"}},
+		{columns, "a\na\tb\na\t\t\na\t\t\t", []string{"1! not 2 or 3 columns", "2: a|b", "3: a||", "4! not 2 or 3 columns"}},
+		{strict, "a,\"b\r\nc\",\" \"\"\"\r\nd", []string{"1: a|b\nc| \"", "3: d"}},
+		{strict, "\"1\n2\n3\"\nd\n\"1\n2\n3\n4\"", []string{"1: 1\n2\n3", "4: d", "5! " + delimited.ReasonQuotes, "6: 2", "7: 3", "8! " + delimited.ReasonQuotes}},
+		{strict, "a, \"b\"\na\"b\n\"\n" + long + "\n\"" + long[:30] + "\n" + long[:32] + "\"\n" + "\"\na\"", []string{
+			"1! " + delimited.ReasonQuotes, "2! " + delimited.ReasonQuotes, "3! " + delimited.ReasonQuotes, "4! line is too long",
+			"5! " + delimited.ReasonQuotes, "6! " + delimited.ReasonQuotes, "7: \na"}},
+	} {
+		if got := read(t, tc.text, tc.format); !slices.Equal(got, tc.want) {
+			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestHeader(t *testing.T) {
+	var names string
+	f := strict
+	f.Header = func(header [][]byte, err error) error {
+		names = join(header)
+		if i := delimited.Index(header, "x", "b"); err == nil && i != 1 {
+			t.Errorf("%s: b is column %d", names, i)
+		}
+		return err
+	}
+	want := []string{"3: 1|2", "4! " + delimited.ReasonHeader, "5! " + delimited.ReasonQuotes, "6: 1|2"}
+	if got := read(t, "\na, B \n1,2\n1\n\"1\n1,2\n", f); !slices.Equal(got, want) || names != "a| B " {
+		t.Errorf("%s, %q", names, got)
+	}
+	for text, want := range map[string]error{"": io.EOF, "\n\n": io.EOF} {
+		in := delimited.New(strings.NewReader(text), "f", f)
+		n := 0
+		for _, err := range delimited.Records(in, func(*string) error { return nil }) {
+			if n++; !errors.Is(err, want) {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%q: %d errors", text, n)
+		}
+	}
+	if delimited.Index(nil, "a") != -1 {
+		t.Error("a column of no header")
+	}
+}
+
+func TestReaderFails(t *testing.T) {
+	for _, text := range []string{"", "a\nb", strings.Repeat("x", 80), "a\n\"b\n"} {
+		in := delimited.New(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe)), "f", strict)
+		var last error
+		for _, err := range delimited.Records(in, func(*string) error {
+			_, err := in.Fields()
+			return err
+		}) {
+			last = err
+		}
+		if !errors.Is(last, io.ErrClosedPipe) || !strings.HasPrefix(last.Error(), "f: line ") {
+			t.Errorf("%q: %v", text, last)
+		}
+	}
+}
+
+// However a field is quoted, the same comes out.
+func TestQuotesProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := delimited.Format{Separator: ',', MaxBytes: 4 << 10, MaxLines: 99, Lax: rapid.Bool().Draw(t, "lax")}
+		want := rapid.SliceOfN(rapid.StringMatching("([a-z\",](\n|[a-z\", ])*[a-z\",])?"), 1, 6).Draw(t, "fields")
+		var b strings.Builder
+		for i, field := range want {
+			if f.Lax { // no format is lax and has rows of several lines
+				field = strings.ReplaceAll(field, "\n", "")
+				want[i] = field
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if strings.ContainsAny(field, "\",\n") || rapid.Bool().Draw(t, "quoted") {
+				field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
+			}
+			b.WriteString(field)
+		}
+		if b.Len() == 0 {
+			return // a blank line
+		}
+		in := delimited.New(strings.NewReader(b.String()), "f", f)
+		_, err := in.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := in.Fields()
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s: %q, %v", b.String(), got, err)
+		}
+		for i := range want {
+			if string(got[i]) != want[i] {
+				t.Fatalf("%s: field %d is %q, want %q", b.String(), i, got[i], want[i])
+			}
+		}
+	})
+}
+
+// No table makes the reader hold more than its bounds, lose count or run on.
+func FuzzRead(f *testing.F) {
+	f.Add("a,\"b\nc\"\n\"\"\"\n", byte(0))
+	f.Add("\ufeff# a\n\"\n\"\n\"\n\"\nb\t\xff\r\n", byte(7))
+	f.Fuzz(func(t *testing.T, text string, how byte) {
+		format := delimited.Format{Separator: ',', MaxBytes: 32, MaxLines: int(how>>4) % 5, Lax: how&1 != 0, Comments: how&2 != 0, UTF8: how&4 != 0}
+		if how&8 != 0 {
+			format.Separator = '\t'
+		}
+		in := delimited.New(strings.NewReader(text), "f", format)
+		last, most := 0, strings.Count(text, "\n")+1
+		for size, err := range delimited.Records(in, func(size *int) error {
+			fields, err := in.Fields()
+			for _, field := range fields {
+				*size += len(field)
+			}
+			return err
+		}) {
+			if err != nil && !delimited.IsBad(err) {
+				t.Fatal(err)
+			}
+			if size > format.MaxBytes || in.Line <= last || in.Line > most {
+				t.Fatalf("%d bytes in line %d after %d of %d", size, in.Line, last, most)
+			}
+			last = in.Line
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package source
+
+import (
+	"math"
+	"net/netip"
+	"strconv"
+)
+
+// Decimal parses a number of at most ±most in decimal notation, with an exponent or
+// without. ParseFloat alone would also take hexadecimal, underscores, "nan" and
+// "infinity", which no table means.
+func Decimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(string(s), 64)
+	return v + 0, err == nil && math.Abs(v) <= most // -0 is 0
+}
+
+// IsDigits reports whether s is digits, one at least.
+func IsDigits[T ~string | ~[]byte](s T) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// IsCode reports whether s is n letters A to Z, as codes of countries are.
+func IsCode(s string, n int) bool {
+	for i := range len(s) {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return len(s) == n
+}
+
+// LastAddr returns the last address of a network.
+func LastAddr(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := range b {
+		if n := p.Bits() - 8*i; n < 8 {
+			b[i] |= 0xff >> max(n, 0)
+		}
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
