@@ -27,7 +27,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/places.txt
 
-.PHONY: help demo build page sample test test-full test-hbase check-data check-clients lint fuzz bench clean
+.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients lint fuzz fuzz-list bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,16 +41,15 @@ build: ## both programs, in bin/
 	go build -o bin/ ./cmd/ingest ./cmd/tileserver
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
+# The race detector makes everything some ten times as slow, so that tests that
+# try many cases try fewer here: -short. test-full tries them all, without it.
 test: ## all tests that need no server, with the race detector
-	go test $(RACE) ./...
+	go test -short $(RACE) ./...
 
-test-full: page test ## also long tests, the page's tests, no cgo and 32 bits
+test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
 	CGO_ENABLED=0 GOARCH=386 go build ./...
 	$(MAKE) --no-print-directory check-data CHECK_SCALES="110m 50m 10m"
-ifneq ($(NPM),)
-	cd static/leaflet && npm test
-endif
 
 # Which tests run on HBase; .ci/run has time for some of them.
 HBASE_RUN ?= .
@@ -100,14 +99,19 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	go vet ./...
 	$(GOLANGCI) run
 
+# The fuzz targets to run, each as PACKAGE:NAME; all of them unless some are named.
+FUZZ ?= $(shell grep -rE '^func Fuzz[A-Za-z0-9_]*\([a-z]+ \*testing\.F\)' --include='*_test.go' --exclude-dir=node_modules . \
+  | sed -E 's|/[^/]*:func ([A-Za-z0-9_]*).*|:\1|' | sort)
+
 # Minimising what was found takes minutes for large inputs, so it is left out.
-fuzz: ## every fuzz target for FUZZTIME (20s)
-	@go test -list '^Fuzz' ./... \
-	| awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' \
-	| while read -r package target; do \
-	    echo "== $$package $$target"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 0 "$$package" </dev/null; \
-	  done
+fuzz: ## every fuzz target for FUZZTIME (20s), or those of FUZZ=./ipgeo:FuzzAddress
+	@for target in $(FUZZ); do \
+	  echo "== $$target"; \
+	  go test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 0 "$${target%:*}" </dev/null; \
+	done
+
+fuzz-list:
+	@printf '%s\n' $(FUZZ)
 
 bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport go -- go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
@@ -123,7 +127,11 @@ clean: ## remove what was built and installed, but not data/
 ifneq ($(NPM),)
 page: $(PAGE) ## the map page and its libraries (npm)
 sample: $(SAMPLE) ## the demo's data (npm)
+test-page: $(PAGE_MODULES) ## the page's tests (npm)
+	cd static/leaflet && npm test
 else
+test-page:
+	@echo "npm is not installed: the tests of the map page are left out. For them install Node.js 20 or newer."
 page:
 	@test -f $(PAGE) || echo "npm is not installed: the map page is left out, the API works without it. For the page install Node.js 20 or newer."
 sample:

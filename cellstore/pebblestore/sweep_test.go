@@ -91,6 +91,10 @@ func TestSweeperWakes(t *testing.T) {
 // beside a sweeper that never rests.
 func TestSweepBesideWriters(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "f", MaxVersions: 2})
+	writes := 1500
+	if testing.Short() {
+		writes = 300
+	}
 	var writers, sweeper sync.WaitGroup
 	done := make(chan struct{})
 	sweeper.Go(func() {
@@ -111,7 +115,7 @@ func TestSweepBesideWriters(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(w), 1))
 			key := fmt.Sprint("row", w)
 			var want []int64 // newest first
-			for range 1500 {
+			for range writes {
 				ts := rng.Int64N(6)
 				op := cellstore.PutAt("f", nil, ts, nil)
 				if rng.IntN(3) == 0 {

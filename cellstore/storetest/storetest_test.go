@@ -23,9 +23,6 @@ func TestModel(t *testing.T) {
 // TestModelWithoutHooks: what a remote store runs. It waits where it cannot
 // set the clock, and says what it skips.
 func TestModelWithoutHooks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
-	}
 	t.Parallel()
 	Run(t, func(t testing.TB) Backend {
 		b := ModelBackend(t)

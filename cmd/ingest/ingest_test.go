@@ -189,6 +189,25 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
+// TestEveryDatasetHasACommand: it is called like the data set, has settings in a
+// configuration file, and tells refresh what it reads.
+func TestEveryDatasetHasACommand(t *testing.T) {
+	for _, name := range catalogue.Names(catalogue.All) {
+		i := slices.IndexFunc(commandLine(t).Children, func(n *kong.Node) bool { return n.Name == name })
+		if i < 0 {
+			t.Errorf("ingest %s is missing: add a command to the struct cli", name)
+			continue
+		}
+		node := commandLine(t).Children[i]
+		if !node.Tag.Has("config") {
+			t.Errorf(`ingest %s has no settings in a file: add the tag config:""`, name)
+		}
+		if _, ok := node.Target.Addr().Interface().(reader); !ok && len(node.Positional) > 0 {
+			t.Errorf("refresh does not know the files of ingest %s: give its command the method reads", name)
+		}
+	}
+}
+
 // The flags of every command stand beneath a heading of their own, and every
 // command beneath one that says what it is for.
 func TestHelpIsInOrder(t *testing.T) {

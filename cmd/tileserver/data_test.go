@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 )
 
-// /status, ingest list and du agree on what every data set takes.
+// /status, ingest list and du agree on what every data set takes, and /status tells
+// of every one.
 func TestSizes(t *testing.T) {
 	if _, err := exec.LookPath("du"); err != nil {
 		t.Skip("no du to compare with")
@@ -41,6 +44,11 @@ func TestSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		listed[d.Dataset] = d.Bytes
+	}
+	for _, name := range catalogue.Names(catalogue.All) {
+		if !slices.ContainsFunc(status.Datasets, func(d described) bool { return d.Name == name }) {
+			t.Errorf("%s is not in /status: add it to datasets.Sets, to its States, and where they are opened in data.go", name)
+		}
 	}
 	served := 0
 	for _, d := range status.Datasets {

@@ -217,7 +217,7 @@ func TestDamagedTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rows++; name == tableNames && rows%17 != 1 {
+			if rows++; name == tableNames && rows%17 != 1 || testing.Short() && name != tableContext && rows%5 != 1 {
 				continue
 			}
 			for _, c := range row.Cells {

@@ -17,8 +17,11 @@ import (
 // give what it gives undisturbed, row by row.
 func TestKilled(t *testing.T) {
 	kills, records := 2, 4000
-	if full {
+	switch {
+	case full:
 		kills, records = 25, 40_000
+	case testing.Short():
+		kills, records = 1, 2000
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

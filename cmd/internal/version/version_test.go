@@ -1,36 +1,60 @@
 package version
 
 import (
+	"os"
+	"regexp"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestOf(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567"
-	for _, tc := range []struct{ module, revision, modified, want string }{
-		{"", "", "", "devel"},
-		{"(devel)", "", "", "devel"},
-		{"(devel)", commit, "false", "devel+0123456789ab"},
-		{"(devel)", commit, "true", "devel+0123456789ab-dirty"},
-		{"(devel)", "abc", "", "devel+abc"},
-		{"v0.0.0-20261122044653-0123456789ab", commit, "false", "devel+0123456789ab"},
-		{"v0.0.0-20261122044653-0123456789ab+dirty", commit, "true", "devel+0123456789ab-dirty"},
-		{"v1.2.4-0.20261122044653-0123456789ab", "", "", "devel+0123456789ab"},
-		{"v1.2.4-rc.1.0.20261122044653-0123456789ab", "", "", "devel+0123456789ab"},
-		{"v1.2.3", "", "", "v1.2.3"},
-		{"v1.2.3", commit, "false", "v1.2.3+0123456789ab"},
-		{"v1.2.3+dirty", commit, "true", "v1.2.3+0123456789ab-dirty"},
-		{"v1.2.3-rc.1", commit, "false", "v1.2.3-rc.1+0123456789ab"},
-		{"(devel)", "", "true", "devel"},
+	for _, tc := range []struct{ revision, modified, want string }{
+		{"", "", Number},
+		{"", "true", Number},
+		{commit, "false", Number + "+0123456789ab"},
+		{commit, "true", Number + "+0123456789ab-dirty"},
+		{"abc", "", Number + "+abc"},
 	} {
-		info := &debug.BuildInfo{Main: debug.Module{Version: tc.module}, Settings: []debug.BuildSetting{
+		info := &debug.BuildInfo{Settings: []debug.BuildSetting{
 			{Key: "vcs.revision", Value: tc.revision}, {Key: "vcs.modified", Value: tc.modified},
 		}}
 		if got := of(info); got != tc.want {
-			t.Errorf("%q at %q, modified %q: %q, want %q", tc.module, tc.revision, tc.modified, got, tc.want)
+			t.Errorf("%q, modified %q: %q, want %q", tc.revision, tc.modified, got, tc.want)
 		}
 	}
 	if String() == "" {
 		t.Error("the test has no version")
+	}
+}
+
+// TestNumber: the programs name the newest release of the changelog.
+func TestNumber(t *testing.T) {
+	text, err := os.ReadFile("../../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllSubmatch(text, -1)
+	release := regexp.MustCompile(`^(\d+\.\d+\.\d+) – (\d{4}-\d{2}-\d{2})$`)
+	newest := ""
+	for i, h := range headings {
+		if i == 0 && string(h[1]) == "Unreleased" {
+			continue
+		}
+		m := release.FindSubmatch(h[1])
+		if m == nil {
+			t.Errorf("the heading %q names no release: write it as 1.2.3 – 2026-01-31, or Unreleased in the first place", h[1])
+			continue
+		}
+		if _, err := time.Parse(time.DateOnly, string(m[2])); err != nil {
+			t.Errorf("the heading %q: %v", h[1], err)
+		}
+		if newest == "" {
+			newest = string(m[1])
+		}
+	}
+	if newest != Number {
+		t.Errorf("the newest release of CHANGELOG.md is %q and version.Number %q: make them the same", newest, Number)
 	}
 }

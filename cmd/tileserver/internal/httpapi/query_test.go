@@ -126,7 +126,7 @@ func TestHostileParameters(t *testing.T) {
 			continue
 		}
 		f := worlds.of(o.path)
-		base, _, _ := strings.Cut(f.pin(contractCalls[o.path][0]), " | ")
+		base := f.pin(firstCall(o.path))
 		sign := "?"
 		if strings.Contains(base, "?") {
 			sign = "&"

@@ -1,0 +1,56 @@
+package endtoend
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/internal/toyworld"
+)
+
+// TestReadmeProgram: README's program for Go, in a folder beside this
+// repository, builds by the commands shown there and answers. Nothing is
+// downloaded.
+func TestReadmeProgram(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command to build the program with")
+	}
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
+	commands := regexp.MustCompile("(?s)```sh\n(go mod init .*?)```").FindSubmatch(readme)
+	if program == nil || commands == nil {
+		t.Fatal("README.md shows no program, or not how to build it")
+	}
+	dir := filepath.Join(t.TempDir(), "mine")
+	if err := toyworld.Publish(t.Context(), filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	// The toy world lies elsewhere.
+	source := strings.Replace(string(program[1]), "47.37, 8.54", "47, 5", 1)
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for command := range strings.Lines(string(commands[1])) {
+		args := strings.Fields(strings.Replace(command, "../quadrille", root, 1))
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=", "GOFLAGS=", "GOTOOLCHAIN=local")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.TrimSpace(command), err, out)
+		}
+		if args[1] == "run" && !strings.Contains(string(out), "{country wl Westland}") {
+			t.Errorf("the program says %s", out)
+		}
+	}
+}
