@@ -148,16 +148,16 @@ func (st step) run(s *session, force bool) error {
 		st.cli.World.Force = st.cli.World.Force || force
 		return st.ctx.Run(s)
 	}
-	made, err := st.made(s)
+	basis, err := st.basis(s)
 	if err != nil {
 		return err
 	}
 	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
-	return made.Renew(s.ctx, s.catalog, st.name, record, force, s.reporter, func() error { return st.ctx.Run(s) })
+	return basis.Renew(s.ctx, s.catalog, st.name, record, force, s.reporter, func() error { return st.ctx.Run(s) })
 }
 
-// made lists what the result depends on.
-func (st step) made(s *session) (job.Made, error) {
+// basis lists what the result depends on.
+func (st step) basis(s *session) (job.Basis, error) {
 	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
 	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file) {
 		of = append(of, fmt.Sprintf("%s %q", setting.Name, setting.Values))
@@ -166,5 +166,5 @@ func (st step) made(s *session) (job.Made, error) {
 	if r, ok := target(st.ctx).(reader); ok {
 		files = r.reads()
 	}
-	return job.MadeOf(s.ctx, s.catalog, st.name, of, files)
+	return job.BasisOf(s.ctx, s.catalog, st.name, of, files)
 }

@@ -40,9 +40,7 @@ func Airports(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	return publish(ctx, c, catalogue.Airports.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), sequence(r.read), airports.BuildOptions{
 			TempDir: filepath.Join(c.Dir(), catalogue.Airports.Name), Modified: f.Modified,
-			Progress: func(stage string, done, total int64) {
-				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "airports"})
-			},
+			Progress: progressOf(rep, "airports"),
 		})
 		if err != nil {
 			return nil, err
@@ -77,9 +75,7 @@ type airportReader struct {
 // read hands over the airports of the good records.
 func (r *airportReader) read(take func(airports.Airport) error) error {
 	defer r.tally.Report(r.rep)
-	report := func() {
-		r.rep.Progress(Progress{Stage: "reading airports", Done: r.file.Progress(), Total: r.file.Size, Unit: "bytes"})
-	}
+	report := bytesRead(r.rep, "reading airports", r.file)
 	err := readRecords(r.ctx, ahead(ourairports.Read(r.file, r.in.Path)), r.tally, report, func(rec ourairports.Record) error {
 		a, err := r.airport(&rec)
 		if err != nil {

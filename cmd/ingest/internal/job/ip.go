@@ -259,7 +259,7 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 				return err
 			}
 			in.records[i]++
-			if rec.made.empty {
+			if rec.conversion.empty {
 				in.unassigned++
 				return nil
 			}
@@ -268,7 +268,7 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 				return err
 			}
 			if !in.at.refused {
-				rec.made.record = nil
+				rec.conversion.record = nil
 			}
 			return nil
 		})
@@ -290,13 +290,13 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 // of makes the range for the build, with the record if it has not got it yet.
 func (in *rangeInputs) of(rec *ipRange, rank uint16) ipgeo.Range {
 	r := ipgeo.Range{First: rec.first, Last: rec.last, Source: rank}
-	if rec.made.key == 0 {
+	if rec.conversion.key == 0 {
 		in.keys++
-		rec.made.key = in.keys
+		rec.conversion.key = in.keys
 	}
-	r.Key = rec.made.key
-	if rec.made.record != nil {
-		r.Record = *rec.made.record
+	r.Key = rec.conversion.key
+	if rec.conversion.record != nil {
+		r.Record = *rec.conversion.record
 	}
 	return r
 }
@@ -335,7 +335,7 @@ func (in *rangeInputs) refused(bad *ipgeo.BadRangeError) error {
 // ipRange is one range of a source.
 type ipRange struct {
 	first, last netip.Addr
-	made        *kept // shared by ranges of equal raw records; without an error in it
+	conversion  *conversion // shared by ranges of equal raw records; without an error in it
 	label       string
 	line        int
 }

@@ -124,45 +124,45 @@ func isListName(name string) bool {
 	return false
 }
 
-// kept is what was made of a raw record.
-type kept struct {
+// conversion is what a raw record was turned into.
+type conversion struct {
 	record *ipgeo.Record // nil once the build has it, under key
 	key    uint64        // what the build knows it by, 0 before
 	empty  bool          // it says nothing
 	err    error
 }
 
-// maxKept bounds the raw records remembered in case they come again. What was
+// maxConversions bounds the raw records remembered in case they come again. What was
 // made of them is only remembered until the build has it, so that one takes no
 // more than some 200 bytes.
-const maxKept = 1 << 20
+const maxConversions = 1 << 20
 
-// keeper keeps what was made of raw records. Key tells those apart.
-type keeper[K comparable] map[K]*kept
+// keeper keeps the conversions of raw records by their keys.
+type keeper[K comparable] map[K]*conversion
 
-func (k keeper[K]) put(key K, v *kept) {
-	if len(k) >= maxKept {
+func (k keeper[K]) put(key K, v *conversion) {
+	if len(k) >= maxConversions {
 		clear(k)
 	}
 	k[key] = v
 }
 
-// made completes a record just made, or keeps why it could not be.
-func made(r ipgeo.Record, err error, fill func(*ipgeo.Record) error) (*kept, error) {
+// convert completes a record, or keeps the error that refused it.
+func convert(r ipgeo.Record, err error, fill func(*ipgeo.Record) error) (*conversion, error) {
 	var refused *iprecord.Refusal
 	if errors.As(err, &refused) {
-		return &kept{err: refused}, nil
+		return &conversion{err: refused}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if reflect.ValueOf(r).IsZero() {
-		return &kept{empty: true}, nil
+		return &conversion{empty: true}, nil
 	}
 	if err := fill(&r); err != nil {
 		return nil, err
 	}
-	return &kept{record: &r}, nil
+	return &conversion{record: &r}, nil
 }
 
 // badRecord places a refusal; other errors stay what they are.
@@ -265,7 +265,7 @@ func (s *databaseSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRang
 				}
 				known.put(r.Offset, v)
 			}
-			out := ipRange{first: r.First, last: r.Last, made: v, label: s.in.Path, line: r.Number}
+			out := ipRange{first: r.First, last: r.Last, conversion: v, label: s.in.Path, line: r.Number}
 			if !yield(out, badRecord(v.err, s.in.Path, r.Number)) {
 				return
 			}
@@ -274,17 +274,17 @@ func (s *databaseSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRang
 	}
 }
 
-func (s *databaseSource) record(r *mmdb.Record, fill func(*ipgeo.Record) error) (*kept, error) {
+func (s *databaseSource) record(r *mmdb.Record, fill func(*ipgeo.Record) error) (*conversion, error) {
 	fields, err := r.Fields()
 	var bad *source.BadRecord
 	if errors.As(err, &bad) {
-		return &kept{err: &iprecord.Refusal{Reason: bad.Reason, Detail: bad.Detail}}, nil
+		return &conversion{err: &iprecord.Refusal{Reason: bad.Reason, Detail: bad.Detail}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	rec, err := s.schema.Record(fields)
-	return made(rec, err, fill)
+	return convert(rec, err, fill)
 }
 
 // listSource is a list of ranges in columns.
@@ -357,13 +357,13 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, fill func(
 			v, ok := known[string(key)]
 			if !ok {
 				rec, err := cols.Record(r.Fields)
-				if v, err = made(rec, err, fill); err != nil {
+				if v, err = convert(rec, err, fill); err != nil {
 					yield(ipRange{}, err)
 					return
 				}
 				known.put(string(key), v)
 			}
-			out := ipRange{first: r.First, last: r.Last, made: v, label: label, line: r.Line}
+			out := ipRange{first: r.First, last: r.Last, conversion: v, label: label, line: r.Line}
 			if !yield(out, badRecord(v.err, label, r.Line)) {
 				return
 			}

@@ -49,11 +49,9 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Opti
 			memory = defaultMemory
 		}
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
-			Memory:  memory / 4,                                    // the rest is the store's, the readers' and garbage
-			Progress: func(stage string, done, total int64) {
-				j.rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "places"})
-			},
+			TempDir:  filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
+			Memory:   memory / 4,                                    // the rest is the store's, the readers' and garbage
+			Progress: progressOf(j.rep, "places"),
 		})
 		if err != nil {
 			return nil, err
@@ -75,7 +73,7 @@ type placesJob struct {
 	tally  *Tally // of all files read so far
 	files  []*placesFile
 
-	held      held // what is kept of the small files
+	small     smallRows
 	gazetteer places.Gazetteer
 	given     map[string]bool   // kinds and codes that the gazetteer has
 	deleted   map[uint32]int64  // day of deletion, in days since 1970

@@ -38,9 +38,7 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	defer file.Close()
 	tally := NewTally(j.maxBad)
 	defer func() { j.tally.Merge(tally) }()
-	report := func() {
-		j.rep.Progress(Progress{Stage: "reading " + kindWords[f.Kind], Done: file.Progress(), Total: file.Size, Unit: "bytes"})
-	}
+	report := bytesRead(j.rep, "reading "+kindWords[f.Kind], file)
 	if err := readRecords(j.ctx, ahead(read(file, f.Path)), tally, report, take); err != nil {
 		return err
 	}

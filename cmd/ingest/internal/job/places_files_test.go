@@ -455,21 +455,21 @@ func TestPlacesRealTables(t *testing.T) {
 }
 
 func TestHeldIsBounded(t *testing.T) {
-	var h held
-	for range maxHeldRows {
+	var h smallRows
+	for range maxSmallRows {
 		if err := h.add("a code", "a name"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.add("one more"); !errors.Is(err, errTooMuchHeld) {
+	if err := h.add("one more"); !errors.Is(err, errTooMuchSmall) {
 		t.Error(err)
 	}
-	h = held{}
+	h = smallRows{}
 	var err error
-	for text, n := strings.Repeat("x", 1<<20), 0; err == nil && n <= maxHeldBytes>>20; n++ {
+	for text, n := strings.Repeat("x", 1<<20), 0; err == nil && n <= maxSmallBytes>>20; n++ {
 		err = h.add(text)
 	}
-	if !errors.Is(err, errTooMuchHeld) {
+	if !errors.Is(err, errTooMuchSmall) {
 		t.Error(err)
 	}
 }

@@ -11,26 +11,26 @@ import (
 	"quadrille/places"
 )
 
-// held bounds what is kept in memory of the small files together. Texts are
+// smallRows counts what is kept in memory of all small files, and bounds it. Texts are
 // cloned, since a record's keep the whole of its line, white space included.
-type held struct{ rows, bytes int }
+type smallRows struct{ rows, bytes int }
 
 const (
-	maxHeldRows  = 1_000_000 // the world has some 50,000 divisions
-	maxHeldBytes = 256 << 20
+	maxSmallRows  = 1_000_000 // the world has some 50,000 divisions
+	maxSmallBytes = 256 << 20
 )
 
-var errTooMuchHeld = fmt.Errorf("more than %d rows or %d MB in the files of codes, countries, languages and deletions; check that they are the files you mean", maxHeldRows, maxHeldBytes>>20)
+var errTooMuchSmall = fmt.Errorf("more than %d rows or %d MB in the files of codes, countries, languages and deletions; check that they are the files you mean", maxSmallRows, maxSmallBytes>>20)
 
 // add counts a row and its texts.
-func (h *held) add(texts ...string) error {
+func (h *smallRows) add(texts ...string) error {
 	h.rows++
 	h.bytes += 64
 	for _, s := range texts {
 		h.bytes += len(s)
 	}
-	if h.rows > maxHeldRows || h.bytes > maxHeldBytes {
-		return errTooMuchHeld
+	if h.rows > maxSmallRows || h.bytes > maxSmallBytes {
+		return errTooMuchSmall
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (j *placesJob) readSmall() error {
 		case geonames.KindTimeZones:
 			err = readTable(j, f, geonames.ReadTimeZones, j.keepTimeZone)
 		}
-		if errors.Is(err, errTooMuchHeld) {
+		if errors.Is(err, errTooMuchSmall) {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 		if err != nil {
@@ -96,7 +96,7 @@ func (j *placesJob) keepDivision(f *placesFile, to *[]places.Division) func(geon
 			return f.cannotStore(d.Line, err)
 		}
 		*to = append(*to, division)
-		return j.held.add(d.Code, d.Name, d.ASCIIName)
+		return j.small.add(d.Code, d.Name, d.ASCIIName)
 	}
 }
 
@@ -131,7 +131,7 @@ func (j *placesJob) keepFeature(f *placesFile) func(geonames.Feature) error {
 			return f.cannotStore(x.Line, err)
 		}
 		j.gazetteer.Features = append(j.gazetteer.Features, feature)
-		return j.held.add(x.Code, x.Name, x.Description)
+		return j.small.add(x.Code, x.Name, x.Description)
 	}
 }
 
@@ -143,7 +143,7 @@ func (j *placesJob) readDeletions(f *placesFile) error {
 	f.newer(on)
 	return readTable(j, f, geonames.ReadDeletions, func(d geonames.Deletion) error {
 		j.deleted[d.ID] = max(j.deleted[d.ID], daysOf(on))
-		return j.held.add()
+		return j.small.add()
 	})
 }
 
@@ -158,7 +158,7 @@ func (j *placesJob) keepLanguage(l geonames.Language) error {
 			j.languages[strings.Clone(code)] = strings.Clone(l.ISO1)
 		}
 	}
-	return j.held.add(l.ISO3, l.ISO1)
+	return j.small.add(l.ISO3, l.ISO1)
 }
 
 // language is the short form of a code: "de" of "deu", "zh-Hant" of
@@ -180,5 +180,5 @@ func (j *placesJob) keepTimeZone(z geonames.TimeZone) error {
 		j.zones = map[string]bool{}
 	}
 	j.zones[strings.Clone(z.Name)] = true
-	return j.held.add(z.Name)
+	return j.small.add(z.Name)
 }

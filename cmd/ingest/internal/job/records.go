@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // progressRows is how many records lie between two reports of progress and
@@ -53,4 +55,16 @@ func sequence[T any](read func(take func(T) error) error) iter.Seq2[T, error] {
 			yield(none, err)
 		}
 	}
+}
+
+// progressOf reports the stages of a builder, in units.
+func progressOf(rep Reporter, unit string) func(stage string, done, total int64) {
+	return func(stage string, done, total int64) {
+		rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: unit})
+	}
+}
+
+// bytesRead reports how far a file has been read.
+func bytesRead(rep Reporter, stage string, f *source.File) func() {
+	return func() { rep.Progress(Progress{Stage: stage, Done: f.Progress(), Total: f.Size, Unit: "bytes"}) }
 }

@@ -31,10 +31,8 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), unplaced: NewTally(1), zones: z}
 	return publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), sequence(r.read), stations.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), catalogue.Stations.Name),
-			Progress: func(stage string, done, total int64) {
-				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
-			},
+			TempDir:  filepath.Join(c.Dir(), catalogue.Stations.Name),
+			Progress: progressOf(rep, "records"),
 		})
 		if err != nil {
 			return nil, err
@@ -88,9 +86,7 @@ func (r *stationReader) read(take func(stations.Station) error) error {
 		return err
 	}
 	defer f.Close()
-	report := func() {
-		r.rep.Progress(Progress{Stage: "reading stations", Done: f.Progress(), Total: f.Size, Unit: "bytes"})
-	}
+	report := bytesRead(r.rep, "reading stations", f)
 	var newest time.Time
 	err = readRecords(r.ctx, r.placed(isd.ReadStations(f, r.in.Path)), r.tally, report, func(rec isd.Station) error {
 		s, err := r.stationOf(&rec)

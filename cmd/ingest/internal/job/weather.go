@@ -34,10 +34,8 @@ func Weather(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options)
 	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: NewTally(o.MaxBad)}
 	return publish(ctx, c, catalogue.Weather.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, sequence(r.readAll), stations.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), catalogue.Weather.Name),
-			Progress: func(stage string, done, total int64) {
-				rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "records"})
-			},
+			TempDir:  filepath.Join(c.Dir(), catalogue.Weather.Name),
+			Progress: progressOf(rep, "records"),
 		})
 		if err != nil {
 			return nil, err

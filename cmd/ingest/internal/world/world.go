@@ -140,12 +140,12 @@ func (r *run) ingest(name string, sources []Source) error {
 	if name == catalogue.IP.Name && len(files)+len(r.IPFiles) == 0 {
 		return nil
 	}
-	made, err := r.signature(name, files)
+	basis, err := r.basis(name, files)
 	if err != nil {
 		return err
 	}
 	record := filepath.Join(r.Cache, "."+name+".ingested")
-	return made.Renew(r.ctx, r.catalog, name, record, r.Force, r.Job.Reporter, func() error {
+	return basis.Renew(r.ctx, r.catalog, name, record, r.Force, r.Job.Reporter, func() error {
 		_, err := builders[name](r, files)
 		return err
 	})
@@ -196,8 +196,8 @@ func (r *run) buildIP(files []Source) (dataset.Manifest, error) {
 	return job.IP(r.ctx, r.catalog, list, o)
 }
 
-// signature lists what the result depends on.
-func (r *run) signature(name string, files []Source) (job.Made, error) {
+// basis lists what the result depends on.
+func (r *run) basis(name string, files []Source) (job.Basis, error) {
 	of, paths := []string{"program " + r.Program}, []string{}
 	for _, s := range files {
 		paths = append(paths, r.paths[s.File.Name])
@@ -206,7 +206,7 @@ func (r *run) signature(name string, files []Source) (job.Made, error) {
 		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
 		paths = append(paths, r.IPFiles...)
 	}
-	return job.MadeOf(r.ctx, r.catalog, name, of, paths)
+	return job.BasisOf(r.ctx, r.catalog, name, of, paths)
 }
 
 // summary is nil when all went well.

@@ -195,10 +195,11 @@ func (r *Reader) count(columns int, text []byte) error {
 func (r *Reader) ahead() (size, lines int, err error) {
 	r.joined = append(r.joined[:0], r.text...) // looking ahead moves the buffer
 	most := r.format.MaxBytes - len(r.text)
-	var text []byte
 	quoted := true
 	for look := min(512, most); ; look = min(2*look, most) {
-		if text, err = r.in.Peek(look); err != nil && !errors.Is(err, io.EOF) {
+		text, err := r.in.Peek(look)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
 			return 0, 0, err
 		}
 		for size < len(text) && (quoted || text[size-1] != '\n') {
@@ -210,7 +211,7 @@ func (r *Reader) ahead() (size, lines int, err error) {
 			}
 			size++
 		}
-		if !quoted && (err != nil || text[size-1] == '\n') {
+		if !quoted && (end || text[size-1] == '\n') {
 			if text[size-1] != '\n' {
 				lines++ // the last line of the file
 			}
@@ -221,7 +222,7 @@ func (r *Reader) ahead() (size, lines int, err error) {
 			r.joined = append(append(r.joined, '\n'), rest...)
 			return size, lines, nil
 		}
-		if err != nil || lines >= r.format.MaxLines || look == most {
+		if end || lines >= r.format.MaxLines || look == most {
 			return 0, 0, nil
 		}
 	}

@@ -126,7 +126,7 @@ func (t *Table) Layout() string { return t.layout }
 func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true}
 	in := delimited.New(bytes.NewReader(lines), "", format)
-	for read := 0; read < sampled; read++ {
+	for read := range sampled {
 		text, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break

@@ -17,22 +17,22 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-// Made is what a generation was made of, kept in a file to tell whether there is
-// anything to do.
-type Made struct {
+// Basis is all that the content of a generation depends on. It is kept in a file,
+// so that the next run can tell whether there is anything to do.
+type Basis struct {
 	Generation uint64   `json:"generation"`
 	Of         []string `json:"of"`
 }
 
-// MadeOf lists what the result of a job depends on: what the caller says, such as
+// BasisOf lists what the result of a job depends on: what the caller says, such as
 // the program and its settings, the content of the files, and what is published
 // of the data sets that the job looks at.
-func MadeOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Made, error) {
+func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Basis, error) {
 	of = slices.Clone(of)
 	for _, path := range files {
 		sum, err := fingerprint(path)
 		if err != nil {
-			return Made{}, err
+			return Basis{}, err
 		}
 		of = append(of, path+" "+sum)
 	}
@@ -43,11 +43,11 @@ func MadeOf(ctx context.Context, c *dataset.Catalog, name string, of, files []st
 	for _, other := range d.Uses {
 		m, err := c.Current(ctx, other)
 		if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
-			return Made{}, err
+			return Basis{}, err
 		}
 		of = append(of, fmt.Sprint(other, " ", m.Generation))
 	}
-	return Made{Of: of}, nil
+	return Basis{Of: of}, nil
 }
 
 // fingerprint is a checksum of a file, of a shapefile with those beside it, or of
@@ -107,9 +107,9 @@ func checksum(path string) ([]byte, error) {
 
 // Renew runs build, unless the record tells that what is published of the data set
 // was made of the same, and replaces the record. It is named by its path.
-func (m Made) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep Reporter, build func() error) error {
+func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep Reporter, build func() error) error {
 	if current, err := c.Current(ctx, name); err == nil && !force {
-		if same := m.same(record, name, current.Generation); same != "" {
+		if same := b.same(record, name, current.Generation); same != "" {
 			rep.Note(same)
 			return nil
 		}
@@ -121,8 +121,8 @@ func (m Made) Renew(ctx context.Context, c *dataset.Catalog, name, record string
 	if err != nil {
 		return err
 	}
-	m.Generation = current.Generation
-	return m.save(record)
+	b.Generation = current.Generation
+	return b.save(record)
 }
 
 // NotRenewed is the error of a run that renewed only part of what it should have,
@@ -143,10 +143,10 @@ func NotRenewed(names []string, errs []error) error {
 // which is published was made of the same, or that one was from which it has
 // been rolled back, since what was rolled back must not return by itself. It is
 // empty when there is something to do.
-func (m Made) same(record, dataset string, published uint64) string {
-	b, err := os.ReadFile(record)
-	var before Made
-	if err != nil || json.Unmarshal(b, &before) != nil || !slices.Equal(before.Of, m.Of) {
+func (b Basis) same(record, dataset string, published uint64) string {
+	text, err := os.ReadFile(record)
+	var before Basis
+	if err != nil || json.Unmarshal(text, &before) != nil || !slices.Equal(before.Of, b.Of) {
 		return ""
 	}
 	switch {
@@ -160,8 +160,8 @@ func (m Made) same(record, dataset string, published uint64) string {
 
 // save replaces the record, in a directory made when it is missing. The temporary
 // file has a name of its own, since two programs may save the same record.
-func (m Made) save(record string) error {
-	b, err := json.Marshal(m)
+func (b Basis) save(record string) error {
+	text, err := json.Marshal(b)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (m Made) save(record string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(append(text, '\n'))
 	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
 		err = os.Rename(f.Name(), record)
 	}
