@@ -104,8 +104,11 @@ var rare = []struct {
 // it finds: the index knows in which blocks of 128 to look.
 func TestRareFiltersAreBounded(t *testing.T) {
 	n := 100_000
-	if os.Getenv("QUADRILLE_FULL") != "" {
+	switch {
+	case os.Getenv("QUADRILLE_FULL") != "":
 		n = 2_000_000
+	case testing.Short():
+		n = 30_000
 	}
 	f, store := generated(t, size(t, n))
 	for _, r := range rare {
