@@ -122,53 +122,19 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-func TestNginx(t *testing.T) {
-	n, err := startNginx(t.Context(), "nginx", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n == nil {
-		t.Skip("nginx is not installed")
-	}
-	defer n.stop()
-	like := []answer{{Path: "/a?b", Body: []byte("one")}, {Path: "/c", Accept: "br", Body: bytes.Repeat([]byte("two"), 9999)}, {Path: "/d", Body: []byte("one")}}
-	files, err := n.answers(like)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(n.files) != 2 {
-		t.Errorf("%d files for two bodies", len(n.files))
-	}
-	l := loadCmd{URL: []string{n.url}, PID: []int{n.cmd.Process.Pid}, Rounds: 1, Duration: 5 * time.Millisecond, Connections: 2}
-	if _, err := l.measure([][]answer{files}); err != nil {
-		t.Error(err)
-	}
-	if none, err := startNginx(t.Context(), "no-such-program", t.TempDir()); none != nil || err != nil {
-		t.Errorf("%v, %v", none, err)
-	}
-}
-
 func TestTable(t *testing.T) {
 	r := runCmd{Rounds: 7, Duration: time.Second, Connections: 8}
 	results := []result{
-		{Name: "tile", Ours: 90, Against: against, Theirs: 100, Ratio: 0.9, Budget: budget, Nginx: 200, NginxCPU: 7},
+		{Name: "tile", Ours: 90, Against: against, Theirs: 100, Ratio: 0.9, Budget: budget},
 		{Name: "304", Ours: 110, Against: "our own", Theirs: 100, Ratio: 1.1, Budget: 1},
 	}
-	for _, tt := range []struct {
-		nginx bool
-		want  []string
-	}{
-		{true, []string{"| tile | 90 | bare echo handler, same bytes | 100 | 0.90 | ≥ 0.85 |", "| 200, 7.0 µs |", "| 304 | 110 | our own | 100 | 1.10 | ≥ 1.00 |", "| – |"}},
-		{false, []string{"| not installed |"}},
-	} {
-		var b strings.Builder
-		if err := r.table(&b, results, tt.nginx); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range tt.want {
-			if !strings.Contains(b.String(), want) {
-				t.Errorf("%q is missing in\n%s", want, &b)
-			}
+	var b strings.Builder
+	if err := r.table(&b, results); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| tile | 90 | bare echo handler, same bytes | 100 | 0.90 | ≥ 0.85 |", "| 304 | 110 | our own | 100 | 1.10 | ≥ 1.00 |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &b)
 		}
 	}
 }

@@ -11,8 +11,6 @@
 //   - run: closed loop. Every connection sends its next request when the last is
 //     answered; what counts is requests per second. A 304 is compared with the
 //     server's own 200 of the same tile, everything else with the bare handler.
-//     nginx, where it is installed, serves the same bytes as static files from the
-//     same core, as one process that writes no log; its figures stand beside.
 //   - latency: open loop. Half of the server's greatest rate is offered to it and to
 //     the bare handler, each request at a time fixed beforehand whether or not those
 //     before it are answered. Its latency counts from that time, so that a server
@@ -40,7 +38,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +71,6 @@ type runCmd struct {
 	Duration    time.Duration `default:"100ms" help:"Length of a run. Many short ones by turns meet the same disturbances."`
 	Connections int           `default:"8" help:"Connections that are kept open and busy."`
 	Only        string        `placeholder:"TEXT" help:"Only the scenarios whose name contains this."`
-	Nginx       string        `default:"nginx" placeholder:"FILE" help:"The nginx program, ${default} if not given, to serve the same bytes as files."`
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
@@ -90,11 +86,8 @@ type result struct {
 	OursCPU   float64 `json:"cpu_us,omitempty"`
 	TheirsCPU float64 `json:"their_cpu_us,omitempty"`
 	Budget    float64 `json:"budget"`
-	// 0 where nginx is not installed, or has nothing to serve.
-	Nginx    float64 `json:"nginx_requests_per_second,omitempty"`
-	NginxCPU float64 `json:"nginx_cpu_us,omitempty"`
-	Bytes    int     `json:"mean_body_bytes"`
-	Rounds   int     `json:"rounds"`
+	Bytes     int     `json:"mean_body_bytes"`
+	Rounds    int     `json:"rounds"`
 }
 
 func (r *runCmd) Run(ctx context.Context) (err error) {
@@ -110,22 +103,14 @@ func (r *runCmd) Run(ctx context.Context) (err error) {
 	if len(todo) == 0 {
 		return errNone(r.Only)
 	}
-	static, err := startNginx(ctx, r.Nginx, filepath.Join(bench.tmp, "nginx"))
-	if err != nil {
-		return err
-	}
-	if static != nil {
-		defer static.stop()
-	}
-
-	results, err := r.compareAll(ctx, bench, static, todo)
+	results, err := r.compareAll(ctx, bench, todo)
 	if err != nil {
 		return err
 	}
 	if r.JSON {
 		return printJSON(results)
 	}
-	return r.table(os.Stdout, results, static != nil)
+	return r.table(os.Stdout, results)
 }
 
 func (r *runCmd) check() error {
@@ -136,18 +121,23 @@ func (r *runCmd) check() error {
 }
 
 // compareAll goes through scenarios, and tells on standard error how each went.
-func (r *runCmd) compareAll(ctx context.Context, bench *bench, static *nginx, todo []scenario) ([]result, error) {
+func (r *runCmd) compareAll(ctx context.Context, bench *bench, todo []scenario) ([]result, error) {
 	var results []result
 	for _, s := range todo {
-		res, err := r.compare(ctx, bench, static, s)
+		res, err := r.compare(ctx, bench, s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f; nginx %7.0f, %5.1f µs\n",
-			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU, res.Nginx, res.NginxCPU)
+		fmt.Fprintf(os.Stderr, "%-34s %7.0f requests/s, %s %7.0f, ratio %.3f; %5.1f µs CPU, theirs %5.1f\n",
+			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.OursCPU, res.TheirsCPU)
 		results = append(results, res)
 	}
 	return results, nil
+}
+
+// errNone is the error of a measurement that has nothing to measure.
+func errNone(only string) error {
+	return fmt.Errorf("no scenario has %q in its name: choose another --only", strings.TrimSpace(only))
 }
 
 func printJSON(v any) error {
@@ -156,37 +146,23 @@ func printJSON(v any) error {
 	return e.Encode(v)
 }
 
-func (r *runCmd) table(w io.Writer, results []result, nginx bool) error {
+func (r *runCmd) table(w io.Writer, results []result) error {
 	var b strings.Builder
-	b.WriteString("| over HTTP | requests/s | compared with | its requests/s | ratio | budget | CPU per request | its CPU | nginx, same bytes as files | mean body |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| over HTTP | requests/s | compared with | its requests/s | ratio | budget | CPU per request | its CPU | mean body |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, res := range results {
-		static := "–"
-		switch {
-		case !nginx:
-			static = "not installed"
-		case res.Nginx > 0:
-			static = fmt.Sprintf("%.0f, %.1f µs", res.Nginx, res.NginxCPU)
-		}
-		fmt.Fprintf(&b, "| %s | %.0f | %s | %.0f | %.2f | ≥ %.2f | %.1f µs | %.1f µs | %s | %d B |\n",
-			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.Budget, res.OursCPU, res.TheirsCPU, static, res.Bytes)
+		fmt.Fprintf(&b, "| %s | %.0f | %s | %.0f | %.2f | ≥ %.2f | %.1f µs | %.1f µs | %d B |\n",
+			res.Name, res.Ours, res.Against, res.Theirs, res.Ratio, res.Budget, res.OursCPU, res.TheirsCPU, res.Bytes)
 	}
-	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, servers on one core and load generator on another: `tileserver` against `httpbench bare`, and nginx, by `go run ./cmd/internal/httpbench`.\n",
+	fmt.Fprintf(&b, "\nMedians of %d runs of %v against each by turns, %d connections, servers on one core and load generator on another: `tileserver` against `httpbench bare`, by `go run ./cmd/internal/httpbench`.\n",
 		r.Rounds, r.Duration, r.Connections)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// compare has the load generator go by turns to the server, what it is compared
-// with, and nginx where it is at hand.
-func (r *runCmd) compare(ctx context.Context, bench *bench, static *nginx, s scenario) (result, error) {
+// compare has the load generator go by turns to the server and what it is compared
+// with.
+func (r *runCmd) compare(ctx context.Context, bench *bench, s scenario) (result, error) {
 	servers, answers := bench.against(s)
-	if static != nil && s.Own == nil {
-		files, err := static.answers(s.Answers)
-		if err != nil {
-			return result{}, err
-		}
-		servers, answers = append(servers, static.running), append(answers, files)
-	}
 	args := []string{"--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}
 	var got []measured
 	if err := bench.load(ctx, "load", servers, answers, args, &got); err != nil {
@@ -202,9 +178,6 @@ func (r *runCmd) compare(ctx context.Context, bench *bench, static *nginx, s sce
 	}
 	if res.Theirs > 0 {
 		res.Ratio = res.Ours / res.Theirs
-	}
-	if len(got) > 2 {
-		res.Nginx, res.NginxCPU = median(got[2].Rates), median(got[2].CPU)
 	}
 	return res, nil
 }

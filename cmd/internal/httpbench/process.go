@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,6 +73,16 @@ func startServer(ctx context.Context, stdin []byte, name string, args ...string)
 func (r *running) stop() {
 	_ = r.cmd.Cancel()
 	_ = r.cmd.Wait()
+}
+
+// freeAddress is an address on this machine that nothing listens on, for
+// programs that cannot say which one they have chosen.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // cpuTime is the processor time a process has used so far, 0 where the system

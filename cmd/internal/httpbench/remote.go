@@ -41,7 +41,7 @@ func (r *remoteCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	results, err := run.compareAll(ctx, b, nil, b.scenarios)
+	results, err := run.compareAll(ctx, b, b.scenarios)
 	if err != nil {
 		return err
 	}
