@@ -227,3 +227,12 @@ func FuzzKey(f *testing.F) {
 		}
 	})
 }
+
+// keyLen is the length of an encoded cell key.
+func keyLen(row, qualifier int) int {
+	n := 2 + row + qualifier + shortTail
+	if qualifier+shortTail > maxShort {
+		n += longTail - shortTail
+	}
+	return n
+}

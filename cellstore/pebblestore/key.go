@@ -44,15 +44,6 @@ func appendTail(dst []byte, n int, inverted uint64) []byte {
 	return append(dst, byte(n>>8), byte(n), longMark)
 }
 
-// keyLen is the length of an encoded cell key.
-func keyLen(row, qualifier int) int {
-	n := 2 + row + qualifier + shortTail
-	if qualifier+shortTail > maxShort {
-		n += longTail - shortTail
-	}
-	return n
-}
-
 // splitKey returns the length of the prefix of a key. A key whose length
 // field makes no sense, which only a damaged file can hold, counts as a bare
 // prefix.

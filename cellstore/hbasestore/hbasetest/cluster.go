@@ -265,9 +265,6 @@ func (c *Cluster) ControlAddr() string { return c.control.Addr }
 // Gateways are the processes of the gateways that Start made.
 func (c *Cluster) Gateways() []*Process { return c.gateways }
 
-// RegionServers are the processes of the region servers.
-func (c *Cluster) RegionServers() []*Process { return c.servers }
-
 // Await waits until a process listens that was started again.
 func (c *Cluster) Await(ctx context.Context, p *Process) error { return c.await(ctx, p) }
 

@@ -119,9 +119,3 @@ func (c *Cluster) Regions(ctx context.Context, table string) ([]Region, error) {
 	}
 	return regions, nil
 }
-
-// Servers lists the live region servers, as host/port/start.
-func (c *Cluster) Servers(ctx context.Context) ([]string, error) {
-	list, err := c.Control(ctx, "servers")
-	return strings.Fields(list), err
-}

@@ -126,16 +126,9 @@ func renameHits(ctx context.Context, finder datasets.Places, hits []places.Hit, 
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
 // called as in that language.
 func (s *Room) getPlace(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
-	}
-	values, err := web.PathParams(c)
+	id, err := placeID(c)
 	if err != nil {
 		return err
-	}
-	id, err := strconv.ParseUint(values[0], 10, 32)
-	if err != nil {
-		return web.Refuse(web.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
 	}
 	q := web.QueryParams(c.Request())
 	lang := q.Language("lang")
@@ -149,16 +142,32 @@ func (s *Room) getPlace(c echo.Context) error {
 		return err
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
-		record, err := finder.Place(ctx, uint32(id))
+		record, err := finder.Place(ctx, id)
 		name := ""
 		if err == nil && lang != "" {
-			if name, _, err = finder.NameIn(ctx, uint32(id), lang); err != nil {
+			if name, _, err = finder.NameIn(ctx, id, lang); err != nil {
 				err = datasets.Inside(err)
 			}
 		}
 		out.Body = listing.AppendRenamed(out.Body, record, name)
 		return err
 	})
+}
+
+// placeID reads the GeoNames id in the path.
+func placeID(c echo.Context) (uint32, error) {
+	if web.RunsOn(c) {
+		return 0, web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseUint(values[0], 10, 32)
+	if err != nil {
+		return 0, web.Refuse(web.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
+	}
+	return uint32(id), nil
 }
 
 // readFilter reads the filters that endpoints of places have in common.
@@ -173,16 +182,9 @@ func readFilter(p *web.Params) (f listing.PlaceFilter) {
 // getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
 // show at an instant.
 func (s *Room) getPlaceOffset(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
-	}
-	values, err := web.PathParams(c)
+	id, err := placeID(c)
 	if err != nil {
 		return err
-	}
-	id, err := strconv.ParseUint(values[0], 10, 32)
-	if err != nil {
-		return web.Refuse(web.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
 	}
 	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
 	defer v.Release()
@@ -191,7 +193,7 @@ func (s *Room) getPlaceOffset(c echo.Context) error {
 		if err != nil {
 			return dst, "", err
 		}
-		record, err := finder.Place(ctx, uint32(id))
+		record, err := finder.Place(ctx, id)
 		if err != nil {
 			return dst, "", err
 		}
@@ -199,7 +201,7 @@ func (s *Room) getPlaceOffset(c echo.Context) error {
 		if err != nil {
 			return dst, "", err
 		}
-		dst = strconv.AppendUint(append(dst, `{"id":`...), id, 10)
+		dst = strconv.AppendUint(append(dst, `{"id":`...), uint64(id), 10)
 		if doc.TimeZone == "" {
 			var source string
 			if doc.TimeZone, source, err = v.ZoneOf(ctx, &doc); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -46,7 +47,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	ends[0] = len(b.Body)
 	for i := range picture.Points {
 		if n, ok := neighbour(t, i%3-1, i/3-1); ok {
-			if b.Body, err = appendPoints(ctx, b.Body, v, set, n); err != nil {
+			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, datasets.Boundaries.AppendLabels); err != nil {
 				return dst, err
 			}
 		}
@@ -81,31 +82,4 @@ func neighbour(t quadkey.Tile, dx, dy int) (n quadkey.Tile, ok bool) {
 		return quadkey.Tile{}, false
 	}
 	return quadkey.Tile{Z: t.Z, X: uint32((int(t.X) + dx + side) % side), Y: uint32(y)}, true
-}
-
-// appendPoints appends the layers of points of a tile: labels, places and
-// airports.
-func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
-	if len(set.selectors) > 0 {
-		b, err := v.boundaries.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = b.AppendLabels(ctx, dst, t, set.selectors); err != nil {
-			return dst, err
-		}
-	}
-	if set.places {
-		p, err := v.places.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
-			return dst, err
-		}
-	}
-	if set.airports {
-		return appendAirportsLayer(ctx, dst, v, t)
-	}
-	return dst, nil
 }

@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 	"quadrille/tiles/raster"
 )
 
@@ -219,7 +220,7 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 		var err error
 		switch key.form {
 		case web.FormMVT:
-			b.Body, err = appendMVT(read, b.Body, v, set, t)
+			b.Body, err = appendLayers(read, b.Body, v, set, t, datasets.Boundaries.AppendMVT)
 		case web.FormPNG, web.FormPNG2x:
 			if !s.BeginHeavy() {
 				return nil, web.ErrBusy
@@ -246,15 +247,18 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 // place. Compressing a vector tile takes 90 ms per MB.
 const lightBody = 192 << 10
 
-// appendMVT appends the layers of a vector tile, which are joined by being
-// written one after another.
-func appendMVT(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+// appendLayers appends the layers of a vector tile, which are joined by being
+// written one after another. boundaries appends those of boundaries, or of their
+// labels.
+func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
+	boundaries func(datasets.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
+) ([]byte, error) {
 	if len(set.selectors) > 0 {
 		b, err := v.boundaries.Get()
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = b.AppendMVT(ctx, dst, t, set.selectors); err != nil {
+		if dst, err = boundaries(b, ctx, dst, t, set.selectors); err != nil {
 			return dst, err
 		}
 	}
