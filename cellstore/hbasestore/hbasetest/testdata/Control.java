@@ -77,8 +77,6 @@ public class Control {
         return tables(admin, a[1]);
       case "regions":
         return regions(connection, TableName.valueOf(a[1]));
-      case "servers":
-        return servers(admin);
       case "move":
         move(admin, a);
         return "";
@@ -164,14 +162,6 @@ public class Control {
             String.join(",", r.getEncodedName(), Bytes.toHex(r.getStartKey()),
                 Bytes.toHex(r.getEndKey()), String.valueOf(l.getServerName()).replace(',', '/')));
       }
-    }
-    return String.join(" ", list);
-  }
-
-  private static String servers(Admin admin) throws IOException {
-    List<String> list = new ArrayList<>();
-    for (ServerName s : admin.getRegionServers()) {
-      list.add(s.getServerName().replace(',', '/'));
     }
     return String.join(" ", list);
   }
