@@ -9,16 +9,19 @@
 //
 // For every table and selection a view knows disjoint intervals of keys and the
 // rows in them, all of them: that an interval holds no further row is known too,
-// so "not found" is answered from memory like everything else. Get, Next, Prev,
-// NextEach and MultiGet are answered where the intervals say all there is to
-// say, and a Scan where they cover all its ranges. Everything else goes to the
-// store once and leaves an interval behind:
+// so "not found" is answered from memory like everything else. Get, Next and
+// NextEach are answered where the intervals say all there is to say, and a Scan
+// where they cover all its ranges. What they do not know goes to the store once
+// and leaves an interval behind:
 //
-//	Get, MultiGet   the row asked for, or that it is not there
-//	Next, Prev      a block of rows from the key asked for on, as many as make
-//	                some 16 KiB and one where rows are large
-//	NextEach        the same for each family that is not known, at once
-//	Scan            all it read, unless that is a lot
+//	Get        the row asked for, or that it is not there
+//	Next       a block of rows from the key asked for on, as many as make some
+//	           16 KiB and one where rows are large
+//	NextEach   the same for each family that is not known, at once
+//	Scan       all it read, unless that is a lot
+//
+// Prev, MultiGet and scans in reverse pass by: no reader of published data sends
+// them.
 //
 // Intervals rather than single questions are kept because most questions for an
 // address or a tile were never asked before: of 20,000 new keys between rows that

@@ -69,33 +69,6 @@ func (x *index) at(key []byte) *block {
 	return nil
 }
 
-// before returns the block that ends where key begins, the empty key being the
-// end of the table.
-func (x *index) before(key []byte) *block {
-	top := *x.top.Load()
-	last := len(top) - 1
-	if len(key) > 0 {
-		last = chunkOf(top, key)
-	}
-	for i := last; i >= 0; i-- {
-		blocks := *top[i].blocks.Load()
-		n := len(blocks)
-		if len(key) > 0 {
-			n = place(blocks, key)
-			if n > 0 && bytes.Equal(blocks[n-1].from, key) {
-				n--
-			}
-		}
-		if n > 0 {
-			if b := blocks[n-1]; bytes.Equal(b.upto, key) {
-				return b
-			}
-			return nil
-		}
-	}
-	return nil
-}
-
 // ceiling returns the first block that begins at or after key.
 func (x *index) ceiling(key []byte) *block {
 	top := *x.top.Load()

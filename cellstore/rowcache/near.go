@@ -3,7 +3,6 @@ package rowcache
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"quadrille/cellstore"
 )
@@ -60,72 +59,10 @@ func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
 	}
 }
 
-// prev looks up the last row of (downTo, from]. If memory does not know it, prev
-// returns the key from which the store has to be asked, and whether the row of
-// that key itself is known to be missing.
-func (v *view) prev(from, downTo []byte, row *cellstore.Row) (a answer, at []byte, without bool) {
-	if len(from) > 0 && len(downTo) > 0 && bytes.Compare(from, downTo) <= 0 {
-		row.Reset()
-		return absent, nil, false
-	}
-	b, n := v.high(from)
-	at = from
-	for b != nil {
-		if n > 0 && (len(downTo) == 0 || bytes.Compare(b.key(n-1), downTo) > 0) {
-			b.touch()
-			b.fill(n-1, row)
-			return found, nil, false
-		}
-		if n > 0 || reaches(b.from, downTo) {
-			b.touch()
-			row.Reset()
-			return absent, nil, false
-		}
-		at, without = b.from, true
-		if b = v.index.before(at); b != nil {
-			n = b.len()
-		}
-	}
-	return unknown, at, without
-}
-
-// high returns the block with a key, or with the end of the table when it is
-// empty, and how many of its rows do not lie beyond.
-func (v *view) high(from []byte) (*block, int) {
-	if len(from) == 0 {
-		b := v.index.before(nil)
-		if b == nil {
-			return nil, 0
-		}
-		return b, b.len()
-	}
-	b := v.index.at(from)
-	if b == nil {
-		return nil, 0
-	}
-	n, exact := b.seek(from)
-	if exact {
-		n++
-	}
-	return b, n
-}
-
-// reaches reports whether an interval that begins at from leaves no key between
-// itself and downTo, the end that is not included.
-func reaches(from, downTo []byte) bool {
-	if len(from) == 0 {
-		return true
-	}
-	n := len(downTo)
-	return n > 0 && (bytes.Compare(from, downTo) <= 0 || len(from) == n+1 && from[n] == 0 && bytes.HasPrefix(from, downTo))
-}
-
 // The kinds of questions.
 const (
 	askGet byte = iota
 	askNext
-	askPrev
-	askPrevWithout
 )
 
 // readGet reads one row.
@@ -152,7 +89,7 @@ func (v *view) readGet(t cellstore.Table) func(context.Context, *question) (*blo
 func (v *view) readNext(t cellstore.Table) func(context.Context, *question) (*block, error) {
 	return func(ctx context.Context, q *question) (*block, error) {
 		from, to := []byte(q.from), []byte(q.to)
-		rows, err := v.readRows(ctx, t, cellstore.Range{From: from, To: to}, false)
+		rows, err := v.readRows(ctx, t, cellstore.Range{From: from, To: to})
 		if err != nil {
 			return nil, err
 		}
@@ -160,30 +97,6 @@ func (v *view) readNext(t cellstore.Table) func(context.Context, *question) (*bl
 			to = after(rows.all[len(rows.all)-1].Key)
 		}
 		return v.blockOf(rows.all, from, to), nil
-	}
-}
-
-// readPrev reads a block backward. Its upper end is after the key asked from,
-// or at it when that is known to have no row.
-func (v *view) readPrev(t cellstore.Table) func(context.Context, *question) (*block, error) {
-	return func(ctx context.Context, q *question) (*block, error) {
-		upto, downTo := []byte(q.from), []byte(q.to)
-		rows, err := v.readRows(ctx, t, cellstore.Range{From: upto, To: downTo}, true)
-		if err != nil {
-			return nil, err
-		}
-		var from []byte
-		switch {
-		case rows.more:
-			from = bytes.Clone(rows.all[len(rows.all)-1].Key)
-		case len(downTo) > 0:
-			from = after(downTo)
-		}
-		if len(upto) > 0 && q.kind == askPrev {
-			upto = after(upto)
-		}
-		slices.Reverse(rows.all)
-		return v.blockOf(rows.all, from, upto), nil
 	}
 }
 
@@ -195,22 +108,18 @@ type batch struct {
 }
 
 // readRows reads as many rows as make a block, in one call.
-func (v *view) readRows(ctx context.Context, t cellstore.Table, r cellstore.Range, reverse bool) (out batch, err error) {
+func (v *view) readRows(ctx context.Context, t cellstore.Table, r cellstore.Range) (out batch, err error) {
 	n := v.size.rows()
 	if n == 1 {
 		row := new(cellstore.Row)
-		if reverse {
-			out.more, err = t.Prev(ctx, r.From, r.To, v.sel, row)
-		} else {
-			out.more, err = t.Next(ctx, r.From, r.To, v.sel, row)
-		}
+		out.more, err = t.Next(ctx, r.From, r.To, v.sel, row)
 		if err == nil && out.more {
 			v.size.observe(row)
 			out.all = append(out.all, row)
 		}
 		return out, err
 	}
-	scan := cellstore.Scan{Ranges: []cellstore.Range{r}, Selection: *v.sel, Reverse: reverse, Limit: n, Batch: n}
+	scan := cellstore.Scan{Ranges: []cellstore.Range{r}, Selection: *v.sel, Limit: n, Batch: n}
 	for row, err := range t.Scan(ctx, scan) {
 		if err != nil {
 			return batch{}, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"slices"
 
 	"quadrille/cellstore"
 )
@@ -26,7 +25,7 @@ func (t *table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellst
 	scan = scan.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
 		v := t.view(ctx, &scan.Selection)
-		if v == nil || scan.Limit < 0 {
+		if v == nil || scan.Limit < 0 || scan.Reverse {
 			t.Table.Scan(ctx, scan)(yield)
 			return
 		}
@@ -66,7 +65,7 @@ func (w *scanning) run(ranges []cellstore.Range) bool {
 	}
 	scan := w.scan
 	scan.Ranges, scan.Limit = ranges, w.left
-	rec := recorder{v: w.v, reverse: scan.Reverse, off: len(ranges) != 1}
+	rec := recorder{v: w.v, off: len(ranges) != 1}
 	w.v.known.cache.missed()
 	for row, err := range w.t.Table.Scan(w.ctx, scan) {
 		if err != nil {
@@ -96,14 +95,10 @@ func (w *scanning) spent() bool {
 func (w *scanning) serve(pieces []piece) bool {
 	for _, p := range pieces {
 		p.b.touch()
-		for n := range p.to - p.from {
+		for i := p.from; i < p.to; i++ {
 			if err := w.broken(); err != nil {
 				w.yield(nil, w.t.fail("Scan", nil, err))
 				return false
-			}
-			i := p.from + n
-			if w.scan.Reverse {
-				i = p.to - 1 - n
 			}
 			p.b.fill(i, &w.row)
 			if !w.yield(&w.row, nil) {
@@ -157,9 +152,6 @@ func (w *scanning) findIn(out []piece, n int, r cellstore.Range) ([]piece, int, 
 		n += max(j-i, 0)
 		return w.scan.Limit > 0 && n >= w.left
 	}
-	if w.scan.Reverse {
-		return w.findBack(out, n, r)
-	}
 	if r.ToInclusive && len(r.To) > 0 {
 		r.To = after(r.To)
 	}
@@ -184,37 +176,12 @@ func (w *scanning) findIn(out []piece, n int, r cellstore.Range) ([]piece, int, 
 	return out, n, false
 }
 
-func (w *scanning) findBack(out []piece, n int, r cellstore.Range) ([]piece, int, bool) {
-	if len(r.From) > 0 && len(r.To) > 0 {
-		if d := bytes.Compare(r.From, r.To); d < 0 || d == 0 && !r.ToInclusive {
-			return out, n, true
-		}
-	}
-	low := r.To
-	if len(low) > 0 && !r.ToInclusive {
-		low = after(low)
-	}
-	for b, j := w.v.high(r.From); b != nil && len(out) < maxPieces; {
-		i, _ := b.seek(low)
-		out = append(out, piece{b, min(i, j), j})
-		n += max(j-i, 0)
-		if w.scan.Limit > 0 && n >= w.left || bytes.Compare(b.from, low) <= 0 {
-			return out, n, true
-		}
-		if b = w.v.index.before(b.from); b != nil {
-			j = b.len()
-		}
-	}
-	return out, n, false
-}
-
 // recorder keeps what a scan of one range reads, if it is not too much.
 type recorder struct {
-	v       *view
-	reverse bool
-	off     bool
-	rows    []*cellstore.Row
-	size    int
+	v    *view
+	off  bool
+	rows []*cellstore.Row
+	size int
 }
 
 func (r *recorder) add(row *cellstore.Row) {
@@ -240,25 +207,11 @@ func (r *recorder) keep(rg cellstore.Range, early bool) {
 		return
 	}
 	from, upto := bytes.Clone(rg.From), bytes.Clone(rg.To)
-	if r.reverse {
-		from, upto = upto, from
-		if len(from) > 0 && !rg.ToInclusive {
-			from = after(from)
-		}
-		if len(upto) > 0 {
-			upto = after(upto)
-		}
-		if early {
-			from = bytes.Clone(r.rows[len(r.rows)-1].Key)
-		}
-		slices.Reverse(r.rows)
-	} else {
-		if len(upto) > 0 && rg.ToInclusive {
-			upto = after(upto)
-		}
-		if early {
-			upto = after(r.rows[len(r.rows)-1].Key)
-		}
+	if len(upto) > 0 && rg.ToInclusive {
+		upto = after(upto)
+	}
+	if early {
+		upto = after(r.rows[len(r.rows)-1].Key)
 	}
 	if len(upto) > 0 && bytes.Compare(from, upto) >= 0 {
 		return // an empty range

@@ -7,8 +7,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// table is a table of a store. What it does not override passes by: snapshots,
-// splits and the schema.
+// table is a table of a store. What it does not override passes by: Prev, MultiGet,
+// snapshots, splits and the schema.
 type table struct {
 	cellstore.Table
 	s      *store
@@ -98,34 +98,6 @@ func (t *table) fetchNext(ctx context.Context, v *view, at, to []byte, row *cell
 		return false, nil
 	}
 	b.fill(0, row)
-	return true, nil
-}
-
-// Prev implements cellstore.Reader.
-func (t *table) Prev(ctx context.Context, from, downTo []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
-	v := t.view(ctx, sel)
-	if v == nil {
-		return t.Table.Prev(ctx, from, downTo, sel, row)
-	}
-	a, at, without := v.prev(from, downTo, row)
-	if a != unknown {
-		return a == found, nil
-	}
-	row.Reset()
-	kind := askPrev
-	if without {
-		kind = askPrevWithout
-	}
-	b, err := v.ask(ctx, kind, at, downTo, v.readPrev(t.Table))
-	switch {
-	case err != nil:
-		return false, t.fail("Prev", from, err)
-	case b == nil:
-		return t.Table.Prev(ctx, at, downTo, sel, row)
-	case b.len() == 0:
-		return false, nil
-	}
-	b.fill(b.len()-1, row)
 	return true, nil
 }
 

@@ -15,7 +15,9 @@ type bench struct {
 }
 
 // format turns the output of Go benchmarks into tables and returns the
-// processor it names. Output of any other kind comes back unchanged.
+// processor it names. benchstat would write a table for every unit, which is 76
+// lines for the 13 benchmarks of quadkey, and none in Markdown; here a benchmark is
+// a row. Output of any other kind comes back unchanged.
 func format(out string) (figures, cpu string) {
 	var b strings.Builder
 	var pkg string
