@@ -93,8 +93,9 @@ var ErrMemory = errors.New("ranges exceed the memory allowed")
 
 // BuildOptions are the options of Build. The zero value works.
 type BuildOptions struct {
-	// Timestamp of all cells, in milliseconds since 1970: the release or
-	// modification date of the source, so that equal input gives equal bytes.
+	// Timestamp is written to all cells, in milliseconds since 1970. It should
+	// be the release or modification date of the source, so that equal input
+	// gives equal bytes.
 	Timestamp int64
 	// MaxBytes bounds the memory for ranges, records and merged answers. 0
 	// means 1 GiB, enough for about 15 million ranges. The store's own memory

@@ -53,7 +53,7 @@ func (k MatchKind) String() string {
 type Match struct {
 	Region // without an ID when Kind is MatchNone
 	Kind   MatchKind
-	// Distance from the point to the region in metres; 0 inside.
+	// Distance is from the point to the region, in metres; 0 inside.
 	Distance float64
 	// Truncated is set when the search stopped after a thousand rows. MatchNone
 	// may then miss a region.
@@ -225,8 +225,8 @@ func (n *nearest) visit(p pending, free uint8) error {
 	return nil
 }
 
-// layer measures the regions of a stored layer. Within a box, if given: the
-// edges in a tile's buffer belong to another tile.
+// layer measures the regions of a stored layer. If a box is given it skips the
+// edges outside, because the edges in a tile's buffer belong to another tile.
 func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 	return n.s.eachFeature(value, nil, func(f mvt.Feature, id, name []byte) error {
 		best := math.Inf(1)

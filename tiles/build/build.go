@@ -26,8 +26,8 @@ type Stats struct {
 
 // Options tune a build. The zero value is usable.
 type Options struct {
-	// Timestamp of every cell, in milliseconds. It should come from the source,
-	// so that equal input gives equal bytes.
+	// Timestamp is written to every cell, in milliseconds. It should come from
+	// the source, so that equal input gives equal bytes.
 	Timestamp int64
 	// Workers is the number of goroutines that cut tiles; 0 means one per
 	// processor.

@@ -28,7 +28,7 @@ const budget = 1 << 24
 
 // Tile is the input of an image.
 type Tile struct {
-	// Zoom of the tile. Lower zooms have thinner lines and fewer names.
+	// Zoom is that of the tile. Lower zooms have thinner lines and fewer names.
 	Zoom int
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int

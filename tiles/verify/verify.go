@@ -1,5 +1,5 @@
 // Package verify checks the rows of a whole build of boundaries. It judges them
-// by their content alone and uses nothing that the build computed.
+// by their content alone and trusts nothing that the build computed about borders.
 package verify
 
 import (
@@ -93,7 +93,7 @@ type Options struct {
 }
 
 // Run checks a whole build and reads each row once. It judges the rows by their
-// content alone and uses nothing that the build computed:
+// content alone and trusts nothing that the build computed about borders:
 //
 //   - Every vector tile is valid ([mvt.Validate]) and has the expected layers
 //     and regions. An interior tile is the buffered square and has nothing below.
