@@ -9,15 +9,14 @@ import (
 	"strconv"
 )
 
-// ErrBadAddress is matched by the error for what is not an IP address.
+// ErrBadAddress is matched by errors about text that is not an IP address.
 var ErrBadAddress = errors.New("not an IP address")
 
-// ParseAddr reads an IP address as people and programs write it: dotted IPv4,
-// or IPv6 in any of its spellings. A zone ("fe80::1%eth0") is dropped. IPv4
-// parts with leading zeros are refused, for some programs read them as octal.
-// The error matches [ErrBadAddress].
+// ParseAddr reads an IP address: dotted IPv4, or IPv6 in any of its spellings.
+// It drops a zone ("fe80::1%eth0"). It refuses IPv4 parts with leading zeros,
+// because some programs read them as octal. The error matches [ErrBadAddress].
 func ParseAddr(s string) (netip.Addr, error) {
-	const longest = 128 // an address, and a zone no machine would use
+	const longest = 128 // an address with a very long zone
 	if s == "" || len(s) > longest {
 		return netip.Addr{}, fmt.Errorf("%w: it has %d characters; give one like 1.2.3.4 or 2001:db8::1", ErrBadAddress, len(s))
 	}
@@ -28,8 +27,8 @@ func ParseAddr(s string) (netip.Addr, error) {
 	return a.WithZone(""), nil
 }
 
-// resolve returns the address whose place is asked for when somebody asks for
-// a: the IPv4 address inside an IPv6 one that only carries it, else a itself.
+// resolve returns the address to look up for a: the IPv4 address inside an IPv6
+// one that only carries it, otherwise a itself.
 func resolve(a netip.Addr) netip.Addr {
 	if a.Is4() {
 		return a
@@ -44,18 +43,18 @@ func resolve(a netip.Addr) netip.Addr {
 	case b[0] == 0x20 && b[1] == 0x02: // 6to4, RFC 3056: 2002:V4ADDR::/48
 		return netip.AddrFrom4([4]byte(b[2:6]))
 	case b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0:
-		// Teredo, RFC 4380 §4: the client's address is the last 32 bits with
-		// every bit inverted, so that no translator on the way rewrites it.
+		// Teredo, RFC 4380 §4: the client's address is the last 32 bits, with
+		// every bit inverted so that no translator on the way rewrites it.
 		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
 	}
 	return a.WithZone("")
 }
 
-// nat64 is the well-known prefix of addresses translated from IPv4,
+// nat64 is the well-known prefix of IPv6 addresses translated from IPv4,
 // 64:ff9b::/96.
 var nat64 = [12]byte{1: 0x64, 2: 0xff, 3: 0x9b}
 
-// carriers are the IPv6 networks of addresses that resolve to IPv4 ones.
+// carriers are the IPv6 networks whose addresses resolve to IPv4 addresses.
 var carriers = []struct {
 	prefix netip.Prefix
 	skip   int // bits before the IPv4 address
@@ -115,14 +114,14 @@ func (a u128) trailingZeros() int {
 }
 
 // networkBits returns the length of the largest CIDR network that holds a and
-// lies inside [first, last], all of them addresses of width bits (32 or 128).
+// lies inside [first, last]. All are addresses of width bits (32 or 128).
 //
-// Clearing the k low bits of a must not go below first. With d the highest bit
-// in which the two differ (there a has a one and first a zero), every k ≤ d
-// will do: bit d stays set. A larger k clears bit d too, which is no less than
-// first only if first ends in k zeros itself. So the largest k is d or the
-// number of zeros first ends in, whichever is more; and likewise, with ones,
-// for last.
+// Clearing the k low bits of a must not go below first. Let d be the highest
+// bit in which the two differ: there a has a one and first a zero. Every k ≤ d
+// works, because bit d stays set. A larger k clears bit d too. The result is at
+// least first only if first itself ends in k zeros. So the largest k is the
+// larger of d and the number of zeros at the end of first. The same holds for
+// last, with ones.
 func networkBits(a, first, last u128, width int) int {
 	below := max(a.xor(first).bitLen()-1, first.trailingZeros())
 	above := max(a.xor(last).bitLen()-1, last.not().trailingZeros())
@@ -143,7 +142,7 @@ func network(v4 bool, a, first, last u128) netip.Prefix {
 	return netip.PrefixFrom(addrOf(v4, a), bits)
 }
 
-// decimals spells 0 to 255, and in its last byte says in how many digits.
+// decimals spells 0 to 255. Its last byte is the number of digits.
 var decimals = func() (t [256][4]byte) {
 	for i := range t {
 		t[i][3] = byte(copy(t[i][:3], strconv.Itoa(i)))
@@ -151,7 +150,7 @@ var decimals = func() (t [256][4]byte) {
 	return t
 }()
 
-// appendNetwork appends what Prefix.AppendTo does, sooner for IPv4.
+// appendNetwork appends the same as Prefix.AppendTo, but faster for IPv4.
 func appendNetwork(dst []byte, p netip.Prefix) []byte {
 	if !p.Addr().Is4() {
 		return p.AppendTo(dst)

@@ -10,21 +10,21 @@ import (
 	"quadrille/cellstore"
 )
 
-// Range is a closed range of addresses and what is known about it.
+// Range is a closed range of addresses with the record known about it.
 type Range struct {
-	// First and Last are both included. They are of one version; a range of
-	// IPv4-mapped IPv6 addresses is one of IPv4 addresses.
+	// First and Last are both included and of one IP version. A range of
+	// IPv4-mapped IPv6 addresses is a range of IPv4 addresses.
 	First, Last netip.Addr
-	// Source is the rank of the source the range is from. Within one source
-	// the narrowest range wins, and of equally wide ones the first named.
-	// Where several sources have a winner, the answer takes each field from
-	// the lowest rank that supplies it; see Build.
+	// Source is the rank of the range's source. Within one source the narrowest
+	// range wins, and of equally wide ones the first given. Where several
+	// sources have a winner, the answer takes each field from the lowest rank
+	// that supplies it; see Build.
 	Source uint16
 	Record Record
-	// Key, if not 0, names the record: of the ranges with the same key, only
-	// the first that is accepted has its Record read, and the others need not
-	// have one. A source of which many ranges say the same is built several
-	// times as fast with keys.
+	// Key, if not 0, identifies the record. Of the ranges with one key, Build
+	// reads only the Record of the first it accepts; the others may leave
+	// Record empty. Keys make a build several times as fast if many ranges of a
+	// source have the same record.
 	Key uint64
 }
 
@@ -56,8 +56,8 @@ func (e *BadRangeError) Error() string {
 func (e *BadRangeError) Unwrap() error { return e.Err }
 
 // Check returns the *BadRangeError with which Build would refuse the range's
-// addresses, or nil. Callers that know where a range comes from can so report
-// it with that place.
+// addresses, or nil. Callers that know the place of a range in its source can
+// report both together.
 func (r *Range) Check() error {
 	if _, _, _, bad := r.bounds(); bad != nil {
 		return bad
@@ -93,46 +93,48 @@ var ErrMemory = errors.New("ranges exceed the memory allowed")
 
 // BuildOptions are the options of Build. The zero value works.
 type BuildOptions struct {
-	// Timestamp of all cells, in milliseconds since 1970: the release or
-	// modification date of the source, so that equal input gives equal bytes.
+	// Timestamp is written to all cells, in milliseconds since 1970. It should
+	// be the release or modification date of the source, so that equal input
+	// gives equal bytes.
 	Timestamp int64
-	// MaxBytes bounds the memory that holds ranges, records and merged answers;
-	// 0 means 1 GiB, which is room for about 15 million ranges. The store's own
-	// memory, and a few MiB of rows on their way to it, come on top.
+	// MaxBytes bounds the memory for ranges, records and merged answers. 0
+	// means 1 GiB, enough for about 15 million ranges. The store's own memory
+	// and a few MiB of rows on their way to it are extra.
 	MaxBytes int64
-	// Bad is told of each range that is refused; the range is left out. An
-	// error from it ends the build. Nil makes the first bad range fatal.
+	// Bad is called with each refused range, which is left out. An error from
+	// it ends the build. Nil makes the first bad range fatal.
 	Bad func(*BadRangeError) error
-	// Progress, if set, is called now and then with the ranges done so far,
-	// and of how many: 0 while that is unknown. What is "read" or "write".
+	// Progress, if set, is called now and then with the ranges done so far and
+	// their total, which is 0 while unknown. what is "read" or "write".
 	Progress func(done, total int64, what string)
 }
 
-// Stats says what a build met.
+// Stats counts what a build read and wrote.
 type Stats struct {
 	Ranges   int64 // accepted
 	Bad      int64 // refused
-	Overlaps int64 // accepted, and beginning inside a range that begins earlier or equals it
-	Reserved int64 // accepted, and touching addresses that are never looked up; those were cut off
-	Joined   int64 // pieces joined with the one before: adjacent, and the same answer
+	Overlaps int64 // accepted ranges that begin inside an earlier range or equal it
+	Reserved int64 // accepted ranges with addresses that are never looked up, which were cut off
+	Joined   int64 // pieces joined with the adjacent one before, which has the same answer
 }
 
-// Build reads ranges in any order and writes the table "ip" into the store:
-// disjoint rows, adjacent ones with equal answers joined. An error of seq ends
-// the build with that error. On any error the table is left without rows.
+// Build reads ranges in any order and writes the table "ip" into the store. Its
+// rows are disjoint, and adjacent rows with equal answers are joined. An error
+// of seq ends the build with that error. After any error the table has no rows.
 //
-// A field that is taken from one source as a whole is each member of Record
-// but for Location, Traits and Extra, whose members are fields of their own;
-// latitude, longitude and accuracy radius are one. The country decides: of a
-// source that names another than the first source to name one, nothing is
-// taken that says where an address is – continent, city, location, postal and
-// subdivisions – while its traits, its extra fields, and the countries the
-// address is registered in or represents, still count. What a source states goes
-// before what was derived for another (Record.Derived), whatever their order.
+// The answer takes each field as a whole from one source. Each member of Record
+// is a field, except that members of Location, Traits and Extra are fields of
+// their own; latitude, longitude and accuracy radius are one field. The first
+// source that names a country decides. From a source that names another
+// country, nothing is taken that says where an address is: continent, city,
+// location, postal and subdivisions. Its traits, its extra fields, and the
+// countries the address is registered in or represents still count. What a
+// source states takes precedence over what another derived (Record.Derived),
+// whatever their order.
 //
 // Addresses that are never looked up, because they are reserved or resolve to
-// an IPv4 address, are cut out of the ranges, so that a row and its networks
-// cover exactly the addresses that answer with it.
+// an IPv4 address, are cut out of the ranges. A row and its networks therefore
+// cover exactly the addresses that it answers.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions) (Meta, Stats, error) {
 	b := builder{opts: opts, ids: make(map[string]uint32), keys: make(map[uint64]uint32), left: opts.MaxBytes}
 	if b.left == 0 {
@@ -155,7 +157,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, erro
 	return meta, b.stats, nil
 }
 
-// every is how many ranges go by between looks at the context and reports.
+// every is how many ranges pass between context checks and progress reports.
 const every = 1 << 14
 
 type builder struct {
@@ -221,8 +223,7 @@ func (b *builder) add(r *Range) (*BadRangeError, error) {
 	return nil, nil
 }
 
-// record returns the index of the record of a range. Its error is about the
-// record.
+// record returns the index of a range's record. Its error is about the record.
 func (b *builder) record(r *Range) (uint32, error) {
 	if r.Key != 0 {
 		if id, ok := b.keys[r.Key]; ok {
@@ -258,14 +259,14 @@ func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err
 	rows := startLoader(load, b.opts.Timestamp)
 	defer func() {
 		if err != nil {
-			_ = rows.stop() // its error is said already, or follows from another
+			_ = rows.stop() // err is already its error, or caused it
 			err = errors.Join(err, load.Abort())
 		}
 	}()
 	meta := Meta{Layout: Layout, Records: int64(len(b.records))}
-	b.ids, b.keys = nil, nil // the memory is for the answers now
+	b.ids, b.keys = nil, nil // free the memory for answers
 	m := merger{records: b.records, limit: min(b.left, maxAnswers)}
-	var done, before int64 // ranges met at the last report, and of the versions of IP before this
+	var done, before int64 // ranges done at the last report, and in earlier IP versions
 	for _, f := range []struct {
 		v4    bool
 		spans *spans
@@ -307,18 +308,19 @@ func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err
 	return meta, load.Commit(ctx)
 }
 
-// maxAnswers bounds the merged answers kept for when their sources meet again.
+// maxAnswers bounds the merged answers cached for the next time their records
+// meet.
 const maxAnswers = 64 << 20
 
-// rowWriter joins adjacent pieces of equal answer and sends the rows to be
-// loaded: compressing them takes as long as merging, so that two processors
-// share the work.
+// rowWriter joins adjacent pieces with equal answers and sends the rows to the
+// loader. Compressing rows takes as long as merging, so two processors share
+// the work.
 type rowWriter struct {
 	load *loader
 	v4   bool
 
-	first, last  u128   // of the row pending
-	answer       string // its sections, or "" if no row is
+	first, last  u128   // of the pending row
+	answer       string // its sections; "" if no row is pending
 	rows, joined int64
 }
 

@@ -13,7 +13,7 @@ import (
 // Extent counts addresses.
 type Extent struct {
 	IPv4 uint64
-	IPv6 float64 // in networks of 64 bits, 2⁶⁴ addresses each, for their number has no type
+	IPv6 float64 // in /64 networks of 2⁶⁴ addresses, because no integer type holds the number of addresses
 }
 
 func (e *Extent) add(v4 bool, first, last u128) {
@@ -26,7 +26,7 @@ func (e *Extent) add(v4 bool, first, last u128) {
 	e.IPv6 += float64(n.hi) + (float64(n.lo)+1)/half
 }
 
-// DiffKind says what became of a range.
+// DiffKind says what happened to a range.
 type DiffKind string
 
 // The kinds of a DiffExample.
@@ -36,12 +36,12 @@ const (
 	DiffChanged DiffKind = "changed"
 )
 
-// DiffExample is a range whose answer is another in the new table. It is as
-// long as both answers are the same.
+// DiffExample is a range whose answer differs between the tables. It extends as
+// far as both answers stay the same.
 type DiffExample struct {
 	Kind        DiffKind
 	First, Last netip.Addr
-	Old, New    []byte // the answers, as Result.JSON has them but for traits.network; nil for none
+	Old, New    []byte // the answers as in Result.JSON, without traits.network; nil for none
 }
 
 // DiffStats compares two tables address by address.
@@ -50,17 +50,18 @@ type DiffStats struct {
 
 	Added   Extent // answered by the new table alone
 	Removed Extent // answered by the old table alone
-	Changed Extent // answered by both, otherwise
+	Changed Extent // answered by both tables, but differently
 	Same    Extent
-	Country Extent // the part of Changed whose country is another, or is known to one table alone
+	Country Extent // the part of Changed whose country differs, or is known to only one table
 
-	// Examples are the widest ranges added, removed or changed, IPv4 before
-	// IPv6 and widest first.
+	// Examples are the widest ranges added, removed or changed: IPv4 before
+	// IPv6, widest first.
 	Examples []DiffExample
 }
 
-// Share returns which part of the addresses that either table answers is e,
-// from 0 to 1, of IPv4 and of IPv6: s.Share(s.Removed) is what was lost.
+// Share returns e as a share, from 0 to 1, of the addresses that either table
+// answers, for IPv4 and for IPv6. s.Share(s.Removed) is the share that was
+// lost.
 func (s *DiffStats) Share(e Extent) (v4, v6 float64) {
 	all4 := s.Added.IPv4 + s.Removed.IPv4 + s.Changed.IPv4 + s.Same.IPv4
 	all6 := s.Added.IPv6 + s.Removed.IPv6 + s.Changed.IPv6 + s.Same.IPv6
@@ -75,16 +76,16 @@ func (s *DiffStats) Share(e Extent) (v4, v6 float64) {
 
 // DiffOptions are the options of Diff. The zero value works.
 type DiffOptions struct {
-	// Examples is the most examples kept of each version of IP; 0 means 10,
-	// less than 0 none.
+	// Examples is the maximum number of examples for each IP version. 0 means
+	// 10; a negative number means none.
 	Examples int
-	// Progress, if set, is called now and then with the rows done so far, of
-	// how many.
+	// Progress, if set, is called now and then with the rows done so far and
+	// their total.
 	Progress func(done, total int64)
 }
 
-// Diff compares what two tables answer, the old one before and the new one
-// after, by walking both in order. It needs memory for the examples alone.
+// Diff compares the answers of two tables by walking both in order. It needs
+// memory for the examples only.
 func Diff(ctx context.Context, before, after *Reader, opts DiffOptions) (DiffStats, error) {
 	if opts.Examples == 0 {
 		opts.Examples = 10
@@ -116,10 +117,10 @@ func Diff(ctx context.Context, before, after *Reader, opts DiffOptions) (DiffSta
 	return d.stats, nil
 }
 
-// side is one of the tables: the row at hand, less what has been compared.
+// side is the rest of one table's current row, after what has been compared.
 type side struct {
 	next   func() (*scanned, error, bool)
-	row    *scanned // cut, or nil
+	row    *scanned // the rest of it, or nil
 	cutRow scanned
 	answer sections // of row
 	rows   *int64
@@ -143,7 +144,7 @@ func (s *side) fill() error {
 	return nil
 }
 
-// begins orders rows by version and first address; no row is last.
+// begins orders rows by IP version and first address. A missing row is last.
 func (s *side) begins(t *side) int {
 	switch {
 	case s.row == nil:
@@ -159,7 +160,7 @@ func (s *side) begins(t *side) int {
 	return s.row.first.compare(t.row.first)
 }
 
-// cut takes the addresses up to last off the row at hand.
+// cut removes the addresses up to last from the current row.
 func (s *side) cut(last u128) {
 	if s.row.last == last {
 		s.row = nil
@@ -175,8 +176,8 @@ type differ struct {
 	widest [2][]DiffExample // IPv4, IPv6
 }
 
-// step compares the addresses from the lowest that either side has left, as
-// far as both stay as they are.
+// step compares the addresses from the lowest that either side has left to
+// where either side changes.
 func (d *differ) step(a, b *side) {
 	if c := a.begins(b); c != 0 {
 		kind, extent, s, other := DiffRemoved, &d.stats.Removed, a, b
@@ -220,7 +221,7 @@ func (d *differ) example(kind DiffKind, row *scanned, before, after *sections) {
 		list = &d.widest[0]
 	}
 	width := row.last.sub(row.first)
-	// Of equally wide ones, the first met stays.
+	// Of equally wide ranges, the first stays.
 	at, _ := slices.BinarySearchFunc(*list, width, func(e DiffExample, w u128) int {
 		if numberOf(e.Last).sub(numberOf(e.First)).less(w) {
 			return 1
@@ -236,7 +237,7 @@ func (d *differ) example(kind DiffKind, row *scanned, before, after *sections) {
 	}
 }
 
-// answerOf returns the members of an answer, or nil for none.
+// answerOf returns the members of an answer, or nil if there is none.
 func answerOf(s *sections) []byte {
 	if s == nil {
 		return nil

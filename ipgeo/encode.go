@@ -13,10 +13,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// maxRecord bounds an encoded record. The fullest ones known have about 3 KiB.
+// maxRecord bounds an encoded record. The largest known records have about 3
+// KiB.
 const maxRecord = 64 << 10
 
-// maxDepth bounds how deep the values of Record.Extra are nested.
+// maxDepth bounds the nesting of values in Record.Extra.
 const maxDepth = 16
 
 var (
@@ -24,23 +25,23 @@ var (
 	errCode        = errors.New("a country or continent code is not two capital letters")
 	errPoint       = errors.New("only one of latitude and longitude is given")
 	errNumber      = errors.New("a number is not finite")
-	errExtra       = errors.New("an extra field has a type that JSON has not")
+	errExtra       = errors.New("an extra field has a type that JSON lacks")
 	errDepth       = fmt.Errorf("an extra field is nested over %d deep", maxDepth)
 	errDerived     = errors.New("derived names a field that cannot be")
 	errRecordSize  = fmt.Errorf("the encoded record is over %d bytes", maxRecord)
 )
 
-// The parts of a record are what one source supplies as a whole: merging
-// takes each part from one source. Their numbers order them in answers, but
-// not on disk: there they are joined to the sections of rowkey.go.
+// The parts of a record are the units of merging: each part comes from one
+// source as a whole. Their numbers are the order of answers. On disk the parts
+// are joined into the sections of rowkey.go.
 const (
 	partContinent = iota
 	partCountry
 	partRegistered
 	partRepresented
 	partCity
-	partPoint   // coordinates and the radius around them
-	partRadius  // a radius around nothing
+	partPoint   // coordinates with their radius
+	partRadius  // a radius without coordinates
 	partIncome  // the rest of location, in the order of answers
 	partMetro   //
 	partDensity //
@@ -51,14 +52,14 @@ const (
 
 	partCount = partTraits + len(traitNames)
 
-	// Beyond the parts, a record of one source holds:
+	// Beyond the parts, the record of one source holds:
 	tagCode        = 0x80 // the country's code
 	tagCoordinates = 0x81 // latitude and longitude
 	tagDerived     = 0x82 // a bit for each derived part
 	tagExtra       = 0x83 // one member of extra; there may be many
 )
 
-// partNames are the members of the parts, where one part is one member.
+// partNames are the JSON members of the parts that are one member each.
 var partNames = [partCount]string{
 	partContinent: "continent", partCountry: "country", partRegistered: "registered_country",
 	partRepresented: "represented_country", partCity: "city", partRadius: "accuracy_radius",
@@ -66,7 +67,7 @@ var partNames = [partCount]string{
 	partZone: "time_zone", partPostal: "postal", partSubdivisions: "subdivisions",
 }
 
-// traitNames are the members of traits in the order of answers.
+// traitNames are the members of traits, in the order of answers.
 var traitNames = [...]string{
 	"autonomous_system_number", "autonomous_system_organization", "connection_type", "domain",
 	"is_anonymous", "is_anonymous_vpn", "is_anycast", "is_hosting_provider", "is_legitimate_proxy",
@@ -79,8 +80,8 @@ const partASN = partTraits
 
 func init() { copy(partNames[partTraits:], traitNames[:]) }
 
-// derivable are the names that Record.Derived may hold, in the order of
-// answers, with their parts.
+// derivable are the names that Record.Derived may hold, with their parts, in
+// the order of answers.
 var derivable = []struct {
 	name string
 	part int
@@ -97,8 +98,8 @@ var derivable = []struct {
 }
 
 // encoder turns the record of one source into its parts: each a tag, three
-// bytes of length, and the part as JSON. It reuses its memory: what it returns
-// is valid until the next call.
+// bytes of length, and the part as JSON. It reuses its memory, so its result is
+// valid until the next call.
 type encoder struct {
 	objectWriter
 	err  error
@@ -120,7 +121,7 @@ func (e *encoder) encode(r *Record) ([]byte, error) {
 	if e.err == nil && len(e.b) == 0 {
 		e.err = errEmptyRecord
 	}
-	// What follows says nothing by itself.
+	// What follows is not enough for a record.
 	e.derived(r.Derived)
 	if code := r.Country.ISOCode; code != "" {
 		at := e.begin(tagCode)
@@ -141,7 +142,8 @@ func (e *encoder) begin(tag int) (at int) {
 	return at
 }
 
-// end writes the length of the part begun at at, or takes an empty one back.
+// end writes the length of the part that starts at at, or removes an empty
+// part.
 func (e *encoder) end(at int) {
 	n := len(e.b) - at - partHeader
 	switch {
@@ -216,7 +218,7 @@ func (e *encoder) location(l *Location) {
 	if l.Latitude == nil || l.Longitude == nil {
 		e.count(partRadius, uint32(l.AccuracyRadius))
 	} else {
-		lat, lon := *l.Latitude+0, *l.Longitude+0 // -0 becomes 0: they are one place
+		lat, lon := *l.Latitude+0, *l.Longitude+0 // -0 becomes 0, which is the same place
 		if err := quadkey.CheckCoordinate(lon, lat); err != nil {
 			e.err = err
 			return
@@ -257,7 +259,7 @@ func (e *encoder) subdivisions(list []Subdivision) {
 		}
 		e.b = append(e.b, c, '{')
 		e.members(s.Confidence, s.GeoNameID, s.ISOCode, s.Names)
-		if len(e.b) == before+2 { // it says nothing
+		if len(e.b) == before+2 { // the subdivision is empty
 			e.b = e.b[:before]
 			continue
 		}

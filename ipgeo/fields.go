@@ -27,22 +27,22 @@ const (
 	maxFieldBytes = 64
 )
 
-// Fields is a choice of the members of an answer. The zero Fields chooses all.
-// It may be used by any number of goroutines.
+// Fields is a choice of members of an answer. The zero Fields chooses all. Any
+// number of goroutines may use it.
 type Fields struct{ nodes []fieldNode }
 
-// fieldNode is a name chosen, and what of its value is: all of it when there
-// are no nodes below.
+// fieldNode is a chosen name and the choice within its value. Without nodes
+// below, it chooses the whole value.
 type fieldNode struct {
 	name string
 	sub  []fieldNode
 }
 
-// placeFields are the members of cities and the like.
+// placeFields are the members of cities and similar places.
 var placeFields = []string{"confidence", "geoname_id", "names"}
 
-// known are the members an answer may have, and those within. What is within
-// nil is a value, or open: any name may follow.
+// known lists the members of an answer and the members within them. An empty
+// list is a plain value. nil is an open object, which may have any names.
 var known = map[string][]string{
 	"continent":           {"code", "geoname_id", "names"},
 	"country":             append([]string{"is_in_european_union", "iso_code"}, placeFields...),
@@ -56,16 +56,16 @@ var known = map[string][]string{
 	"quadkey":             {},
 	"derived":             {},
 	"extra":               nil,
-	"ip":                  {}, // members of whoever wraps the answer
+	"ip":                  {}, // members that callers add around the answer
 	"source":              {},
 }
 
 // ParseFields reads a list of names separated by commas. A name is a path of
 // members separated by dots: "country", "country.iso_code", "city.names.en",
-// "traits.network". In a list, as of subdivisions, the path goes on in every
-// element: "subdivisions.iso_code". A name that includes another makes that
-// one say nothing more. "ip", "source" and "traits.ip_address" are accepted
-// for the caller, who may ask for them by Has. The error is a *FieldsError.
+// "traits.network". The path continues in every element of a list such as
+// subdivisions: "subdivisions.iso_code". A name that includes another makes the
+// other redundant. "ip", "source" and "traits.ip_address" are accepted for
+// callers that test for them with Has. The error is a *FieldsError.
 func ParseFields(list string) (Fields, error) {
 	var f Fields
 	rest, more := list, true
@@ -150,7 +150,7 @@ func addField(nodes []fieldNode, path string) []fieldNode {
 // All reports whether f chooses everything.
 func (f Fields) All() bool { return len(f.nodes) == 0 }
 
-// Has reports whether f chooses the value of a path, or something within it.
+// Has reports whether f chooses the value of a path or something within it.
 func (f Fields) Has(path string) bool {
 	nodes, more := f.nodes, true
 	for len(nodes) > 0 && more {
@@ -174,14 +174,14 @@ func find[T ~string | ~[]byte](nodes []fieldNode, name T) *fieldNode {
 	return nil
 }
 
-// AppendFields appends the chosen members of the answer, as JSON without
-// braces and in the order of JSON. Objects and arrays nothing is left of are
-// absent. A language keeps, of every "names", the English name and those of
-// that language: "pt" keeps "pt-BR", and "de-AT" keeps "de"; a language chosen
-// by the fields themselves, as in "city.names.fr", is kept in any case, and
-// alone. The empty string keeps all languages.
+// AppendFields appends the chosen members of the answer, as JSON without braces
+// and in the order of JSON. It drops objects and arrays that become empty. If
+// lang is set, every "names" keeps only the English name and those of that
+// language: "pt" keeps "pt-BR", and "de-AT" keeps "de". A language chosen by
+// the fields, as in "city.names.fr", is kept in any case and alone. The empty
+// string keeps all languages.
 //
-// Chosen fields cost no memory beyond dst.
+// The choice takes no memory beyond dst.
 func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {
 	if f.All() && lang == "" {
 		return append(dst, r.JSON...)
@@ -194,14 +194,14 @@ func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {
 type chooser struct {
 	dst   []byte
 	lang  string
-	depth int // of the value at hand
+	depth int // of the current value
 }
 
-// maxChosen bounds how deep values are looked into. No builder writes answers as
-// deep as that.
+// maxChosen bounds the depth of the search in values. No builder writes deeper
+// answers.
 const maxChosen = maxDepth + 8
 
-// members appends those of an object's members that nodes choose.
+// members appends the members of an object that nodes choose.
 func (c *chooser) members(members []byte, nodes []fieldNode) {
 	start := len(c.dst)
 	for len(members) > 0 {
@@ -229,8 +229,8 @@ func (c *chooser) members(members []byte, nodes []fieldNode) {
 	}
 }
 
-// value appends what nodes choose of the value of a key, and reports whether
-// anything is left.
+// value appends the part of a key's value that nodes choose, and reports
+// whether it is not empty.
 func (c *chooser) value(key, value []byte, nodes []fieldNode) bool {
 	switch {
 	case len(nodes) == 0 && (c.lang == "" || string(key) == "extra"):
@@ -260,7 +260,7 @@ func (c *chooser) value(key, value []byte, nodes []fieldNode) bool {
 	return true
 }
 
-// object appends what nodes choose of the members of the object of a key.
+// object appends the chosen members of a key's object.
 func (c *chooser) object(key, members []byte, nodes []fieldNode) {
 	if len(nodes) == 0 && string(key) == "names" {
 		c.names(members)
@@ -274,7 +274,7 @@ func (c *chooser) object(key, members []byte, nodes []fieldNode) {
 	c.lang = saved
 }
 
-// array appends what nodes choose of each element.
+// array appends the chosen part of each element.
 func (c *chooser) array(elements []byte, nodes []fieldNode) {
 	start := len(c.dst)
 	for len(elements) > 0 {
@@ -313,8 +313,8 @@ func (c *chooser) names(members []byte) {
 	}
 }
 
-// speaks reports whether two language tags are equal, or one is the other
-// with more after a hyphen. Letters are equal in either case.
+// speaks reports whether two language tags are equal, or one is the other plus
+// a hyphen and more. Case does not matter.
 func speaks(tag []byte, lang string) bool {
 	n := min(len(tag), len(lang))
 	if n == 0 {

@@ -12,11 +12,12 @@ import (
 	"quadrille/cellstore"
 )
 
-// IndexName is the name of the index file of a generation, beside its store.
+// IndexName is the name of a generation's index file, which lies beside its
+// store.
 const IndexName = "ip.idx"
 
-// The index file holds the rows of the table in a form that is searched where
-// it lies, mapped into memory. Numbers are little-endian, and every section
+// The index file holds the rows of the table in a form that is searched in
+// place, mapped into memory. Numbers are little-endian, and every section
 // begins at a multiple of 8.
 //
 //	header, 128 bytes
@@ -37,16 +38,15 @@ const IndexName = "ip.idx"
 //	records  three numbers of 4 bytes: where the chunks of country, place and
 //	         network begin, divided by 8; 0 for none
 //
-// Every chunk is kept once. The three parts of an answer come from sources of
-// their own, and repeat by themselves much more often than together: tags 1 and
+// Every chunk is stored once. The three parts of an answer come from different
+// sources, so each repeats much more often than all three together. Tags 1 and
 // 2 are the country, 4 and 7 the network, all others the place.
 //
-// A bucket of the jump table is the addresses whose high 64 bits (IPv4: all
-// 32) less the base, shifted right, give its number. Base and shift are chosen
-// so that the rows there are use all buckets: IPv6 addresses in use share
-// their first bits, and the first 16 alone would tell few rows apart. Between
-// two entries of the table, rows are found by bisection of their last
-// addresses, 16 or 4 to a cache line.
+// The bucket of an address in the jump table is its high 64 bits (IPv4: all
+// 32), less the base and shifted right. Base and shift are chosen so that the
+// rows use all buckets: the IPv6 addresses in use share their first bits, so
+// the first 16 alone would separate few rows. Between two entries of the table,
+// rows are found by bisection of their last addresses, 16 or 4 to a cache line.
 const (
 	indexMagic   = "QDRL-IPX"
 	indexVersion = 1
@@ -54,12 +54,12 @@ const (
 
 	jumpEntries = 1<<16 + 1
 
-	// maxIndexRows bounds the rows of either version of IP, and the records:
-	// jump tables and rows count them in 4 bytes.
+	// maxIndexRows bounds the rows of either IP version, and the records. Jump
+	// tables and rows count them in 4 bytes.
 	maxIndexRows = 1<<32 - 2
 )
 
-// The kinds of chunks, in the order of records.
+// These are the kinds of chunks, in the order of a record's numbers.
 const (
 	chunkCountry = iota
 	chunkPlace
@@ -80,19 +80,19 @@ func chunkOf(tag byte) int {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Index answers lookups from an index file in memory, with the same answers as
-// the Reader of the table it was built from. It may be used by any number of
-// goroutines. Close it when no lookup runs any more.
+// the Reader of its table. Any number of goroutines may use it. Close it when
+// no lookup runs any more.
 type Index struct {
 	data    []byte
 	v4, v6  family
 	chunks  []byte
 	records []byte
 	count   uint64 // of records
-	sum     uint32 // of what follows the header
+	sum     uint32 // of the bytes after the header
 	unmap   func([]byte) error
 }
 
-// family is the part of an index for one version of IP.
+// family is the part of an index for one IP version.
 type family struct {
 	base             uint64
 	shift            uint
@@ -104,20 +104,20 @@ func corruptIndex(what string) error {
 	return fmt.Errorf("ipgeo: index file: %s: %w; restore the generation or build it again", what, cellstore.ErrCorrupt)
 }
 
-// OpenIndex maps an index file into memory. It reads the header alone, so that
-// opening takes no time; whether the rest is as it was written is for Verify,
-// for CheckIndex, and for the checksums of the generation. Lookups trust
-// nothing they find there: whatever the file holds, they answer or fail with
-// cellstore.ErrCorrupt. A file that is no index, damaged or cut off, is
-// cellstore.ErrCorrupt; one of another version ErrLayout.
+// OpenIndex maps an index file into memory. It reads the header only, so
+// opening takes no time. Verify, CheckIndex and the checksums of the generation
+// check the rest. Lookups trust nothing in the file: whatever it holds, they
+// answer or fail with cellstore.ErrCorrupt. A file that is no index, or is
+// damaged or cut off, gives cellstore.ErrCorrupt. A file of another version
+// gives ErrLayout.
 //
-// The file must not be changed while it is open.
+// The file must not change while it is open.
 func OpenIndex(path string) (*Index, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // the mapping stays
+	defer f.Close() // the mapping outlives the file
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -132,14 +132,14 @@ func OpenIndex(path string) (*Index, error) {
 	}
 	ix, err := parseIndex(data)
 	if err != nil {
-		_ = unmap(data) // the error to tell is the other
+		_ = unmap(data) // report the first error
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	ix.unmap = unmap
 	return ix, nil
 }
 
-// parseIndex makes an Index of the bytes of a file.
+// parseIndex returns an Index over the bytes of a file.
 func parseIndex(data []byte) (*Index, error) {
 	if len(data) < indexHeader || string(data[:8]) != indexMagic {
 		return nil, corruptIndex("it does not begin as one")
@@ -167,19 +167,20 @@ func parseIndex(data []byte) (*Index, error) {
 	return ix, nil
 }
 
-// indexLayout says where the sections of an index file begin.
+// indexLayout gives the offsets of the sections of an index file.
 type indexLayout struct {
 	jump, last, rows      [2]uint64 // IPv4, IPv6
 	chunks, records, size uint64
 }
 
-// Bytes of a last address, and of a row: first address and record.
+// These are the bytes of a last address, and of a row: first address and
+// record.
 var lastBytes, rowBytes = [2]uint64{4, 16}, [2]uint64{8, 20}
 
 const recordBytes = chunkKinds * 4
 
 func layIndex(rows4, rows6, records, chunks uint64) (l indexLayout, ok bool) {
-	const most = 8 << 32 // where records can say that a chunk begins
+	const most = 8 << 32 // the last place of a chunk that a record can name
 	if max(rows4, rows6, records) > maxIndexRows || chunks > most {
 		return l, false
 	}
@@ -210,7 +211,7 @@ func (l *indexLayout) family(data []byte, f, rows int, base uint64, shift uint) 
 	}
 }
 
-// bucket returns the bucket of an address, by its high bits.
+// bucket returns the bucket of an address from its high bits.
 func (f *family) bucket(high uint64) int {
 	if high < f.base {
 		return 0
@@ -218,8 +219,8 @@ func (f *family) bucket(high uint64) int {
 	return int(min((high-f.base)>>f.shift, jumpEntries-2))
 }
 
-// among returns the rows that may be the first to end at or after an address:
-// it is one of lo … hi.
+// among returns the range lo … hi of rows that may be the first to end at or
+// after an address.
 func (f *family) among(high uint64) (lo, hi int) {
 	at := f.bucket(high) * 4
 	from, to := binary.LittleEndian.Uint32(f.jump[at:]), binary.LittleEndian.Uint32(f.jump[at+4:])
@@ -227,7 +228,7 @@ func (f *family) among(high uint64) (lo, hi int) {
 	return int(min(from, to)), int(to)
 }
 
-// find4 returns the first row that ends at or after a, and the record.
+// find4 returns the first row that ends at or after a, and its record.
 func (f *family) find4(a uint32) (first, last, record uint32, ok bool) {
 	lo, hi := f.among(uint64(a))
 	for lo < hi {
@@ -281,11 +282,11 @@ func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool
 	return first, last, record, ok && first.compare(a) <= 0 && a.compare(last) <= 0
 }
 
-// Lookup answers as Reader.Lookup does. The context is not asked: nothing here
-// waits, but for the disk the first time a page is touched. A page that the disk
-// does not give is cellstore.ErrCorrupt.
+// Lookup answers like Reader.Lookup. It ignores the context, because nothing
+// waits here except for the disk when a page is first touched. A page that the
+// disk cannot read gives cellstore.ErrCorrupt.
 func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) (err error) {
-	// Unasked, the runtime ends the process when it happens.
+	// Without SetPanicOnFault such a page would end the process.
 	defer func(before bool) {
 		debug.SetPanicOnFault(before)
 		if p := recover(); p != nil {
@@ -345,15 +346,15 @@ func (ix *Index) record(i uint32, s *sections) error {
 	return nil
 }
 
-// Bounds returns the range that covers addr, both ends included, and a number
-// of what is known there: equal for equal answers, from one index. It is false
-// where Lookup would answer an error. Nothing is read but the bounds.
+// Bounds returns the range that covers addr, both ends included, and the number
+// of its record. Equal answers of one index have equal numbers. ok is false if
+// Lookup would answer an error. Bounds reads nothing but the bounds.
 func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32, ok bool) {
 	if !addr.IsValid() || ix.data == nil {
 		return first, last, 0, false
 	}
 	addr = resolve(addr)
-	v4 := addr.Is4() // the table has no reserved addresses: no need to ask
+	v4 := addr.Is4() // the table has no reserved addresses, so they need no check
 	f, l, record, ok := ix.find(v4, numberOf(addr))
 	if !ok {
 		return first, last, 0, false
@@ -382,8 +383,8 @@ func (ix *Index) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the mapping. Lookups after it answer cellstore.ErrClosed; none
-// may be running.
+// Close ends the mapping. No lookup may be running. Later lookups answer
+// cellstore.ErrClosed.
 func (ix *Index) Close() error {
 	data, unmap := ix.data, ix.unmap
 	if data == nil {

@@ -16,17 +16,17 @@ import (
 	"quadrille/cellstore"
 )
 
-// IndexStats says what an index file holds.
+// IndexStats counts the content of an index file.
 type IndexStats struct {
 	Rows4, Rows6 int64
 	Records      int64 // distinct answers
 	Bytes        int64 // of the file
 }
 
-// BuildIndex writes the index file of a table. The file appears under its name
-// when it is whole and durable, in place of one that was there; equal tables
-// give equal bytes. It needs about 60 bytes of memory for each distinct answer
-// and for each distinct part of one. Two builds at once need two paths.
+// BuildIndex writes the index file of a table. The file replaces an older one
+// of its name only when it is complete and durable. Equal tables give equal
+// bytes. The build needs about 60 bytes of memory for each distinct answer and
+// for each distinct chunk. Two builds at once need two paths.
 func BuildIndex(ctx context.Context, r *Reader, path string) (stats IndexStats, err error) {
 	wrap := func(err error) (IndexStats, error) { return IndexStats{}, fmt.Errorf("ipgeo: build index: %w", err) }
 	tmp := path + ".tmp"
@@ -59,11 +59,11 @@ func BuildIndex(ctx context.Context, r *Reader, path string) (stats IndexStats, 
 	return stats, nil
 }
 
-// record says where its chunks begin, divided by 8.
+// record holds the offsets of its chunks, divided by 8.
 type record [chunkKinds]uint32
 
-// indexWriter writes the sections of an index file side by side, for one scan
-// of the table fills them all.
+// indexWriter writes the sections of an index file side by side, because one
+// scan of the table fills them all.
 type indexWriter struct {
 	file   *os.File
 	layout indexLayout
@@ -72,9 +72,9 @@ type indexWriter struct {
 	last   [2]*bufio.Writer
 	rows   [2]*bufio.Writer
 	chunks *bufio.Writer
-	end    uint64 // of the chunks written
+	end    uint64 // end of the chunks written
 
-	seen    map[[2]uint64]uint32 // two hashes of a chunk to where it begins, divided by 8
+	seen    map[[2]uint64]uint32 // two hashes of a chunk to its offset, divided by 8
 	numbers map[record]uint32
 	records []record
 	seeds   [2]maphash.Seed
@@ -84,8 +84,8 @@ type indexWriter struct {
 
 func writeIndex(ctx context.Context, r *Reader, f *os.File) (IndexStats, error) {
 	counts := [2]int64{r.meta.Rows4, r.meta.Rows6}
-	// Where the records begin is known from the number of rows; where they
-	// end, afterwards.
+	// The offset of the records follows from the number of rows. Their end is
+	// known afterwards.
 	l, ok := layIndex(uint64(counts[0]), uint64(counts[1]), 0, 0)
 	if !ok {
 		return IndexStats{}, fmt.Errorf("%d and %d rows are too many: at most %d can be indexed", counts[0], counts[1], int64(maxIndexRows))
@@ -129,7 +129,7 @@ func writeIndex(ctx context.Context, r *Reader, f *os.File) (IndexStats, error) 
 		}
 	}
 	if done != counts {
-		return IndexStats{}, fmt.Errorf("the table has not the %d and %d rows its Meta says: %w; build it again", counts[0], counts[1], cellstore.ErrCorrupt)
+		return IndexStats{}, fmt.Errorf("the table does not have the %d and %d rows of its Meta: %w; build it again", counts[0], counts[1], cellstore.ErrCorrupt)
 	}
 	size, err := w.finish(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func appendU128(dst []byte, a u128) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, a.hi), a.lo)
 }
 
-// record returns the number of the record of some sections.
+// record returns the number of the record with these sections.
 func (w *indexWriter) record(sections []byte) (uint32, error) {
 	for k := range w.parts {
 		w.parts[k] = w.parts[k][:0]
@@ -198,9 +198,9 @@ func (w *indexWriter) record(sections []byte) (uint32, error) {
 	return id, nil
 }
 
-// chunk returns where a chunk begins, which it writes if it is new. Two hashes
-// with seeds of their own tell chunks apart: 128 bits that nobody can aim at.
-// CheckIndex would find what they missed.
+// chunk returns the offset of a chunk and writes the chunk if it is new. Two
+// hashes with separate seeds tell chunks apart, 128 bits that nobody can aim
+// at. CheckIndex would find a collision.
 func (w *indexWriter) chunk(b []byte) (at uint32, err error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -223,7 +223,7 @@ func (w *indexWriter) chunk(b []byte) (at uint32, err error) {
 	return at, err
 }
 
-// finish writes what is known when all rows are: jump tables, offsets, header.
+// finish writes what depends on all rows: jump tables, offsets, header.
 func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	for _, b := range []*bufio.Writer{w.last[0], w.rows[0], w.last[1], w.rows[1], w.chunks} {
 		if err := b.Flush(); err != nil {
@@ -263,7 +263,7 @@ func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	if err := out.Flush(); err != nil {
 		return 0, err
 	}
-	if err := w.file.Truncate(int64(l.size)); err != nil { // a last padding
+	if err := w.file.Truncate(int64(l.size)); err != nil { // pad the last section
 		return 0, err
 	}
 
@@ -287,7 +287,7 @@ func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	return int64(l.size), err
 }
 
-// readerContext ends a copy when its context does.
+// readerContext ends a copy when its context ends.
 type readerContext struct {
 	ctx context.Context
 	r   io.Reader
@@ -308,7 +308,8 @@ type jumpTable struct {
 	rows    uint32
 }
 
-// add counts a row, given the high bits of its last address, ascending.
+// add counts a row by the high bits of its last address. Rows come in ascending
+// order.
 func (j *jumpTable) add(high uint64) {
 	b := (&family{base: j.base, shift: j.shift}).bucket(high)
 	for len(j.entries) <= b {
@@ -324,8 +325,8 @@ func (j *jumpTable) finish() []uint32 {
 	return j.entries
 }
 
-// spread returns base and shift of a jump table, so that its buckets lie where
-// the rows are.
+// spread returns base and shift of a jump table, so that its buckets cover the
+// rows.
 func (r *Reader) spread(ctx context.Context, v4 bool) (base uint64, shift uint, err error) {
 	if v4 {
 		return 0, 16, nil
@@ -349,8 +350,8 @@ func (r *Reader) spread(ctx context.Context, v4 bool) (base uint64, shift uint, 
 	return lowest, uint(max(0, bits.Len64(highest-lowest)-16)), nil
 }
 
-// CheckIndex compares every row of the table with the index, at both ends, and
-// the sums of rows. The error matches cellstore.ErrCorrupt, or is that of the
+// CheckIndex compares every row of the table with the index at both ends, and
+// the row counts. The error matches cellstore.ErrCorrupt, or is that of the
 // table.
 func CheckIndex(ctx context.Context, r *Reader, ix *Index) error {
 	if err := ix.Verify(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// mapFile maps a file into memory, to be read.
+// mapFile maps a file into memory for reading.
 func mapFile(f *os.File, size int) (data []byte, unmap func([]byte) error, err error) {
 	data, err = syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 	return data, syscall.Munmap, err

@@ -14,6 +14,6 @@ func mapFile(f *os.File, size int) (data []byte, unmap func([]byte) error, err e
 	return data, func([]byte) error { return nil }, err
 }
 
-// isInvalid reports whether the system refused to sync a directory, as those
-// do that have no such thing.
+// isInvalid reports whether the system refused to sync a directory. Systems
+// without mmap cannot do it.
 func isInvalid(error) bool { return true }

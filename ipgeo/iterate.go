@@ -10,7 +10,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// scanned is a row as iteration meets it: decoded but for its sections.
+// scanned is a row during iteration, decoded except for its sections.
 type scanned struct {
 	v4          bool
 	first, last u128
@@ -32,8 +32,8 @@ func (s *scanned) decode(r *cellstore.Row) error {
 	return err
 }
 
-// rows yields the rows with from ≤ key < to, IPv4 before IPv6 and ascending.
-// The row yielded is reused for the next. That no two overlap is checked.
+// rows yields the rows with from ≤ key < to, IPv4 before IPv6 and ascending. It
+// reuses the row for the next and checks that no two rows overlap.
 func (r *Reader) rows(ctx context.Context, from, to []byte) iter.Seq2[*scanned, error] {
 	return func(yield func(*scanned, error) bool) {
 		var s, before scanned
@@ -56,18 +56,18 @@ func (r *Reader) rows(ctx context.Context, from, to []byte) iter.Seq2[*scanned, 
 }
 
 // All yields every range, IPv4 before IPv6 and ascending. Addr is the first
-// address of the range and Network the largest network that holds it. The
-// Result is reused for the next and ends with the loop body. After an error
-// nothing more is yielded.
+// address of the range, and Network the largest network that holds it. The
+// Result is reused for the next range and ends with the loop body. Nothing
+// follows an error.
 func (r *Reader) All(ctx context.Context) iter.Seq2[*Result, error] {
 	return r.results(ctx, nil, nil, nil)
 }
 
 // Within yields the ranges that share addresses with a network, as All does.
-// They come whole: the first may begin before the network and the last end
-// after it. A network of addresses that carry IPv4 ones, such as
-// 2002:102:300::/40, stands for theirs. The error for the zero Prefix matches
-// ErrBadAddress.
+// Ranges are whole: the first may begin before the network, and the last may
+// end after it. A network of addresses that carry IPv4 addresses, such as
+// 2002:102:300::/40, stands for those addresses. The error for the zero Prefix
+// matches ErrBadAddress.
 func (r *Reader) Within(ctx context.Context, network netip.Prefix) iter.Seq2[*Result, error] {
 	if !network.IsValid() {
 		return func(yield func(*Result, error) bool) {
@@ -84,8 +84,8 @@ func (r *Reader) Within(ctx context.Context, network netip.Prefix) iter.Seq2[*Re
 	return r.results(ctx, appendKey(nil, v4, first), end, &last)
 }
 
-// results yields the rows from a key on as Results, until one begins after an
-// address, if that is given.
+// results yields the rows from a key on as Results. If until is given, it stops
+// at the first row that begins after it.
 func (r *Reader) results(ctx context.Context, from, to []byte, until *u128) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {
 		var res Result
@@ -111,8 +111,8 @@ func (r *Reader) results(ctx context.Context, from, to []byte, until *u128) iter
 	}
 }
 
-// resolvePrefix returns the network whose rows are asked for when somebody
-// asks for p: the IPv4 addresses that those of p carry, else p itself.
+// resolvePrefix returns the network to look up for p: that of the IPv4
+// addresses that p's carry, otherwise p itself.
 func resolvePrefix(p netip.Prefix) netip.Prefix {
 	p = p.Masked()
 	a, bits := p.Addr(), p.Bits()
@@ -128,16 +128,16 @@ func resolvePrefix(p netip.Prefix) netip.Prefix {
 	return p
 }
 
-// LookupBatch looks addresses up and calls fn for each, in their order, with
-// its index. The error given to fn is what Lookup says of the address: nil,
-// ErrNotFound, a *ReservedError or ErrBadAddress; Result.Addr is set as there.
-// The Result is reused for the next. An error of the store or the context ends
-// the batch, as does one of fn, and is returned.
+// LookupBatch looks up addresses and calls fn for each, in their order, with
+// its index. fn gets the error that Lookup returns for the address: nil,
+// ErrNotFound, a *ReservedError or ErrBadAddress. Result.Addr is set as in
+// Lookup. The Result is reused for the next address. An error of the store, of
+// the context or of fn ends the batch and is returned.
 func (r *Reader) LookupBatch(ctx context.Context, addrs []netip.Addr, fn func(i int, res *Result, err error) error) error {
 	return lookupBatch(ctx, r, addrs, fn)
 }
 
-// LookupBatch does as Reader.LookupBatch.
+// LookupBatch does the same as Reader.LookupBatch.
 func (ix *Index) LookupBatch(ctx context.Context, addrs []netip.Addr, fn func(i int, res *Result, err error) error) error {
 	return lookupBatch(ctx, ix, addrs, fn)
 }

@@ -9,9 +9,9 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// objectWriter appends the members of JSON objects, leaving out zero values.
-// Its output has no white space, and equal values have equal bytes: the
-// scanner of scan.go relies on the one, joining rows on the other.
+// objectWriter appends the members of JSON objects and leaves out zero values.
+// Its output has no white space, which the scanner of scan.go relies on. Equal
+// values give equal bytes, which joining rows relies on.
 type objectWriter struct{ b []byte }
 
 func (w *objectWriter) key(name string) {
@@ -19,11 +19,11 @@ func (w *objectWriter) key(name string) {
 		w.b = append(w.b, ',')
 	}
 	w.b = append(w.b, '"')
-	w.b = append(w.b, name...) // our own names, nothing to escape
+	w.b = append(w.b, name...) // names need no escapes
 	w.b = append(w.b, '"', ':')
 }
 
-// open begins an object and returns where, for close.
+// open begins an object and returns its start, for close.
 func (w *objectWriter) open(name string) (at int) {
 	at = len(w.b)
 	w.key(name)
@@ -31,7 +31,7 @@ func (w *objectWriter) open(name string) (at int) {
 	return at
 }
 
-// close ends the object begun at at, and takes it back if it has no members.
+// close ends the object that starts at at, or removes it if it has no members.
 func (w *objectWriter) close(at int) {
 	if w.b[len(w.b)-1] == '{' {
 		w.b = w.b[:at]
@@ -74,7 +74,7 @@ func (w *objectWriter) names(names Names) {
 		if len(list) > len(array) {
 			continue // sorted below
 		}
-		// There mostly are eight, so insertion is quickest.
+		// There are mostly eight names, so insertion sort is fastest.
 		for i := len(list) - 1; i > 0 && list[i].lang < list[i-1].lang; i-- {
 			list[i], list[i-1] = list[i-1], list[i]
 		}
@@ -98,7 +98,7 @@ func (w *objectWriter) names(names Names) {
 }
 
 // appendNumber appends a finite float in the fewest digits that read back as
-// the same float, as ECMAScript and encoding/json write it.
+// the same float, in the format of ECMAScript and encoding/json.
 func appendNumber(dst []byte, v float64) []byte {
 	if v == 0 {
 		return append(dst, '0') // -0 too

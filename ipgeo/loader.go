@@ -11,12 +11,12 @@ type loadRow struct {
 
 const (
 	loadBatch      = 1 << 10 // rows at most
-	loadBatchBytes = 1 << 20 // of answers, and one answer more
+	loadBatchBytes = 1 << 20 // of answers, exceeded by at most one answer
 	loadBatches    = 4       // on the way at once
 )
 
-// loader gives rows to the store in a goroutine of its own. After an error it
-// takes no more. It ends with finish or stop.
+// loader loads rows into the store in its own goroutine. It takes no more rows
+// after an error. Call finish or stop at the end.
 type loader struct {
 	load      cellstore.BulkLoader
 	timestamp int64
@@ -25,7 +25,7 @@ type loader struct {
 	size   int // bytes of the answers in batch
 	full   chan []loadRow
 	empty  chan []loadRow // to be filled again
-	failed chan struct{}  // closed when err is set and no batch is taken any more
+	failed chan struct{}  // closed when err is set and no more batches are taken
 	done   chan struct{}
 	err    error
 }
@@ -54,12 +54,12 @@ func (l *loader) run() {
 				return
 			}
 		}
-		clear(batch) // the answers may go
+		clear(batch) // release the answers
 		l.empty <- batch[:0]
 	}
 }
 
-// add takes a row, which follows those before it in the order of keys.
+// add takes a row. Rows come in key order.
 func (l *loader) add(r loadRow) error {
 	if l.batch == nil {
 		select {
@@ -87,7 +87,7 @@ func (l *loader) send() error {
 	}
 }
 
-// finish loads what is left, and returns the error of any row.
+// finish loads the remaining rows and returns the error of any row.
 func (l *loader) finish() error {
 	var err error
 	if len(l.batch) > 0 {
@@ -99,8 +99,8 @@ func (l *loader) finish() error {
 	return err
 }
 
-// stop ends the goroutine when it has loaded what it has been sent. Stopped
-// again, it only returns the error once more.
+// stop ends the goroutine after it has loaded the rows sent to it. Further
+// calls return the same error.
 func (l *loader) stop() error {
 	select {
 	case <-l.done:

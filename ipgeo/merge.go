@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// parts is a record of one source, taken apart. The strings point into it.
+// parts is the decoded record of one source. The strings point into it.
 type parts struct {
 	part        [partCount]string
 	code        string
@@ -18,7 +18,7 @@ type parts struct {
 	extra       []string // members
 }
 
-// read takes apart what encoder.encode made.
+// read decodes a record of encoder.encode.
 func (p *parts) read(record string) {
 	extra := p.extra[:0]
 	*p = parts{}
@@ -45,17 +45,17 @@ func (p *parts) read(record string) {
 // derivedPart reports whether a part was filled from other data sets.
 func (p *parts) derivedPart(part int) bool { return part < 32 && p.derived&(1<<part) != 0 }
 
-// geographic are the parts that say where an address is. Those of a source
-// that puts it into another country are not mixed with the country's own.
+// geographic are the parts that say where an address is. If a source names
+// another country, its parts are not mixed with those of the chosen country.
 var geographic = [...]int{
 	partContinent, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
 }
 
-// merger makes the answer out of the records that sources give for the same
-// addresses: each part is from the first source that supplies it. A source
-// that names another country than the one chosen contributes none of the
-// geographic parts. The answers are kept, within a bound, for records meet in
-// the same company again and again.
+// merger merges the records that sources give for the same addresses into an
+// answer. Each part is from the first source that supplies it. A source that
+// names another country than the chosen one contributes none of the geographic
+// parts. Answers are cached within a bound, because the same records meet again
+// and again.
 type merger struct {
 	records []string // encoded, by number
 	limit   int64    // bytes of the answers kept
@@ -69,8 +69,8 @@ type merger struct {
 	value   []byte
 }
 
-// answer returns the sections of the answer of a tuple of records, the first
-// named first.
+// answer returns the sections of the answer for a tuple of records, the first
+// of highest precedence.
 func (m *merger) answer(tuple []uint32) string {
 	m.key = m.key[:0]
 	for _, id := range tuple {
@@ -116,10 +116,10 @@ func (m *merger) merge(sources []parts) {
 		for p, body := range src.part {
 			derived := src.derivedPart(p)
 			if body == "" || out.part[p] != "" && (derived || !out.derivedPart(p)) {
-				continue // of what two sources say, the first counts, but before what was derived
+				continue // the first source counts, and a stated part counts before a derived one
 			}
 			if p == partCountry && src.code != out.code {
-				continue // names without the code that another source has
+				continue // names without a code, but another source has the code
 			}
 			out.part[p] = body
 			if p == partPoint {
@@ -134,7 +134,7 @@ func (m *merger) merge(sources []parts) {
 		extra = append(extra, src.extra...)
 	}
 	if len(extra) > 1 {
-		// Of equal keys, the first named stays. One source alone is sorted too,
+		// Of equal keys, the first given stays. A single source is sorted too,
 		// by its keys as written, so that equal answers have equal bytes.
 		key := func(member string) string { return member[:len(keyOf(member))] }
 		slices.SortStableFunc(extra, func(a, b string) int { return strings.Compare(key(a), key(b)) })
@@ -156,7 +156,7 @@ func keyOf(member string) string {
 	return member
 }
 
-// sections joins the parts of the merged record to the sections of a row.
+// sections joins the parts of the merged record into the sections of a row.
 func (m *merger) sections() []byte {
 	out, w := &m.out, &m.w
 	v := appendSection(m.value[:0], sectionCode, out.code)
@@ -208,7 +208,7 @@ func (w *objectWriter) raw(part int, p *parts) {
 	}
 }
 
-// own writes the members that GeoIP2 has not.
+// own writes the members that GeoIP2 lacks.
 func (w *objectWriter) own(p *parts) {
 	if lat, lon, ok := readCoordinates(p.coordinates); ok {
 		if cell, err := quadkey.CellOf(lon, lat); err == nil {

@@ -10,14 +10,14 @@ import (
 )
 
 var (
-	// ErrNotFound answers an address that no range covers.
+	// ErrNotFound means that no range covers the address.
 	ErrNotFound = errors.New("no range covers the address")
-	// ErrLayout is matched by the error for a table this version cannot read.
+	// ErrLayout is matched by errors about a table this version cannot read.
 	ErrLayout = errors.New("table ip has a layout this version does not know")
 )
 
-// Meta describes a built table. It travels in the manifest of its generation,
-// and Open needs it back.
+// Meta describes a built table. It is stored in the manifest of its generation
+// and given to Open.
 type Meta struct {
 	Layout  int   `json:"layout"`  // of the rows
 	Rows4   int64 `json:"rows4"`   // IPv4 rows
@@ -25,15 +25,15 @@ type Meta struct {
 	Records int64 `json:"records"` // distinct records of the sources
 }
 
-// Reader looks addresses up. It borrows its store: close the store when no
+// Reader looks up addresses. It borrows its store: close the store when no
 // lookup runs any more.
 type Reader struct {
 	table cellstore.Table
 	meta  Meta
 }
 
-// Open returns a reader of the table Build wrote, given the Meta it returned.
-// ErrLayout, or the store's error.
+// Open returns a reader of the table that Build wrote, given the Meta it
+// returned. Errors match ErrLayout or are the store's.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if meta.Layout != Layout {
 		return nil, fmt.Errorf("ipgeo: %w: it is version %d, this program reads %d; use a program as new as the data, or ingest the data again",
@@ -51,8 +51,8 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, Layout, Open)
 }
 
-// Lookuper answers lookups: a Reader with one seek of the store, an Index from
-// mapped memory, both alike.
+// Lookuper answers lookups. A Reader takes one seek of the store, an Index
+// reads mapped memory, and their answers are equal.
 type Lookuper interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 }
@@ -63,9 +63,10 @@ var (
 )
 
 // Lookup finds the range that covers addr and puts it into res, with one seek
-// of the store. An address nothing is known about answers ErrNotFound, one
-// that belongs to nobody a *ReservedError, and the zero Addr ErrBadAddress;
-// any other error is a failure of the store and no statement about the address.
+// of the store. It answers ErrNotFound for an address that no range covers, a
+// *ReservedError for one that belongs to nobody, and ErrBadAddress for the zero
+// Addr. Any other error is a failure of the store and says nothing about the
+// address.
 func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error {
 	addr, err := res.begin(addr)
 	if err != nil {
@@ -76,7 +77,7 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 	if v4 {
 		end = end4
 	}
-	// The key is kept in the result, for what is passed through an interface
+	// The key is part of the result, because an argument of an interface call
 	// would otherwise be allocated on every call.
 	found, err := r.table.Next(ctx, appendKey(res.key[:0], v4, a), end, nil, &res.row)
 	if err != nil {

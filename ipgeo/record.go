@@ -1,8 +1,8 @@
 package ipgeo
 
-// Record is what is known about a range of addresses. The fields and their
-// JSON names are those of GeoIP2. What is unknown is left at its zero value
-// and is then absent from every answer, never null or empty.
+// Record is the knowledge about a range of addresses. The fields and their JSON
+// names are those of GeoIP2. Unknown fields have their zero value and are
+// absent from every answer, never null or empty.
 type Record struct {
 	City               City               `json:"city,omitzero"`
 	Continent          Continent          `json:"continent,omitzero"`
@@ -14,15 +14,15 @@ type Record struct {
 	Subdivisions       []Subdivision      `json:"subdivisions,omitempty"` // largest first
 	Traits             Traits             `json:"traits,omitzero"`
 
-	// Extra holds what a source says beyond these fields, by the source's own
-	// names: strings, bool, int64, uint64, float64, []any and map[string]any.
+	// Extra holds the source's other fields under the source's own names:
+	// strings, bool, int64, uint64, float64, []any and map[string]any.
 	Extra map[string]any `json:"extra,omitempty"`
 
-	// Derived names the fields that were filled from other data sets, as
-	// "country", "subdivisions" and "location.time_zone". So may be "continent",
+	// Derived names the fields that were filled from other data sets:
+	// "country", "subdivisions", "location.time_zone", "continent",
 	// "registered_country", "city", "location" (its coordinates),
-	// "location.metro_code" and "postal". A name whose field is empty, or comes
-	// from another source when sources are merged, says nothing.
+	// "location.metro_code" or "postal". A name has no effect if its field is
+	// empty, or comes from another source when sources are merged.
 	Derived []string `json:"derived,omitempty"`
 }
 

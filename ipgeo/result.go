@@ -10,17 +10,16 @@ import (
 	"quadrille/cellstore"
 )
 
-// Result is the answer to one lookup. The zero Result is ready for use; used
-// again it allocates nothing.
+// Result is the answer to one lookup. The zero Result is ready for use. Reusing
+// a Result allocates nothing.
 type Result struct {
-	// Addr is the address looked up: the IPv4 address where the one asked
-	// about carries one, and without a zone. Set on ErrNotFound and
-	// ErrReserved too.
+	// Addr is the address that was looked up: without a zone, and IPv4 if the
+	// given address carries one. It is set on ErrNotFound and ErrReserved too.
 	Addr netip.Addr
-	// Network is the largest CIDR network that holds Addr and has the same
-	// answer throughout. It is of the same version as Addr.
+	// Network is the largest CIDR network that holds Addr and has one answer
+	// throughout. It has the same IP version as Addr.
 	Network netip.Prefix
-	// First and Last bound the range the answer is from, both included.
+	// First and Last bound the range of the answer, both included.
 	First, Last netip.Addr
 	// Country is the ISO 3166-1 code of the country, or "".
 	Country string
@@ -33,10 +32,10 @@ type Result struct {
 	//	"subdivisions":[…],"traits":{…,"network":"1.0.0.0/24"},
 	//	"quadkey":"1202102332221212","extra":{…},"derived":[…]
 	//
-	// "quadkey" is the zoom-16 cell of the coordinates, "extra" what sources
-	// say beyond these fields, and "derived" names the fields that were filled
-	// from other data sets. What is unknown is absent. JSON is valid until the
-	// next lookup into this Result.
+	// "quadkey" is the zoom-16 cell of the coordinates. "extra" holds the
+	// sources' other fields. "derived" names the fields that were filled from
+	// other data sets. Unknown members are absent. JSON is valid until the next
+	// lookup into this Result.
 	JSON []byte
 
 	country, city, traits, network, object, own []byte // parts of JSON
@@ -59,8 +58,8 @@ func (r *Result) CountryJSON() []byte { return r.country }
 // "location", "postal" and "subdivisions".
 func (r *Result) CityJSON() []byte { return r.city }
 
-// TraitsJSON returns the members of "traits" but for "network", for callers
-// that put more of their own there. It may be empty.
+// TraitsJSON returns the members of "traits" without "network", for callers
+// that add more of their own. It may be empty.
 func (r *Result) TraitsJSON() []byte { return r.traits }
 
 // Location returns the coordinates, in degrees, and whether there are any.
@@ -69,10 +68,10 @@ func (r *Result) Location() (lat, lon float64, ok bool) { return r.lat, r.lon, r
 // ASN returns the number of the autonomous system, or 0.
 func (r *Result) ASN() uint32 { return r.asn }
 
-// Field returns one value as JSON, or nil when it is absent: strings with
-// their quotes and escapes. The path names members, and elements of arrays by
-// their index from 0: "city.names.en", "subdivisions.0.iso_code". It costs no
-// copy, and is valid until the next lookup into this Result.
+// Field returns one value as JSON, or nil if it is absent. Strings have their
+// quotes and escapes. The path names members, and elements of arrays by their
+// index from 0: "city.names.en", "subdivisions.0.iso_code". Field makes no
+// copy. The value is valid until the next lookup into this Result.
 func (r *Result) Field(path string) []byte {
 	name, rest, deeper := cutPath(path)
 	var value []byte
@@ -135,7 +134,7 @@ func element(elements []byte, index string) []byte {
 }
 
 // Record decodes the answer. Unlike a lookup, it allocates. Numbers in Extra
-// come as int64 or uint64 if they are written as such, else as float64.
+// become int64 or uint64 if they are written as integers, otherwise float64.
 func (r *Result) Record() (Record, error) {
 	var rec Record
 	b := make([]byte, 0, len(r.JSON)+2)
@@ -161,7 +160,7 @@ func numbers(v any) any {
 		if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // the builder writes none out of range
+		f, _ := v.Float64() // the builder writes no number out of range
 		return f
 	case []any:
 		for i := range v {
@@ -175,8 +174,8 @@ func numbers(v any) any {
 	return v
 }
 
-// begin empties the result for a lookup of addr and returns the address to
-// ask about, or why there is nothing to ask.
+// begin empties the result for a lookup of addr and returns the address to look
+// up, or the error that answers already.
 func (r *Result) begin(addr netip.Addr) (netip.Addr, error) {
 	r.clear()
 	if !addr.IsValid() {
@@ -199,14 +198,14 @@ func (r *Result) clear() {
 	r.lat, r.lon, r.located, r.asn = 0, 0, false, 0
 }
 
-// fill sets the result to the answer for a in a row.
+// fill sets the result to the answer of a row for a.
 func (r *Result) fill(v4 bool, a, first, last u128, s *sections) {
 	r.Network = network(v4, a, first, last)
 	r.First, r.Last = addrOf(v4, first), addrOf(v4, last)
 	r.Country = codeString(s.code)
 	r.lat, r.lon, r.located, r.asn = s.lat, s.lon, s.located, s.asn
 
-	// The parts are cut out when j has its final place.
+	// Cut the parts only when j no longer moves.
 	j := r.json[:0]
 	j = append(j, s.country...)
 	country := len(j)
@@ -241,7 +240,8 @@ func (r *Result) fill(v4 bool, a, first, last u128, s *sections) {
 	r.own = part(j, len(j)-len(s.own), len(j))
 }
 
-// part returns j[from:to], which appending to cannot overwrite, or nil.
+// part returns j[from:to] with no spare capacity, so that appending cannot
+// overwrite j, or nil if it is empty.
 func part(j []byte, from, to int) []byte {
 	if from == to {
 		return nil

@@ -42,15 +42,15 @@ import (
 //	tag 6  latitude and longitude: degrees, two big-endian IEEE 754 doubles
 //	tag 7  number of the autonomous system, four bytes, big-endian
 //
-// The sections are the answer: merged and encoded once by the builder, and put
-// on the wire as they are. Readers skip tags they do not know, so a new kind of
-// knowledge is a new tag and no new layout. Sections are in the order of their
-// tags, and those that are empty are left out.
+// The sections are the answer. The builder merges and encodes them once, and
+// lookups send them as they are. Readers skip unknown tags, so new knowledge
+// needs a new tag and no new layout. Sections are in the order of their tags,
+// and empty ones are left out.
 //
-// Layout 1 had tags 1 and 2 alone, and rows without the fields of the others.
+// Layout 1 had tags 1 and 2 only, and its rows lack the fields of the others.
 const (
-	// Layout is the version of all of the above: the schema version of a
-	// generation's manifest. It is kept in Meta too.
+	// Layout is the version of this row layout. It is the schema version of a
+	// generation's manifest and also stored in Meta.
 	Layout = 2
 
 	tableName  = "ip"
@@ -69,7 +69,7 @@ const (
 	maxKey = 1 + 16
 )
 
-// The keys that end the rows of either family of addresses.
+// These keys end the rows of either address family.
 var end4, end6 = []byte{prefix4 + 1}, []byte{prefix6 + 1}
 
 func schema() cellstore.Schema {
@@ -81,7 +81,7 @@ func schema() cellstore.Schema {
 	}}}
 }
 
-// appendKey appends the key of the row that would end at an address.
+// appendKey appends the key of a row that ends at an address.
 func appendKey(dst []byte, v4 bool, a u128) []byte {
 	if v4 {
 		return appendAddr(append(dst, prefix4), v4, a)
@@ -107,7 +107,7 @@ func readAddr(b []byte, v4 bool) (a u128, rest []byte, ok bool) {
 	return u128{}, b, false
 }
 
-// sections are the decoded sections of a row. The slices point into it.
+// sections are the decoded sections of a row. The slices point into the row.
 type sections struct {
 	code     []byte // "FR"; may be empty
 	country  []byte // JSON members, as are those below
@@ -172,8 +172,8 @@ func nextSection(b []byte) (tag byte, body, rest []byte, ok bool) {
 	return b[0], b[1+w : end], b[end:], true
 }
 
-// decode takes sections apart, and says what is wrong with them, or "". What
-// is not among them stays as it is.
+// decode decodes sections and returns what is wrong with them, or "". Fields of
+// missing sections keep their values.
 func (s *sections) decode(b []byte) (wrong string) {
 	for len(b) > 0 {
 		tag, body, rest, ok := nextSection(b)
@@ -221,8 +221,8 @@ func appendCoordinates(dst []byte, lat, lon float64) []byte {
 	return binary.BigEndian.AppendUint64(dst, math.Float64bits(lon))
 }
 
-// readCoordinates is the inverse of appendCoordinates. It refuses what is no
-// place on Earth.
+// readCoordinates is the inverse of appendCoordinates. It refuses coordinates
+// out of range.
 func readCoordinates[T ~string | ~[]byte](b T) (lat, lon float64, ok bool) {
 	if len(b) != 16 {
 		return 0, 0, false
@@ -241,7 +241,7 @@ func bigEndian[T ~string | ~[]byte](b T) (n uint64) {
 	return n
 }
 
-// appendSection appends one section of a record; an empty one is left out.
+// appendSection appends one section of a record, unless it is empty.
 func appendSection[T ~string | ~[]byte](dst []byte, tag byte, body T) []byte {
 	if len(body) == 0 {
 		return dst
@@ -254,8 +254,8 @@ func isCode[T ~string | ~[]byte](s T) bool {
 	return len(s) == 2 && 'A' <= s[0] && s[0] <= 'Z' && 'A' <= s[1] && s[1] <= 'Z'
 }
 
-// codes spells AA, AB … ZZ one after another, so that a code read from a row
-// becomes a string without an allocation.
+// codes spells AA, AB … ZZ in sequence, so that a code of a row becomes a
+// string without an allocation.
 var codes = func() string {
 	b := make([]byte, 0, 26*26*2)
 	for i := byte('A'); i <= 'Z'; i++ {

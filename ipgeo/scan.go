@@ -3,11 +3,11 @@ package ipgeo
 import "bytes"
 
 // The scanner reads the JSON of objectWriter: no white space, every string
-// terminated. Of anything else it reports the end or a value too short, and
-// never reads beyond its input.
+// terminated. For other input it may report the end or a value too short, but
+// it never reads beyond its input.
 
-// nextMember splits the first member off an object's members, which are
-// without the braces. The key is as written, between its quotes.
+// nextMember splits the first member off an object's members, given without the
+// braces. The key is the raw text between its quotes.
 func nextMember(members []byte) (key, value, rest []byte, ok bool) {
 	if len(members) < 4 || members[0] != '"' {
 		return nil, nil, nil, false
@@ -28,8 +28,8 @@ func nextMember(members []byte) (key, value, rest []byte, ok bool) {
 	return key, value, rest, v > 0
 }
 
-// nextElement splits the first element off those of an array, which are
-// without the brackets.
+// nextElement splits the first element off an array's elements, given without
+// the brackets.
 func nextElement(elements []byte) (value, rest []byte, ok bool) {
 	v := valueEnd(elements)
 	value, rest = elements[:v], elements[v:]
@@ -43,7 +43,7 @@ func nextElement(elements []byte) (value, rest []byte, ok bool) {
 }
 
 // stringEnd returns the length of the string at the start of b, quotes
-// included, or 0.
+// included, or 0 if there is none.
 func stringEnd(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		j := bytes.IndexByte(b[i:], '"')
@@ -63,7 +63,8 @@ func stringEnd(b []byte) int {
 	return 0
 }
 
-// valueEnd returns the length of the value at the start of b, or 0.
+// valueEnd returns the length of the value at the start of b, or 0 if there is
+// none.
 func valueEnd(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -99,8 +100,8 @@ func valueEnd(b []byte) int {
 	return len(b)
 }
 
-// inner returns what is between the first and the last byte: the members of an
-// object, the elements of an array.
+// inner returns the bytes between the first and the last: the members of an
+// object or the elements of an array.
 func inner(value []byte) []byte {
 	if len(value) < 2 {
 		return nil

@@ -11,7 +11,7 @@ import (
 var ErrReserved = errors.New("address is reserved")
 
 // ReservedError answers a lookup of an address that belongs to nobody in
-// particular: private, loopback, documentation and the like. It matches
+// particular, such as a private, loopback or documentation address. It matches
 // [ErrReserved].
 type ReservedError struct{ Block SpecialBlock }
 
@@ -28,13 +28,13 @@ type SpecialBlock struct {
 	Prefix netip.Prefix
 	Name   string
 	RFC    string // what defines it: "RFC 1918"
-	// Global blocks are reachable from anywhere, and so looked up like any
+	// Global blocks are reachable from anywhere, so they are looked up like any
 	// other address. All others answer a ReservedError.
 	Global bool
 }
 
 // Special returns the most specific special-purpose block that holds a, and
-// whether there is one. IPv4 addresses inside IPv6 are taken as they are.
+// whether there is one. It does not resolve IPv4 addresses inside IPv6.
 func Special(a netip.Addr) (SpecialBlock, bool) {
 	if e := special(a.WithZone("")); e != nil {
 		return e.Block, true
@@ -42,7 +42,7 @@ func Special(a netip.Addr) (SpecialBlock, bool) {
 	return SpecialBlock{}, false
 }
 
-// special returns the entry of a, or nil. The entries are made once, so that
+// special returns the entry of a, or nil. Entries are allocated once, so
 // refusing an address allocates nothing.
 func special(a netip.Addr) *ReservedError {
 	var entries []*ReservedError
@@ -60,8 +60,8 @@ func special(a netip.Addr) *ReservedError {
 	return nil
 }
 
-// special4 and special6 hold, by the first byte of an address, the blocks it
-// may be in, longest prefix first: the longest that matches is the answer.
+// special4 and special6 hold the blocks by the first byte of an address,
+// longest prefix first. The first match is the answer.
 var special4, special6 = indexSpecial()
 
 func indexSpecial() (v4, v6 *[256][]*ReservedError) {
@@ -89,13 +89,13 @@ func indexSpecial() (v4, v6 *[256][]*ReservedError) {
 }
 
 // registry is the IANA IPv4 and IPv6 Special-Purpose Address Registries as
-// updated on 2025-10-09, and below each the blocks that the IANA address-space
-// registries set apart and that no one can be a client from.
+// updated on 2025-10-09. Below each follow the blocks that the IANA
+// address-space registries set apart and from which no client can come.
 //
-// IPv4-mapped, 6to4 and Teredo addresses are missing: they are resolved to
-// their IPv4 address before the table is asked. Where the registry says
-// neither reachable nor not (192.88.99.0/24, given up in RFC 7526), nobody can
-// be a client from there any more: reserved.
+// IPv4-mapped, 6to4 and Teredo addresses are missing, because they are resolved
+// to their IPv4 address first. The registry does not say whether 192.88.99.0/24
+// (given up in RFC 7526) is reachable. No client can come from it any more, so
+// it is reserved here.
 var registry = []struct {
 	prefix, name, rfc string
 	global            bool
@@ -131,7 +131,7 @@ var registry = []struct {
 
 	{"::1/128", "Loopback Address", "RFC 4291", false},
 	{"::/128", "Unspecified Address", "RFC 4291", false},
-	{"64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", true}, // resolved, but Special is asked about it
+	{"64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", true}, // resolved in lookups, but Special may be called with it
 	{"64:ff9b:1::/48", "IPv4-IPv6 Translation", "RFC 8215", false},
 	{"100::/64", "Discard-Only Address Block", "RFC 6666", false},
 	{"100:0:0:1::/64", "Dummy IPv6 Prefix", "RFC 9780", false},

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// span is an accepted range in the form the builder keeps by the million.
+// span is an accepted range in compact form, because a builder holds millions.
 type span struct {
 	first, last u128
 	record      uint32
-	order       uint32 // in which the ranges were named
+	order       uint32 // in which the ranges were given
 	rank        uint32 // of the source, from 1; 0 is above every source
 }
 
 // noRecord marks the spans of addresses that are never looked up.
 const noRecord = ^uint32(0)
 
-// wins orders the overlapping spans of one source: the one that answers comes
+// wins orders the overlapping spans of one source. The one that answers comes
 // first.
 func (s *span) wins(t *span) bool {
 	if c := s.last.sub(s.first).compare(t.last.sub(t.first)); c != 0 {
@@ -31,19 +31,19 @@ const (
 	chunkSpans = 1 << 14
 	chunkBytes = chunkSpans * (spanBytes + laneBytes)
 	spanBytes  = 48
-	laneBytes  = 16 // of its pointer in a lane, should all overlap, and of the lane's growth
+	laneBytes  = 16 // for a span's pointer in a lane, if all overlap, and the lane's growth
 )
 
-// spans holds spans in chunks, so that growing never copies and sorting never
-// needs memory; reading in order merges the chunks.
+// spans holds spans in chunks, so growing never copies and sorting needs no
+// extra memory. Reading in order merges the chunks.
 type spans struct{ chunks [][]span }
 
-// add appends s and reports whether that took a new chunk.
+// add appends s and reports whether it needed a new chunk.
 func (c *spans) add(s span) (grew bool) {
 	n := len(c.chunks)
 	if n == 0 || len(c.chunks[n-1]) == chunkSpans {
 		var chunk []span
-		if n > 0 { // the first grows, so that small builds stay small
+		if n > 0 { // the first chunk grows, so small builds stay small
 			chunk = make([]span, 0, chunkSpans)
 		}
 		c.chunks = append(c.chunks, chunk)
@@ -53,8 +53,7 @@ func (c *spans) add(s span) (grew bool) {
 	return grew
 }
 
-// merge yields the spans of several sorted chunks in the order of their first
-// addresses.
+// merge yields the spans of several sorted chunks, ordered by first address.
 type merge [][]span
 
 func newMerge(chunks [][]span) *merge {
@@ -78,7 +77,7 @@ func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
 func (m *merge) Push(any)          {} // chunks are never added
 func (m *merge) Pop() any          { *m = (*m)[:len(*m)-1]; return nil }
 
-// peek returns the span next to come, or nil.
+// peek returns the next span, or nil.
 func (m merge) peek() *span {
 	if len(m) == 0 {
 		return nil
@@ -95,8 +94,8 @@ func (m *merge) advance() {
 	}
 }
 
-// lane holds the spans of one source that have begun, in a heap with the
-// winner on top. A span that has ended stays until it comes to the top.
+// lane is a heap of the begun spans of one source, with the winner on top. A
+// span that has ended stays until it comes to the top.
 type lane struct {
 	rank uint32
 	heap []*span
@@ -137,19 +136,19 @@ func (l *lane) pop() {
 	l.heap = h
 }
 
-// piece is a run of addresses for which in every source the same span wins.
+// piece is a run of addresses in which every source has one winning span.
 type piece struct {
 	first, last u128
-	records     []uint32 // of the winners, by rank; none where nothing is looked up
+	records     []uint32 // of the winners, by rank; empty for addresses that are never looked up
 }
 
 // sweep goes over the addresses once, from the lowest, and cuts overlapping
-// spans into disjoint pieces, sorted. It takes O(n log n) for each source that
+// spans into disjoint, sorted pieces. It takes O(n log n) for each source that
 // overlaps others.
 type sweep struct {
 	piece piece // the current one, after next; its records until the next
 
-	begun    int64 // spans of the builder met so far
+	begun    int64 // spans begun so far
 	overlaps int64
 	reserved int64
 
@@ -203,18 +202,18 @@ func (s *sweep) next() bool {
 		records = records[:0]
 	}
 	if n := s.left.peek(); n != nil && n.first.compare(last) <= 0 {
-		last = n.first.dec() // n.first > at, for all others have begun
+		last = n.first.dec() // n.first > at, because all others have begun
 	}
 	s.piece = piece{s.at, last, records}
 	if last == maxU128 {
-		s.end = true // nothing is left: a span yet to come would have cut this one
+		s.end = true // nothing is left, because a later span would have cut this one
 	}
 	s.at = last.inc()
 	return true
 }
 
-// expire removes the winners that end before at, until each lane has one that
-// does not, and reports whether any is left.
+// expire removes the winners that end before at, until the winner of each lane
+// does not. It reports whether any span is left.
 func (s *sweep) expire() (some bool) {
 	for i := range s.lanes {
 		l := &s.lanes[i]
@@ -247,7 +246,7 @@ func (s *sweep) begin(n *span) {
 	if !s.any || s.seen.less(n.last) {
 		s.seen, s.any = n.last, true
 	}
-	// The cuts are disjoint: if any meets n, the first that ends inside or
+	// The cuts are disjoint. If any meets n, the first that ends inside or
 	// after n does.
 	i, _ := slices.BinarySearchFunc(s.cuts, n.first, func(c span, a u128) int { return c.last.compare(a) })
 	if i < len(s.cuts) && s.cuts[i].first.compare(n.last) <= 0 {
@@ -255,8 +254,8 @@ func (s *sweep) begin(n *span) {
 	}
 }
 
-// unreachable returns the addresses that Lookup never asks the table about,
-// sorted and disjoint: reserved ones, and those that resolve to others.
+// unreachable returns the addresses that Lookup never looks up, sorted and
+// disjoint: reserved ones, and those that resolve to others.
 func unreachable(v4 bool) []span {
 	var edges []u128 // where special blocks begin, and the address after each
 	add := func(p netip.Prefix) {
@@ -278,7 +277,7 @@ func unreachable(v4 bool) []span {
 	slices.SortFunc(edges, u128.compare)
 	edges = slices.Compact(edges)
 
-	// Between two edges all addresses are of the same kind.
+	// All addresses between two edges are of the same kind.
 	var out []span
 	for i, first := range edges {
 		last := maxU128

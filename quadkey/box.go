@@ -28,7 +28,7 @@ func ParseBox(s string) (Box, error) {
 		var field string
 		field, rest, more = strings.Cut(rest, ",")
 		field = strings.TrimSpace(field)
-		// ParseFloat also reads hexadecimal, underscores and names.
+		// ParseFloat accepts hexadecimal, underscores and names too.
 		if strings.Trim(field, "+-.0123456789eE") != "" {
 			return Box{}, boxTextError(s)
 		}
@@ -55,7 +55,7 @@ func boxTextError(s string) error {
 }
 
 // Check returns an error that matches [ErrBox] unless longitudes are within
-// ±180°, latitudes within ±90° and south is not above north.
+// ±180°, latitudes are within ±90° and south is not above north.
 func (b Box) Check() error {
 	for _, lon := range [2]float64{b.West, b.East} {
 		if !(math.Abs(lon) <= 180) {
@@ -73,7 +73,7 @@ func (b Box) Check() error {
 	return nil
 }
 
-// Valid reports whether [Box.Check] finds nothing wrong.
+// Valid reports whether [Box.Check] returns nil.
 func (b Box) Valid() bool { return b.Check() == nil }
 
 // Contains reports whether the point is in the box or on its edge. 180° and

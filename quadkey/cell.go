@@ -35,8 +35,8 @@ func (c Cell) AppendKey(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(c))
 }
 
-// CellFromKey returns the cell that a row key starts with; what follows its
-// four bytes is not looked at. The error of a shorter key matches [ErrKey].
+// CellFromKey returns the cell at the start of a row key and ignores the bytes
+// after the cell's four. The error of a shorter key matches [ErrKey].
 func CellFromKey(key []byte) (Cell, error) {
 	if len(key) < 4 {
 		return 0, fmt.Errorf("%w: %d bytes; a cell has 4", ErrKey, len(key))

@@ -15,8 +15,8 @@ type Range struct {
 // Contains reports whether the cell is in the range.
 func (r Range) Contains(c Cell) bool { return c >= r.First && c <= r.Last }
 
-// Keys returns the range as row keys that start with a cell: start is included,
-// stop is not, and a nil stop means the end of the table.
+// Keys returns the range as row keys that start with a cell. start is included
+// and stop is not. A nil stop means the end of the table.
 func (r Range) Keys() (start, stop []byte) {
 	start = r.First.AppendKey(make([]byte, 0, 4))
 	if r.Last != math.MaxUint32 {
@@ -25,13 +25,14 @@ func (r Range) Keys() (start, stop []byte) {
 	return start, stop
 }
 
-// CoverBox returns at most maxRanges ranges that hold every cell with a point
-// in the box: sorted, disjoint and not adjacent.
+// CoverBox returns at most maxRanges ranges that together hold every cell with
+// a point in the box. The ranges are sorted, disjoint and not adjacent.
 //
-// A limit too small for the exact cover is met by closing the smallest gaps, so
-// the cover may hold cells that do not touch the box; check what a scan finds
-// with [Box.Contains]. Work and memory grow with maxRanges and the length of
-// the box's edge, whichever is less. Errors match [ErrBox] or [ErrMaxRanges].
+// If the exact cover has more ranges, CoverBox closes the smallest gaps. The
+// cover may then hold cells that do not touch the box, so check the results of
+// a scan with [Box.Contains]. Work and memory grow with maxRanges or the length
+// of the box's edge, whichever is less. Errors match [ErrBox] or
+// [ErrMaxRanges].
 func CoverBox(b Box, maxRanges int) ([]Range, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
@@ -43,12 +44,12 @@ func CoverBox(b Box, maxRanges int) ([]Range, error) {
 	return cover(shape.classify, maxRanges), nil
 }
 
-// CoverCircle returns at most maxRanges ranges that hold every cell with a
-// point at a [Distance] of at most radius metres: sorted, disjoint and not
-// adjacent. A circle may cross ±180° and contain poles; points beyond
-// ±[MaxLatitude] are found in the cells at that edge.
+// CoverCircle returns at most maxRanges ranges that together hold every cell
+// with a point at a [Distance] of at most radius metres. The ranges are sorted,
+// disjoint and not adjacent. A circle may cross ±180° and contain poles. Points
+// beyond ±[MaxLatitude] are found in the cells at that edge.
 //
-// The cover may hold more, as that of [CoverBox]. Errors match
+// The cover may hold more cells, like that of [CoverBox]. Errors match
 // [ErrCoordinate], [ErrRadius] or [ErrMaxRanges].
 func CoverCircle(lon, lat, radius float64, maxRanges int) ([]Range, error) {
 	if err := CheckCoordinate(lon, lat); err != nil {
@@ -60,9 +61,9 @@ func CoverCircle(lon, lat, radius float64, maxRanges int) ([]Range, error) {
 	if err := checkMaxRanges(maxRanges); err != nil {
 		return nil, err
 	}
-	// What is further from the antipode than the rest of a half turn is within
-	// the radius.
-	from := viewFrom(lon, lat)
+	// A tile is within the radius if its distance from the antipode is at least
+	// the rest of half a turn.
+	from := viewpointAt(lon, lat)
 	opposite, rest := from.opposite(), math.Pi*EarthRadius-radius
 	return cover(func(t Tile) verdict {
 		g := t.ground()
@@ -83,7 +84,7 @@ func checkMaxRanges(n int) error {
 	return nil
 }
 
-// verdict says how much of a tile a shape takes up. partly is always a safe
+// verdict says how much of a tile a shape covers. partly is always a safe
 // answer; inside and outside must be certain.
 type verdict uint8
 
@@ -93,17 +94,17 @@ const (
 	inside
 )
 
-// piece is a run of cells found to belong to a cover, or, if open, a tile that
-// the shape takes up in part and that may be divided further.
+// piece is a run of cells that belongs to a cover. If open, it is a tile that
+// the shape covers in part and that may be divided further.
 type piece struct {
 	Range
 	open bool
 }
 
 // cover divides the world into the tiles that touch a shape, one zoom at a
-// time, until tiles fit, cells are reached, or there are eight times as many
-// pieces as ranges asked for. Going on from there to the cells shrinks the
-// covers of circles by no more than 2 %, and costs up to 200 times as long.
+// time. It stops when tiles fit, when it reaches cells, or when there are eight
+// times as many pieces as ranges asked for. Dividing further would shrink the
+// covers of circles by at most 2 % and take up to 200 times as long.
 func cover(shape func(Tile) verdict, maxRanges int) []Range {
 	enough := 8 * max(8, min(maxRanges, 1<<20))
 	room := min(2*enough, 1024)
@@ -149,8 +150,8 @@ func addPiece(to []piece, t Tile, shape func(Tile) verdict) []piece {
 	return appendPiece(to, piece{Range{first, last}, v == partly && t.Z < CellZoom})
 }
 
-// appendPiece joins closed neighbours, which keeps the list as short as the
-// edge of the shape.
+// appendPiece joins closed neighbours, so the list is no longer than the edge
+// of the shape.
 func appendPiece(to []piece, p piece) []piece {
 	if n := len(to); n > 0 && !p.open && !to[n-1].open && to[n-1].Last+1 == p.First {
 		to[n-1].Last = p.Last
@@ -159,8 +160,8 @@ func appendPiece(to []piece, p piece) []piece {
 	return append(to, p)
 }
 
-// closeGaps joins ranges across the smallest gaps until at most n are left,
-// which adds the fewest cells that any joining can. It works in place.
+// closeGaps joins ranges across the smallest gaps until at most n are left.
+// That adds the fewest cells possible. It works in place.
 func closeGaps(ranges []Range, n int) []Range {
 	if len(ranges) <= n {
 		return ranges
@@ -191,7 +192,7 @@ type rect struct {
 	x0, y0, x1, y1 uint32
 }
 
-// rects are two rectangles whose union is a shape; they may be the same.
+// rects is a shape: the union of two rectangles, which may be equal.
 type rects [2]rect
 
 // boxShape returns the cells of a valid box.
@@ -204,7 +205,8 @@ func boxShape(b Box) rects {
 		r := rect{x0, y0, x1, y1}
 		return rects{r, r}
 	}
-	// Across ±180°, or up to it: points at 180 are in column 0, as x1 is then.
+	// The box crosses ±180° or ends there. Points at 180 are in column 0, which
+	// x1 then is.
 	return rects{{0, y0, x1, y1}, {x0, y0, end, y1}}
 }
 

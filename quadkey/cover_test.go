@@ -482,7 +482,7 @@ func TestCoverBounded(t *testing.T) {
 	const halfTurn = math.Pi * EarthRadius
 	for limit, most := range map[int]int{1: 2000, 8: 2000, 100: 8000} {
 		calls := 0
-		v := viewFrom(31, 41)
+		v := viewpointAt(31, 41)
 		cover(func(tile Tile) verdict {
 			calls++
 			if g := tile.ground(); v.minDistance(&g) > halfTurn/3 {

@@ -7,10 +7,10 @@ const EarthRadius = 6371008.8
 
 // Distance returns the great-circle distance between two points, in metres, by
 // the haversine formula. It is exact to within nanometres at any distance, near
-// antipodes and poles too: beyond a quarter turn it measures from the antipode,
+// antipodes and poles too. Beyond a quarter turn it measures from the antipode,
 // where the plain formula would lose half its digits. It is symmetric to the
-// last bit, and takes 180° and −180° for one meridian and a pole for one point.
-// Coordinates are degrees, and expected to be valid.
+// last bit. It treats 180° and −180° as one meridian and a pole as one point.
+// Coordinates are degrees and must be valid.
 func Distance(lon1, lat1, lon2, lat2 float64) float64 {
 	return EarthRadius * angle(turn(lon1, lon2), lat1, lat2)
 }
@@ -37,11 +37,11 @@ func angle(dlon, lat1, lat2 float64) float64 {
 	return math.Pi - 2*math.Asin(math.Sqrt(s*s+c*cosLon*cosLon))
 }
 
-// cosLat is the cosine of a latitude, measured from the pole: exactly 0 there
-// and with all its digits nearby.
+// cosLat returns the cosine of a latitude, measured from the pole: it is
+// exactly 0 there and keeps all its digits nearby.
 func cosLat(lat float64) float64 { return math.Sin((90 - math.Abs(lat)) * radians) }
 
-// MinDistance keeps this much below the true minimum, to stay below Distance
+// MinDistance subtracts these from the true minimum to stay below Distance
 // whatever the rounding of both: a micrometre, and a part in 10^12.
 const (
 	slack         = 1e-6
@@ -49,33 +49,33 @@ const (
 )
 
 // MinDistance returns a lower bound, in metres, of the [Distance] from a point
-// to any point that belongs to the tile: 0 inside, elsewhere less than the true
-// minimum by at most 22 µm. Tiles of the top and bottom rows reach to the pole,
-// as the points beyond ±[MaxLatitude] that belong to them do. Coordinates are
-// degrees, and expected to be valid; NaN gives NaN.
+// to any point that belongs to the tile. It is 0 inside, and elsewhere at most
+// 22 µm below the true minimum. Tiles of the top and bottom rows extend to the
+// pole, because points beyond ±[MaxLatitude] belong to them. Coordinates are
+// degrees and must be valid; NaN gives NaN.
 func (t Tile) MinDistance(lon, lat float64) float64 {
-	v, g := viewFrom(lon, lat), t.ground()
+	v, g := viewpointAt(lon, lat), t.ground()
 	return v.minDistance(&g)
 }
 
-// view is a point to measure distances from: its longitude in degrees, and sine
-// and cosine of its latitude.
-type view struct{ lon, sin, cos float64 }
+// viewpoint is a point from which distances are measured: its longitude in
+// degrees, and the sine and cosine of its latitude.
+type viewpoint struct{ lon, sin, cos float64 }
 
-func viewFrom(lon, lat float64) view {
+func viewpointAt(lon, lat float64) viewpoint {
 	sin, cos := math.Sincos(lat * radians)
-	return view{lon, sin, cos}
+	return viewpoint{lon, sin, cos}
 }
 
-// opposite is the view from the antipode.
-func (v view) opposite() view {
+// opposite returns the viewpoint of the antipode.
+func (v viewpoint) opposite() viewpoint {
 	if v.lon > 0 {
-		return view{v.lon - 180, -v.sin, v.cos}
+		return viewpoint{v.lon - 180, -v.sin, v.cos}
 	}
-	return view{v.lon + 180, -v.sin, v.cos}
+	return viewpoint{v.lon + 180, -v.sin, v.cos}
 }
 
-// ground is where a tile's points may be: edges in degrees of longitude, and
+// ground is the area of a tile's points: edges in degrees of longitude, and
 // sines and cosines of latitude.
 type ground struct {
 	west, east         float64
@@ -101,30 +101,31 @@ func (t Tile) ground() ground {
 }
 
 // unprojectSincos returns sine and cosine of the latitude at y: the hyperbolic
-// tangent and secant of what unprojectY takes the hyperbolic sine of.
+// tangent and secant of the argument that unprojectY passes to sinh.
 func unprojectSincos(y float64) (sin, cos float64) {
 	e := math.Exp(math.Pi * (1 - 2*y))
 	return (e*e - 1) / (e*e + 1), 2 * e / (e*e + 1)
 }
 
-func (v view) minDistance(g *ground) float64 {
+func (v viewpoint) minDistance(g *ground) float64 {
 	d := EarthRadius * v.minAngle(g)
 	return max(0, d-d*slackPerMetre-slack)
 }
 
 // minAngle returns the angle to the nearest point of the ground, in radians.
 //
-// At any one latitude, that is the point on v's own meridian, if the ground has
-// it, or on the east or west edge, whichever is the smaller turn away. On a
-// meridian, it is not the point at v's latitude: great circles bend towards the
-// pole. The cosine of the angle to latitude φ of a meridian dlon away is
+// At any one latitude, that point is on v's own meridian if the ground has it,
+// otherwise on the east or west edge, whichever is the smaller turn away. On a
+// meridian, it is not the point at v's latitude, because great circles bend
+// towards the pole. The cosine of the angle to latitude φ of a meridian dlon
+// away is
 //
 //	sin lat·sin φ + cos lat·cos dlon·cos φ
 //
-// so its slope at both ends tells whether the greatest value is at one of them
-// or in between, where it is that of the meridian's whole circle. Angles are
-// taken from sine and cosine both, which is precise at every distance.
-func (v view) minAngle(g *ground) float64 {
+// The slope at both ends tells whether the greatest value is at one of them or
+// in between. In between it is that of the meridian's whole circle. Angles are
+// taken from both sine and cosine, which is precise at every distance.
+func (v viewpoint) minAngle(g *ground) float64 {
 	sinLon, cosLon := 0.0, 1.0
 	if !(v.lon >= g.west && v.lon <= g.east) {
 		sinLon, cosLon = math.Sincos(min(turn(v.lon, g.west), turn(v.lon, g.east)) * radians)

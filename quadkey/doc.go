@@ -1,6 +1,6 @@
-// Package quadkey divides the world into square Web-Mercator tiles, numbers
-// them so that near things sort near each other, and answers the geometric
-// questions an ordered store of such numbers raises: which tile holds a point,
+// Package quadkey divides the world into square Web-Mercator tiles and numbers
+// them so that near things sort near each other. It answers the geometric
+// questions of an ordered store of such numbers: which tile holds a point,
 // which key ranges cover a box or a circle, how far a tile is from a point.
 //
 // # Axes and units
@@ -13,17 +13,17 @@
 //
 // # Which tile a point is in
 //
-// Tiles are half-open: west and north edges belong, so every point is in one
-// tile of each zoom, and 180° is the same meridian as −180°. Points beyond
-// ±MaxLatitude belong to the row at that edge, whose tiles therefore reach to
-// the pole in every question about places (drawn, they end at MaxLatitude).
-// Formally, a point is in the tile given by the integer part of its [Project]
-// coordinates times 2^z; Project is rounded so that this agrees, to the last
-// bit, with comparing the point's degrees to those of [Tile.Bound]:
+// Tiles are half-open: west and north edges belong to a tile, so every point is
+// in one tile of each zoom. 180° is the same meridian as −180°. Points beyond
+// ±MaxLatitude belong to the row at that edge. The tiles of that row therefore
+// extend to the pole in every question about places, but are drawn only to
+// MaxLatitude. Formally, a point is in the tile given by the integer part of
+// its [Project] coordinates times 2^z. Project is rounded so that this agrees,
+// to the last bit, with comparing the point's degrees to those of [Tile.Bound]:
 //
 //	West ≤ lon < East  and  South < lat ≤ North
 //
-// where North is 90 in the top row and South is −90, included, in the bottom
+// where North is 90 in the top row, and South is −90 and included in the bottom
 // row.
 //
 // # Digits, packed quadkeys and cells
@@ -37,7 +37,7 @@
 // The digits are thus the bits of x and y interleaved, y the higher of each
 // pair: tile 3/6/1, with x = 110₂ and y = 001₂, is "112". [Tile.Packed] is the
 // same as a number; "12301230" packs to 27756. A [Cell] is the packed number of
-// a zoom-16 tile, about 611 m wide at the equator, and fills a uint32:
+// a zoom-16 tile, about 611 m wide at the equator. It fills a uint32:
 //
 //	bit  31 30 29 28            3  2  1  0
 //	     y  x  y  x   …         y  x  y  x
@@ -55,26 +55,26 @@
 //	byte  0      1      2      3      4
 //	     ├── last cell, big-endian ──┤ 255 − zoom
 //
-// Byte order then has the two properties that row layouts rely on. Write
-// first(T) and last(T) for the ends of T's cell range.
+// Byte order then has the two properties that row layouts rely on. Let first(T)
+// and last(T) be the ends of T's cell range.
 //
 // Descendants sort before their ancestor. Let D be a proper descendant of T.
-// D's cells are among T's, so last(D) ≤ last(T). If less, D sorts first by the
-// first four bytes. If equal, D's zoom is greater, its fifth byte less, and D
-// sorts first again.
+// D's cells are among T's, so last(D) ≤ last(T). If it is less, D sorts first
+// by the first four bytes. If it is equal, D's zoom is greater and its fifth
+// byte less, so D sorts first again.
 //
-// A subtree is one contiguous key range: the keys between those of first(T), as
-// a zoom-16 tile, and T itself are exactly the keys of T and its descendants.
-// For a descendant D, first(T) ≤ last(D) ≤ last(T), and where an end is met the
-// fifth byte decides: no key of cell first(T) is below its zoom-16 key, and
-// D sorts before T as shown. For any other tile U, either U is disjoint from T
-// and last(U) is outside first(T)…last(T), or U is a proper ancestor of T, and
+// A subtree is one contiguous key range: the keys from that of first(T), as a
+// zoom-16 tile, to that of T itself are exactly the keys of T and its
+// descendants. For a descendant D, first(T) ≤ last(D) ≤ last(T). If D meets an
+// end, the fifth byte decides: no key of cell first(T) is below its zoom-16
+// key, and D sorts before T as shown. Any other tile U is either disjoint from
+// T, so last(U) is outside first(T)…last(T), or a proper ancestor of T, which
 // sorts after T as shown.
 //
-// Hence, in a table keyed by tile, the first key at or after Key(T) is T's own
-// row if there is one, else a row of an ancestor that ends where T ends, else a
-// row of a tile that ends further on: an ancestor of T or one disjoint from it,
-// never a descendant.
+// In a table keyed by tile, the first key at or after Key(T) is therefore T's
+// own row if there is one. Otherwise it is the row of an ancestor that ends
+// where T ends, or the row of a tile that ends further on. That tile is an
+// ancestor of T or disjoint from it, never a descendant.
 //
 // # Concurrency and memory
 //

@@ -2,7 +2,7 @@ package quadkey
 
 import "errors"
 
-// What callers branch on; use errors.Is. The errors returned wrap one of these
+// Test for these errors with errors.Is. The returned errors wrap one of them
 // and say what to change.
 var (
 	// ErrTile: a zoom, column or row outside the grid, or a malformed quadkey.

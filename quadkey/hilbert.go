@@ -3,10 +3,10 @@ package quadkey
 import "fmt"
 
 // Hilbert returns the tile's place, counted from 0, on the Hilbert curve
-// through the tiles of its zoom: the curve that begins in the north-west
-// corner and ends in the north-east one, on which tiles that follow each other
-// are neighbours. The descendants of a tile are contiguous on it: dividing by
-// four gives the place of the parent. Archives of tiles are sorted by it.
+// through the tiles of its zoom. The curve begins in the north-west corner and
+// ends in the north-east one, and consecutive tiles are neighbours. The
+// descendants of a tile are contiguous on it: dividing by four gives the place
+// of the parent. Archives of tiles are sorted by it.
 func (t Tile) Hilbert() uint64 {
 	var d uint64
 	x, y := t.X, t.Y

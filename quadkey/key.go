@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Key names a tile of zoom 0 to 16 in five bytes that sort: a tile right after
-// its last descendant, a subtree in one piece. The package documentation draws
-// and proves it.
+// Key names a tile of zoom 0 to 16 in five bytes that sort: a tile comes right
+// after its last descendant, and a subtree is contiguous. The package
+// documentation draws and proves it.
 type Key [5]byte
 
 // Key returns the tile's key. A tile deeper than [CellZoom] has no key of its
@@ -44,8 +44,8 @@ func ParseKey(key []byte) (Tile, error) {
 	return t, nil
 }
 
-// Tile returns the tile that the key was made from. A value that no tile has as
-// its key gives a tile that is not valid; use [ParseKey] on bytes from outside.
+// Tile returns the tile of the key. A value that is no tile's key gives an
+// invalid tile; use [ParseKey] on untrusted bytes.
 func (k Key) Tile() Tile {
 	last, z := uint64(binary.BigEndian.Uint32(k[:])), 255-k[4]
 	if z > CellZoom {

@@ -45,20 +45,19 @@ func TileAt(lon, lat float64, z uint8) (Tile, error) {
 	return Tile{z, x >> (MaxZoom - z), y >> (MaxZoom - z)}, nil
 }
 
-// gridAt returns the column and row at MaxZoom of a valid coordinate. Shifting
-// them gives every other zoom.
+// gridAt returns the column and row at MaxZoom of a valid coordinate. Shift
+// them right for other zooms.
 func gridAt(lon, lat float64) (x, y uint32) {
 	x = uint32(projectX(lon)*grid) % grid // 180° is column 0
 	y = min(uint32(projectY(lat)*grid), grid-1)
 	return x, y
 }
 
-// Project maps degrees to the unit square of spherical Web Mercator
-// (EPSG:3857, scaled): x from 0 at −180° to 1 at 180°, y from 0 at
-// [MaxLatitude] down to 1 at −MaxLatitude, where latitudes are clamped.
-// Longitudes are not wrapped, so unwrapped geometry stays connected: 180° is 1,
-// though its points belong to column 0, and 190° is further right. NaN gives
-// NaN.
+// Project maps degrees to the unit square of spherical Web Mercator (EPSG:3857,
+// scaled): x from 0 at −180° to 1 at 180°, y from 0 at [MaxLatitude] down to 1
+// at −MaxLatitude, where latitudes are clamped. Longitudes are not wrapped, so
+// unwrapped geometry stays connected: 180° is 1, though its points belong to
+// column 0, and 190° is further right. NaN gives NaN.
 //
 //	x = (lon + 180) / 360
 //	y = ½ − ln((1 + sin lat) / cos lat) / 2π
@@ -69,16 +68,17 @@ func Project(lon, lat float64) (x, y float64) {
 	return projectX(lon), projectY(lat)
 }
 
-// Unproject is the inverse of [Project], to within rounding: degrees of a point
-// of the unit square. y is clamped to it, x is not.
+// Unproject is the inverse of [Project], to within rounding. It clamps y to the
+// unit square, but not x.
 func Unproject(x, y float64) (lon, lat float64) {
 	return unprojectX(x), unprojectY(y)
 }
 
 func projectX(lon float64) float64 {
 	x := (lon + 180) / 360
-	// lon+180 drops the low bits of a small longitude, which can carry a point
-	// just west of a tile edge onto it. The edge itself is exact in degrees.
+	// lon+180 drops the low bits of a small longitude, which can move a point
+	// just west of a tile edge onto the edge. The edge itself is exact in
+	// degrees.
 	if f := x * grid; f == math.Floor(f) && lon < unprojectX(x) {
 		x = math.Nextafter(x, math.Inf(-1))
 	}
@@ -87,8 +87,8 @@ func projectX(lon float64) float64 {
 
 func unprojectX(x float64) float64 { return x*360 - 180 }
 
-// nearEdge is how close, in rows at MaxZoom, rounding might move a point over
-// a row's edge, with a margin of about ten.
+// nearEdge is how close to a row's edge, in rows at MaxZoom, rounding might
+// move a point across it, with a margin of about ten.
 const nearEdge = 1.0 / (1 << 24)
 
 func projectY(lat float64) float64 {
@@ -99,13 +99,13 @@ func projectY(lat float64) float64 {
 		return 1
 	}
 	// Of the many forms of the formula, this one loses no digits towards the
-	// edges of the map; the absolute value makes the map symmetric.
+	// edges of the map. The absolute value makes the map symmetric.
 	sin, cos := math.Sincos(math.Abs(lat) * radians)
 	y := 0.5 - math.Copysign(math.Log((1+sin)/cos), lat)/(2*math.Pi)
 
-	// So near a row's edge that rounding may choose the side, compare degrees,
-	// as a reader of Bound would. It also makes rows monotonic in latitude,
-	// which sine and logarithm are not in their last bits.
+	// Rounding could choose the side this close to a row's edge, so compare
+	// degrees, as a reader of Bound would. This also makes rows monotonic in
+	// latitude, which sine and logarithm are not in their last bits.
 	f := y * grid
 	if k := math.Floor(f + 0.5); math.Abs(f-k) < nearEdge {
 		edge := k / grid
@@ -118,7 +118,7 @@ func projectY(lat float64) float64 {
 }
 
 func unprojectY(y float64) float64 {
-	// The formula comes out a rounding error away from the constant.
+	// The formula differs from the constant by a rounding error.
 	switch {
 	case y <= 0:
 		return MaxLatitude

@@ -12,18 +12,18 @@ const MaxZoom = 22
 // Tile is one square of the Web-Mercator grid: zoom, column counted eastwards
 // and row counted southwards. The zero Tile is the whole world.
 //
-// Methods other than Valid and String expect a valid tile, as every function
-// of this package returns and [NewTile] checks.
+// All methods but Valid and String expect a valid tile. Every function of this
+// package returns one, and [NewTile] checks for it.
 type Tile struct {
 	Z    uint8
 	X, Y uint32
 }
 
-// noTile is what decoding a value that names no tile gives where there is no
-// error to return.
+// noTile is the result of decoding a value that names no tile, for functions
+// without an error result.
 var noTile = Tile{Z: 255}
 
-// NewTile returns tile z/x/y, or an error that matches [ErrTile] when the grid
+// NewTile returns tile z/x/y, or an error that matches [ErrTile] if the grid
 // has no such tile.
 func NewTile(z, x, y int) (Tile, error) {
 	if z < 0 || z > MaxZoom {
@@ -76,7 +76,7 @@ func (t Tile) Valid() bool {
 }
 
 // Packed returns the quadkey's digits as a base-4 number, below 4^Z. It does
-// not tell the zoom: "0" and "00" are both 0.
+// not determine the zoom: "0" and "00" are both 0.
 func (t Tile) Packed() uint64 { return interleave(t.X, t.Y) }
 
 // Quadkey returns the digits as a string, empty for the world. Store a [Cell]
@@ -112,8 +112,8 @@ func (t Tile) Parent() Tile {
 }
 
 // Children returns the four tiles one zoom in, in the order of their digits:
-// north-west, north-east, south-west, south-east. Those of a tile at [MaxZoom]
-// are not valid.
+// north-west, north-east, south-west, south-east. The children of a tile at
+// [MaxZoom] are not valid.
 func (t Tile) Children() [4]Tile {
 	z, x, y := t.Z+1, t.X<<1, t.Y<<1
 	return [4]Tile{{z, x, y}, {z, x + 1, y}, {z, x, y + 1}, {z, x + 1, y + 1}}
@@ -129,9 +129,9 @@ func (t Tile) Ancestor(z uint8) Tile {
 	return Tile{z, t.X >> up, t.Y >> up}
 }
 
-// AtZoom returns the north-westernmost and south-easternmost of the tiles at
-// zoom z, at most [MaxZoom], that share ground with t: its descendants, or
-// twice its ancestor when z is not deeper than t.
+// AtZoom returns the north-westernmost and south-easternmost tiles at zoom z,
+// at most [MaxZoom], that share ground with t. If z is not deeper than t, both
+// are t's ancestor.
 func (t Tile) AtZoom(z uint8) (first, last Tile) {
 	if z <= t.Z {
 		t = t.Ancestor(z)
@@ -158,7 +158,8 @@ func (t Tile) CellRange() (first, last Cell) {
 }
 
 // Bound returns the tile's edges as they are drawn: north and south never pass
-// ±[MaxLatitude]. The package documentation says which of the edges belong.
+// ±[MaxLatitude]. The package documentation says which edges belong to the
+// tile.
 func (t Tile) Bound() Box {
 	n := 1 / float64(uint64(1)<<t.Z)
 	x, y := float64(t.X), float64(t.Y)

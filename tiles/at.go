@@ -18,17 +18,16 @@ type Region struct {
 	Type, ID, Name string
 }
 
-// At returns the regions at a point in degrees, of the given types or, with
-// none, of all, in the data set's order. It costs one seek per type.
+// At returns the regions at a point in degrees, in the data set's order. It
+// asks the given types, or all of them if none is given, with one seek each.
 //
-// A point belongs to one tile, as tiles own their western and northern edges,
-// and a point on a border to exactly one of the two regions; longitude 180 is
-// −180. The answer is exact to the border on the world grid: the point is taken
-// to a 2⁻²⁰ of a unit, about a micrometre. Beyond the latitudes of the tiles
-// the polar rows answer, as exactly.
+// A tile owns its western and northern edges, so a point lies in one tile. A
+// point on a border belongs to exactly one of its two regions, and longitude
+// 180 is −180. The answer is exact to the border on the world grid: the point
+// is rounded to 2⁻²⁰ of a unit, about a micrometre. Beyond the latitudes of the
+// tiles the polar rows answer just as exactly.
 //
-// Errors match ErrUnknownType or quadkey.ErrCoordinate, or come from the
-// store.
+// Errors match ErrUnknownType or quadkey.ErrCoordinate, or come from the store.
 func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]Region, error) {
 	if err := quadkey.CheckCoordinate(lon, lat); err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 		}
 	}
 	if lon == 180 || math.Abs(lat) == 90 {
-		lon = -180 // one point, whatever it is called
+		lon = -180 // the same meridian
 	}
 	var px, py int64
 	var err error
@@ -87,8 +86,9 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	return found, nil
 }
 
-// The fraction of a grid unit that a point is rounded down to, in bits. Caps
-// are as wide as the world, and products of their coordinates must fit 64 bits.
+// Points are rounded down to this many fractional bits of a grid unit. Caps
+// have fewer, because they are as wide as the world and products of their
+// coordinates must fit 64 bits.
 const (
 	tileSubBits = 20
 	capSubBits  = 16
@@ -106,7 +106,8 @@ func (r *Reader) seekPoint(ctx context.Context, s *scratch, lon, lat float64) (p
 	}
 	inTile := func(world float64, tile uint32) int64 {
 		v := int64(math.Floor((world - float64(tile)*mvt.Extent) * (1 << tileSubBits)))
-		// The tile was found by other arithmetic; the point is in it.
+		// Rounding can put the point just outside the tile that was chosen for
+		// it.
 		return min(max(v, 0), mvt.Extent<<tileSubBits-1)
 	}
 	return inTile(layout.GridX(lon), t.X), inTile(layout.MercatorY(lat), t.Y), nil
@@ -115,32 +116,32 @@ func (r *Reader) seekPoint(ctx context.Context, s *scratch, lon, lat float64) (p
 // seekCap reads the polar rows beyond the tiles and returns the point in
 // their coordinates.
 func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px, py int64, err error) {
-	key, origin := layout.KeyNorth, layout.NorthCap.Y0
+	polar := layout.NorthCap
 	if lat < 0 {
-		key, origin = layout.KeySouth, layout.SouthCap.Y0
+		polar = layout.SouthCap
 	}
 	for len(s.rows) < len(s.types) {
 		s.rows = append(s.rows, cellstore.Row{})
 	}
 	for i, rt := range s.types {
-		// One key, few types: a get each.
+		// There is one key and few types, so each type costs one get.
 		sel := cellstore.Selection{Families: []string{rt.mvt}}
-		if _, err := r.bounds.Get(ctx, key, &sel, &s.rows[i]); err != nil {
+		if _, err := r.bounds.Get(ctx, polar.Key, &sel, &s.rows[i]); err != nil {
 			return 0, 0, err
 		}
 	}
 	px = int64(math.Floor(layout.GridX(lon) * (1 << capSubBits)))
-	py = int64(math.Floor((layout.PlateY(lat) - float64(origin)) * (1 << capSubBits)))
-	// At the pole itself every longitude is the same point, and the southern
-	// one must not lie on the far edge.
-	py = min(max(py, 0), int64(grid.WorldSize/2-origin)<<capSubBits-1)
+	py = int64(math.Floor((layout.PlateY(lat) - float64(polar.Y0)) * (1 << capSubBits)))
+	// At the pole every longitude is the same point. The clamp keeps the south
+	// pole off the far edge.
+	py = min(max(py, 0), int64(grid.WorldSize/2-polar.Y0)<<capSubBits-1)
 	return px, py, nil
 }
 
-// holds reports whether a stored polygon feature holds the point, given in
-// sub-units of its coordinates. The winding number is counted along the ray to
-// the east, with edges taken half-open in y, so that of two regions with a
-// common border exactly one holds a point on it.
+// holds reports whether a stored polygon feature contains a point given in
+// sub-units of its coordinates. It counts the winding number along the ray to
+// the east. Edges are half-open in y, so exactly one of two regions that share
+// a border contains a point on it.
 func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
 	if f.Type != mvt.Polygon {
 		return false, fmt.Errorf("%w: a region that is not a polygon", ErrCorrupt)
@@ -160,8 +161,8 @@ func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
 		for _, b := range pts {
 			ay, by := int64(a.Y)<<sub, int64(b.Y)<<sub
 			if (ay <= py) != (by <= py) {
-				// East of the point? From the northern end, whatever the
-				// direction, so that both neighbours compute the same.
+				// Compute from the northern end, whatever the edge's direction:
+				// both neighbours then get the same result.
 				lo, hi := a, b
 				if ay > by {
 					lo, hi = b, a

@@ -6,7 +6,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// common is the part of a bounding box in a box, with a margin.
+// common is the intersection of a bounding box and a box, with a margin.
 func common(b quadkey.Box, bounds [4]float64) quadkey.Box {
 	o := overlap(b, bounds)
 	return quadkey.Box{West: o[0], South: o[1], East: o[2], North: o[3]}
@@ -30,11 +30,11 @@ func spanOf(west, east float64) lonSpan {
 	return lonSpan{west, east - west + 360}
 }
 
-// compareBounds tells whether a bounding box lies in a box, and whether they
-// are apart, in both cases by more than some degrees.
+// compareBounds reports whether a bounding box lies inside a box and whether
+// the two are apart, in both cases by more than slack degrees.
 func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apart bool) {
 	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
-	// From the western end of the box to that of the bounds.
+	// Measure from the western end of the box to that of the bounds.
 	ahead := math.Mod(g.start-s.start+720, 360)
 	round := s.width >= 360
 	inside = (round || ahead >= slack && ahead+g.width <= s.width-slack) &&
@@ -47,7 +47,7 @@ func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apa
 	return inside, apart
 }
 
-// overlap is the part of a bounding box in a box that it meets.
+// overlap is the intersection of a bounding box and a box that meet.
 func overlap(b quadkey.Box, bounds [4]float64) [4]float64 {
 	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
 	ahead := math.Mod(g.start-s.start+720, 360)
@@ -62,7 +62,7 @@ func overlap(b quadkey.Box, bounds [4]float64) [4]float64 {
 	case !starts && wraps && ahead+g.width-360 < s.width:
 		o[2] = bounds[2]
 	}
-	if o[1] > o[3] { // they touch, but for the rounding to the grid
+	if o[1] > o[3] { // they touch, and rounding to the grid parted them
 		o[1], o[3] = o[3], o[1]
 	}
 	return o

@@ -11,8 +11,8 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// A cursor is base64url of: version 1 | tag of the query, 4 bytes | type | ':' |
-// id of the last region.
+// The layout of a cursor is base64url of: version 1 | tag of the query, 4 bytes
+// | type | ':' | id of the last region.
 const cursorVersion = 1
 
 func cursorHead(q WithinQuery) []byte {

@@ -12,32 +12,31 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Limits of one cutout. A box that exceeds them is answered from a coarser
-// zoom.
+// These limits bound one cutout. A box that exceeds them gets a coarser zoom.
 const (
 	cutoutRows  = 2048
 	cutoutEdges = 1 << 17
 )
 
-// The plane of a cutout has 2²⁹ steps across the world, 1/16 of a grid unit,
-// so that it is cut to the box within 4 cm. The tiles' square is in the middle;
-// the polar caps, in plate carrée, go on above and below it, which makes one
-// plane of all and lets pieces melt together across that line too.
+// A cutout has a plane of its own, 2²⁹ steps across the world. A step is 1/16
+// of a grid unit, so the cut at the box is within 4 cm. The square of the tiles
+// is in the middle. The polar caps continue it above and below in plate carrée,
+// so pieces also melt together across that line.
 const (
 	fineBits = 29
 	fineSize = 1 << fineBits
 	fineStep = fineSize / grid.WorldSize
 )
 
-// AppendCutout appends the part of a region in a box, in degrees and across
-// ±180° if its West is greater than its East, as a GeoJSON Feature with a
-// Polygon or MultiPolygon, cut at ±180°. It appends nothing when they have no
-// area in common.
+// AppendCutout appends the part of a region inside a box as a GeoJSON Feature
+// with a Polygon or MultiPolygon. The box is in degrees and crosses ±180° if
+// its West is greater than its East; the geometry is cut there. Nothing is
+// appended when region and box have no area in common.
 //
-// zoom is the zoom whose geometry this is: 13 is the exact border on the world
-// grid, cut to the box within 4 cm; boxes with too much for one answer, about
-// 130 000 vertices or two thousand tiles, get the simplified border of the
-// deepest zoom that is within that. Pieces of tiles are dissolved.
+// The result names the zoom of the geometry. Zoom 13 is the exact border on the
+// world grid, cut at the box within 4 cm. A box with too much for one answer,
+// about 130 000 vertices or two thousand tiles, gets the simplified border of
+// the deepest zoom that fits. Pieces of tiles are dissolved.
 //
 // Errors match ErrUnknownType, ErrNotFound or quadkey.ErrBox, or come from the
 // store.
@@ -59,7 +58,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if _, apart := compareBounds(b, rec.BBox, 1e-4); apart {
 		return dst, grid.MaxZoom, nil
 	}
-	// Where there are obviously too many tiles nothing is tried.
+	// Zooms with obviously too many tiles are not tried.
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
 	near := windowOf(common(b, rec.BBox))
@@ -86,17 +85,18 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 
 // cutout gathers the pieces of one region.
 type cutout struct {
-	r     *Reader
-	ctx   context.Context
-	s     *scratch
-	rt    *readerType
-	id    string
-	edges []grid.Edge
+	r      *Reader
+	ctx    context.Context
+	s      *scratch
+	rt     *readerType
+	id     string
+	edges  []grid.Edge
+	frames []grid.Edge // edges along tile lines
 }
 
 // cut returns the polygons of the region in a box at a zoom.
 func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
-	// A box across ±180° is two, as GeoJSON wants it.
+	// GeoJSON wants a box across ±180° cut in two.
 	boxes := []quadkey.Box{b}
 	if b.West > b.East {
 		boxes = []quadkey.Box{
@@ -122,7 +122,7 @@ func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 		}
 		w := grid.WindingFromNorth(c.edges, frame.Corner())
 		for _, p := range c.s.clip.Polygons(c.edges, w, frame, 0) {
-			own := make(grid.Polygon, len(p)) // p is in memory that is used again
+			own := make(grid.Polygon, len(p)) // p's memory is reused
 			for i := range p {
 				own[i] = withoutStops(p[i])
 			}
@@ -132,101 +132,112 @@ func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 	return polys, nil
 }
 
-// gather makes edges the dissolved border of the region's pieces in the tiles
-// of a zoom, and the polar rows, that meet a box.
+// gather sets edges to the dissolved border of the region's pieces: those in
+// the tiles of a zoom, and in the polar rows, that meet the box.
 func (c *cutout) gather(d *descent, b quadkey.Box, frame grid.Box, zoom int) error {
-	c.edges = c.edges[:0]
-	var frames []grid.Edge // edges along tile lines
-	room := func() error {
-		if zoom > 0 && len(c.edges)+len(frames) > cutoutEdges {
-			return errTooManyRows
-		}
-		return nil
+	c.edges, c.frames = c.edges[:0], c.frames[:0]
+	if err := c.gatherCaps(d, b); err != nil {
+		return err
 	}
+	if err := c.gatherTiles(d, frame, zoom); err != nil {
+		return err
+	}
+	c.edges = grid.Cancel(append(c.edges, grid.SumLines(c.frames)...))
+	return nil
+}
+
+func (c *cutout) gatherCaps(d *descent, b quadkey.Box) error {
 	for _, p := range [2]struct {
-		key  []byte
-		any  bool
-		box  grid.Box
-		fine func(grid.Point) grid.Point
+		polar *layout.Cap
+		any   bool
+		top   int32 // of the cap on the plane
 	}{
-		{layout.KeyNorth, b.North > quadkey.MaxLatitude, layout.NorthCap, func(p grid.Point) grid.Point {
-			return grid.Pt(p.X*fineStep, (p.Y-layout.NorthCap.Y1+layout.NorthCap.Y0)*fineStep)
-		}},
-		{layout.KeySouth, b.South < -quadkey.MaxLatitude, layout.SouthCap, func(p grid.Point) grid.Point { return grid.Pt(p.X*fineStep, fineSize+p.Y*fineStep) }},
+		{layout.NorthCap, b.North > quadkey.MaxLatitude, -layout.NorthCap.Y1 * fineStep},
+		{layout.SouthCap, b.South < -quadkey.MaxLatitude, fineSize},
 	} {
 		if !p.any {
 			continue
 		}
-		value, err := d.polar(p.key)
+		value, err := d.polar(p.polar)
 		if err != nil {
 			return err
 		}
 		if value == nil {
 			continue
 		}
+		fine := func(q grid.Point) grid.Point { return grid.Pt(q.X*fineStep, p.top+q.Y*fineStep) }
 		err = c.s.eachFeature(value, []string{c.id}, func(f mvt.Feature, _, _ []byte) error {
 			return c.s.eachEdge(f, func(e grid.Edge) {
-				e = grid.Edge{A: p.fine(e.A), B: p.fine(e.B)}
-				if e.A.Y == e.B.Y && (e.A.Y == 0 || e.A.Y == fineSize) {
-					frames = append(frames, e)
-				} else {
-					c.edges = append(c.edges, e)
-				}
+				e = grid.Edge{A: fine(e.A), B: fine(e.B)}
+				c.add(e, e.A.Y == e.B.Y && (e.A.Y == 0 || e.A.Y == fineSize))
 			})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	// Tiles that only touch the box have no area in it.
+	return nil
+}
+
+func (c *cutout) gatherTiles(d *descent, frame grid.Box, zoom int) error {
+	// A tile that only touches the box has no area in it.
 	want := func(t quadkey.Tile) bool {
 		side := int32(fineSize >> t.Z)
 		x, y := int64(t.X)*int64(side), int64(t.Y)*int64(side)
 		return x < int64(frame.X1) && x+int64(side) > int64(frame.X0) &&
 			y < int64(frame.Y1) && y+int64(side) > int64(frame.Y0)
 	}
-	err := d.walk(quadkey.Tile{}, zoom, want, func(t quadkey.Tile, leaf bool, value []byte) error {
+	return d.walk(quadkey.Tile{}, zoom, want, func(t quadkey.Tile, leaf bool, value []byte) error {
 		side := int32(fineSize >> t.Z)
-		step := side / mvt.Extent
 		origin := grid.Pt(int32(t.X)*side, int32(t.Y)*side)
 		return c.s.eachFeature(value, []string{c.id}, func(f mvt.Feature, _, _ []byte) error {
 			if leaf {
-				frames = append(frames, grid.Perimeter(grid.Box{X0: origin.X, Y0: origin.Y, X1: origin.X + side, Y1: origin.Y + side})...)
-				return room()
-			}
-			polys, err := c.s.crop(f, t, t, false)
-			if err != nil {
+				c.frames = append(c.frames, grid.Perimeter(grid.Box{X0: origin.X, Y0: origin.Y, X1: origin.X + side, Y1: origin.Y + side})...)
+			} else if err := c.gatherPolygons(f, t, origin, side/mvt.Extent); err != nil {
 				return err
 			}
-			for _, p := range polys {
-				for _, ring := range p {
-					prev := ring[len(ring)-1]
-					for _, q := range ring {
-						e := grid.Edge{A: prev, B: q}
-						along := grid.AlongSide(e, grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent})
-						e = grid.Edge{A: grid.Pt(origin.X+e.A.X*step, origin.Y+e.A.Y*step), B: grid.Pt(origin.X+e.B.X*step, origin.Y+e.B.Y*step)}
-						if along {
-							frames = append(frames, e)
-						} else {
-							c.edges = append(c.edges, e)
-						}
-						prev = q
-					}
-				}
+			if zoom > 0 && len(c.edges)+len(c.frames) > cutoutEdges {
+				return errTooManyRows
 			}
-			return room()
+			return nil
 		})
 	})
+}
+
+// gatherPolygons adds the edges of a feature of tile t, whose corner is origin
+// and whose unit is step on the plane.
+func (c *cutout) gatherPolygons(f mvt.Feature, t quadkey.Tile, origin grid.Point, step int32) error {
+	fine := func(q grid.Point) grid.Point { return grid.Pt(origin.X+q.X*step, origin.Y+q.Y*step) }
+	polys, err := c.s.crop(f, t, t, false)
 	if err != nil {
 		return err
 	}
-	c.edges = grid.Cancel(append(c.edges, grid.SumLines(frames)...))
+	for _, p := range polys {
+		for _, ring := range p {
+			prev := ring[len(ring)-1]
+			for _, q := range ring {
+				e := grid.Edge{A: prev, B: q}
+				along := grid.AlongSide(e, grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent})
+				c.add(grid.Edge{A: fine(prev), B: fine(q)}, along)
+				prev = q
+			}
+		}
+	}
 	return nil
 }
 
-// withoutStops copies a ring without the vertices on the way of vertical and
-// horizontal lines, which tile lines leave there. Other lines keep theirs: they
-// are straight in Mercator and not in degrees.
+// add adds an edge. Edges along tile lines are kept apart until they are summed.
+func (c *cutout) add(e grid.Edge, tileLine bool) {
+	if tileLine {
+		c.frames = append(c.frames, e)
+	} else {
+		c.edges = append(c.edges, e)
+	}
+}
+
+// withoutStops copies a ring and drops the vertices within vertical and
+// horizontal runs, which tile lines leave there. Oblique runs keep their
+// vertices: they are straight in Mercator and not in degrees.
 func withoutStops(ring []grid.Point) []grid.Point {
 	out := make([]grid.Point, 0, len(ring))
 	prev := ring[len(ring)-1]
@@ -261,7 +272,7 @@ func (s *scratch) eachEdge(f mvt.Feature, fn func(grid.Edge)) error {
 	}
 }
 
-// fineBox is a box that does not cross ±180° on the plane of cutouts.
+// fineBox converts a box that does not cross ±180° to the plane of cutouts.
 func fineBox(b quadkey.Box) grid.Box {
 	x := func(lon float64) int32 { return int32(math.Round(layout.GridX(lon) * fineStep)) }
 	y := func(lat float64) int32 {
@@ -276,7 +287,7 @@ func fineBox(b quadkey.Box) grid.Box {
 	return grid.Box{X0: x(b.West), Y0: y(b.North), X1: x(b.East), Y1: y(b.South)}
 }
 
-// finePosition writes a point of the plane of cutouts.
+// finePosition writes a point of the cutout plane as a GeoJSON position.
 func finePosition(dst []byte, p grid.Point) []byte {
 	y := float64(p.Y)
 	var lat float64

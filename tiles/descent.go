@@ -10,9 +10,9 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// descent walks down the vector rows of one region type, skipping what is
-// empty: a subtree is a run of keys, so one seek tells whether anything is in
-// it. It counts its seeks, and stops at a limit.
+// descent walks down the vector rows of one region type and skips empty
+// subtrees. A subtree is a run of keys, so one seek tells whether it is empty.
+// The descent counts its seeks and stops at a limit.
 type descent struct {
 	r       *Reader
 	ctx     context.Context
@@ -32,8 +32,8 @@ func (r *Reader) descend(ctx context.Context, s *scratch, rt *readerType, maximu
 	return &descent{r: r, ctx: ctx, s: s, family: [1]string{rt.mvt}, maximum: maximum}
 }
 
-// seek makes rows[0] the first row at or after a key. Nothing is read when the
-// row before it is known to be that.
+// seek sets rows[0] to the first row at or after a key. It reads nothing when
+// the current row is already known to be the one.
 func (d *descent) seek(from quadkey.Key) error {
 	row := &d.rows[0]
 	if d.valid && bytes.Compare(from[:], d.from[:]) >= 0 &&
@@ -45,24 +45,24 @@ func (d *descent) seek(from quadkey.Key) error {
 	}
 	d.seeks++
 	d.valid = false
-	if err := d.r.bounds.NextEach(d.ctx, from[:], layout.KeyNorth, d.family[:], d.rows[:]); err != nil {
+	if err := d.r.bounds.NextEach(d.ctx, from[:], layout.NorthCap.Key, d.family[:], d.rows[:]); err != nil {
 		return err
 	}
 	d.from, d.valid = from, true
 	return nil
 }
 
-// presence is what a tile is to a type.
+// presence says what a type has in a tile.
 type presence uint8
 
 const (
 	foundNothing presence = iota // nothing in the tile, at the depth asked for
 	foundLeaf                    // the tile lies in a leaf: value is its layer
 	foundRow                     // the tile's own row: value is its layer
-	foundBelow                   // rows below, which have to be asked
+	foundBelow                   // only rows below the tile
 )
 
-// probe tells what tile t is, going down to the given zoom. The value is valid
+// probe reports what tile t holds, down to the given zoom. The value is valid
 // until the next call.
 func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	first, last := t.KeyRange()
@@ -76,7 +76,8 @@ func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	if c := bytes.Compare(row.Key, last[:]); c < 0 && int(t.Z) < zoom {
 		return foundBelow, nil, nil
 	} else if c < 0 {
-		// Rows below one of the zoom asked for: its own is the last of them.
+		// The rows below a row of the asked zoom sort before it, so the asked
+		// row is the last.
 		if err := d.seek(last); err != nil {
 			return foundNothing, nil, err
 		}
@@ -95,7 +96,7 @@ func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	case own && int(t.Z) == zoom:
 		return foundRow, value, nil
 	}
-	// The row of another tile, or a coarse one without anything below it.
+	// This is the row of another tile, or a coarse one with nothing below it.
 	return foundNothing, nil, nil
 }
 
@@ -104,9 +105,9 @@ func rowHolds(key []byte, t quadkey.Tile) bool {
 	return ok && above.Contains(t)
 }
 
-// walk calls fn for the leaves and the rows of the given zoom under the tiles
-// that want accepts, in the order of keys. A leaf is given as the largest tile
-// asked that lies in it.
+// walk calls fn for the leaves and the rows of the given zoom below the tiles
+// that want accepts, in key order. A leaf is given as the largest accepted tile
+// that lies in it.
 func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool, fn func(t quadkey.Tile, leaf bool, value []byte) error) error {
 	if !want(t) {
 		return nil
@@ -127,15 +128,15 @@ func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool, f
 	return nil
 }
 
-// polar reads the row of a polar cap; nil means that nothing is there.
-func (d *descent) polar(key []byte) ([]byte, error) {
+// polar reads the row of a polar cap. It returns nil if there is none.
+func (d *descent) polar(c *layout.Cap) ([]byte, error) {
 	if d.maximum > 0 && d.seeks >= d.maximum {
 		return nil, errTooManyRows
 	}
 	d.seeks++
 	d.valid = false
 	sel := cellstore.Selection{Families: d.family[:]}
-	ok, err := d.r.bounds.Get(d.ctx, key, &sel, &d.rows[0])
+	ok, err := d.r.bounds.Get(d.ctx, c.Key, &sel, &d.rows[0])
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // Package tiles answers tiles of any zoom, the regions at a point, and region
-// records from a quadtree of region borders – countries, states, counties, any
-// polygon layer – that package build has made.
+// records. It reads a quadtree of region borders that package build wrote:
+// countries, states, counties, or any other polygon layer.
 //
 // # Rows
 //

@@ -8,8 +8,8 @@ const SchemaVersion = 2
 // MaxZoom is the deepest zoom with rows of its own. Deeper tiles are cut from it.
 const MaxZoom = grid.MaxZoom
 
-// Meta describes a data set of boundaries. It is kept beside the store, in
-// the generation's manifest, and given to [Open].
+// Meta describes a data set of boundaries. It is stored in the manifest of the
+// generation and given to [Open].
 type Meta struct {
 	SchemaVersion int        `json:"schema_version"`
 	Types         []TypeMeta `json:"types"` // in the order of their bytes
@@ -24,6 +24,6 @@ type TypeMeta struct {
 	MinZoom int        `json:"min_zoom"`
 	MaxZoom int        `json:"max_zoom"`
 	// Fields are the attributes of the type's vector-tile features and their
-	// types, as TileJSON describes them.
+	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
 }

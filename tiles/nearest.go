@@ -19,8 +19,8 @@ const (
 	MaxSnap = 50_000
 
 	// nearestRows bounds the seeks for one type. A coast within 50 km takes
-	// some tens; a fjord land just out of reach in high latitudes, where the
-	// tiles are small, takes a few hundred.
+	// some tens of seeks. A shore with many fjords just out of reach at high
+	// latitudes, where tiles are small, takes a few hundred.
 	nearestRows = 1024
 
 	// nearestError bounds the error of a distance, in metres on a sphere of
@@ -53,23 +53,25 @@ func (k MatchKind) String() string {
 type Match struct {
 	Region // without an ID when Kind is MatchNone
 	Kind   MatchKind
-	// Distance is that of the point to the region in metres: 0 inside.
+	// Distance is from the point to the region, in metres; 0 inside.
 	Distance float64
-	// Truncated says that the search was given up after a thousand rows, so
-	// that MatchNone may miss a region.
+	// Truncated is set when the search stopped after a thousand rows. MatchNone
+	// may then miss a region.
 	Truncated bool
 }
 
-// Nearest is [Reader.At] that also looks around: for each type without a region
-// at the point it finds the nearest region whose border is at most radius
-// metres away, 0 to [MaxSnap]. Every type gets at least one match, types in the
-// data set's order; of regions equally near the one with the least id.
+// Nearest is [Reader.At] with a search around the point. For each type without
+// a region at the point it finds the nearest region whose border is at most
+// radius metres away, from 0 to [MaxSnap]. Every type gets at least one match,
+// in the data set's order. Of equally near regions, the one with the least id
+// is returned.
 //
 // Distances are great-circle metres on a sphere of radius quadkey.EarthRadius
-// to the border on the world grid, whose edges are straight in Web-Mercator
-// and beyond its latitudes in longitude and latitude; they are exact to a
-// tenth of a millimetre, across ±180° and around the poles too. The search
-// reads the rows of zoom 13 nearest first, at most about a thousand per type.
+// to the border on the world grid. The edges of that border are straight in
+// Web-Mercator, and beyond its latitudes in longitude and latitude. Distances
+// are exact to a tenth of a millimetre, across ±180° and around the poles too.
+// The search reads the rows of zoom 13 nearest first, at most about a thousand
+// per type.
 //
 // Errors match ErrUnknownType, quadkey.ErrCoordinate or quadkey.ErrRadius, or
 // come from the store.
@@ -107,7 +109,8 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 	return matches, nil
 }
 
-// nearest looks for the nearest region of a type in so many rows.
+// nearest searches the nearest region of a type and reads at most the given
+// number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
 	n := nearest{
 		descent: r.descend(ctx, s, rt, rows),
@@ -119,26 +122,26 @@ func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, l
 	return n.search()
 }
 
-// asked reports whether a type is among those asked for; none means all.
+// asked reports whether the query includes a type. An empty list includes all.
 func asked(types []string, typ string) bool {
 	return len(types) == 0 || slices.Contains(types, typ)
 }
 
-// nearest is the search for one type: best first through the quadtree.
+// nearest is the best-first search of the quadtree for one type.
 type nearest struct {
 	*descent
 	lat, lon, radius float64
 	from             vec
-	best             float64 // chord to the nearest so far, or a little over the radius
+	best             float64 // chord to the nearest region so far, at first a little over the radius
 	m                Match
 	queue            tileQueue
 }
 
-// pending is a tile, or a polar cap, that may hold something nearer.
+// pending is a tile or a polar cap that may hold a nearer region.
 type pending struct {
-	bound float64 // metres: nothing in it is nearer
+	bound float64 // lower bound of the distance, in metres
 	tile  quadkey.Tile
-	polar []byte // key of a polar row
+	polar *layout.Cap // nil for a tile
 }
 
 func (n *nearest) search() (Match, error) {
@@ -164,30 +167,30 @@ func (n *nearest) search() (Match, error) {
 	return n.m, nil
 }
 
-// freeZoom is the zoom down to which tiles are divided without a look at
-// their rows, as they are larger than the circle.
+// freeZoom is the zoom down to which tiles are divided without reading their
+// rows, because they are larger than the circle.
 func (n *nearest) freeZoom() uint8 {
 	cos := math.Cos(min(math.Abs(n.lat), quadkey.MaxLatitude) * math.Pi / 180)
 	width := 2 * math.Pi * quadkey.EarthRadius * cos
 	return uint8(max(0, min(grid.MaxZoom, math.Floor(math.Log2(width/(2*n.radius+1))))))
 }
 
-// caps queues the polar rows that the circle reaches. They begin up to a unit
-// before the limit of the tiles.
+// caps queues the polar rows within the circle. They begin up to a unit before
+// the latitude limit of the tiles.
 func (n *nearest) caps() {
 	const unit = 2 * math.Pi * quadkey.EarthRadius / grid.WorldSize
 	for _, c := range [2]struct {
-		key []byte
-		lat float64
-	}{{layout.KeyNorth, n.lat}, {layout.KeySouth, -n.lat}} {
+		polar *layout.Cap
+		lat   float64
+	}{{layout.NorthCap, n.lat}, {layout.SouthCap, -n.lat}} {
 		if d := arcOf(quadkey.MaxLatitude-c.lat) - unit; d <= n.radius {
-			heap.Push(&n.queue, pending{bound: max(0, d), polar: c.key})
+			heap.Push(&n.queue, pending{bound: max(0, d), polar: c.polar})
 		}
 	}
 }
 
 func (n *nearest) push(t quadkey.Tile) {
-	// A tile of the outermost rows reaches to the pole, its rows do not.
+	// A tile of the outermost rows extends to the pole, but its rows do not.
 	bound := max(t.MinDistance(n.lon, n.lat), arcOf(math.Abs(n.lat)-quadkey.MaxLatitude)-nearestError)
 	if bound <= n.radius && chordOf(bound) <= n.best {
 		heap.Push(&n.queue, pending{bound: bound, tile: t})
@@ -201,11 +204,7 @@ func (n *nearest) visit(p pending, free uint8) error {
 		if err != nil || value == nil {
 			return err
 		}
-		origin := layout.NorthCap.Y0
-		if p.polar[len(p.polar)-1] == 'S' {
-			origin = layout.SouthCap.Y0
-		}
-		return n.layer(value, &polarEdges{y0: float64(origin)}, nil)
+		return n.layer(value, &polarEdges{y0: float64(p.polar.Y0)}, nil)
 	case p.tile.Z >= free:
 		kind, value, err := n.probe(p.tile, grid.MaxZoom)
 		switch {
@@ -215,8 +214,8 @@ func (n *nearest) visit(p pending, free uint8) error {
 			x0, y0 := float64(p.tile.X)*mvt.Extent, float64(p.tile.Y)*mvt.Extent
 			return n.layer(value, &tileEdges{x0, y0}, &grid.Box{X0: 0, Y0: 0, X1: mvt.Extent, Y1: mvt.Extent})
 		case kind != foundBelow:
-			// Nothing, or a leaf: its regions go on beyond it, where they
-			// are nearer.
+			// The tile is empty or a leaf. The regions of a leaf continue
+			// beyond it, where they are nearer.
 			return nil
 		}
 	}
@@ -226,8 +225,8 @@ func (n *nearest) visit(p pending, free uint8) error {
 	return nil
 }
 
-// layer measures the regions of a stored layer, within a box if given: the
-// edges in a tile's buffer are those of another tile.
+// layer measures the regions of a stored layer. If a box is given it skips the
+// edges outside, because the edges in a tile's buffer belong to another tile.
 func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 	return n.s.eachFeature(value, nil, func(f mvt.Feature, id, name []byte) error {
 		best := math.Inf(1)
@@ -261,8 +260,8 @@ func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 // plain is an edge in the coordinates of a row.
 type plain struct{ ax, ay, bx, by float64 }
 
-// edgeWithin returns the part of an edge in a closed box. The edge is turned
-// so that two neighbours measure the same.
+// edgeWithin returns the part of an edge in a closed box. It orders the ends
+// first, so two neighbours measure the same.
 func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	if b.X < a.X || b.X == a.X && b.Y < a.Y {
 		a, b = b, a
@@ -299,10 +298,10 @@ func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	return cut, true
 }
 
-// part returns the chord to the nearest point of a part of an edge, or something
-// larger than best when that is beyond it. It measures to the straight line
-// between the ends, and to the halves where the edge may bend away from that by
-// too much to tell.
+// part returns the chord to the nearest point of a part of an edge, or
+// something larger than best if that point is farther. It measures to the
+// straight line between the ends. Where the edge may bend away too far from
+// that line, it measures the two halves.
 func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
 	d := n.from.toChord(a, b)
 	bend := on.bend(e)
@@ -318,7 +317,7 @@ func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
 	return min(left, n.part(plain{mx, my, e.bx, e.by}, m, b, on, min(best, left)))
 }
 
-// tileQueue is a heap of what is pending, the nearest first, in a fixed order.
+// tileQueue is a heap of pending tiles, nearest first. Ties have a fixed order.
 type tileQueue []pending
 
 func (q tileQueue) Len() int { return len(q) }

@@ -16,18 +16,19 @@ import (
 )
 
 var (
-	// ErrUnknownType is matched when a region type is not in the data set.
+	// ErrUnknownType is matched when the data set lacks a region type.
 	ErrUnknownType = errors.New("unknown region type")
-	// ErrNotFound is matched when there is no region of that id.
+	// ErrNotFound is matched when no region has the id.
 	ErrNotFound = errors.New("region not found")
-	// ErrSchema is matched when a data set's row layout is not this version's.
+	// ErrSchema is matched when the row layout of a data set is another
+	// version's.
 	ErrSchema = errors.New("row layout is of another version")
-	// ErrCorrupt is matched when a stored row cannot be understood.
+	// ErrCorrupt is matched when a stored row cannot be decoded.
 	ErrCorrupt = errors.New("stored row is damaged")
 )
 
-// Reader answers questions from one data set. It may be used by any number of
-// goroutines, until its store is closed.
+// Reader answers queries from one data set. Any number of goroutines may use it
+// until its store is closed.
 type Reader struct {
 	meta    Meta
 	bounds  cellstore.Table
@@ -56,7 +57,7 @@ type scratch struct {
 	clip     grid.Clipper
 }
 
-// Open binds a reader to the store of a data set with the given description.
+// Open binds a reader to the store of a data set that meta describes.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if meta.SchemaVersion != SchemaVersion {
 		return nil, fmt.Errorf("%w: %d, this program reads %d: build the boundaries again with this program's ingest, or use the program that built them", ErrSchema, meta.SchemaVersion, SchemaVersion)
@@ -92,7 +93,7 @@ type Selector struct {
 	ID   string // empty for all
 }
 
-// wanted is what a set of selectors asks of one type.
+// wanted returns what a set of selectors asks of one type.
 func wanted(layers []Selector, typ string) (all bool, ids []string) {
 	for _, l := range layers {
 		if l.Type == typ {
@@ -105,8 +106,8 @@ func wanted(layers []Selector, typ string) (all bool, ids []string) {
 	return false, ids
 }
 
-// selected returns the types the selectors name, each once, in the data set's
-// order.
+// selected returns the types that the selectors name, each once and in the data
+// set's order.
 func (r *Reader) selected(dst []*readerType, layers []Selector) ([]*readerType, error) {
 	for _, l := range layers {
 		if r.types[l.Type] == nil {
@@ -129,9 +130,9 @@ func (r *Reader) unknownType(typ string) error {
 	return fmt.Errorf("%w: %q, this data set has %q", ErrUnknownType, typ, names)
 }
 
-// seek reads the rows that answer tile t, one per type, from the types'
-// GeoJSON or vector families, with one seek each. A type for which the tile is
-// empty has an empty Row. t must be of zoom 13 or less.
+// seek reads the rows that answer tile t, one per type and with one seek each.
+// It reads the GeoJSON or the vector families. A type that has nothing in the
+// tile gets an empty Row. t must be of zoom 13 or less.
 func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType, vector bool) error {
 	s.families = s.families[:0]
 	for _, rt := range types {
@@ -156,7 +157,7 @@ func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*
 		if bytes.Equal(row.Key, key[:]) {
 			continue
 		}
-		// Another row answers only if it is a leaf above the tile.
+		// The row of another tile answers only if it is a leaf above t.
 		above, ok := layout.RowTile(row.Key)
 		if !ok || !above.Contains(t) || len(row.Cells[0].Value) == 0 || row.Cells[0].Value[0] != layout.MarkLeaf {
 			row.Reset()
@@ -172,10 +173,10 @@ func splitMark(value []byte) (mark byte, rest []byte, err error) {
 	return value[0], value[1:], nil
 }
 
-// AppendGeoJSON appends the regions of a tile as GeoJSON Features separated by
-// commas, exact at zoom 13 and deeper and on the zoom's grid above it, cut to
-// the tile. Nothing appended means that the tile is empty.
-// Errors match ErrUnknownType or come from the store.
+// AppendGeoJSON appends the regions of a tile, cut to it, as GeoJSON Features
+// separated by commas. Geometry is exact at zoom 13 and deeper and on the
+// zoom's grid above. If nothing is appended, the tile is empty. Errors match
+// ErrUnknownType or come from the store.
 func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
@@ -232,7 +233,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	if err != nil {
 		return dst, err
 	}
-	// A position of t in world units scaled by the zooms below 13.
+	// Positions are in world units of t, which are finer below zoom 13.
 	world := grid.WorldSize * float64(uint64(1)<<(t.Z-base.Z))
 	ox, oy := float64(t.X)*mvt.Extent, float64(t.Y)*mvt.Extent
 	position := func(dst []byte, p grid.Point) []byte {
@@ -261,9 +262,10 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	return dst, err
 }
 
-// Region returns the record of a region as a JSON object, with its whole
-// geometry, a GeoJSON Polygon or MultiPolygon, as member "geometry" if asked.
-// Errors match ErrUnknownType or ErrNotFound, or come from the store.
+// Region returns the record of a region as a JSON object. With geometry set,
+// its member "geometry" is the whole geometry, a GeoJSON Polygon or
+// MultiPolygon. Errors match ErrUnknownType or ErrNotFound, or come from the
+// store.
 func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	rt := r.types[typ]
 	if rt == nil {

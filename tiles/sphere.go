@@ -7,16 +7,16 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// arcOf is the length of an angle in degrees, in metres.
+// arcOf returns the length in metres of an angle in degrees.
 func arcOf(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
 
-// vec is a point in space, the unit sphere around the origin.
+// vec is a point in space. The globe is the unit sphere around the origin.
 type vec struct{ x, y, z float64 }
 
 func sphereAt(lon, lat float64) vec {
 	sin, cos := math.Sincos(lat * math.Pi / 180)
 	if math.Abs(lat) > 45 {
-		// With all its digits near the pole.
+		// Near the pole this form keeps all digits.
 		cos = math.Sin((90 - math.Abs(lat)) * math.Pi / 180)
 	}
 	return onSphere(lon*math.Pi/180, sin, cos)
@@ -27,7 +27,7 @@ func onSphere(lon, sin, cos float64) vec {
 	return vec{cos * cosLon, cos * sinLon, sin}
 }
 
-// toChord is the distance in space to the nearest point of the chord a–b.
+// toChord returns the distance in space to the nearest point of the chord a–b.
 func (v vec) toChord(a, b vec) float64 {
 	d, w := vec{b.x - a.x, b.y - a.y, b.z - a.z}, vec{v.x - a.x, v.y - a.y, v.z - a.z}
 	t := 0.0
@@ -38,23 +38,23 @@ func (v vec) toChord(a, b vec) float64 {
 	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
 }
 
-// chordOf is the chord of an arc of the given metres, on the unit sphere;
-// metresOf is its inverse.
+// chordOf returns the chord on the unit sphere of an arc in metres. metresOf is
+// its inverse.
 func chordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
 
 func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asin(min(1, chord/2)) }
 
-// surface puts the coordinates of a row onto the unit sphere.
+// surface maps the coordinates of a row to the unit sphere.
 type surface interface {
 	at(x, y float64) vec
 	// bend bounds how far the image of a straight edge is from the chord
-	// between its ends. An arc γ(t) with t from 0 to 1 is within max|γ″|/8.
+	// between its ends. An arc γ(t) with t from 0 to 1 stays within max|γ″|/8.
 	bend(e plain) float64
 }
 
 const unitAngle = 2 * math.Pi / grid.WorldSize // radians of longitude in a unit
 
-// tileEdges is a tile whose north-west corner is at x0, y0 in the world.
+// tileEdges maps the edges of a tile whose north-west corner is x0, y0.
 type tileEdges struct{ x0, y0 float64 }
 
 func (t *tileEdges) at(x, y float64) vec {
@@ -62,19 +62,19 @@ func (t *tileEdges) at(x, y float64) vec {
 	return onSphere((t.x0+x)*unitAngle-math.Pi, sin, cos)
 }
 
-// mercatorSincos is the sine and the cosine of the latitude at y: the
-// hyperbolic tangent and secant of the angle that y is in Mercator.
+// mercatorSincos returns sine and cosine of the latitude at y: the hyperbolic
+// tangent and secant of y as a Mercator angle.
 func mercatorSincos(y float64) (sin, cos float64) {
 	e := math.Exp(math.Pi - y*unitAngle)
 	return (e*e - 1) / (e*e + 1), 2 * e / (e*e + 1)
 }
 
-// bend: Mercator stretches both axes by 1/cos φ, and all second derivatives of
-// the sphere in λ and the Mercator angle ψ are of length cos φ or less, whence
-// |γ″| ≤ cos φ·(|λ′|+|ψ′|)².
+// Mercator stretches both axes by 1/cos φ. The second derivatives of the sphere
+// in λ and in the Mercator angle ψ have length cos φ or less, so |γ″| ≤ cos
+// φ·(|λ′|+|ψ′|)².
 func (t *tileEdges) bend(e plain) float64 {
-	// The widest parallel is at the end nearer to the equator, which is a
-	// tile line: no edge of a tile crosses it.
+	// No edge of a tile crosses the equator, which is a tile line, so the
+	// widest parallel is at the end nearer to it.
 	y := e.ay
 	if south := t.y0 >= grid.WorldSize/2; (e.by < y) == south {
 		y = e.by
@@ -84,7 +84,8 @@ func (t *tileEdges) bend(e plain) float64 {
 	return cos * l * l / 8
 }
 
-// polarEdges is a polar row, in plate carrée with its first line at y0.
+// polarEdges maps the edges of a polar row, in plate carrée, whose first line
+// is y0.
 type polarEdges struct{ y0 float64 }
 
 func (p *polarEdges) at(x, y float64) vec {
@@ -96,7 +97,7 @@ func (p *polarEdges) at(x, y float64) vec {
 	return onSphere(x*unitAngle-math.Pi, math.Sin(lat), cos)
 }
 
-// bend: |γ″| ≤ φ′² + 2|φ′λ′| + cos φ·λ′².
+// In plate carrée |γ″| ≤ φ′² + 2|φ′λ′| + cos φ·λ′².
 func (p *polarEdges) bend(e plain) float64 {
 	widest := max(math.Sin((p.y0+e.ay)*unitAngle), math.Sin((p.y0+e.by)*unitAngle))
 	dx, dy := math.Abs(e.bx-e.ax)*unitAngle, math.Abs(e.by-e.ay)*unitAngle

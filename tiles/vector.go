@@ -13,9 +13,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// AppendMVT appends the vector layers of a tile; nothing appended means that
-// the tile is empty. For each type T named by the selectors, in the data set's
-// order, these are, where there is something:
+// AppendMVT appends the vector layers of a tile. If nothing is appended, the
+// tile is empty. Each type T that the selectors name has these layers, in the
+// data set's order and without the empty ones:
 //
 //	T        polygons: id, name
 //	T_line   borders, one feature for each pair of neighbours: right and left,
@@ -24,9 +24,9 @@ import (
 //	T_label  points: id, name, and rank, 0 for the type's largest region; each
 //	         region has one in one tile of every zoom
 //
-// Polygons and lines reach 1/64 of the tile beyond it. Zooms beyond 13 are cut
-// from zoom 13. It costs one seek per type, and a look into a filter for labels.
-// Errors match ErrUnknownType or come from the store.
+// Polygons and lines extend 1/64 of the tile beyond it. Zooms beyond 13 are cut
+// from zoom 13. The cost is one seek per type, and one filter lookup for
+// labels. Errors match ErrUnknownType or come from the store.
 func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
@@ -64,7 +64,8 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 	return dst, nil
 }
 
-// AppendLabels appends only the layers T_label of a tile, as AppendMVT does.
+// AppendLabels appends the layers T_label of a tile, as AppendMVT does, and no
+// others.
 func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
@@ -85,8 +86,7 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 	return dst, nil
 }
 
-// seekLabels reads the labels of a tile. Labels have rows of their own tiles
-// only.
+// seekLabels reads the labels of a tile. A label row answers its own tile only.
 func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) error {
 	s.families = s.families[:0]
 	for _, rt := range s.types {
@@ -98,7 +98,7 @@ func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) err
 }
 
 // cutLabels appends the labels of the chosen regions that lie in tile t, which
-// is base or below it.
+// is base or one of its descendants.
 func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string) ([]byte, error) {
 	value, ok := s.labels.Value(rt.label, nil)
 	if !ok {
@@ -139,15 +139,15 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	return s.layer.AppendTo(dst), err
 }
 
-// placeIn returns how a tile lies in one above it: how often that is halved,
-// and its own origin in the other's coordinates scaled by that.
+// placeIn returns the position of a tile in its ancestor base: the number of
+// halvings, and the tile's origin in base's coordinates scaled by that.
 func placeIn(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
 	scale = t.Z - base.Z
 	return scale, int32(t.X-base.X<<scale) * mvt.Extent, int32(t.Y-base.Y<<scale) * mvt.Extent
 }
 
-// cutMVT copies the chosen regions of a tile's layers T and T_line, cropped
-// from tile base to tile t below it.
+// cutMVT copies the chosen regions of a tile's layers T and T_line and crops
+// them from tile base to its descendant t.
 func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
 	s.layer.Reset(rt.Name)
 	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, id, name []byte) error {
@@ -187,7 +187,7 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	return s.layer.AppendTo(dst), err
 }
 
-// copyTags gives the feature being written the attributes of one read.
+// copyTags copies the attributes of a feature to the one being written.
 func (s *scratch) copyTags(f mvt.Feature) error {
 	err := s.view.EachTag(f, func(key, value []byte) bool {
 		s.layer.TagValue(string(key), value)
@@ -199,8 +199,8 @@ func (s *scratch) copyTags(f mvt.Feature) error {
 	return nil
 }
 
-// cropLines adds the lines of a feature of tile base, cut to tile t and its
-// buffer, to the feature being written.
+// cropLines adds the lines of a feature of tile base to the feature being
+// written, cut to tile t and its buffer.
 func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 	scale, ox, oy := placeIn(base, t)
 	b := grid.Box{X0: -layout.TileBuffer, Y0: -layout.TileBuffer, X1: mvt.Extent + layout.TileBuffer, Y1: mvt.Extent + layout.TileBuffer}
@@ -232,8 +232,8 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 	}
 }
 
-// eachIn calls fn for the features of the first layer and returns what
-// follows it.
+// eachIn calls fn for the features of the first layer and returns the bytes
+// after it.
 func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte, err error) {
 	rest, ok, err := mvt.NextLayer(tile, &s.view)
 	if err != nil || !ok {
@@ -251,7 +251,7 @@ func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte
 	return rest, nil
 }
 
-// eachRegion calls fn for the regions of a stored layer, all or those named.
+// eachRegion calls fn for the regions of a stored layer: all, or those in ids.
 func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) (rest []byte, err error) {
 	return s.eachIn(tile, func(f mvt.Feature) error {
 		id := s.view.StringTag(f, layout.TagID)
@@ -262,8 +262,8 @@ func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, i
 	})
 }
 
-// nextRing returns the next ring of a polygon, valid until the next call. At the
-// end it is nil.
+// nextRing returns the next ring of a polygon, valid until the next call. It
+// returns nil at the end.
 func (s *scratch) nextRing(p *mvt.Path) ([]grid.Point, error) {
 	pts, closed, ok, err := p.Next(s.path[:0])
 	switch {
@@ -278,7 +278,7 @@ func (s *scratch) nextRing(p *mvt.Path) ([]grid.Point, error) {
 	return pts, nil
 }
 
-// eachFeature is eachRegion for those who need only the polygons.
+// eachFeature is eachRegion for callers that need only the polygons.
 func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
 	_, err := s.eachRegion(tile, ids, fn)
 	return err
@@ -292,8 +292,8 @@ func errNoLayer(ok bool) error {
 }
 
 // crop decodes a feature of tile base and returns its polygons in the
-// coordinates of tile t, which is base or below it, cut to t's extent, with
-// the buffer or without. They are valid until the next call.
+// coordinates of tile t, which is base or one of its descendants. They are cut
+// to t's extent, with or without the buffer, and are valid until the next call.
 func (s *scratch) crop(f mvt.Feature, base, t quadkey.Tile, buffered bool) ([]grid.Polygon, error) {
 	scale, ox, oy := placeIn(base, t)
 	s.edges = s.edges[:0]

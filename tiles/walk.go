@@ -11,15 +11,15 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Walk calls fn with the vector tiles of one zoom, 0 to MaxZoom, that show
-// something of the layers, as AppendMVT answers them, in the order of the
-// Hilbert curve. A tile above the zoom stands for all of its descendants at
-// that zoom, which are equal: the inside of a country is one call and not a
-// million. The bytes are valid until fn returns.
+// Walk calls fn with the non-empty vector tiles of one zoom, 0 to MaxZoom, in
+// the order of the Hilbert curve. The tiles are those of AppendMVT. A tile
+// above the zoom stands for all its descendants at that zoom, which are equal:
+// the inside of a country is one call, not a million. The bytes are valid until
+// fn returns.
 //
-// It asks for a tile and goes into it only if something is stored below, so it
-// reads what there is and not the whole grid. Errors are those of AppendMVT, or
-// fn's, which ends the walk.
+// Walk enters a tile only if rows are stored below it, so its cost follows the
+// rows and not the grid. Errors are those of AppendMVT, or the error of fn,
+// which ends the walk.
 func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(t quadkey.Tile, mvt []byte) error) error {
 	if zoom < 0 || zoom > grid.MaxZoom {
 		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, grid.MaxZoom)
@@ -33,7 +33,7 @@ func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(
 		w.families = append(w.families, t.mvt)
 	}
 	w.shapes = len(w.families)
-	// Labels lie inside leaves, so they are asked for on their own.
+	// Labels can lie inside leaves, so their families are checked separately.
 	for _, t := range types {
 		w.families = append(w.families, t.label)
 	}
@@ -48,13 +48,13 @@ type tileWalk struct {
 	layers   []Selector
 	zoom     uint8
 	fn       func(quadkey.Tile, []byte) error
-	families []string // of shapes, then of labels
+	families []string // shapes first, then labels
 	shapes   int
 	rows     []cellstore.Row
 	tile     []byte
 }
 
-// visit walks the tile at place d of zoom z.
+// visit walks the tile at position d on the Hilbert curve of zoom z.
 func (w *tileWalk) visit(z uint8, d uint64) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 		if !uniform {
 			return nil
 		}
-		// Not t itself, which may have a label of its own.
+		// t itself is not asked, because it may have a label of its own.
 		ask, _ = t.AtZoom(w.zoom)
 	}
 	if w.tile, err = w.r.AppendMVT(w.ctx, w.tile[:0], ask, w.layers); err != nil || len(w.tile) == 0 {
@@ -89,10 +89,10 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 	return w.fn(t, w.tile)
 }
 
-// below reports whether rows are stored for descendants of a tile, and if not,
+// below reports whether rows are stored for descendants of a tile and, if not,
 // whether a leaf shows the same in all of them. The first row at or after the
-// tile's first descendant tells: it lies below the tile, or is the tile's own,
-// or lies behind it.
+// tile's first descendant decides: it lies below the tile, is the tile's own
+// row, or lies after it.
 func (w *tileWalk) below(t quadkey.Tile) (deeper, uniform bool, err error) {
 	key := t.Key()
 	first, _ := t.AtZoom(quadkey.CellZoom)

@@ -10,17 +10,16 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// window is a box of degrees on the world grid, in sub-units as points are.
-// Both edges belong to it.
+// window is a box of degrees on the world grid, in the sub-units of points. It
+// includes its edges.
 type window struct {
-	// tiles says that the box has a part in the square of the tiles. x1 is
-	// beyond the world's width when the box crosses ±180°.
+	// tiles is set if part of the box lies in the square of the tiles. x1
+	// exceeds the world's width when the box crosses ±180°.
 	tiles          bool
 	x0, y0, x1, y1 int64 // in units of 2^-tileSubBits
 	full           bool  // every longitude
 
-	// The real edges of the box: one beyond the tiles' square is none of
-	// theirs.
+	// An edge is open if the box continues beyond the tiles' square there.
 	openNorth, openSouth bool
 
 	caps [2]capWindow // north, south
@@ -56,7 +55,7 @@ func windowOf(b quadkey.Box) window {
 		w.x1 += tileWorld
 	}
 	for i, c := range [2]struct {
-		box   grid.Box
+		polar *layout.Cap
 		any   bool
 		north float64
 		south float64
@@ -66,7 +65,7 @@ func windowOf(b quadkey.Box) window {
 		{layout.SouthCap, b.South < -quadkey.MaxLatitude, min(b.North, -quadkey.MaxLatitude), b.South, b.South == -90},
 	} {
 		y := func(lat float64) int64 {
-			return min(max(sub(layout.PlateY(lat)-float64(c.box.Y0), capSubBits), 0), int64(c.box.Y1-c.box.Y0)<<capSubBits)
+			return min(max(sub(layout.PlateY(lat)-float64(c.polar.Y0), capSubBits), 0), int64(c.polar.Y1-c.polar.Y0)<<capSubBits)
 		}
 		w.caps[i] = capWindow{
 			any: c.any, pole: c.pole, y0: y(c.north), y1: y(c.south),
@@ -82,8 +81,9 @@ func windowOf(b quadkey.Box) window {
 // rect is a rectangle of sub-units, its edges included.
 type rect struct{ x0, y0, x1, y1 int64 }
 
-// within appends the parts of the window in a tile, in the tile's coordinates:
-// up to three where the ends of the window meet on the far side of the world.
+// within appends the parts of the window in a tile, in the tile's coordinates.
+// There are up to three where the ends of the window meet on the far side of
+// the world.
 func (w *window) within(dst []rect, t quadkey.Tile) []rect {
 	if !w.tiles {
 		return dst
@@ -115,7 +115,7 @@ func (c *capWindow) within(dst []rect, b grid.Box) []rect {
 		}
 	}
 	if c.pole {
-		// A point, whatever its longitude.
+		// The box is the pole: a point of any longitude.
 		y := int64(0)
 		if b.Y0 > 0 {
 			y = int64(b.Y1-b.Y0) << capSubBits
@@ -125,8 +125,8 @@ func (c *capWindow) within(dst []rect, b grid.Box) []rect {
 	return dst
 }
 
-// deep reports whether a tile lies in the window, a margin of whole units away
-// from its real edges.
+// deep reports whether a tile lies in the window and at least margin whole
+// units away from its closed edges.
 func (w *window) deep(t quadkey.Tile, margin int64) bool {
 	side, m := tileWorld>>t.Z, margin*tileUnit
 	tx, ty := int64(t.X)*side, int64(t.Y)*side
@@ -144,8 +144,7 @@ func (w *window) deep(t quadkey.Tile, margin int64) bool {
 	return false
 }
 
-// tilesAt is the number of tiles of a zoom that the window meets, or somewhat
-// more.
+// tilesAt estimates from above how many tiles of a zoom meet the window.
 func (w *window) tilesAt(z int) int64 {
 	if !w.tiles {
 		return 0
@@ -154,9 +153,8 @@ func (w *window) tilesAt(z int) int64 {
 	return min((w.x1-w.x0)/side+2, 1<<z) * min((w.y1-w.y0)/side+2, 1<<z)
 }
 
-// touches reports whether a stored polygon feature, its border included, meets
-// one of the rectangles. sub is the number of bits of their fraction of the
-// feature's units.
+// touches reports whether a stored polygon feature, border included, meets one
+// of the rectangles. sub is the number of fractional bits of their coordinates.
 func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 	if f.Type != mvt.Polygon {
 		return false, fmt.Errorf("%w: a region that is not a polygon", ErrCorrupt)
@@ -181,7 +179,7 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 			a = b
 		}
 	}
-	// No edge meets a rectangle: each is inside or outside as a whole.
+	// No edge meets a rectangle, so each is wholly inside or wholly outside.
 	for _, r := range rects {
 		if in, err := s.holds(f, r.x0, r.y0, sub); in || err != nil {
 			return in, err
@@ -191,7 +189,7 @@ func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 }
 
 // meets reports whether the edge a–b has a point in the rectangle. Products
-// are of at most 61 bits, in the polar rows too.
+// have at most 61 bits, in the polar rows too.
 func (r rect) meets(a, b grid.Point, sub uint) bool {
 	ax, ay := int64(a.X)<<sub, int64(a.Y)<<sub
 	bx, by := int64(b.X)<<sub, int64(b.Y)<<sub
@@ -201,7 +199,7 @@ func (r rect) meets(a, b grid.Point, sub uint) bool {
 	dx, dy := int64(b.X)-int64(a.X), int64(b.Y)-int64(a.Y)
 	var neg, pos bool
 	for _, c := range [4][2]int64{{r.x0, r.y0}, {r.x1, r.y0}, {r.x1, r.y1}, {r.x0, r.y1}} {
-		// The side of the edge's line that the corner lies on.
+		// side is the side of the edge's line on which the corner lies.
 		switch side := dx*(c[1]-ay) - dy*(c[0]-ax); {
 		case side < 0:
 			neg = true

@@ -16,8 +16,7 @@ import (
 )
 
 var (
-	// ErrCursor is matched when a cursor is not one that this query's pages
-	// gave.
+	// ErrCursor is matched when a page of this query did not return the cursor.
 	ErrCursor = errors.New("cursor is not valid")
 	// ErrLimit is matched when a page's size is out of range.
 	ErrLimit = errors.New("limit is out of range")
@@ -31,8 +30,8 @@ const (
 
 // WithinQuery asks for the regions in a box.
 type WithinQuery struct {
-	// Box is in degrees, edges included; its West is greater than its East
-	// when it crosses ±180°. A point or a line will do.
+	// Box is in degrees and includes its edges. It crosses ±180° if its West is
+	// greater than its East. It may be a point or a line.
 	Box    quadkey.Box
 	Types  []string // none for all
 	Limit  int      // regions per page, 1 to MaxLimit; 0 means DefaultLimit
@@ -44,31 +43,31 @@ type Overlap struct {
 	Region
 	// Bounds is the part of the region's bounding box in the box: west, south,
 	// east, north in degrees, west > east across ±180°. Two parts, at the
-	// western and the eastern end of the box, are given as one.
+	// western and the eastern end of the box, are reported as one.
 	Bounds [4]float64
 }
 
 const (
 	// A box of at most this many tiles of zoom 13 is read in full.
 	wholeTiles = 1024
-	// Of larger ones a seam along their edges is, this many units wide or
-	// more; see meetsInside.
+	// Of a larger box only a seam along its edges is read. The seam is at least
+	// this many units wide; see meetsInside.
 	seamUnits = 512
 )
 
-// Within returns the regions that meet a box, each once, in the order of their
-// types in the data set and then of ids. next is the cursor of the following
-// page, empty when there is none; it stays good for a newer data set.
+// Within returns the regions that meet a box, each once, by the order of types
+// in the data set and then by id. next is the cursor of the following page,
+// empty if there is none. It stays valid for a newer data set.
 //
-// A region meets the box when they have a point in common, be it on the edge of
-// both: neighbours of a border that runs along the edge meet it too. The answer
-// is exact to the border on the world grid, the box being taken to 2⁻²⁰ of a
-// unit, about a micrometre.
+// A region meets the box if they have a point in common, even if only on their
+// edges: both neighbours of a border that runs along the edge meet the box. The
+// answer is exact to the border on the world grid. The box is rounded to 2⁻²⁰
+// of a unit, about a micrometre.
 //
-// A small box costs a seek for each of its tiles of zoom 13 that is not empty, a
-// thousand at most for a type. For a larger one the tiles along its edge are
-// read, a few thousand rows and never more than about 65 000, and the region
-// records in order up to the end of the page.
+// A small box costs one seek for each of its non-empty tiles of zoom 13, at
+// most a thousand per type. For a larger box Within reads the tiles along its
+// edge, a few thousand rows and never more than about 65 000, and then the
+// region records in order up to the end of the page.
 //
 // Errors match ErrUnknownType, quadkey.ErrBox, ErrLimit or ErrCursor, or come
 // from the store.
@@ -115,17 +114,17 @@ func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, nex
 	return w.page, "", nil
 }
 
-// within is the making of one page, which is full when it has one region more
-// than its limit.
+// within builds one page. The page is full when it has one region more than its
+// limit.
 type within struct {
 	r      *Reader
 	ctx    context.Context
 	s      *scratch
 	box    quadkey.Box
 	window window
-	whole  bool // every tile of the box is read, not only those along its edge
+	whole  bool // read every tile of the box, not only those along its edge
 	limit  int
-	after  string // id of the type at hand that the page begins behind
+	after  string // the page starts after this id of the current type
 	page   []Overlap
 	rects  []rect
 }
@@ -189,7 +188,7 @@ func (w *within) list(rt *readerType) error {
 	return nil
 }
 
-// regionRecord is what is read of a region's record here.
+// regionRecord holds the members of a region's record that within reads.
 type regionRecord struct {
 	Name string     `json:"name"`
 	BBox [4]float64 `json:"bbox"`
@@ -217,9 +216,9 @@ func (w *within) add(rt *readerType, id string, rec regionRecord) {
 	w.page = append(w.page, Overlap{Region{rt.Name, id, rec.Name}, overlap(w.box, rec.BBox)})
 }
 
-// seen returns the regions of a type that meet a window in one of the tiles
-// read – all of those it meets, or those in a seam along its edge – or in a
-// polar cap. With an id it looks for that region only.
+// seen returns the regions of a type that meet a window in a polar cap or in a
+// tile. With whole set it reads every tile of the window, otherwise only those
+// in a seam along its edge. With an id it looks for that region only.
 func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map[string]struct{}, error) {
 	seen := make(map[string]struct{})
 	d := w.r.descend(w.ctx, w.s, rt, 0)
@@ -241,21 +240,18 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 			return nil
 		})
 	}
-	for i, c := range [2]struct {
-		key []byte
-		box grid.Box
-	}{{layout.KeyNorth, layout.NorthCap}, {layout.KeySouth, layout.SouthCap}} {
+	for i, polar := range layout.Caps {
 		if !win.caps[i].any {
 			continue
 		}
-		value, err := d.polar(c.key)
+		value, err := d.polar(polar)
 		if err != nil {
 			return nil, err
 		}
 		if value == nil {
 			continue
 		}
-		w.rects = win.caps[i].within(w.rects[:0], c.box)
+		w.rects = win.caps[i].within(w.rects[:0], polar.Box)
 		if err := collect(value, capSubBits, false); err != nil {
 			return nil, err
 		}
@@ -270,18 +266,18 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 	return seen, err
 }
 
-// meets decides about a region that has not been seen along the edge of the
-// box: what there is of it in the box lies deep inside.
+// meets decides about a region that was not seen along the edge of the box. Any
+// part of it in the box lies deep inside.
 func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, error) {
-	// Records give bounds as the source has them, to a millionth of a degree;
-	// the grid is a hundred-thousandth.
+	// Records give bounds as the source has them, to a millionth of a degree.
+	// The grid is coarser, a hundred-thousandth.
 	const slack = 1e-4
 	inside, apart := compareBounds(w.box, bounds, slack)
 	switch {
 	case apart:
 		return false, nil
 	case inside:
-		// So small that it may be nothing on the grid?
+		// A smaller region may have vanished on the grid.
 		if min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= slack {
 			return true, nil
 		}
@@ -292,10 +288,10 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 	return w.meetsInside(rt, id)
 }
 
-// meetsInside looks for a vertex of the region's whole geometry deep in the
-// box. That geometry is of another projection, and on a coarser grid for giants,
-// but off by less than the width of the seam that has been read; a border that
-// stays out of the seam has no vertex inside, or all of a ring's.
+// meetsInside looks for a vertex of the region's whole geometry deep inside the
+// box. That geometry has another projection, and a coarser grid for giants, but
+// it is off by less than the width of the seam. The border stays out of the
+// seam, so each of its rings has no vertex inside or all of them.
 func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	var row cellstore.Row
 	sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
@@ -310,8 +306,8 @@ func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	})
 }
 
-// shrunk is the part of the window half a seam away from its edges, in the
-// latitudes of tiles, in degrees; East may be beyond 180.
+// shrunk is the part of the window half a seam away from its edges, in degrees
+// and within the latitudes of tiles. East may exceed 180.
 func (w *window) shrunk() quadkey.Box {
 	const m = seamUnits / 2
 	unit := func(v int64) float64 { return float64(v) / float64(tileUnit) }
@@ -331,7 +327,7 @@ func (w *window) shrunk() quadkey.Box {
 
 // eachPosition calls fn for the positions of a stored geometry until it returns
 // true, and reports whether it did. A position is a pair of numbers in
-// brackets; nothing else there holds numbers.
+// brackets; the geometry has no other numbers.
 func eachPosition(geometry []byte, fn func(lon, lat float64) bool) (bool, error) {
 	var pair [2]float64
 	n := 0

@@ -10,15 +10,15 @@ import (
 )
 
 // The best matches of a prefix are found without reading all of them. A prefix
-// with many has its 100 best stored, and no other scores more than the last of
-// those; when filters leave too few of them, the same is asked of the prefixes
-// that are one character longer, that with the greatest bound first, until
-// enough places score above every bound left.
+// with many matches has its 100 best stored, and no other match scores more
+// than the last of these. If filters leave too few, the search continues with
+// the prefixes that are one character longer, the greatest bound first, until
+// enough places score above every remaining bound.
 
-// openNode is a prefix whose matches are not all known.
+// openNode is a prefix with unknown matches.
 type openNode struct {
 	prefix []byte
-	bound  int32 // no match that is not known scores more
+	bound  int32 // upper bound of the scores of unknown matches
 	rows   uint64
 }
 
@@ -28,7 +28,7 @@ func (n *openNode) Above(o *openNode) bool { return n.bound > o.bound }
 // match gathers the matches of a pattern.
 func (s *search) match(p *pattern) error {
 	if p.whole || p.ended {
-		// Names of this fold, best first.
+		// Start with the names of this fold, best first.
 		if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(p.fold), 0))); err != nil || p.whole {
 			return err
 		}
@@ -42,7 +42,8 @@ func (s *search) match(p *pattern) error {
 		return err
 	}
 	for len(s.heap) > 0 && !s.spent() {
-		// Looking through all found costs less than what was done since.
+		// Checking all found places costs less than the work since the last
+		// check.
 		if s.examined-s.checked >= len(s.found)/4 {
 			if s.checked = s.examined; s.settled(s.heap[0].bound - p.penalty) {
 				break
@@ -63,8 +64,8 @@ func (s *search) match(p *pattern) error {
 	return nil
 }
 
-// settled reports whether enough places score more than bound. Equal scores do
-// not do: the lesser id comes first.
+// settled reports whether enough places score more than bound. Equal scores are
+// not enough, because the lesser id comes first.
 func (s *search) settled(bound int32) bool {
 	n := 0
 	for i := range s.found {
@@ -77,8 +78,8 @@ func (s *search) settled(bound int32) bool {
 	return false
 }
 
-// visit looks at the candidates of a prefix, or at all its names if there are
-// none stored because they are few.
+// visit considers the candidates of a prefix. A prefix with few names has none
+// stored, so visit reads all its names.
 func (s *search) visit(p *pattern, prefix []byte) error {
 	if characters(prefix) > prefixCharacters {
 		return s.scan(p, cellstore.Prefix(prefix))
@@ -102,7 +103,7 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 		}
 		bound = c.score()
 		if !same {
-			// The whole name, but of a longer text.
+			// The fold is a whole name, but of a longer text than the query.
 			c.exact = false
 		}
 		if !s.consider(p, &c) {
@@ -118,7 +119,7 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	return nil
 }
 
-// scan looks at the names in a range of rows.
+// scan considers the names in a range of rows.
 func (s *search) scan(p *pattern, rng cellstore.Range) error {
 	s.reads++
 	scan := cellstore.Scan{Ranges: []cellstore.Range{rng}, Selection: *selectName}
@@ -133,7 +134,7 @@ func (s *search) scan(p *pattern, rng cellstore.Range) error {
 		c := candidate{base: base, id: id, value: row.Cells[0].Value}
 		c.exact = len(fold) == len(p.fold) && c.value[0]&flagSuffix == 0
 		if p.whole && !c.exact {
-			// Millions of names may end in this word.
+			// Millions of names may end in this word, so the work is bounded.
 			if s.examined++; s.spent() {
 				return nil
 			}
@@ -149,8 +150,8 @@ func (s *search) scan(p *pattern, rng cellstore.Range) error {
 	return nil
 }
 
-// expand visits the prefixes that are one character longer, and looks at the
-// names that are no longer.
+// expand visits the prefixes that are one character longer, and considers the
+// names that equal the prefix.
 func (s *search) expand(p *pattern, prefix []byte) error {
 	if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(prefix), 0))); err != nil {
 		return err

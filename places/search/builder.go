@@ -10,26 +10,26 @@ import (
 	"quadrille/places/internal/extsort"
 )
 
-// Options are for [NewBuilder].
+// Options are the options of [NewBuilder].
 type Options struct {
-	// TempDir is where names that do not fit in memory are sorted; about 300
-	// bytes per place. Empty: the system's.
+	// TempDir is the directory for sorting names that do not fit in memory,
+	// about 300 bytes per place. Empty: the system's.
 	TempDir string
-	// Memory is how many bytes the sorting may hold; 0 means 256 MiB, and less
-	// than 16 MiB is taken as 16 MiB. Beside it are 12 bytes for each place in
-	// a finished answer.
+	// Memory bounds the bytes of memory for sorting. 0 means 256 MiB, and less
+	// than 16 MiB counts as 16 MiB. The builder needs another 12 bytes for each
+	// place in a finished answer.
 	Memory int64
 	// Lookup appends the JSON members of a place's object, without braces, and
-	// is required. Finish calls it with ascending ids of places added, once
-	// each, from its own goroutine.
+	// is required. Finish calls it from its own goroutine for added places,
+	// once each and with ascending ids.
 	Lookup func(id uint32, dst []byte) ([]byte, error)
 	// Context are names of countries and first-level divisions.
 	Context []Context
 	// Progress, if set, is called now and then, and at the end of each stage,
 	// from the goroutine that runs Finish.
 	Progress func(stage string, done, total int64)
-	// Timestamp, if set, is called once by Finish for the timestamp of all
-	// cells, in milliseconds; otherwise it is 0.
+	// Timestamp, if set, is called once by Finish and returns the timestamp of
+	// all cells in milliseconds. The default is 0.
 	Timestamp func() int64
 }
 
@@ -39,21 +39,22 @@ const (
 	progressEvery = 8192
 )
 
-// Meta describes built tables. It belongs into the manifest of the data set as
-// JSON, and [Open] needs it.
+// Meta describes built tables. Store it as JSON in the manifest of the data
+// set; [Open] needs it.
 type Meta struct {
 	SchemaVersion int   `json:"schema_version"`
 	Places        int64 `json:"places"`
 	Names         int64 `json:"names"`    // rows of place_names
 	Prefixes      int64 `json:"prefixes"` // finished answers
 	Contexts      int64 `json:"contexts,omitempty"`
-	// Skipped counts names left out: over the limits, or not UTF-8.
+	// Skipped counts names left out because they exceed the limits or are not
+	// UTF-8.
 	Skipped int64 `json:"skipped,omitempty"`
 }
 
 // Builder writes the tables of the package documentation into a store that has
-// none of them. One goroutine uses it. Close it in any case; a store left by a
-// failed build is of no use.
+// none of them. It belongs to one goroutine. Always close it. Discard the store
+// after a failed build.
 type Builder struct {
 	ctx   context.Context
 	store cellstore.Store
@@ -96,7 +97,7 @@ func wrap(err error) error {
 	return fmt.Errorf("places/search: %w", err)
 }
 
-// Add takes a place. Ids ascend; the entry may be used again afterwards. Names
+// Add takes a place. Ids must ascend. The entry may be reused afterwards. Names
 // over the limits are left out and counted in Meta.
 func (b *Builder) Add(e *Entry) error {
 	if err := e.check(); err != nil {
@@ -112,8 +113,7 @@ func (b *Builder) Add(e *Entry) error {
 	return wrap(b.maker.make(e, b.names.Add))
 }
 
-// Finish writes the tables. Nothing can be added afterwards, and it is called
-// once.
+// Finish writes the tables. Call it once; nothing can be added afterwards.
 func (b *Builder) Finish() (Meta, error) {
 	b.meta.SchemaVersion = SchemaVersion
 	b.meta.Skipped = b.maker.skipped
@@ -129,12 +129,12 @@ func (b *Builder) Finish() (Meta, error) {
 	return b.meta, nil
 }
 
-// Close removes the temporary files. A second Close does nothing.
+// Close removes the temporary files. A second Close has no effect.
 func (b *Builder) Close() error {
 	return wrap(errors.Join(b.names.Close(), b.nodes.Close(), b.found.close()))
 }
 
-// step reports progress and notices the end of the context.
+// step reports progress and returns the context's error if it has ended.
 func (b *Builder) step(stage string, done, total int64) error {
 	if done%progressEvery != 0 {
 		return nil
@@ -152,8 +152,8 @@ func (b *Builder) end(stage string, done int64) error {
 	return b.ctx.Err()
 }
 
-// writeNames writes place_names and, of the same rows, gathers the nodes of
-// place_prefix.
+// writeNames writes place_names and gathers the nodes of place_prefix from its
+// rows.
 func (b *Builder) writeNames(ts int64) error {
 	const stage = "writing names"
 	load, err := bulkload.New(b.ctx, b.store, tableNames)
@@ -197,8 +197,8 @@ func (b *Builder) writeNames(ts int64) error {
 	return b.end(stage, b.meta.Names)
 }
 
-// writePrefixes writes place_prefix. Nodes were finished children first, and
-// come back from the sort in the order of rows.
+// writePrefixes writes place_prefix. Nodes were finished children first. The
+// sort puts them into the order of rows.
 func (b *Builder) writePrefixes(ts int64) error {
 	const stage = "writing answers"
 	if err := b.found.gather(b.ctx, b.opts.Lookup); err != nil {

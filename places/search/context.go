@@ -13,7 +13,8 @@ import (
 	"quadrille/places/internal/bulkload"
 )
 
-// division is a country, or with an admin1 code a first-level division of it.
+// division is a country, or with an admin1 code one of its first-level
+// divisions.
 type division struct {
 	country [2]byte
 	admin1  string
@@ -23,11 +24,12 @@ func (d division) holds(r *record) bool {
 	return d.country == r.country && (d.admin1 == "" || d.admin1 == string(r.admin1))
 }
 
-// abbreviatedCountries are names of countries that are neither code nor name.
+// abbreviatedCountries are abbreviations of countries that are neither code nor
+// name.
 var abbreviatedCountries = map[string]string{"US": "usa", "GB": "uk", "AE": "uae"}
 
-// writeContext writes place_context: for the fold of each name the divisions
-// that have it, each as
+// writeContext writes place_context. The value of a name's fold lists the
+// divisions with that name, each as
 //
 //	country (2) │ length, admin1
 func (b *Builder) writeContext(ts int64) error {
@@ -84,16 +86,16 @@ func (b *Builder) writeContext(ts int64) error {
 	return load.Commit()
 }
 
-// Bounds of looking up context.
+// These bound the lookup of context.
 const (
 	maxDivisions   = 64 // of one context
-	contextBegun   = 3  // characters of a name that is still being typed
-	contextsOfType = 16 // names taken for it
+	contextBegun   = 3  // least characters of a name that is still being typed
+	contextsOfType = 16 // most names that it may begin
 )
 
-// divisions appends those that a text names: in full, as a name and one around
-// it ("illinois us"), or when it is the end of what is being typed as the
-// beginning of a name.
+// divisions appends the divisions that a text names. It tries the text as a
+// full name, as a name with a surrounding division ("illinois us"), and, at the
+// end of what is being typed, as the beginning of a name.
 func (r *Reader) divisions(ctx context.Context, fold []byte, row *cellstore.Row, dst []division) ([]division, error) {
 	dst, err := r.named(ctx, fold, row, dst)
 	if err != nil || len(dst) > 0 {

@@ -1,65 +1,65 @@
-// Package search finds places by what is typed of their names: in any language
-// that is known of them, with or without accents, with a letter wrong, and the
-// most important first.
+// Package search finds places by their names as a user types them: in any known
+// language, with or without accents, with one wrong letter, and the most
+// important places first.
 //
-// It is fed with entries of a gazetteer by ascending id and knows nothing else
-// of places. [Reader.Complete] answers what is typed letter by letter with one
-// read; [Reader.Search] answers everything.
+// It reads entries of a gazetteer by ascending id and knows nothing else of
+// places. [Reader.Complete] answers typing letter by letter with one read;
+// [Reader.Search] answers every query.
 //
 // # Names
 //
-// Names and texts are compared by their folds, see [Fold]. Names that some write
-// differently have a second one: ä as ae, ö and ø as oe, ü as ue, å as aa; and
-// words that are abbreviated, Saint as St, Mount as Mt, Fort as Ft and back. A
-// name is found by its beginning and by that of every word in it. Codes are
+// Names and texts are compared by their folds, see [Fold]. Names with several
+// spellings have a second fold: ä as ae, ö and ø as oe, ü as ue, å as aa, and
+// abbreviated words, Saint as St, Mount as Mt, Fort as Ft and back. A name is
+// found by its beginning and by the beginning of each word in it. Codes are
 // found only in full.
 //
 // # Tables
 //
 // All numbers in keys and values are big-endian.
 //
-// place_names has a row for every fold and id, the best name that gives it:
+// place_names has a row for every pair of fold and id, with the best name that
+// gives the fold:
 //
 //	row     fold │ 0x00 │ ^base (2) │ id (4)
 //	family  n     what filters, ranking and marking the match need
 //
-// base is the score of the place when the fold is the beginning of what matched;
-// rows of one fold are thus in the order of answers. A place's own name is not
-// stored where the fold says it all. No fold has a zero in it.
+// base is the score of the place when the fold is the beginning of the match,
+// so rows of one fold are in the order of answers. A place's own name is not
+// stored if it follows from the fold. No fold contains a zero.
 //
-// place_prefix has a row for each beginning of 1 to 12 characters that more than
-// 10 places share:
+// place_prefix has a row for each beginning of 1 to 12 characters that more
+// than 10 places share:
 //
 //	row     beginning of folds
 //	family  j     the finished answer, JSON
 //	family  c     the 100 best in binary, where more than 256 names begin so
 //
-// Fewer names are as quickly read as candidates. Beginnings that end in a space
-// have candidates only: no text does.
+// With fewer names, reading them is as quick as reading candidates. Beginnings
+// that end in a space have candidates only, because no text ends in a space.
 //
-// place_context has for the fold of each name of a country or first-level
-// division which those are: row the fold, family c a list of country (2) │
-// length of admin1 (varint) │ admin1.
+// place_context maps the fold of each name of a country or first-level division
+// to the divisions with that name: row the fold, family c a list of country (2)
+// │ length of admin1 (varint) │ admin1.
 //
-// All cells of a build have one timestamp, and the same entries give the same
-// bytes.
+// All cells of a build have one timestamp. Equal entries give equal bytes.
 //
 // # Ranking
 //
 // A score is a whole number, 256 for each doubling of the people that count for
-// a place: fewer than live there for districts and parts of towns, more for
-// capitals, some for features nobody lives in. To this come 1280 for a name
-// matched in full. Taken off are 128 for another name that is official, 384 for
-// other names, 512 for short and colloquial ones, 640 for historic ones; 128
-// for the second fold; 768 for a word inside the name; 256 for words read as a
-// country or division. So a whole name comes before the beginning of one and
-// that before a word inside, unless what is behind is much more important. For a
-// wrong letter 24576 are taken off: what has none comes before all that has one.
-// Equal scores are in the order of ids.
+// a place. Fewer people count than live there for districts and parts of towns,
+// more for capitals, and some for features where nobody lives. A name that is
+// matched in full adds 1280. Deductions are 128 for another official name, 384
+// for other names, 512 for short and colloquial names, 640 for historic names;
+// 128 for the second fold; 768 for a word inside the name; 256 for words read
+// as a country or division. A whole name therefore comes before the beginning
+// of a name, and that before a word inside one, unless the latter place is much
+// more important. A wrong letter deducts 24576, so every match without one
+// comes first. Equal scores are in the order of ids.
 //
 // # Concurrency and memory
 //
-// A [Reader] may be used by any number of goroutines. It holds nothing but
-// memory that is used again, and ends with the store it reads from. A [Builder]
-// belongs to one goroutine and sorts within Options.Memory.
+// Any number of goroutines may use a [Reader]. It holds only reusable memory
+// and ends with its store. A [Builder] belongs to one goroutine and sorts
+// within Options.Memory.
 package search

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// What callers branch on; use errors.Is. Queries that cannot be answered as they
-// stand give places.ErrQuery.
+// Test for these errors with errors.Is. Queries that cannot be answered give
+// places.ErrQuery.
 var (
-	// ErrInvalidEntry: an Entry that cannot be stored.
+	// ErrInvalidEntry means that an Entry cannot be stored.
 	ErrInvalidEntry = errors.New("entry is not valid")
-	// ErrNewer: tables written by a newer version of this package.
+	// ErrNewer means that a newer version of this package wrote the tables.
 	ErrNewer = errors.New("names were written by a newer version")
 )
 
-// Entry is a place to be found. Unknown values are empty or zero.
+// Entry is a place to index. Unknown values are empty or zero.
 type Entry struct {
 	ID uint32
-	// Importance counts, by its low 48 bits as if they were inhabitants, for
-	// what is neither populated place (P) nor administrative area (A).
+	// Importance ranks features that are neither populated places (P) nor
+	// administrative areas (A). Its low 48 bits count like inhabitants.
 	Importance uint64
 	Name       string // required
 	ASCIIName  string // found like Name
@@ -32,43 +32,44 @@ type Entry struct {
 }
 
 // Name is another name of a place. A Lang of "iata", "icao", "faac" or "unlc"
-// says that Text is a code: it is found only when typed in full. Names of the
-// kinds "link", "post", "wkdt", "tcid", "phon" and "piny" are none and left out.
+// says that Text is a code, which is found only when typed in full. The kinds
+// "link", "post", "wkdt", "tcid", "phon" and "piny" are not names and are left
+// out.
 type Name struct {
 	Text string
 	Lang string // ISO 639 code, a kind as above, or ""
-	// Preferred is an official name, Short and Colloquial are what they say.
-	// A Historic one is found but never displayed.
+	// Preferred marks an official name. Short, Historic and Colloquial mark
+	// names of these kinds. Historic names are found but never displayed.
 	Preferred, Short, Historic, Colloquial bool
 }
 
-// Context is a name of a country, or of a first-level division when Admin1 is
-// set: with "illinois" → US, IL, "springfield illinois" is one place. Codes need
-// not be given: "US", and "IL" where codes are letters, are names as well.
+// Context is a name of a country, or of a first-level division if Admin1 is
+// set. With "illinois" → US, IL, "springfield illinois" finds one place. Codes
+// are names too and need not be given: "US", and "IL" where codes are letters.
 type Context struct {
 	Text            string
 	Country, Admin1 string
 }
 
-// Limits of what is stored.
+// These limit what is stored.
 const (
-	// maxFold bounds the fold of a name; longer ones are found by their
-	// beginning. Queries are as long.
+	// maxFold bounds the fold of a name and of a query. Longer names are found
+	// by their beginning.
 	maxFold = MaxQuery
-	// maxText bounds a name in bytes: longer ones than a place's own are left
-	// out and counted.
+	// maxText bounds a name in bytes. A longer own name of a place is an error;
+	// other longer names are left out and counted.
 	maxText = 1000
-	// maxWords is how many words of a name it is found by.
+	// maxWords is the number of words of a name that find it.
 	maxWords = 12
-	// maxRows bounds the rows of one place; names beyond are left out and
+	// maxRows bounds the rows of one place. Further names are left out and
 	// counted. The largest real places have about 600.
 	maxRows = 4096
 	maxCode = 10
-	// maxLangs bounds the languages of a name, in bytes of their list.
+	// maxLangs bounds the list of a name's languages, in bytes.
 	maxLangs = 500
 )
 
-// check returns an error that matches ErrInvalidEntry.
+// check returns an error that matches ErrInvalidEntry, or nil.
 func (e *Entry) check() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: place %d: %s", ErrInvalidEntry, e.ID, fmt.Sprintf(format, args...))

@@ -7,27 +7,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxGrowth bounds what folding adds: Fold appends at most MaxGrowth times as
-// many bytes as it is given. The worst is U+FDFA, one character that stands for
-// four words.
+// MaxGrowth bounds the growth by folding: Fold appends at most MaxGrowth times
+// as many bytes as s has. The worst case is U+FDFA, one character that stands
+// for four words.
 const MaxGrowth = 11
 
-// Fold appends the form in which names are compared: letters without case and
-// accents, compatibility forms such as wide letters and ligatures taken apart,
-// ß as ss, ø as o, ł as l and so on, apostrophes and invisible characters
-// dropped, everything that is neither letter, mark nor digit as a space, runs
-// of spaces as one and none at either end. Scripts are not transcribed; what
-// Arabic and Hebrew write above and below letters is dropped, the signs that
-// are vowels in Indic and Thai stay. Bytes that are not UTF-8 are spaces.
+// Fold appends the form in which names are compared. Letters lose case and
+// accents. Compatibility forms such as wide letters and ligatures are
+// decomposed. ß becomes ss, ø becomes o, ł becomes l and so on. Apostrophes and
+// invisible characters are dropped. Everything else that is neither letter,
+// mark nor digit becomes a space, runs of spaces become one, and none remains
+// at either end. Scripts are not transcribed. Signs above and below Arabic and
+// Hebrew letters are dropped; vowel signs of Indic scripts and Thai stay. Bytes
+// that are not UTF-8 become spaces.
 //
-// Folding what was folded changes nothing. ASCII is folded without allocation.
+// Folding a fold changes nothing. ASCII is folded without allocation.
 func Fold(dst []byte, s string) []byte {
 	dst, _ = foldWords(dst, nil, normalize(s), plainFold)
 	return dst
 }
 
-// The ways to fold a name. Every name has a plain fold, and another for what is
-// written out in it differently by some.
+// These are the ways to fold a name. Every name has a plain fold. The others
+// cover words and letters that have a second spelling.
 const (
 	plainFold  = iota
 	umlautFold // ä as ae, ö and ø as oe, ü as ue, å as aa
@@ -35,20 +36,21 @@ const (
 	folds
 )
 
-// wordStart is where a word begins, in bytes of the name and of the fold that
-// was appended.
+// wordStart is where a word begins, in bytes of the name and of the appended
+// fold.
 type wordStart struct {
 	source, fold int
-	// elided is set for what follows the apostrophe in "L'Aquila": one word
-	// with what is before it, but looked for by itself too.
+	// elided is set for the word after the apostrophe in "L'Aquila". It is one
+	// word with the letters before it, but also found on its own.
 	elided bool
 }
 
-// elidedLetters is how much must follow an apostrophe for it to begin a word.
+// elidedLetters is how many letters must follow an apostrophe to begin a word.
 const elidedLetters = 4
 
-// normalize returns the form of a name that positions are counted in: the
-// letters composed, so that each folds by itself. Nearly every name is so.
+// normalize returns the form of a name in which positions are counted. Its
+// letters are composed, so that each folds by itself. Nearly every name has
+// this form already.
 func normalize(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -61,7 +63,7 @@ func normalize(s string) string {
 func compose(s string) string {
 	plain := true
 	for _, r := range s {
-		// Halfwidth kana carry their marks as characters of their own.
+		// Halfwidth kana have their marks as separate characters.
 		if r >= 0xff65 && r <= 0xff9f {
 			return norm.NFKC.String(s)
 		}
@@ -73,8 +75,8 @@ func compose(s string) string {
 	return norm.NFC.String(s)
 }
 
-// isComposed knows the letters of most names for what stays as it is whatever
-// is beside it; of others it says no.
+// isComposed reports whether r is one of the common letters that stay as they
+// are beside any other. It returns false for all other letters.
 func isComposed(r rune) bool {
 	switch {
 	case r < 0x0300,
@@ -88,7 +90,7 @@ func isComposed(r rune) bool {
 }
 
 // foldWords appends the fold of a normalized name and, if starts is not nil,
-// where its words begin.
+// the places where its words begin.
 func foldWords(dst []byte, starts []wordStart, s string, variant int) ([]byte, []wordStart) {
 	f := folder{dst: dst, base: len(dst), starts: starts, words: starts != nil, variant: variant}
 	for i := 0; i < len(s); {
@@ -109,7 +111,7 @@ type folder struct {
 	variant int
 }
 
-// step folds the character at i, or in an abbrevFold the word, and returns its
+// step folds the character at i, or with abbrevFold the word, and returns its
 // length in s.
 func (f *folder) step(s string, i int) int {
 	if f.variant == abbrevFold && f.atStart() {
@@ -169,7 +171,7 @@ func (f *folder) apostrophe(end int) {
 	}
 }
 
-// begin makes ready for a letter of the character at i.
+// begin prepares for a letter of the character at i.
 func (f *folder) begin(s string, i int) {
 	switch {
 	case f.atStart():
@@ -185,7 +187,7 @@ func (f *folder) begin(s string, i int) {
 	f.space, f.after = false, 0
 }
 
-// lettersAt counts the characters of the word that goes on at i, up to
+// lettersAt counts the remaining characters of the word at i, up to
 // elidedLetters.
 func lettersAt(s string, i int) (n int) {
 	for _, r := range s[i:] {
@@ -197,7 +199,7 @@ func lettersAt(s string, i int) (n int) {
 	return n
 }
 
-// abbreviations are words that are written in two ways.
+// abbreviations are words with two spellings.
 var abbreviations = map[string]string{
 	"saint": "st", "sankt": "st", "sint": "st", "st": "saint",
 	"sainte": "ste", "ste": "sainte",
@@ -207,7 +209,7 @@ var abbreviations = map[string]string{
 
 const longestAbbreviated = 6
 
-// abbreviate folds the word at i if it is one of abbreviations, and returns its
+// abbreviate folds the word at i if abbreviations has it. It returns the word's
 // length in s, or 0.
 func (f *folder) abbreviate(s string, i int) int {
 	word := folder{dst: make([]byte, 0, 2*longestAbbreviated), variant: plainFold}
@@ -231,7 +233,7 @@ func (f *folder) abbreviate(s string, i int) int {
 	return end - i
 }
 
-// abbreviated reports whether a fold has a word that abbreviate changes.
+// abbreviated reports whether a fold has a word that abbreviate would change.
 func abbreviated(fold []byte) bool {
 	for len(fold) > 0 {
 		n := slices.Index(fold, ' ')
@@ -248,9 +250,9 @@ func abbreviated(fold []byte) bool {
 	return false
 }
 
-// matchedEnd returns where in a normalized name the first n bytes of its fold
-// end, when folding begins at from: after the last character that gave one of
-// them, and the marks on it.
+// matchedEnd returns where the first n bytes of a fold end in its normalized
+// name s, if folding starts at from: after the last character that gave one of
+// the bytes, and its marks.
 func matchedEnd(s string, from, variant, n int) int {
 	var buf [256]byte
 	f := folder{dst: buf[:0], variant: variant}
@@ -268,8 +270,8 @@ func matchedEnd(s string, from, variant, n int) int {
 	return i
 }
 
-// accented reports whether folding loses more of a text than case: whether who
-// typed it cared about accents.
+// accented reports whether folding loses more of a text than case. If so,
+// accents mattered to whoever typed it.
 func accented(s string) bool {
 	var buf, lower [64]byte
 	for _, r := range s {
@@ -284,8 +286,8 @@ func accented(s string) bool {
 	return false
 }
 
-// accentFold is the fold but for accents: what a text is compared by that has
-// some. The name is normalized.
+// accentFold is the fold that keeps accents, for texts that have some. The name
+// is normalized.
 func accentFold(dst []byte, s string) []byte {
 	base, space := len(dst), false
 	for _, r := range s {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// asciiFold gives for a byte its lower case, ' ' for what separates and 0 for
-// what is dropped.
+// asciiFold maps a byte to its lower case, to ' ' if it separates words, and to
+// 0 if it is dropped.
 var asciiFold = func() (t [256]byte) {
 	for c := range t {
 		switch {
@@ -26,19 +26,21 @@ var asciiFold = func() (t [256]byte) {
 	return t
 }()
 
-// letters are folded otherwise than by decomposition, or not at all.
+// letters lists the letters whose folds do not follow from decomposition, and
+// those that do not change.
 var letters = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th",
 	'ħ': "h", 'ŧ': "t", 'ŋ': "n", 'ı': "i", 'ĸ': "k", 'ə': "e", 'ɛ': "e", 'ɔ': "o",
 	'ɓ': "b", 'ɖ': "d", 'ɗ': "d", 'ɣ': "g", 'ɨ': "i", 'ɩ': "i", 'ƙ': "k", 'ɲ': "n", 'ƴ': "y",
 	'ƒ': "f", 'ʋ': "v", 'ŀ': "l",
-	// Letters of their own, though they decompose.
+	// These are letters of their own, though they decompose.
 	'й': "й", 'ў': "ў", 'ї': "ї",
-	// Forms of one letter that spellings mix.
+	// These are forms of one letter that spellings mix.
 	'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك", 'ہ': "ه", 'ٱ': "ا",
 }
 
-// Dropped are the apostrophes, and the letters that stand for one.
+// isApostrophe reports whether r is an apostrophe or a letter that stands for
+// one. Folds drop them.
 func isApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '´', '·', '‘', '’', '‛', '′', '″', '՚', '՛', '׳', '״', 'Ꞌ', 'ꞌ', '＇':
@@ -47,12 +49,13 @@ func isApostrophe(r rune) bool {
 	return 0x02b9 <= r && r <= 0x02df
 }
 
-// isInvisible: joiners, soft hyphens, marks of direction, tatweel.
+// isInvisible reports whether r is a joiner, a soft hyphen, a direction mark or
+// a tatweel.
 func isInvisible(r rune) bool {
 	return r == 0x0640 || r >= utf8.RuneSelf && unicode.Is(unicode.Cf, r)
 }
 
-// isDroppedMark: accents, and the points of Arabic and Hebrew.
+// isDroppedMark reports whether r is an accent or a point of Arabic or Hebrew.
 func isDroppedMark(r rune) bool {
 	return r >= 0x0300 && unicode.Is(droppedMarks, r)
 }
@@ -67,7 +70,7 @@ var droppedMarks = &unicode.RangeTable{
 	R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}},
 }
 
-// separates reports whether a character is a space to a fold: neither letter,
+// separates reports whether a character folds to a space: it is neither letter,
 // mark nor number, and not dropped.
 func separates(r rune) bool {
 	if r < utf8.RuneSelf {
@@ -92,10 +95,10 @@ func umlaut(r rune) string {
 	return ""
 }
 
-// lowerCase takes letters with two lower-case forms, such as sigma, to one.
+// lowerCase maps letters with two lower-case forms, such as sigma, to one.
 func lowerCase(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
-// The alphabets of most names are folded once.
+// The folds of the alphabets of most names are computed once.
 const tableSize = 0x0700
 
 var runeTable = sync.OnceValue(func() *[tableSize]string {
@@ -106,8 +109,8 @@ var runeTable = sync.OnceValue(func() *[tableSize]string {
 	return &t
 })
 
-// foldRune appends what a character other than ASCII folds to; a space where it
-// separates.
+// foldRune appends the fold of a character other than ASCII, a space if it
+// separates words.
 func foldRune(dst []byte, r rune) []byte {
 	switch {
 	case r < tableSize:
@@ -120,8 +123,8 @@ func foldRune(dst []byte, r rune) []byte {
 	return slowFold(dst, r, 0)
 }
 
-// slowFold works out a fold. What a letter turns into is folded again, to a
-// depth that none reaches.
+// slowFold computes a fold. It folds the result of a letter again, to a depth
+// that no letter reaches.
 func slowFold(dst []byte, r rune, depth int) []byte {
 	if r < utf8.RuneSelf {
 		if c := asciiFold[r]; c != 0 {
@@ -156,7 +159,7 @@ func slowFold(dst []byte, r rune, depth int) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// digit returns the value of a decimal digit; they lie in tens.
+// digit returns the value of a decimal digit. Digits lie in blocks of ten.
 func digit(r rune) byte {
 	for _, x := range unicode.Nd.R16 {
 		if rune(x.Lo) <= r && r <= rune(x.Hi) {

@@ -14,22 +14,23 @@ type Kind string
 const (
 	Exact  Kind = "exact"  // the whole name
 	Prefix Kind = "prefix" // its beginning
-	Word   Kind = "word"   // a word inside it, or its words in another order
-	Typo   Kind = "typo"   // but for one letter
+	Word   Kind = "word"   // a word inside the name, or its words in another order
+	Typo   Kind = "typo"   // the name with one wrong letter
 )
 
-// Match is what of a place matched.
+// Match says which part of a place's names matched.
 type Match struct {
-	// Name is the spelling that matched, in composed form (NFC). It is empty
-	// when that is the place's own name, and when the name is historic.
+	// Name is the spelling that matched, in composed form (NFC). It is empty if
+	// that is the place's own name or a historic name.
 	Name string
-	// Lang is the language of Name, if known; of several the one asked for.
+	// Lang is the language of Name, if known. Of several, it is the one in the
+	// query.
 	Lang string
-	// Start and End are the part that matched, of Name or else of the place's
-	// own name, in UTF-16 code units, as JavaScript counts.
+	// Start and End bound the part that matched, in Name or else in the place's
+	// own name. They count UTF-16 code units, like JavaScript.
 	Start, End int
 	Kind       Kind
-	// Historic: a name matched that is not to be displayed.
+	// Historic is set if the name that matched is not to be displayed.
 	Historic bool
 }
 
@@ -37,10 +38,9 @@ type Match struct {
 //
 //	"match":{"kind":"prefix","name":"Breslau","lang":"de","highlight":[0,4]}
 //
-// name, and lang if known, are there when another than the place's own name
-// matched. highlight is the part that matched, start and end in UTF-16 code
-// units of that name. For a historic name, "historic":true stands for all but
-// the kind.
+// name, and lang if known, are present if another than the place's own name
+// matched. highlight bounds the part that matched, in UTF-16 code units of that
+// name. A historic name has only the kind and "historic":true.
 func AppendMatch(dst []byte, m *Match) []byte {
 	dst = append(dst, `"match":{"kind":"`...)
 	dst = append(append(dst, m.Kind...), '"')
@@ -79,7 +79,7 @@ func (r *record) match(n int, kind Kind) Match {
 	return m
 }
 
-// units is the length of a text in UTF-16 code units.
+// units returns the length of a text in UTF-16 code units.
 func units(s string) (n int) {
 	for i := range len(s) {
 		switch c := s[i]; {

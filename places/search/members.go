@@ -8,27 +8,27 @@ import (
 	"slices"
 )
 
-// members holds the JSON members of the places that are in finished answers.
-// They are looked up in the order of ids, which is that of the table they come
-// from, and used in the order of names: places of one prefix lie all over that
-// table, and reading it once is much quicker than reaching for each.
+// members holds the JSON members of the places in finished answers. They are
+// looked up in the order of ids, which is the order of their table, and used in
+// the order of names. Places of one prefix lie all over that table, so one pass
+// over it is much quicker than single reads.
 type members struct {
 	dir    string
 	memory int64
 
 	ids    []uint32
 	recent [1 << 14]uint32 // ids that were just added, by their low bits
-	bound  int             // of len(ids), when duplicates are taken out
+	bound  int             // of len(ids), at which duplicates are removed
 
-	offsets []int64 // of each, and the end
-	data    []byte  // all of them, or the last few when there is a file
+	offsets []int64 // of each place's members, and the end
+	data    []byte  // all members, or the last few if there is a file
 	file    *os.File
 	size    int64 // of what is in the file
 
 	cache []cached // when there is a file
 }
 
-// cached is what was read last of the places that share a slot.
+// cached is the last read of the places that share a slot.
 type cached struct {
 	at   int // index in ids, plus 1
 	data []byte
@@ -40,7 +40,7 @@ func newMembers(dir string, memory int64) *members {
 	return &members{dir: dir, memory: memory, bound: 1 << 16}
 }
 
-// want notes that a place is in an answer.
+// want records that a place is in an answer.
 func (m *members) want(id uint32) {
 	if r := &m.recent[id%uint32(len(m.recent))]; *r != id {
 		*r = id
@@ -56,11 +56,11 @@ func (m *members) compact() {
 	m.ids = slices.Compact(m.ids)
 }
 
-// gather looks up every place wanted.
+// gather looks up every wanted place.
 func (m *members) gather(ctx context.Context, lookup func(uint32, []byte) ([]byte, error)) (err error) {
 	m.compact()
 	m.offsets = make([]int64, 0, len(m.ids)+1)
-	// Growing it step by step would take up to twice as much for a moment.
+	// Growing step by step would briefly take up to twice as much.
 	const usualSize = 256
 	m.data = make([]byte, 0, min(m.memory+usualSize, int64(len(m.ids))*usualSize))
 	for i, id := range m.ids {
@@ -92,11 +92,11 @@ func (m *members) spill() error {
 		}
 		m.file = f
 		m.cache = make([]cached, cacheSlots)
-		os.Remove(f.Name()) // where the system allows it; otherwise close does
+		os.Remove(f.Name()) // some systems cannot remove an open file; close then removes it
 	}
 	n, err := m.file.WriteAt(m.data, m.size)
 	m.size += int64(n)
-	// From here on a small buffer does.
+	// From here on a small buffer is enough.
 	m.memory = min(m.memory, 1<<20)
 	m.data = m.data[:0]
 	if int64(cap(m.data)) > 2*m.memory {

@@ -11,34 +11,34 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of a query.
+// These bound a query.
 const (
 	MaxQuery     = 200  // bytes of its text
 	DefaultLimit = 10   // places, when Limit is 0
-	MaxResults   = 5000 // the most Offset and Limit may come to
+	MaxResults   = 5000 // bound of Offset plus Limit
 	MaxValues    = 20   // of one filter
 )
 
-// Query says what [Reader.Search] looks for. But for Text, all is optional.
+// Query is the input of [Reader.Search]. Only Text is required.
 type Query struct {
 	Text   string // what was typed
 	Limit  int    // places; 0 means DefaultLimit
 	Offset int    // places left out at the beginning
 
-	// Lang is an ISO 639 code: alternate names in that language count as much
-	// as the place's own. It filters nothing.
+	// Lang is an ISO 639 code. Alternate names in that language rank like the
+	// place's own. It filters nothing.
 	Lang string
 
-	// Filters; a place passes those that are given. A list lets pass what has
-	// one of its values.
+	// A place must pass every filter that is set. A list passes places with one
+	// of its values.
 	Countries     []string // ISO 3166-1 alpha-2
 	Classes       []string // "P"
 	Codes         []string // "PPLC" or "P.PPLC"
 	Box           *quadkey.Box
 	MinPopulation int64
 
-	// With Bias, places near Lat, Lon (degrees) rank higher: 192 points of
-	// score are lost with each doubling of the distance from 10 km on.
+	// With Bias, places near Lat, Lon (degrees) rank higher: from 10 km on,
+	// each doubling of the distance costs 192 points of score.
 	Lat, Lon float64
 	Bias     bool
 
@@ -46,7 +46,7 @@ type Query struct {
 	Whole bool // only whole names match, not their beginnings or words
 }
 
-// filter is a query's filters, checked.
+// filter holds the checked filters of a query.
 type filter struct {
 	countries near.Countries
 	classes   []byte
@@ -98,7 +98,7 @@ func (q *Query) check() (f filter, err error) {
 		return f, bad("population %d is negative", q.MinPopulation)
 	}
 	f.people = uint64(q.MinPopulation)
-	// Written so that NaN fails.
+	// This form also refuses NaN.
 	if q.Bias && (!(math.Abs(q.Lat) <= 90) || !(math.Abs(q.Lon) <= 180)) {
 		return f, bad("latitude %v, longitude %v: they must be within ±90 and ±180 degrees", q.Lat, q.Lon)
 	}
@@ -121,7 +121,7 @@ const unitsPerDegree = 1e7
 
 func degrees(units int32) float64 { return float64(units) / unitsPerDegree }
 
-// passes reports whether a place is among those asked for.
+// passes reports whether a place passes the filters.
 func (f *filter) passes(r *record) bool {
 	if r.population < f.people {
 		return false
@@ -147,7 +147,7 @@ func (f *filter) hasCode(r *record) bool {
 	return false
 }
 
-// distancePenalty is what a place loses by lying so many metres away: ¾ of a
+// distancePenalty returns the points that a place loses at a distance: ¾ of a
 // doubling for each doubling of the distance.
 func distancePenalty(metres float64) int32 {
 	return int32(log(uint64(metres)/10_000)) * 3 / 4

@@ -8,8 +8,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// Reader answers searches over the tables a Builder wrote. Any number of
-// goroutines may use it, for as long as its store is open.
+// Reader answers searches over the tables of a Builder. Any number of
+// goroutines may use it while its store is open.
 type Reader struct {
 	names, prefixes, context cellstore.Table
 	sizes                    sizes
@@ -18,8 +18,8 @@ type Reader struct {
 	answers  sync.Pool // of *answer
 }
 
-// Open returns a Reader of the tables in a store. Meta is what Finish returned;
-// tables of a newer layout are refused with ErrNewer.
+// Open returns a Reader of the tables in a store. Meta is the result of Finish.
+// Tables of a newer layout are refused with ErrNewer.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("places/search: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
@@ -46,7 +46,7 @@ var (
 	selectCandidates = &cellstore.Selection{Families: []string{famCandidates}}
 )
 
-// answer is the memory of one Complete.
+// answer is the memory of one Complete call.
 type answer struct {
 	fold []byte
 	row  cellstore.Row

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// SchemaVersion is the version of the row layouts in the package
-// documentation, the newest that [Open] reads.
+// SchemaVersion is the version of the row layouts in the package documentation.
+// [Open] reads it and older ones.
 const SchemaVersion = 1
 
 // The tables and their families.
@@ -41,10 +41,10 @@ func schemas() []cellstore.Schema {
 	}
 }
 
-// tailSize is what follows the fold in a row of place_names.
+// tailSize is the number of bytes after the fold in a key of place_names.
 const tailSize = 7
 
-// appendNameKey appends a row of place_names: the fold, a zero, the inverted
+// appendNameKey appends a key of place_names: the fold, a zero, the inverted
 // base score, the id. Rows of one fold are thus in the order of answers.
 func appendNameKey(dst, fold []byte, base uint16, id uint32) []byte {
 	dst = append(append(dst, fold...), 0)
@@ -60,15 +60,15 @@ func parseNameKey(key []byte) (fold []byte, base uint16, id uint32, ok bool) {
 	return key[:n], ^binary.BigEndian.Uint16(key[n+1:]), binary.BigEndian.Uint32(key[n+3:]), true
 }
 
-// The first byte of a value.
+// These flags are the first byte of a value.
 const (
 	flagLevel   = 7 // the level of the name
 	flagSuffix  = 1 << 3
 	flagVariant = 3 << 4
 	atVariant   = 4
-	flagCode    = 1 << 6 // found only in full
-	// flagPlain: the place's own name, and its lower case is the fold. Then it
-	// need not be stored.
+	flagCode    = 1 << 6 // a code, found only in full
+	// flagPlain marks the place's own name if its lower case is the fold. The
+	// name need not be stored then.
 	flagPlain = 1 << 7
 )
 
@@ -99,7 +99,8 @@ func (r *record) variant() int { return int(r.flags & flagVariant >> atVariant) 
 
 const recordHead = 12
 
-// appendPlace appends what all rows of a place have in common, but the flags.
+// appendPlace appends the bytes that all rows of a place share, after the
+// flags.
 func appendPlace(dst []byte, e *Entry) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(e.Lat))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(e.Lon))
@@ -114,7 +115,7 @@ func appendText[T string | []byte](dst []byte, s T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// parseRecord takes a value apart; false means that it is damaged.
+// parseRecord decodes a value. It returns false if the value is damaged.
 func parseRecord(b []byte) (r record, ok bool) {
 	if len(b) < recordHead {
 		return r, false
@@ -174,7 +175,7 @@ func corrupt(table string, key []byte, what string) error {
 	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", cellstore.ErrCorrupt, table, key, what)
 }
 
-// parseNameRow takes a row of place_names apart.
+// parseNameRow decodes a row of place_names.
 func parseNameRow(row *cellstore.Row) (fold []byte, base uint16, id uint32, r record, err error) {
 	fold, base, id, ok := parseNameKey(row.Key)
 	if !ok || len(row.Cells) != 1 {
@@ -197,7 +198,7 @@ type candidate struct {
 	value []byte
 }
 
-// score of a candidate when its prefix is all that was asked.
+// score returns the score of a candidate if its prefix is the whole query.
 func (c *candidate) score() int32 {
 	if c.exact {
 		return int32(c.base) + exactBonus
@@ -205,8 +206,8 @@ func (c *candidate) score() int32 {
 	return int32(c.base)
 }
 
-// better is the order of lists: greater scores first, then lesser ids; of one
-// place whole names first, and then an order that only has to be one.
+// better orders lists: greater scores first, then lesser ids, and of one place
+// whole names first. The rest of the order only has to be fixed.
 func (c *candidate) better(d *candidate) bool {
 	if a, b := c.score(), d.score(); a != b {
 		return a > b

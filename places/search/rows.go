@@ -21,7 +21,7 @@ type rowMaker struct {
 	skipped int64 // names that were left out
 }
 
-// nameRow is one row to be: a fold and where it comes from.
+// nameRow is one future row: a fold and its origin.
 type nameRow struct {
 	from, to int // of the fold in folds
 	base     uint16
@@ -32,8 +32,8 @@ type nameRow struct {
 	lang     string
 }
 
-// make calls add with key and value of every row of a place, each fold once:
-// of the names that give it, the one that ranks best.
+// make calls add with key and value of every row of a place. Each fold has one
+// row, for the best-ranked name that gives it.
 func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	m.folds, m.rows = m.folds[:0], m.rows[:0]
 	if m.starts == nil {
@@ -73,7 +73,7 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	return nil
 }
 
-// levelOf returns how a name counts; false if it is none.
+// levelOf returns the level of a name; false if it is not a name.
 func levelOf(n *Name) (level int, flags byte, ok bool) {
 	switch n.Lang {
 	case "link", "post", "wkdt", "tcid", "phon", "piny":
@@ -129,7 +129,8 @@ func (m *rowMaker) variant(variant int, r nameRow) {
 	m.words(at, r)
 }
 
-// words adds a row for the fold that begins at, and one for each further word.
+// words adds a row for the fold that begins at `at`, and one for each further
+// word.
 func (m *rowMaker) words(at int, r nameRow) {
 	fold := m.folds[at:]
 	if len(fold) == 0 {
@@ -153,10 +154,11 @@ func (m *rowMaker) words(at int, r nameRow) {
 	}
 }
 
-// dedupe keeps the best row of each fold. No whole name counts less than a word
-// inside one, so what is lost by that could not have been the best. Of equals it
-// prefers a name with accents, which says more, and then the first given. A code
-// that is also a name, or a word inside one, is found by its beginning too.
+// dedupe keeps the best row of each fold. A whole name counts at least as much
+// as a word inside a name, so a dropped row could not have been the best. Of
+// equal rows it prefers a name with accents, which says more, and then the
+// first given. A code that is also a name, or a word inside one, is found by
+// its beginning too.
 func (m *rowMaker) dedupe() {
 	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
 		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {
@@ -188,7 +190,7 @@ func (m *rowMaker) dedupe() {
 	m.rows = kept
 }
 
-// share adds the language of a name that is spelled as the row's.
+// share adds the language of another name with the same spelling.
 func (r *nameRow) share(other *nameRow) {
 	const alike = flagSuffix | flagVariant
 	if other.lang == "" || other.flags&flagCode != 0 || r.name != other.name || (r.flags^other.flags)&alike != 0 ||
@@ -201,14 +203,14 @@ func (r *nameRow) share(other *nameRow) {
 	r.lang += other.lang
 }
 
-// inLanguage reports whether a name counts more when its language is asked for.
+// inLanguage reports whether a name ranks higher in queries for its language.
 func inLanguage(flags byte) bool {
 	level := flags & flagLevel
 	return level == levelPreferred || level == levelAlternate
 }
 
-// spoken returns a language as a list of languages has it, in whatever case, or
-// "".
+// spoken returns a language as it is spelled in a list of languages, whatever
+// the case of lang, or "".
 func spoken[T string | []byte](langs T, lang string) string {
 	for l := range strings.SplitSeq(string(langs), ",") {
 		if strings.EqualFold(l, lang) {

@@ -15,32 +15,32 @@ type Hit struct {
 	ID         uint32
 	Match      Match
 	Lat, Lon   int32  // 1e-7 degrees
-	Importance uint64 // its weight in searches: 256 for each doubling of people
-	Score      int32  // what it is ranked by, greater first
+	Importance uint64 // weight in searches: 256 for each doubling of people
+	Score      int32  // the rank, greater first
 }
 
-// Bounds of the work of one search.
+// These bound the work of one search.
 const (
 	maxExamined = 30_000 // rows and candidates looked at
-	maxNear     = 10_000 // with Bias, when distance may lift any of them
+	maxNear     = 10_000 // with Bias, because distance may raise any of them
 	maxReads    = 3_000  // positionings
 )
 
-// Search returns the places that match, best first and by id where scores are
-// equal, and how many were found, at least; what Complete answers is the same.
-// The hits are written over dst.
+// Search returns the places that match, best first, and by id where scores are
+// equal. It also returns how many it found at least. Complete gives the same
+// answers. Search overwrites dst with the hits.
 //
-// Names match by their beginning or that of a word inside. When no more than 10
-// places match so, the last words may instead name the country or first-level
-// division ("springfield illinois"), the words may be in any order, and if then
-// still no name matches as a whole, texts of six letters and more may have one
-// letter wrong: missing, in excess, another, or swapped with the next. Of five
-// letters one may be missing.
+// Names match by their beginning or that of a word inside. If at most 10 places
+// match so, the last words may instead name the country or first-level division
+// ("springfield illinois"), and the words may be in any order. If still no name
+// matches as a whole, texts of six letters and more may have one wrong letter:
+// missing, extra, replaced, or swapped with the next. In texts of five letters
+// one may be missing.
 //
-// Work is bounded: a search stops after looking at 30000 names, with Bias at
-// 10000, which only rare filters on short texts, words that thousands of names
-// share, and distances come to. It then answers the best it has seen, having
-// begun with the most important. Accents typed reorder the best only.
+// Work is bounded: a search stops after 30000 names, with Bias after 10000.
+// Only rare filters on short texts, words that thousands of names share, and
+// distances reach these bounds. The search then answers the best it has seen,
+// and it begins with the most important. Typed accents only reorder the best.
 func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, total int, err error) {
 	f, err := q.check()
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, to
 	return s.hits(dst[:0]), len(s.found), nil
 }
 
-// search is the state of one.
+// search is the state of one Search.
 type search struct {
 	r      *Reader
 	ctx    context.Context
@@ -65,16 +65,16 @@ type search struct {
 	filter filter
 	fold   []byte
 	accent []byte // the text as typed, when its accents matter
-	need   int    // places after which less important ones are of no interest
+	need   int    // places after which less important ones do not matter
 	extra  int32  // what accents and language may add to a stored score
 
 	found    []foundPlace
 	byID     map[uint32]int
 	exact    bool   // a whole name was found
 	arena    []byte // of values
-	most     int    // that may be examined
+	most     int    // the most that may be examined
 	examined int
-	checked  int // what was examined when it was last seen whether that will do
+	checked  int // examined at the last check whether the places found are enough
 	reads    int
 
 	row  cellstore.Row
@@ -83,7 +83,7 @@ type search struct {
 	heap []openNode
 }
 
-// foundPlace is a place and its best match so far.
+// foundPlace is a place with its best match so far.
 type foundPlace struct {
 	candidate
 	points   int32
@@ -123,17 +123,18 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	return nil
 }
 
-// end gives the search back without what was only lent to it.
+// end returns the search to the pool without the references that belong to
+// callers.
 func (s *search) end() {
 	s.ctx, s.q, s.filter = nil, nil, filter{}
 	s.r.searches.Put(s)
 }
 
-// pattern is one way to read the text.
+// pattern is one reading of the text.
 type pattern struct {
 	fold []byte
-	// whole allows only whole names, ended also beginnings that end with a
-	// word.
+	// whole allows only whole names. ended also allows beginnings that end with
+	// a word.
 	whole, ended bool
 	within       []division // if any, the place lies in one of them
 	penalty      int32
@@ -157,8 +158,8 @@ func (s *search) run() error {
 
 func (s *search) spent() bool { return s.examined >= s.most || s.reads >= maxReads }
 
-// consider takes a row or candidate, whose fold p.fold begins or, when exact,
-// is.
+// consider takes a row or candidate whose fold begins with p.fold or, if exact,
+// equals it.
 func (s *search) consider(p *pattern, c *candidate) bool {
 	s.examined++
 	r, ok := parseRecord(c.value)
@@ -191,7 +192,7 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	return true
 }
 
-// extraPoints are for what a stored score does not know of.
+// extraPoints are the points that a stored score does not include.
 func (s *search) extraPoints(r *record) (points int32) {
 	if s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != "" {
 		points = int32(levelPenalty[r.level()])
@@ -205,8 +206,8 @@ func (s *search) extraPoints(r *record) (points int32) {
 	return points
 }
 
-// keep notes a match if it is the place's best; one without a wrong letter is
-// better than any with one.
+// keep records a match if it is the place's best. A match without a wrong
+// letter is better than any with one.
 func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
 	i, ok := s.byID[c.id]
 	if !ok {
@@ -230,14 +231,14 @@ func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
 	s.found[i] = f
 }
 
-// hits appends the page asked for.
+// hits appends the requested page.
 func (s *search) hits(dst []Hit) []Hit {
 	slices.SortFunc(s.found, func(a, b foundPlace) int {
 		return cmp.Or(cmp.Compare(b.points, a.points), cmp.Compare(a.id, b.id))
 	})
 	for i := s.q.Offset; i < len(s.found) && len(dst) < s.q.Limit; i++ {
 		f := &s.found[i]
-		r, _ := parseRecord(f.value) // it was taken apart before
+		r, _ := parseRecord(f.value) // it was decoded before
 		m := r.match(f.n, f.kind)
 		if m.Lang != "" && s.q.Lang != "" {
 			m.Lang = cmp.Or(spoken(r.lang, s.q.Lang), m.Lang)

@@ -8,41 +8,42 @@ import (
 )
 
 const (
-	// prefixCharacters is how long the prefixes of place_prefix are at most.
+	// prefixCharacters is the greatest length of a prefix in place_prefix.
 	prefixCharacters = 12
-	// answerPlaces is how many places a finished answer has; prefixes with no
-	// more matches have none, as reading their names is as quick.
+	// answerPlaces is the number of places in a finished answer. Prefixes with
+	// no more matches have none, because reading their names is as quick.
 	answerPlaces = 10
 )
 
-// sizes are what tests make small.
+// sizes can be made small in tests.
 type sizes struct {
-	// list is how many candidates family c has, at least answerPlaces.
+	// list is the number of candidates in family c, at least answerPlaces.
 	list int
-	// rows is up to how many rows of place_names a prefix has no candidates:
-	// reading them all is as quick.
+	// A prefix with at most rows rows of place_names has no candidates, because
+	// reading all rows is as quick.
 	rows int
-	// scan is up to how many rows a search reads them rather than the
-	// candidates of longer prefixes.
+	// A search reads the rows of a prefix with at most scan rows, instead of
+	// the candidates of longer prefixes.
 	scan int
 }
 
 var usual = sizes{list: 100, rows: 256, scan: 2_000}
 
-// slack is how many times as many candidates as are wanted are gathered before
-// the best are chosen.
+// slack is how many times the wanted candidates are gathered before the best
+// are chosen.
 const slack = 5
 
-// tree makes the nodes of place_prefix of rows of place_names in their order.
+// tree builds the nodes of place_prefix from the rows of place_names in their
+// order.
 //
-// The prefixes of one row are a path, and a node is finished when a row comes
-// that it is no prefix of. What is best in it is then handed to the node above:
-// each row is looked at once, at the deepest node of its path, and a node that
-// has one child only takes over the child's list.
+// The prefixes of one row form a path. A node is finished when a row comes
+// without its prefix. Its best candidates are then handed to the node above.
+// Each row is therefore handled once, at the deepest node of its path, and a
+// node with one child only takes over the child's list.
 type tree struct {
 	sizes
 	emit  func(order uint64, n *finishedNode) error
-	path  []byte // the prefixes open, the longest
+	path  []byte // the longest open prefix
 	ends  [prefixCharacters + 1]int
 	depth int
 	nodes [prefixCharacters + 1]node
@@ -54,19 +55,18 @@ type tree struct {
 	chunk   []byte
 }
 
-// node is a prefix whose rows are still coming. candidates of others are in no
-// order until cut.
+// node is a prefix whose rows are still coming. others is unsorted until cut.
 type node struct {
 	order     uint64
 	rows      uint64
 	exact     []candidate // the prefix is their whole fold; best first
-	codes     int         // of exact: those are not handed up
+	codes     int         // in exact, which are not handed up
 	others    []candidate
-	worst     candidate // of others when cut: nothing less is of interest
+	worst     candidate // the last of others after cut: anything worse is dropped
 	truncated bool
 }
 
-// finishedNode is what is stored of one.
+// finishedNode is the stored part of a node.
 type finishedNode struct {
 	top     []candidate
 	encoded []byte
@@ -78,7 +78,7 @@ func newTree(s sizes, emit func(uint64, *finishedNode) error) *tree {
 
 // add takes a row. The candidate's value is copied.
 func (t *tree) add(fold []byte, c candidate) error {
-	// How much of the open path the row shares, in characters.
+	// same is the length of the open path that the row shares, in characters.
 	same := 0
 	for same < t.depth && len(fold) >= t.ends[same+1] && bytes.Equal(fold[t.ends[same]:t.ends[same+1]], t.path[t.ends[same]:t.ends[same+1]]) {
 		same++
@@ -101,8 +101,8 @@ func (t *tree) add(fold []byte, c candidate) error {
 	c.exact = len(t.path) == len(fold) && c.value[0]&flagSuffix == 0
 	switch {
 	case c.exact:
-		// They come best first. Codes have room of their own: the node above
-		// is to get as many names as it may show.
+		// They come best first. Codes have their own share, so that the node
+		// above gets as many names as it may show.
 		of := len(n.exact) - n.codes
 		if c.value[0]&flagCode != 0 {
 			of = n.codes
@@ -134,7 +134,7 @@ func (t *tree) keep(value []byte) []byte {
 	return t.chunk[at:len(t.chunk):len(t.chunk)]
 }
 
-// wants reports whether a candidate may be among the best of the others.
+// wants reports whether a candidate may be among the best of others.
 func (n *node) wants(c *candidate) bool { return !n.truncated || n.worst.id == 0 || c.better(&n.worst) }
 
 func (t *tree) gather(n *node, c candidate) {
@@ -144,7 +144,8 @@ func (t *tree) gather(n *node, c candidate) {
 	}
 }
 
-// cut sorts the others, keeps each place's best and the best of those.
+// cut sorts others and keeps the best candidate of each place, and of these the
+// best.
 func (t *tree) cut(n *node) {
 	slices.SortFunc(n.others, compareCandidates)
 	t.seen.reset()
@@ -160,7 +161,7 @@ func (t *tree) cut(n *node) {
 		}
 		kept = append(kept, c)
 	}
-	clear(n.others[len(kept):]) // lets chunks go
+	clear(n.others[len(kept):]) // releases chunks
 	n.others = kept
 }
 
@@ -195,7 +196,7 @@ func (t *tree) close(to int) error {
 	return nil
 }
 
-// handUp adds a finished node to the one above, where nothing is exact.
+// handUp adds a finished node to the one above, which has nothing exact.
 func (t *tree) handUp(n, up *node) {
 	up.rows += n.rows
 	if len(up.others) == 0 && up.worst.id == 0 {
@@ -239,8 +240,8 @@ func (t *tree) store(n *node, prefix []byte) error {
 	}
 	list := t.scratch[:min(len(t.scratch), t.list)]
 	complete := !n.truncated && len(list) == len(t.scratch)
-	// No text that is looked for ends in a space, but searches that go on word
-	// by word look at its candidates.
+	// No query ends in a space, but searches that continue word by word read
+	// its candidates.
 	inside := prefix[len(prefix)-1] == ' '
 	if n.rows <= uint64(t.rows) {
 		if inside {
@@ -291,13 +292,13 @@ func decodeNode(b []byte) (n storedNode, err error) {
 	return n, nil
 }
 
-// idSet is a set of a few hundred ids that is emptied in no time.
+// idSet is a set of a few hundred ids that is cleared in constant time.
 type idSet struct {
 	slots [setSlots]struct{ round, id uint32 }
 	round uint32
 }
 
-const setSlots = 2048 // a power of two, over twice what is put in
+const setSlots = 2048 // a power of two, more than twice the ids added
 
 func (s *idSet) reset() {
 	if s.round++; s.round == 0 {

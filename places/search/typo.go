@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// typoLetters is from how many letters of a name on one may be wrong.
+	// typoLetters is the least length of a name that may have a wrong letter.
 	typoLetters = 6
-	// typoReads bounds the positionings of looking for a wrong letter.
+	// typoReads bounds the positionings in the search for a wrong letter.
 	typoReads = 2_000
-	// ideograms is where scripts begin whose characters are words: another of
-	// them is another word.
+	// ideograms is the first of the scripts whose characters are words. A
+	// different character there is a different word.
 	ideograms = 0x2e80
-	// blockBits: characters of one alphabet share what is above them, more or
-	// less.
+	// Characters of one alphabet mostly agree in the bits above blockBits.
 	blockBits = 8
 )
 
-// speller looks for names that begin with a text but for one letter. Names are
-// kept in order, so at each position only letters are tried that some name has
-// there, and none beyond the first position where no name agrees with the text.
+// speller looks for names that begin with a text except for one letter. Names
+// are ordered, so at each position it tries only letters that some name has
+// there, and no position after the first where no name agrees with the text.
 type speller struct {
 	*search
 	pattern pattern
 	blocks  []rune // of the characters in the text, ascending
-	missing bool   // only a missing letter is forgiven: the name has as many as it takes
+	missing bool   // only a missing letter is forgiven, because the text is one letter short
 	until   int    // of search.reads
 }
 
@@ -60,8 +59,8 @@ func (s *search) withTypo() error {
 
 func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
 
-// forgivable counts the letters of a text; where a letter is a word none can be
-// forgiven, and it says 0.
+// forgivable counts the letters of a text. It returns 0 if a letter is a word,
+// because no such letter can be forgiven.
 func forgivable(text []rune) (letters int) {
 	for _, r := range text {
 		if r >= ideograms {
@@ -74,8 +73,7 @@ func forgivable(text []rune) (letters int) {
 	return letters
 }
 
-// wrongAt tries what else may be meant where a text has r between right and
-// rest.
+// wrongAt tries the alternatives where a text has r between right and rest.
 func (sp *speller) wrongAt(right []byte, r rune, rest []rune) error {
 	if sp.missing {
 		return sp.eachLetter(right, func(x rune) error {
@@ -90,18 +88,18 @@ func (sp *speller) wrongAt(right []byte, r rune, rest []rune) error {
 			return sp.try(right, rest, x, r)
 		})
 	}
-	// r is one too many.
+	// Try the text without r.
 	if err := sp.try(right, rest); err != nil {
 		return err
 	}
-	// r and the next are swapped.
+	// Try the text with r and the next letter swapped.
 	if len(rest) > 0 && rest[0] != r {
 		if err := sp.try(right, rest[1:], rest[0], r); err != nil {
 			return err
 		}
 	}
 	return sp.eachLetter(right, func(x rune) error {
-		// x is meant instead of r, or before it.
+		// Try x instead of r, and before it.
 		if x != r {
 			if err := sp.try(right, rest, x); err != nil {
 				return err
@@ -134,15 +132,15 @@ func (sp *speller) try(right []byte, rest []rune, middle ...rune) error {
 	return sp.match(&sp.pattern)
 }
 
-// begins reports whether any name begins so.
+// begins reports whether any name begins with fold.
 func (s *search) begins(fold []byte) (bool, error) {
 	s.reads++
 	found, err := s.r.names.Next(s.ctx, fold, cellstore.PrefixEnd(fold), selectName, &s.row)
 	return found, wrap(err)
 }
 
-// eachLetter calls fn with every letter that names have after right, of the
-// alphabets that the text has, and with the space.
+// eachLetter calls fn with every letter after right in some name, of the
+// alphabets in the text, and with the space.
 func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 	end := cellstore.PrefixEnd(right)
 	from := append(bytes.Clone(right), ' ')
@@ -168,8 +166,8 @@ func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 	return nil
 }
 
-// nextCharacter returns the first character at or after from that a name has
-// after a prefix, or -1.
+// nextCharacter returns the first character at or after from that follows a
+// prefix in some name, or -1.
 func (s *search) nextCharacter(prefix, from, end []byte) (rune, error) {
 	s.reads++
 	found, err := s.r.names.Next(s.ctx, from, end, selectName, &s.row)

@@ -2,27 +2,26 @@ package search
 
 import "math/bits"
 
-// Scores are whole numbers, so that they are equal everywhere. Their unit is a
-// 256th of a doubling: a place scores 256 more for each doubling of the people
-// that count for it, and matches are told apart in the same unit.
+// Scores are whole numbers, so that they are equal on every machine. Their unit
+// is a 256th of a doubling: a place scores 256 more for each doubling of the
+// people that count for it. Matches are distinguished in the same unit.
 const (
 	octave = 256
-	// exactBonus is for a whole name: York is looked for by "york", rather
-	// than New York.
+	// exactBonus is for a whole name: "york" means York rather than New York.
 	exactBonus = 5 * octave
 	// wordPenalty is for a match that begins inside the name.
 	wordPenalty = 3 * octave
 	// variantPenalty is for names that fold to the text in the second way.
 	variantPenalty = octave / 2
-	// contextPenalty is for words that were taken for a country or division.
+	// contextPenalty is for words that were read as a country or division.
 	contextPenalty = octave
-	// typoPenalty is for one wrong letter: more than anything gains, so that a
-	// name keeps its place while it is typed, however much more important another
-	// is that has one letter less.
+	// typoPenalty is for one wrong letter. It exceeds every possible gain, so a
+	// name keeps its place while it is typed, even if a name with one letter
+	// less is much more important.
 	typoPenalty = 96 * octave
-	// accentBonus is for accents that are typed and there.
+	// accentBonus is for accents that are typed and present.
 	accentBonus = octave
-	// floor is what the least place has, so that penalties leave a base ≥ 0.
+	// floor is the least weight of a place, so that penalties leave a base ≥ 0.
 	floor = 8 * octave
 )
 
@@ -39,19 +38,20 @@ const (
 
 var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2}
 
-// A rule turns the people of a place into what counts: base + population ×
-// percent / 100.
+// A rule turns the population of a place into the people that count: base +
+// population × percent / 100.
 type rule struct{ base, percent uint64 }
 
-// Rules by class and code, and by class for codes not listed. Areas count for
-// little of their people, because a city is looked for before the district or
-// region around it; countries and continents come before their cities.
+// Rules are by class and code, and by class for codes not listed. Areas count
+// for a small part of their people, because users look for a city before the
+// district or region around it. Countries and continents come before their
+// cities.
 var rules = map[string]rule{
 	"P.PPLC":  {60_000, 250},
 	"P.PPLG":  {30_000, 200},
 	"P.PPLA":  {10_000, 150},
 	"P.PPLA2": {1_000, 110},
-	"P.PPLX":  {20, 40}, // part of a town that is listed itself
+	"P.PPLX":  {20, 40}, // part of a town that has its own entry
 	"P.PPLL":  {20, 80},
 	"P.PPLQ":  {10, 10},
 	"P.PPLH":  {10, 10},
@@ -88,10 +88,10 @@ var rules = map[string]rule{
 
 var otherRule = rule{10, 1}
 
-// mostPeople keeps products within 64 bits; it is far beyond real populations.
+// mostPeople keeps products within 64 bits. It is far above real populations.
 const mostPeople = 1 << 48
 
-// weight is how important a place is to a search, in the unit of scores.
+// weight returns the importance of a place to a search, in the unit of scores.
 func weight(e *Entry) uint16 {
 	var key [2 + maxCode]byte
 	name := append(append(key[:0], e.Class, '.'), e.Code...)
@@ -108,7 +108,7 @@ func weight(e *Entry) uint16 {
 	return floor + log(people)
 }
 
-// log is 256·log₂(n+1), straight between powers of two.
+// log returns 256·log₂(n+1), linear between powers of two.
 func log(n uint64) uint16 {
 	n = min(n, mostPeople*8) + 1
 	whole := bits.Len64(n) - 1

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxQueryWords is how many words a text may have to be read in parts.
+	// maxQueryWords is the most words of a text that is read in parts.
 	maxQueryWords = 8
-	// maxWordRows is how many names of the rarest word are looked at.
+	// maxWordRows is the most names of the rarest word that are read.
 	maxWordRows = 5_000
 )
 
@@ -40,8 +40,8 @@ func (s *search) inContext() error {
 	return nil
 }
 
-// inAnyOrder looks for names with every word of the text, by the names of the
-// rarest.
+// inAnyOrder looks for names with every word of the text, among the names of
+// the rarest word.
 func (s *search) inAnyOrder() error {
 	words := bytes.Split(s.fold, []byte(" "))
 	if s.q.Whole || len(words) < 2 || len(words) > maxQueryWords {
@@ -84,8 +84,8 @@ func (s *search) inAnyOrder() error {
 	return nil
 }
 
-// rowsOn is about how many names have a word that begins so; for rare ones it
-// is 0.
+// rowsOn estimates how many names have a word that begins with word. It is 0
+// for rare words.
 func (s *search) rowsOn(word []byte) (uint64, error) {
 	if characters(word) > prefixCharacters {
 		return 0, nil
@@ -103,7 +103,7 @@ func (s *search) rowsOn(word []byte) (uint64, error) {
 	return rows, nil
 }
 
-// wholeFold appends the fold of the name that a row's word is in.
+// wholeFold appends the fold of the name that contains a row's word.
 func wholeFold(dst, fold []byte, r *record) []byte {
 	if r.flags&flagPlain != 0 {
 		return append(append(dst, r.head...), fold...)
@@ -112,9 +112,10 @@ func wholeFold(dst, fold []byte, r *record) []byte {
 	return dst
 }
 
-// hasWords reports whether each word begins another word of a name; words are
-// the longest first. What a word begins, its own beginning begins too, so the
-// longest has the least choice, and what it takes matters to no other.
+// hasWords reports whether each word begins a different word of a name. words
+// are sorted, longest first. If a word begins a name's word, so does every
+// beginning of that word. The longest therefore has the least choice, and its
+// choice does not affect the others.
 func hasWords(name []byte, words [][]byte) bool {
 	var used uint32
 	for _, w := range words {
@@ -127,8 +128,8 @@ func hasWords(name []byte, words [][]byte) bool {
 	return true
 }
 
-// findWord returns the number of the first unused word of a name, of the first
-// 32, that begins with w.
+// findWord returns the number of the first unused word of a name that begins
+// with w, among the first 32.
 func findWord(name, w []byte, used uint32) int {
 	for at := 0; at < 32 && len(name) > 0; at++ {
 		word, rest, _ := bytes.Cut(name, []byte(" "))

@@ -16,24 +16,25 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
 	"quadrille/places/internal/extsort"
 	"quadrille/quadkey"
 )
 
-// MaxStations is how many stations a data set may have. A Finder of as many
-// holds 40 MB, and building them takes about 1 GB.
+// MaxStations bounds the stations of a data set. A Finder of as many takes 40
+// MB, and building them takes about 1 GB.
 const MaxStations = 1 << 20
 
-// BuildOptions are for Build and BuildWeather; the zero value works.
+// BuildOptions are the options of Build and BuildWeather. The zero value works.
 type BuildOptions struct {
-	// TempDir is where what does not fit in memory is sorted. Empty: the
-	// system's directory for temporary files.
+	// TempDir is the directory for sorting what does not fit in memory. Empty:
+	// the system's directory for temporary files.
 	TempDir string
-	// Memory is how many bytes sorting may hold; 0 means 256 MiB, and less than
-	// 4 MiB is taken as 4 MiB.
+	// Memory bounds the bytes of memory for sorting. 0 means 256 MiB, and less
+	// than 4 MiB counts as 4 MiB.
 	Memory int64
 	// Progress, if set, is called now and then, and at the end of each stage,
-	// from the goroutine that builds. total is 0 where it is not known.
+	// from the goroutine that builds. total is 0 if unknown.
 	Progress func(stage string, done, total int64)
 }
 
@@ -50,38 +51,39 @@ func (o BuildOptions) progress(stage string, done, total int64) {
 	}
 }
 
-// progressEvery is how many records lie between two calls of Progress and
-// between two looks at the context.
+// progressEvery is the number of records between two calls of Progress and
+// between two checks of the context.
 const progressEvery = 8192
 
-// Meta describes a data set of stations. It belongs into its manifest as JSON,
-// and Open needs it.
+// Meta describes a data set of stations. Store it as JSON in the manifest; Open
+// needs it.
 type Meta struct {
 	SchemaVersion int   `json:"schema_version"`
 	Stations      int64 `json:"stations"`
-	// Positions is at how many places they stand.
+	// Positions is the number of distinct positions of stations.
 	Positions int64 `json:"positions"`
-	// Leaves of station_tiles, and the positions all of them list.
+	// Leaves counts the leaves of station_tiles, and Listed the positions in
+	// all of them.
 	Leaves int64 `json:"leaves"`
 	Listed int64 `json:"listed"`
-	// Bounds is west, south, east, north in degrees, without regard to ±180°;
-	// absent without stations.
+	// Bounds is west, south, east, north in degrees, ignoring ±180°. It is
+	// absent if there are no stations.
 	Bounds []float64 `json:"bounds,omitempty"`
 	// Fingerprint identifies the content. Page cursors are bound to it.
 	Fingerprint string `json:"fingerprint"`
 }
 
-// Stats says what Build did.
+// Stats counts what Build did.
 type Stats struct {
 	Read       int64 // stations given
-	Duplicates int64 // of those dropped for another record of the same id
+	Duplicates int64 // dropped for another record of the same id
 }
 
 // Build writes the tables of stations into a store that has none of them.
-// Stations come in any order; of several records with one id the one that ends
-// last is kept, and the first given where they end on the same day. An error of
-// the sequence and a station that is not valid end the build, and so does one
-// more than MaxStations; a store left by a failed build is of no use.
+// Stations come in any order. Of several records with one id, Build keeps the
+// one that ends last, and of those that end on the same day the first given. An
+// error of the sequence, an invalid station, or more than MaxStations end the
+// build. Discard the store after a failed build.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Station, error], opts BuildOptions) (Meta, Stats, error) {
 	b := &builder{ctx: ctx, store: store, opts: opts, sum: sha256.New()}
 	meta, err := b.build(seq)
@@ -128,7 +130,7 @@ func (b *builder) build(seq iter.Seq2[Station, error]) (_ Meta, err error) {
 	return b.meta, nil
 }
 
-// collect takes the stations, and leaves one of each id.
+// collect takes the stations and keeps one of each id.
 func (b *builder) collect(seq iter.Seq2[Station, error]) error {
 	for s, err := range seq {
 		if err != nil {
@@ -153,8 +155,8 @@ func (b *builder) collect(seq iter.Seq2[Station, error]) error {
 	return b.ctx.Err()
 }
 
-// findSites gathers the stations of one position. Sites are then in the order
-// of the least of their ids.
+// findSites groups the stations by position. Sites are in the order of their
+// least ids.
 func (b *builder) findSites() {
 	b.at = make([]position, len(b.stations))
 	b.siteOf = make([]int32, len(b.stations))
@@ -186,7 +188,8 @@ func (b *builder) bounds() []float64 {
 	return box
 }
 
-// timestamp of a cell: milliseconds since 1970, never negative.
+// timestamp returns a cell's timestamp: milliseconds since 1970, never
+// negative.
 func timestamp(t time.Time) int64 {
 	if t.Unix() <= 0 {
 		return 0
@@ -194,32 +197,14 @@ func timestamp(t time.Time) int64 {
 	return min(t.Unix(), cellstore.MaxTimestamp/1000-1) * 1000
 }
 
-// bulk loads a table in one go.
-func bulk(ctx context.Context, store cellstore.Store, table string, fill func(cellstore.BulkLoader) error) error {
-	t, err := store.Table(ctx, table)
-	if err != nil {
-		return err
-	}
-	l, err := t.Bulk(ctx)
-	if err != nil {
-		return err
-	}
-	// It fails only in leaving waste in a store that is thrown away.
-	defer func() { _ = l.Abort() }()
-	if err := fill(l); err != nil {
-		return err
-	}
-	return l.Commit(ctx)
-}
-
-// writeTiles writes the leaves, and notes for each position which they are.
+// writeTiles writes the leaves and notes which leaves list each position.
 func (b *builder) writeTiles() error {
 	const stage = "dividing the world among stations"
 	newest := int64(0)
 	for i := range b.stations {
 		newest = max(newest, timestamp(b.stations[i].End))
 	}
-	return bulk(b.ctx, b.store, tableTiles, func(l cellstore.BulkLoader) error {
+	return bulkload.Fill(b.ctx, b.store, tableTiles, func(l *bulkload.Load) error {
 		var value []byte
 		v := &voronoi{ctx: b.ctx, sites: b.sites}
 		v.emit = func(t quadkey.Tile, listed []int32) error {
@@ -236,7 +221,7 @@ func (b *builder) writeTiles() error {
 			b.meta.Leaves++
 			b.meta.Listed += int64(len(listed))
 			if b.meta.Leaves%progressEvery == 0 {
-				// Leaves come in the order of cells, of which there are 2³².
+				// Leaves come in the order of their cells. There are 2³² cells.
 				_, last := t.CellRange()
 				b.opts.progress(stage, int64(last), math.MaxUint32)
 			}
@@ -250,11 +235,10 @@ func (b *builder) writeTiles() error {
 	})
 }
 
-// writeInfo writes the records. Those of a position follow the order of their
-// ids as positions do, so the leaves of each are at hand when its first station
-// is written.
+// writeInfo writes the records. Positions are in the order of their least ids,
+// so the leaves of a position are available when its first station is written.
 func (b *builder) writeInfo() error {
-	return bulk(b.ctx, b.store, tableInfo, func(l cellstore.BulkLoader) error {
+	return bulkload.Fill(b.ctx, b.store, tableInfo, func(l *bulkload.Load) error {
 		w := &infoWriter{b: b, l: l}
 		at, keys := int32(0), []byte(nil)
 		err := b.tiles.Each(func(n uint64, key []byte) error {
@@ -279,12 +263,12 @@ func (b *builder) writeInfo() error {
 
 type infoWriter struct {
 	b     *builder
-	l     cellstore.BulkLoader
+	l     *bulkload.Load
 	next  int // station
 	value []byte
 }
 
-// through writes the stations up to the first of a position, whose leaves are
+// through writes the stations up to the first of position n, whose leaves are
 // given.
 func (w *infoWriter) through(n int32, keys []byte) error {
 	for ; w.next < len(w.b.stations); w.next++ {
@@ -356,7 +340,7 @@ func (w *infoWriter) tiles(part uint16) error {
 	return w.l.Add(s.ID[:], cellstore.Cell{Family: famTiles, Qualifier: qualifier[:], Timestamp: timestamp(s.End), Value: w.value})
 }
 
-// writeIndex writes what a Finder keeps in memory.
+// writeIndex writes the table that a Finder keeps in memory.
 func (b *builder) writeIndex() error {
 	type placed struct {
 		cell quadkey.Cell
@@ -377,7 +361,7 @@ func (b *builder) writeIndex() error {
 		}
 		return cmp.Compare(x.n, y.n)
 	})
-	return bulk(b.ctx, b.store, tableIndex, func(l cellstore.BulkLoader) error {
+	return bulkload.Fill(b.ctx, b.store, tableIndex, func(l *bulkload.Load) error {
 		var key [4]byte
 		var value []byte
 		for i := 0; i < len(order); i += indexChunk {

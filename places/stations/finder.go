@@ -11,13 +11,14 @@ import (
 	"quadrille/quadkey"
 )
 
-// Finder reads what Build wrote. Any number of goroutines may use it, for as
-// long as its store is open.
+// Finder reads the tables of Build. Any number of goroutines may use it while
+// its store is open.
 type Finder struct {
 	info, tiles cellstore.Table
 	data        near.Tag // of the content, for cursors
 
-	// Every station, in the order of quadkeys, and its cell.
+	// entries holds every station, in the order of quadkeys, and cells its
+	// cell.
 	entries []entry
 	cells   []quadkey.Cell
 
@@ -25,9 +26,9 @@ type Finder struct {
 	rows    sync.Pool // of *cellstore.Row
 }
 
-// Open returns a Finder of the tables in a store. Meta is what Build returned.
-// It reads station_index into memory and checks it; tables of a newer layout
-// are refused with ErrNewer, damaged ones with cellstore.ErrCorrupt.
+// Open returns a Finder of the tables in a store. Meta is the result of Build.
+// Open reads station_index into memory and checks it. It refuses tables of a
+// newer layout with ErrNewer and damaged tables with cellstore.ErrCorrupt.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, newer(meta.SchemaVersion)
@@ -109,10 +110,9 @@ var (
 )
 
 // Record appends the record of a station to dst: the members of a JSON object,
-// without the braces around them. They are "id", "usaf", "wban", "lat" and
-// "lon" (degrees) and, where known, "name", "country", "state", "icao",
-// "elevation_m", "begin" and "end" (dates). An id without a station gives
-// ErrNotFound.
+// without the braces. They are "id", "usaf", "wban", "lat" and "lon" (degrees)
+// and, if known, "name", "country", "state", "icao", "elevation_m", "begin" and
+// "end" (dates). An unknown id gives ErrNotFound.
 func (f *Finder) Record(ctx context.Context, id ID, dst []byte) ([]byte, error) {
 	return f.record(ctx, id[:], dst)
 }
@@ -130,9 +130,9 @@ func (f *Finder) record(ctx context.Context, id, dst []byte) ([]byte, error) {
 	return append(dst, row.Cells[0].Value...), nil
 }
 
-// Tiles returns the leaves that list a station: the tiles in which it may be
-// the nearest, together all of the ground where it is. They are disjoint and in
-// the order of their keys. An id without a station gives ErrNotFound.
+// Tiles returns the leaves that list a station. They are the tiles in which it
+// may be the nearest, and together they cover all the ground where it is. They
+// are disjoint and in the order of their keys. An unknown id gives ErrNotFound.
 func (f *Finder) Tiles(ctx context.Context, id ID) ([]quadkey.Tile, error) {
 	var row cellstore.Row
 	found, err := f.info.Get(ctx, id[:], selectTiles, &row)
@@ -167,30 +167,30 @@ func (f *Finder) Tiles(ctx context.Context, id ID) ([]quadkey.Tile, error) {
 type Near struct {
 	ID        ID
 	Lat, Lon  float64 // degrees
-	DistanceM float64 // metres from the point asked about
-	// Shared is how many stations have stood at this very position, at most
-	// 65535 of them counted; ID is the least of theirs.
+	DistanceM float64 // metres from the given point
+	// Shared is the number of stations that have stood at this position,
+	// counted up to 65535. ID is the least of their ids.
 	Shared int
-	// Tile is the leaf of the point, and Candidates how many positions were
+	// Tile is the leaf of the point. Candidates is how many positions were
 	// compared.
 	Tile       quadkey.Tile
 	Candidates int
 }
 
-// lookup is the memory of one Nearest.
+// lookup is the memory of one Nearest call.
 type lookup struct {
 	key quadkey.Key
 	row cellstore.Row
 }
 
 // Nearest returns the station nearest to a point, in degrees, by great-circle
-// distance (quadkey.Distance), and of those equally near the one with the least
-// id. It is exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
-// It reads one row and allocates nothing. Stations count whether they still
-// report or not; Nearby can tell.
+// distance (quadkey.Distance). Of equally near stations it returns the one with
+// the least id. It is exact everywhere: across ±180°, at the poles and beyond
+// ±85.0511°. It reads one row and allocates nothing. It includes stations that
+// no longer report, which Nearby can filter.
 //
-// Errors match places.ErrQuery for a point that is none, ErrNotFound when the data set
-// is empty, or are the store's.
+// Errors match places.ErrQuery for an invalid point or ErrNotFound if the data
+// set is empty, or are the store's.
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// appendMembers appends what is known of a station as members of a JSON
+// appendMembers appends the known fields of a station as members of a JSON
 // object, without its braces.
 func appendMembers(dst []byte, s *Station, at position) []byte {
 	dst = append(append(dst, `"id":"`...), s.ID[:]...)

@@ -17,7 +17,7 @@ type NearbyQuery struct {
 	RadiusM  float64   // metres; 0 means no bound
 	Limit    int       // 1 to places.MaxLimit; 0 means places.DefaultLimit
 	At       time.Time // only stations whose record has this day; zero: all
-	Country  string    // only those of an ISO 3166-1 alpha-2 code, either case
+	Country  string    // only stations of this ISO 3166-1 alpha-2 code, either case
 }
 
 // WithinQuery asks for the stations in a box.
@@ -26,8 +26,8 @@ type WithinQuery struct {
 	Limit   int         // stations per page, as in NearbyQuery
 	At      time.Time   // as in NearbyQuery
 	Country string
-	// Cursor continues where the page that returned it ended. All the other
-	// fields but Limit must be as they were.
+	// Cursor continues after the page that returned it. All other fields but
+	// Limit must be unchanged.
 	Cursor string
 }
 
@@ -35,20 +35,20 @@ type WithinQuery struct {
 type Hit struct {
 	ID       ID
 	Lat, Lon float64 // degrees
-	// DistanceM is in metres from the point asked about; 0 from Within.
+	// DistanceM is in metres from the given point; 0 from Within.
 	DistanceM float64
 	// JSON is the record of the station, as Finder.Record gives it.
 	JSON []byte
 }
 
-// filter is what a station must have.
+// filter holds the conditions on a station.
 type filter struct {
 	day       int32
 	anyDay    bool
 	countries near.Countries
 }
 
-// checkFilter takes the part that queries have in common.
+// checkFilter checks the fields that the queries share.
 func checkFilter(limit int, at time.Time, country string) (size int, f filter, err error) {
 	if size, err = near.CheckLimit(limit); err != nil {
 		return 0, f, err
@@ -75,11 +75,10 @@ func (f *filter) appendTo(b []byte) []byte {
 	return f.countries.AppendTo(b)
 }
 
-// leafEntries is how many stations a tile has that is looked through rather than
-// split.
+// leafEntries bounds the stations of a tile that is scanned instead of divided.
 const leafEntries = 16
 
-// search is what Nearby and Within have in common.
+// search is the part that Nearby and Within share.
 type search struct {
 	near.Search
 	f      *Finder
@@ -100,10 +99,10 @@ func (s *search) take(rank, id uint64, entry int32) {
 	s.kept[slot] = entry
 }
 
-// leaf reports whether a tile is looked through rather than split.
+// leaf reports whether a tile is scanned instead of divided.
 func leaf(n *near.Node) bool { return n.Hi-n.Lo <= leafEntries || n.Tile.Z == quadkey.CellZoom }
 
-// nearby guides one Nearby. Stations are ranked by their distance.
+// nearby guides one Nearby search. It ranks stations by distance.
 type nearby struct {
 	search
 	lat, lon float64
@@ -112,12 +111,12 @@ type nearby struct {
 var nearbys = sync.Pool{New: func() any { return new(nearby) }}
 
 // Nearby returns the stations nearest to a point by great-circle distance,
-// nearest first and by id where distances are equal. Filters apply before the
-// limit. It is exact everywhere, as Nearest is; it searches the index in memory
-// and then reads the records of what it found.
+// nearest first, and by id where distances are equal. Filters apply before the
+// limit. It is exact everywhere, like Nearest. It searches the index in memory
+// and then reads the records of its results.
 //
-// The hits are written over dst, whose memory is used again, that of its
-// elements' JSON included. Errors match places.ErrQuery or are the store's.
+// The hits overwrite dst and reuse its memory, including the JSON of its
+// elements. Errors match places.ErrQuery or are the store's.
 func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) ([]Hit, error) {
 	reach, err := near.CheckCircle(q.Lat, q.Lon, q.RadiusM)
 	if err != nil {
@@ -137,7 +136,7 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) ([]Hit, e
 	return s.hits(ctx, s.Sorted(), dst, (*near.Found).Distance)
 }
 
-// Bound is the distance of a tile.
+// Bound returns the distance of a tile.
 func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 	if n.Lo == n.Hi {
 		return 0, false
@@ -163,7 +162,8 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) (near.Step, error) {
 	return near.Done, nil
 }
 
-// number is the id as a number of base 36, which orders ids as their text does.
+// number returns the id as a number of base 36, which orders ids like their
+// text.
 func (id *ID) number() (n uint64) {
 	for _, c := range id {
 		digit := c - '0'
@@ -175,7 +175,7 @@ func (id *ID) number() (n uint64) {
 	return n
 }
 
-// hits returns what was found over dst, with the records.
+// hits overwrites dst with the stations found and their records.
 func (s *search) hits(ctx context.Context, found []near.Found, dst []Hit, metres func(*near.Found) float64) ([]Hit, error) {
 	dst = slices.Grow(dst[:0], len(found))[:len(found)]
 	for i := range found {
@@ -190,8 +190,8 @@ func (s *search) hits(ctx context.Context, found []near.Found, dst []Hit, metres
 	return dst, nil
 }
 
-// within guides one Within. The rank of a station is its number in the index,
-// which is in the order of quadkeys, and its id one more.
+// within guides one Within search. A station's rank is its number in the index,
+// which is in the order of quadkeys. Its id is the rank plus one.
 type within struct {
 	search
 	box quadkey.Box
@@ -200,9 +200,9 @@ type within struct {
 var withins = sync.Pool{New: func() any { return new(within) }}
 
 // Within returns a page of the stations in a box, in the order of quadkeys and
-// then of ids, and the cursor of the next page, empty when there is none. Hits
-// are written over dst as in Nearby. Errors match places.ErrQuery,
-// places.ErrCursor, places.ErrCursorExpired or are the store's.
+// then of ids. It also returns the cursor of the next page, empty if there is
+// none. Hits overwrite dst as in Nearby. Errors match places.ErrQuery,
+// places.ErrCursor or places.ErrCursorExpired, or are the store's.
 func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
 	if err := near.CheckBox(q.Box); err != nil {
 		return dst[:0], "", err
@@ -233,13 +233,13 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	return hits, next, err
 }
 
-// Bound is the number of the first station of a tile, or of the first after the
-// page before.
+// Bound returns the number of the first station of a tile, or of the first
+// station after the previous page.
 func (s *within) Bound(n *near.Node) (uint64, bool) {
 	return uint64(n.Lo), n.Lo < n.Hi && uint64(n.Hi) > s.After.Rank && near.Overlap(s.box, n.Tile)
 }
 
-// Visit looks through the stations of a tile.
+// Visit scans the stations of a tile.
 func (s *within) Visit(_ context.Context, n *near.Node) (near.Step, error) {
 	if !leaf(n) {
 		return near.Split, nil

@@ -11,7 +11,7 @@ import (
 // Quantity is something a station measures.
 type Quantity uint8
 
-// The quantities and their units, which are those of whole numbers as stored.
+// These are the quantities with the units of their stored whole numbers.
 const (
 	Temperature     Quantity = iota // of the air, 0.1 °C
 	DewPoint                        // 0.1 °C
@@ -28,8 +28,8 @@ const (
 // Trace is an amount of precipitation too small to be measured.
 const Trace = -1
 
-// quantity is what is known of one: its name, and bounds that no measurement
-// on Earth has passed.
+// quantity is a quantity's name, and bounds that no measurement on Earth has
+// passed.
 type quantity struct {
 	name     string
 	min, max int16
@@ -54,7 +54,7 @@ func (q Quantity) String() string {
 	return known[q].name
 }
 
-// Observation is what a station reported at one time.
+// Observation is one report of a station.
 type Observation struct {
 	Station ID
 	Time    time.Time // UTC, to the minute
@@ -63,9 +63,9 @@ type Observation struct {
 	values [quantities]int16
 }
 
-// Set sets a quantity, in the unit of its constant. Errors match ErrInvalid
-// when it is out of the range that such values have on Earth; the quantity then
-// stays as it was.
+// Set sets a quantity, in the unit of its constant. An error matches ErrInvalid
+// and means that the value never occurs on Earth. The quantity then keeps its
+// value.
 func (o *Observation) Set(q Quantity, value int) error {
 	if q >= quantities {
 		return fmt.Errorf("%w: there is no %v", ErrInvalid, q)
@@ -87,7 +87,7 @@ func (o *Observation) Value(q Quantity) (int, bool) {
 	return int(o.values[q]), true
 }
 
-// Empty reports whether nothing was reported but the time.
+// Empty reports whether the observation has only a time.
 func (o *Observation) Empty() bool { return o.has == 0 }
 
 // appendValue appends the value of an observations row.
@@ -179,12 +179,12 @@ func appendTenths(dst []byte, tenths int) []byte {
 	return dst
 }
 
-// Times in keys count from 2³¹ units before 1970, and are inverted so that the
+// Times in keys count from 2³¹ units before 1970. They are inverted so that the
 // newest comes first.
 const epoch = 1 << 31
 
-// minutesOf returns the time in minutes as keys have it, not inverted. Times
-// run from the year 1 to 6053.
+// minutesOf returns the time in minutes, as in keys but not inverted. Times run
+// from the year 1 to 6053.
 func minutesOf(t time.Time) (uint32, bool) {
 	return unitsOf(t, 60)
 }
@@ -207,7 +207,7 @@ func hourTime(h uint32) time.Time { return time.Unix((int64(h)-epoch)*3600, 0).U
 
 const minutesPerHour = 60
 
-// hourOf returns the hour a minute is in.
+// hourOf returns the hour of a minute.
 func hourOf(m uint32) uint32 {
 	n := int64(m) - epoch
 	h := n / minutesPerHour

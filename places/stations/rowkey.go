@@ -8,8 +8,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// SchemaVersion is the version of the row layouts in the package
-// documentation, the newest that Open and OpenWeather read.
+// SchemaVersion is the version of the row layouts in the package documentation.
+// Open and OpenWeather read it and older ones.
 const SchemaVersion = 1
 
 // The tables and their families.
@@ -31,7 +31,8 @@ const (
 func stationSchemas() []cellstore.Schema {
 	return []cellstore.Schema{
 		{Table: tableInfo, Families: []cellstore.Family{{Name: famJSON}, {Name: famTiles}}},
-		// Found by seeks, never by get: a filter would only cost.
+		// The table is read by seeks, never by get, so a filter would only
+		// cost.
 		{Table: tableTiles, Families: []cellstore.Family{{Name: famNear, Bloom: cellstore.BloomNone}}},
 		{Table: tableIndex, Families: []cellstore.Family{{Name: famIndex, Bloom: cellstore.BloomNone}}},
 	}
@@ -48,9 +49,9 @@ func weatherSchemas() []cellstore.Schema {
 	}
 }
 
-// candidate is a position that a leaf lists.
+// candidate is a position in a leaf's list.
 type candidate struct {
-	id     ID // the least of those at the position
+	id     ID // the least id at the position
 	at     position
 	shared int // how many stations are there
 }
@@ -106,7 +107,7 @@ func parseEntry(b []byte) entry {
 	}
 }
 
-// cellKey is the key a point's leaf is at or after.
+// cellKey returns the key for the seek to the leaf of a point.
 func cellKey(c quadkey.Cell) quadkey.Key { return c.Tile().Key() }
 
 // Parts of a tiles value.

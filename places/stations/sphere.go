@@ -24,8 +24,8 @@ func toDirection(degrees float64) direction {
 	return direction{cos, sin}
 }
 
-// latitude is toDirection with all digits of the cosine towards the poles, and
-// exactly 0 there.
+// latitude returns the direction of a latitude. Its cosine keeps all digits
+// towards the poles and is exactly 0 there.
 func latitude(degrees float64) direction {
 	return direction{math.Sin((90 - math.Abs(degrees)) * radians), math.Sin(degrees * radians)}
 }
@@ -37,7 +37,7 @@ func vecOf(lon, lat float64) vec {
 	return vec{f.cos * l.cos, f.cos * l.sin, f.sin}
 }
 
-// ground is where the points of a tile may be: edges as directions.
+// ground is the area of a tile's points: its edges as directions.
 type ground struct {
 	west, east   direction // of longitude
 	south, north direction // of latitude, −90° to 90°
@@ -45,8 +45,8 @@ type ground struct {
 	centre       vec
 }
 
-// groundOf returns the ground of a tile. Tiles of the top and bottom rows reach
-// to the pole.
+// groundOf returns the ground of a tile. Tiles of the top and bottom rows
+// extend to the pole.
 func groundOf(t quadkey.Tile) ground {
 	b := t.Bound()
 	if t.Y == 0 {
@@ -64,19 +64,19 @@ func groundOf(t quadkey.Tile) ground {
 }
 
 // maxDot returns the greatest value of v·p over the points p of the ground. It
-// is exact, but for some units of the last place of |v|.
+// is exact to some units of the last place of |v|.
 //
 // At longitude λ and latitude φ the product is cos φ·h(λ) + v.z·sin φ, where
 // h(λ) = v.x·cos λ + v.y·sin λ. Cosines of latitudes are not negative, so at
-// every latitude it is greatest where h is: in the direction of v, if the
-// ground has that meridian, or else on one of its two edges. With h fixed it
-// is a cosine of φ, and no ground spans more than half its period: its slopes
-// at the two ends tell whether it is greatest at one of them or between, where
-// it is the amplitude.
+// every latitude the product is greatest where h is. That is in the direction
+// of v if the ground has that meridian, otherwise on one of its two edges. With
+// h fixed the product is a cosine of φ, and no ground spans more than half its
+// period. Its slopes at the two ends tell whether it is greatest at one of them
+// or in between. In between the maximum is the amplitude.
 func (g *ground) maxDot(v vec) float64 {
 	h := max(g.west.cos*v.x+g.west.sin*v.y, g.east.cos*v.x+g.east.sin*v.y)
-	// No tile but the world is wider than half a turn: v's meridian is in it if
-	// it is to the left of the west edge and to the right of the east edge.
+	// No tile but the world is wider than half a turn. So v's meridian is in
+	// the tile if it is left of the west edge and right of the east edge.
 	if g.round || g.west.cos*v.y-g.west.sin*v.x >= 0 && v.x*g.east.sin-v.y*g.east.cos >= 0 {
 		h = math.Sqrt(v.x*v.x + v.y*v.y)
 	}

@@ -11,8 +11,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// ID names a station: the six characters of its USAF number and the five of its
-// WBAN number. They are letters A to Z and digits.
+// ID identifies a station: the six characters of its USAF number and the five
+// of its WBAN number. They are letters A to Z and digits.
 type ID [11]byte
 
 const usafLen = 6
@@ -60,7 +60,7 @@ func (id ID) Valid() bool {
 // String returns the eleven characters.
 func (id ID) String() string { return string(id[:]) }
 
-// Station is a weather station as Build takes it. Unknown fields are empty,
+// Station is a weather station as the input of Build. Unknown fields are empty,
 // zero or nil.
 type Station struct {
 	ID         ID
@@ -77,7 +77,7 @@ type Station struct {
 // maxText is the longest text of a station, in bytes.
 const maxText = 256
 
-// Validate returns an error that matches ErrInvalid unless the station can be
+// Validate returns an error that matches ErrInvalid if the station cannot be
 // stored.
 func (s *Station) Validate() error {
 	bad := func(format string, args ...any) error {
@@ -86,7 +86,7 @@ func (s *Station) Validate() error {
 	if !s.ID.Valid() {
 		return idError(s.ID.String())
 	}
-	// Written so that NaN fails.
+	// This form also refuses NaN.
 	if !(math.Abs(s.Lat) <= 90) || !(math.Abs(s.Lon) <= 180) {
 		return bad("position %v, %v; give degrees within ±90 and ±180", s.Lat, s.Lon)
 	}
@@ -122,8 +122,8 @@ func toDegrees(units int32) float64 { return float64(units) / unitsPerDegree }
 // position is where a station is, in units of 1e-7 degrees.
 type position struct{ lat, lon int32 }
 
-// positionOf writes every point of the globe one way: 180° is −180°, and a
-// pole has no longitude. Stations at one point then have one position.
+// positionOf gives each point of the globe one position: 180° is −180°, and a
+// pole has longitude 0. Stations at one point then share their position.
 func positionOf(lat, lon float64) position {
 	p := position{toUnits(lat), toUnits(lon)}
 	if p.lon == halfTurn {

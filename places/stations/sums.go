@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Sums is what observations add up to: whole numbers, so that the order in
-// which they are added never shows.
+// Sums adds up observations. Its numbers are whole, so the order of addition
+// does not matter.
 type Sums struct {
-	// Observations is how many there were, whatever they reported.
+	// Observations counts all observations, whatever they reported.
 	Observations int64
 
 	temperature, dewPoint, pressure, speed, rain, cloud accumulated
@@ -17,7 +17,7 @@ type Sums struct {
 	north                                               int64
 }
 
-// accumulated is the sum of one quantity.
+// accumulated holds count, sum and extremes of one quantity.
 type accumulated struct {
 	n, sum   int64
 	min, max int32 // meaningless while n is 0
@@ -35,7 +35,7 @@ func (a *accumulated) merge(b accumulated) {
 	}
 }
 
-// parts lists the accumulated quantities in the order they are stored.
+// parts lists the accumulated quantities in their stored order.
 func (s *Sums) parts() [7]*accumulated {
 	return [...]*accumulated{&s.temperature, &s.dewPoint, &s.pressure, &s.speed, &s.rain, &s.cloud, &s.wind}
 }
@@ -68,7 +68,7 @@ func (s *Sums) add(o *Observation) {
 	}
 }
 
-// merge adds the sums of other observations.
+// merge adds other sums.
 func (s *Sums) merge(o *Sums) {
 	s.Observations += o.Observations
 	s.north += o.north
@@ -95,7 +95,8 @@ func (s *Sums) append(dst []byte) []byte {
 	return dst
 }
 
-// parse reads what append wrote and returns what follows it, or nil and false.
+// parse reads what append wrote and returns the bytes after it, or nil and
+// false.
 func (s *Sums) parse(b []byte) ([]byte, bool) {
 	ok := true
 	unsigned := func(most uint64) int64 {
@@ -136,12 +137,12 @@ func (s *Sums) parse(b []byte) ([]byte, bool) {
 }
 
 // AppendMembers appends the sums as members of a JSON object, without its
-// braces: "observations" and, of those that reported it, the means
+// braces. "observations" is the count. The means of the reported quantities are
 // "temperature_c", "dew_point_c", "pressure_hpa", "wind_speed_ms",
-// "precipitation_mm" (of an hour) and "cloud_okta", with "temperature_min_c",
-// "temperature_max_c", "wind_speed_max_ms" and "precipitation_max_mm"; and
-// "wind_direction_deg", where the mean wind blows from, absent when it is calm.
-// Means are rounded to two digits.
+// "precipitation_mm" (of an hour) and "cloud_okta". The extremes are
+// "temperature_min_c", "temperature_max_c", "wind_speed_max_ms" and
+// "precipitation_max_mm". "wind_direction_deg" is the direction from which the
+// mean wind blows, absent if it is calm. Means are rounded to two digits.
 func (s *Sums) AppendMembers(dst []byte) []byte {
 	dst = append(dst, `"observations":`...)
 	dst = strconv.AppendInt(dst, s.Observations, 10)

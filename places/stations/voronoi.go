@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// leafSites is how many positions a leaf lists, unless its tile cannot be
-	// divided further.
+	// leafSites is the number of positions a leaf lists at most, unless its
+	// tile cannot be divided further.
 	leafSites = 8
-	// Where dividing a tile twice over drops none of a few positions they are
-	// one to this arithmetic, and the tile stays a leaf.
+	// If dividing a tile twice drops none of at most leafSitesAlike positions,
+	// this arithmetic cannot tell them apart, and the tile stays a leaf.
 	leafSitesAlike = 16
 	vainDivisions  = 2
-	// Tiles of the top and bottom rows reach to the pole however narrow they
-	// get. From this zoom on they are slivers, and each zoom may list twice as
-	// many as the one before.
+	// Tiles of the top and bottom rows extend to the pole however narrow they
+	// get. From sliverZoom on they are slivers, and each zoom may list twice as
+	// many positions as the one before.
 	sliverZoom = 4
-	// maxLeafSites is how many a tile that cannot be divided may list. A zoom-16 tile is 600 m
-	// wide, where positions rounded to 0.001° come to some 40.
+	// maxLeafSites bounds the list of a tile that cannot be divided. A zoom-16
+	// tile is 600 m wide, where positions rounded to 0.001° come to about 40.
 	maxLeafSites = 1024
-	// compareAll is how many positions are compared each with each. More lie in
-	// a tile that has to be divided anyway, or are soon fewer.
+	// compareAll bounds the number of positions that are compared in pairs. A
+	// tile with more must be divided anyway, or soon has fewer.
 	compareAll = 256
 	// maxLeaves and leavesPerSite bound the leaves of hostile input. Real
 	// stations have one leaf each.
 	maxLeaves     = 1 << 18
 	leavesPerSite = 64
 
-	// ahead is by how much a position must be nearer than another, in the
-	// cosine of the angle, to make it superfluous. It is more than ten times
-	// what rounding adds up to here, and amounts to 60 nanometres or more of
-	// distance, where quadkey.Distance errs by a few.
+	// ahead is how much nearer a position must be than another to make it
+	// superfluous, in the cosine of the angle. It is more than ten times the
+	// rounding error here, and at least 60 nanometres of distance, where
+	// quadkey.Distance errs by a few.
 	ahead = 1e-14
 )
 
@@ -49,8 +49,8 @@ type site struct {
 type voronoi struct {
 	ctx   context.Context
 	sites []site // in the order of their ids
-	// emit takes the leaves in the order of their keys, with the indexes of
-	// the positions they list, which it must not keep.
+	// emit takes the leaves in the order of their keys, with the indexes of the
+	// positions they list. It must not keep the indexes.
 	emit   func(t quadkey.Tile, listed []int32) error
 	leaves int
 
@@ -59,7 +59,7 @@ type voronoi struct {
 	order []ranked
 }
 
-// ranked is a position by how near it is to the centre of a tile.
+// ranked is a position with its nearness to the centre of a tile.
 type ranked struct {
 	site int32
 	dot  float64
@@ -76,9 +76,9 @@ func (v *voronoi) run() error {
 	return v.divide(quadkey.Tile{}, all, 0)
 }
 
-// divide makes leaves of a tile. The nearest position to any of its points is
-// among those of from, the list of its parent. vain is how many divisions
-// before have dropped none.
+// divide turns a tile into leaves. The nearest position to any of its points is
+// in from, the list of its parent. vain counts the previous divisions that
+// dropped none.
 func (v *voronoi) divide(t quadkey.Tile, from []int32, vain int) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
@@ -119,12 +119,11 @@ func (v *voronoi) isLeaf(t quadkey.Tile, list []int32, vain int) bool {
 }
 
 // narrow drops the positions that another one of the list makes superfluous on
-// the ground, in place. A short list is left in the
-// order of distances from its centre. all asks for every comparison, however
-// long the list.
+// the ground, in place. A short list is then sorted by distance from the
+// ground's centre. all asks for every comparison, however long the list.
 func (v *voronoi) narrow(g *ground, list []int32, all bool) []int32 {
-	// The nearest position is nowhere farther than the one whose farthest point
-	// is nearest. This takes one look at each.
+	// No point's nearest position is farther than the position whose farthest
+	// point is nearest. One pass finds that bound.
 	bound := -2.0
 	v.high = v.high[:0]
 	for _, i := range list {
@@ -148,8 +147,8 @@ func (v *voronoi) narrow(g *ground, list []int32, all bool) []int32 {
 		}
 		return list
 	}
-	// A position can only be made superfluous by one nearer to the centre,
-	// which is one of the points.
+	// Only a position nearer to the centre can make another superfluous,
+	// because the centre is one of the points.
 	slices.SortFunc(v.order, ranked.compare)
 	for _, r := range v.order {
 		if !v.superfluous(g, r.site, list) {

@@ -12,11 +12,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// MaxWeatherZoom is the deepest zoom of tiles that have weather.
+// MaxWeatherZoom is the deepest zoom of tiles with weather.
 const MaxWeatherZoom = partZoom
 
-// Weather reads what BuildWeather wrote. Any number of goroutines may use it,
-// for as long as its store is open.
+// Weather reads the tables of BuildWeather. Any number of goroutines may use it
+// while its store is open.
 type Weather struct {
 	meta                WeatherMeta
 	data                near.Tag
@@ -24,8 +24,8 @@ type Weather struct {
 	rows                sync.Pool // of *cellstore.Row
 }
 
-// OpenWeather returns a reader of the tables in a store. Meta is what
-// BuildWeather returned. Tables of a newer layout are refused with ErrNewer.
+// OpenWeather returns a reader of the tables in a store. Meta is the result of
+// BuildWeather. Tables of a newer layout are refused with ErrNewer.
 func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (*Weather, error) {
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, newer(meta.SchemaVersion)
@@ -43,8 +43,8 @@ func OpenPublishedWeather(ctx context.Context, p cellstore.Published) (*Weather,
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, OpenWeather)
 }
 
-// Span returns the times of the oldest and the newest observation; both are
-// zero when there is none.
+// Span returns the times of the oldest and the newest observation. Both are
+// zero if there are no observations.
 func (w *Weather) Span() (first, last time.Time) { return w.meta.First, w.meta.Last }
 
 // ObservationQuery asks for the observations of a station.
@@ -52,18 +52,18 @@ type ObservationQuery struct {
 	Station  ID
 	From, To time.Time // both included; zero: no bound
 	Limit    int       // observations per page, as in NearbyQuery
-	// Cursor continues where the page that returned it ended. All the other
-	// fields but Limit must be as they were.
+	// Cursor continues after the page that returned it. All other fields but
+	// Limit must be unchanged.
 	Cursor string
 }
 
-// Observations returns a page of what a station observed, the newest first,
-// and the cursor of the next page, empty when there is none. A station that is
-// not known has observed nothing. The observations are written over dst. The
-// page is one seek and a step for each.
+// Observations returns a page of a station's observations, newest first, and
+// the cursor of the next page, empty if there is none. An unknown station has
+// no observations. The observations overwrite dst. A page takes one seek and
+// one step for each observation.
 //
-// Errors match places.ErrQuery, places.ErrCursor, places.ErrCursorExpired or are
-// the store's.
+// Errors match places.ErrQuery, places.ErrCursor or places.ErrCursorExpired, or
+// are the store's.
 func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Observation) (page []Observation, next string, err error) {
 	dst = dst[:0]
 	limit, err := near.CheckLimit(q.Limit)
@@ -72,7 +72,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	}
 	oldest, newest := uint32(0), ^uint32(0)
 	if !q.From.IsZero() {
-		// A minute begins before the seconds of from, which rounds up.
+		// Keys have no seconds, so from is rounded up to a minute.
 		from, ok := minutesOf(q.From.Add(time.Minute - time.Nanosecond))
 		if !ok {
 			return dst, "", timeError("from", q.From)
@@ -138,9 +138,9 @@ func timeError(name string, t time.Time) error {
 // TileWeather is the weather of a tile in an hour.
 type TileWeather struct {
 	Hour time.Time // when it begins, UTC
-	// Total is of the whole tile, and Parts of those parts that have
-	// observations, from west to east and then from north to south. The tile is
-	// divided into Side × Side parts: 4 to zoom 6, 2 at 7 and 1 at 8.
+	// Total is the sum of the whole tile. Parts lists the parts that have
+	// observations, from west to east and then from north to south. The tile
+	// has Side × Side parts: 4 to zoom 6, 2 at 7 and 1 at 8.
 	Total Sums
 	Side  int
 	Parts []Part
@@ -153,8 +153,9 @@ type Part struct {
 }
 
 // Tile returns the weather of a tile, of a zoom up to MaxWeatherZoom, in the
-// hour that holds a time: one read. A tile without observations in that hour
-// has none, which is no error. Parts reuses the memory of dst's.
+// hour that contains a time. It takes one read. A tile without observations in
+// that hour is no error and has empty weather. The parts reuse the memory of
+// dst's.
 //
 // Errors match places.ErrQuery or are the store's.
 func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *TileWeather) error {
@@ -175,7 +176,7 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 	if err != nil {
 		return fmt.Errorf("stations: %w", err)
 	}
-	// The tile is a square of the parts of the row.
+	// The tile covers a square of the row's parts.
 	dst.Side = partsPerSide >> (t.Z - above.Z)
 	if !found {
 		return nil

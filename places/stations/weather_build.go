@@ -13,18 +13,19 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
 	"quadrille/places/internal/extsort"
 	"quadrille/quadkey"
 )
 
-// WeatherMeta describes a data set of observations. It belongs into its
-// manifest as JSON, and OpenWeather needs it.
+// WeatherMeta describes a data set of observations. Store it as JSON in the
+// manifest; OpenWeather needs it.
 type WeatherMeta struct {
 	SchemaVersion int   `json:"schema_version"`
 	Observations  int64 `json:"observations"`
-	// Stations is how many of them observed something.
+	// Stations is the number of stations with observations.
 	Stations int64 `json:"stations"`
-	// Tiles is how many rows weather_tiles has.
+	// Tiles is the number of rows of weather_tiles.
 	Tiles int64 `json:"tiles"`
 	// First and Last are the times of the oldest and the newest observation.
 	First       time.Time `json:"first,omitzero"`
@@ -32,22 +33,22 @@ type WeatherMeta struct {
 	Fingerprint string    `json:"fingerprint"`
 }
 
-// WeatherStats says what BuildWeather did.
+// WeatherStats counts what BuildWeather did.
 type WeatherStats struct {
 	Read       int64 // observations given
-	Duplicates int64 // of those dropped for an earlier one of the same station and minute
+	Duplicates int64 // dropped for an earlier one of the same station and minute
 	Spilled    int64 // bytes of temporary files written
 }
 
 // BuildWeather writes the tables of weather into a store that has none of them.
-// Observations come in any order; of several of one station and minute the
-// first given is kept. Their stations are among those of the Finder, whose
-// positions say which tiles they count for; one of another station, one of a
-// time that keys cannot hold and an error of the sequence end the build. A store
-// left by a failed build is of no use.
+// Observations come in any order. Of several with one station and minute, the
+// first given is kept. The Finder must know their stations, whose positions
+// decide which tiles they count for. An observation of another station, a time
+// that keys cannot hold, or an error of the sequence ends the build. Discard
+// the store after a failed build.
 //
-// Memory stays within opts.Memory and the ids of the stations, however many
-// observations there are.
+// Memory stays within opts.Memory and the ids of the stations, for any number
+// of observations.
 func BuildWeather(ctx context.Context, store cellstore.Store, stations *Finder, seq iter.Seq2[Observation, error], opts BuildOptions) (WeatherMeta, WeatherStats, error) {
 	b := &weatherBuilder{ctx: ctx, store: store, opts: opts, sum: sha256.New()}
 	meta, err := b.build(stations, seq)
@@ -57,11 +58,11 @@ func BuildWeather(ctx context.Context, store cellstore.Store, stations *Finder, 
 	return meta, b.stats, nil
 }
 
-// weatherBuilder takes the observations through three sorts: by station and
-// reversed time, the order of their table, which also brings duplicates
-// together; by hour and zoom-8 tile, the order in which they add up to tiles of
-// an hour in one pass; and those tiles by key and reversed hour, the order of
-// their table.
+// weatherBuilder takes the observations through three sorts. The first is by
+// station and reversed time, which is the order of their table and brings
+// duplicates together. The second is by hour and zoom-8 tile, in which they add
+// up to the tiles of an hour in one pass. The third puts those tiles into the
+// order of their table, by key and reversed hour.
 type weatherBuilder struct {
 	ctx   context.Context
 	store cellstore.Store
@@ -86,7 +87,8 @@ func (b *weatherBuilder) build(stations *Finder, seq iter.Seq2[Observation, erro
 		}
 	}
 	for i := range b.sorters {
-		// At most two are full at once: one is read while another is filled.
+		// At most two sorters are full at once: one is read while another is
+		// filled.
 		b.sorters[i] = extsort.New(b.opts.TempDir, b.opts.memory()/2)
 	}
 	defer func() {
@@ -177,7 +179,7 @@ func (k *observationKey) minutes() uint32 { return ^binary.BigEndian.Uint32(k[le
 
 func (b *weatherBuilder) writeObservations() error {
 	const stage = "writing observations"
-	return bulk(b.ctx, b.store, tableObservations, func(l cellstore.BulkLoader) error {
+	return bulkload.Fill(b.ctx, b.store, tableObservations, func(l *bulkload.Load) error {
 		last, station := ^uint64(0), -1 // no key: there are no 2³² stations
 		var done int64
 		err := b.sorters[0].Each(func(sortKey uint64, value []byte) error {
@@ -219,7 +221,7 @@ func (b *weatherBuilder) writeObservations() error {
 	})
 }
 
-// sumUp makes the tiles of each hour.
+// sumUp computes the tiles of each hour.
 func (b *weatherBuilder) sumUp() error {
 	const stage = "adding up tiles"
 	var s summer
@@ -252,7 +254,7 @@ func (b *weatherBuilder) sumUp() error {
 
 func (b *weatherBuilder) writeTiles() error {
 	const stage = "writing tiles of weather"
-	return bulk(b.ctx, b.store, tableWeather, func(l cellstore.BulkLoader) error {
+	return bulkload.Fill(b.ctx, b.store, tableWeather, func(l *bulkload.Load) error {
 		var done int64
 		err := b.sorters[2].Each(func(sortKey uint64, value []byte) error {
 			if done++; done%progressEvery == 0 {

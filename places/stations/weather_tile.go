@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// rowZoom is the deepest zoom with rows of its own, partZoom that of its
-	// parts, down to which weather is answered.
+	// rowZoom is the deepest zoom with rows of its own. partZoom is the zoom of
+	// its parts, and the deepest with weather.
 	rowZoom  = 6
 	partZoom = rowZoom + partDepth
 
@@ -68,7 +68,7 @@ func makeWeatherKey(t quadkey.Tile, hour uint32) (k weatherKey) {
 }
 
 // Tiles down to rowZoom are numbered in the order of their keys: the twelve
-// bits of a last cell that differ, then how far above rowZoom the tile is.
+// varying bits of the last cell, then the number of zooms above rowZoom.
 const cellTail = 2 * (quadkey.CellZoom - rowZoom)
 
 func tileNumber(t quadkey.Tile) uint16 {
@@ -81,10 +81,10 @@ func numberedTile(n uint16) quadkey.Tile {
 	return t.Ancestor(rowZoom - uint8(n&7))
 }
 
-// summer adds observations up to tiles. They come by hour and then in the order
-// of zoom-8 tiles, so that of each zoom only the tile at hand is unfinished.
+// summer adds up the observations of tiles. They come by hour and then in the
+// order of zoom-8 tiles, so only one tile of each zoom is unfinished at a time.
 type summer struct {
-	// emit takes every tile that has observations, from zoom 6 to 0.
+	// emit takes every tile with observations, from zoom 6 to 0.
 	emit func(t quadkey.Tile, hour uint32, parts *[partsPerTile]Sums) error
 
 	begun bool
@@ -127,7 +127,7 @@ func (s *summer) finish() error {
 	return s.close(0)
 }
 
-// close ends the tiles at hand from partZoom up to a zoom.
+// close finishes the current tiles from partZoom up to a zoom.
 func (s *summer) close(through int) error {
 	for z := partZoom; z >= through; z-- {
 		t := s.tile.Ancestor(uint8(z))

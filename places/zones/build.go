@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
 )
 
-// rule is what holds in a zone from an instant on.
+// rule is the rule of a zone from an instant on.
 type rule struct {
 	start        time.Time // zero: always
 	seconds      int
@@ -22,11 +23,11 @@ type rule struct {
 	abbreviation string
 }
 
-// Build writes the rules of the zones named, and the zone of each country that
-// has only one, into a store without the tables. The names may come in any
-// order; one that time.LoadLocation does not know, and one given twice, are
-// errors. Countries are two capital letters (ISO 3166-1) with one of the names;
-// there may be none. A store left by a failed build is of no use.
+// Build writes the rules of the named zones, and the zone of each country with
+// only one, into a store without the tables. The names may come in any order. A
+// name that time.LoadLocation does not know, or that is given twice, is an
+// error. countries maps two capital letters (ISO 3166-1) to one of the names
+// and may be empty. Discard the store after a failed build.
 func Build(ctx context.Context, store cellstore.Store, names []string, countries map[string]string) (Meta, Stats, error) {
 	meta, stats, err := build(ctx, store, names, countries)
 	if err != nil {
@@ -55,74 +56,65 @@ func build(ctx context.Context, store cellstore.Store, names []string, countries
 	}, stats, nil
 }
 
-func bulk(ctx context.Context, store cellstore.Store, s cellstore.Schema) (cellstore.BulkLoader, error) {
+// fillTable creates a table and loads the cells that fill adds.
+func fillTable(ctx context.Context, store cellstore.Store, s cellstore.Schema, fill func(*bulkload.Load) error) error {
 	if err := store.CreateTable(ctx, s); err != nil {
-		return nil, err
+		return err
 	}
-	t, err := store.Table(ctx, s.Table)
-	if err != nil {
-		return nil, err
-	}
-	return t.Bulk(ctx)
+	return bulkload.Fill(ctx, store, s.Table, fill)
 }
 
 func writeRules(ctx context.Context, store cellstore.Store, names []string, sum io.Writer, stats *Stats) error {
-	loader, err := bulk(ctx, store, schema())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = loader.Abort() }() // waste stays in a store that is thrown away, at worst
-
-	var value []byte
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		loc, err := load(name)
-		if err != nil {
-			return err
-		}
-		rules := rulesOf(loc)
-		for _, r := range slices.Backward(rules) { // newest first is the order of cells
-			value = appendValue(value[:0], &r)
-			cell := cellstore.Cell{Family: family, Timestamp: timestamp(r.start), Value: value}
-			if err := loader.Add([]byte(name), cell); err != nil {
+	return fillTable(ctx, store, schema(), func(l *bulkload.Load) error {
+		var value []byte
+		for _, name := range names {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
-			// Lengths first, so that no two tables sum up the same text.
-			fmt.Fprintf(sum, "%d %d %d %s%s", len(name), cell.Timestamp, len(value), name, value)
+			loc, err := load(name)
+			if err != nil {
+				return err
+			}
+			rules := rulesOf(loc)
+			for _, r := range slices.Backward(rules) { // newest first is the order of cells
+				value = appendValue(value[:0], &r)
+				cell := cellstore.Cell{Family: family, Timestamp: timestamp(r.start), Value: value}
+				if err := l.Add([]byte(name), cell); err != nil {
+					return err
+				}
+				// Lengths come first, so that no two tables hash the same text.
+				fmt.Fprintf(sum, "%d %d %d %s%s", len(name), cell.Timestamp, len(value), name, value)
+			}
+			stats.Zones++
+			stats.Rules += int64(len(rules))
+			stats.MostRules = max(stats.MostRules, len(rules))
 		}
-		stats.Zones++
-		stats.Rules += int64(len(rules))
-		stats.MostRules = max(stats.MostRules, len(rules))
-	}
-	return loader.Commit(ctx)
+		return nil
+	})
 }
 
-// writeCountries writes no table where no country is known.
+// writeCountries writes no table if there are no countries.
 func writeCountries(ctx context.Context, store cellstore.Store, names []string, countries map[string]string, sum io.Writer) error {
 	if len(countries) == 0 {
 		return nil
 	}
-	loader, err := bulk(ctx, store, cellstore.Schema{Table: countryTable, Families: []cellstore.Family{{Name: family}}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = loader.Abort() }()
-	for _, code := range slices.Sorted(maps.Keys(countries)) {
-		zone := countries[code]
-		if len(code) != 2 || code[0] < 'A' || code[0] > 'Z' || code[1] < 'A' || code[1] > 'Z' {
-			return fmt.Errorf("country %.20q: give two capital letters such as CH", code)
+	schema := cellstore.Schema{Table: countryTable, Families: []cellstore.Family{{Name: family}}}
+	return fillTable(ctx, store, schema, func(l *bulkload.Load) error {
+		for _, code := range slices.Sorted(maps.Keys(countries)) {
+			zone := countries[code]
+			if len(code) != 2 || code[0] < 'A' || code[0] > 'Z' || code[1] < 'A' || code[1] > 'Z' {
+				return fmt.Errorf("country %.20q: give two capital letters such as CH", code)
+			}
+			if _, known := slices.BinarySearch(names, zone); !known {
+				return fmt.Errorf("country %s has zone %.80q, which is not among the names; name it too", code, zone)
+			}
+			if err := l.Add([]byte(code), cellstore.Cell{Family: family, Value: []byte(zone)}); err != nil {
+				return err
+			}
+			fmt.Fprintf(sum, "%s %d %s", code, len(zone), zone)
 		}
-		if _, known := slices.BinarySearch(names, zone); !known {
-			return fmt.Errorf("country %s has zone %.80q, which is not among those named; name it too", code, zone)
-		}
-		if err := loader.Add([]byte(code), cellstore.Cell{Family: family, Value: []byte(zone)}); err != nil {
-			return err
-		}
-		fmt.Fprintf(sum, "%s %d %s", code, len(zone), zone)
-	}
-	return loader.Commit(ctx)
+		return nil
+	})
 }
 
 func schema() cellstore.Schema {
@@ -134,7 +126,7 @@ func schema() cellstore.Schema {
 }
 
 func load(name string) (*time.Location, error) {
-	// To LoadLocation these two are what the machine is set to, and UTC.
+	// LoadLocation takes "" for UTC and "Local" for this machine's zone.
 	if name == "" || name == "Local" || len(name) > maxName {
 		return nil, fmt.Errorf("%.80q is not the name of a time zone; name one such as Europe/Zurich", name)
 	}
@@ -145,11 +137,11 @@ func load(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// step is less than any rule lasts.
+// step is shorter than any rule lasts.
 const step = time.Minute
 
-// rulesOf enumerates what holds in a zone from 1900 to 2100, the oldest rule
-// first. That begins where it really did, which may be long before 1900.
+// rulesOf lists the rules of a zone from 1900 to 2100, oldest first. The first
+// starts at its true beginning, which may be long before 1900.
 func rulesOf(loc *time.Location) []rule {
 	var rules []rule
 	for t := first.In(loc); t.Before(after); {
@@ -159,8 +151,8 @@ func rulesOf(loc *time.Location) []rule {
 		if len(rules) == 0 {
 			r.start = beginning(t)
 		}
-		// Where Go's bounds are those of years, or of changes to something
-		// that is not kept here, the rule before goes on.
+		// Go also has bounds at years, and at changes that are not stored here.
+		// The previous rule then continues.
 		if n := len(rules); n == 0 || !rules[n-1].same(&r) {
 			rules = append(rules, r)
 		}
@@ -175,7 +167,7 @@ func rulesOf(loc *time.Location) []rule {
 	return rules
 }
 
-// beginning is when what holds at t came into force, zero when it always did.
+// beginning returns when the rule at t came into force, zero if it always was.
 func beginning(t time.Time) time.Time {
 	r := ruleAt(t)
 	for {

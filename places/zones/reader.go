@@ -12,22 +12,22 @@ import (
 	"quadrille/cellstore"
 )
 
-// Reader reads what Build wrote.
+// Reader reads the tables of Build.
 type Reader struct {
 	table     cellstore.Table
 	countries cellstore.Table // nil without any
 	reads     sync.Pool       // of *read
 
-	// abbreviations seen so far, so that an answer need not copy its own.
-	// Replaced as a whole when there is a new one.
+	// abbreviations are those seen so far, so that answers need not copy
+	// theirs. A new abbreviation replaces the whole map.
 	abbreviations atomic.Pointer[map[string]string]
 }
 
-// maxAbbreviations bounds what is remembered. The whole database has about 300.
+// maxAbbreviations bounds the map. The whole database has about 300.
 const maxAbbreviations = 2000
 
-// Open returns a Reader of the table in a store. Meta is what Build returned.
-// A table of a newer layout is refused with ErrNewer.
+// Open returns a Reader of the table in a store. Meta is the result of Build. A
+// table of a newer layout is refused with ErrNewer.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
@@ -59,17 +59,17 @@ type read struct {
 	key []byte
 }
 
-// Offset is what clocks show in a zone.
+// Offset is the offset of a zone's clocks from UTC.
 type Offset struct {
 	Seconds      int    // east of UTC
-	DST          bool   // daylight saving time is in force
-	Abbreviation string // "CEST"; of zones without one, "+03"
-	// Since is when this came into force, UTC; zero when it always was.
+	DST          bool   // whether daylight saving time is in force
+	Abbreviation string // "CEST", or "+03" in zones without an abbreviation
+	// Since is when the offset came into force, UTC; zero if it always was.
 	Since time.Time
 }
 
-// Offset returns what clocks in a zone show at an instant. An instant outside
-// 1900 to 2100 UTC is ErrRange, a name that is no zone ErrNotFound.
+// Offset returns the offset of a zone at an instant. An instant outside 1900 to
+// 2100 UTC gives ErrRange, an unknown zone ErrNotFound.
 func (r *Reader) Offset(ctx context.Context, zone string, at time.Time) (Offset, error) {
 	if err := checkTime(at); err != nil {
 		return Offset{}, err
@@ -82,7 +82,7 @@ func (r *Reader) Offset(ctx context.Context, zone string, at time.Time) (Offset,
 	return r.decode(&m.row, 0)
 }
 
-// get reads the newest rules not younger than at.
+// get reads the newest rules that are not newer than at.
 func (r *Reader) get(ctx context.Context, m *read, zone string, at time.Time, versions int) error {
 	if zone == "" || len(zone) > maxName {
 		return fmt.Errorf("%w: %.80q", ErrNotFound, zone)
@@ -123,7 +123,7 @@ func (r *Reader) decode(row *cellstore.Row, i int) (Offset, error) {
 	return o, nil
 }
 
-// abbreviation returns a string of the bytes.
+// abbreviation returns the bytes as a string.
 func (r *Reader) abbreviation(b []byte) string {
 	known := r.abbreviations.Load()
 	if s, ok := (*known)[string(b)]; ok {
@@ -139,9 +139,9 @@ func (r *Reader) abbreviation(b []byte) string {
 	return s
 }
 
-// CountryZone returns the zone of a country that has one only, by its ISO 3166-1
-// code in capital letters, and "" for others: those that have several, and those
-// of which that is not known.
+// CountryZone returns the zone of a country with only one zone, by its ISO
+// 3166-1 code in capital letters. It returns "" for countries with several
+// zones, and for those where that is unknown.
 func (r *Reader) CountryZone(ctx context.Context, code string) (string, error) {
 	if r.countries == nil || code == "" {
 		return "", nil
@@ -159,14 +159,14 @@ func (r *Reader) CountryZone(ctx context.Context, code string) (string, error) {
 	return string(m.row.Cells[0].Value), nil
 }
 
-// rulesPerYear is more than the rules that one year can have; four begin in the
-// busiest so far.
+// rulesPerYear exceeds the rules of any year. At most four have begun in one
+// year so far.
 const rulesPerYear = 16
 
-// Year returns the offsets of a year as lists of time zones give them: at the
-// beginning of 1 January and of 1 July UTC, and the least one that was in
-// force during the year, which is standard time where daylight saving time is
-// added to it. All are in seconds. The year is 1900 to 2100, else ErrRange.
+// Year returns the offsets of a year in the form of time zone lists, in
+// seconds: at the beginning of 1 January and of 1 July UTC, and the least
+// offset during the year. The least is standard time where daylight saving time
+// is added to it. A year outside 1900 to 2100 gives ErrRange.
 func (r *Reader) Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error) {
 	if year < first.Year() || year >= after.Year() {
 		return 0, 0, 0, fmt.Errorf("%w: year %d: give one from 1900 to 2100", ErrRange, year)
@@ -197,12 +197,12 @@ func (r *Reader) Year(ctx context.Context, zone string, year int) (jan, jul, raw
 	return 0, 0, 0, fmt.Errorf("zones: %w: row %q of %s does not reach back to %d: ingest the time zones again", cellstore.ErrCorrupt, m.row.Key, table, year)
 }
 
-// Local is an instant as clocks with an offset show it.
+// Local returns an instant as clocks with an offset show it.
 func Local(at time.Time, o Offset) time.Time {
 	return at.In(time.FixedZone(o.Abbreviation, o.Seconds))
 }
 
-// AppendOffset appends seconds east of UTC as +02:00, and as +00:34:08 where
+// AppendOffset appends seconds east of UTC as +02:00. It appends +00:34:08 if
 // they are not whole minutes, as before zones were agreed on.
 func AppendOffset(dst []byte, seconds int) []byte {
 	sign := byte('+')
@@ -221,9 +221,9 @@ func AppendOffset(dst []byte, seconds int) []byte {
 	return dst
 }
 
-// AppendLocal appends an instant as clocks with an offset show it, in the form
-// of RFC 3339 to the second: 2026-07-01T14:00:00+02:00. Offsets that are not
-// whole minutes, which RFC 3339 does not have, are written with their seconds.
+// AppendLocal appends an instant as clocks with an offset show it, in the
+// format of RFC 3339 to the second: 2026-07-01T14:00:00+02:00. RFC 3339 has no
+// offsets with seconds; AppendLocal writes them with their seconds.
 func AppendLocal(dst []byte, at time.Time, o Offset) []byte {
 	dst = at.UTC().Add(time.Duration(o.Seconds)*time.Second).AppendFormat(dst, "2006-01-02T15:04:05")
 	return AppendOffset(dst, o.Seconds)

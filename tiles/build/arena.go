@@ -5,8 +5,9 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// arena lends memory to a depth-first walk: what was taken since a mark is
-// given back at once. Slices taken before growth stay valid in the old array.
+// arena lends memory to a depth-first walk. release returns everything taken
+// since a mark at once. Slices taken before the arena grew stay valid in the
+// old array.
 type arena struct {
 	edges  edgeStack
 	groups []group
@@ -28,9 +29,9 @@ func (a *arena) release(m mark) {
 	a.groups, a.levels, a.layers = a.groups[:m.groups], a.levels[:m.levels], a.layers[:m.layers]
 }
 
-// edgeStack is a stack of edges in pieces. Edges are most of an arena, and one
-// array that doubles would leave its outgrown copies in use by the slices taken
-// before.
+// edgeStack is a stack of edges in pieces. Edges are most of an arena. A single
+// array that doubles would keep its outgrown copies alive for as long as
+// earlier slices use them.
 type edgeStack struct {
 	pieces [][]grid.Edge
 	top    int // the piece in use
@@ -56,14 +57,14 @@ func (s *edgeStack) release(m edgeMark) {
 }
 
 // room returns an empty slice at the top of the stack with room for n edges.
-// What is appended to it, up to n, is kept by take.
+// take keeps what is appended to it, up to n.
 func (s *edgeStack) room(n int) []grid.Edge {
 	for s.top < len(s.pieces) {
 		if p := s.pieces[s.top]; cap(p)-len(p) >= n {
 			return p[len(p):]
 		}
 		if s.top+1 < len(s.pieces) && cap(s.pieces[s.top+1]) < n {
-			s.pieces = s.pieces[:s.top+1] // too small for good
+			s.pieces = s.pieces[:s.top+1] // a piece too small is skipped for good
 		}
 		if s.top++; s.top < len(s.pieces) {
 			s.pieces[s.top] = s.pieces[s.top][:0]
@@ -79,7 +80,7 @@ func (s *edgeStack) take(edges []grid.Edge) []grid.Edge {
 	return edges[:len(edges):len(edges)]
 }
 
-// child narrows a node to one of its tile's children.
+// child narrows a node to one child of its tile.
 func (a *arena) child(n *node, tile quadkey.Tile) node {
 	from := grid.TileBox(int(n.tile.Z), n.tile.X, n.tile.Y, true)
 	to := grid.TileBox(int(tile.Z), tile.X, tile.Y, true)

@@ -9,26 +9,26 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// borderWriter writes the borders in a tile as lines, which maps stroke: the
-// outlines of the polygons in a tile would show where the tile was cut.
+// borderWriter writes the borders in a tile as lines for maps to stroke. The
+// outlines of the polygons in a tile would also show where the tile was cut.
 type borderWriter struct {
 	layout.LayerWriter
 	sides  []borderSide
 	pieces []piece
-	into   map[grid.Point]int32 // how many pieces of one pair end there
+	into   map[grid.Point]int32 // number of pieces of one pair that end there
 	path   []grid.Point
 }
 
-// borderSide is one region's use of a line: along it, with the region on the
-// right, or against it.
+// borderSide is one region's use of a line. Along the line the region is on the
+// right; against it, on the left.
 type borderSide struct {
 	up     grid.Edge
 	region int32
 	along  bool
 }
 
-// piece is a piece of border between two regions of a layer, with the first of
-// them on the right; left is none where no region of the layer lies there.
+// piece is a piece of border between two regions of a layer. The first is on
+// its right. left is none if no region of the layer lies there.
 type piece struct {
 	right, left int32
 	e           grid.Edge
@@ -36,8 +36,8 @@ type piece struct {
 
 const none = -1
 
-// layer collects the borders of a layer that lie in a box, as a vector layer
-// with coordinates from an origin.
+// layer writes the borders of a layer inside a box as a vector layer whose
+// coordinates start at origin.
 func (w *borderWriter) layer(l *buildLayer, groups level, b grid.Box, origin grid.Point, shift uint) {
 	w.Reset(l.typ + layout.LayerLine)
 	w.collect(groups, b, shift)
@@ -56,7 +56,7 @@ func (w *borderWriter) layer(l *buildLayer, groups level, b grid.Box, origin gri
 	}
 }
 
-// collect fills pieces, sorted by regions and then by where they begin.
+// collect fills pieces, sorted by regions and then by start point.
 func (w *borderWriter) collect(groups level, b grid.Box, shift uint) {
 	w.sides, w.pieces = w.sides[:0], w.pieces[:0]
 	for _, g := range groups {
@@ -72,8 +72,8 @@ func (w *borderWriter) collect(groups level, b grid.Box, shift uint) {
 		return cmp.Or(grid.CompareEdges(s.up, t.up), cmp.Compare(s.region, t.region))
 	})
 	for i := 0; i < len(w.sides); {
-		// Where regions overlap several may lie on one side: the first stands
-		// for them.
+		// Where regions overlap, several may lie on one side. The first stands
+		// for them all.
 		e := w.sides[i].up
 		along, against := int32(none), int32(none)
 		for ; i < len(w.sides) && w.sides[i].up == e; i++ {
@@ -99,7 +99,7 @@ func (w *borderWriter) collect(groups level, b grid.Box, shift uint) {
 	})
 }
 
-// lines strings the pieces of one pair together.
+// lines joins the pieces of each pair of regions into lines.
 func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
 	if w.into == nil {
 		w.into = make(map[grid.Point]int32)
@@ -108,8 +108,7 @@ func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
 	for _, p := range pieces {
 		w.into[p.e.B]++
 	}
-	// follow returns the only piece that leaves a point at which only one
-	// arrives.
+	// follow returns the only piece that leaves a point where only one arrives.
 	follow := func(at grid.Point) int {
 		i, _ := slices.BinarySearchFunc(pieces, at, func(p piece, at grid.Point) int { return grid.ComparePoints(p.e.A, at) })
 		if w.into[at] != 1 || i == len(pieces) || pieces[i].e.A != at || i+1 < len(pieces) && pieces[i+1].e.A == at {
@@ -127,7 +126,7 @@ func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
 		}
 		w.Line(w.path)
 	}
-	for i, p := range pieces { // those that follow no other first
+	for i, p := range pieces { // pieces that follow no other come first
 		if p.left != taken && follow(p.e.A) != i {
 			draw(i)
 		}

@@ -26,21 +26,22 @@ type Stats struct {
 
 // Options tune a build. The zero value is usable.
 type Options struct {
-	// Timestamp of every cell, milliseconds; it should come from the source,
-	// so that equal input gives equal bytes.
+	// Timestamp is written to every cell, in milliseconds. It should come from
+	// the source, so that equal input gives equal bytes.
 	Timestamp int64
 	// Workers is the number of goroutines that cut tiles; 0 means one per
 	// processor.
 	Workers int
-	// Repaired, if set, is told of regions whose borders had to be mended, and
-	// of those that enclose nothing, or have rings that do, before anything is
-	// written.
+	// Repaired, if set, is called before anything is written: for regions whose
+	// borders had to be repaired, and for regions or rings that enclose
+	// nothing.
 	Repaired func(typ, id, name, what string)
-	// Assumed, if set, is told of regions whose border can be read in more than
-	// one way, and how it was, by LongEdgesAuto and at the poles.
+	// Assumed, if set, is called for regions whose border can be read in more
+	// than one way, by LongEdgesAuto and at the poles. It says which reading
+	// was chosen.
 	Assumed func(typ, id, name, what string)
-	// Progress, if set, is called from time to time with the work done, as a
-	// share of total. It must be quick and is called by one goroutine.
+	// Progress, if set, is called from time to time with the work done out of
+	// total. It must be quick. One goroutine calls it.
 	Progress func(done, total int64)
 }
 
@@ -65,12 +66,12 @@ type buildLayer struct {
 	family, familyMVT, familyLabel int // indexes into build.families
 }
 
-// Run writes the tables of the given layers into an empty store, in which it
-// creates them. Types get their bytes in the order of the layers. The features
-// are released as they are read: layers are consumed.
+// Run creates the tables of the given layers in an empty store and writes them.
+// Types get their bytes in the order of the layers. Run consumes the layers: it
+// releases the features as it reads them.
 //
-// Errors about the input match ErrBadLayer or ErrBadGeometry; nothing has been
-// written then. After an error of the store, or of the context, the store's
+// Errors about the input match ErrBadLayer or ErrBadGeometry, and then nothing
+// has been written. After an error of the store or of the context the store's
 // content is undefined and should be discarded.
 func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Options) (tiles.Meta, Stats, error) {
 	b := &build{opts: opts}
@@ -144,7 +145,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 	return types, nil
 }
 
-// prepare computes what is known before the tiles are cut.
+// prepare computes everything that does not depend on tiles.
 func (b *build) prepare(ctx context.Context) error {
 	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		return nil, r.prepare(l.typ, len(b.regions))
@@ -179,7 +180,7 @@ func (b *build) prepare(ctx context.Context) error {
 	return nil
 }
 
-// root is the node of the whole world. It consumes the levels.
+// root returns the node of the whole world. It consumes the levels.
 func (b *build) root(ctx context.Context) (node, error) {
 	outer := grid.TileBox(0, 0, 0, true)
 	corner := outer.Corner()
@@ -237,7 +238,7 @@ func (b *build) meta() tiles.Meta {
 		for _, r := range l.regions {
 			rb := r.bounds
 			if len(r.plate) == 0 {
-				continue // it encloses nothing, and lies nowhere
+				continue // it encloses nothing, so it has no place
 			}
 			if empty {
 				t.Bounds, empty = rb, false

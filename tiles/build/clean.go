@@ -12,23 +12,23 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// ErrBadGeometry is matched by the errors about a feature's geometry.
+// ErrBadGeometry is matched by errors about a feature's geometry.
 var ErrBadGeometry = errors.New("geometry cannot be used")
 
-// badBorders is the error about borders that cannot be arranged.
+// badBorders wraps an error about borders that cannot be arranged.
 func badBorders(err error) error { return fmt.Errorf("%w: %w", ErrBadGeometry, err) }
 
 func badGeometry(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBadGeometry, fmt.Sprintf(format, args...))
 }
 
-// ring is a closed ring in degrees whose longitudes run on without a jump, so
-// that they may leave [−180, 180]. The first point is not repeated.
+// ring is a closed ring in degrees. Its longitudes are unwrapped and may leave
+// [−180, 180]. The first point is not repeated.
 type ring []orb.Point
 
-// cleanRings turns a feature's geometry into polygons: the rings of each, its
-// shell and then its holes. They run whichever way the source has them. A hole
-// without a shell is nothing.
+// cleanRings turns a feature's geometry into polygons, each a shell followed by
+// its holes. Rings keep the direction they have in the source. A hole without a
+// shell is dropped.
 func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error) {
 	var polys []orb.Polygon
 	switch g := g.(type) {
@@ -73,13 +73,13 @@ func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error)
 	return out, nil
 }
 
-// maxWound is how far a ring may be unwound, in degrees. The grid's coordinates
-// hold a few times as much.
+// maxWound bounds the unwrapped longitudes of a ring, in degrees. The grid's
+// coordinates have room for several times as much.
 const maxWound = 3600
 
-// cleanRing checks one ring and unwraps it across the antimeridian as the rule
-// says. One that goes around the globe so many times, positive to the east, is
-// left open at the end.
+// cleanRing checks one ring and unwraps it across the antimeridian by the rule.
+// turns counts how often it goes around the globe, positive to the east. A ring
+// with turns is left open at its end.
 func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float64, err error) {
 	r = make(ring, 0, len(src)+2)
 	for i, p := range src {
@@ -119,8 +119,8 @@ func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float
 	return ring(running), turns, nil
 }
 
-// outline returns the borders of polygons in a projection, a closed chain within
-// [0, WorldSize] in x.
+// outline returns the borders of polygons in a projection as a closed chain
+// within [0, WorldSize] in x.
 func outline(o *grid.Outliner, polygons [][]ring, pr layout.Projection) (chain []grid.Edge, err error) {
 	for _, rings := range polygons {
 		chain, err = o.Polygon(chain, len(rings), func(i int, dst []grid.Edge) []grid.Edge { return appendChain(dst, rings[i], pr) })
@@ -131,8 +131,8 @@ func outline(o *grid.Outliner, polygons [][]ring, pr layout.Projection) (chain [
 	return chain, nil
 }
 
-// appendChain projects a ring onto the grid and appends its edges. What lies
-// beyond the projection's latitudes is laid onto them, which closes the chain
+// appendChain projects a ring onto the grid and appends its edges. Points
+// beyond the projection's latitudes are clamped to them, which closes the chain
 // along that line.
 func appendChain(dst []grid.Edge, r ring, pr layout.Projection) []grid.Edge {
 	start := r[0]
@@ -142,16 +142,16 @@ func appendChain(dst []grid.Edge, r ring, pr layout.Projection) []grid.Edge {
 		p, q := r[i], r[(i+1)%len(r)]
 		dst, prev = appendSegment(dst, prev, p, q, pr)
 	}
-	if prev != first { // cannot be: the last segment ends where the first began
+	if prev != first { // impossible: the last segment ends where the first began
 		dst = append(dst, grid.Edge{A: prev, B: first})
 	}
 	return dst
 }
 
-// appendSegment appends the image of the straight line p–q in degrees, whose
-// first point has been placed at prev. Intermediate points are computed from
-// the western (or southern) end whatever the direction, so that neighbours
-// walking a border in opposite directions place the same ones.
+// appendSegment appends the image of the straight line p–q in degrees. prev is
+// the grid point of p. Intermediate points are computed from the western (or
+// southern) end, so neighbours that walk a border in opposite directions get
+// the same points.
 func appendSegment(dst []grid.Edge, prev grid.Point, p, q orb.Point, pr layout.Projection) ([]grid.Edge, grid.Point) {
 	a, b := p, q
 	flip := a[0] > b[0] || a[0] == b[0] && a[1] > b[1]
@@ -160,7 +160,7 @@ func appendSegment(dst []grid.Edge, prev grid.Point, p, q orb.Point, pr layout.P
 	}
 	var buf [8]orb.Point
 	mids := buf[:0]
-	// Stops where the line crosses the limits of the projection.
+	// Add a vertex where the line crosses a limit of the projection.
 	for _, lim := range [2]float64{pr.MinLat, pr.MaxLat} {
 		if (a[1] < lim) != (b[1] < lim) && a[1] != lim && b[1] != lim {
 			t := (lim - a[1]) / (b[1] - a[1])
@@ -197,10 +197,10 @@ func appendSegment(dst []grid.Edge, prev grid.Point, p, q orb.Point, pr layout.P
 	return dst, prev
 }
 
-// densify appends the points between a and b that are needed for the image of
-// their straight line in degrees to stay within half a unit of a polyline. The
-// line is tried at its quarters too, because around the equator its image is
-// an S whose middle lies on the chord.
+// densify appends the points between a and b that keep the image of their
+// straight line in degrees within half a unit of a polyline. It also tests the
+// quarters of the line: around the equator its image is an S whose middle lies
+// on the chord.
 func densify(dst []orb.Point, a, b orb.Point, pr layout.Projection, depth int) []orb.Point {
 	if a[1] == b[1] || a[0] == b[0] || depth == 24 {
 		return dst

@@ -16,11 +16,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// A label stands where a region's name is best written: at the point of its
-// largest part that is farthest from the border, its pole of inaccessibility.
-// It is found by halving squares, best first, as Mapbox's polylabel does it.
-
-// label is a region's label.
+// label is a region's label. It stands at the pole of inaccessibility of the
+// region's largest part: the point inside that is farthest from the border. The
+// search halves squares, best first, like Mapbox's polylabel.
 type label struct {
 	region *region
 	layer  int
@@ -28,14 +26,14 @@ type label struct {
 	rank   int // 0 for the largest region of its type
 }
 
-// labelRow is the cells of a tile's labels, one per layer that has some there.
+// labelRow holds the labels of one tile.
 type labelRow struct {
 	key    quadkey.Key
 	labels []label // by layer, then by rank
 }
 
-// placeLabels finds the labels of all regions that have an area. borders
-// holds the edges of each region at each zoom.
+// placeLabels places the labels of all regions that have an area. borders holds
+// the edges of each region at each zoom.
 func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]grid.Edge) ([]label, error) {
 	found := make([]*label, len(b.regions))
 	clippers := sync.Pool{New: func() any { return new(grid.Clipper) }}
@@ -64,11 +62,11 @@ func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]
 	return labels, nil
 }
 
-// enoughEdges is how many edges a border must have for its shape to tell where
-// the middle of the region is.
+// A border with at least enoughEdges edges shows the region's shape well enough
+// to find its middle.
 const enoughEdges = 48
 
-// labelPoint returns where the label of a region belongs, if it has any area.
+// labelPoint returns the place of a region's label, if the region has an area.
 // edges returns its border at a zoom.
 func labelPoint(c *grid.Clipper, edges func(z int) []grid.Edge) (grid.Point, bool) {
 	exact := edges(grid.MaxZoom)
@@ -87,7 +85,7 @@ func labelPoint(c *grid.Clipper, edges func(z int) []grid.Edge) (grid.Point, boo
 		if grid.PeriodicWinding(exact, p) > 0 && p.X >= 0 && p.X < grid.WorldSize && p.Y >= 0 && p.Y < grid.WorldSize {
 			return p, true
 		}
-		if z == grid.MaxZoom { // too thin for a point inside: a corner must do
+		if z == grid.MaxZoom { // too thin for a point inside, so use a corner
 			for _, p := range largest(polys)[0] {
 				if p.X >= 0 && p.X < grid.WorldSize && p.Y >= 0 && p.Y < grid.WorldSize {
 					return p, true
@@ -109,7 +107,8 @@ func polygonArea2(p grid.Polygon) (sum int64) {
 	return sum
 }
 
-// labelCell is a square and how far a point in it may be from the border.
+// labelCell is a square, with a bound on how far from the border a point in it
+// may be.
 type labelCell struct {
 	x, y, half float64
 	here       float64 // distance of the middle from the border, negative outside
@@ -134,7 +133,7 @@ func (h *cellQueue) Pop() any {
 func poleOf(p grid.Polygon) grid.Point {
 	b := grid.RingBox(p[0])
 	width, height := float64(b.X1-b.X0), float64(b.Y1-b.Y0)
-	// Long shapes do not make many squares.
+	// A long shape starts with few squares.
 	side := max(min(width, height), max(width, height)/32, 1)
 	cell := func(x, y, half float64) labelCell {
 		d := distanceInside(p, x, y)
@@ -165,8 +164,8 @@ func poleOf(p grid.Polygon) grid.Point {
 	return grid.Pt(int32(math.Floor(best.x+0.5)), int32(math.Floor(best.y+0.5)))
 }
 
-// distanceInside is the distance of a point from the border of a polygon,
-// negative outside of it.
+// distanceInside returns the distance of a point from the border of a polygon,
+// negative outside.
 func distanceInside(p grid.Polygon, x, y float64) float64 {
 	inside := false
 	least := math.Inf(1)
@@ -190,7 +189,7 @@ func distanceInside(p grid.Polygon, x, y float64) float64 {
 	return -math.Sqrt(least)
 }
 
-// labelRows lays labels out in the rows of their tiles, sorted by key.
+// labelRows groups labels into the rows of their tiles, sorted by key.
 func labelRows(labels []label) []labelRow {
 	rows := make(map[quadkey.Key]*labelRow)
 	for _, l := range labels {

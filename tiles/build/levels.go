@@ -10,9 +10,9 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// levels are the borders of all layers at each zoom, with a vertex wherever
-// they cross a tile line of it. At zoom 13 they are exact; above, simplified and
-// on the zoom's grid.
+// levels holds the borders of all layers at each zoom, with a vertex wherever
+// they cross a tile line of that zoom. Zoom 13 is exact. Lower zooms are
+// simplified and on the zoom's grid.
 type levels struct {
 	reg   *grid.Registry // of regions, numbered through all layers
 	lines [grid.MaxZoom + 1][]grid.Line
@@ -46,9 +46,9 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	return lv, ctx.Err()
 }
 
-// dropFlickering takes regions out of the zooms above one at which they have
-// collapsed: what is too small to be seen at a zoom is not seen farther away,
-// even if the coarser grid happens to lie so that something is left of it.
+// dropFlickering removes regions that collapse at one zoom from all lower zooms
+// too. A coarser grid may happen to leave something of such a region, which
+// would then flicker while zooming.
 func (lv *levels) dropFlickering(regions int) {
 	gone := make([]bool, regions)
 	for z := grid.MaxZoom; z >= 0; z-- {
@@ -69,7 +69,7 @@ func (lv *levels) dropFlickering(regions int) {
 	}
 }
 
-// without returns lines without those regions that are gone.
+// without returns lines without the regions marked gone.
 func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
 	kept := map[int32]int32{}
 	n := 0
@@ -127,7 +127,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 		east, west := reg.Of([]grid.Share{{Region: r.number, Times: 1}}), reg.Of([]grid.Share{{Region: r.number, Times: -1}})
 		for _, e := range border {
 			if e.A.X == grid.WorldSize && e.B.X == grid.WorldSize {
-				e.A.X, e.B.X = 0, 0 // the antimeridian's place
+				e.A.X, e.B.X = 0, 0 // the antimeridian is at x = 0
 			}
 			if e.Upward() {
 				lines = append(lines, grid.Line{A: e.A, B: e.B, Set: east})
@@ -140,7 +140,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 	return grid.Merge(all, reg), reg, err
 }
 
-// drawn deals lines out to the regions.
+// drawn distributes lines over the regions.
 func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedLine {
 	count := make([]int, len(b.regions))
 	for _, l := range lines {
@@ -160,8 +160,8 @@ func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedL
 	return out
 }
 
-// everyRegion runs fn for every region, in parallel, and then with its lines,
-// one after another in the order of the regions' numbers.
+// everyRegion runs fn for every region in parallel, then calls with for each
+// region's lines, one after another in the order of the regions' numbers.
 func (b *build) everyRegion(ctx context.Context, fn func(*buildLayer, *region) ([]grid.Line, error), with func(*region, []grid.Line)) error {
 	lines := make([][]grid.Line, len(b.regions))
 	g, ctx := errgroup.WithContext(ctx)

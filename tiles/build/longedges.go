@@ -10,26 +10,26 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// LongEdges says how a feature's edges of more than 180° of longitude are meant.
-// Sources that are cut at ±180° draw them as they are, which RFC 7946 asks of
-// GeoJSON; stitched ones, such as world-atlas, cross ±180° by them. An edge of
-// exactly 180° is always drawn as it is, and so is one along a pole, where
-// longitude means nothing.
+// LongEdges says how to read a feature's edges of more than 180° of longitude.
+// Sources that are cut at ±180° draw them as they are, as RFC 7946 asks of
+// GeoJSON. Stitched sources, such as world-atlas, use them to cross ±180°. An
+// edge of exactly 180° is always read as drawn. So is an edge along a pole,
+// where longitude means nothing.
 type LongEdges uint8
 
 const (
-	// LongEdgesAuto reads all such edges of a ring in one way. They are straight
-	// unless they look like crossings, for which two things must hold. The ring is
-	// drawn in detail: no other edge is wider or higher than 45°, and the short way
-	// of a crossing is at most three times the largest of them. And most edges wider
-	// than 270°, if they were straight, would turn the line back at an end, or at
-	// both ends if they follow a parallel. Edges also cross where the ring then goes
-	// around the globe and would otherwise enclose nothing.
+	// LongEdgesAuto reads all long edges of a ring in one way. They are
+	// straight unless two signs say that they cross. First, the ring is drawn
+	// in detail: no other edge is wider or higher than 45°, and the short way
+	// of a crossing is at most three times the largest of them. Second, most
+	// edges wider than 270°, read as straight, would turn the line back at an
+	// end, or at both ends if they follow a parallel. Edges also cross if the
+	// ring then goes around the globe and would otherwise enclose nothing.
 	LongEdgesAuto LongEdges = iota
-	// LongEdgesStraight takes everything as it is drawn, at the poles too.
+	// LongEdgesStraight reads every edge as drawn, at the poles too.
 	LongEdgesStraight
-	// LongEdgesShortest takes the short way across ±180°. A step of 360° is
-	// none then.
+	// LongEdgesShortest takes the short way across ±180°. A step of 360° then
+	// has no length.
 	LongEdgesShortest
 )
 
@@ -42,7 +42,7 @@ func (l LongEdges) String() string {
 	return fmt.Sprintf("LongEdges(%d)", uint8(l))
 }
 
-// MarshalText gives the name of the value.
+// MarshalText returns the name of the value.
 func (l LongEdges) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
@@ -55,13 +55,12 @@ func (l *LongEdges) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Unroll returns a closed ring whose longitudes run on without a jump: those of
-// its edges that cross ±180° do so by leaving it. The ring is returned itself
-// where none does. One that goes around the globe ends 360° from where it
-// began.
+// Unroll returns a closed ring with unwrapped longitudes: an edge that crosses
+// ±180° leaves that range. If no edge crosses, the ring itself is returned. A
+// ring that goes around the globe ends 360° from its start.
 func (l LongEdges) Unroll(r orb.Ring) orb.Ring {
 	if !slices.ContainsFunc(r, func(p orb.Point) bool { return math.Abs(p[0]-r[0][0]) > 90 }) {
-		return r // no two points are more than 180° apart
+		return r // no edge spans more than 180°
 	}
 	open := r
 	if n := len(r); r[0] == r[n-1] {
@@ -73,8 +72,8 @@ func (l LongEdges) Unroll(r orb.Ring) orb.Ring {
 	return unroll(r)
 }
 
-// unroll copies a ring whose long edges cross ±180°, with longitudes that run on
-// without a jump.
+// unroll copies a ring, reads its long edges as crossings of ±180°, and unwraps
+// the longitudes.
 func unroll(r orb.Ring) orb.Ring {
 	running := slices.Clone(r)
 	for i := 1; i < len(r); i++ {
@@ -83,20 +82,21 @@ func unroll(r orb.Ring) orb.Ring {
 	return running
 }
 
-// widestClear is the widest edge, in degrees of longitude, that can be read in one
-// way only, with some room for rounding. Latitudes that differ by no more than
-// sameLatitude count as equal: d3's geoStitch rounds to four decimals beside ±180°.
+// widestClear is the widest edge, in degrees of longitude, with only one
+// reading. It leaves some room for rounding. Latitudes that differ by at most
+// sameLatitude count as equal: d3's geoStitch rounds to four decimals beside
+// ±180°.
 const (
 	widestClear  = 180 + 1e-9
 	sameLatitude = 1.5e-4
 )
 
-// isLong tells the edges that can be read in two ways.
+// isLong reports whether an edge can be read in two ways.
 func isLong(a, b orb.Point) bool {
 	return math.Abs(b[0]-a[0]) > widestClear && !(math.Abs(a[1]) >= 90 && math.Abs(b[1]) >= 90)
 }
 
-// shortWay is the step in longitude of an edge where long ones cross ±180°.
+// shortWay returns the step in longitude of an edge if long edges cross ±180°.
 func shortWay(a, b orb.Point) float64 {
 	step := b[0] - a[0]
 	if isLong(a, b) {
@@ -106,8 +106,9 @@ func shortWay(a, b orb.Point) float64 {
 }
 
 // crosses reports whether the long edges of a ring cross ±180°, and how many
-// edges another reading would change. A step of 360° along a parallel that is read
-// as straight is not counted: it is clear. The ring's first point is not repeated.
+// edges the other reading would change. A step of 360° along a parallel that is
+// read as straight is not counted, because its reading is clear. The ring's
+// first point is not repeated.
 func (l LongEdges) crosses(r orb.Ring) (crosses bool, edges int) {
 	votes, turns := 0, 0
 	for i, a := range r {
@@ -133,8 +134,8 @@ func (l LongEdges) crosses(r orb.Ring) (crosses bool, edges int) {
 	return false, edges - turns
 }
 
-// isDetailed is whether the edges of a ring are so short that its long ones can
-// be crossings. Those of a wide box or dome are not.
+// isDetailed reports whether the edges of a ring are so short that its long
+// edges can be crossings. The edges of a wide box or dome are not.
 func isDetailed(r orb.Ring) bool {
 	const maxEdge, maxGap = 45, 3
 	longest, gap := 0.0, 0.0
@@ -149,12 +150,12 @@ func isDetailed(r orb.Ring) bool {
 	return longest <= maxEdge && gap <= maxGap*longest
 }
 
-// vote is 1 if the edge a–b between its neighbours looks as if it crossed
-// ±180°, −1 if it looks straight and 0 otherwise. A crossing shows as a line
-// that would turn back at the ends of the edge if that were straight. The sides
-// of a box turn neither way, and those of a trapezoid with a level base are too
-// wide for a line that comes up to ±180°. An oblique edge on which the line goes
-// on if it is straight says so only far from ±180°: small islands lean too.
+// vote returns 1 if the edge a–b looks as if it crossed ±180°, −1 if it looks
+// straight, and 0 if it shows neither. At the ends of a crossing, the line
+// would turn back if the edge were straight. The sides of a box turn neither
+// way. The sides of a trapezoid with a level base are too wide for a line that
+// reaches ±180°. An oblique edge that continues the line counts as straight
+// only far from ±180°, because small islands lean too.
 func vote(before, a, b, after orb.Point, level bool) int {
 	const near = 45
 	onward := math.Copysign(1, b[0]-a[0])
@@ -173,8 +174,8 @@ func vote(before, a, b, after orb.Point, level bool) int {
 	return 0
 }
 
-// neighbour is the first point elsewhere than r[i] by steps of so many points:
-// rounding doubles points, above all where a ring closes.
+// neighbour returns the first point at another place than r[i], in steps of the
+// given size. Rounding doubles points, above all where a ring closes.
 func neighbour(r orb.Ring, i, step int) orb.Point {
 	p := r[i]
 	for n := 1; n < len(r); n++ {
@@ -188,19 +189,20 @@ func neighbour(r orb.Ring, i, step int) orb.Point {
 
 func straightStep(a, b orb.Point) float64 { return b[0] - a[0] }
 
-// ringArea is twice the signed area of a ring in square degrees, with the
+// ringArea returns twice the signed area of a ring in square degrees, with the
 // given steps of longitude.
 func ringArea(r orb.Ring, step func(a, b orb.Point) float64) (s float64) {
 	for i, a := range r {
 		b := r[(i+1)%len(r)]
-		// Relative to the first point: what lies along one parallel is exactly 0.
+		// Latitudes are relative to the first point, so a ring along one
+		// parallel has an area of exactly 0.
 		s += step(a, b) * (a[1] - r[0][1] + b[1] - r[0][1])
 	}
 	return s
 }
 
-// goesRound is whether a ring with long edges that cross ±180° goes around the
-// globe.
+// goesRound reports whether a ring goes around the globe if its long edges
+// cross ±180°.
 func goesRound(r orb.Ring) bool {
 	var s float64
 	for i, a := range r {
@@ -209,15 +211,15 @@ func goesRound(r orb.Ring) bool {
 	return math.Abs(s) > 180
 }
 
-// assumed counts what was assumed of a region's source.
+// assumed counts the assumptions about a region's source.
 type assumed struct {
 	crossing, straight int     // long edges, by how they were read
-	poles              [2]bool // south, north: the border was drawn on to it
+	poles              [2]bool // south, north: the border was extended to it
 	ends               [2]float64
 	empty              int // rings that enclose nothing
 }
 
-// String is "" where nothing was.
+// String returns "" if nothing was assumed.
 func (s *assumed) String() string {
 	var parts []string
 	edges := func(n int, what string) {

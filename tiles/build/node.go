@@ -7,8 +7,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// group is one region's share of a level at a tile: its edges that meet the
-// tile's buffered extent, and its winding number at the reference of that
+// group is one region's share of a level at a tile: the edges that meet the
+// tile's buffered extent, and the winding number at the reference of that
 // extent's north-west corner. A group without edges covers the extent.
 type group struct {
 	region int32
@@ -19,21 +19,21 @@ type group struct {
 // level holds the groups of a layer at one zoom, by region.
 type level []group
 
-// layerNode is what a tile knows of a layer: the levels of its own zoom and
-// the deeper ones, deepest last.
+// layerNode is the part of a layer at a tile: the levels of the tile's zoom and
+// deeper, deepest last.
 type layerNode struct {
 	layer  int
 	kind   nodeKind
 	levels []level
 }
 
-// node is a tile during the walk, with the layers that are not finished.
+// node is a tile during the walk, with its unfinished layers.
 type node struct {
 	tile   quadkey.Tile
 	layers []layerNode
 }
 
-// nodeKind is what a layer is at a tile.
+// nodeKind is the kind of row a layer has at a tile.
 type nodeKind uint8
 
 const (
@@ -42,8 +42,8 @@ const (
 	nodeMixed
 )
 
-// kindOf applies the leaf rule: no edge at any level meets the buffered
-// extent, and the same non-empty set of regions covers it at each.
+// kindOf applies the leaf rule: a node is a leaf if, at each level, no edge
+// meets the buffered extent and the same non-empty set of regions covers it.
 func kindOf(levels []level) nodeKind {
 	for _, l := range levels {
 		for i := range l {
@@ -61,7 +61,8 @@ func kindOf(levels []level) nodeKind {
 	return nodeLeaf
 }
 
-// weight is the number of edges of the deepest level: the work below a node.
+// weight estimates the work below a node by the number of edges of the deepest
+// level.
 func (n *node) weight() int {
 	w := 0
 	for i := range n.layers {
@@ -73,8 +74,8 @@ func (n *node) weight() int {
 	return w
 }
 
-// clone copies a node out of an arena: all its levels, or only the first,
-// which is all its own row needs.
+// clone copies a node out of an arena. A deep clone has all its levels,
+// otherwise only the first, which is all that its own row needs.
 func (n *node) clone(deep bool) node {
 	c := node{n.tile, make([]layerNode, len(n.layers))}
 	for i, ln := range n.layers {

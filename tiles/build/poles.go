@@ -9,10 +9,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// toPoles draws a ring on to the pole where it ends along a full parallel
-// beyond the latitudes of the tiles' square and all else of it lies on the
-// equator's side: sources end there because they cannot hold the pole. Where the
-// pole is farther away than the ring is high, the ring is a band and stays so.
+// toPoles extends a ring to the pole. The ring must end along a full parallel
+// beyond the latitudes of the tiles' square, with everything else on the
+// equator's side: some sources end there because they cannot represent the
+// pole. If the pole is farther away than the ring is high, the ring is a band
+// and stays one.
 func toPoles(r ring, seen *assumed) ring {
 	for i, sign := range [2]float64{-1, 1} {
 		start, end := 90.0, -90.0
@@ -57,7 +58,7 @@ func toPoles(r ring, seen *assumed) ring {
 func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, error) {
 	rings := make([]ring, len(poly))
 	var round []int        // the rings that go around the globe
-	var inside []orb.Point // a point of each hole that does not
+	var inside []orb.Point // a point of each hole that does not go around
 	for i, src := range poly {
 		r, turns, err := cleanRing(src, rule, seen)
 		if err != nil {
@@ -69,7 +70,7 @@ func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, erro
 		case r.isFlat():
 			seen.empty++
 			if i == 0 {
-				return nil, nil // nor are there holes without a shell
+				return nil, nil // holes need a shell
 			}
 			continue
 		case rule != LongEdgesStraight:
@@ -109,7 +110,7 @@ func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, erro
 	return rings, nil
 }
 
-// isFlat is whether the ring lies on one straight line.
+// isFlat reports whether the ring lies on one straight line.
 func (r ring) isFlat() bool {
 	var way orb.Point // from the first point to one elsewhere
 	for _, p := range r {
@@ -123,11 +124,11 @@ func (r ring) isFlat() bool {
 	return true
 }
 
-// The methods below are of a ring that goes around the globe: it is not closed
-// but ends a multiple of 360° from where it begins.
+// The methods below are for a ring that goes around the globe. Such a ring is
+// not closed: it ends a multiple of 360° from its start.
 
-// meanLat is the latitude that halves the area between the ring and a parallel,
-// so that the smaller part of the map lies on the side of the pole of its sign.
+// meanLat returns the latitude that halves the area between the ring and a
+// parallel. The smaller part of the map lies towards the pole of its sign.
 func (r ring) meanLat() float64 {
 	var s float64
 	for i, q := range r[1:] {
@@ -136,7 +137,7 @@ func (r ring) meanLat() float64 {
 	return s / 2 / (r[len(r)-1][0] - r[0][0])
 }
 
-// hasNorth is whether a point lies north of the ring.
+// hasNorth reports whether a point lies north of the ring.
 func (r ring) hasNorth(p orb.Point) bool {
 	above := 0
 	for i, q := range r[1:] {
@@ -153,9 +154,9 @@ func (r ring) hasNorth(p orb.Point) bool {
 	return above%2 == 0
 }
 
-// isEndOf is whether the ring is a parallel beyond the latitudes of the tiles'
-// square, on the far side of another: the end of a source that cannot hold the
-// pole.
+// isEndOf reports whether the ring is the end of a source that cannot represent
+// the pole: a parallel beyond the latitudes of the tiles' square, on the far
+// side of the other ring.
 func (r ring) isEndOf(other ring, seen *assumed) bool {
 	side, sign := 0, -1.0 // south
 	if r[0][1] > 0 {
@@ -173,8 +174,8 @@ func (r ring) isEndOf(other ring, seen *assumed) bool {
 	return true
 }
 
-// band is the ring around what lies between two. It is cut open along a line
-// that is there twice, once either way.
+// band returns the ring around the area between two rings. The cut that opens
+// it is a line that runs once each way.
 func band(a, b ring) ring {
 	if (a[0][0] < a[len(a)-1][0]) == (b[0][0] < b[len(b)-1][0]) {
 		slices.Reverse(b)

@@ -18,10 +18,7 @@ import (
 func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
 	var clip grid.Clipper
 	var lw layout.LayerWriter
-	for _, polar := range []struct {
-		key []byte
-		box grid.Box
-	}{{layout.KeyNorth, layout.NorthCap}, {layout.KeySouth, layout.SouthCap}} {
+	for _, polar := range layout.Caps {
 		for _, family := range b.families {
 			i := slices.IndexFunc(b.layers, func(l buildLayer) bool { return b.families[l.familyMVT] == family })
 			if i < 0 {
@@ -30,16 +27,16 @@ func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
 			lw.Reset(b.layers[i].typ)
 			lw.SetExtent(grid.WorldSize)
 			for _, r := range b.layers[i].regions {
-				if polys := r.capPolygons(&clip, polar.box); len(polys) > 0 {
+				if polys := r.capPolygons(&clip, polar.Box); len(polys) > 0 {
 					lw.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
-					lw.Polygons(polys, grid.Pt(0, polar.box.Y0), 0)
+					lw.Polygons(polys, grid.Pt(0, polar.Y0), 0)
 					lw.End()
 				}
 			}
 			if lw.Len() == 0 {
 				continue
 			}
-			err := bulk.Add(polar.key, cellstore.Cell{
+			err := bulk.Add(polar.Key, cellstore.Cell{
 				Family: family, Timestamp: b.opts.Timestamp, Value: lw.AppendTo([]byte{layout.MarkPolar}),
 			})
 			if err != nil {
@@ -50,7 +47,7 @@ func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
 	return nil
 }
 
-// capPolygons is the part of a region in a box of the plate carrée grid.
+// capPolygons returns the part of a region in a box of the plate carrée grid.
 func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
 	edges := grid.AppendCopies(nil, r.plate, b)
 	w := grid.PeriodicWinding(r.plate, b.Corner())
@@ -60,9 +57,9 @@ func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
 	return c.Polygons(edges, w, b, 0)
 }
 
-// geometry is the whole region as GeoJSON, cut at ±180°: exact, or on a grid
-// just coarse enough for the result to fit into a value. It is nil for a region
-// that encloses nothing.
+// geometry returns the whole region as GeoJSON, cut at ±180°. It is exact, or
+// on a grid just coarse enough for the result to fit into a value. It is nil
+// for a region that encloses nothing.
 func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 	world := grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: grid.WorldSize / 2}
 	reg := grid.NewRegistry()
@@ -129,7 +126,7 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 	return bulk.Commit(ctx)
 }
 
-// record is the region's record as a JSON object.
+// record returns the region's record as a JSON object.
 func (r *region) record(typ string) ([]byte, error) {
 	dst := append([]byte(`{"type":"`), typ...)
 	dst = append(dst, `","id":"`...)
@@ -150,7 +147,7 @@ func (r *region) record(typ string) ([]byte, error) {
 	for _, p := range r.props {
 		switch p.Name {
 		case "type", "id", "name", "bbox", "geometry":
-			continue // ours
+			continue // the record has its own member of this name
 		}
 		switch v := p.Value.(type) {
 		case string, bool, int64, int:
@@ -176,7 +173,8 @@ func appendJSON(dst []byte, v any) []byte {
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		// Only values json cannot express fail, and callers pass scalars.
+		// Callers pass scalars, and json fails only for values that it cannot
+		// express.
 		panic(fmt.Sprintf("build: cannot encode %T: %v", v, err))
 	}
 	return append(dst, b...)

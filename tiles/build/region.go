@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// ErrBadLayer is matched by the errors about a layer as a whole.
+// ErrBadLayer is matched by errors about a layer as a whole.
 var ErrBadLayer = errors.New("layer cannot be used")
 
 // Property is a named value of a region's record: a string, bool, int64 or
@@ -25,16 +25,16 @@ type Property struct {
 
 // Feature is one polygon feature of a layer.
 type Feature struct {
-	// ID names the region within its type: lower-case letters, digits, '-'
-	// and '_'. Features with equal ids are one region, and the first gives
-	// its name and properties.
+	// ID names the region within its type: lower-case letters, digits, '-' and
+	// '_'. Features with equal ids form one region, and the first supplies its
+	// name and properties.
 	ID, Name   string
 	Properties []Property
 	// Geometry is a Polygon, a MultiPolygon or a Collection of them, longitude
 	// before latitude, degrees WGS84. Orientation and repeated last points do
-	// not matter; rings may cross the antimeridian, by leaving ±180° or as
-	// LongEdges says, and go around a pole: of the two sides of such a ring the
-	// one with the polygon's holes is meant, and without holes the smaller one.
+	// not matter. Rings may cross the antimeridian, by leaving ±180° or as
+	// LongEdges says. They may go around a pole: the inside is then the side
+	// with the polygon's holes, or without holes the smaller side.
 	Geometry  orb.Geometry
 	LongEdges LongEdges
 }
@@ -53,7 +53,8 @@ type region struct {
 	id, name string
 	props    []Property
 	polygons [][]ring // as the source has them
-	// witnesses are points of which the source says whether they lie inside.
+	// witnesses are points of the source with the answer whether they lie
+	// inside.
 	witnesses []byte
 
 	// plate is the border in plate carrée, for the caps and the record. The
@@ -68,13 +69,12 @@ type region struct {
 	feature []byte     // the GeoJSON Feature up to its geometry
 }
 
-// badRegion says which region an error is about. The error matches
-// ErrBadGeometry.
+// badRegion adds the region to an error, which matches ErrBadGeometry.
 func badRegion(typ, id, name string, err error) error {
 	return fmt.Errorf("%s %s (%s): %w", typ, id, name, err)
 }
 
-// newRegions groups a layer's features by id, sorted by it.
+// newRegions groups a layer's features by id and sorts them by it.
 func newRegions(l Layer) ([]*region, error) {
 	if !layout.TypePattern.MatchString(l.Type) {
 		return nil, fmt.Errorf("%w: type %q must match %s", ErrBadLayer, l.Type, layout.TypePattern)
@@ -111,8 +111,8 @@ func newRegions(l Layer) ([]*region, error) {
 	return regions, nil
 }
 
-// prepare computes everything about a region among so many but its border in
-// tiles.
+// prepare computes everything about a region but its border in tiles. regions
+// is the number of regions in the layer.
 func (r *region) prepare(typ string, regions int) (err error) {
 	r.witnesses = appendWitnesses(nil, r.polygons, regions, r.tag)
 	if r.plate, err = r.plateBorder(); err != nil {
@@ -123,8 +123,8 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	return nil
 }
 
-// plateBorder is the true border of a region in plate carrée, periodic and without
-// seams.
+// plateBorder returns the true border of a region in plate carrée, periodic and
+// without seams.
 func (r *region) plateBorder() ([]grid.Edge, error) {
 	chain, err := outline(grid.NewOutliner(), r.polygons, layout.Plate)
 	if err != nil {
@@ -142,8 +142,8 @@ func (r *region) plateBorder() ([]grid.Edge, error) {
 	return grid.Cancel(grid.Normalize(border)), nil
 }
 
-// boundsOf is the smallest box around the shells on the cylinder: the widest
-// stretch of longitude they leave free is left out.
+// boundsOf returns the smallest box around the shells on the cylinder. It
+// leaves out the widest gap in longitude between them.
 func boundsOf(polygons [][]ring) [4]float64 {
 	type span struct{ lo, hi float64 }
 	var spans []span
@@ -168,7 +168,7 @@ func boundsOf(polygons [][]ring) [4]float64 {
 		return [4]float64{-180, south, 180, north}
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
-	// The gap before the first span goes round to the end of the last.
+	// The gap before the first span continues to the end of the last.
 	reach := spans[0].hi
 	west, gap := spans[0].lo, -1.0
 	for _, s := range spans[1:] {

@@ -13,13 +13,13 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// A subtree with fewer edges than this is one task. Small enough that the rows
-// of all tasks in flight take tens of megabytes, large enough that handing tasks
-// over costs nothing.
+// A subtree with fewer edges than taskWeight is one task. The limit is small
+// enough that the rows of all tasks in flight take tens of megabytes, and large
+// enough that handing over tasks costs nothing.
 const taskWeight = 2048
 
-// tasksAhead bounds, per worker, how many finished or running tasks may wait
-// for the writer, and so the memory of their rows.
+// tasksAhead bounds the finished or running tasks that wait for the writer, per
+// worker, and so the memory of their rows.
 const tasksAhead = 8
 
 type task struct {
@@ -59,48 +59,19 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	})
 	for range b.opts.Workers {
 		g.Go(func() error {
-			w := &walker{b: b}
-			for t := range work {
-				if w.rows, _ = spare.Get().(*rows); w.rows == nil {
-					w.rows = new(rows)
-				}
-				if t.deep {
-					w.subtree(&t.node)
-				} else {
-					w.own(&t.node)
-				}
-				t.node = node{}
-				t.done <- w.rows
-			}
+			b.walkTasks(work, &spare)
 			return nil
 		})
 	}
 	var bytes int64
-	g.Go(func() error {
-		var done int64
-		for t := range order {
-			select {
-			case r := <-t.done:
-				n, err := b.load(bulk, r)
-				if err != nil {
-					return err
-				}
-				bytes += n
-				r.reset()
-				spare.Put(r)
-			case <-gctx.Done():
-				return gctx.Err()
-			}
-			if done = min(done+int64(t.weight), total); b.opts.Progress != nil {
-				b.opts.Progress(done, total)
-			}
-		}
-		return nil
+	g.Go(func() (err error) {
+		bytes, err = b.loadTasks(gctx, bulk, order, &spare, total)
+		return err
 	})
 	if err := g.Wait(); err != nil {
 		return 0, err
 	}
-	// What is left, with the tile of the whole world the last.
+	// The remaining labels end with those of the whole world's tile.
 	world := quadkey.Tile{}.Key()
 	labels, err := b.labelsUpTo(bulk, world)
 	if err != nil {
@@ -113,6 +84,47 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 		return 0, err
 	}
 	return bytes, bulk.Commit(ctx)
+}
+
+// walkTasks makes the rows of tasks until there are no more.
+func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
+	w := &walker{b: b}
+	for t := range work {
+		if w.rows, _ = spare.Get().(*rows); w.rows == nil {
+			w.rows = new(rows)
+		}
+		if t.deep {
+			w.subtree(&t.node)
+		} else {
+			w.own(&t.node)
+		}
+		t.node = node{}
+		t.done <- w.rows
+	}
+}
+
+// loadTasks loads the rows of tasks in their order and returns the bytes of
+// their values.
+func (b *build) loadTasks(ctx context.Context, bulk cellstore.BulkLoader, order <-chan *task, spare *sync.Pool, total int64) (bytes int64, err error) {
+	var done int64
+	for t := range order {
+		select {
+		case r := <-t.done:
+			n, err := b.load(bulk, r)
+			if err != nil {
+				return 0, err
+			}
+			bytes += n
+			r.reset()
+			spare.Put(r)
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		if done = min(done+int64(t.weight), total); b.opts.Progress != nil {
+			b.opts.Progress(done, total)
+		}
+	}
+	return bytes, nil
 }
 
 // planner splits the quadtree into tasks, in the order of their rows.
@@ -155,7 +167,7 @@ func (p *planner) hand(t *task) error {
 	return nil
 }
 
-// load writes rows, and the labels that come before them or belong to them.
+// load writes rows, and the labels that sort before them or share their keys.
 func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 	var bytes int64
 	next := 0
@@ -190,8 +202,8 @@ func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 	return bytes, nil
 }
 
-// labelsUpTo writes the label rows before a key and returns the cells of the
-// one at the key.
+// labelsUpTo writes the label rows before a key and returns the label cells at
+// the key.
 func (b *build) labelsUpTo(bulk cellstore.BulkLoader, key quadkey.Key) ([]cellstore.Cell, error) {
 	for len(b.labels) > 0 {
 		row := b.labels[0]

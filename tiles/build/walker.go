@@ -9,7 +9,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// walker turns nodes into rows. One belongs to one goroutine.
+// walker turns nodes into rows. It belongs to one goroutine.
 type walker struct {
 	b    *build
 	mem  arena
@@ -19,8 +19,8 @@ type walker struct {
 	rows *rows
 }
 
-// subtree writes the rows of a node and everything below it, children first,
-// which is the order of their keys.
+// subtree writes the rows of a node and of everything below it. Children come
+// first, which is the order of their keys.
 func (w *walker) subtree(n *node) {
 	m := w.mem.mark()
 	mixed := w.unfinished(n)
@@ -36,7 +36,7 @@ func (w *walker) subtree(n *node) {
 	w.mem.release(m)
 }
 
-// unfinished returns the node with only those layers that go on below it.
+// unfinished returns the node with only the layers that continue below it.
 func (w *walker) unfinished(n *node) node {
 	first := len(w.mem.layers)
 	for _, ln := range n.layers {
@@ -159,7 +159,8 @@ func (r *rows) cell(family int, qualifier string, value func([]byte) []byte) {
 	r.cells = append(r.cells, cellRef{family, qualifier, len(r.bytes), start})
 }
 
-// end finishes a row: its cells in the store's order, or no row at all.
+// end finishes a row: it puts the cells into the store's order, or drops a row
+// without cells.
 func (r *rows) end() {
 	first := 0
 	if len(r.keys) > 1 {
@@ -169,7 +170,7 @@ func (r *rows) end() {
 		r.keys = r.keys[:len(r.keys)-1]
 		return
 	}
-	// Within a family the regions came in order; families interleave.
+	// Regions come in order within a family, but families interleave.
 	slices.SortStableFunc(r.cells[first:], func(a, b cellRef) int { return a.family - b.family })
 	r.keys[len(r.keys)-1].cells = len(r.cells)
 }

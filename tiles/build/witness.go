@@ -11,26 +11,26 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Witnesses are points of which the source says whether they lie in a region.
-// They are chosen and judged before anything is computed of borders, in degrees
-// and ring by ring, and kept with the region's record. By them package verify notices
-// when a build loses area that its source draws, or adds some, which rows that
-// agree with each other do not show.
+// Witnesses are points with the source's answer whether they lie in a region.
+// They are chosen and judged in degrees and ring by ring, before anything is
+// computed of borders, and stored with the region's record. They let package
+// verify notice when a build loses area that its source draws, or adds some.
+// Rows that agree with each other do not show such errors.
 
 const (
-	// A region has at most mostWitnesses, and fewer where there are very many
-	// regions or vertices.
-	mostWitnesses = 48
+	// maxWitnesses bounds the witnesses of a region. Very many regions or
+	// vertices lower it.
+	maxWitnesses  = 48
 	allWitnesses  = 1 << 19
 	witnessEffort = 1 << 30 // vertices times witnesses of one region
 	witnessTries  = 3       // points tried for each witness
 
-	// Rounding moves a border by a few units of the grid. Points nearer to one
-	// bear witness to nothing.
+	// Rounding moves a border by a few units of the grid, so points closer to a
+	// border than this prove nothing.
 	witnessMargin = 8 * 360.0 / grid.WorldSize
 )
 
-// sourceRing is a ring with the box around it.
+// sourceRing is a ring with its bounding box.
 type sourceRing struct {
 	points                   ring
 	hole                     bool
@@ -38,8 +38,8 @@ type sourceRing struct {
 	west, south, east, north float64
 }
 
-// appendWitnesses appends witnesses of a region among so many. The same seed
-// gives the same ones.
+// appendWitnesses appends witnesses of one of the given number of regions. The
+// same seed gives the same witnesses.
 func appendWitnesses(dst []byte, polygons [][]ring, regions int, seed uint64) []byte {
 	var rings []sourceRing
 	vertices := 0
@@ -57,7 +57,7 @@ func appendWitnesses(dst []byte, polygons [][]ring, regions int, seed uint64) []
 	if vertices == 0 {
 		return dst
 	}
-	want := min(mostWitnesses, max(2, allWitnesses/regions), max(2, witnessEffort/vertices))
+	want := min(maxWitnesses, max(2, allWitnesses/regions), max(2, witnessEffort/vertices))
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for tries := want * witnessTries; tries > 0 && want > 0; tries-- {
 		p := somewhere(rings, vertices, rnd)
@@ -72,9 +72,10 @@ func appendWitnesses(dst []byte, polygons [][]ring, regions int, seed uint64) []
 	return dst
 }
 
-// somewhere returns a point near a ring: in half as large a box again, or in the triangle
-// of three of its vertices, neighbours or not, as lobes are. Rings of many vertices
-// come more often, and small ones too.
+// somewhere returns a point near a ring: in a box half as large again as the
+// ring's, or in the triangle of three of its vertices, which need not be
+// neighbours, because lobes differ. Rings with many vertices are chosen more
+// often, and small ones too.
 func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 	r := &rings[rnd.IntN(len(rings))]
 	if rnd.IntN(2) == 0 {
@@ -102,15 +103,15 @@ func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 	return orb.Point{a[0] + s*(b[0]-a[0]) + t*(c[0]-a[0]), a[1] + s*(b[1]-a[1]) + t*(c[1]-a[1])}
 }
 
-// judge says whether a witness lies in the polygons of which these are the rings,
-// each shell before its holes: whether some shell winds around it and no hole of
-// that shell does. It is not sure near an edge.
+// judge reports whether a witness lies in the polygons of these rings, each
+// shell before its holes. It lies inside if some shell winds around it and no
+// hole of that shell does. The answer is not sure near an edge.
 func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 	lon, lat := w.Degrees()
 	if math.Abs(lat) > 90-witnessMargin {
 		return false, false
 	}
-	shell := false // of the polygon at hand, less its holes
+	shell := false // inside the current polygon's shell and none of its holes
 	for i := range rings {
 		r := &rings[i]
 		if !r.hole {
@@ -119,7 +120,7 @@ func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 		if lat < r.south-witnessMargin || lat > r.north+witnessMargin {
 			continue
 		}
-		// Longitudes run on, so a point has a place in each turn.
+		// Longitudes are unwrapped, so the point has one place in each turn.
 		x := lon + 360*math.Ceil((r.west-witnessMargin-lon)/360)
 		for ; x <= r.east+witnessMargin; x += 360 {
 			turns, near := r.points.turns(x, lat)
@@ -134,14 +135,14 @@ func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 	return inside || shell, true
 }
 
-// turns counts how often a ring winds around a point, and tells whether the point
-// is too near to an edge to say.
+// turns counts how often a ring winds around a point and reports whether the
+// point is too near an edge to tell.
 func (r ring) turns(x, y float64) (turns int, near bool) {
 	a := r[len(r)-1]
 	for _, b := range r {
 		if max(a[1], b[1])+witnessMargin >= y && min(a[1], b[1])-witnessMargin <= y && max(a[0], b[0])+witnessMargin >= x {
-			// Twice the area of the triangle with the edge, positive when the
-			// point is on its left.
+			// side is twice the area of the triangle of edge and point,
+			// positive if the point is on the left.
 			dx, dy := b[0]-a[0], b[1]-a[1]
 			left := dx*(y-a[1]) - dy*(x-a[0])
 			if min(a[0], b[0])-witnessMargin <= x && math.Abs(left) <= witnessMargin*math.Hypot(dx, dy) {

@@ -35,7 +35,7 @@ type Feature struct {
 }
 
 // NextLayer reads the first layer of tile into v and returns the rest of the
-// tile; at the end of the tile ok is false.
+// tile. At the end of the tile ok is false.
 func NextLayer(tile []byte, v *View) (rest []byte, ok bool, err error) {
 	for len(tile) > 0 {
 		field, wire, val, body, next, err := readField(tile)
@@ -143,8 +143,8 @@ func (v *View) EachTag(f Feature, fn func(key, value []byte) bool) error {
 	return nil
 }
 
-// StringTag returns the value of a string attribute, or nil when the feature
-// has none of that name.
+// StringTag returns the value of a string attribute, or nil if the feature has
+// no such attribute.
 func (v *View) StringTag(f Feature, key string) []byte {
 	b := f.tags
 	for len(b) > 0 {
@@ -205,8 +205,8 @@ func NumberValue(value []byte) (float64, bool) {
 	return 0, false
 }
 
-// Path reads a feature's geometry path by path. The zero value with a Reset is
-// ready.
+// Path reads a feature's geometry path by path. Call Reset before the first
+// use.
 type Path struct {
 	b    []byte
 	x, y int32
@@ -215,7 +215,7 @@ type Path struct {
 // Reset starts at the feature's first path.
 func (p *Path) Reset(f Feature) { *p = Path{b: f.geom} }
 
-// Next appends the points of the next path to dst and reports whether the path
+// Next appends the points of the next path to dst. It reports whether the path
 // was closed (a ring, whose first point is not repeated). At the end of the
 // geometry ok is false. A multipoint is one path.
 func (p *Path) Next(dst []XY) (pts []XY, closed, ok bool, err error) {
@@ -238,7 +238,7 @@ func (p *Path) Next(dst []XY) (pts []XY, closed, ok bool, err error) {
 			if cmd == cmdLineTo && !started {
 				return dst, false, false, malformed("line without a start")
 			}
-			// Each point takes at least two bytes: a count beyond that is a lie.
+			// Each point takes at least two bytes, so a larger count is false.
 			if count == 0 || count > uint64(len(p.b))/2 {
 				return dst, false, false, malformed("geometry command count")
 			}
@@ -279,8 +279,8 @@ func (p *Path) step() error {
 
 func unzigzag(v uint32) int32 { return int32(v>>1) ^ -int32(v&1) }
 
-// readField reads one protobuf field: a varint or fixed number in val, or the
-// bytes of a length-delimited field in body.
+// readField reads one protobuf field. val holds a varint or fixed number, body
+// the bytes of a length-delimited field.
 func readField(b []byte) (field int, wire int, val uint64, body, rest []byte, err error) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {

@@ -34,16 +34,17 @@ func (e *InvalidError) Unwrap() error { return ErrMalformed }
 const maxPolygon = 1 << 30
 
 // Validate reports the first rule of the vector tile specification, version
-// 2.1, that a tile breaks, as an *InvalidError; the empty tile is valid.
+// 2.1, that a tile breaks, as an *InvalidError. The empty tile is valid.
 //
-// It is as strict as the specification's MUST: a version (1 or 2), layers with
-// names of their own, fields of the right wire type and none twice, indexes of tags
-// within the keys and values and no key twice in a feature, values of exactly
-// one type, and geometry of whole commands in the order its type asks for,
-// without steps of no length, with exterior rings (positive area in the axes
-// of a tile) before interior ones (negative) and none without area. Numbers
-// of extension fields are let pass, as is geometry of type UNKNOWN. It does
-// not judge whether rings cross, which the specification leaves to geometry.
+// It checks every MUST of the specification. Versions are 1 or 2. Layer names
+// are unique. Fields have the right wire type and occur once. Tag indexes are
+// within the keys and values, and no key occurs twice in a feature. A value has
+// exactly one type. Geometry has whole commands in the order of its type,
+// without steps of no length. Exterior rings (positive area in the axes of a
+// tile) come before interior ones (negative), and none is without area.
+// Extension fields are allowed, and so is geometry of type UNKNOWN. Validate
+// does not check whether rings cross, which the specification leaves to
+// geometry.
 func Validate(tile []byte) error {
 	var names [][]byte
 	for len(tile) > 0 {
@@ -79,7 +80,7 @@ func invalid(layer []byte, feature int, reason string) error {
 	return &InvalidError{Layer: string(layer), Feature: feature, Reason: reason}
 }
 
-// reason is the text of an error of readField without its general part.
+// reason returns the text of a readField error without its prefix.
 func reason(err error) string {
 	const prefix = "not a valid vector tile: "
 	s := err.Error()
@@ -89,8 +90,8 @@ func reason(err error) string {
 	return s
 }
 
-// once notes that a field that may occur once has, and reports whether it had
-// before.
+// once records a field that may occur only once, and reports whether it
+// occurred before.
 func once(seen *uint32, field int) bool {
 	bit := uint32(1) << field
 	again := *seen&bit != 0
@@ -104,8 +105,8 @@ var layerWires = map[int]int{
 	layerValues: wireBytes, layerExtent: wireVarint, layerVersion: wireVarint,
 }
 
-// validateLayer checks a layer in two passes, as features may come before the
-// keys and values they refer to.
+// validateLayer checks a layer in two passes, because features may come before
+// the keys and values they refer to.
 func validateLayer(layer []byte) (name []byte, err error) {
 	var seen uint32
 	var keys, values uint64
@@ -175,8 +176,8 @@ func validateLayer(layer []byte) (name []byte, err error) {
 	return name, nil
 }
 
-// validValue reports whether a value message has exactly one value, of the
-// type its field says.
+// validValue reports whether a value message has exactly one value, of the type
+// of its field.
 func validValue(b []byte) bool {
 	n := 0
 	for len(b) > 0 {
@@ -215,7 +216,7 @@ func validValue(b []byte) bool {
 	return n == 1
 }
 
-// tagSet says which keys a feature has used, without clearing between
+// tagSet records which keys a feature has used. It need not be cleared between
 // features.
 type tagSet struct {
 	used  []uint32 // by key, the feature that used it last
@@ -304,13 +305,14 @@ func validateFeature(b []byte, keys, values uint64, tags *tagSet) (why string) {
 	return ""
 }
 
-// geometry reads a command stream strictly.
+// geometry validates a command stream.
 type geometry struct {
 	b    []byte
 	x, y int64
 }
 
-// command reads the next command and its count, which the bytes left can hold.
+// command reads the next command and its count. It refuses a count that the
+// remaining bytes cannot hold.
 func (g *geometry) command(want int) (count uint64, why string) {
 	head, n := binary.Uvarint(g.b)
 	if n <= 0 || head > math.MaxUint32 {
@@ -327,8 +329,8 @@ func (g *geometry) command(want int) (count uint64, why string) {
 	return count, ""
 }
 
-// step reads one pair of parameters. A step of no length is allowed where a
-// path begins, and nowhere else.
+// step reads one pair of parameters. Only a step at the start of a path may
+// have no length.
 func (g *geometry) step() (moved bool, why string) {
 	var d [2]int64
 	for i := range d {

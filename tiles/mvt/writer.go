@@ -56,11 +56,11 @@ const (
 	cmdClosePath = 7
 )
 
-// Layer builds one layer. The zero value with a Reset is ready; a Layer may be
-// reset and used again, and then allocates little. It belongs to one goroutine.
+// Layer builds one layer. Call Reset before the first use; a reused Layer
+// allocates little. It belongs to one goroutine.
 //
-// A feature is written by Begin, any number of Tag calls and geometry calls of
-// its type, and End. A feature that ends without geometry is dropped.
+// A feature is written by Begin, any number of Tag calls, geometry calls of its
+// type, and End. A feature without geometry is dropped.
 type Layer struct {
 	name     string
 	extent   uint32
@@ -91,7 +91,7 @@ func (l *Layer) Reset(name string) {
 	l.count = 0
 }
 
-// SetExtent changes the layer's extent from the usual 4096.
+// SetExtent changes the layer's extent. Reset sets it to 4096.
 func (l *Layer) SetExtent(extent uint32) { l.extent = extent }
 
 // Len returns the number of features written.
@@ -121,8 +121,8 @@ func (l *Layer) TagInt(key string, value int64) {
 	l.tag(key)
 }
 
-// TagValue adds an attribute whose encoded value message was read from
-// another layer by [View.EachTag].
+// TagValue adds an attribute with an encoded value message that [View.EachTag]
+// of another layer returned.
 func (l *Layer) TagValue(key string, encoded []byte) {
 	l.scratch = append(l.scratch[:0], encoded...)
 	l.tag(key)
@@ -142,7 +142,7 @@ func (l *Layer) tag(key string) {
 	v, ok := l.valIndex[string(l.scratch)]
 	if !ok {
 		v = uint32(len(l.values))
-		// Reuse the slot's memory when the layer has been reset.
+		// Reuse the slot's memory from before a Reset.
 		if len(l.values) < cap(l.values) {
 			l.values = l.values[:v+1]
 			l.values[v] = append(l.values[v][:0], l.scratch...)
@@ -161,8 +161,8 @@ func (l *Layer) Point(p XY) {
 	l.delta(p)
 }
 
-// Ring adds a polygon ring of at least three points, the first not repeated
-// at the end. Consecutive equal points must have been removed.
+// Ring adds a polygon ring of at least three points, without repeating the
+// first at the end. Consecutive points must differ.
 func (l *Layer) Ring(ring []XY) {
 	if len(ring) < 3 {
 		return
@@ -212,8 +212,8 @@ func (l *Layer) End() {
 	l.count++
 }
 
-// AppendTo appends the layer, as one record of a tile, to dst. A layer without
-// features appends nothing: the specification has no empty layers.
+// AppendTo appends the layer to dst as one record of a tile. A layer without
+// features appends nothing, because the specification has no empty layers.
 func (l *Layer) AppendTo(dst []byte) []byte {
 	if l.count == 0 {
 		return dst

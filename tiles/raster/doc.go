@@ -1,34 +1,33 @@
 // Package raster draws map tiles as PNG images from vector tiles, for clients
-// that show pictures only.
+// that cannot draw vectors.
 //
-// A [Renderer] takes the bytes of a vector tile and gives back an image of 256
-// pixels, or 512 for screens of double density, transparent where there is
-// nothing. What a layer looks like follows from its name by a [Style]: polygons
-// of layer T are filled, each feature in a colour made of its id; lines of
-// T_line are stroked; points of T_label are names. Points of any other layer
-// are dots with names. Where the style gives a type a share, each zoom shows three
-// times as many of its points as the one before, by their attribute "rank".
+// A [Renderer] turns the bytes of a vector tile into an image of 256 pixels, or
+// 512 for screens of double density. Pixels without a shape are transparent. A
+// [Style] gives each layer its look by the layer's name. Polygons of layer T
+// are filled, each feature in a colour derived from its id. Lines of T_line are
+// stroked. Points of T_label are names. Points of any other layer are dots with
+// names. If the style gives a type a share, each zoom shows three times as many
+// of its points as the one before, by their attribute "rank".
 //
 // # Tiles meet without a seam
 //
 // No pixel depends on which tile it is drawn in:
 //
-//   - Polygons and lines come with a buffer, are drawn with it and cropped, so
-//     the coverage of a pixel at the rim is that of the whole shape. Strokes are
-//     narrower than the buffer.
-//   - Neighbours in a layer are added up before they are laid over what is
-//     beneath, since two half-covered pixels laid over one another would let the
-//     ground shine through along every border.
-//   - A name near an edge is drawn by both tiles. Whether it is drawn at all is
-//     decided by a rule that looks no further than a name reaches: it gives way
-//     to any name of higher priority it would touch, whether that one is drawn
-//     or not. Names reach at most [Reach] pixels from their point, so all that
-//     decides about a tile's names lies in the tile and the eight around it.
+//   - Polygons and lines come with a buffer. They are drawn with it and then
+//     cropped, so a pixel at the rim has the coverage of the whole shape.
+//     Strokes are narrower than the buffer.
+//   - Shapes of a layer are added up before they are blended with what is
+//     beneath. Two half-covered pixels blended one after the other would let
+//     the ground shine through along every border.
+//   - A name near an edge is drawn by both tiles, which must agree whether to
+//     draw it. It gives way to any name of higher priority that it would touch,
+//     whether that one is drawn or not. Names extend at most [Reach] pixels
+//     from their point, so only names in the tile and the eight around it count.
 //
 // # Limits
 //
-// Input may come from anywhere: coordinates are clipped before they are drawn,
-// and a tile that would take more than a bounded amount of work is refused with
-// [ErrTooComplex]. A tile in the making takes about 8 MiB at double density,
-// which is kept for the next; callers bound how many they draw at once.
+// Input may come from anywhere. Coordinates are clipped before they are drawn,
+// and a tile that would take too much work is refused with [ErrTooComplex].
+// Drawing a tile takes about 8 MiB at double density, which is reused for the
+// next tile. Callers bound how many tiles they draw at once.
 package raster

@@ -8,9 +8,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// fillLayer fills the polygons of a layer. Coverages are added up over the
-// layer before they are laid over what is beneath, so that neighbours meet
-// exactly; where regions overlap their colours mix.
+// fillLayer fills the polygons of a layer. It adds up coverages over the layer
+// before it blends them with the picture, so neighbours meet exactly. Where
+// regions overlap their colours mix.
 func (c *canvas) fillLayer(l *layer) error {
 	if _, _, err := mvt.NextLayer(l.raw, &c.view); err != nil {
 		return err
@@ -45,10 +45,10 @@ func (c *canvas) fillLayer(l *layer) error {
 	return nil
 }
 
-// cover rasterizes a polygon into c.mask and returns the pixels it is for,
-// none if the polygon lies outside the tile.
+// cover rasterizes a polygon into c.mask and returns the pixels it covers, none
+// if the polygon lies outside the tile.
 func (c *canvas) cover(f mvt.Feature, scale float64) (image.Rectangle, error) {
-	// The bounds first: small shapes then cost only what they cover.
+	// Compute the bounds first, so that small shapes cost only what they cover.
 	c.points = c.points[:0]
 	c.path.Reset(f)
 	c.ends = c.ends[:0]
@@ -111,10 +111,10 @@ func (c *canvas) cover(f mvt.Feature, scale float64) (image.Rectangle, error) {
 	return r, nil
 }
 
-// edges feeds the edges of polygons to the rasterizer, clipped to its window
-// of w by h pixels. What lies left or right of it is moved onto its side, which
-// leaves the coverage inside as it was; the rasterizer's fixed-point numbers
-// would overflow on it.
+// edges feeds the edges of polygons to the rasterizer, clipped to its window of
+// w by h pixels. An edge left or right of the window is moved onto its side.
+// That keeps the coverage inside the window and protects the rasterizer's
+// fixed-point numbers from overflow.
 type edges struct {
 	c     *canvas
 	w, h  float64
@@ -143,7 +143,7 @@ func (e *edges) add(ax, ay, bx, by float64) {
 	e.split(cx, cy, dx, dy, 0)
 }
 
-// split cuts an edge where it passes the left side, then the right one.
+// split cuts an edge where it crosses the left side, then the right one.
 func (e *edges) split(ax, ay, bx, by float64, side int) {
 	if side < 2 {
 		x := e.w * float64(side)
@@ -167,20 +167,20 @@ func (e *edges) split(ax, ay, bx, by float64, side int) {
 	e.c.raster.LineTo(float32(bx), float32(by))
 }
 
-// stride is how many rows an edge passes at a time. The rasterizer rounds an
-// edge's place anew in every row, from the row before: over a whole tile it
-// would be off by half a pixel, and differently so in the next tile.
+// stride is the number of rows that an edge passes at a time. The rasterizer
+// rounds an edge's place in each row from the row before. Over a whole tile the
+// error would reach half a pixel, and a different one in the next tile.
 const stride = 8
 
-// clearSums forgets the sums of some pixels.
+// clearSums clears the sums of some pixels.
 func (c *canvas) clearSums(r image.Rectangle) {
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		clear(c.sums[4*(y*c.size+r.Min.X) : 4*(y*c.size+r.Max.X)])
 	}
 }
 
-// clearSumsAround forgets the sums of the pixels in outer that are not in
-// inner, which lies inside it.
+// clearSumsAround clears the sums of the pixels in outer that are not in inner.
+// inner lies inside outer.
 func (c *canvas) clearSumsAround(outer, inner image.Rectangle) {
 	c.clearSums(image.Rect(outer.Min.X, outer.Min.Y, outer.Max.X, inner.Min.Y))
 	c.clearSums(image.Rect(outer.Min.X, inner.Max.Y, outer.Max.X, outer.Max.Y))
@@ -188,7 +188,8 @@ func (c *canvas) clearSumsAround(outer, inner image.Rectangle) {
 	c.clearSums(image.Rect(inner.Max.X, inner.Min.Y, outer.Max.X, inner.Max.Y))
 }
 
-// addSums adds a shape, whose coverage of the pixels r is in c.mask.
+// addSums adds a shape of one colour. Its coverage of the pixels r is in
+// c.mask.
 func (c *canvas) addSums(r image.Rectangle, col rgb) {
 	red, green, blue := uint32(col[0]), uint32(col[1]), uint32(col[2])
 	for y := r.Min.Y; y < r.Max.Y; y++ {
@@ -208,11 +209,11 @@ func (c *canvas) addSums(r image.Rectangle, col rgb) {
 	}
 }
 
-// nearlyFull is the sum of coverages that counts as a whole pixel: those of
-// the regions that meet in one are each rounded down.
+// nearlyFull is the sum of coverages that counts as a whole pixel. Regions that
+// meet in a pixel each have their coverage rounded down.
 const nearlyFull = 252
 
-// blendSums lays the sums over the picture.
+// blendSums blends the sums with the picture.
 func (c *canvas) blendSums(r image.Rectangle, opacity uint32) {
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		for i := 4 * (y*c.size + r.Min.X); i < 4*(y*c.size+r.Max.X); i += 4 {

@@ -11,7 +11,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// name is a point with what is written at it.
+// name is a point with the text written at it.
 type name struct {
 	x, y  float64 // pixels from the drawn tile's corner
 	look  *look
@@ -24,11 +24,11 @@ type name struct {
 	box   image.Rectangle // empty if nothing can be written
 }
 
-// maxNames is how many names of a tile are considered, the most important
-// ones: the same in whichever tile's neighbourhood it is.
+// maxNames is how many names of a tile are considered. They are the most
+// important ones, which are the same for each tile nearby.
 const maxNames = 256
 
-// drawPoints draws dots, then the names that touch none of higher priority.
+// drawPoints draws dots, then the names that touch no name of higher priority.
 func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	c.names = c.names[:0]
 	for i, tile := range t.Points {
@@ -76,8 +76,8 @@ func (c *canvas) unobstructed(i int) bool {
 	return true
 }
 
-// comparePriority orders names by type, rank and id. Equal ones are told apart
-// by where they are relative to each other, which is the same in every tile.
+// comparePriority orders names by type, rank and id. Equal names are ordered by
+// their relative position, which is the same in every tile.
 func comparePriority(a, b name) int {
 	return cmp.Or(
 		cmp.Compare(a.look.Order, b.look.Order), strings.Compare(a.typ, b.typ), cmp.Compare(a.rank, b.rank),
@@ -144,8 +144,8 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 	}
 }
 
-// read takes a name's attributes. Points without a rank come by population,
-// the largest first.
+// read reads a name's attributes. Points without a rank are ranked by
+// population, largest first.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	ranked := false
@@ -168,11 +168,11 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	})
 }
 
-// pad is the room for a halo around a name, in pixels, with some air.
+// pad is the room around a name for its halo and some air, in pixels.
 func (c *canvas) pad() int { return 3 * c.scale }
 
-// place computes the pixels a name takes. Its corner is on a whole pixel, the
-// same in every tile.
+// place computes the pixels a name takes. Its corner is on a whole pixel, which
+// is the same in every tile.
 func (c *canvas) place(n *name) {
 	t := &n.look.Text
 	if t.Size == 0 || len(n.text) == 0 {
@@ -187,7 +187,7 @@ func (c *canvas) place(n *name) {
 	height := int(math.Ceil(h*size)) + 2*c.pad()
 	x, y := int(math.Floor(n.x))-width/2, int(math.Floor(n.y))-height/2
 	if !n.label {
-		// Above the dot; the padding is air enough.
+		// The name goes above the dot. The padding gives enough air.
 		y = int(math.Floor(n.y)) - height - int(n.look.Dot.Radius*float64(c.scale)) + c.pad()/2
 	}
 	box := image.Rect(x, y, x+width, y+height)
@@ -198,8 +198,8 @@ func (c *canvas) place(n *name) {
 	}
 }
 
-// drawDots draws the dots of the points that are not labels, the most
-// important on top.
+// drawDots draws the dots of the points that are not labels, the most important
+// on top.
 func (c *canvas) drawDots() error {
 	for i := len(c.names) - 1; i >= 0; {
 		l := c.names[i].look

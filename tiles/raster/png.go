@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// Colour types and the signature of PNG, ISO/IEC 15948.
+// These are the colour types and the signature of PNG, ISO/IEC 15948.
 const (
 	signature    = "\x89PNG\r\n\x1a\n"
 	typePalette  = 3
@@ -20,10 +20,10 @@ const (
 	paletteSlots = 1 << paletteBits
 )
 
-// encoder writes images. Its memory is reused.
+// encoder writes images and reuses its memory.
 //
-// Rows are not filtered, which suits pictures of plain areas: they come out a
-// quarter smaller than with the filters that suit photographs, in less time.
+// Rows are not filtered, which suits pictures of plain areas: they become a
+// quarter smaller than with the filters for photographs, in less time.
 type encoder struct {
 	rows    []byte // what is compressed
 	packed  bytes.Buffer
@@ -34,7 +34,7 @@ type encoder struct {
 }
 
 // appendPNG appends the picture as a PNG file, with a palette if 256 colours
-// are enough. The picture is spent afterwards.
+// are enough. It destroys the picture.
 func (c *canvas) appendPNG(dst []byte) ([]byte, error) {
 	e := &c.enc
 	e.rows = e.rows[:0]
@@ -80,7 +80,7 @@ func (e *encoder) compress() (err error) {
 	return e.zlib.Close()
 }
 
-// packIndexes writes the rows of indexes, several in a byte if they are small.
+// packIndexes writes the rows of indexes. Small indexes share a byte.
 func (e *encoder) packIndexes(width, depth int) {
 	perByte := 8 / depth
 	for i := 0; i < len(e.indexes); i += width {
@@ -123,7 +123,7 @@ func appendChunk(dst []byte, name string, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst[start:]))
 }
 
-// index makes a palette of the colours of a picture, in the order they come,
+// index makes a palette of the colours of a picture, in the order they occur,
 // and reports whether 256 are enough.
 func (e *encoder) index(pix []uint8) bool {
 	e.indexes = resize(e.indexes, len(pix)/4)
@@ -153,7 +153,7 @@ func (e *encoder) index(pix []uint8) bool {
 	return true
 }
 
-// unmultiply divides the colours of pixels by their alpha, as PNG has them.
+// unmultiply divides the colours of pixels by their alpha, as PNG requires.
 func unmultiply(pix []uint8) {
 	for i := 0; i < len(pix); i += 4 {
 		p := pix[i : i+4 : i+4]

@@ -13,32 +13,32 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// ErrTooComplex means that a tile holds more than is worth drawing.
+// ErrTooComplex means that a tile would take too much work to draw.
 var ErrTooComplex = errors.New("the tile is too complex to be drawn: ask for fewer layers, or for the vector tile")
 
-// ErrScale means that a tile was asked for at another scale than 1 or 2.
+// ErrScale means that the scale of a tile is neither 1 nor 2.
 var ErrScale = errors.New("the scale of an image must be 1, for 256 pixels, or 2, for 512")
 
 // tileSize is the side of a tile at scale 1, in pixels.
 const tileSize = 256
 
-// budget is how many pixels all shapes of a tile at scale 1 may touch in sum:
-// 256 times the tile. Real tiles take less than a quarter of it.
+// budget is how many pixels all shapes of a tile at scale 1 may touch in total:
+// 256 times the tile. Real tiles need less than a quarter of it.
 const budget = 1 << 24
 
-// Tile is what an image is made from.
+// Tile is the input of an image.
 type Tile struct {
-	// Zoom of the tile. Lines are thinner and names fewer at low zooms.
+	// Zoom is that of the tile. Lower zooms have thinner lines and fewer names.
 	Zoom int
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int
-	// Vector is the vector tile: polygons and lines, with their buffer.
-	// Points in it are not drawn.
+	// Vector is the vector tile: polygons and lines with their buffer. Its
+	// points are not drawn.
 	Vector []byte
-	// Points are the layers of points of the tile and those around it, row by
-	// row from the north-west; Points[4] is the tile's own. Each point belongs
-	// to the tile it lies in alone. Beyond the world's north and south there is
-	// nothing; to the east and west it goes on.
+	// Points are the point layers of the tile and of the eight around it, row
+	// by row from the north-west. Points[4] is the tile's own. Each point
+	// belongs only to the tile it lies in. Tiles beyond the world's north and
+	// south are empty. To the east and west the world repeats.
 	Points [9][]byte
 }
 
@@ -49,14 +49,14 @@ type Renderer struct {
 	pool  sync.Pool // of *canvas
 }
 
-// look is a Type made ready for drawing.
+// look is a Type prepared for drawing.
 type look struct {
 	Type
 	palette palette
 	face    *face
 }
 
-// New makes a renderer. Errors match ErrStyle.
+// New returns a renderer. Errors match ErrStyle.
 func New(style Style) (*Renderer, error) {
 	if err := style.check(); err != nil {
 		return nil, err
@@ -88,9 +88,8 @@ func (r *Renderer) look(name string) *look {
 }
 
 // AppendPNG draws a tile and appends it to dst as a PNG file, with a palette if
-// 256 colours are enough. A tile without anything is a transparent image.
-// Errors match ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then
-// returned as it was.
+// 256 colours are enough. An empty tile is a transparent image. Errors match
+// ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then returned unchanged.
 func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
 	if t.Scale != 1 && t.Scale != 2 {
 		return dst, fmt.Errorf("%w, not %d", ErrScale, t.Scale)
@@ -130,7 +129,7 @@ type layer struct {
 	*look
 }
 
-// listLayers puts the layers of a tile in their order from bottom to top.
+// listLayers lists the layers of a tile from bottom to top.
 func (r *Renderer) listLayers(c *canvas, tile []byte) error {
 	c.layers = c.layers[:0]
 	for {
@@ -147,12 +146,13 @@ func (r *Renderer) listLayers(c *canvas, tile []byte) error {
 		}
 		tile = rest
 	}
-	// Stable: types without an order of their own keep that of the tile.
+	// The sort is stable: types without an order of their own keep that of the
+	// tile.
 	slices.SortStableFunc(c.layers, func(a, b layer) int { return cmp.Compare(a.Order, b.Order) })
 	return nil
 }
 
-// canvas is the memory in which one tile is drawn.
+// canvas is the memory for drawing one tile.
 type canvas struct {
 	scale  int
 	size   int     // pixels on a side
@@ -181,7 +181,7 @@ func (c *canvas) reset(scale int) {
 	clear(c.pix)
 }
 
-// spend takes from the work a tile may cost.
+// spend takes pixels from the tile's budget.
 func (c *canvas) spend(pixels int) error {
 	if c.budget -= pixels; c.budget < 0 {
 		return ErrTooComplex
@@ -204,7 +204,7 @@ func clearedMask(m *image.Alpha, w, h int) {
 	m.Stride, m.Rect = w, image.Rect(0, 0, w, h)
 }
 
-// blend lays a colour over a pixel.
+// blend draws a colour over a pixel.
 func (c *canvas) blend(i int, col rgb, alpha uint32) {
 	p := c.pix[i : i+4 : i+4]
 	if alpha >= 255 {
@@ -218,17 +218,17 @@ func (c *canvas) blend(i int, col rgb, alpha uint32) {
 	p[3] = uint8(div255(255*alpha + uint32(p[3])*rest))
 }
 
-// div255 divides by 255 and rounds, for v up to 255².
+// div255 divides by 255 and rounds. It is exact for v up to 255².
 func div255(v uint32) uint32 {
 	v += 128
 	return (v + v>>8) >> 8
 }
 
-// step rounds a coverage to one of 16. The eye does not tell, and images take
-// two thirds of the bytes.
+// step rounds a coverage to one of 16 levels. The eye cannot tell, and images
+// shrink by a third.
 func step(cover uint32) uint32 { return (cover + 8) / 17 * 17 }
 
-// blendMask lays a colour, whose alpha is 0 to 255, over the pixels of a mask
+// blendMask draws a colour, whose alpha is 0 to 255, over the pixels of a mask
 // whose corner is at x0, y0.
 func (c *canvas) blendMask(m *image.Alpha, x0, y0 int, col rgb, alpha uint32) {
 	r := m.Rect.Add(image.Pt(x0, y0)).Intersect(image.Rect(0, 0, c.size, c.size))

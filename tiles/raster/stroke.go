@@ -26,8 +26,8 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 	return nil
 }
 
-// strength is how wide and dark a line is at a zoom, as a share: borders of
-// small regions would cover a map of the world.
+// strength is the width and darkness of a line at a zoom, as a share. At low
+// zooms the borders of small regions would cover a map of the world.
 func (l *Line) strength(zoom int) float64 {
 	return min(max(0.5+0.1*float64(zoom-l.From), 0.5), 1)
 }
@@ -78,8 +78,8 @@ func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
 }
 
 // pen strokes segments with round ends. The coverage of a pixel follows from
-// the distance of its middle to the nearest segment, so neither the order of
-// segments nor how they join matters.
+// the distance of its middle to the nearest segment, so the order of segments
+// and their joins do not matter.
 type pen struct {
 	c            *canvas
 	inner, outer float64 // half the widths of the line and of its casing, 0 for none
@@ -93,7 +93,7 @@ func (p *pen) lift() {
 	}
 }
 
-// lay lays the stroke over the picture.
+// lay draws the stroke over the picture.
 func (p *pen) lay(line, casing color.NRGBA) {
 	if p.outer > 0 {
 		p.c.blendMask(&p.c.around, 0, 0, rgb{casing.R, casing.G, casing.B}, uint32(casing.A))
@@ -119,7 +119,7 @@ func (p *pen) segment(ax, ay, bx, by float64) error {
 	for y := int(top); y < int(math.Ceil(bottom)); y++ {
 		py := float64(y) + 0.5 - ay
 		x0, x1 := left, right
-		// Only the pixels near the line through the segment.
+		// Visit only the pixels near the line through the segment.
 		if math.Abs(uy) > 1e-3 {
 			middle, half := ax+py*ux/uy, reach/math.Abs(uy)
 			x0, x1 = max(x0, middle-half-1), min(x1, middle+half+1)

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Style says what layers look like, by region type: the name of a layer
+// Style gives layers their look by region type. The type is the layer's name
 // without its ending "_line" or "_label".
 type Style struct {
 	Types map[string]Type
-	// Other is the look of types that are not named.
+	// Other is the look of all other types.
 	Other Type
 }
 
 // Type is the look of a region type. Lengths are pixels of a tile of 256.
 type Type struct {
-	// Order is the place from bottom to top of fills, and from top to bottom
-	// of lines and in the priority of names: countries lie beneath states, but
-	// their borders and names come first.
+	// Order sorts fills from bottom to top, and lines and names from top to
+	// bottom. Countries lie beneath states, but their borders and names come
+	// first.
 	Order  int
 	Fill   Fill
 	Border Line // between two regions of the type
@@ -29,7 +29,7 @@ type Type struct {
 	Dot    Dot // marks the points of layers that are not labels of regions
 }
 
-// Fill is a range of colours in OKLCH, from which the id of a feature chooses.
+// Fill is a range of OKLCH colours. A feature's id chooses one of them.
 type Fill struct {
 	Hue, Spread float64 // middle and width of the range of hues, degrees
 	Lightness   float64 // 0 to 1
@@ -43,20 +43,20 @@ type Line struct {
 	Color  color.NRGBA
 	Casing float64 // width on either side, 0 for none
 	Around color.NRGBA
-	// From is the zoom from which the line grows, over five zooms, from half
-	// of its width and strength to the whole.
+	// From is the zoom where the line starts to grow. Over five zooms it grows
+	// from half its width and strength to the whole.
 	From int
 }
 
-// Text is how names are written.
+// Text is the look of names.
 type Text struct {
 	Size  float64 // 0 writes none
 	Bold  bool
 	Color color.NRGBA
 	Halo  color.NRGBA
-	// Share is how many names of regions a map of the whole world of one tile
-	// may show: those of a rank below it. Each zoom shows three times as many.
-	// 0 is no limit.
+	// Share is how many names of regions a one-tile map of the world may show:
+	// those whose rank is below it. Each zoom shows three times as many. 0 is
+	// no limit.
 	Share float64
 }
 
@@ -65,13 +65,13 @@ type Dot struct {
 	Radius float64 // 0 draws none
 	Color  color.NRGBA
 	Rim    color.NRGBA
-	// Share is that of Text for points: those of a rank not below it have
+	// Share is like that of Text. Points whose rank is not below it have
 	// neither a dot nor a name.
 	Share float64
 }
 
-// Widest strokes and largest letters: strokes must not reach out of the
-// buffers that tiles come with, 1/64 of a tile.
+// These bound strokes and letters. Strokes must stay within the buffers of
+// tiles, 1/64 of a tile.
 const (
 	maxStroke = 7
 	maxText   = 20
@@ -106,7 +106,8 @@ func (t *Type) check() error {
 	)
 }
 
-// typeOf is the region type a layer shows, and whether it is its labels.
+// typeOf returns the region type of a layer and whether the layer holds its
+// labels.
 func typeOf(layer []byte) (name string, label bool) {
 	s := string(layer)
 	if t, ok := strings.CutSuffix(s, "_label"); ok {
@@ -174,7 +175,7 @@ func DefaultStyle() Style {
 	}
 }
 
-// Colours a fill chooses from: hues, each in three lightnesses a little apart.
+// The colours of a fill are hues, each in three slightly different lightnesses.
 const (
 	hues      = 24
 	lightStep = 0.022
@@ -183,7 +184,7 @@ const (
 // rgb is a colour without alpha.
 type rgb [3]uint8
 
-// palette is the colours of a fill.
+// palette holds the colours of a fill.
 type palette [hues * 3]rgb
 
 func (f *Fill) palette() (p palette) {
@@ -195,7 +196,7 @@ func (f *Fill) palette() (p palette) {
 	return p
 }
 
-// choose is the colour of a feature: the same in every tile and every run.
+// choose returns the colour of a feature, the same in every tile and every run.
 func (p *palette) choose(id []byte, number uint64) rgb {
 	h := number
 	if len(id) > 0 {
@@ -204,7 +205,7 @@ func (p *palette) choose(id []byte, number uint64) rgb {
 			h = (h ^ uint64(c)) * 1099511628211
 		}
 	}
-	// Ids in a row differ little in their hash; the finaliser of splitmix64
+	// The hashes of consecutive ids differ little. The finaliser of splitmix64
 	// spreads them.
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
 	h = (h ^ h>>27) * 0x94D049BB133111EB
@@ -212,7 +213,7 @@ func (p *palette) choose(id []byte, number uint64) rgb {
 	return p[h%uint64(len(p))]
 }
 
-// oklch turns a colour of the OKLCH space, hue in degrees, into sRGB, by the
+// oklch converts a colour of the OKLCH space, hue in degrees, to sRGB, with the
 // matrices of Björn Ottosson's definition of OKLab.
 func oklch(light, chroma, hue float64) rgb {
 	sin, cos := math.Sincos(hue * math.Pi / 180)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// face is a font made ready for laying out names.
+// face is a font prepared for laying out names.
 type face struct {
 	font   *sfnt.Font
 	glyphs map[rune]glyph
@@ -27,8 +27,8 @@ type glyph struct {
 	advance float32
 }
 
-// lastRune bounds the characters looked for in a font: those in use in the
-// Latin, Greek and Cyrillic scripts lie below.
+// lastRune bounds the characters that are looked up in a font. The characters
+// in use in the Latin, Greek and Cyrillic scripts lie below it.
 const lastRune = 0x2fff
 
 // faces parses the two fonts of names, once.
@@ -64,20 +64,20 @@ func parseFace(ttf []byte) (*face, error) {
 	return f, nil
 }
 
-// likeness says how characters are written that fonts often lack and that do
-// not decompose into a letter and a mark.
+// likeness replaces characters that fonts often lack and that do not decompose
+// into a letter and a mark.
 var likeness = map[rune]rune{
 	'ʻ': '\'', 'ʼ': '\'', 'ʿ': '\'', 'ʾ': '\'', '‘': '\'', '’': '\'', '′': '\'',
 	'‐': '-', '‑': '-', '–': '-', '—': '-', '−': '-',
 	'Ə': 'E', 'ə': 'e', 'ɓ': 'b', 'ɗ': 'd', 'Ɖ': 'D', 'ɖ': 'd', 'ƙ': 'k', 'ŋ': 'n', 'Ŋ': 'N', 'ơ': 'o', 'ư': 'u', 'ı': 'i',
 }
 
-// maxRunes is how many characters of a name are looked at.
+// maxRunes is how many characters of a name are read.
 const maxRunes = 96
 
-// appendGlyphs appends the characters of a name that the font has, letters
-// without their marks where it has only those. What it lacks altogether is
-// left out, and white space is made single.
+// appendGlyphs appends the characters of a name that the font has. A letter
+// whose mark the font lacks loses the mark. Characters that the font lacks
+// altogether are left out. White space becomes one space.
 func (f *face) appendGlyphs(dst []glyph, name []byte) []glyph {
 	space := f.glyphs[' ']
 	blank := true // no space at the start, nor after another
@@ -119,8 +119,8 @@ func (f *face) appendGlyphs(dst []glyph, name []byte) []glyph {
 	return dst
 }
 
-// Widths of names, in pixels at scale 1: names wider than goodWidth are broken
-// into lines if they have spaces; no line is wider than maxWidth.
+// Widths of names are in pixels at scale 1. Names wider than goodWidth are
+// broken into lines at their spaces. No line is wider than maxWidth.
 const (
 	goodWidth = 76
 	maxWidth  = 140
@@ -130,12 +130,12 @@ const (
 	descent   = 0.22
 )
 
-// Reach is how far a name reaches from its point at most, in pixels of a tile
-// of 256: a third of a tile, so that all names that decide about the names in a
-// tile lie in the eight tiles around it.
+// Reach is how far a name extends from its point at most, in pixels of a tile
+// of 256. It is a third of a tile, so all names that affect the names in a tile
+// lie in the eight tiles around it.
 const Reach = 85
 
-// layout breaks a name into lines. It is reused from name to name.
+// layout breaks a name into lines. It is reused for each name.
 type layout struct {
 	glyphs []glyph
 	lines  []textLine
@@ -148,9 +148,9 @@ type textLine struct {
 	width    float32
 }
 
-// breakLines lays out a name written at size pixels, those at scale 1, and
-// returns the width and height of the block in ems. Nothing of it can be
-// written if it has no lines.
+// breakLines lays out a name at size pixels at scale 1. It returns the width
+// and height of the block in ems. If the block has no lines, nothing of the
+// name can be written.
 func (t *layout) breakLines(f *face, name []byte, size float64) (width, height float64) {
 	t.lines = t.lines[:0]
 	t.glyphs = f.appendGlyphs(t.glyphs[:0], name)
@@ -193,7 +193,7 @@ func (t *layout) breakLines(f *face, name []byte, size float64) (width, height f
 				finish(brk, brk+1, atBreak)
 				line.width = rest
 			case float64(line.width+g.advance)*size > maxWidth:
-				// No room: the name ends here.
+				// There is no room, so the name ends here.
 				t.shorten(f, &line, i, float32(maxWidth/size))
 				t.lines = append(t.lines, line)
 				return t.extent()
@@ -223,11 +223,11 @@ func (t *layout) extent() (width, height float64) {
 	return width, ascent + descent + leading*float64(len(t.lines)-1)
 }
 
-// haloWidth is how far halos stand out, in pixels at scale 1.
+// haloWidth is how far halos extend, in pixels at scale 1.
 const haloWidth = 1.4
 
-// write draws the laid out name over the picture, in the pixels of box, which
-// has room for the halo around it.
+// write draws the laid out name over the picture, in the pixels of box. The box
+// has room for the halo.
 func (c *canvas) write(l *look, box image.Rectangle, pad int) error {
 	w, h := box.Dx(), box.Dy()
 	if err := c.spend(16 * w * h); err != nil {
@@ -286,7 +286,7 @@ func (c *canvas) glyph(f *face, g glyph, ppem fixed.Int26_6, x, y float32) error
 	return nil
 }
 
-// spread writes c.mask, made wider by a number of pixels, into c.around.
+// spread writes c.mask, widened by a number of pixels, into c.around.
 func (c *canvas) spread(width float64) {
 	w, h := c.mask.Rect.Dx(), c.mask.Rect.Dy()
 	clearedMask(&c.around, w, h)

@@ -13,21 +13,21 @@ import (
 )
 
 // regionArea is the area of a region's record on the world grid, in units
-// squared, and how far the area of its pieces may be from it.
+// squared, and a bound on how far the area of its pieces may differ.
 type regionArea struct{ area, bound float64 }
 
 var errGeometry = errors.New("not the coordinates of a Polygon or MultiPolygon")
 
-// geometryArea measures a GeoJSON geometry of ours on the world grid. limit is
-// the most bytes a geometry may have; one that comes near it may have been made
-// coarser to fit.
+// geometryArea measures the GeoJSON geometry of a record on the world grid.
+// limit is the most bytes a geometry may have. A geometry close to it may have
+// been made coarser to fit.
 //
 // The bound follows from how far a border may be from its gridded self. The
 // record's vertices are rounded to the plate carrée grid, half a unit in x and
 // half a unit times sec φ in y, and to six decimals of a degree, a tenth of
-// that; the tiles' to half a unit, half a unit more for straight edges, and one
-// for the corners where borders were made to meet. A border moved by δ changes
-// the area by its length times δ at most.
+// that. The tiles' vertices are off by half a unit, by half a unit more for
+// straight edges, and by one for the corners where borders meet. A border moved
+// by δ changes the area by at most its length times δ.
 func geometryArea(g []byte, limit int) (regionArea, error) {
 	const before, multi = `"coordinates":`, `"MultiPolygon"`
 	at := bytes.Index(g, []byte(before))
@@ -66,7 +66,8 @@ func geometryArea(g []byte, limit int) (regionArea, error) {
 	return regionArea{math.Abs(sum), bound + 64}, err
 }
 
-// clampedY is the row of a latitude on the grid, at its edge beyond.
+// clampedY returns the row of a latitude on the grid, clamped to the grid's
+// edges.
 func clampedY(lat float64) float64 {
 	if math.Abs(lat) >= quadkey.MaxLatitude {
 		return math.Copysign(grid.WorldSize/2, -lat) + grid.WorldSize/2
@@ -74,8 +75,8 @@ func clampedY(lat float64) float64 {
 	return layout.MercatorY(lat)
 }
 
-// meanY is the mean row along an edge that is straight in degrees, by Simpson's
-// rule on steps of a quarter of a degree.
+// meanY returns the mean row along an edge that is straight in degrees, by
+// Simpson's rule on steps of a quarter of a degree.
 func meanY(lat0, lat1 float64) float64 {
 	n := max(1, math.Ceil(math.Abs(lat1-lat0)*4))
 	sum := 0.0
@@ -87,8 +88,8 @@ func meanY(lat0, lat1 float64) float64 {
 	return sum / 6 / n
 }
 
-// eachCoordinate calls fn for the positions of GeoJSON coordinates nested so many
-// arrays deep; first begins a ring.
+// eachCoordinate calls fn for the positions of GeoJSON coordinates that are
+// nested depth arrays deep. first marks the first position of a ring.
 func eachCoordinate(b []byte, depth int, fn func(lon, lat float64, first bool)) error {
 	level, first := 0, true
 	for i := 0; i < len(b); {

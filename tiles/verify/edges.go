@@ -9,7 +9,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// checkEdge is a directed edge of a polygon, its region on the right.
+// checkEdge is a directed edge of a polygon. Its region is on the right.
 type checkEdge struct {
 	a, b   grid.Point
 	region int32
@@ -21,24 +21,24 @@ func newCheckEdge(a, b grid.Point, region, ring int32) checkEdge {
 	return checkEdge{a, b, region, ring, min(a.X, a.Y, b.X, b.Y) >= 0 && max(a.X, a.Y, b.X, b.Y) <= mvt.Extent}
 }
 
-// cross is twice the area of the triangle a, b, p: positive when p lies on the
-// right of a → b, in the axes of a tile.
+// cross returns twice the area of the triangle a, b, p. It is positive if p
+// lies on the right of a → b, in the axes of a tile.
 func cross(a, b, p grid.Point) int64 {
 	return int64(b.X-a.X)*int64(p.Y-a.Y) - int64(b.Y-a.Y)*int64(p.X-a.X)
 }
 
-// areaWithin is the share of a directed edge in the area of its polygon within
-// the tile, without the buffer: the area between it and the tile's western side.
-// The edges of a build have a vertex at each tile line and those of a
-// buffer's frame are upright, so that all of this is exact; others are cut at
-// fractions.
+// areaWithin returns the share of a directed edge in the area of its polygon
+// within the tile, without the buffer: the area between the edge and the tile's
+// western side. It is exact for the edges of a build, which have a vertex at
+// each tile line, and for those of a buffer's frame, which are upright. Other
+// edges are cut at fractions.
 func areaWithin(a, b grid.Point) float64 {
 	ax, ay, bx, by := float64(a.X), float64(a.Y), float64(b.X), float64(b.Y)
 	clamp := func(v float64) float64 { return min(max(v, 0), mvt.Extent) }
 	if ay == by {
 		return 0
 	}
-	// The part within the rows of the tile.
+	// Take the part of the edge within the rows of the tile.
 	xAt := func(y float64) float64 { return ax + (bx-ax)*(y-ay)/(by-ay) }
 	y0, y1 := clamp(ay), clamp(by)
 	if y0 == y1 {
@@ -51,7 +51,8 @@ func areaWithin(a, b grid.Point) float64 {
 	if y1 != by {
 		x1 = xAt(y1)
 	}
-	// Trapezoids between the lines where the edge enters or leaves the columns.
+	// Add the trapezoids between the points where the edge enters or leaves the
+	// columns.
 	cuts := [4]float64{0, 1, 1, 1}
 	n := 1
 	for _, line := range [2]float64{0, mvt.Extent} {
@@ -72,11 +73,11 @@ func areaWithin(a, b grid.Point) float64 {
 	return sum
 }
 
-// packXY packs a point within the buffer into 26 bits, in the order of x.
+// packXY packs a point within the buffer into 26 bits, ordered by x.
 func packXY(p grid.Point) uint64 { return uint64(p.X-checkMin)<<13 | uint64(p.Y-checkMin) }
 
-// polygons checks that rings repeat no vertex. The rest about polygons comes
-// out of crossings and coverage.
+// polygons checks that rings repeat no vertex. crossings and coverage check
+// everything else about polygons.
 func (p *checkPart) polygons(typ int, t quadkey.Tile) {
 	c := &p.tile
 	for i := 0; i < len(c.edges); {
@@ -96,15 +97,15 @@ func (p *checkPart) polygons(typ int, t quadkey.Tile) {
 	}
 }
 
-// meeting is how two edges meet.
+// meeting says how two edges meet.
 type meeting uint8
 
 const (
-	meetNot   meeting = iota // or only at ends of both
-	meetTouch                // an end of one within the other
+	meetNot   meeting = iota // the edges are apart, or share only ends
+	meetTouch                // an end of one lies within the other
 	meetCross
-	meetAlong // on a stretch
-	meetTwin  // the same place, either direction
+	meetAlong // they overlap along a stretch
+	meetTwin  // they are equal or opposite
 )
 
 func meet(e, f *checkEdge) meeting {
@@ -114,7 +115,7 @@ func meet(e, f *checkEdge) meeting {
 	fa, fb := cross(e.a, e.b, f.a), cross(e.a, e.b, f.b)
 	ea, eb := cross(f.a, f.b, e.a), cross(f.a, f.b, e.b)
 	if fa == 0 && fb == 0 {
-		// On one line: compare along its longer axis.
+		// The edges are on one line. Compare them along its longer axis.
 		lo := func(a, b grid.Point) (int32, int32) {
 			if d := e.b.X - e.a.X; d != 0 {
 				return min(a.X, b.X), max(a.X, b.X)
@@ -138,9 +139,9 @@ func meet(e, f *checkEdge) meeting {
 	return meetNot
 }
 
-// crossings sweeps over the edges from west to east and looks at each pair
-// that comes near. Edges of different regions are compared within the tile
-// only: where it is cut, beyond, neighbours' frames lie upon each other.
+// crossings sweeps over the edges from west to east and compares each pair that
+// may touch. Edges of different regions are compared within the tile only:
+// beyond it neighbours' frames coincide.
 func (p *checkPart) crossings(typ int, t quadkey.Tile) {
 	c := &p.tile
 	c.byStart(func(e *checkEdge) int32 { return min(e.a.X, e.b.X) })
@@ -166,7 +167,7 @@ func (p *checkPart) crossings(typ int, t quadkey.Tile) {
 			switch m := meet(e, f); {
 			case m == meetNot, m == meetTwin && !same:
 			case same && m == meetTouch && e.ring != f.ring:
-				// Rings of one polygon may touch.
+				// Rings of one polygon may touch each other.
 			case same:
 				p.find(typ, ProblemPolygon, t, e.region, "edges %v–%v and %v–%v %s", e.a, e.b, f.a, f.b, m)
 			default:
@@ -182,7 +183,7 @@ func (m meeting) String() string {
 	return [...]string{"are apart", "touch between ends", "cross", "lie along each other", "are one"}[m]
 }
 
-// byStart fills order with the edges sorted by a coordinate.
+// byStart fills order with the edges, sorted by a coordinate.
 func (c *tileCheck) byStart(start func(*checkEdge) int32) {
 	c.order = c.order[:0]
 	for i := range c.edges {
@@ -193,10 +194,11 @@ func (c *tileCheck) byStart(start func(*checkEdge) int32) {
 	})
 }
 
-// coverage counts how often the places on both sides of every edge are covered:
-// by its own region once on the right and never on the left, by all regions
-// together at most once. It looks from the west at the middle of each edge that
-// is not level, and every face has one of these on its side.
+// coverage counts how often the places on both sides of each edge are covered.
+// Its own region must cover the right side once and the left side never. All
+// regions together must cover each side at most once. The check looks from the
+// west at the middle of each edge that is not level. Every face has such an
+// edge.
 func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 	c := &p.tile
 	c.byStart(func(e *checkEdge) int32 { return min(e.a.Y, e.b.Y) })
@@ -221,7 +223,7 @@ func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 			}
 		}
 		e := &c.edges[q]
-		var own, all [2]int // west of the edge, and what edges in its place add
+		var own, all [2]int // the count west of the edge, and what coinciding edges add
 		keep := c.active[:0]
 		for _, j := range c.active {
 			f := &c.edges[j]
@@ -235,7 +237,7 @@ func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 			}
 			w := 1
 			if f.b.Y > f.a.Y {
-				w = -1 // it runs south, with its region in the west
+				w = -1 // the edge runs south, so its region is in the west
 			}
 			all[1+side] += w
 			if f.region == e.region {
@@ -256,8 +258,8 @@ func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 	}
 }
 
-// besideMiddle says where edge f lies at the height of the middle of e: west
-// of it (−1), east (1) or there (0). f reaches that height.
+// besideMiddle reports where edge f lies at the height of the middle of e: west
+// of it (−1), east of it (1) or there (0). f must reach that height.
 func besideMiddle(e, f *checkEdge) int {
 	lo, hi := f.a, f.b
 	if lo.Y > hi.Y {
@@ -268,7 +270,8 @@ func besideMiddle(e, f *checkEdge) int {
 	return cmp.Compare(d, 0)
 }
 
-// covered finds out which regions lie beside an edge where several do.
+// covered finds the regions that cover the side of an edge if there are
+// several.
 func (p *checkPart) covered(typ int, t quadkey.Tile, e *checkEdge) {
 	c := &p.tile
 	if c.covers == nil {

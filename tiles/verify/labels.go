@@ -10,8 +10,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// labelInside reports whether a label at the deepest zoom lies in its region,
-// or on its border.
+// labelInside reports whether a label at the deepest zoom lies in its region or
+// on its border.
 func (p *checkPart) labelInside(ctx context.Context, typ int, l labelAt) (bool, error) {
 	key := l.tile.Key()
 	rows := make([]cellstore.Row, 1)
@@ -26,7 +26,7 @@ func (p *checkPart) labelInside(ctx context.Context, typ int, l labelAt) (bool, 
 	if !ok || t != l.tile && !(value[0] == layout.MarkLeaf && t.Contains(l.tile)) {
 		return false, nil
 	}
-	// What cannot be decoded has been found when its row was checked.
+	// Undecodable rows have been reported when the row was checked.
 	quiet := &checkPart{v: p.v, types: p.types, found: findings{}}
 	if _, ok := quiet.decode(typ, t, value[1:]); !ok {
 		return false, nil

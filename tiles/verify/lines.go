@@ -17,8 +17,8 @@ type checkSide struct {
 	along  bool
 }
 
-// checkLine is an edge with the regions on its two sides, −1 where there is
-// none. Where regions overlap the first stands for all.
+// checkLine is an edge with the regions on its two sides, −1 for none. Where
+// regions overlap, the first stands for all.
 type checkLine struct {
 	key         uint64
 	right, left int32
@@ -38,8 +38,8 @@ func keyEnds(key uint64) (a, b grid.Point) {
 }
 
 // borders compares the edges of the polygons within the tile with its border
-// lines. That they agree means that the two regions of a border both have each
-// of its edges, in opposite directions.
+// lines. If they agree, both regions of each border have each of its edges, in
+// opposite directions.
 func (p *checkPart) borders(typ int, t quadkey.Tile, tile []byte) {
 	c := &p.tile
 	if !p.readLines(typ, t, tile) {

@@ -12,7 +12,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// findings are kept per type and problem.
+// findings are grouped by type and problem.
 type findings map[findingKey]*Finding
 
 type findingKey struct {
@@ -20,14 +20,14 @@ type findingKey struct {
 	problem Problem
 }
 
-// checkPart is the state of one part of the scan, and of one goroutine.
+// checkPart is the state of one part of the scan. It belongs to one goroutine.
 type checkPart struct {
 	v     *verifier
 	types []partType
 	found findings
 	rows  int64
 	tile  tileCheck
-	cells [][3][]*cellstore.Cell // of the row at hand, by type and kind
+	cells [][3][]*cellstore.Cell // of the current row, by type and kind
 }
 
 // partType is what a part has seen of a type.
@@ -40,7 +40,8 @@ type partType struct {
 	deepest  []labelAt // labels at the deepest zoom
 	overlaps map[[2]int32]*overlapCount
 
-	// The leaf rule between rows: first is the first row and last the last.
+	// For the leaf rule between parts: first is the first row and last the
+	// last.
 	first, last          quadkey.Tile
 	hasRows, firstIsLeaf bool
 }
@@ -52,7 +53,7 @@ type labelAt struct {
 }
 
 // overlapCount counts the rows that show an overlap, at the deepest zoom and
-// above it; example is one of the latter.
+// above it. example is a row above it.
 type overlapCount struct {
 	deepest, above int64
 	example        quadkey.Tile
@@ -96,7 +97,7 @@ func (p *checkPart) find(typ int, problem Problem, t quadkey.Tile, region int32,
 	p.found.add(p.v.opts.Examples, typ, p.v.types[typ].Name, problem, e)
 }
 
-// row checks one row: its cells by type.
+// row checks the cells of one row, type by type.
 func (p *checkPart) row(row *cellstore.Row) {
 	for i := range p.cells {
 		for k := range p.cells[i] {
@@ -110,7 +111,7 @@ func (p *checkPart) row(row *cellstore.Row) {
 		}
 	}
 	t, ok := layout.RowTile(row.Key)
-	polar := bytes.Equal(row.Key, layout.KeyNorth) || bytes.Equal(row.Key, layout.KeySouth)
+	polar := slices.ContainsFunc(layout.Caps[:], func(c *layout.Cap) bool { return bytes.Equal(row.Key, c.Key) })
 	for i := range p.cells {
 		c := &p.cells[i]
 		if len(c[kindFeature])+len(c[kindTile])+len(c[kindLabel]) == 0 {
@@ -127,8 +128,8 @@ func (p *checkPart) row(row *cellstore.Row) {
 	}
 }
 
-// order checks that nothing is written inside a leaf. Descendants come right
-// before their ancestor.
+// order checks that a leaf has no rows inside it. Descendants come right before
+// their ancestor.
 func (p *checkPart) order(typ int, t quadkey.Tile, leaf bool) {
 	pt := &p.types[typ]
 	if !pt.hasRows {
@@ -139,7 +140,7 @@ func (p *checkPart) order(typ int, t quadkey.Tile, leaf bool) {
 	pt.last = t
 }
 
-// partSet makes the parts as the scan asks for them.
+// partSet creates the parts as the scan asks for them.
 type partSet struct {
 	v         *verifier
 	parts     []atomic.Pointer[checkPart]

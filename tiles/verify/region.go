@@ -14,8 +14,8 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// loadRegions reads the region records: their ids, the areas of their
-// geometries, and what their sources said of points.
+// loadRegions reads the region records: ids, areas of geometries, and
+// witnesses.
 func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error {
 	v.ofRecords = findings{}
 	table, err := store.Table(ctx, layout.TableRegions)
@@ -63,7 +63,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 	return nil
 }
 
-// finish judges the regions when all rows have been read.
+// finish checks the regions after all rows have been read.
 func (p *checkPart) finish(ctx context.Context) error {
 	for i := range p.types {
 		pt := &p.types[i]

@@ -17,11 +17,11 @@ const (
 	checkMin = -layout.TileBuffer
 	checkMax = mvt.Extent + layout.TileBuffer
 
-	// everyZoom is the set of all zooms, a bit each.
+	// everyZoom is the set of all zooms, one bit each.
 	everyZoom = 1<<(grid.MaxZoom+1) - 1
 )
 
-// tileCheck is the memory of the check of one tile.
+// tileCheck holds the memory for checking one tile.
 type tileCheck struct {
 	view    mvt.View
 	path    []grid.Point
@@ -44,7 +44,7 @@ type regionPiece struct {
 	area   float64 // within the tile, without the buffer, in its units squared
 }
 
-// tileRow checks what a row has of one type.
+// tileRow checks the cells of a row that belong to one type.
 func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
 	if labels := cells[kindLabel]; len(labels) > 0 {
 		p.labels(typ, t, labels[0].Value)
@@ -97,8 +97,8 @@ func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 	p.formats(typ, t, leaf, cells[kindFeature])
 }
 
-// decode reads the polygons of a tile into edges and pieces and returns the
-// layers behind theirs.
+// decode reads the polygons of a tile into edges and pieces. It returns the
+// layers after the polygons.
 func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, ok bool) {
 	c := &p.tile
 	c.edges, c.pieces = c.edges[:0], c.pieces[:0]
@@ -156,8 +156,8 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 	return rest, true
 }
 
-// regionOf returns the region of a feature, by its id, and checks that the
-// feature's number is that of the region.
+// regionOf returns the region of a feature by its id, and checks that the
+// feature's number is the region's.
 func (p *checkPart) regionOf(typ int, t quadkey.Tile, f mvt.Feature) (int32, bool) {
 	ct := p.v.types[typ]
 	id := string(p.tile.view.StringTag(f, layout.TagID))
@@ -203,8 +203,8 @@ func (p *checkPart) leaf(typ int, t quadkey.Tile, more bool) {
 	}
 }
 
-// overlap counts a row that shows two regions in one place. Leaves show it for
-// the deepest zoom as well as for their own.
+// overlap counts a row in which two regions overlap. A leaf counts for the
+// deepest zoom as well as for its own.
 func (p *checkPart) overlap(typ int, t quadkey.Tile, a, b int32, leaf bool) {
 	pair := [2]int32{min(a, b), max(a, b)}
 	pt := &p.types[typ]
@@ -227,8 +227,8 @@ func (p *checkPart) overlap(typ int, t quadkey.Tile, a, b int32, leaf bool) {
 	}
 }
 
-// formats checks that the GeoJSON of a row is of the regions its vector tile
-// shows within the tile, and can be read.
+// formats checks that the GeoJSON of a row can be read and has the regions that
+// its vector tile shows within the tile.
 func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cellstore.Cell) {
 	c := &p.tile
 	name := p.v.types[typ].Name
@@ -255,7 +255,7 @@ func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cell
 			continue
 		}
 		c.json = append(c.json[:0], f.Value[1:]...)
-		if leaf { // its geometry is made for the tile asked for
+		if leaf { // each reader makes its geometry for the tile it answers
 			c.json = append(c.json, "null}"...)
 		}
 		if !json.Valid(c.json) || !bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, f.Qualifier)) {

@@ -1,5 +1,5 @@
-// Package verify checks the rows of a whole build of boundaries by what they say,
-// and by nothing the build has computed of borders.
+// Package verify checks the rows of a whole build of boundaries. It judges them
+// by their content alone and trusts nothing that the build computed about borders.
 package verify
 
 import (
@@ -20,18 +20,18 @@ import (
 type Problem string
 
 const (
-	ProblemRow     Problem = "row"      // that no build writes: its key, its mark, inside a leaf
-	ProblemTile    Problem = "tile"     // not a valid vector tile, or not of the layers and regions there are
+	ProblemRow     Problem = "row"      // a row no build writes: wrong key or mark, or inside a leaf
+	ProblemTile    Problem = "tile"     // not a valid vector tile, or wrong layers or regions
 	ProblemLeaf    Problem = "leaf"     // an interior tile that is not the buffered square
 	ProblemPolygon Problem = "polygon"  // rings that cross, touch themselves or nest wrongly
-	ProblemCross   Problem = "crossing" // borders of two regions that meet elsewhere than at vertices
+	ProblemCross   Problem = "crossing" // borders of two regions that meet away from vertices
 	ProblemBorder  Problem = "border"   // a border edge without its exact twin, in the neighbour or the lines
-	ProblemOverlap Problem = "overlap"  // of regions that do not overlap at the deepest zoom
-	ProblemFormats Problem = "formats"  // GeoJSON and vector tile of other regions
+	ProblemOverlap Problem = "overlap"  // regions that overlap, but not at the deepest zoom
+	ProblemFormats Problem = "formats"  // GeoJSON and vector tile with different regions
 	ProblemLabel   Problem = "label"    // missing, twice, or outside its region
 	ProblemZoom    Problem = "zoom"     // a region that vanishes at a deeper zoom
-	ProblemArea    Problem = "area"     // pieces that are not the region
-	ProblemSource  Problem = "source"   // a point that the source has on the other side of the border
+	ProblemArea    Problem = "area"     // pieces whose area is not the region's
+	ProblemSource  Problem = "source"   // a point that lies on the other side of the border in the source
 )
 
 // Example is one place of a finding.
@@ -41,7 +41,7 @@ type Example struct {
 	Detail string `json:"detail"`
 }
 
-// Finding is what is wrong in one way with the tiles of one type.
+// Finding is one kind of problem with the tiles of one type.
 type Finding struct {
 	Type     string    `json:"type"`
 	Problem  Problem   `json:"problem"`
@@ -49,8 +49,8 @@ type Finding struct {
 	Examples []Example `json:"examples"` // the first few
 }
 
-// SourceOverlap is two regions of one type that overlap at the deepest zoom, which is
-// to say in their source.
+// SourceOverlap is a pair of regions of one type that overlap at the deepest
+// zoom, and so in their source.
 type SourceOverlap struct {
 	A     string `json:"a"`
 	B     string `json:"b"`
@@ -85,34 +85,33 @@ type Report struct {
 type Options struct {
 	// Workers is the number of goroutines; 0 means one per processor.
 	Workers int
-	// Examples is how many are kept of each finding; 0 means 5.
+	// Examples is how many examples each finding keeps; 0 means 5.
 	Examples int
 	// Progress, if set, is called from time to time with the number of rows
-	// checked. It must be quick; calls do not overlap.
+	// checked. It must be quick. Calls do not overlap.
 	Progress func(rows int64)
 }
 
-// Run checks a whole build, reading each row once. It judges the rows by
-// what they say, and by nothing the build has computed of borders:
+// Run checks a whole build and reads each row once. It judges the rows by their
+// content alone and trusts nothing that the build computed about borders:
 //
-//   - Every vector tile is valid ([mvt.Validate]) and has the layers and regions
-//     there are; an interior tile is the buffered square and has nothing below.
+//   - Every vector tile is valid ([mvt.Validate]) and has the expected layers
+//     and regions. An interior tile is the buffered square and has nothing below.
 //   - The rings of a region repeat no vertex, cross nothing, and wind once
 //     around what they enclose. Borders of different regions meet at vertices
-//     only, and no place is covered twice, unless it is so at the deepest zoom
-//     too: the source's overlaps are listed and not held against the tiles.
+//     only, and no place is covered twice unless it is at the deepest zoom too:
+//     overlaps of the source are listed and are no fault of the tiles.
 //   - The edges of the polygons inside a tile and those of its border lines are
 //     the same, with the same regions on their two sides: every border between
 //     two regions is an edge of both.
-//   - GeoJSON and vector features of a tile are of the same regions.
+//   - GeoJSON and vector features of a tile have the same regions.
 //   - A region shown at some zoom is shown at all deeper ones, has one label per
 //     zoom, inside it, and its pieces at the deepest zoom have the area of its
-//     record's geometry, as far as the rounding of either can tell.
-//   - Points of which the source said, before the build, whether they lie in a
-//     region are answered so by [tiles.Reader.At].
+//     record's geometry, within the rounding of both.
+//   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
-// Lines and labels are judged from row layout 2 on. What is wrong is in the
-// report; the error is the store's or the context's, or matches ErrSchema.
+// Lines and labels are judged from row layout 2 on. The report lists what is
+// wrong. The error is the store's or the context's, or matches ErrSchema.
 func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Options) (Report, error) {
 	if meta.SchemaVersion > tiles.SchemaVersion {
 		return Report{}, fmt.Errorf("%w: %d, this program reads up to %d: update it", tiles.ErrSchema, meta.SchemaVersion, tiles.SchemaVersion)
@@ -168,7 +167,7 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 
 const progressRows = 1 << 12
 
-// verifier is what the parts of a check share; it does not change while they
+// verifier is shared by the parts of a check and does not change while they
 // run.
 type verifier struct {
 	opts      Options
@@ -202,7 +201,7 @@ type checkFamily struct {
 	kind cellKind
 }
 
-// report sorts what was found: by type, and by problem.
+// report sorts the findings by type and problem.
 func (p *checkPart) report() Report {
 	r := Report{Rows: p.rows, Findings: []Finding{}}
 	for i := range p.types {

@@ -60,6 +60,19 @@ func New(ctx context.Context, store cellstore.Store, table string) (*Load, error
 	return l, nil
 }
 
+// Fill loads a table with the cells that fill adds.
+func Fill(ctx context.Context, store cellstore.Store, table string, fill func(*Load) error) error {
+	l, err := New(ctx, store, table)
+	if err != nil {
+		return err
+	}
+	defer l.Abort()
+	if err := fill(l); err != nil {
+		return err
+	}
+	return l.Commit()
+}
+
 // run writes batches until there are no more. After a failure it only gives
 // them back, so that Add never waits in vain.
 func (l *Load) run() {

@@ -3,12 +3,12 @@ package grid
 import "slices"
 
 // An arc is a run of lines between two junctions: places where other lines
-// begin, or where the regions on the two sides change. Arcs are what is
-// simplified, each once for all regions that share it, with its ends fixed.
+// begin, or where the regions on the two sides change. Each arc is simplified
+// once for all regions that share it, with its ends fixed.
 
 // arcs are the arcs of an arrangement whose lines meet at vertices only. Their
-// vertices stand in one sequence, arc after arc; a place in it is called a
-// step. As vertices are dropped, the steps of an arc remain linked.
+// vertices are one sequence, arc after arc. A place in the sequence is called a
+// step. When vertices are dropped, the steps of an arc remain linked.
 type arcs struct {
 	at         []Point // of each vertex
 	steps      []int32 // vertex of each step
@@ -33,87 +33,110 @@ func newArcs(lines []Line, reg *Registry) *arcs {
 	}
 	slices.SortFunc(a.at, ComparePoints)
 	a.at = slices.Clip(slices.Compact(a.at))
-	find := func(p Point) int32 {
-		i, _ := slices.BinarySearchFunc(a.at, p, ComparePoints)
-		return int32(i)
-	}
-	// The lines at each vertex: one after another in around, from starts on.
-	ends := make([][2]int32, len(lines))
-	starts := make([]int32, len(a.at)+1)
-	for i, l := range lines {
-		ends[i] = [2]int32{find(l.A), find(l.B)}
-		starts[ends[i][0]+1]++
-		starts[ends[i][1]+1]++
-	}
-	for i := 1; i < len(starts); i++ {
-		starts[i] += starts[i-1]
-	}
-	around := make([]int32, 2*len(lines))
-	fill := slices.Clone(starts[:len(a.at)])
-	for i, e := range ends {
-		for _, v := range e {
-			around[fill[v]] = int32(i)
-			fill[v]++
-		}
-	}
-	// who along a line that leaves vertex v.
-	leaving := func(i, v int32) int32 {
-		if ends[i][0] == v {
-			return lines[i].Set
-		}
-		return reg.reversed(lines[i].Set)
-	}
-	junction := func(v int32) bool {
-		at := around[starts[v]:starts[v+1]]
-		x := a.at[v].X
-		return len(at) != 2 || x == 0 || x == WorldSize ||
-			leaving(at[0], v) != reg.reversed(leaving(at[1], v))
-	}
-	done := make([]bool, len(lines))
-	walk := func(v, i int32) {
-		who := leaving(i, v)
-		first := int32(len(a.steps))
-		a.steps = append(a.steps, v)
-		for start := v; ; {
-			done[i] = true
-			if ends[i][0] == v {
-				v = ends[i][1]
-			} else {
-				v = ends[i][0]
-			}
-			a.steps = append(a.steps, v)
-			if v == start || junction(v) {
-				break
-			}
-			at := around[starts[v]:starts[v+1]]
-			if i == at[0] {
-				i = at[1]
-			} else {
-				i = at[0]
-			}
-		}
-		a.arcs = append(a.arcs, arc{first, int32(len(a.steps)) - 1, who})
-	}
+	n := newNetwork(lines, a.at, reg)
 	for v := range int32(len(a.at)) {
-		if junction(v) {
-			for _, i := range around[starts[v]:starts[v+1]] {
-				if !done[i] {
-					walk(v, i)
+		if n.junction(v) {
+			for _, i := range n.linesAt(v) {
+				if !n.done[i] {
+					a.walk(n, v, i)
 				}
 			}
 		}
 	}
-	// What remains are rings without a junction: islands.
+	// Lines left over are rings without a junction: islands.
 	for i := range int32(len(lines)) {
-		if !done[i] {
-			walk(ends[i][0], i)
+		if !n.done[i] {
+			a.walk(n, n.ends[i][0], i)
 		}
 	}
 	a.link()
 	return a
 }
 
-// link joins the steps of each arc.
+// walk adds the arc that leaves vertex v along line i.
+func (a *arcs) walk(n *network, v, i int32) {
+	who := n.leaving(i, v)
+	first := int32(len(a.steps))
+	a.steps = append(a.steps, v)
+	for start := v; ; {
+		n.done[i] = true
+		v = other(n.ends[i], v)
+		a.steps = append(a.steps, v)
+		if v == start || n.junction(v) {
+			break
+		}
+		i = other([2]int32(n.linesAt(v)), i)
+	}
+	a.arcs = append(a.arcs, arc{first, int32(len(a.steps)) - 1, who})
+}
+
+func other(pair [2]int32, one int32) int32 {
+	if pair[0] == one {
+		return pair[1]
+	}
+	return pair[0]
+}
+
+// network finds the lines at each vertex of an arrangement.
+type network struct {
+	lines    []Line
+	vertices []Point
+	reg      *Registry
+	ends     [][2]int32 // vertices of each line
+	around   []int32    // lines at each vertex, vertex after vertex
+	starts   []int32    // of each vertex in around
+	done     []bool     // lines that an arc has
+}
+
+func newNetwork(lines []Line, vertices []Point, reg *Registry) *network {
+	n := &network{
+		lines: lines, vertices: vertices, reg: reg,
+		ends:   make([][2]int32, len(lines)),
+		around: make([]int32, 2*len(lines)),
+		starts: make([]int32, len(vertices)+1),
+		done:   make([]bool, len(lines)),
+	}
+	find := func(p Point) int32 {
+		i, _ := slices.BinarySearchFunc(vertices, p, ComparePoints)
+		return int32(i)
+	}
+	for i, l := range lines {
+		n.ends[i] = [2]int32{find(l.A), find(l.B)}
+		n.starts[n.ends[i][0]+1]++
+		n.starts[n.ends[i][1]+1]++
+	}
+	for i := 1; i < len(n.starts); i++ {
+		n.starts[i] += n.starts[i-1]
+	}
+	fill := slices.Clone(n.starts[:len(vertices)])
+	for i, e := range n.ends {
+		for _, v := range e {
+			n.around[fill[v]] = int32(i)
+			fill[v]++
+		}
+	}
+	return n
+}
+
+func (n *network) linesAt(v int32) []int32 { return n.around[n.starts[v]:n.starts[v+1]] }
+
+// leaving returns the share set of line i in the direction that leaves vertex v.
+func (n *network) leaving(i, v int32) int32 {
+	if n.ends[i][0] == v {
+		return n.lines[i].Set
+	}
+	return n.reg.reversed(n.lines[i].Set)
+}
+
+// junction reports whether arcs end at vertex v.
+func (n *network) junction(v int32) bool {
+	at := n.linesAt(v)
+	x := n.vertices[v].X
+	return len(at) != 2 || x == 0 || x == WorldSize ||
+		n.leaving(at[0], v) != n.reg.reversed(n.leaving(at[1], v))
+}
+
+// link links the steps of each arc.
 func (a *arcs) link() {
 	a.prev = make([]int32, len(a.steps))
 	a.next = make([]int32, len(a.steps))
@@ -125,10 +148,10 @@ func (a *arcs) link() {
 	}
 }
 
-// point returns the place of a step.
+// point returns the point of a step.
 func (a *arcs) point(step int32) Point { return a.at[a.steps[step]] }
 
-// Lines returns the arrangement that remains.
+// Lines returns the arrangement after simplification.
 func (a *arcs) Lines(reg *Registry) []Line {
 	var out []Line
 	for _, arc := range a.arcs {

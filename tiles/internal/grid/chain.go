@@ -6,12 +6,12 @@ import (
 )
 
 // A region on the grid is a chain: a set of directed edges whose ends cancel,
-// so that every point of the plane has a winding number. The interior is on
-// the right of each edge, seen with y to the south: outer rings run clockwise
-// on a screen. Chains make the hard parts of clipping simple: two edges that
-// run along each other in opposite directions are nothing, so parts that share
-// a border melt into one, the doubled edges other clippers leave behind cannot
-// exist, and cutting needs no knowledge of rings.
+// so that every point of the plane has a winding number. The interior is on the
+// right of each edge, seen with y to the south: outer rings run clockwise on a
+// screen. Chains make the hard parts of clipping simple. Two edges that run
+// along each other in opposite directions cancel, so parts that share a border
+// become one. The doubled edges that other clippers leave behind cannot exist.
+// Cutting needs no knowledge of rings.
 //
 // The world is a cylinder. A chain is periodic: an edge stands for itself and
 // for its copies shifted by whole worlds.
@@ -19,17 +19,17 @@ import (
 // Edge is a directed edge from A to B.
 type Edge struct{ A, B Point }
 
-// Reversed is the edge the other way.
+// Reversed returns the edge in the other direction.
 func (e Edge) Reversed() Edge { return Edge{e.B, e.A} }
 
 // Upward reports whether the edge runs from its lesser to its greater end in
-// (x, y) order. Computations that must give neighbours the same answer for a
-// shared border are made on that direction.
+// (x, y) order. Computations that must give both neighbours of a border the
+// same answer use that direction.
 func (e Edge) Upward() bool {
 	return e.A.X < e.B.X || e.A.X == e.B.X && e.A.Y < e.B.Y
 }
 
-// key orders points by x, then y, as one number.
+// key encodes a point as one number, ordered by x, then y.
 func (p Point) key() uint64 {
 	return uint64(uint32(p.X)^1<<31)<<32 | uint64(uint32(p.Y)^1<<31)
 }
@@ -46,7 +46,7 @@ func CompareEdges(e, f Edge) int {
 }
 
 // Cancel removes edges of no length and pairs of opposite edges, in place, and
-// sorts what remains.
+// sorts the rest.
 func Cancel(edges []Edge) []Edge {
 	n := 0
 	for _, e := range edges {
@@ -101,10 +101,10 @@ func Cancel(edges []Edge) []Edge {
 	return edges[:n]
 }
 
-// appendCrossings appends the crossings of an upward edge with the lines
-// x, y = k·2^ts strictly inside it, in order along the edge. The coordinate
-// along the line is rounded to a multiple of 2^gs. As the lines lie on that
-// grid themselves, rounding never carries a crossing over another line.
+// appendCrossings appends the crossings of an upward edge with the lines x, y =
+// k·2^ts strictly inside it, in order along the edge. The coordinate along the
+// line is rounded to a multiple of 2^gs. The lines lie on that grid too, so
+// rounding never carries a crossing over another line.
 func appendCrossings(dst []Point, u Edge, ts, gs uint) []Point {
 	start := len(dst)
 	dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
@@ -150,21 +150,21 @@ func divRound(num, den int64, gs uint, base int64) int64 {
 	return q<<gs - base
 }
 
-// CarryWinding returns the winding number at the reference of `to`, given the winding
-// number w at the reference of `from`, both north-west corners with to ≥ from
-// in both axes. edges must hold every edge that meets the interior of the box
-// the two corners span.
+// CarryWinding returns the winding number at the reference of `to`, given the
+// winding number w at the reference of `from`. Both are north-west corners,
+// with to ≥ from in both axes. edges must include every edge that meets the
+// interior of the box between the two corners.
 //
 // The reference of a corner is the point infinitely near it at (x+ε, y+δ), with
-// δ infinitely smaller than ε: inside the box whose north-west corner it is. No
-// edge between grid points passes through such a point, whatever it does in the
-// corner itself, so winding numbers there are never in doubt.
+// δ infinitely smaller than ε. It lies inside the box whose north-west corner
+// it is. No edge between grid points passes through such a point, whatever it
+// does in the corner itself, so winding numbers there are always defined.
 func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 	if from == to {
 		return w
 	}
 	for _, e := range edges {
-		// East along y = from.y+δ. Crossing an edge that runs north leads in.
+		// First go east along y = from.y+δ. An edge that runs north leads in.
 		if (e.A.Y <= from.Y) != (e.B.Y <= from.Y) {
 			if !xAtMost(e, from.Y, from.X) && xAtMost(e, from.Y, to.X) {
 				if e.B.Y < e.A.Y {
@@ -174,7 +174,7 @@ func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 				}
 			}
 		}
-		// South along x = to.x+ε. Crossing an edge that runs east leads in.
+		// Then go south along x = to.x+ε. An edge that runs east leads in.
 		if (e.A.X <= to.X) != (e.B.X <= to.X) {
 			if !yBelow(e, to.X, from.Y) && yBelow(e, to.X, to.Y) {
 				if e.B.X > e.A.X {
@@ -215,7 +215,7 @@ func xAtMost(e Edge, y, x int32) bool {
 }
 
 // yBelow reports whether edge e, which crosses x+ε, does so at a y less than
-// y+δ: north of it, or on it and not descending to the south.
+// y+δ: north of y, or on it and not descending to the south.
 func yBelow(e Edge, x, y int32) bool {
 	if e.A.X > e.B.X {
 		e = e.Reversed()
@@ -235,7 +235,7 @@ func Meets(e Edge, b Box) bool {
 	if inBox(e.A, b) || inBox(e.B, b) {
 		return true
 	}
-	// The corners on both sides of the edge's line?
+	// The edge may meet the box if corners lie on both sides of its line.
 	var neg, pos bool
 	for _, c := range [4]Point{{b.X0, b.Y0}, {b.X1, b.Y0}, {b.X1, b.Y1}, {b.X0, b.Y1}} {
 		switch s := side(e, c); {
@@ -254,13 +254,13 @@ func inBox(p Point, b Box) bool {
 	return p.X >= b.X0 && p.X <= b.X1 && p.Y >= b.Y0 && p.Y <= b.Y1
 }
 
-// side is the sign of where p lies: positive on the right of the edge (with y
+// side returns the sign of p's place: positive on the right of the edge (with y
 // to the south), negative on the left, 0 on its line.
 func side(e Edge, p Point) int64 {
 	return int64(e.B.X-e.A.X)*int64(p.Y-e.A.Y) - int64(e.B.Y-e.A.Y)*int64(p.X-e.A.X)
 }
 
-// Area2 is twice the area a closed chain encloses, positive for outer rings.
+// Area2 returns twice the area of a closed chain, positive for outer rings.
 func Area2(edges []Edge) int64 {
 	var s int64
 	for _, e := range edges {
@@ -269,8 +269,8 @@ func Area2(edges []Edge) int64 {
 	return s
 }
 
-// sumVertical adds up edges along one vertical line, which may overlap in
-// part, into edges that do not.
+// sumVertical adds up edges along one vertical line. The edges may overlap in
+// part; the sums do not.
 func sumVertical(edges []Edge) []Edge {
 	if len(edges) == 0 {
 		return nil
@@ -307,11 +307,11 @@ func sumVertical(edges []Edge) []Edge {
 	return out
 }
 
-// SumLines adds up vertical and horizontal edges, line by line: where two tiles
-// of a region meet, theirs are nothing together.
+// SumLines adds up vertical and horizontal edges, line by line. Where two tiles
+// of a region meet, their edges cancel.
 func SumLines(edges []Edge) []Edge {
 	flip := func(e Edge) Edge { return Edge{Point{e.A.Y, e.A.X}, Point{e.B.Y, e.B.X}} }
-	var lines [2][]Edge // vertical, horizontal as if they were
+	var lines [2][]Edge // vertical lines, and horizontal ones with x and y exchanged
 	for _, e := range edges {
 		if e.A.X == e.B.X {
 			lines[0] = append(lines[0], e)
@@ -339,8 +339,8 @@ func SumLines(edges []Edge) []Edge {
 	return out
 }
 
-// Coarsen moves every vertex to the nearest multiple of 2^shift, halves up, in
-// place, and cancels what collapses.
+// Coarsen rounds every vertex to the nearest multiple of 2^shift, halves up, in
+// place, and cancels edges that collapse.
 func Coarsen(edges []Edge, shift uint) []Edge {
 	half := int32(1) << shift >> 1
 	for i, e := range edges {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Clipper cuts chains to boxes and puts rings together. It keeps its memory
-// between calls; one belongs to one goroutine.
+// Clipper cuts chains to boxes and assembles rings. It reuses its memory
+// between calls and belongs to one goroutine.
 type Clipper struct {
 	inside []Edge
 	flux   []flux
 	rings  assembler
 }
 
-// flux is how much the chain's net flow changes at a place of the perimeter.
+// flux is the change of the chain's net flow at a place of the perimeter.
 type flux struct {
 	at int64 // position along the perimeter, clockwise from the north-west corner
 	p  Point
@@ -22,16 +22,16 @@ type flux struct {
 
 // Clip returns the part of a chain inside a box as a closed chain, valid until
 // the next call. w is the winding number at the reference of the box's
-// north-west corner, gs the grid (2^gs) that new vertices are rounded to; the
-// box must lie on it. edges must hold every edge that meets the box's
-// interior; more do no harm.
+// north-west corner. New vertices are rounded to the grid 2^gs, and the box
+// must lie on it. edges must include every edge that meets the box's interior;
+// others do no harm.
 //
-// The edges inside are kept; where the chain enters or leaves, the perimeter
-// is added with the multiplicity that closes it. Walking the perimeter
-// clockwise, that multiplicity starts as the winding number just inside the
-// first corner and changes by one wherever the chain passes. Crossings are
-// exact until they are rounded, and rounding keeps their order along a side,
-// so the result is closed whatever the input.
+// The edges inside are kept. The perimeter is added with the multiplicity that
+// closes the chain where it enters or leaves. Along the perimeter, clockwise,
+// that multiplicity starts as the winding number just inside the first corner
+// and changes by one wherever the chain passes. Crossings are exact until they
+// are rounded, and rounding keeps their order along a side, so the result is
+// closed for any input.
 func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 	c.inside = c.inside[:0]
 	c.flux = c.flux[:0]
@@ -66,8 +66,8 @@ func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 	return c.inside
 }
 
-// Polygons is clip with the edges put together as polygons, which are valid
-// until the next call.
+// Polygons clips like Clip and assembles the edges into polygons, which are
+// valid until the next call.
 func (c *Clipper) Polygons(edges []Edge, w int32, b Box, gs uint) []Polygon {
 	return c.rings.polygons(c.Clip(edges, w, b, gs))
 }
@@ -86,8 +86,8 @@ func (c *Clipper) walkPerimeter(m int32, b Box) {
 		for ; i < len(c.flux) && c.flux[i].at == f.at; i++ {
 			change += c.flux[i].d
 		}
-		// A border that only touches the side splits it too: rings that come
-		// back to a vertex are cut there, those that touch an edge are not.
+		// A border that only touches the side splits it too. Rings are cut
+		// where they return to a vertex, but not where they touch an edge.
 		for next < 4 && cornerAt[next] <= f.at {
 			c.inside = appendTimes(c.inside, m, Edge{prev, corners[next]})
 			prev = corners[next]
@@ -103,8 +103,8 @@ func (c *Clipper) walkPerimeter(m int32, b Box) {
 	}
 }
 
-// sumSides adds up the edges along the sides of the box. Rounding can lay a cut
-// edge onto a side, over the perimeter's own edges.
+// sumSides adds up the edges along the sides of the box. Rounding can move a
+// cut edge onto a side, over the perimeter's own edges.
 func (c *Clipper) sumSides(b Box) {
 	var along []Edge
 	n := 0
@@ -125,7 +125,7 @@ func AlongSide(e Edge, b Box) bool {
 		e.A.Y == e.B.Y && (e.A.Y == b.Y0 || e.A.Y == b.Y1)
 }
 
-// Perimeter is the box's outline, clockwise.
+// Perimeter returns the box's outline, clockwise.
 func Perimeter(b Box) []Edge {
 	nw, ne, se, sw := Point{b.X0, b.Y0}, Point{b.X1, b.Y0}, Point{b.X1, b.Y1}, Point{b.X0, b.Y1}
 	return []Edge{{nw, ne}, {ne, se}, {se, sw}, {sw, nw}}
@@ -145,8 +145,8 @@ func appendTimes(dst []Edge, n int32, e Edge) []Edge {
 	return dst
 }
 
-// end is one end of a clipped edge: its rounded place, and the side of the box
-// it was cut at, or −1 where the edge itself ends.
+// end is one end of a clipped edge: its rounded place and the side of the box
+// where it was cut, or −1 if the edge itself ends there.
 type end struct {
 	p    Point
 	side int
@@ -156,16 +156,16 @@ type end struct {
 type span struct{ from, to end }
 
 // clipSpan returns the part of an edge inside the open box, with its ends
-// rounded to the grid; an edge that only touches the box, or runs along one of
-// its sides, has none. The part may have shrunk to a point.
+// rounded to the grid. An edge that only touches the box, or runs along a side,
+// has none. Rounding may shrink the part to a point.
 //
 // Sides are numbered 0 west, 1 east, 2 north, 3 south.
 func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 	minX, maxX := min(e.A.X, e.B.X), max(e.A.X, e.B.X)
 	minY, maxY := min(e.A.Y, e.B.Y), max(e.A.Y, e.B.Y)
 	if maxX <= b.X0 || minX >= b.X1 || maxY <= b.Y0 || minY >= b.Y1 {
-		// Entirely on one side. An edge inside a side's line has minX = maxX
-		// = b.x0, say, and is caught here too.
+		// The edge lies entirely on one side. This also catches an edge inside
+		// a side's line, which has for example minX = maxX = b.x0.
 		return span{}, false
 	}
 	if minX >= b.X0 && maxX <= b.X1 && minY >= b.Y0 && maxY <= b.Y1 {
@@ -175,7 +175,8 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 	if !e.Upward() {
 		u = e.Reversed()
 	}
-	// The interval of t in [0, 1] inside, as exact fractions num/den, den > 0.
+	// Keep the interval of t in [0, 1] inside, as exact fractions num/den, den
+	// > 0.
 	lo, hi := fraction{0, 1}, fraction{1, 1}
 	loSide, hiSide := -1, -1
 	dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
@@ -185,7 +186,7 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 		{-dy, int64(u.A.Y) - int64(b.Y0)}, // y ≥ y0
 		{dy, int64(b.Y1) - int64(u.A.Y)},  // y ≤ y1
 	} {
-		// Inside where t·d ≤ far.
+		// The edge is inside where t·d ≤ far.
 		switch {
 		case k.d > 0:
 			if f := (fraction{k.far, k.d}); f.less(hi) {
@@ -196,7 +197,7 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 				lo, loSide = f, s
 			}
 		case k.far <= 0:
-			// Parallel to this side and outside it or along it.
+			// The edge is parallel to this side and outside it or along it.
 			return span{}, false
 		}
 	}
@@ -216,8 +217,8 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 	return part, true
 }
 
-// ClipEdge returns the part of an edge inside the open box, rounded to the grid, and
-// false if there is none or it has shrunk to a point.
+// ClipEdge returns the part of an edge inside the open box, rounded to the
+// grid. It returns false if that part is empty or has shrunk to a point.
 func ClipEdge(e Edge, b Box, gs uint) (Edge, bool) {
 	part, ok := clipSpan(e, b, gs)
 	return Edge{part.from.p, part.to.p}, ok && part.from.p != part.to.p
@@ -228,8 +229,9 @@ type fraction struct{ num, den int64 }
 
 func (f fraction) less(g fraction) bool { return f.num*g.den < g.num*f.den }
 
-// crossing is where an upward edge meets a side of the box, numbered as in
-// clipSpan, with the coordinate along the side rounded to the grid.
+// crossing returns where an upward edge meets a side of the box, with the
+// coordinate along the side rounded to the grid. Sides are numbered as in
+// clipSpan.
 func crossing(u Edge, s int, b Box, gs uint) Point {
 	dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
 	if s < 2 {
@@ -251,9 +253,9 @@ func crossing(u Edge, s int, b Box, gs uint) Point {
 // place returns how far along the perimeter an end lies, clockwise from the
 // north-west corner, and whether it is on the perimeter at all.
 //
-// The walk begins just behind that corner, on the north side. What passes
-// through the corner itself, or was cut at the west side, therefore comes last;
-// only a crossing of the north side that was rounded to the corner comes first.
+// The walk begins just after that corner, on the north side. An end in the
+// corner itself, or cut at the west side, therefore comes last. Only a crossing
+// of the north side that was rounded to the corner comes first.
 func (e end) place(b Box) (int64, bool) {
 	width, height := int64(b.X1)-int64(b.X0), int64(b.Y1)-int64(b.Y0)
 	p := e.p

@@ -1,12 +1,12 @@
 // Package grid is the geometry of borders, in whole numbers on one grid for the
-// whole world. Nothing in it knows degrees, files or rows.
+// whole world. It knows no degrees, files or rows.
 //
-// A border is a chain of directed edges (chain.go), which is cut to boxes
-// (clip.go) and put together as polygons (rings.go). A reader needs no more. While
-// borders are prepared they are lines of one arrangement (lines.go): lines are
-// snap-rounded, so that they meet at vertices only (noding.go), winding numbers
-// tell what lies on their sides (winding.go, outline.go), and they are thinned arc
-// by arc (arcs.go, simplify.go).
+// A border is a chain of directed edges (chain.go). Chains are cut to boxes
+// (clip.go) and assembled into polygons (rings.go). A reader needs no more. A
+// build prepares borders as lines of one arrangement (lines.go). It snap-rounds
+// them, so that they meet at vertices only (noding.go), finds the winding
+// numbers on their sides (winding.go, outline.go), and simplifies them arc by
+// arc (arcs.go, simplify.go).
 package grid
 
 // The world grid. Every border is an integer polygon on it: the tile of zoom
@@ -56,13 +56,13 @@ func TileBox(z int, x, y uint32, buffered bool) Box {
 	return b
 }
 
-// Corner is the north-west corner.
+// Corner returns the north-west corner.
 func (b Box) Corner() Point { return Point{b.X0, b.Y0} }
 
-// In is the point in coordinates from an origin, in steps of 2^shift units.
+// In returns the point relative to an origin, in steps of 2^shift units.
 func (p Point) In(origin Point, shift uint) Point {
 	return Point{(p.X - origin.X) >> shift, (p.Y - origin.Y) >> shift}
 }
 
-// Pt is the point x, y.
+// Pt returns the point x, y.
 func Pt(x, y int32) Point { return Point{x, y} }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// cellBits is how many pixels, as a power of two, a cell of the index is wide.
+// cellBits is the width of an index cell in pixels, as a power of two.
 const cellBits = 9
 
 // cellIndex finds points by the square cells they lie in.
@@ -44,8 +44,8 @@ func (c *cellIndex) near(l Line, pad int32, fn func(Point)) {
 	})
 }
 
-// eachCell calls fn for all cells that come within pad of a line, and perhaps
-// for some next to them, row by row.
+// eachCell calls fn for all cells that come within pad of a line, row by row.
+// It may also call fn for some cells next to them.
 func eachCell(l Line, shift uint, pad int32, fn func(x, y int32)) {
 	top, bottom := min(l.A.Y, l.B.Y), max(l.A.Y, l.B.Y)
 	x0, x1 := (l.A.X-pad)>>shift, (l.B.X+pad)>>shift
@@ -59,7 +59,7 @@ func eachCell(l Line, shift uint, pad int32, fn func(x, y int32)) {
 		return
 	}
 	slope := float64(l.B.X-l.A.X) / float64(l.B.Y-l.A.Y)
-	at := func(y int32) int32 { // x of the line there, held to its ends
+	at := func(y int32) int32 { // x of the line at y, clamped to its ends
 		x := float64(l.A.X) + (float64(y)-float64(l.A.Y))*slope
 		return int32(max(float64(l.A.X), min(float64(l.B.X), x)))
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// While borders are prepared, those of all regions of all layers lie in one
-// arrangement of lines. Where borders coincide, between neighbours or between
-// layers, there is one line, so whatever is done to it is done to all of them.
+// While borders are prepared, those of all regions of all layers form one
+// arrangement of lines. Borders that coincide, between neighbours or between
+// layers, are one line, so every change to it affects all of them.
 
 // Line is a piece of border between two vertices, from the lesser to the
 // greater in (x, y) order. Set says whose borders run along it.
@@ -20,13 +20,13 @@ type Line struct {
 
 func (l Line) edge() Edge { return Edge{l.A, l.B} }
 
-// Share says how often a region's border runs along a line, counted from a to
-// b, less the times it runs the other way.
+// Share counts how often a region's border runs along a line, from A to B, less
+// the times it runs the other way.
 type Share struct{ Region, Times int32 }
 
-// Registry numbers the sets of shares that lines have, which are few. Any
-// number of goroutines may use it. The numbers depend on their timing; nothing
-// that is written may.
+// Registry numbers the distinct sets of shares, which are few. Any number of
+// goroutines may use it. The numbers depend on timing, so nothing that is
+// written may depend on them.
 type Registry struct {
 	mu   sync.RWMutex
 	sets [][]Share
@@ -34,19 +34,20 @@ type Registry struct {
 	sums map[[2]int32]int32
 }
 
-// NewRegistry is a registry of no sets but the empty one, whose number is 0.
+// NewRegistry returns a registry with only the empty set, whose number is 0.
 func NewRegistry() *Registry {
 	return &Registry{sets: [][]Share{nil}, ids: map[string]int32{"": 0}, sums: map[[2]int32]int32{}}
 }
 
-// Shares returns a set, sorted by region and without zeros, not to be changed.
+// Shares returns a set, sorted by region and without zeros. The caller must not
+// change it.
 func (r *Registry) Shares(who int32) []Share {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.sets[who]
 }
 
-// Of returns the number of a set, which is sorted here.
+// Of returns the number of a set. It sorts the set.
 func (r *Registry) Of(set []Share) int32 {
 	slices.SortFunc(set, func(s, t Share) int { return cmp.Compare(s.Region, t.Region) })
 	n := 0
@@ -83,7 +84,7 @@ func (r *Registry) Of(set []Share) int32 {
 	return id
 }
 
-// sum returns the number of the set of lines that fall together.
+// sum returns the number of the combined set of two coinciding lines.
 func (r *Registry) sum(p, q int32) int32 {
 	k := [2]int32{min(p, q), max(p, q)}
 	r.mu.RLock()
@@ -98,7 +99,7 @@ func (r *Registry) sum(p, q int32) int32 {
 	return id
 }
 
-// reversed returns the number of the set as seen from b to a.
+// reversed returns the number of the set in the direction from B to A.
 func (r *Registry) reversed(p int32) int32 {
 	k := [2]int32{p, -1}
 	r.mu.RLock()
@@ -119,8 +120,8 @@ func (r *Registry) reversed(p int32) int32 {
 
 func compareLines(l, m Line) int { return CompareEdges(l.edge(), m.edge()) }
 
-// Merge sorts lines and joins those that coincide, in place. Lines that are
-// nobody's any more are left out.
+// Merge sorts lines and joins those that coincide, in place. It drops lines
+// that no region uses any more.
 func Merge(lines []Line, reg *Registry) []Line {
 	slices.SortFunc(lines, compareLines)
 	var set []Share
@@ -148,7 +149,7 @@ func Merge(lines []Line, reg *Registry) []Line {
 	return lines[:n]
 }
 
-// ByRegion deals the edges of lines out to the regions they belong to.
+// ByRegion distributes the edges of lines over their regions.
 func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
 	counts := make([]int, regions)
 	for _, l := range lines {
@@ -168,8 +169,8 @@ func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
 	return out
 }
 
-// AppendLines appends the edges of a chain that is cut at the antimeridian as
-// lines.
+// AppendLines appends the edges of a chain, which is cut at the antimeridian,
+// as lines.
 func AppendLines(dst []Line, edges []Edge, reg *Registry, number int32) []Line {
 	forth, back := reg.Of([]Share{{number, 1}}), reg.Of([]Share{{number, -1}})
 	for _, e := range edges {

@@ -7,48 +7,48 @@ import (
 	"slices"
 )
 
-// Snap rounding, after Hobby and after Guibas and Marimont: every vertex of an
-// arrangement, and every place where two lines cross, makes the pixel of the
-// grid it lies in hot, and every line that passes through a hot pixel is led
-// through its centre. Afterwards lines meet at vertices only. What lay on one
-// side of a line never comes to lie on its other side: parts may collapse, but
-// not turn over, so regions neither overlap nor gap where they did not before.
+// Snap rounding follows Hobby, and Guibas and Marimont. Every vertex of an
+// arrangement, and every crossing of two lines, makes its pixel of the grid
+// hot. Every line that passes through a hot pixel is bent through the pixel's
+// centre. Afterwards lines meet at vertices only. A point on one side of a line
+// never moves to its other side: parts may collapse, but not turn over, so
+// rounding adds no overlaps or gaps between regions.
 
-// What noding refuses.
+// These errors refuse arrangements that would take too much work or memory.
 var (
 	errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
 	errTooLong = errors.New("borders cross too many tiles: build fewer or smaller layers at once")
 )
 
-// maxHot bounds the vertices of an arrangement, and with them the memory of a
-// build: a line around the world, of a few bytes in a file, crosses 8,192 tiles.
+// maxHot bounds the vertices of an arrangement, and so the memory of a build. A
+// line around the world takes a few bytes in a file but crosses 8,192 tiles.
 const maxHot = 1 << 26
 
-// maxBeyond bounds the crossings beyond four for each line.
+// maxBeyond bounds the crossings in excess of four for each line.
 const maxBeyond = 1 << 20
 
 // Noder snap-rounds lines.
 type Noder struct {
 	Reg *Registry
-	// grid is the base-2 logarithm of the pixels' side.
+	// Grid is the base-2 logarithm of a pixel's side.
 	Grid uint
-	// tiles is the base-2 logarithm of the distance of tile lines, which are
-	// part of the arrangement: where borders cross them there are vertices.
-	// 0 means none.
+	// Tiles is the base-2 logarithm of the distance between tile lines. Tile
+	// lines are part of the arrangement: borders get vertices where they cross
+	// them. 0 means no tile lines.
 	Tiles uint
-	// crossings says that lines may cross; otherwise they are known to meet
-	// at vertices only.
+	// Crossings says that lines may cross. Otherwise they must meet at vertices
+	// only.
 	Crossings bool
-	// melt brings lines along the antimeridian in the east to its place in the
-	// west, where they cancel each other.
+	// Melt moves lines along the eastern antimeridian to the western one, where
+	// they cancel each other.
 	Melt bool
-	// beyond counts the crossings there were beyond four for each line, in all
+	// beyond counts the crossings in excess of four for each line, in all
 	// calls.
 	beyond int
 }
 
-// Node returns the lines snap-rounded, sorted and joined. The input, which
-// lies within [0, WorldSize] in x, is left as it is.
+// Node returns the lines snap-rounded, sorted and joined. The input must lie
+// within [0, WorldSize] in x and is not changed.
 func (n *Noder) Node(lines []Line) ([]Line, error) {
 	hot, err := n.hotPixels(lines)
 	if err != nil {
@@ -78,8 +78,8 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	return Merge(out, n.Reg), nil
 }
 
-// appendLed appends the lines that lead through points in their order, for
-// the regions who as seen in that order.
+// appendLed appends the lines through points in their order, for the share set
+// who in that direction.
 func appendLed(out []Line, via []Point, who int32, reg *Registry) []Line {
 	for i := 1; i < len(via); i++ {
 		p, q := via[i-1], via[i]
@@ -94,8 +94,8 @@ func appendLed(out []Line, via []Point, who int32, reg *Registry) []Line {
 	return out
 }
 
-// sortAlong sorts pixels that a line passes through in the order it does. It
-// runs to the east, and only north or only south, so they form a staircase.
+// sortAlong sorts the pixels that a line passes through along the line. The
+// line runs east, and only north or only south, so they form a staircase.
 func sortAlong(pixels []Point, l Line) {
 	down := l.B.Y >= l.A.Y
 	slices.SortFunc(pixels, func(p, q Point) int {
@@ -109,13 +109,13 @@ func sortAlong(pixels []Point, l Line) {
 	})
 }
 
-// round returns the centre of the pixel that holds a point.
+// round returns the centre of the pixel of a point.
 func (n *Noder) round(p Point) Point {
 	half := int32(1) << n.Grid >> 1
 	return Point{(p.X + half) >> n.Grid << n.Grid, (p.Y + half) >> n.Grid << n.Grid}
 }
 
-// hotPixels returns the centres of the hot pixels, sorted, each once.
+// hotPixels returns the centres of the hot pixels, sorted and each once.
 func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	hot := make([]Point, 0, 2*len(lines))
 	for _, l := range lines {
@@ -146,10 +146,10 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	return slices.Compact(hot), nil
 }
 
-// passes reports whether a line passes through the pixel with centre c, to
-// which its western and northern sides belong.
+// passes reports whether a line passes through the pixel with centre c. A pixel
+// includes its western and northern sides.
 func (n *Noder) passes(l Line, c Point) bool {
-	// In half units, in which the pixel's sides are whole numbers.
+	// Half units make the pixel's sides whole numbers.
 	side := int64(1) << n.Grid
 	w, e := 2*int64(c.X)-side, 2*int64(c.X)+side
 	north, south := 2*int64(c.Y)-side, 2*int64(c.Y)+side
@@ -172,14 +172,14 @@ func (n *Noder) passes(l Line, c Point) bool {
 }
 
 // lineCellBits is the side of the cells in which lines are compared with each
-// other, and crowded how many lines a cell may have before it is divided.
+// other. A cell with more than crowded lines is divided.
 const (
 	lineCellBits = 12
 	crowded      = 256
 )
 
-// appendProperCrossings appends the pixels in which two lines cross, not at an
-// end of either.
+// appendProperCrossings appends the pixels in which two lines cross, except at
+// an end of either.
 func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error) {
 	usual := len(hot) + 4*len(lines)
 	limit := usual + maxBeyond - n.beyond
@@ -215,7 +215,7 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 }
 
 // divide compares the lines of a crowded cell in its quarters, unless that is
-// no less work: through one place may pass many lines.
+// no less work: many lines may pass through one place.
 func (n *Noder) divide(entries []cellEntry, lines []Line, x, y int32, shift uint, compare func([]cellEntry, int32, int32, uint, bool) error) error {
 	shift--
 	var in [4][]cellEntry
@@ -252,7 +252,7 @@ func (n *Noder) cross(l, m Line) (pixel, at Point, ok bool) {
 	if t1 == 0 || t2 == 0 || (t1 > 0) == (t2 > 0) {
 		return Point{}, Point{}, false
 	}
-	// The crossing lies at e.a + t·(e.b − e.a), t = t1 / (t1 − t2).
+	// The crossing lies at e.a + t·(e.b − e.a), with t = t1 / (t1 − t2).
 	num, den := t1, t1-t2
 	if den < 0 {
 		num, den = -num, -den
@@ -271,8 +271,8 @@ func (n *Noder) cross(l, m Line) (pixel, at Point, ok bool) {
 	return n.round(at), at, true
 }
 
-// scaled returns d·num/den rounded down, or to the nearest whole number, halves
-// up; 0 ≤ num ≤ den < 2⁶².
+// scaled returns d·num/den rounded down, or if nearest is set to the nearest
+// whole number, halves up; 0 ≤ num ≤ den < 2⁶².
 func scaled(d int32, num, den int64, nearest bool) int32 {
 	neg := d < 0
 	v := int64(d)
@@ -293,9 +293,9 @@ func scaled(d int32, num, den int64, nearest bool) int32 {
 	return int32(q)
 }
 
-// Attach gives lines a vertex wherever a vertex of another lies within one unit
-// of them: a border whose neighbour has more points is brought together with
-// it. Without that, rounding leaves slivers along such borders.
+// Attach adds a vertex to a line wherever a vertex of another lies within one
+// unit of it. This joins a border with a neighbour's that has more points.
+// Without it, rounding leaves slivers along such borders.
 func Attach(lines []Line, reg *Registry) []Line {
 	vertices := make([]Point, 0, 2*len(lines))
 	for _, l := range lines {
@@ -312,7 +312,7 @@ func Attach(lines []Line, reg *Registry) []Line {
 		seam := l.A.X == l.B.X && l.A.X&(WorldSize-1) == 0
 		cells.near(l, 2, func(p Point) {
 			if seam && p.X != l.A.X {
-				return // what lies on one side must not bend it: it has another
+				return // the seam has a copy at the grid's other end, which would stay straight
 			}
 			along := dx*int64(p.X-l.A.X) + dy*int64(p.Y-l.A.Y)
 			if along <= 0 || uint64(along) >= length2 {

@@ -2,15 +2,16 @@ package grid
 
 import "errors"
 
-// What a source draws is area: a place is in a region if the shell of one of its
-// polygons winds around it, in whatever sense and however often, and no hole of
-// the same polygon does. Winding numbers of several rings cannot simply be added
-// up for that, because lobes of opposite senses would cancel each other. So a ring
-// is brought to wind once around what it encloses, with the inside on the right,
-// and then a polygon around what its shell has more than its holes. The borders of
-// polygons do add up: where their sum is positive is the region.
+// A source draws areas: a place is in a region if the shell of one of its
+// polygons winds around it, in either sense and any number of times, and no
+// hole of the same polygon does. The winding numbers of several rings cannot
+// simply be added up for that, because lobes of opposite senses would cancel
+// each other. So each ring is first brought to wind once around what it
+// encloses, with the inside on the right. Then each polygon is brought to wind
+// once around what is in its shell and not in its holes. The borders of
+// polygons do add up: the region is where their sum is positive.
 
-// Outliner does so for polygons of one region. Rings that are in order, which is
+// Outliner does this for the polygons of one region. Valid rings, which are
 // nearly all, cost a sweep and stay as they are.
 type Outliner struct {
 	noder    Noder // its registry numbers shells 0 and holes 1
@@ -22,19 +23,20 @@ type Outliner struct {
 	border             []Edge
 }
 
-// NewOutliner is an outliner for the polygons of one region.
+// NewOutliner returns an outliner for the polygons of one region.
 func NewOutliner() *Outliner {
 	return &Outliner{noder: Noder{Reg: NewRegistry(), Crossings: true}}
 }
 
-// Polygon appends the border of a polygon. appendRing appends the edges of its
-// n rings, the shell the first.
+// Polygon appends the border of a polygon. appendRing appends the edges of ring
+// i of n; the shell is the first.
 func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge) []Edge) ([]Edge, error) {
 	o.shell, o.holes = o.shell[:0], o.holes[:0]
 	for i := range n {
 		o.ring = appendRing(i, o.ring[:0])
-		// Rings wind alone while their longitudes run on. Only the cut at the
-		// antimeridian brings a hole and its shell to the same ones.
+		// Rings wind on their own while their longitudes are unwrapped. Only
+		// the cut at the antimeridian brings a hole and its shell to the same
+		// longitudes.
 		ring, err := o.windOnce(o.ring)
 		if err != nil {
 			return nil, err
@@ -59,8 +61,8 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 	return dst, nil
 }
 
-// windOnce makes a ring wind once around all that it winds around. It changes the
-// ring, and the result is valid until the next call.
+// windOnce makes a ring wind once around everything that it encloses. It
+// changes the ring. The result is valid until the next call.
 func (o *Outliner) windOnce(ring []Edge) ([]Edge, error) {
 	if Area2(ring) < 0 {
 		for i, e := range ring {
@@ -73,8 +75,8 @@ func (o *Outliner) windOnce(ring []Edge) ([]Edge, error) {
 	return ring, nil
 }
 
-// mend tells whether shells and holes are in order, and if not it returns the
-// border of what is inside, valid until the next call.
+// mend reports whether shells and holes are valid. If not, it returns the
+// border of the inside, valid until the next call.
 func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border []Edge, ok bool, err error) {
 	reg := o.noder.Reg
 	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
@@ -93,8 +95,7 @@ func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border
 	return border, !repaired, err
 }
 
-// AppendCounted appends lines of which a registry counts shells as 0 and holes
-// as 1.
+// AppendCounted appends lines whose registry numbers shells 0 and holes 1.
 func AppendCounted(dst []CountedLine, lines []Line, reg *Registry) []CountedLine {
 	for _, l := range lines {
 		d := CountedLine{A: l.A, B: l.B}

@@ -29,12 +29,12 @@ type shell struct {
 
 // polygons links the edges of a closed chain into simple rings, sorts holes
 // into their shells and returns the polygons, which are valid until the next
-// call. The edges are reordered.
+// call. It reorders the edges.
 //
-// Where several edges leave a vertex the walk takes the sharpest turn towards
-// the interior, so that it goes around one face; a ring that comes back to a
-// vertex is cut there. Thus rings repeat no vertex, and where the chain's edges
-// meet at vertices only they do not cross either.
+// Where several edges leave a vertex, the walk takes the sharpest turn towards
+// the interior, so that it goes around one face. A ring that returns to a
+// vertex is cut there. Rings therefore repeat no vertex. If the chain's edges
+// meet at vertices only, rings do not cross either.
 func (s *assembler) polygons(edges []Edge) []Polygon {
 	edges = s.sortAndCancel(edges)
 	s.rings = s.rings[:0]
@@ -50,7 +50,7 @@ func (s *assembler) polygons(edges []Edge) []Polygon {
 	return s.nest()
 }
 
-// sortAndCancel sorts edges by their start, drops pairs of opposite ones, and
+// sortAndCancel sorts edges by their start, drops pairs of opposite edges, and
 // fills used and leaving.
 func (s *assembler) sortAndCancel(edges []Edge) []Edge {
 	slices.SortFunc(edges, CompareEdges)
@@ -110,7 +110,8 @@ func (s *assembler) walk(edges []Edge, first int) {
 				best = j
 			}
 		}
-		// Back at a vertex of the walk: what lies since then is a ring.
+		// The walk is back at one of its vertices, so its edges since then are
+		// a ring.
 		if v == start {
 			s.emit(0)
 			return
@@ -121,7 +122,7 @@ func (s *assembler) walk(edges []Edge, first int) {
 			}
 		}
 		if best < 0 {
-			// A closed chain ends only where it began.
+			// A closed chain ends only at its start.
 			return
 		}
 		i = best
@@ -145,8 +146,8 @@ func (s *assembler) emit(at int) {
 	s.rings = append(s.rings, s.arena[n:len(s.arena):len(s.arena)])
 }
 
-// turnsSooner reports whether, arriving along e, edge f is met before g when
-// turning from the way back through the interior, which lies on the right.
+// turnsSooner reports whether a turn from the way back along e through the
+// interior, which lies on the right, meets edge f before g.
 func turnsSooner(e, f, g Edge) bool {
 	back := Point{e.A.X - e.B.X, e.A.Y - e.B.Y}
 	return turn(back, f) < turn(back, g) ||
@@ -159,9 +160,9 @@ func crossDir(p, q Point) int64 {
 	return int64(p.X)*int64(q.Y) - int64(p.Y)*int64(q.X)
 }
 
-// turn says in which part of the turn from direction back an edge lies, when
-// turning counterclockwise on a screen: 0 in the first half, 1 straight ahead
-// of back's opposite or in the second half, 2 all the way round.
+// turn returns the part of the counterclockwise turn (on a screen) from
+// direction back in which an edge lies: 0 in the first half, 1 at half a turn,
+// 2 in the second half, 3 at a full turn.
 func turn(back Point, e Edge) int {
 	d := dir(e)
 	c := crossDir(back, d)
@@ -177,7 +178,7 @@ func turn(back Point, e Edge) int {
 	return 1
 }
 
-// RingArea2 is twice the area of a ring, negative for holes.
+// RingArea2 returns twice the area of a ring, negative for holes.
 func RingArea2(r []Point) int64 {
 	var s int64
 	for i, p := range r {
@@ -187,7 +188,7 @@ func RingArea2(r []Point) int64 {
 	return s
 }
 
-// nest sorts the holes into the smallest shells around them. A hole without a
+// nest sorts each hole into the smallest shell around it. A hole without a
 // shell encloses nothing and is dropped.
 func (s *assembler) nest() []Polygon {
 	s.polys = s.polys[:0]
@@ -217,8 +218,8 @@ func (s *assembler) nest() []Polygon {
 			s.polys[best] = append(s.polys[best], h)
 		}
 	}
-	// Where a walk begins depends on the order of edges only; sorting makes
-	// the order of polygons a property of the shape.
+	// The start of a walk depends on the order of edges only. Sorting makes the
+	// order of polygons depend on the shape alone.
 	slices.SortFunc(s.polys, func(p, q Polygon) int {
 		if c := ComparePoints(p[0][0], q[0][0]); c != 0 {
 			return c
@@ -228,7 +229,7 @@ func (s *assembler) nest() []Polygon {
 	return s.polys
 }
 
-// RingBox is the box around a ring.
+// RingBox returns the bounding box of a ring.
 func RingBox(r []Point) Box {
 	b := Box{r[0].X, r[0].Y, r[0].X, r[0].Y}
 	for _, p := range r[1:] {
@@ -238,8 +239,8 @@ func RingBox(r []Point) Box {
 	return b
 }
 
-// ringHolds reports whether hole h lies inside ring r, judged by the first
-// vertex of h that is not on r, or by the middle of an edge if all are.
+// ringHolds reports whether hole h lies inside ring r. It judges by the first
+// vertex of h that is not on r, or if all are on r, by the middle of an edge.
 func ringHolds(r, h []Point) bool {
 	for _, p := range h {
 		switch pointInRing(r, 2*int64(p.X), 2*int64(p.Y)) {
@@ -258,8 +259,8 @@ func ringHolds(r, h []Point) bool {
 	return false
 }
 
-// pointInRing tells whether the point (x2/2, y2/2) is inside (1), outside (−1)
-// or on (0) a ring.
+// pointInRing returns 1 if the point (x2/2, y2/2) is inside a ring, −1 if it is
+// outside and 0 if it is on the ring.
 func pointInRing(r []Point, x2, y2 int64) int {
 	in := -1
 	for i, p := range r {

@@ -7,11 +7,11 @@ import (
 )
 
 // CutAtSeams cuts a chain that is closed in the plane at every copy of the
-// antimeridian, closes the parts along it, and brings all to [0, WorldSize].
+// antimeridian, closes the parts along it, and shifts all to [0, WorldSize].
 //
-// The winding number just east of the antimeridian says how often the part in
-// the west runs south along it, and the part in the east north. What the source
-// itself draws there belongs to the west.
+// The winding number just east of the antimeridian says how often the western
+// part runs south along it, and the eastern part north. Edges of the source
+// along the antimeridian belong to the west.
 func CutAtSeams(edges []Edge) []Edge {
 	out := make([]Edge, 0, len(edges))
 	passes := map[int32][]flux{} // by the seam's x
@@ -21,7 +21,7 @@ func CutAtSeams(edges []Edge) []Edge {
 			u, d = e.Reversed(), -1
 		}
 		at := u.A
-		// Seams that u passes: a.x ≤ seam < b.x.
+		// u passes the seams with a.x ≤ seam < b.x.
 		for seam := -(-u.A.X &^ (WorldSize - 1)); seam < u.B.X; seam += WorldSize {
 			dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
 			p := Point{seam, u.A.Y + int32(divRound(int64(seam-u.A.X)*dy, dx, 0, 0))}
@@ -47,8 +47,8 @@ func CutAtSeams(edges []Edge) []Edge {
 	return out
 }
 
-// appendStrip appends an upward edge between two seams, brought to
-// [0, WorldSize], d times.
+// appendStrip appends an upward edge between two seams, shifted to [0,
+// WorldSize], d times.
 func appendStrip(dst []Edge, u Edge, d int32) []Edge {
 	strip := u.A.X &^ (WorldSize - 1)
 	if u.A.X == strip && u.B.X == strip {
@@ -59,8 +59,8 @@ func appendStrip(dst []Edge, u Edge, d int32) []Edge {
 	return appendTimes(dst, d, u)
 }
 
-// AppendCopies appends those copies of periodic edges, shifted by whole worlds
-// of the given width, that meet a box.
+// AppendCopies appends the copies of periodic edges, shifted by whole worlds,
+// that meet a box.
 func AppendCopies(dst, edges []Edge, b Box) []Edge {
 	for _, e := range edges {
 		for _, shift := range [3]int32{-WorldSize, 0, WorldSize} {
@@ -73,8 +73,8 @@ func AppendCopies(dst, edges []Edge, b Box) []Edge {
 	return dst
 }
 
-// PeriodicWinding is the winding number at the reference of corner c of a
-// periodic chain.
+// PeriodicWinding returns the winding number of a periodic chain at the
+// reference of corner c.
 func PeriodicWinding(edges []Edge, c Point) int32 {
 	var w int32
 	for _, shift := range [3]int32{-WorldSize, 0, WorldSize} {
@@ -84,8 +84,8 @@ func PeriodicWinding(edges []Edge, c Point) int32 {
 }
 
 // Normalize shifts every edge by whole worlds so that its western end lies in
-// [0, WorldSize), and melts the seam: edges along the antimeridian, where
-// sources cut their polygons, cancel against those of the other side.
+// [0, WorldSize). It also melts the seam: edges along the antimeridian, where
+// sources cut their polygons, cancel those of the other side.
 func Normalize(edges []Edge) []Edge {
 	var seam []Edge
 	n := 0

@@ -1,17 +1,16 @@
 package grid
 
-// Simplification, after Visvalingam and Whyatt: the vertex whose triangle with
-// its two neighbours is smallest goes first. It goes only if no other vertex
-// lies in that triangle, of whatever arc and layer, so that no line is moved
-// across another or across itself: simplified borders meet where they met
-// before and nowhere else.
+// Simplification follows Visvalingam and Whyatt: the vertex whose triangle with
+// its two neighbours is smallest goes first. It goes only if no other vertex of
+// any arc or layer lies in that triangle. So no line moves across another or
+// across itself, and simplified borders meet exactly where they met before.
 
-// Fineness is twice the area, in steps of a zoom's grid squared, of the largest
-// triangle that may go. A tile has 4096 steps; on a screen a step is 1/8 or 1/16
-// of a pixel.
+// Fineness is twice the area of the largest triangle that may go, in squared
+// steps of a zoom's grid. A tile has 4096 steps. On a screen a step is 1/8 or
+// 1/16 of a pixel.
 const Fineness = 64
 
-// Simplifier thins the arcs of an arrangement, more and more.
+// Simplifier thins the arcs of an arrangement in stages.
 type Simplifier struct {
 	*arcs
 	tree    *vertexTree
@@ -19,8 +18,8 @@ type Simplifier struct {
 	size    []int64 // of the triangle a step was last queued with; −1: gone or fixed
 	blocked []int32 // steps whose triangles were not empty
 
-	// joined counts the arcs that have become one line, by the vertices they
-	// join, the lesser first.
+	// joined counts the arcs that have become one line, by the two vertices
+	// they join, the lesser first.
 	joined map[[2]int32]int
 }
 
@@ -39,7 +38,7 @@ func NewSimplifier(lines []Line, reg *Registry) *Simplifier {
 	return s
 }
 
-// enqueue queues a step with its triangle, or takes note that it stays.
+// enqueue queues a step with its triangle, or marks the step as fixed.
 func (s *Simplifier) enqueue(step int32) {
 	p, n := s.prev[step], s.next[step]
 	if p == noStep || n == noStep {
@@ -51,8 +50,7 @@ func (s *Simplifier) enqueue(step int32) {
 	s.queue.push(triangle{s.size[step], step})
 }
 
-// Thin removes vertices whose triangles are no larger than limit, twice their
-// area.
+// Thin removes vertices whose triangles have at most limit as twice their area.
 func (s *Simplifier) Thin(limit int64) {
 	for _, step := range s.blocked {
 		if s.size[step] >= 0 {
@@ -84,24 +82,25 @@ func (s *Simplifier) Thin(limit int64) {
 // mayGo reports whether a vertex may be dropped between its neighbours.
 func (s *Simplifier) mayGo(p, step, n int32) bool {
 	vp, v, vn := s.steps[p], s.steps[step], s.steps[n]
-	// A ring keeps three vertices. Whether it is too small to be seen is for
-	// the zoom's grid to say.
+	// A ring keeps three vertices. The zoom's grid decides whether it is too
+	// small to be seen.
 	if vp == vn || s.is(s.next[n], vp) || s.is(s.prev[p], vn) {
 		return false
 	}
-	// So does one of two arcs: with a line in place of each it would be gone.
+	// If two arcs between the same vertices both became one line, the area
+	// between them would be gone, so only one may.
 	if s.prev[p] == noStep && s.next[n] == noStep && s.joined[s.pair(p, n)] > 0 {
 		return false
 	}
 	return !s.tree.anyIn(s.at[vp], s.at[v], s.at[vn], vp, v, vn)
 }
 
-// pair names the vertices of two steps, whichever comes first.
+// pair returns the vertices of two steps in a fixed order.
 func (s *Simplifier) pair(p, q int32) [2]int32 {
 	return [2]int32{min(s.steps[p], s.steps[q]), max(s.steps[p], s.steps[q])}
 }
 
-// is reports whether there is such a step and it is at vertex v.
+// is reports whether the step exists and is at vertex v.
 func (s *Simplifier) is(step, v int32) bool { return step != noStep && s.steps[step] == v }
 
 type triangle struct {
@@ -109,8 +108,8 @@ type triangle struct {
 	step int32
 }
 
-// triangles is a heap, the smallest triangle first and of equals the first
-// step, which makes the order the same in every build.
+// triangles is a heap, smallest triangle first. Equal triangles are ordered by
+// step, so every build has the same order.
 type triangles []triangle
 
 func (t triangle) less(u triangle) bool {

@@ -6,8 +6,8 @@ import (
 )
 
 // vertexTree finds the vertices in a triangle. It is a binary tree over the
-// vertices in the order of a space-filling curve, with the box of those that are
-// left below each node.
+// vertices in the order of a space-filling curve. Each node has the bounding
+// box of the remaining vertices below it.
 type vertexTree struct {
 	at    []Point
 	order []int32 // vertices along the curve
@@ -49,12 +49,12 @@ func newVertexTree(at []Point) *vertexTree {
 	return t
 }
 
-// members are the vertices of the l-th leaf.
+// members returns the vertices of the l-th leaf.
 func (t *vertexTree) members(l int) []int32 {
 	return t.order[l*leafSize : min((l+1)*leafSize, len(t.order))]
 }
 
-// refresh computes a node from what is below it.
+// refresh computes a node from its children or members.
 func (t *vertexTree) refresh(i int32) {
 	n := treeNode{b: Box{1<<31 - 1, 1<<31 - 1, -1 << 31, -1 << 31}}
 	add := func(b Box, left int32) {
@@ -97,7 +97,8 @@ func (t *vertexTree) remove(v int32) {
 // anyIn reports whether any vertex but the three corners lies in the closed
 // triangle a, b, c.
 func (t *vertexTree) anyIn(a, b, c Point, va, vb, vc int32) bool {
-	// Clockwise on a screen: the inside on the right of each side.
+	// Order the corners clockwise on a screen, so the inside is on the right of
+	// each side.
 	if side(Edge{a, b}, c) < 0 {
 		b, c = c, b
 	}
@@ -132,7 +133,7 @@ func (t *vertexTree) anyIn(a, b, c Point, va, vb, vc int32) bool {
 func outside(sides [3]Edge, b Box) bool {
 	for _, e := range sides {
 		d := dir(e)
-		// The corner of the box farthest to the right of the side.
+		// p is the corner of the box farthest to the right of the side.
 		p := Point{b.X1, b.Y0}
 		if d.Y >= 0 {
 			p.X = b.X0

@@ -5,25 +5,24 @@ import (
 	"slices"
 )
 
-// The sweep here finds the winding numbers on either side of every line and keeps
-// the lines between the inside and the outside. Shells and holes are counted
-// apart.
+// The sweep finds the winding numbers on either side of every line and keeps
+// the lines between inside and outside. It counts shells and holes separately.
 
-// CountedLine is a line of a border with how often shells and holes run along it
-// from A to B, less the times they run the other way.
+// CountedLine is a line of a border with the number of times that shells and
+// holes run along it from A to B, less the times they run the other way.
 type CountedLine struct {
 	A, B          Point
 	Shells, holes int32
 }
 
-// Winding is what lies on one side of a line.
+// Winding is the pair of winding numbers on one side of a line.
 type Winding struct{ shells, holes int32 }
 
-// touched is whether anything winds around a place.
+// touched reports whether anything winds around the place.
 func (w Winding) touched() bool { return w != Winding{} }
 
-// Covered is whether a place is in a shell and in no hole, when each winds with
-// the inside on the right.
+// Covered reports whether the place is in a shell and in no hole, if each winds
+// with the inside on the right.
 func (w Winding) Covered() bool { return w.shells > 0 && w.holes == 0 }
 
 // plain reports whether the winding numbers are those of valid polygons.
@@ -31,14 +30,14 @@ func (w Winding) plain() bool {
 	return w.holes >= 0 && w.holes <= w.shells && w.shells <= 1
 }
 
-// errCrossing says that lines meet elsewhere than at vertices. Nobody sees it
-// where lines have been snap-rounded.
+// errCrossing says that lines meet away from vertices. Snap-rounded lines never
+// cause it.
 var errCrossing = errors.New("borders cross between their vertices: report this with the source")
 
 // Resolve returns the edges between the inside and the outside, with the inside
-// on the right, and whether the lines are other than those of valid polygons. The
-// lines, of which no two may have the same ends, are sorted here. The error is
-// errCrossing.
+// on the right. repaired reports whether the lines were not those of valid
+// polygons. Resolve sorts the lines. No two of them may have the same ends. The
+// error is errCrossing.
 func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border []Edge, repaired bool, err error) {
 	slices.SortFunc(lines, func(l, m CountedLine) int { return CompareEdges(Edge{l.A, l.B}, Edge{m.A, m.B}) })
 	ends := make([]Point, 0, len(lines))
@@ -69,10 +68,10 @@ func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border
 	return dst, s.repaired, nil
 }
 
-// sweep is the state of a sweep from west to east and, where x is the same,
-// from north to south: the lines that pass it, from north to south. Lines that
-// come to lie next to each other are compared, so that the first place where two
-// meet that should not is noticed when the sweep is there.
+// sweep is the state of a sweep from west to east and, at one x, from north to
+// south. It holds the lines that cross the sweep line, from north to south.
+// Lines that become neighbours are compared, so the sweep notices the first
+// wrong meeting when it gets there.
 type sweep struct {
 	inside   func(Winding) bool
 	active   []passing
@@ -86,7 +85,7 @@ type passing struct {
 	south Winding // just south of the line
 }
 
-// vertex takes the lines that end at v out and those that start there in.
+// vertex removes the lines that end at v and inserts those that start there.
 func (s *sweep) vertex(v Point, starting []CountedLine, dst []Edge) []Edge {
 	at, _ := slices.BinarySearchFunc(s.active, v, func(p passing, v Point) int {
 		if side(p.e, v) > 0 {
@@ -113,7 +112,7 @@ func (s *sweep) vertex(v Point, starting []CountedLine, dst []Edge) []Edge {
 		}
 		return 0
 	})
-	// Most often one line follows another.
+	// Usually one line follows another.
 	for len(starting) < end-at {
 		s.active = slices.Delete(s.active, end-1, end)
 		end--
@@ -134,7 +133,7 @@ func (s *sweep) vertex(v Point, starting []CountedLine, dst []Edge) []Edge {
 		s.repaired = s.repaired || !w.plain()
 		switch {
 		case s.inside(w) == s.inside(north):
-			// Both sides alike: a border of nothing.
+			// Both sides are alike, so the line borders nothing.
 		case s.inside(w):
 			dst = append(dst, e)
 		default:
@@ -156,8 +155,8 @@ func (s *sweep) compare(i int) {
 	}
 }
 
-// collide reports whether two upward edges have any point in common but an end of
-// both.
+// collide reports whether two upward edges have a common point other than an
+// end of both.
 func collide(e, f Edge) bool {
 	if f.A.X > e.B.X || e.A.X > f.B.X {
 		return false

@@ -35,7 +35,8 @@ func appendPolygon(dst []byte, p grid.Polygon, position func([]byte, grid.Point)
 			dst = append(dst, ',')
 		}
 		dst = append(dst, '[')
-		// Ours run the other way round, as latitude grows against y.
+		// Grid rings run the other way round, because y falls as latitude
+		// rises.
 		dst = position(dst, r[0])
 		for j := len(r) - 1; j >= 0; j-- {
 			dst = append(dst, ',')
@@ -46,7 +47,7 @@ func appendPolygon(dst []byte, p grid.Polygon, position func([]byte, grid.Point)
 	return append(dst, ']')
 }
 
-// MercatorPosition writes positions of tiles at a zoom.
+// MercatorPosition returns a function that writes tile positions at a zoom.
 func MercatorPosition(z int) func([]byte, grid.Point) []byte {
 	d := decimalsAt(z)
 	return func(dst []byte, p grid.Point) []byte { return appendLonLat(dst, p, d) }
@@ -63,7 +64,7 @@ func PlatePosition(dst []byte, p grid.Point) []byte {
 
 // AppendSquare appends a whole tile as a GeoJSON Polygon.
 func AppendSquare(dst []byte, t quadkey.Tile) []byte {
-	// The grid is finer than any tile we serve only down to zoom 13, so the
+	// The grid reaches zoom 13 only, and served tiles can be deeper, so the
 	// corners come from the tile itself.
 	d := 7
 	if int(t.Z) <= grid.MaxZoom {
@@ -103,9 +104,9 @@ func AppendFeatureHead(dst []byte, typ, id, name string) []byte {
 	return append(dst, `},"geometry":`...)
 }
 
-// appendLonLat appends a grid point as a GeoJSON position, longitude first.
-// Decimals follow the zoom's step: a position is never finer than 1/8 of it
-// and never needs more than 7 decimals.
+// appendLonLat appends a grid point as a GeoJSON position, longitude first. The
+// number of decimals follows the zoom's step: a position is never finer than
+// 1/8 of it and never needs more than 7 decimals.
 func appendLonLat(dst []byte, p grid.Point, decimals int) []byte {
 	dst = append(dst, '[')
 	dst = AppendFixed(dst, float64(p.X)/grid.WorldSize*360-180, decimals)
@@ -114,8 +115,8 @@ func appendLonLat(dst []byte, p grid.Point, decimals int) []byte {
 	return append(dst, ']')
 }
 
-// decimalsAt is the number of decimals of a degree at zoom z: the step of the
-// zoom's grid is 360/2^(z+12)°, and one decimal digit more than its magnitude
+// decimalsAt returns the number of decimals of a degree at zoom z. The step of
+// the zoom's grid is 360/2^(z+12)°. One decimal digit more than its magnitude
 // keeps positions apart.
 func decimalsAt(z int) int {
 	step := 360 / math.Exp2(float64(z+12))
@@ -125,8 +126,8 @@ func decimalsAt(z int) int {
 var pow10 = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7}
 
 // AppendFixed appends v with at most the given decimals and no trailing zeros.
-// It exists because strconv's shortest formatting is several times slower and
-// coordinates are most of the bytes of a build.
+// Coordinates are most of the bytes of a build, and strconv's shortest
+// formatting is several times slower.
 func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	n := int64(math.Round(v * pow10[decimals]))
 	if n < 0 {
@@ -147,7 +148,7 @@ func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	return dst
 }
 
-// ParseFixed reads what AppendFixed writes, and tells how many bytes it took.
+// ParseFixed reads what AppendFixed writes and returns how many bytes it read.
 func ParseFixed(b []byte) (v float64, size int, ok bool) {
 	negative := b[0] == '-'
 	if negative {

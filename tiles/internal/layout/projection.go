@@ -7,8 +7,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// Projection maps degrees to grid units. Both projections share x; they differ
-// in y only.
+// Projection maps degrees to grid units. The projections share x and differ in
+// y.
 type Projection struct {
 	// Y maps a latitude to units. It falls as the latitude rises and is
 	// defined on [MinLat, MaxLat].
@@ -18,16 +18,16 @@ type Projection struct {
 	Curved bool
 }
 
-// Clamp is a latitude, or the limit of the projection that it lies beyond.
+// Clamp limits a latitude to the range of the projection.
 func (pr Projection) Clamp(lat float64) float64 { return max(pr.MinLat, min(pr.MaxLat, lat)) }
 
-// Point is the grid point nearest to a place in degrees.
+// Point returns the grid point nearest to a place in degrees.
 func (pr Projection) Point(lon, lat float64) grid.Point {
 	round := func(v float64) int32 { return int32(math.Floor(v + 0.5)) }
 	return grid.Pt(round(GridX(lon)), round(pr.Y(pr.Clamp(lat))))
 }
 
-// GridX is the place of a longitude on the grid, in both projections.
+// GridX returns the x of a longitude on the grid, in both projections.
 func GridX(lon float64) float64 { return (lon + 180) / 360 * grid.WorldSize }
 
 // Mercator is the tiles' projection, defined to a rim beyond the square
@@ -39,7 +39,7 @@ var Mercator = Projection{
 	Curved: true,
 }
 
-// MercatorY is the place of a latitude on the tiles' grid.
+// MercatorY returns the y of a latitude on the tiles' grid.
 func MercatorY(lat float64) float64 {
 	s := math.Sin(lat * math.Pi / 180)
 	return (0.5 - math.Log((1+s)/(1-s))/(4*math.Pi)) * grid.WorldSize
@@ -54,11 +54,25 @@ func MercatorLat(y float64) float64 {
 // as x from the north pole.
 var Plate = Projection{Y: PlateY, MinLat: -90, MaxLat: 90}
 
-// PlateY is the place of a latitude on the grid of the polar rows.
+// PlateY returns the y of a latitude on the grid of the polar rows.
 func PlateY(lat float64) float64 { return (90 - lat) / 360 * grid.WorldSize }
 
-// The polar caps, in plate carrée: everything beyond the tiles' square.
+// Cap is a polar cap: its box in plate carrée and the key of its row.
+type Cap struct {
+	grid.Box
+	Key []byte
+}
+
+// The polar caps are everything beyond the tiles' square. Their rows come last
+// in the table.
 var (
-	NorthCap = grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: int32(math.Ceil(PlateY(quadkey.MaxLatitude)))}
-	SouthCap = grid.Box{X0: 0, Y0: int32(math.Floor(PlateY(-quadkey.MaxLatitude))), X1: grid.WorldSize, Y1: grid.WorldSize / 2}
+	NorthCap = &Cap{
+		Box: grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: int32(math.Ceil(PlateY(quadkey.MaxLatitude)))},
+		Key: []byte("\xFF\xFF\xFF\xFF\xFFN"),
+	}
+	SouthCap = &Cap{
+		Box: grid.Box{X0: 0, Y0: int32(math.Floor(PlateY(-quadkey.MaxLatitude))), X1: grid.WorldSize, Y1: grid.WorldSize / 2},
+		Key: []byte("\xFF\xFF\xFF\xFF\xFFS"),
+	}
+	Caps = [2]*Cap{NorthCap, SouthCap}
 )

@@ -75,12 +75,6 @@ const (
 	MarkPolar = 'P'
 )
 
-// The keys of the polar rows.
-var (
-	KeyNorth = []byte("\xFF\xFF\xFF\xFF\xFFN")
-	KeySouth = []byte("\xFF\xFF\xFF\xFF\xFFS")
-)
-
 // What the names of region types and the ids of regions must match.
 var (
 	TypePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)

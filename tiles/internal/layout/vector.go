@@ -33,8 +33,8 @@ func (l *LayerWriter) BeginRegion(shape mvt.GeomType, number uint64, id, name st
 	}
 }
 
-// Polygons adds polygons to the current feature, moved to an origin and
-// scaled down by 2^shift.
+// Polygons adds polygons to the current feature, moved to an origin and scaled
+// down by 2^shift.
 func (l *LayerWriter) Polygons(polys []grid.Polygon, origin grid.Point, shift uint) {
 	for _, p := range polys {
 		for _, r := range p {

@@ -6,28 +6,28 @@ import (
 	"math"
 )
 
-// witnessDegrees is how many steps of a witness's coordinates make a degree.
+// witnessDegrees is the number of steps in a degree of a witness's coordinates.
 const witnessDegrees = 1e7
 
-// Witness is a point of which the source says whether it lies in a region. Its
-// coordinates count steps.
+// Witness is a point with the source's answer whether it lies in a region. Its
+// coordinates are in steps.
 type Witness struct {
 	lon, lat int32
 	Inside   bool
 }
 
-// WitnessAt is the witness nearest to a place in degrees.
+// WitnessAt returns the witness nearest to a place in degrees.
 func WitnessAt(lon, lat float64) Witness {
 	return Witness{lon: int32(math.Round(lon * witnessDegrees)), lat: int32(math.Round(lat * witnessDegrees))}
 }
 
-// Degrees is where the witness stands.
+// Degrees returns the coordinates of the witness.
 func (w Witness) Degrees() (lon, lat float64) {
 	return float64(w.lon) / witnessDegrees, float64(w.lat) / witnessDegrees
 }
 
-// AppendTo appends eight bytes: the longitude, and the latitude with the answer
-// as its last bit.
+// AppendTo appends eight bytes: the longitude, then the latitude with the
+// answer as its last bit.
 func (w Witness) AppendTo(dst []byte) []byte {
 	lat := w.lat << 1
 	if w.Inside {
