@@ -47,7 +47,8 @@ type Places interface {
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
 	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
-	Members(ctx context.Context, id uint32, dst []byte) ([]byte, error)
+	Record(ctx context.Context, id uint32, r *places.Record) error
+	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	NameIn(ctx context.Context, id uint32, lang string) (string, bool, error)
 	Country(ctx context.Context, code string) (places.Country, error)
 	Division(ctx context.Context, code string) (places.Division, error)

@@ -458,6 +458,12 @@ func (o *object) float(name string, value float64) {
 	o.b = strconv.AppendFloat(o.b, value+0, 'f', -1, 64)
 }
 
+// quoted writes a number as a string.
+func (o *object) quoted(name string, value float64) {
+	o.name(name)
+	o.b = append(strconv.AppendFloat(append(o.b, '"'), value, 'f', -1, 64), '"')
+}
+
 // hours writes seconds as hours.
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
 

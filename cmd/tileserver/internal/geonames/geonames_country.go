@@ -300,19 +300,15 @@ func (g *gnRequest) lowerDivisions(ctx context.Context, d *division, level int) 
 	if !ok || d.place == 0 {
 		return err
 	}
-	record, err := finder.Place(ctx, d.place)
-	if err != nil {
+	var place places.Record
+	if err := finder.Record(ctx, d.place, &place); err != nil {
 		return datasets.Inside(err)
 	}
-	doc, err := localtime.ReadPlace(record)
-	if err != nil {
-		return err
-	}
-	for i, code := range [...]string{doc.Admin2, doc.Admin3, doc.Admin4, doc.Admin5} {
+	for i, code := range [...]string{place.Admin2, place.Admin3, place.Admin4, place.Admin5} {
 		if n := i + 2; n <= level {
 			g.text("adminCode"+strconv.Itoa(n), code)
 		}
 	}
-	g.text("adminName2", doc.Admin2Name)
+	g.text("adminName2", place.Admin2Name)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
 )
 
@@ -78,7 +77,7 @@ func (g *gnRequest) nearby(ctx context.Context, q places.NearbyQuery, lang strin
 	g.open()
 	list.begin()
 	for i := range hits {
-		if err := list.add(ctx, hits[i].ID, hits[i].JSON, hits[i].DistanceM); err != nil {
+		if err := list.add(ctx, &hits[i]); err != nil {
 			return err
 		}
 	}
@@ -100,31 +99,22 @@ func (l *gnList) begin() {
 	l.g.b = append(l.g.b, '[')
 }
 
-// add writes a place, given its members. The longer styles read its record.
-func (l *gnList) add(ctx context.Context, id uint32, members []byte, distance float64) error {
-	doc, err := l.read(ctx, id, members)
-	if err != nil {
-		return err
+// add writes a place that was found. The longer styles read its record.
+func (l *gnList) add(ctx context.Context, h *places.Hit) error {
+	r := places.Record{Hit: *h}
+	if l.style >= styleLong {
+		if err := l.finder.Record(ctx, h.ID, &r); err != nil {
+			return datasets.Inside(err)
+		}
 	}
-	return l.write(ctx, &doc, distance)
+	return l.write(ctx, &r, h.DistanceM)
 }
 
-func (l *gnList) read(ctx context.Context, id uint32, members []byte) (localtime.PlaceDoc, error) {
-	if l.style < styleLong {
-		return localtime.ReadMembers(members)
-	}
-	record, err := l.finder.Place(ctx, id)
-	if err != nil {
-		return localtime.PlaceDoc{}, datasets.Inside(err)
-	}
-	return localtime.ReadPlace(record)
-}
-
-func (l *gnList) write(ctx context.Context, doc *localtime.PlaceDoc, distance float64) error {
+func (l *gnList) write(ctx context.Context, r *places.Record, distance float64) error {
 	if l.g.b[len(l.g.b)-1] != '[' {
 		l.g.b = append(l.g.b, ',')
 	}
-	return l.g.toponym(ctx, l.finder, &toponym{PlaceDoc: *doc, distance: distance, style: l.style, lang: l.lang})
+	return l.g.toponym(ctx, l.finder, &toponym{Record: *r, distance: distance, style: l.style, lang: l.lang})
 }
 
 func (l *gnList) end() { l.g.b = append(l.g.b, ']') }

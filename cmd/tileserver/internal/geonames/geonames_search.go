@@ -12,7 +12,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
 	"quadrille/places/search"
@@ -59,7 +58,7 @@ func (g *gnRequest) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var found []localtime.PlaceDoc
+	var found []places.Record
 	var total int
 	if q.query.Text != "" {
 		found, total, err = g.findByName(ctx, finder, q)
@@ -216,7 +215,7 @@ func (p gnParams) box() (*quadkey.Box, error) {
 }
 
 // findByName returns the rows asked for, and how many there are at least.
-func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gnSearch) ([]places.Record, int, error) {
 	query := q.query
 	if q.bias == "" && q.order == "" && !q.conditional() {
 		query.Offset = min(q.start, search.MaxResults-1)
@@ -228,7 +227,7 @@ func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gn
 		return docs[:min(len(docs), q.max)], total, err
 	}
 	query.Limit = maxCandidates
-	var docs []localtime.PlaceDoc
+	var docs []places.Record
 	if q.bias != "" && (len(query.Countries) == 0 || slices.Contains(query.Countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
@@ -248,7 +247,7 @@ func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gn
 
 // candidates reads the places that a search finds and that meet the conditions,
 // and says how many it finds at least, whether they meet them or not.
-func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, query search.Query, q *gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, query search.Query, q *gnSearch) ([]places.Record, int, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
@@ -259,15 +258,18 @@ func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, quer
 		return nil, 0, err
 	}
 	*memory = hits
-	var docs []localtime.PlaceDoc
-	var members []byte
+	var docs []places.Record
 	for i := range hits {
-		if !q.detailed() {
-			if members, err = finder.Members(ctx, hits[i].ID, members[:0]); err != nil {
-				return nil, 0, datasets.Inside(err)
-			}
+		var doc places.Record
+		if q.detailed() {
+			err = finder.Record(ctx, hits[i].ID, &doc)
+		} else {
+			err = finder.Hit(ctx, hits[i].ID, &doc.Hit)
 		}
-		doc, ok, err := q.read(ctx, finder, hits[i].ID, members)
+		if err != nil {
+			return nil, 0, datasets.Inside(err)
+		}
+		ok, err := q.passes(ctx, finder, &doc)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -280,61 +282,21 @@ func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, quer
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// read decodes a place from its members or, where more is wanted, its record,
-// unless the text of them shows already that it does not meet the conditions.
-func (q *gnSearch) read(ctx context.Context, finder datasets.Places, id uint32, members []byte) (d localtime.PlaceDoc, ok bool, err error) {
-	if !q.detailed() {
-		if !q.inDivisions(members, len(q.divisions)) {
-			return d, false, nil
-		}
-		d, err = localtime.ReadMembers(members)
-	} else {
-		record, rerr := finder.Place(ctx, id)
-		if rerr != nil {
-			return d, false, datasets.Inside(rerr)
-		}
-		if !q.inDivisions(record, len(q.divisions)) {
-			return d, false, nil
-		}
-		d, err = localtime.ReadPlace(record)
-	}
-	if err != nil {
-		return d, false, err
-	}
-	ok, err = q.passes(ctx, finder, &d)
-	return d, ok, err
-}
-
-// divisionMembers are the members with the codes of divisions, as nameMember is
-// written.
-var divisionMembers = [...]string{`,"admin1":`, `,"admin2":`, `,"admin3":`, `,"admin4":`, `,"admin5":`}
-
-// inDivisions judges the first levels of divisions by the text of members or a
-// record. What it refuses does not pass; passes judges the rest.
-func (q *gnSearch) inDivisions(text []byte, levels int) bool {
-	for i, want := range q.divisions[:levels] {
-		if want != "" && !strings.EqualFold(want, listing.MemberText(text, divisionMembers[i])) {
-			return false
-		}
-	}
-	return true
-}
-
-// keep is the filter of the conditions that members tell, nil when there is none.
-// It keeps its error in failed.
-func (q *gnSearch) keep(ctx context.Context, finder datasets.Places, failed *error) func(members []byte) bool {
-	if q.continent == "" && q.divisions[0] == "" {
+// keep is the filter of the conditions on continent and first-level division, nil
+// when there is none. It keeps its error in failed.
+func (q *gnSearch) keep(ctx context.Context, finder datasets.Places, failed *error) func(country, admin1 string) bool {
+	admin1 := q.divisions[0]
+	if q.continent == "" && admin1 == "" {
 		return nil
 	}
 	onIt := map[string]bool{} // by country
-	return func(members []byte) bool {
-		if !q.inDivisions(members, 1) {
+	return func(code, division string) bool {
+		if admin1 != "" && !strings.EqualFold(admin1, division) {
 			return false
 		}
 		if q.continent == "" {
 			return true
 		}
-		code := listing.MemberText(members, `,"country":`)
 		ok, known := onIt[code]
 		if !known {
 			country, err := countryInfo(ctx, finder, code)
@@ -349,7 +311,7 @@ func (q *gnSearch) keep(ctx context.Context, finder datasets.Places, failed *err
 }
 
 // findByFilter lists places without a name, the most important first.
-func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q gnSearch) ([]places.Record, int, error) {
 	f := &q.filter
 	query := places.WithinQuery{
 		Box: quadkey.World, Classes: f.Classes, Codes: f.Codes, Countries: f.Countries, MinPopulation: f.MinPopulation,
@@ -360,7 +322,7 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q 
 	if q.bias == "" && q.order == "" {
 		return g.within(ctx, finder, query, q.start, q.start+q.max, &q)
 	}
-	var docs []localtime.PlaceDoc
+	var docs []places.Record
 	if q.bias != "" && (len(f.Countries) == 0 || slices.Contains(f.Countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
@@ -379,7 +341,7 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q 
 }
 
 // appendForeign appends the places that are not of a country; "" is none.
-func appendForeign(docs, rest []localtime.PlaceDoc, country string) []localtime.PlaceDoc {
+func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	for i := range rest {
 		if country == "" || rest[i].Country != country {
 			docs = append(docs, rest[i])
@@ -395,7 +357,7 @@ func appendForeign(docs, rest []localtime.PlaceDoc, country string) []localtime.
 // Work is bounded as that of a search by name is: when it is done, what has been
 // found is the answer, the most important having been looked at first. If nothing
 // has been found by then, nobody knows whether there is anything: errTooWide.
-func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query places.WithinQuery, from, to int, q *gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query places.WithinQuery, from, to int, q *gnSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
@@ -404,7 +366,7 @@ func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query pl
 	var failed error
 	query.Keep, query.Examine = q.keep(ctx, finder, &failed), maxExamined
 	recorded := q.recorded()
-	var docs []localtime.PlaceDoc
+	var docs []places.Record
 	seen := 0
 	for looked := 0; seen < to && (!recorded || looked < maxRecords); {
 		query.Limit = min(to-seen, places.MaxLimit)
@@ -422,7 +384,13 @@ func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query pl
 				seen++
 				continue
 			}
-			doc, ok, err := q.read(ctx, finder, hits[i].ID, hits[i].JSON)
+			doc := places.Record{Hit: hits[i]}
+			if q.detailed() {
+				if err := finder.Record(ctx, doc.ID, &doc); err != nil {
+					return nil, 0, datasets.Inside(err)
+				}
+			}
+			ok, err := q.passes(ctx, finder, &doc)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -452,22 +420,33 @@ var errTooWide = &gnError{value: 14, message: "too many places to look at for th
 
 // choose orders what was found, all of which meets the conditions, and takes the
 // rows asked for.
-func (q *gnSearch) choose(docs []localtime.PlaceDoc, total int) ([]localtime.PlaceDoc, int) {
+func (q *gnSearch) choose(docs []places.Record, total int) ([]places.Record, int) {
 	if q.conditional() {
 		total = len(docs)
 	}
 	switch q.order {
 	case "population":
-		slices.SortStableFunc(docs, func(a, b localtime.PlaceDoc) int { return cmp.Compare(b.Population, a.Population) })
+		slices.SortStableFunc(docs, func(a, b places.Record) int { return cmp.Compare(b.Population, a.Population) })
 	case "elevation":
-		slices.SortStableFunc(docs, func(a, b localtime.PlaceDoc) int { return cmp.Compare(b.Height(), a.Height()) })
+		slices.SortStableFunc(docs, func(a, b places.Record) int { return cmp.Compare(height(&b), height(&a)) })
 	}
 	docs = docs[min(q.start, len(docs)):]
 	return docs[:min(q.max, len(docs))], total
 }
 
+// height is a place's elevation in metres; those without one come last.
+func height(d *places.Record) int64 {
+	switch {
+	case d.Elevation != nil:
+		return *d.Elevation
+	case d.DEM != nil:
+		return *d.DEM
+	}
+	return unknownDEM
+}
+
 // passes reports whether a place meets the conditions.
-func (q *gnSearch) passes(ctx context.Context, finder datasets.Places, d *localtime.PlaceDoc) (bool, error) {
+func (q *gnSearch) passes(ctx context.Context, finder datasets.Places, d *places.Record) (bool, error) {
 	if q.continent != "" {
 		country, err := countryInfo(ctx, finder, d.Country)
 		if err != nil || country.Continent != q.continent {

@@ -65,7 +65,7 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 	jan, jul, raw := z.Offset.Seconds, z.Offset.Seconds, z.Offset.Seconds
 	if z.Source != localtime.SourceSea {
 		var ok bool
-		if jan, jul, raw, ok, err = g.view.YearOffsets(ctx, z.ID, g.now.Year()); err != nil {
+		if jan, jul, raw, ok, err = g.yearOffsets(ctx, z.ID); err != nil {
 			return err
 		}
 		if !ok || !z.Known {
@@ -114,6 +114,20 @@ func (g *gnRequest) offshore(z *localtime.LocalZone, country string) bool {
 	}
 	b, ok, _ := localtime.Have(&g.view.Boundaries) // which told the zone
 	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && localtime.HasType(b, localtime.CountryType)
+}
+
+// yearOffsets returns the offsets of a zone on 1 January and 1 July of this year
+// and its standard one, in seconds; not ok when they are not known.
+func (g *gnRequest) yearOffsets(ctx context.Context, zone string) (jan, jul, raw int, ok bool, err error) {
+	r, ok, err := localtime.Have(&g.view.TimeZones)
+	if !ok {
+		return 0, 0, 0, false, err
+	}
+	jan, jul, raw, err = r.Year(ctx, zone, g.now.Year())
+	if errors.Is(err, zones.ErrNotFound) || errors.Is(err, zones.ErrRange) {
+		return 0, 0, 0, false, nil
+	}
+	return jan, jul, raw, err == nil, err
 }
 
 // withoutZones says why the clocks of a zone are not known.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/datasets"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
 )
 
@@ -27,12 +26,15 @@ var featureClasses = map[string]string{
 // 3166-2 codes in GeoNames; those of other countries have codes of its own.
 var isoDivisions = map[string]bool{"BE": true, "CH": true, "US": true}
 
+// unknownDEM is what GeoNames' elevation model says of the sea.
+const unknownDEM = -9999
+
 // noDivision is the code of what is in no first-level division.
 const noDivision = "00"
 
 // toponym is a place being written.
 type toponym struct {
-	localtime.PlaceDoc
+	places.Record
 	distance float64 // metres; negative for none
 	style    style
 	lang     string
@@ -69,8 +71,8 @@ func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, 
 	g.int("geonameId", int64(t.ID))
 	g.text("name", name)
 	g.text("toponymName", t.Name)
-	g.text("lat", t.Lat.String())
-	g.text("lng", t.Lon.String())
+	g.quoted("lat", t.Lat)
+	g.quoted("lng", t.Lon)
 	g.text("countryCode", t.Country)
 	g.text("fcl", t.Class)
 	g.text("fcode", t.Code)
@@ -129,7 +131,7 @@ func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, 
 	if t.Elevation != nil {
 		g.int("elevation", *t.Elevation)
 	}
-	if t.DEM != nil && *t.DEM != localtime.UnknownDEM {
+	if t.DEM != nil && *t.DEM != unknownDEM {
 		g.int("srtm3", *t.DEM)
 	}
 	if t.style == styleLong {
@@ -152,7 +154,7 @@ func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, 
 	if err := g.toponymZone(ctx, t.TimeZone); err != nil {
 		return err
 	}
-	g.alternateNames(&t.PlaceDoc)
+	g.alternateNames(&t.Record)
 	return nil
 }
 
@@ -165,7 +167,7 @@ func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
 	g.name("timezone")
 	g.open()
 	g.text("timeZoneId", zone)
-	jan, jul, _, ok, err := g.view.YearOffsets(ctx, zone, g.now.Year())
+	jan, jul, _, ok, err := g.yearOffsets(ctx, zone)
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,7 @@ func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
 
 // alternateNames writes the names a place has in languages or, where only
 // those are known, without.
-func (g *gnRequest) alternateNames(d *localtime.PlaceDoc) {
+func (g *gnRequest) alternateNames(d *places.Record) {
 	if len(d.Alternates) == 0 && len(d.AlternateNames) == 0 {
 		return
 	}
@@ -261,20 +263,16 @@ func (g *gnRequest) get(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	record, err := finder.Place(ctx, uint32(id))
+	t := toponym{distance: -1, style: styleFull, lang: g.params.language("en")}
+	if g.params.text("style") != "" {
+		t.style = g.params.style()
+	}
+	err = finder.Record(ctx, uint32(id), &t.Record)
 	if errors.Is(err, places.ErrNotFound) {
 		return gnRefuse(gnNoRecord, "the geoname feature does not exist")
 	}
 	if err != nil {
 		return err
 	}
-	doc, err := localtime.ReadPlace(record)
-	if err != nil {
-		return err
-	}
-	style := styleFull
-	if g.params.text("style") != "" {
-		style = g.params.style()
-	}
-	return g.toponym(ctx, finder, &toponym{PlaceDoc: doc, distance: -1, style: style, lang: g.params.language("en")})
+	return g.toponym(ctx, finder, &t)
 }
