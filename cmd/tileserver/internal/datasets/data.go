@@ -54,7 +54,7 @@ type Places interface {
 	Division(ctx context.Context, code string) (places.Division, error)
 	Feature(ctx context.Context, code string) (places.Feature, error)
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
-	TilePlaces(ctx context.Context, t quadkey.Tile, fn places.PlaceFunc) error
+	TilePlaces(ctx context.Context, t quadkey.Tile, fn func(places.Shown) error) error
 	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
 }
 

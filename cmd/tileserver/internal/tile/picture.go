@@ -95,17 +95,5 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 			return dst, err
 		}
 	}
-	if set.places {
-		p, err := v.places.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
-			return dst, err
-		}
-	}
-	if set.airports {
-		return appendAirportsLayer(ctx, dst, v, t)
-	}
-	return dst, nil
+	return appendPointLayers(ctx, dst, v, set, t)
 }

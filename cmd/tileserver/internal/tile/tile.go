@@ -258,19 +258,7 @@ func appendMVT(ctx context.Context, dst []byte, v *view, set *layerSet, t quadke
 			return dst, err
 		}
 	}
-	if set.places {
-		p, err := v.places.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
-			return dst, err
-		}
-	}
-	if set.airports {
-		return appendAirportsLayer(ctx, dst, v, t)
-	}
-	return dst, nil
+	return appendPointLayers(ctx, dst, v, set, t)
 }
 
 // appendGeoJSON appends a FeatureCollection: the fragments as they are stored.
