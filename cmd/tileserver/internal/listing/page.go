@@ -7,6 +7,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
+// Around the features of a FeatureCollection.
 const (
 	CollectionHead = `{` + features
 	CollectionTail = `]}`

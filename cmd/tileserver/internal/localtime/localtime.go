@@ -65,6 +65,7 @@ func Pin(s *datasets.Sets) View {
 	return View{datasets.Pin(s.Boundaries), datasets.Pin(s.Places), datasets.Pin(s.Airports), datasets.Pin(s.TimeZones), datasets.Pin(s.Stations)}
 }
 
+// Release gives the generations back.
 func (v *View) Release() {
 	v.Boundaries.Release()
 	v.Places.Release()
@@ -495,6 +496,7 @@ const PlaceReach = 50_000
 // the sea.
 const ShoreReach = 5_000
 
+// HasType reports whether regions of a type are published.
 func HasType(b datasets.Boundaries, typ string) bool {
 	return datasets.CheckTypes(b, []string{typ}) == nil
 }

@@ -19,6 +19,7 @@ import (
 
 var errNoTimeZone = errors.New("time zone is not known")
 
+// Kinds are what requests for local time are refused for.
 var Kinds = []web.Kind{
 	{Err: errNoTimeZone, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "There is no time zone on record here, so no offset can be told."},
@@ -113,6 +114,7 @@ func PinZoned(p *dataset.Live[datasets.Places], a *dataset.Live[datasets.Airport
 	return zoned{datasets.Pin(p), datasets.Pin(a), datasets.Pin(z)}
 }
 
+// Release gives the generations back.
 func (v *zoned) Release() {
 	v.Places.Release()
 	v.Airports.Release()

@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// TileConfig says how tiles are served. Zero fields mean the defaults named.
+// Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
 	Boundaries *dataset.Live[datasets.Boundaries]
 	Places     *dataset.Live[datasets.Places]

@@ -54,7 +54,7 @@ func appendKilometres(dst []byte, metres float64) []byte {
 
 // toponym writes a place as an object. Coordinates are strings: a client takes
 // a zero that is a number for none.
-func (g *gnRequest) toponym(ctx context.Context, finder datasets.Places, t *toponym) error {
+func (g *request) toponym(ctx context.Context, finder datasets.Places, t *toponym) error {
 	g.open()
 	if err := g.toponymMembers(ctx, finder, t); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (g *gnRequest) toponym(ctx context.Context, finder datasets.Places, t *topo
 	return nil
 }
 
-func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, t *toponym) error {
+func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t *toponym) error {
 	name, err := nameIn(ctx, finder, t.ID, t.lang, t.Name)
 	if err != nil {
 		return datasets.Inside(err)
@@ -120,7 +120,7 @@ func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, 
 
 // toponymDetails writes what the styles LONG and FULL have beyond MEDIUM. The
 // place was read from its record.
-func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, t *toponym, country *places.Country) error {
+func (g *request) toponymDetails(ctx context.Context, finder datasets.Places, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
@@ -160,7 +160,7 @@ func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, 
 
 // toponymZone writes a place's time zone, with the offsets of this year where
 // zones are published.
-func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
+func (g *request) toponymZone(ctx context.Context, zone string) error {
 	if zone == "" {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
 
 // alternateNames writes the names a place has in languages or, where only
 // those are known, without.
-func (g *gnRequest) alternateNames(d *places.Record) {
+func (g *request) alternateNames(d *places.Record) {
 	if len(d.Alternates) == 0 && len(d.AlternateNames) == 0 {
 		return
 	}
@@ -198,7 +198,7 @@ func (g *gnRequest) alternateNames(d *places.Record) {
 	g.b = append(g.b, ']')
 }
 
-func (g *gnRequest) alternate(name, lang string, preferred, short, colloquial, historic bool) {
+func (g *request) alternate(name, lang string, preferred, short, colloquial, historic bool) {
 	if g.b[len(g.b)-1] != '[' {
 		g.b = append(g.b, ',')
 	}
@@ -246,7 +246,7 @@ func countryInfo(ctx context.Context, finder datasets.Places, code string) (plac
 }
 
 // countryName returns a country's name in a language.
-func (g *gnRequest) countryName(ctx context.Context, finder datasets.Places, c *places.Country, lang string) (string, error) {
+func (g *request) countryName(ctx context.Context, finder datasets.Places, c *places.Country, lang string) (string, error) {
 	if lang == "en" || lang == "" {
 		return c.Name, nil
 	}
@@ -254,10 +254,10 @@ func (g *gnRequest) countryName(ctx context.Context, finder datasets.Places, c *
 }
 
 // get answers /getJSON?geonameId=: all that is known of a place.
-func (g *gnRequest) get(ctx context.Context) error {
+func (g *request) get(ctx context.Context) error {
 	id, err := strconv.ParseUint(g.params.text("geonameId"), 10, 32)
 	if err != nil || id == 0 {
-		return gnRefuse(gnParameter, "invalid geonameId; give a whole number")
+		return refuse(badParameter, "invalid geonameId; give a whole number")
 	}
 	finder, err := g.view.Places.Get()
 	if err != nil {
@@ -269,7 +269,7 @@ func (g *gnRequest) get(ctx context.Context) error {
 	}
 	err = finder.Record(ctx, uint32(id), &t.Record)
 	if errors.Is(err, places.ErrNotFound) {
-		return gnRefuse(gnNoRecord, "the geoname feature does not exist")
+		return refuse(noRecord, "the geoname feature does not exist")
 	}
 	if err != nil {
 		return err
