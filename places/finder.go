@@ -140,7 +140,6 @@ type Record struct {
 	Hit                     // without its JSON
 	ASCIIName      string   `json:"ascii_name"`
 	AlternateNames []string `json:"alternate_names"`
-	CountryName    string   `json:"country_name"`
 	Admin2         string   `json:"admin2"`
 	Admin2Name     string   `json:"admin2_name"`
 	Admin3         string   `json:"admin3"`
