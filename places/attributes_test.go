@@ -97,15 +97,33 @@ func TestFullRecord(t *testing.T) {
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Error(d)
 	}
-	if m, err := f.Members(t.Context(), zurich.ID, []byte("x")); err != nil || string(m) != "x"+members {
-		t.Errorf("%s, %v", m, err)
+	one := Hit{Code: "left", JSON: []byte("left")}
+	if err := f.Hit(t.Context(), zurich.ID, &one); err != nil || string(one.JSON) != members {
+		t.Errorf("%s, %v", one.JSON, err)
 	}
-	if _, err := f.Members(t.Context(), 77, nil); !errors.Is(err, ErrNotFound) {
+	if err := f.Hit(t.Context(), 77, &Hit{}); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
+	}
+	var record Record
+	if err := f.Record(t.Context(), 77, &record); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if err := f.Record(t.Context(), zurich.ID, &record); err != nil || record.ASCIIName != "Zuerich" || record.Admin2Name != "Zürich District" ||
+		record.Elevation != nil || len(record.AlternateNames) != 2 || len(record.Alternates) != 14 || !record.Alternates[3].Historic {
+		t.Errorf("%+v, %v", record, err)
 	}
 	hits, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: 47.36667, Lon: 8.55, Limit: 1}, nil)
 	if err != nil || string(hits[0].JSON) != members {
 		t.Errorf("%s, %v", hits[0].JSON, err)
+	}
+	// The fields are the same however a place is read.
+	hits[0].DistanceM = 0
+	if d := cmp.Diff(hits[0], one); d != "" {
+		t.Error(d)
+	}
+	one.JSON = nil
+	if d := cmp.Diff(record.Hit, one); d != "" {
+		t.Error(d)
 	}
 	want2 := Stats{Read: 7, Stored: 7, Names: 16, NamesDropped: 1, Parents: 3, ParentsDropped: 1, Admin5: 1, Admin5Dropped: 1}
 	if d := cmp.Diff(want2, stats); d != "" {

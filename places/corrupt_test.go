@@ -42,7 +42,7 @@ func TestCutRows(t *testing.T) {
 	points := appendPoint(one, &x, "")
 	for n := range points {
 		seen := 0
-		err := eachPoint(points[:n], quadkey.Tile{}, func(uint32, float64, float64, string, string, int64) error {
+		err := eachPoint(points[:n], quadkey.Tile{}, func(Shown) error {
 			seen++
 			return nil
 		})

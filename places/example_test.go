@@ -70,8 +70,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	names := map[string]bool{}
-	err = finder.TilePlaces(ctx, tile, func(_ uint32, _, _ float64, name, _ string, _ int64) error {
-		names[name] = true
+	err = finder.TilePlaces(ctx, tile, func(p places.Shown) error {
+		names[p.Name] = true
 		return nil
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package places
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -133,15 +134,61 @@ func (f *Finder) Place(ctx context.Context, id uint32) ([]byte, error) {
 	return append(record, '}'), nil
 }
 
-// Members appends the members of a place's object that Hit.JSON has, without
-// the braces. An id without a place gives ErrNotFound.
-func (f *Finder) Members(ctx context.Context, id uint32, dst []byte) ([]byte, error) {
+// Record is what is known of a place: the record that Place returns, decoded.
+// Members that nobody has asked for yet have no field.
+type Record struct {
+	Hit                     // without its JSON
+	ASCIIName      string   `json:"ascii_name"`
+	AlternateNames []string `json:"alternate_names"`
+	Admin2         string   `json:"admin2"`
+	Admin2Name     string   `json:"admin2_name"`
+	Admin3         string   `json:"admin3"`
+	Admin4         string   `json:"admin4"`
+	Admin5         string   `json:"admin5"`
+	Elevation      *int64   `json:"elevation_m"` // nil: unknown
+	DEM            *int64   `json:"dem_m"`       // nil: unknown
+	Alternates     []struct {
+		Name       string `json:"name"`
+		Lang       string `json:"lang"`
+		Preferred  bool   `json:"preferred"`
+		Short      bool   `json:"short"`
+		Colloquial bool   `json:"colloquial"`
+		Historic   bool   `json:"historic"`
+	} `json:"alternates"`
+}
+
+// Record reads the record of a place over r. An id without a place gives
+// ErrNotFound.
+func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
+	record, err := f.Place(ctx, id)
+	if err != nil {
+		return err
+	}
+	*r = Record{}
+	return decode(id, record, r)
+}
+
+// Hit reads a place as a search finds it over h, whose memory is used again. An
+// id without a place gives ErrNotFound.
+func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
 	if err := f.getInfo(ctx, id, selectMembers, row); err != nil {
-		return dst, err
+		return err
 	}
-	return append(dst, row.Cells[0].Value...), nil
+	members := row.Cells[0].Value
+	*h = Hit{JSON: append(append(append(h.JSON[:0], '{'), members...), '}')}
+	err := decode(id, h.JSON, h)
+	h.JSON = append(h.JSON[:0], members...)
+	return err
+}
+
+// decode decodes the stored object of a place.
+func decode(id uint32, object []byte, into any) error {
+	if err := json.Unmarshal(object, into); err != nil {
+		return fmt.Errorf("places: %w: the record of place %d cannot be read: ingest the places again", cellstore.ErrCorrupt, id)
+	}
+	return nil
 }
 
 // getInfo reads the row of a place, or returns ErrNotFound.

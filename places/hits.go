@@ -12,23 +12,24 @@ import (
 	"quadrille/quadkey"
 )
 
-// Hit is one place found by Nearby or Within. Unknown values are empty or 0.
+// Hit is one place found by Nearby, Within or Hit. Unknown values are empty or 0.
 type Hit struct {
-	ID         uint32
-	Name       string
-	Country    string // ISO 3166-1 alpha-2
-	Class      string // feature class: "P"
-	Code       string // feature code: "PPLC"
-	Admin1     string // code of the first-level division
-	Admin1Name string
-	TimeZone   string
-	Population int64
-	Lat, Lon   float64 // degrees
-	DistanceM  float64 // metres from the point asked about; 0 from Within
+	ID         uint32  `json:"id"`
+	Name       string  `json:"name"`
+	Country    string  `json:"country"`     // ISO 3166-1 alpha-2
+	Class      string  `json:"class"`       // feature class: "P"
+	Code       string  `json:"code"`        // feature code: "PPLC"
+	Admin1     string  `json:"admin1"`      // code of the first-level division
+	Admin1Name string  `json:"admin1_name"` // its name
+	TimeZone   string  `json:"timezone"`    // IANA name
+	Population int64   `json:"population"`
+	Lat        float64 `json:"lat"` // degrees
+	Lon        float64 `json:"lon"`
+	DistanceM  float64 `json:"-"` // metres from the point asked about; only Nearby sets it
 	// JSON is the members of the place's object, without the braces around
 	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
 	// alone or with members of your own before or after.
-	JSON []byte
+	JSON []byte `json:"-"`
 }
 
 // Keys of members of a place's object.
@@ -73,6 +74,14 @@ func (t texts) member(p *place, key string) string {
 	return t.of(quoted[1 : len(quoted)-1])
 }
 
+// country returns the country of a place, "" if it is unknown.
+func (t texts) country(p *place) string {
+	if p.country == (country{}) {
+		return ""
+	}
+	return t.of(p.country[:])
+}
+
 // fill makes h of a place. It uses the memory of the hit that h was before.
 func (t texts) fill(h *Hit, p *place, metres float64) error {
 	if q := members.Text(p.properties, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name {
@@ -82,10 +91,7 @@ func (t texts) fill(h *Hit, p *place, metres float64) error {
 		}
 	}
 	h.ID, h.Lat, h.Lon, h.DistanceM = p.id, toDegrees(p.lat), toDegrees(p.lon), metres
-	h.Population, h.Country = int64(p.population), ""
-	if p.country != (country{}) {
-		h.Country = t.of(p.country[:])
-	}
+	h.Population, h.Country = int64(p.population), t.country(p)
 	h.Class, h.Code, _ = strings.Cut(t.of(p.qualifier), ".")
 	h.Admin1, h.Admin1Name = t.member(p, admin1Key), t.member(p, admin1NameKey)
 	h.TimeZone = t.member(p, timeZoneKey)

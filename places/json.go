@@ -158,7 +158,7 @@ func appendPoint(dst []byte, p *place, name string) []byte {
 }
 
 // eachPoint reads what appendPoint wrote.
-func eachPoint(points []byte, t quadkey.Tile, fn PlaceFunc) error {
+func eachPoint(points []byte, t quadkey.Tile, fn func(Shown) error) error {
 	const fixed = 20
 	cut := func() error {
 		key := t.Key()
@@ -182,12 +182,13 @@ func eachPoint(points []byte, t quadkey.Tile, fn PlaceFunc) error {
 		}
 		name := points[2 : 2+n]
 		points = points[2+n:]
-		err := fn(
+		err := fn(Shown{
 			binary.BigEndian.Uint32(head),
-			toDegrees(int32(binary.BigEndian.Uint32(head[8:]))),
 			toDegrees(int32(binary.BigEndian.Uint32(head[4:]))),
+			toDegrees(int32(binary.BigEndian.Uint32(head[8:]))),
 			string(name), string(code),
-			int64(binary.BigEndian.Uint64(head[12:])))
+			int64(binary.BigEndian.Uint64(head[12:])),
+		})
 		if err != nil {
 			return err
 		}

@@ -47,9 +47,10 @@ type WithinQuery struct {
 	Codes         []string
 	Countries     []string
 	MinPopulation int64
-	// Keep, if set, is one more filter. It is called with the members of a place
-	// that passes the others, as Hit.JSON has them, and must not hold on to them.
-	Keep func(members []byte) bool
+	// Keep, if set, is one more filter. It is called with the country and the
+	// first-level division of a place that passes the others; they are "" where
+	// they are unknown.
+	Keep func(country, admin1 string) bool
 	// Examine, if set, is about how many places are looked at. A search that has
 	// not found enough by then answers what it has found, which are the most
 	// important places of where it has looked, and without a next page unless it

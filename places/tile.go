@@ -18,9 +18,14 @@ const (
 	maxShown = 1000
 )
 
-// PlaceFunc takes one place of a tile: coordinates in degrees, the feature
-// code without its class, population 0 when unknown.
-type PlaceFunc func(id uint32, lon, lat float64, name, code string, population int64) error
+// Shown is a place in a tile.
+type Shown struct {
+	ID         uint32
+	Lat, Lon   float64 // degrees
+	Name       string
+	Code       string // feature code, without its class
+	Population int64  // 0: unknown
+}
 
 // AppendTileGeoJSON appends the places that a tile shows, the most important
 // first, as GeoJSON features separated by commas, and nothing when it shows
@@ -59,7 +64,7 @@ func (f *Finder) AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Ti
 
 // TilePlaces calls fn for each place that AppendTileGeoJSON shows, in the same
 // order, and stops at its first error.
-func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn PlaceFunc) error {
+func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) error) error {
 	if err := checkTile(t); err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn PlaceFunc) e
 		if err != nil {
 			return err
 		}
-		if err := fn(x.id, toDegrees(x.lon), toDegrees(x.lat), name, string(codeOf(x.qualifier)), int64(x.population)); err != nil {
+		if err := fn(Shown{x.id, toDegrees(x.lat), toDegrees(x.lon), name, string(codeOf(x.qualifier)), int64(x.population)}); err != nil {
 			return err
 		}
 	}

@@ -25,13 +25,14 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 	list := features(t, b[4:])
 	ids := make([]uint32, 0, len(list))
 	at := 0
-	err = f.TilePlaces(t.Context(), tile, func(id uint32, lon, lat float64, name, code string, population int64) error {
+	err = f.TilePlaces(t.Context(), tile, func(s Shown) error {
 		if at == len(list) {
 			return fmt.Errorf("more places than the %d features", at)
 		}
+		id, lon, lat := s.ID, s.Lon, s.Lat
 		p := settled(byID[id])
-		if lon != p.Lon || lat != p.Lat || name != p.Name || code != p.Code || population != p.Population {
-			return fmt.Errorf("place %d is %v, %v, %s, %s, %d", id, lon, lat, name, code, population)
+		if lon != p.Lon || lat != p.Lat || s.Name != p.Name || s.Code != p.Code || s.Population != p.Population {
+			return fmt.Errorf("place %d is %+v", id, s)
 		}
 		x := list[at]
 		at++
@@ -171,7 +172,7 @@ func TestCrowdedTile(t *testing.T) {
 func TestTilesRefuse(t *testing.T) {
 	f := build(t, []Place{bern})
 	ctx := t.Context()
-	none := func(uint32, float64, float64, string, string, int64) error { return nil }
+	none := func(Shown) error { return nil }
 	for _, tile := range []quadkey.Tile{{Z: 23}, {Z: 3, X: 8}, {Z: 12, Y: 4096}} {
 		_, err := f.AppendTileGeoJSON(ctx, nil, tile)
 		if !errors.Is(err, ErrQuery) {
@@ -193,7 +194,7 @@ func TestTilesRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.TilePlaces(ctx, tile, func(uint32, float64, float64, string, string, int64) error { return stop }); err != stop {
+		if err := f.TilePlaces(ctx, tile, func(Shown) error { return stop }); err != stop {
 			t.Error(err)
 		}
 	}

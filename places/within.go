@@ -124,7 +124,7 @@ func (s *within) weigh(p *place) {
 	}
 	rank := ^p.importance()
 	if !s.Wants(rank, uint64(p.id)) || !s.has(toDegrees(p.lon), toDegrees(p.lat)) ||
-		s.q.Keep != nil && !s.q.Keep(p.members) {
+		s.q.Keep != nil && !s.q.Keep(s.texts.country(p), s.texts.member(p, admin1Key)) {
 		return
 	}
 	s.take(rank, p)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"quadrille/cellstore"
@@ -236,7 +237,7 @@ func TestWithinReportsFailure(t *testing.T) {
 	if _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World}, nil); !errors.Is(err, cellstore.ErrClosed) {
 		t.Error(err)
 	}
-	if _, err := f.Members(t.Context(), 1, nil); !errors.Is(err, cellstore.ErrClosed) {
+	if err := f.Hit(t.Context(), 1, &Hit{}); !errors.Is(err, cellstore.ErrClosed) {
 		t.Error(err)
 	}
 	if _, _, err := f.NameIn(t.Context(), 1, "de"); !errors.Is(err, cellstore.ErrClosed) {
@@ -251,13 +252,17 @@ func TestWithinReportsFailure(t *testing.T) {
 // search that may not look at all of them answers some of those in their order.
 func TestWithinKeep(t *testing.T) {
 	list := scatter(31, 3000, clustered)
-	f := build(t, list)
-	keep := func(members []byte) bool {
-		id, _ := object(t, members)["id"].(float64)
-		return int(id)%7 == 3
+	for i := range list {
+		p := &list[i]
+		p.Country, p.Admin1 = "", strconv.Itoa(int(p.ID%7))
+		if p.ID%2 == 0 {
+			p.Country = "CH"
+		}
 	}
+	f := build(t, list)
+	keep := func(country, admin1 string) bool { return country == "" && admin1 == "3" }
 	q := WithinQuery{Box: quadkey.World, Limit: 50, Keep: keep}
-	want := slices.DeleteFunc(bruteWithin(list, q), func(h Hit) bool { return h.ID%7 != 3 })
+	want := slices.DeleteFunc(bruteWithin(list, q), func(h Hit) bool { return h.ID%14 != 3 })
 	var all []Hit
 	for {
 		hits, next, err := f.Within(t.Context(), q, nil)
@@ -275,7 +280,7 @@ func TestWithinKeep(t *testing.T) {
 	}
 	for _, examine := range []int{1, 100, 1000, 1_000_000} {
 		asked := 0
-		q := WithinQuery{Box: quadkey.World, Limit: MaxLimit, Examine: examine, Keep: func(m []byte) bool { asked++; return keep(m) }}
+		q := WithinQuery{Box: quadkey.World, Limit: MaxLimit, Examine: examine, Keep: func(c, a string) bool { asked++; return keep(c, a) }}
 		hits, next, err := f.Within(t.Context(), q, nil)
 		if err != nil || next != "" {
 			t.Fatalf("%d looked at: %q, %v", examine, next, err)

@@ -176,10 +176,10 @@ func (f *Finder) TileAirports(ctx context.Context, t quadkey.Tile, fn func(Shown
 	if err != nil {
 		return err
 	}
-	return f.geo.TilePlaces(ctx, t, func(id uint32, lon, lat float64, name, code string, _ int64) error {
+	return f.geo.TilePlaces(ctx, t, func(p places.Shown) error {
 		var feature []byte
 		feature, features = nextFeature(features)
-		code, scheduled := strings.CutSuffix(code, withService)
+		code, scheduled := strings.CutSuffix(p.Code, withService)
 		at := slices.IndexFunc(kinds, func(k kind) bool { return k.code == code })
 		if at < 0 || feature == nil {
 			return fmt.Errorf("airports: %w: tile %v: stored features are damaged, ingest the airports again", cellstore.ErrCorrupt, t)
@@ -190,7 +190,7 @@ func (f *Finder) TileAirports(ctx context.Context, t quadkey.Tile, fn func(Shown
 		iata, _ := members.Unquote(members.Text(feature, `,"iata":`))
 		icao, _ := members.Unquote(members.Text(feature, `,"icao":`))
 		return fn(Shown{
-			ID: id, Lat: lat, Lon: lon, Name: name, Type: kinds[at].typ, IATA: iata, ICAO: icao, Scheduled: scheduled,
+			ID: p.ID, Lat: p.Lat, Lon: p.Lon, Name: p.Name, Type: kinds[at].typ, IATA: iata, ICAO: icao, Scheduled: scheduled,
 		})
 	})
 }

@@ -121,6 +121,16 @@ func (l *Layer) TagInt(key string, value int64) {
 	l.tag(key)
 }
 
+// TagBool adds a boolean attribute to the current feature.
+func (l *Layer) TagBool(key string, value bool) {
+	n := uint64(0)
+	if value {
+		n = 1
+	}
+	l.scratch = appendVarintField(l.scratch[:0], valueBool, n)
+	l.tag(key)
+}
+
 // TagValue adds an attribute with an encoded value message that [View.EachTag]
 // of another layer returned.
 func (l *Layer) TagValue(key string, encoded []byte) {

@@ -163,7 +163,7 @@ func (s *Room) getAirportsNearby(c echo.Context) error {
 	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
 	query.Filter = readAirportFilter(&q)
 	query.Cursor = q.Cursor()
-	return s.sendAirports(c, &q, listing.AppendHit, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	return s.sendAirports(c, &q, true, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
 	})
 }
@@ -177,43 +177,19 @@ func (s *Room) getAirportsWithin(c echo.Context) error {
 	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
 	query.Filter = readAirportFilter(&q)
 	query.Cursor = q.Cursor()
-	return s.sendAirports(c, &q, listing.AppendMembers, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	return s.sendAirports(c, &q, false, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
 	})
 }
 
-// sendAirports answers with a page of airports, each written by appendOne.
-func (s *Room) sendAirports(c echo.Context, q *web.Params, appendOne func([]byte, *places.Hit) []byte,
+// sendAirports answers with a page of airports, near a point or not.
+func (s *Room) sendAirports(c echo.Context, q *web.Params, near bool,
 	search func(context.Context, datasets.Airports, []places.Hit) ([]places.Hit, string, error)) error {
-	form := q.Format(c.Request())
+	list := listing.List{Name: "airports", Form: q.Format(c.Request()), Near: near}
 	if q.Err != nil {
 		return q.Err
 	}
-	return listing.SendHits(s.Kit, c, s.Airports, form, search, func(_ context.Context, _ datasets.Airports, dst []byte, hits []places.Hit, next string) ([]byte, error) {
-		return appendAirports(dst, form, hits, next, appendOne), nil
-	})
-}
-
-// appendAirports writes {"airports":[…],"next":"…"} or a FeatureCollection.
-func appendAirports(dst []byte, f web.Form, hits []places.Hit, next string, appendOne func([]byte, *places.Hit) []byte) []byte {
-	if f == web.FormGeoJSON {
-		dst = append(dst, listing.CollectionHead...)
-	} else {
-		dst = append(dst, `{"airports":[`...)
-	}
-	for i := range hits {
-		h := &hits[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if f != web.FormGeoJSON {
-			dst = appendOne(dst, h)
-			continue
-		}
-		dst = listing.AppendFeatureHead(dst, h.ID, h.Lon, h.Lat)
-		dst = append(appendOne(dst, h), '}')
-	}
-	return listing.AppendNext(append(dst, ']'), next)
+	return listing.SendHits(s.Kit, c, s.Airports, list, search, nil)
 }
 
 // getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an

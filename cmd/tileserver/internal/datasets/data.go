@@ -47,13 +47,14 @@ type Places interface {
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
 	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
-	Members(ctx context.Context, id uint32, dst []byte) ([]byte, error)
+	Record(ctx context.Context, id uint32, r *places.Record) error
+	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	NameIn(ctx context.Context, id uint32, lang string) (string, bool, error)
 	Country(ctx context.Context, code string) (places.Country, error)
 	Division(ctx context.Context, code string) (places.Division, error)
 	Feature(ctx context.Context, code string) (places.Feature, error)
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
-	TilePlaces(ctx context.Context, t quadkey.Tile, fn places.PlaceFunc) error
+	TilePlaces(ctx context.Context, t quadkey.Tile, fn func(places.Shown) error) error
 	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
 }
 

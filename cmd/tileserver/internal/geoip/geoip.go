@@ -1,5 +1,10 @@
-// Package geoip answers as the GeoIP2 web service does, so that its clients work with
-// another host name.
+// Package geoip answers as the GeoIP2 web service, version 2.1, does, so that its
+// clients work with another host name: its paths, media types, fields and errors.
+// What it could not be established how it answers is chosen to be kind to clients;
+// tests name it.
+//
+// Failures of ours are statuses without a body: every code there is would say
+// something about the address.
 package geoip
 
 import (
@@ -32,16 +37,8 @@ func New(k *web.Kit, addresses *dataset.Live[datasets.Addresses], accounts func(
 	return &Room{Kit: k, addresses: addresses, accounts: accounts}
 }
 
-// The endpoints of this file answer as the GeoIP2 web service, version 2.1,
-// does, so that its clients work with another host name: its paths, media
-// types, fields and errors. What it could not be established how it answers
-// is chosen to be kind to clients; tests name it.
-//
-// Failures of ours are statuses without a body: every code there is would say
-// something about the address.
-
-// gipService is one of the services.
-type gipService struct {
+// service is one of the services.
+type service struct {
 	name   string
 	form   web.Form
 	fields *ipgeo.Fields // those it has; nil where there is no data of that kind
@@ -49,21 +46,21 @@ type gipService struct {
 
 // What the services have of a record; what is only insights' is none of them.
 const (
-	gipCountryFields = "continent," +
+	countryFields = "continent," +
 		"country.geoname_id,country.is_in_european_union,country.iso_code,country.names," +
 		"registered_country.geoname_id,registered_country.is_in_european_union,registered_country.iso_code,registered_country.names," +
 		"represented_country.geoname_id,represented_country.is_in_european_union,represented_country.iso_code,represented_country.names," +
 		"represented_country.type,traits.is_anycast,traits.network"
-	gipCityFields = gipCountryFields + ",city.geoname_id,city.names," +
+	cityFields = countryFields + ",city.geoname_id,city.names," +
 		"location.accuracy_radius,location.latitude,location.longitude,location.metro_code,location.time_zone," +
 		"postal.code,subdivisions.geoname_id,subdivisions.iso_code,subdivisions.names," +
 		"traits.autonomous_system_number,traits.autonomous_system_organization,traits.connection_type,traits.domain,traits.isp," +
 		"traits.mobile_country_code,traits.mobile_network_code,traits.organization"
 )
 
-var gipServices = []gipService{
-	{name: "country", form: web.FormGeoIPCountry, fields: mustFields(gipCountryFields)},
-	{name: "city", form: web.FormGeoIPCity, fields: mustFields(gipCityFields)},
+var services = []service{
+	{name: "country", form: web.FormGeoIPCountry, fields: mustFields(countryFields)},
+	{name: "city", form: web.FormGeoIPCity, fields: mustFields(cityFields)},
 	{name: "insights"},
 }
 
@@ -82,76 +79,76 @@ func (s *Room) Routes() (list []web.Route) {
 	if s.accounts != nil {
 		keys = web.KeysOfOthers
 	}
-	for i := range gipServices {
-		v := &gipServices[i]
+	for i := range services {
+		v := &services[i]
 		for _, end := range []string{"", "/", "/:addr"} {
 			list = append(list, web.Route{
 				Path: "/geoip/v2.1/" + v.name + end, Handle: func(c echo.Context) error { return s.geoIP(c, v) }, Cost: web.Light, Query: web.Anything,
-				Keys: keys, Refuse: func(c echo.Context, err error) { _ = s.failGeoIP(c, gipRefusal(err)) },
+				Keys: keys, Refuse: func(c echo.Context, err error) { _ = s.fail(c, refusalOf(err)) },
 			})
 		}
 	}
 	return list
 }
 
-// gipError is a refusal in the service's terms; without a code it has no body.
-type gipError struct {
+// refusal is a refusal in the service's terms; without a code it has no body.
+type refusal struct {
 	status  int
 	code    string
 	message string
 }
 
-func (e *gipError) Error() string { return "geoip: " + e.message }
+func (e *refusal) Error() string { return "geoip: " + e.message }
 
 var (
-	gipInvalid    = &gipError{http.StatusBadRequest, "IP_ADDRESS_INVALID", "The value provided is not an IP address; give one like 1.2.3.4 or 2001:db8::1."}
-	gipRequired   = &gipError{http.StatusBadRequest, "IP_ADDRESS_REQUIRED", "Put an IP address, or me, at the end of the path."}
-	gipReserved   = &gipError{http.StatusBadRequest, "IP_ADDRESS_RESERVED", "The address belongs to a reserved or private range; ask for a public one."}
-	gipNotFound   = &gipError{http.StatusNotFound, "IP_ADDRESS_NOT_FOUND", "The address is not in the database."}
-	gipPermission = &gipError{http.StatusPaymentRequired, "PERMISSION_REQUIRED", "This server has no data for the insights service; use city or country."}
-	gipNoAccount  = &gipError{http.StatusUnauthorized, "ACCOUNT_ID_REQUIRED", "Send an account ID and a license key by Basic authentication."}
-	gipNoKey      = &gipError{http.StatusUnauthorized, "LICENSE_KEY_REQUIRED", "Send a license key with the account ID, by Basic authentication."}
-	gipNoAuth     = &gipError{http.StatusUnauthorized, "AUTHORIZATION_INVALID", "Send a valid account ID and license key by Basic authentication."}
-	gipMediaType  = &gipError{status: http.StatusUnsupportedMediaType}
-	gipCharset    = &gipError{status: http.StatusNotAcceptable}
+	errInvalid    = &refusal{http.StatusBadRequest, "IP_ADDRESS_INVALID", "The value provided is not an IP address; give one like 1.2.3.4 or 2001:db8::1."}
+	errRequired   = &refusal{http.StatusBadRequest, "IP_ADDRESS_REQUIRED", "Put an IP address, or me, at the end of the path."}
+	errReserved   = &refusal{http.StatusBadRequest, "IP_ADDRESS_RESERVED", "The address belongs to a reserved or private range; ask for a public one."}
+	errNotFound   = &refusal{http.StatusNotFound, "IP_ADDRESS_NOT_FOUND", "The address is not in the database."}
+	errPermission = &refusal{http.StatusPaymentRequired, "PERMISSION_REQUIRED", "This server has no data for the insights service; use city or country."}
+	errNoAccount  = &refusal{http.StatusUnauthorized, "ACCOUNT_ID_REQUIRED", "Send an account ID and a license key by Basic authentication."}
+	errNoKey      = &refusal{http.StatusUnauthorized, "LICENSE_KEY_REQUIRED", "Send a license key with the account ID, by Basic authentication."}
+	errNoAuth     = &refusal{http.StatusUnauthorized, "AUTHORIZATION_INVALID", "Send a valid account ID and license key by Basic authentication."}
+	errMediaType  = &refusal{status: http.StatusUnsupportedMediaType}
+	errCharset    = &refusal{status: http.StatusNotAcceptable}
 )
 
 // geoIP answers one request.
-func (s *Room) geoIP(c echo.Context, v *gipService) error {
+func (s *Room) geoIP(c echo.Context, v *service) error {
 	r := c.Request()
 	cache := s.CacheControl
 	if s.accounts != nil {
 		if keys := s.accounts(); keys != nil {
 			if err := keys.check(r); err != nil {
-				return s.failGeoIP(c, err)
+				return s.fail(c, err)
 			}
 			cache = web.PrivateNoStore // shared caches must not answer others with it
 		}
 	}
-	if err := gipAccepts(r, v.name); err != nil {
-		return s.failGeoIP(c, err)
+	if err := accepts(r, v.name); err != nil {
+		return s.fail(c, err)
 	}
-	addr, own, err := s.gipAddress(c)
+	addr, own, err := s.address(c)
 	if err != nil {
-		return s.failGeoIP(c, err)
+		return s.fail(c, err)
 	}
 	if own {
 		cache = web.PrivateNoStore
 	}
 	if v.fields == nil {
-		return s.failGeoIP(c, gipPermission)
+		return s.fail(c, errPermission)
 	}
 	p := datasets.Pin(s.addresses)
 	defer p.Release()
 	reader, err := p.Get()
 	if err != nil {
-		return s.failGeoIP(c, err)
+		return s.fail(c, err)
 	}
 	s.TraceFrom(r.Context(), p.ID)
 	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
 	defer ipdatabase.Lookups.Put(l)
 	if err := reader.Lookup(r.Context(), addr, &l.Res); err != nil {
-		return s.failGeoIP(c, err)
+		return s.fail(c, err)
 	}
 	// The last member is traits, the last of which is network.
 	b := l.Res.AppendFields(append(l.Out.Body[:0], '{'), *v.fields, "")
@@ -162,18 +159,18 @@ func (s *Room) geoIP(c echo.Context, v *gipService) error {
 	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
-// gipAddress is the address asked about, and whether it is the caller's own.
-func (s *Room) gipAddress(c echo.Context) (addr netip.Addr, own bool, err error) {
+// address is the address asked about, and whether it is the caller's own.
+func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 	if len(c.ParamValues()) == 0 {
-		return addr, false, gipRequired
+		return addr, false, errRequired
 	}
 	values, err := web.PathParams(c)
 	if err != nil {
-		return addr, false, gipInvalid
+		return addr, false, errInvalid
 	}
 	switch values[0] {
 	case "":
-		return addr, false, gipRequired
+		return addr, false, errRequired
 	case "me":
 		if addr = s.ClientAddr(c.Request()); !addr.IsValid() {
 			return addr, true, web.ErrNoPeer
@@ -181,22 +178,22 @@ func (s *Room) gipAddress(c echo.Context) (addr netip.Addr, own bool, err error)
 		return addr, true, nil
 	}
 	if addr, err = ipgeo.ParseAddr(values[0]); err != nil {
-		return addr, false, gipInvalid
+		return addr, false, errInvalid
 	}
 	return addr, false, nil
 }
 
-// failGeoIP answers with an error object, or with a status alone.
-func (s *Room) failGeoIP(c echo.Context, err error) error {
+// fail answers with an error object, or with a status alone.
+func (s *Room) fail(c echo.Context, err error) error {
 	a := web.Answer{Form: web.FormGeoIPError, Cache: web.NoStore}
 	h := c.Response().Header()
-	var e *gipError
+	var e *refusal
 	switch {
 	case errors.As(err, &e):
 	case errors.Is(err, ipgeo.ErrReserved):
-		e = gipReserved
+		e = errReserved
 	case errors.Is(err, ipgeo.ErrNotFound):
-		e = gipNotFound
+		e = errNotFound
 	default:
 		err = s.Replaced(err)
 		k := s.KindOf(err)
@@ -205,7 +202,7 @@ func (s *Room) failGeoIP(c echo.Context, err error) error {
 		}
 		// A data set that is missing is 404 elsewhere, and would be read as
 		// an address that is not found.
-		e = &gipError{status: max(k.Status, http.StatusServiceUnavailable)}
+		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}
 		if k.Retry || k.Status < http.StatusInternalServerError {
 			h["Retry-After"] = []string{web.RetryAfter}
 		}
@@ -230,30 +227,30 @@ func (s *Room) failGeoIP(c echo.Context, err error) error {
 	return s.SendStatus(c, e.status, a, out)
 }
 
-// gipAccepts judges the headers of negotiation.
-func gipAccepts(r *http.Request, service string) error {
-	if values := r.Header["Accept"]; len(values) > 0 && !gipTakes(values, func(name, params string) bool {
+// accepts judges the headers of negotiation.
+func accepts(r *http.Request, service string) error {
+	if values := r.Header["Accept"]; len(values) > 0 && !takes(values, func(name, params string) bool {
 		switch strings.ToLower(name) {
 		case "*/*", "application/*", "application/json", "":
 			return true
 		case "application/vnd.maxmind.com-" + service + "+json":
-			return gipParams(params)
+			return takesParams(params)
 		}
 		return false
 	}) {
-		return gipMediaType
+		return errMediaType
 	}
-	if values := r.Header["Accept-Charset"]; len(values) > 0 && !gipTakes(values, func(name, _ string) bool {
+	if values := r.Header["Accept-Charset"]; len(values) > 0 && !takes(values, func(name, _ string) bool {
 		return name == "*" || name == "" || strings.EqualFold(name, "utf-8") || strings.EqualFold(name, "utf8")
 	}) {
-		return gipCharset
+		return errCharset
 	}
 	return nil
 }
 
-// gipTakes reports whether one of the items of a header's values is taken with
+// takes reports whether one of the items of a header's values is taken with
 // any weight but zero.
-func gipTakes(values []string, good func(name, params string) bool) bool {
+func takes(values []string, good func(name, params string) bool) bool {
 	for _, v := range values {
 		for more := true; more; {
 			var item string
@@ -267,9 +264,9 @@ func gipTakes(values []string, good func(name, params string) bool) bool {
 	return false
 }
 
-// gipParams reports whether the parameters of the service's own media type are
+// takesParams reports whether the parameters of the service's own media type are
 // those it has here. Versions differ in their first number.
-func gipParams(params string) bool {
+func takesParams(params string) bool {
 	for more := true; more; {
 		var p string
 		p, params, more = strings.Cut(params, ";")
@@ -289,17 +286,17 @@ func gipParams(params string) bool {
 	return true
 }
 
-var gipQueries = &gipError{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
+var errQueries = &refusal{http.StatusPaymentRequired, "OUT_OF_QUERIES", "The limit of queries is used up; Retry-After tells when to ask again."}
 
-// gipRefusal says a refusal in the terms of GeoIP2.
-func gipRefusal(err error) error {
+// refusalOf says a refusal in the terms of GeoIP2.
+func refusalOf(err error) error {
 	switch {
 	case errors.Is(err, web.ErrRateLimited):
-		return gipQueries
+		return errQueries
 	case errors.Is(err, web.ErrKeyMissing):
-		return gipNoKey
+		return errNoKey
 	case errors.Is(err, web.ErrKeyUnknown):
-		return gipNoAuth
+		return errNoAuth
 	}
 	return err
 }

@@ -1,5 +1,10 @@
 // Package geonames answers as the web services of GeoNames do, so that their clients
-// work with another host name.
+// work with another host name. Names, types and quirks are theirs: numbers that are
+// strings, errors with status 200, parameters that are ignored when they mean
+// nothing, kilometres. What could not be established is chosen to be kind to clients;
+// tests name it.
+//
+// Any user name is taken, and none. XML is not offered.
 package geonames
 
 import (
@@ -30,100 +35,92 @@ type Room struct {
 
 func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{k, sets} }
 
-// The endpoints of this file and its siblings answer as the web services of
-// GeoNames do, so that their clients work with another host name. Names, types
-// and quirks are theirs: numbers that are strings, errors with status 200,
-// parameters that are ignored when they mean nothing, kilometres. What could
-// not be established is chosen to be kind to clients; tests name it.
-//
-// Any user name is taken, and none. XML is not offered.
-
 // Values of GeoNames' error objects that are used here.
 const (
-	gnNoRecord    = 11 // no such record
-	gnOther       = 12
-	gnTimeout     = 13
-	gnParameter   = 14 // invalid parameter
-	gnNoResult    = 15
-	gnInput       = 21 // invalid input
-	gnOverloaded  = 22
-	gnNotOffered  = 23 // not implemented
-	gnRadius      = 24 // radius too large
-	gnTooManyRows = 27 // maxRows too large
+	noRecord       = 11 // no such record
+	otherFault     = 12
+	tooSlow        = 13
+	badParameter   = 14 // invalid parameter
+	noResult       = 15
+	badInput       = 21 // invalid input
+	overloaded     = 22
+	notOffered     = 23 // not implemented
+	radiusTooLarge = 24 // radius too large
+	tooManyRows    = 27 // maxRows too large
 )
 
-// gnError is an error object.
-type gnError struct {
+// refusal is an error object.
+type refusal struct {
 	value   int
 	message string
 }
 
-func (e *gnError) Error() string { return "geonames: " + e.message }
+func (e *refusal) Error() string { return "geonames: " + e.message }
 
-func gnRefuse(value int, message string) error { return &gnError{value, message} }
+func refuse(value int, message string) error { return &refusal{value, message} }
 
-// gnErrorOf gives an error of the domain packages its object.
-func gnErrorOf(err error) *gnError {
-	var own *gnError
+// refusalOf gives an error of the domain packages its object.
+func refusalOf(err error) *refusal {
+	var own *refusal
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, datasets.ErrMissing):
-		return &gnError{gnOther, "a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
+		return &refusal{otherFault, "a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
 	case errors.Is(err, datasets.ErrFailed), unreadable(err):
-		return &gnError{gnOther, "the data set cannot be read right now, try again in a moment"}
+		return &refusal{otherFault, "the data set cannot be read right now, try again in a moment"}
 	case errors.Is(err, web.ErrBusy):
-		return &gnError{gnOverloaded, "the server is overloaded, try again in a moment"}
+		return &refusal{overloaded, "the server is overloaded, try again in a moment"}
 	case errors.Is(err, places.ErrTooMuchWork):
-		return &gnError{gnInput, "the search is too wide; add a radius or drop a filter"}
+		return &refusal{badInput, "the search is too wide; add a radius or drop a filter"}
 	case errors.Is(err, places.ErrQuery):
-		return &gnError{gnParameter, "invalid parameter"}
+		return &refusal{badParameter, "invalid parameter"}
 	case errors.Is(err, zones.ErrRange):
-		return &gnError{gnParameter, "invalid date; give one of the years 1900 to 2100"}
+		return &refusal{badParameter, "invalid date; give one of the years 1900 to 2100"}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &gnError{gnTimeout, "the answer took too long; ask for less"}
+		return &refusal{tooSlow, "the answer took too long; ask for less"}
 	}
-	return &gnError{gnOther, "the server failed; its operator will find the reason in the log"}
+	return &refusal{otherFault, "the server failed; its operator will find the reason in the log"}
 }
 
-// gnRequest is one request in GeoNames' manner and the answer being written.
-type gnRequest struct {
-	params gnParams
+// request is one request in GeoNames' manner and the answer being written.
+type request struct {
+	params params
 	view   localtime.View
 	now    time.Time
 	plain  bool // the answer is plain text
 	object
 }
 
-// gnEndpoint is one of the endpoints. It is reached by its name with JSON at
+// endpoint is one of the endpoints. It is reached by its name with JSON at
 // the end, and without, when the parameter type says what to answer.
-type gnEndpoint struct {
+type endpoint struct {
 	name   string
-	write  func(g *gnRequest, ctx context.Context) error
+	write  func(g *request, ctx context.Context) error
 	moment bool // the answer depends on the time of day
 	text   bool // without a type the answer is plain text
 	cost   web.Cost
 }
 
-var gnEndpoints = []gnEndpoint{
-	{name: "search", write: (*gnRequest).search, cost: web.Heavy},
-	{name: "findNearby", write: (*gnRequest).findNearby, cost: web.Heavy},
-	{name: "findNearbyPlaceName", write: (*gnRequest).findNearbyPlaceName, cost: web.Heavy},
-	{name: "get", write: (*gnRequest).get, cost: web.Light},
-	{name: "timezone", write: (*gnRequest).timezone, moment: true, cost: web.Light},
-	{name: "countryCode", write: (*gnRequest).countryCode, text: true, cost: web.Light},
-	{name: "countrySubdivision", write: (*gnRequest).countrySubdivision, cost: web.Light},
+var endpoints = []endpoint{
+	{name: "search", write: (*request).search, cost: web.Heavy},
+	{name: "findNearby", write: (*request).findNearby, cost: web.Heavy},
+	{name: "findNearbyPlaceName", write: (*request).findNearbyPlaceName, cost: web.Heavy},
+	{name: "get", write: (*request).get, cost: web.Light},
+	{name: "timezone", write: (*request).timezone, moment: true, cost: web.Light},
+	{name: "countryCode", write: (*request).countryCode, text: true, cost: web.Light},
+	{name: "countrySubdivision", write: (*request).countrySubdivision, cost: web.Light},
 }
 
 // Routes are the endpoints, each with JSON at the end and without. They
 // ignore unknown parameters, as GeoNames does.
 func (s *Room) Routes() (list []web.Route) {
-	for i := range gnEndpoints {
-		e := &gnEndpoints[i]
+	for i := range endpoints {
+		e := &endpoints[i]
 		for _, end := range []string{"", "JSON"} {
 			list = append(list, web.Route{
 				Path: "/" + e.name + end, Handle: s.geonames(e), Cost: e.cost, Query: web.Anything,
-				Keys: web.KeysOfGeonames, Refuse: func(c echo.Context, err error) { s.refuseGeonames(c, e, err) },
+				Keys: web.KeysByUsername, Refuse: func(c echo.Context, err error) { s.refuse(c, e, err) },
 			})
 		}
 	}
@@ -131,14 +128,14 @@ func (s *Room) Routes() (list []web.Route) {
 }
 
 // geonames makes the handler of an endpoint.
-func (s *Room) geonames(e *gnEndpoint) echo.HandlerFunc {
+func (s *Room) geonames(e *endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		g := &gnRequest{params: readGeonames(r), now: s.Now().UTC()}
+		g := &request{params: readParams(r), now: s.Now().UTC()}
 		a := web.Answer{Form: web.FormGeoNames, Cache: s.CacheControl, Coding: web.Accepted(r)}
 		callback, err := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
 		if err != nil {
-			return s.failGeonames(c, g, a, "", err)
+			return s.fail(c, g, a, "", err)
 		}
 		g.view = localtime.Pin(&s.sets)
 		defer g.view.Release()
@@ -164,7 +161,7 @@ func (s *Room) geonames(e *gnEndpoint) echo.HandlerFunc {
 		out.Body = g.b
 		if err != nil {
 			out.Body = out.Body[:0]
-			return s.failGeonames(c, g, a, callback, err)
+			return s.fail(c, g, a, callback, err)
 		}
 		if callback != "" {
 			out.Body = append(out.Body, ");"...)
@@ -175,12 +172,12 @@ func (s *Room) geonames(e *gnEndpoint) echo.HandlerFunc {
 
 // formOf reads type and callback: the form of the answer, and what JSONP puts
 // before it.
-func (g *gnRequest) formOf(a *web.Answer, text, isJSON bool) (callback string, err error) {
+func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err error) {
 	typ := strings.ToLower(g.params.text("type"))
 	switch {
 	case isJSON || typ == "json":
 	case typ != "":
-		return "", gnRefuse(gnNotOffered, "type "+strconv.Quote(clip(typ, 20))+" is not implemented, use type=json")
+		return "", refuse(notOffered, "type "+strconv.Quote(clip(typ, 20))+" is not implemented, use type=json")
 	case text:
 		g.plain, a.Form = true, web.FormText
 		return "", nil
@@ -190,7 +187,7 @@ func (g *gnRequest) formOf(a *web.Answer, text, isJSON bool) (callback string, e
 		return "", nil
 	}
 	if !isCallback(callback) {
-		return "", gnRefuse(gnParameter, "invalid callback; give the name of a JavaScript function")
+		return "", refuse(badParameter, "invalid callback; give the name of a JavaScript function")
 	}
 	a.Form = web.FormScript
 	// The comment keeps what the caller chose from being the first bytes of
@@ -223,17 +220,17 @@ func unreadable(err error) bool {
 	return errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }
 
-// failGeonames answers with an error object. The status is 200 even so, but
+// fail answers with an error object. The status is 200 even so, but
 // for a server at its limit, or whose store does not answer: proxies and clients
 // know what 503 means.
-func (s *Room) failGeonames(c echo.Context, g *gnRequest, a web.Answer, callback string, err error) error {
+func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, err error) error {
 	err = s.Replaced(err)
 	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
-		if own := (*gnError)(nil); !errors.As(err, &own) {
+		if own := (*refusal)(nil); !errors.As(err, &own) {
 			s.LogFailure(c, err)
 		}
 	}
-	e := gnErrorOf(err)
+	e := refusalOf(err)
 	out := web.GetScratch()
 	defer out.Release()
 	b := out.Body
@@ -258,28 +255,28 @@ func (s *Room) failGeonames(c echo.Context, g *gnRequest, a web.Answer, callback
 	return s.Send(c, a, out)
 }
 
-// gnParams are query parameters as GeoNames reads them: of one that may not be
+// params are query parameters as GeoNames reads them: of one that may not be
 // repeated the first counts, and what is not known is ignored.
-type gnParams struct{ values url.Values }
+type params struct{ values url.Values }
 
-func readGeonames(r *http.Request) gnParams {
+func readParams(r *http.Request) params {
 	// What cannot be read is ignored, too; the rest is returned.
 	values, _ := url.ParseQuery(r.URL.RawQuery)
-	return gnParams{values}
+	return params{values}
 }
 
 // text returns a parameter without the space around it, "" when it is absent.
-func (p gnParams) text(name string) string { return strings.TrimSpace(p.values.Get(name)) }
+func (p params) text(name string) string { return strings.TrimSpace(p.values.Get(name)) }
 
 // flag reports whether a parameter is set to true.
-func (p gnParams) flag(name string) bool { return strings.EqualFold(p.text(name), "true") }
+func (p params) flag(name string) bool { return strings.EqualFold(p.text(name), "true") }
 
 // maxRepeated is how often a parameter may be repeated.
 const maxRepeated = places.MaxFilter
 
 // codes returns a parameter that may be repeated, or list its values with
 // commas between them, in upper case. Values that cannot be a code are refused.
-func (p gnParams) codes(name string, min, max int, digits bool) ([]string, error) {
+func (p params) codes(name string, min, max int, digits bool) ([]string, error) {
 	var codes []string
 	for _, v := range p.values[name] {
 		for v != "" {
@@ -289,10 +286,10 @@ func (p gnParams) codes(name string, min, max int, digits bool) ([]string, error
 				continue
 			}
 			if !web.IsCode(code, min, max, digits) {
-				return nil, gnRefuse(gnParameter, "invalid "+name)
+				return nil, refuse(badParameter, "invalid "+name)
 			}
 			if codes = append(codes, code); len(codes) > maxRepeated {
-				return nil, gnRefuse(gnParameter, "too many values of "+name+", give at most "+strconv.Itoa(maxRepeated))
+				return nil, refuse(badParameter, "too many values of "+name+", give at most "+strconv.Itoa(maxRepeated))
 			}
 		}
 	}
@@ -300,33 +297,33 @@ func (p gnParams) codes(name string, min, max int, digits bool) ([]string, error
 }
 
 // integer returns a whole number that is not negative, or absent.
-func (p gnParams) integer(name string, absent int) (int, error) {
+func (p params) integer(name string, absent int) (int, error) {
 	v := p.text(name)
 	if v == "" {
 		return absent, nil
 	}
 	n, ok := web.Whole(v)
 	if !ok || n < 0 {
-		return 0, gnRefuse(gnParameter, "invalid "+name+"; give a whole number")
+		return 0, refuse(badParameter, "invalid "+name+"; give a whole number")
 	}
 	return n, nil
 }
 
 // number returns a decimal number within ±most, and whether it was given.
-func (p gnParams) number(name string, most float64) (float64, bool, error) {
+func (p params) number(name string, most float64) (float64, bool, error) {
 	v := p.text(name)
 	if v == "" {
 		return 0, false, nil
 	}
 	n, ok := web.Decimal(v)
 	if !ok || !(n >= -most && n <= most) {
-		return 0, false, gnRefuse(gnParameter, "invalid "+name+"; give a number from "+web.Bound(-most)+" to "+web.Bound(most))
+		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+web.Bound(-most)+" to "+web.Bound(most))
 	}
 	return n + 0, true, nil // -0 is 0
 }
 
 // position reads lat and lng.
-func (p gnParams) position() (lat, lng float64, err error) {
+func (p params) position() (lat, lng float64, err error) {
 	lat, hasLat, err := p.number("lat", 90)
 	if err != nil {
 		return 0, 0, err
@@ -336,7 +333,7 @@ func (p gnParams) position() (lat, lng float64, err error) {
 		lng, hasLng, err = p.number("lon", 180)
 	}
 	if err == nil && !(hasLat && hasLng) {
-		err = gnRefuse(gnParameter, "missing parameter; give lat and lng in degrees")
+		err = refuse(badParameter, "missing parameter; give lat and lng in degrees")
 	}
 	return lat, lng, err
 }
@@ -345,7 +342,7 @@ func (p gnParams) position() (lat, lng float64, err error) {
 const maxGeonamesRadius = 300
 
 // radius returns the radius in kilometres, or absent.
-func (p gnParams) radius(absent float64) (float64, error) {
+func (p params) radius(absent float64) (float64, error) {
 	v, given, err := p.number("radius", 1e9)
 	switch {
 	case err != nil:
@@ -353,9 +350,9 @@ func (p gnParams) radius(absent float64) (float64, error) {
 	case !given:
 		return absent, nil
 	case v < 0:
-		return 0, gnRefuse(gnParameter, "invalid radius; give kilometres")
+		return 0, refuse(badParameter, "invalid radius; give kilometres")
 	case v > maxGeonamesRadius:
-		return 0, gnRefuse(gnRadius, "the radius is too large; give at most "+strconv.Itoa(maxGeonamesRadius)+" km")
+		return 0, refuse(radiusTooLarge, "the radius is too large; give at most "+strconv.Itoa(maxGeonamesRadius)+" km")
 	}
 	return v, nil
 }
@@ -366,10 +363,10 @@ const (
 	maxStartRow = 5000
 )
 
-func (p gnParams) rows(absent int) (int, error) {
+func (p params) rows(absent int) (int, error) {
 	n, err := p.integer("maxRows", absent)
 	if err == nil && n > maxRows {
-		err = gnRefuse(gnTooManyRows, "maxRows is too large; give at most "+strconv.Itoa(maxRows))
+		err = refuse(tooManyRows, "maxRows is too large; give at most "+strconv.Itoa(maxRows))
 	}
 	return n, err
 }
@@ -385,7 +382,7 @@ const (
 )
 
 // style reads the parameter; what is none of the four is the usual one.
-func (p gnParams) style() style {
+func (p params) style() style {
 	switch strings.ToUpper(p.text("style")) {
 	case "SHORT":
 		return styleShort
@@ -398,7 +395,7 @@ func (p gnParams) style() style {
 }
 
 // language returns the language of names, "" for the places' own.
-func (p gnParams) language(absent string) string {
+func (p params) language(absent string) string {
 	v := p.text("lang")
 	switch {
 	case v == "":
@@ -410,14 +407,14 @@ func (p gnParams) language(absent string) string {
 }
 
 // minPopulation reads cities: cities1000 and so on.
-func (p gnParams) minPopulation() (int64, error) {
+func (p params) minPopulation() (int64, error) {
 	v := strings.ToLower(p.text("cities"))
 	if v == "" {
 		return 0, nil
 	}
 	n, ok := web.Whole(strings.TrimPrefix(v, "cities"))
 	if !ok || n < 0 || !strings.HasPrefix(v, "cities") {
-		return 0, gnRefuse(gnParameter, "invalid cities; give one such as cities1000")
+		return 0, refuse(badParameter, "invalid cities; give one such as cities1000")
 	}
 	return int64(n), nil
 }
@@ -458,22 +455,28 @@ func (o *object) float(name string, value float64) {
 	o.b = strconv.AppendFloat(o.b, value+0, 'f', -1, 64)
 }
 
+// quoted writes a number as a string.
+func (o *object) quoted(name string, value float64) {
+	o.name(name)
+	o.b = append(strconv.AppendFloat(append(o.b, '"'), value, 'f', -1, 64), '"')
+}
+
 // hours writes seconds as hours.
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
 
-// refuseGeonames answers as GeoNames does: in the body of a 200.
-func (s *Room) refuseGeonames(c echo.Context, e *gnEndpoint, err error) {
+// refuse answers as GeoNames does: in the body of a 200.
+func (s *Room) refuse(c echo.Context, e *endpoint, err error) {
 	r := c.Request()
-	g := &gnRequest{params: readGeonames(r)}
+	g := &request{params: readParams(r)}
 	a := web.Answer{Form: web.FormGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
 	switch {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
-		err = &gnError{value: 10, message: "user does not exist: send the key of this server as username."}
+		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
 	case errors.Is(err, web.ErrRateLimited):
-		var said *web.Refusal
-		own := &gnError{value: 19, message: "the limit of requests is used up"}
-		if errors.As(err, &said) {
-			own.message = said.Detail
+		var limited *web.Refusal
+		own := &refusal{value: 19, message: "the limit of requests is used up"}
+		if errors.As(err, &limited) {
+			own.message = limited.Detail
 		}
 		if strings.Contains(own.message, "per day") {
 			own.value = 18
@@ -484,5 +487,5 @@ func (s *Room) refuseGeonames(c echo.Context, e *gnEndpoint, err error) {
 	if ferr != nil {
 		callback = ""
 	}
-	_ = s.failGeonames(c, g, a, callback, err)
+	_ = s.fail(c, g, a, callback, err)
 }

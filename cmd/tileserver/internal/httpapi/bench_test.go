@@ -15,7 +15,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/listing"
 )
 
 // The benchmarks below measure the handlers without a network; those named
@@ -125,7 +124,7 @@ func benchGlobe(b *testing.B) *globe {
 		r := g.places.gazetteer.rows[i]
 		list = append(list, "{"+string(r.members())+`,"match":{"kind":"prefix","highlight":[0,3]}}`)
 	}
-	g.places.completions = map[string]string{"sant": listing.PlacesHead + strings.Join(list, ",") + "]}"}
+	g.places.completions = map[string]string{"sant": `{"places":[` + strings.Join(list, ",") + "]}"}
 	return g
 }
 

@@ -392,10 +392,10 @@ func (f *boundPlaces) Counts(_ context.Context, _ quadkey.Tile, fn func(string, 
 	return nil
 }
 
-func (f *boundPlaces) TilePlaces(_ context.Context, _ quadkey.Tile, fn places.PlaceFunc) error {
+func (f *boundPlaces) TilePlaces(_ context.Context, _ quadkey.Tile, fn func(places.Shown) error) error {
 	f.reads.Add(1)
 	for _, p := range f.tile {
-		if err := fn(p.id, p.lon, p.lat, p.name, p.code, p.population); err != nil {
+		if err := fn(places.Shown{ID: p.id, Lon: p.lon, Lat: p.lat, Name: p.name, Code: p.code, Population: p.population}); err != nil {
 			return err
 		}
 	}

@@ -144,7 +144,7 @@ func (g *gazetteer) within(q places.WithinQuery, dst []places.Hit) ([]places.Hit
 	var rows []*gazetteerRow
 	for i := range g.rows {
 		r := &g.rows[i]
-		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && box.Contains(r.lon, r.lat) && (q.Keep == nil || q.Keep(r.members())) {
+		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && box.Contains(r.lon, r.lat) && (q.Keep == nil || q.Keep(r.country, r.admin1)) {
 			rows = append(rows, r)
 		}
 	}
@@ -248,15 +248,23 @@ func (f *boundPlaces) Complete(_ context.Context, text string, dst []byte) ([]by
 	return append(dst, made...), ok, f.err
 }
 
-func (f *boundPlaces) Members(_ context.Context, id uint32, dst []byte) ([]byte, error) {
+func (f *boundPlaces) Hit(_ context.Context, id uint32, h *places.Hit) error {
 	if f.gazetteer == nil {
-		return dst, places.ErrNotFound
+		return places.ErrNotFound
 	}
 	r, err := f.gazetteer.row(id)
-	if err != nil {
-		return dst, err
+	if err == nil {
+		*h = r.hit(0)
 	}
-	return append(dst, r.members()...), nil
+	return err
+}
+
+func (f *boundPlaces) Record(ctx context.Context, id uint32, r *places.Record) error {
+	record, err := f.Place(ctx, id)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(record, r)
 }
 
 func (f *boundPlaces) NameIn(_ context.Context, id uint32, lang string) (string, bool, error) {

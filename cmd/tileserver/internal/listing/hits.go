@@ -3,9 +3,7 @@
 package listing
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"strconv"
 	"sync"
 	"unicode"
@@ -25,18 +23,25 @@ import (
 // NearbyHits is reused memory for the hits of one answer.
 var NearbyHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 
-// SendHits answers with a page of places or airports of a data set: ask finds
-// them and write appends them to the body, both in one generation.
-func SendHits[F any](s *web.Kit, c echo.Context, live *dataset.Live[F], form web.Form,
+// List says how a page of hits is written.
+type List struct {
+	Name string // of the member that has them
+	Form web.Form
+	Near bool // each with its distance
+}
+
+// SendHits answers with a page of places or airports of a data set: ask finds them,
+// and more, if set, adds members to the finished object, both in one generation.
+func SendHits[F any](s *web.Kit, c echo.Context, live *dataset.Live[F], list List,
 	ask func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
-	write func(ctx context.Context, f F, dst []byte, hits []places.Hit, next string) ([]byte, error)) error {
+	more func(ctx context.Context, f F, dst []byte) ([]byte, error)) error {
 	p := datasets.Pin(live)
 	defer p.Release()
 	finder, err := p.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: list.Form, ByAccept: true}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
 		memory := NearbyHits.Get().(*[]places.Hit)
 		defer NearbyHits.Put(memory)
 		hits, next, err := ask(ctx, finder, (*memory)[:0])
@@ -44,105 +49,30 @@ func SendHits[F any](s *web.Kit, c echo.Context, live *dataset.Live[F], form web
 			return err
 		}
 		*memory = hits
-		out.Body, err = write(ctx, finder, out.Body, hits, next)
+		if out.Body = list.append(out.Body, hits, next); more != nil {
+			out.Body, err = more(ctx, finder, out.Body)
+		}
 		return err
 	})
 }
 
-// PlacesHead begins a list of places.
-const PlacesHead = `{"places":[`
-
-// AppendHits writes {"places":[…],"next":"…"}.
-func AppendHits(dst []byte, hits []places.Hit, next string) []byte {
-	dst = append(dst, PlacesHead...)
+// append writes {"places":[…],"next":"…"} or a FeatureCollection.
+func (l *List) append(dst []byte, hits []places.Hit, next string) []byte {
+	p := Begin(append(dst, '{'), l.Form, l.Name)
+	var id [10]byte
 	for i := range hits {
-		if i > 0 {
-			dst = append(dst, ',')
+		h := &hits[i]
+		p.Open(strconv.AppendUint(id[:0], uint64(h.ID), 10), h.Lon, h.Lat)
+		if p.Body = append(p.Body, h.JSON...); l.Near {
+			p.Body = AppendDistance(p.Body, h.DistanceM)
 		}
-		dst = AppendHit(dst, &hits[i])
+		p.Shut()
 	}
-	return AppendNext(append(dst, ']'), next)
-}
-
-// AppendHitFeatures writes a FeatureCollection of points; next is a foreign
-// member of it.
-func AppendHitFeatures(dst []byte, hits []places.Hit, next string) []byte {
-	dst = append(dst, CollectionHead...)
-	for i := range hits {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendFeatureHead(dst, hits[i].ID, hits[i].Lon, hits[i].Lat)
-		dst = append(AppendHit(dst, &hits[i]), '}')
-	}
-	return AppendNext(append(dst, ']'), next)
-}
-
-// AppendHit writes a place with its distance in metres, to the decimetre.
-func AppendHit(dst []byte, h *places.Hit) []byte {
-	dst = append(append(dst, '{'), h.JSON...)
-	dst = append(dst, `,"distance_m":`...)
-	dst = strconv.AppendFloat(dst, h.DistanceM, 'f', 1, 64)
-	return append(dst, '}')
-}
-
-// AppendMembers writes a hit that has no distance.
-func AppendMembers(dst []byte, h *places.Hit) []byte {
-	return append(append(append(dst, '{'), h.JSON...), '}')
+	return p.End(next)
 }
 
 // SearchHits is reused memory for the hits of one search.
 var SearchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
-
-// nameMember begins the name among a place's members.
-const nameMember = `,"name":`
-
-// MemberName returns where the name's JSON string stands in a place's members.
-func MemberName(members []byte) (from, to int) { return member(members, nameMember) }
-
-// member returns where the JSON string of a member stands in a place's members or
-// record, zeros when it has no such member. key is written as nameMember is. Within
-// a string the quotes of a key are escaped, so the first match is the member itself,
-// if there is one.
-func member(members []byte, key string) (from, to int) {
-	at := bytes.Index(members, []byte(key))
-	if at < 0 {
-		return 0, 0
-	}
-	from = at + len(key)
-	to = from + StringEnd(members[from:])
-	return from, to
-}
-
-// MemberText is the text of a member that is a code, "" when there is none.
-func MemberText(members []byte, key string) string {
-	from, to := member(members, key)
-	if to-from < 2 {
-		return ""
-	}
-	raw := members[from:to]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return ""
-	}
-	return text
-}
-
-// StringEnd is the length of the JSON string that b begins with.
-func StringEnd(b []byte) int {
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
-}
 
 // AppendRegion writes a region up to where its object may go on.
 func AppendRegion(dst []byte, r *tiles.Region) []byte {

@@ -65,6 +65,7 @@ func Pin(s *datasets.Sets) View {
 	return View{datasets.Pin(s.Boundaries), datasets.Pin(s.Places), datasets.Pin(s.Airports), datasets.Pin(s.TimeZones), datasets.Pin(s.Stations)}
 }
 
+// Release gives the generations back.
 func (v *View) Release() {
 	v.Boundaries.Release()
 	v.Places.Release()
@@ -81,53 +82,6 @@ func Have[T any](p *datasets.Pinned[T]) (v T, ok bool, err error) {
 		return v, false, nil
 	}
 	return v, err == nil, err
-}
-
-// PlaceDoc is what is read of a place's members or record.
-type PlaceDoc struct {
-	ID             uint32      `json:"id"`
-	Name           string      `json:"name"`
-	Country        string      `json:"country"`
-	CountryName    string      `json:"country_name"`
-	Class          string      `json:"class"`
-	Code           string      `json:"code"`
-	Population     int64       `json:"population"`
-	Admin1         string      `json:"admin1"`
-	Admin1Name     string      `json:"admin1_name"`
-	TimeZone       string      `json:"timezone"`
-	Lat            json.Number `json:"lat"`
-	Lon            json.Number `json:"lon"`
-	ASCIIName      string      `json:"ascii_name"` // from here on in records only
-	AlternateNames []string    `json:"alternate_names"`
-	Admin2         string      `json:"admin2"`
-	Admin2Name     string      `json:"admin2_name"`
-	Admin3         string      `json:"admin3"`
-	Admin4         string      `json:"admin4"`
-	Admin5         string      `json:"admin5"`
-	Elevation      *int64      `json:"elevation_m"`
-	DEM            *int64      `json:"dem_m"`
-	Alternates     []struct {
-		Name       string `json:"name"`
-		Lang       string `json:"lang"`
-		Preferred  bool   `json:"preferred"`
-		Short      bool   `json:"short"`
-		Colloquial bool   `json:"colloquial"`
-		Historic   bool   `json:"historic"`
-	} `json:"alternates"`
-}
-
-// ReadPlace decodes a place's record.
-func ReadPlace(record []byte) (d PlaceDoc, err error) {
-	if err := json.Unmarshal(record, &d); err != nil {
-		return d, fmt.Errorf("%w: the record of a place cannot be read: ingest the places again", cellstore.ErrCorrupt)
-	}
-	return d, nil
-}
-
-// ReadMembers decodes a place's members, which have no braces.
-func ReadMembers(members []byte) (PlaceDoc, error) {
-	b := make([]byte, 0, len(members)+2)
-	return ReadPlace(append(append(append(b, '{'), members...), '}'))
 }
 
 // How a part of an answer about a point was found.
@@ -523,7 +477,7 @@ func (z *LocalZone) Append(dst []byte, at time.Time) []byte {
 	case z.Source == SourceSea:
 		dst = append(dst, `,"nautical":true`...)
 	case z.Match == MatchNearest:
-		dst = strconv.AppendFloat(append(dst, `,"distance_m":`...), z.metres, 'f', 1, 64)
+		dst = listing.AppendDistance(dst, z.metres)
 	}
 	return append(dst, '}')
 }
@@ -542,9 +496,7 @@ const PlaceReach = 50_000
 // the sea.
 const ShoreReach = 5_000
 
+// HasType reports whether regions of a type are published.
 func HasType(b datasets.Boundaries, typ string) bool {
 	return datasets.CheckTypes(b, []string{typ}) == nil
 }
-
-// UnknownDEM is what GeoNames' elevation model says of the sea.
-const UnknownDEM = -9999

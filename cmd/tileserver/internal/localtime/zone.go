@@ -3,23 +3,23 @@ package localtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
+	"quadrille/places"
 	"quadrille/places/zones"
 )
 
 var errNoTimeZone = errors.New("time zone is not known")
 
+// Kinds are what requests for local time are refused for.
 var Kinds = []web.Kind{
 	{Err: errNoTimeZone, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "There is no time zone on record here, so no offset can be told."},
@@ -32,23 +32,15 @@ var Kinds = []web.Kind{
 // ZoneOf returns the zone of a place whose record has none, and how it was found:
 // that of its country where it has only one, else that of the nearest airport,
 // in its country if that is known. Not every gazetteer tells zones.
-func (v *zoned) ZoneOf(ctx context.Context, doc *PlaceDoc) (zone, source string, err error) {
-	if zone, err = countryZone(ctx, &v.timeZones, doc.Country); zone != "" || err != nil {
+func (v *zoned) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
+	if zone, err = countryZone(ctx, &v.timeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err
 	}
-	lat, err := doc.Lat.Float64()
-	if err != nil {
-		return "", "", fmt.Errorf("%w: the record of a place has no latitude: ingest the places again", cellstore.ErrCorrupt)
-	}
-	lon, err := doc.Lon.Float64()
-	if err != nil {
-		return "", "", fmt.Errorf("%w: the record of a place has no longitude: ingest the places again", cellstore.ErrCorrupt)
-	}
 	reach := float64(ZoneReach)
-	if doc.Country != "" {
+	if p.Country != "" {
 		reach = anywhere
 	}
-	zone, _, err = zoneOfAirports(ctx, &v.Airports, lat, lon, reach, doc.Country)
+	zone, _, err = zoneOfAirports(ctx, &v.Airports, p.Lat, p.Lon, reach, p.Country)
 	return zone, MatchNearest, err
 }
 
@@ -122,6 +114,7 @@ func PinZoned(p *dataset.Live[datasets.Places], a *dataset.Live[datasets.Airport
 	return zoned{datasets.Pin(p), datasets.Pin(a), datasets.Pin(z)}
 }
 
+// Release gives the generations back.
 func (v *zoned) Release() {
 	v.Places.Release()
 	v.Airports.Release()

@@ -27,10 +27,10 @@ var Described = []*prometheus.Desc{
 func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 	for _, st := range s.States() {
 		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)
-		web.Gauge(ch, descFailed, web.OneIf(st.Err != nil), st.Dataset)
-		web.Gauge(ch, descDamaged, web.OneIf(st.Damage != nil), st.Dataset)
+		web.Gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
+		web.Gauge(ch, descDamaged, oneIf(st.Damage != nil), st.Dataset)
 		web.Counter(ch, descReadFailed, st.ReadFailures, st.Dataset)
-		web.Gauge(ch, descServing, web.OneIf(st.Serving != nil), st.Dataset)
+		web.Gauge(ch, descServing, oneIf(st.Serving != nil), st.Dataset)
 		generation := 0.0
 		if g := st.Serving; g != nil {
 			generation = float64(g.Generation)
@@ -42,4 +42,11 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 		}
 		web.Gauge(ch, descGeneration, generation, st.Dataset)
 	}
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -3,6 +3,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -88,17 +89,11 @@ func (s *Room) getNearby(c echo.Context) error {
 		}
 		defer s.Heavy.Add(-1)
 	}
-	return listing.SendHits(s.Kit, c, s.Places, form, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
-		return f.Nearby(ctx, query, dst)
-	}, func(ctx context.Context, f datasets.Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
-		if err := renameHits(ctx, f, hits, lang); err != nil {
-			return dst, err
-		}
-		if form == web.FormGeoJSON {
-			return listing.AppendHitFeatures(dst, hits, next), nil
-		}
-		return listing.AppendHits(dst, hits, next), nil
-	})
+	list := listing.List{Name: "places", Form: form, Near: true}
+	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+		hits, next, err := f.Nearby(ctx, query, dst)
+		return hits, next, cmp.Or(err, renameHits(ctx, f, hits, lang))
+	}, nil)
 }
 
 // renameHits gives places the names they have in a language; without one, or
@@ -190,22 +185,18 @@ func (s *Room) getPlaceOffset(c echo.Context) error {
 		if err != nil {
 			return dst, "", err
 		}
-		record, err := finder.Place(ctx, id)
-		if err != nil {
-			return dst, "", err
-		}
-		doc, err := localtime.ReadPlace(record)
-		if err != nil {
+		var record places.Record
+		if err := finder.Record(ctx, id, &record); err != nil {
 			return dst, "", err
 		}
 		dst = strconv.AppendUint(append(dst, `{"id":`...), uint64(id), 10)
-		if doc.TimeZone == "" {
+		if record.TimeZone == "" {
 			var source string
-			if doc.TimeZone, source, err = v.ZoneOf(ctx, &doc); err != nil {
+			if record.TimeZone, source, err = v.ZoneOf(ctx, &record.Hit); err != nil {
 				return dst, "", err
 			}
 			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), source)
 		}
-		return dst, doc.TimeZone, nil
+		return dst, record.TimeZone, nil
 	})
 }

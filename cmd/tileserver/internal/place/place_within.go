@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -41,13 +42,11 @@ func (s *Room) getPlacesWithin(c echo.Context) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	return listing.SendHits(s.Kit, c, s.Places, form, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
-		return f.Within(ctx, query, dst)
-	}, func(ctx context.Context, f datasets.Places, dst []byte, hits []places.Hit, next string) ([]byte, error) {
-		if err := renameHits(ctx, f, hits, lang); err != nil {
-			return dst, err
-		}
-		dst = appendPlaces(dst, form, hits, next)
+	list := listing.List{Name: "places", Form: form}
+	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+		hits, next, err := f.Within(ctx, query, dst)
+		return hits, next, cmp.Or(err, renameHits(ctx, f, hits, lang))
+	}, func(ctx context.Context, f datasets.Places, dst []byte) ([]byte, error) {
 		if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
 			return appendCounts(ctx, dst, f, *t)
 		}
@@ -69,27 +68,4 @@ func appendCounts(ctx context.Context, dst []byte, finder datasets.Places, t qua
 		dst = strconv.AppendInt(dst, count, 10)
 	})
 	return append(dst, "}}"...), err
-}
-
-// appendPlaces writes a page of places that were not looked for near a point.
-func appendPlaces(dst []byte, f web.Form, hits []places.Hit, next string) []byte {
-	if f == web.FormGeoJSON {
-		dst = append(dst, listing.CollectionHead...)
-	} else {
-		dst = append(dst, listing.PlacesHead...)
-	}
-	for i := range hits {
-		h := &hits[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if f == web.FormGeoJSON {
-			dst = listing.AppendFeatureHead(dst, h.ID, h.Lon, h.Lat)
-		}
-		dst = append(append(append(dst, '{'), h.JSON...), '}')
-		if f == web.FormGeoJSON {
-			dst = append(dst, '}')
-		}
-	}
-	return listing.AppendNext(append(dst, ']'), next)
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,15 +67,11 @@ func (s *Room) getSearch(c echo.Context) error {
 		return err
 	}
 	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, []uint64{p.ID, air.ID}, func(ctx context.Context, out *web.Scratch) error {
-		l := placeList{dst: out.Body, form: form, limit: query.Limit}
-		if err := l.search(ctx, finder, query); err != nil {
-			return err
+		airport, err := findAirport(ctx, &air, &query)
+		if err == nil {
+			out.Body, err = find(ctx, out.Body, finder, airport, query, form)
 		}
-		if err := l.addAirport(ctx, &air, query); err != nil {
-			return err
-		}
-		out.Body = l.end()
-		return nil
+		return err
 	})
 }
 
@@ -134,116 +131,148 @@ func (s *Room) makeCompletion(ctx context.Context, finder datasets.Places, air *
 		out := web.GetScratch()
 		defer out.Release()
 		query := search.Query{Text: key.text, Limit: defaultSearchLimit}
-		l := placeList{dst: out.Body, limit: query.Limit}
-		found, err := l.complete(read, finder, key.text)
-		if err == nil && !found {
-			err = l.search(read, finder, query)
-		}
-		if err == nil {
-			err = l.addAirport(read, air, query)
-		}
+		airport, err := findAirport(read, air, &query)
 		if err != nil {
 			return nil, err
 		}
-		out.Body = l.end()
+		if out.Body, err = complete(read, out.Body, finder, airport, query); err != nil {
+			return nil, err
+		}
 		res := web.Finish(out.Body, web.FormJSON, key.coding, &etag)
 		res.ByAccept = true
 		return res, nil
 	})
 }
 
-// placeList is a list of places being written, as JSON or GeoJSON. It is
-// made by one of complete and search and closed by end.
-type placeList struct {
-	dst   []byte
-	start int // of the first item in dst
-	form  web.Form
-	limit int
+// storedHead and storedTail are around the places of a stored answer.
+const storedHead, storedTail = `{"places":[`, "]}"
+
+// complete appends the answer to a text: the stored one, if there is one, else what
+// a search finds.
+func complete(ctx context.Context, dst []byte, finder datasets.Places, airport *foundAirport, q search.Query) ([]byte, error) {
+	out, found, err := finder.Complete(ctx, q.Text, dst)
+	if err != nil {
+		return dst, err
+	}
+	if !found {
+		return find(ctx, dst, finder, airport, q, web.FormJSON)
+	}
+	stored := out[len(dst):]
+	if !bytes.HasPrefix(stored, []byte(storedHead)) || !bytes.HasSuffix(stored, []byte(storedTail)) {
+		return dst, errStored
+	}
+	if airport == nil {
+		return out, nil
+	}
+	var list struct {
+		Places []json.RawMessage `json:"places"`
+	}
+	if json.Unmarshal(stored, &list) != nil {
+		return dst, errStored
+	}
+	l := beginList(dst, web.FormJSON, airport, q.Limit)
+	for _, item := range list.Places {
+		var p struct {
+			Population int64 `json:"population"`
+		}
+		if json.Unmarshal(item, &p) != nil {
+			return dst, errStored
+		}
+		if l.next(p.Population) {
+			l.Next()
+			l.Body = append(l.Body, item...)
+		}
+	}
+	return l.end(), nil
 }
 
-// complete takes the stored answer for a text, if there is one.
-func (l *placeList) complete(ctx context.Context, finder datasets.Places, text string) (bool, error) {
-	at := len(l.dst)
-	out, found, err := finder.Complete(ctx, text, l.dst)
-	if err != nil || !found {
-		return false, err
-	}
-	if made := out[at:]; !bytes.HasPrefix(made, []byte(listing.PlacesHead)) || !bytes.HasSuffix(made, []byte("]}")) {
-		return false, fmt.Errorf("%w: a stored list of places has another form: ingest the places again", cellstore.ErrCorrupt)
-	}
-	l.start, l.dst = at+len(listing.PlacesHead), out[:len(out)-2]
-	return true, nil
-}
+var errStored = fmt.Errorf("%w: a stored list of places has another form: ingest the places again", cellstore.ErrCorrupt)
 
-// search writes the places that a search finds.
-func (l *placeList) search(ctx context.Context, finder datasets.Places, q search.Query) error {
+// find appends the places that a search finds.
+func find(ctx context.Context, dst []byte, finder datasets.Places, airport *foundAirport, q search.Query, form web.Form) ([]byte, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) {
 		// All else was checked when it was read.
-		return web.Refuse(err, "q", "Set q to a text with letters or digits.")
+		return dst, web.Refuse(err, "q", "Set q to a text with letters or digits.")
 	}
 	if err != nil {
-		return err
+		return dst, err
 	}
 	*memory = hits
-	if l.form == web.FormGeoJSON {
-		l.dst = append(l.dst, listing.CollectionHead...)
-	} else {
-		l.dst = append(l.dst, listing.PlacesHead...)
-	}
-	l.start = len(l.dst)
-	var members []byte
+	l := beginList(dst, form, airport, q.Limit)
+	var place places.Hit
+	var id [10]byte
 	for i := range hits {
 		h := &hits[i]
-		if members, err = finder.Members(ctx, h.ID, members[:0]); err != nil {
-			return datasets.Inside(err)
+		if err := finder.Hit(ctx, h.ID, &place); err != nil {
+			return dst, datasets.Inside(err)
 		}
 		name := ""
 		if q.Lang != "" {
 			if name, _, err = finder.NameIn(ctx, h.ID, q.Lang); err != nil {
-				return datasets.Inside(err)
+				return dst, datasets.Inside(err)
 			}
 		}
-		if i > 0 {
-			l.dst = append(l.dst, ',')
+		if !l.next(place.Population) {
+			break
 		}
-		if l.form == web.FormGeoJSON {
-			l.dst = listing.AppendFeatureHead(l.dst, h.ID, degrees(h.Lon), degrees(h.Lat))
-		}
-		l.dst = places.AppendNamed(append(l.dst, '{'), members, name)
-		l.dst = search.AppendMatch(append(l.dst, ','), matchOf(&h.Match, members, name))
-		l.dst = append(l.dst, '}')
-		if l.form == web.FormGeoJSON {
-			l.dst = append(l.dst, '}')
-		}
+		l.Open(strconv.AppendUint(id[:0], uint64(h.ID), 10), degrees(h.Lon), degrees(h.Lat))
+		l.Body = places.AppendNamed(l.Body, place.JSON, name)
+		l.Body = search.AppendMatch(append(l.Body, ','), matchOf(&h.Match, place.Name, name))
+		l.Shut()
 	}
-	return nil
+	return l.end(), nil
 }
 
-// end closes the list and returns it.
-func (l *placeList) end() []byte { return append(l.dst, ']', '}') }
+// placeList is a list of places being written, with an airport among them.
+type placeList struct {
+	listing.Page
+	airport *foundAirport // nil: there is none, or it has been written
+	room    int           // for how many more there is room
+}
+
+func beginList(dst []byte, form web.Form, airport *foundAirport, limit int) placeList {
+	return placeList{Page: listing.Begin(append(dst, '{'), form, "places"), airport: airport, room: limit}
+}
+
+// next prepares for a place, after the airport if that has more weight than the
+// place has inhabitants. It reports whether there is room for the place.
+func (l *placeList) next(population int64) bool {
+	if l.airport != nil && l.airport.weight > population {
+		l.addAirport()
+	}
+	l.room--
+	return l.room >= 0
+}
+
+func (l *placeList) addAirport() {
+	if l.room > 0 {
+		l.airport.append(&l.Page)
+		l.room--
+	}
+	l.airport = nil
+}
+
+func (l *placeList) end() []byte {
+	if l.airport != nil {
+		l.addAirport()
+	}
+	return l.End("")
+}
 
 // degrees turns the 1e-7 degrees of a hit into degrees.
 func degrees(units int32) float64 { return float64(units) / 1e7 }
 
-// matchOf is a match as it is told beside the name a place is shown by: the
-// name that matched is named where it is another one.
-func matchOf(m *search.Match, members []byte, shown string) *search.Match {
+// matchOf is a match as it is told beside the name a place is shown by, which may
+// not be its own: the name that matched is told where it is another one.
+func matchOf(m *search.Match, own, shown string) *search.Match {
 	if shown == "" || m.Historic {
 		return m
 	}
 	told := *m
-	if told.Name == "" {
-		from, to := listing.MemberName(members)
-		var own string
-		if from == 0 || json.Unmarshal(members[from:to], &own) != nil {
-			return m
-		}
-		told.Name = own
-	}
-	if told.Name == shown {
+	if told.Name = cmp.Or(m.Name, own); told.Name == shown {
 		told.Name = ""
 	}
 	return &told

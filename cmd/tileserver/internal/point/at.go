@@ -151,18 +151,15 @@ func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.dst = append(p.dst, `,"regions":[`...)
-	n := 0
+	list := listing.Begin(append(p.dst, ','), web.FormJSON, "regions")
 	for i := range found {
 		if !localtime.Wanted(p.types, found[i].Type) {
 			continue
 		}
-		if n++; n > 1 {
-			p.dst = append(p.dst, ',')
-		}
-		p.dst = append(listing.AppendRegion(p.dst, &found[i]), `,"match":"`+localtime.MatchInside+`"}`...)
+		list.Next()
+		list.Body = append(listing.AppendRegion(list.Body, &found[i]), `,"match":"`+localtime.MatchInside+`"}`...)
 	}
-	p.dst = append(p.dst, ']')
+	p.dst = append(list.Body, ']')
 	return found, nil
 }
 
@@ -254,6 +251,5 @@ func (p *point) station(ctx context.Context) error {
 
 // distance closes an object that is the nearest to the point.
 func (p *point) distance(metres float64) {
-	p.dst = strconv.AppendFloat(append(p.dst, `,"distance_m":`...), metres, 'f', 1, 64)
-	p.dst = append(p.dst, `,"match":"`+localtime.MatchNearest+`"}`...)
+	p.dst = append(listing.AppendDistance(p.dst, metres), `,"match":"`+localtime.MatchNearest+`"}`...)
 }

@@ -72,13 +72,13 @@ func (s *Room) getRegionsAt(c echo.Context) error {
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
 		out.Body = strconv.AppendFloat(out.Body, lon, 'f', -1, 64)
-		out.Body = append(out.Body, `,"regions":[`...)
+		p := listing.Begin(append(out.Body, ','), web.FormJSON, "regions")
 		if snap >= 0 {
 			matches, err := b.Nearest(ctx, lat, lon, snap, types...)
 			if err != nil {
 				return err
 			}
-			out.Body = appendMatches(out.Body, matches)
+			out.Body = appendMatches(&p, matches)
 			return nil
 		}
 		regions, err := b.At(ctx, lat, lon, types...)
@@ -86,54 +86,45 @@ func (s *Room) getRegionsAt(c echo.Context) error {
 			return err
 		}
 		for i := range regions {
-			if i > 0 {
-				out.Body = append(out.Body, ',')
-			}
-			out.Body = append(listing.AppendRegion(out.Body, &regions[i]), '}')
+			p.Next()
+			p.Body = append(listing.AppendRegion(p.Body, &regions[i]), '}')
 		}
-		out.Body = append(out.Body, `]}`...)
+		out.Body = p.End("")
 		return nil
 	})
 }
 
-// appendMatches writes the regions that matched, and then, as "none", the types
-// without one. Metres are given to the decimetre.
-func appendMatches(dst []byte, matches []tiles.Match) []byte {
-	n := 0
+// appendMatches writes the regions that matched and then, as "none", the types
+// without one.
+func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 	for i := range matches {
 		m := &matches[i]
 		if m.Kind == tiles.MatchNone {
 			continue
 		}
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		dst = listing.AppendRegion(dst, &m.Region)
+		p.Next()
+		dst := listing.AppendRegion(p.Body, &m.Region)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Kind == tiles.MatchSnapped {
-			dst = append(dst, `,"distance_m":`...)
-			dst = strconv.AppendFloat(dst, m.Distance, 'f', 1, 64)
+			dst = listing.AppendDistance(dst, m.Distance)
 		}
-		dst = append(dst, '}')
+		p.Body = append(dst, '}')
 	}
-	dst = append(dst, `],"none":[`...)
-	n = 0
+	none := listing.Begin(append(p.Body, ']', ','), web.FormJSON, "none")
 	for i := range matches {
 		m := &matches[i]
 		if m.Kind != tiles.MatchNone {
 			continue
 		}
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		dst = jsontext.AppendString(append(dst, `{"type":`...), m.Type)
+		none.Next()
+		dst := jsontext.AppendString(append(none.Body, `{"type":`...), m.Type)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Truncated {
 			dst = append(dst, `,"truncated":true`...)
 		}
-		dst = append(dst, '}')
+		none.Body = append(dst, '}')
 	}
-	return append(dst, `]}`...)
+	return none.End("")
 }
 
 // getRegion answers GET /regions/{type}/{id}: the record, with the geometry

@@ -68,15 +68,13 @@ func appendWithin(ctx context.Context, dst []byte, b datasets.Boundaries, q tile
 		return dst, err
 	}
 	dst = listing.AppendBounds(append(dst, '{'), [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North})
-	dst = append(dst, `,"regions":[`...)
+	p := listing.Begin(append(dst, ','), web.FormJSON, "regions")
 	for i := range page {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = listing.AppendRegion(dst, &page[i].Region)
-		dst = append(listing.AppendBounds(append(dst, ','), page[i].Bounds), '}')
+		p.Next()
+		p.Body = listing.AppendRegion(p.Body, &page[i].Region)
+		p.Body = append(listing.AppendBounds(append(p.Body, ','), page[i].Bounds), '}')
 	}
-	return listing.AppendNext(append(dst, ']'), next), nil
+	return p.End(next), nil
 }
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign

@@ -4,7 +4,6 @@ package station
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -66,12 +65,14 @@ func (s *Room) getNearestStation(c echo.Context) error {
 		if hit.JSON, err = f.Record(ctx, near.ID, nil); err != nil {
 			return err
 		}
-		if form == web.FormGeoJSON {
-			out.Body = appendStationFeature(out.Body, &hit, true)
-			return nil
+		p := listing.Page{Body: out.Body, Form: form}
+		if form != web.FormGeoJSON {
+			p.Body = append(p.Body, `{"station":`...)
 		}
-		out.Body = appendStation(append(out.Body, `{"station":`...), &hit, true)
-		out.Body = append(out.Body, '}')
+		if appendStation(&p, &hit, true); form != web.FormGeoJSON {
+			p.Body = append(p.Body, '}')
+		}
+		out.Body = p.Body
 		return nil
 	})
 }
@@ -147,41 +148,22 @@ func (s *Room) getStationsWithin(c echo.Context) error {
 
 // appendStations writes the rest of an object: "stations":[…], or a
 // FeatureCollection, and "next".
-func appendStations(dst []byte, form web.Form, hits []stations.Hit, distance bool, next string) []byte {
-	one := appendStation
-	if form == web.FormGeoJSON {
-		dst, one = append(dst, `"type":"FeatureCollection","features":[`...), appendStationFeature
-	} else {
-		dst = append(dst, `"stations":[`...)
-	}
+func appendStations(dst []byte, form web.Form, hits []stations.Hit, near bool, next string) []byte {
+	p := listing.Begin(dst, form, "stations")
 	for i := range hits {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = one(dst, &hits[i], distance)
+		appendStation(&p, &hits[i], near)
 	}
-	return listing.AppendNext(append(dst, ']'), next)
+	return p.End(next)
 }
 
-// appendStation writes a station, with its distance in metres to the decimetre
-// where it has one.
-func appendStation(dst []byte, h *stations.Hit, distance bool) []byte {
-	dst = append(append(dst, '{'), h.JSON...)
-	if distance {
-		dst = append(dst, `,"distance_m":`...)
-		dst = strconv.AppendFloat(dst, h.DistanceM, 'f', 1, 64)
+// appendStation writes a station, with its distance where it has one.
+func appendStation(p *listing.Page, h *stations.Hit, near bool) {
+	var id [len(h.ID) + 2]byte
+	p.Open(append(append(append(id[:0], '"'), h.ID[:]...), '"'), h.Lon, h.Lat)
+	if p.Body = append(p.Body, h.JSON...); near {
+		p.Body = listing.AppendDistance(p.Body, h.DistanceM)
 	}
-	return append(dst, '}')
-}
-
-func appendStationFeature(dst []byte, h *stations.Hit, distance bool) []byte {
-	dst = append(append(dst, `{"type":"Feature","id":"`...), h.ID[:]...)
-	dst = append(dst, `","geometry":{"type":"Point","coordinates":[`...)
-	dst = strconv.AppendFloat(dst, h.Lon, 'f', -1, 64)
-	dst = append(dst, ',')
-	dst = strconv.AppendFloat(dst, h.Lat, 'f', -1, 64)
-	dst = append(dst, `]},"properties":`...)
-	return append(appendStation(dst, h, distance), '}')
+	p.Shut()
 }
 
 // stationID reads the id in a path.
@@ -227,15 +209,12 @@ func (s *Room) getStationTiles(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		out.Body = append(append(out.Body, `{"id":"`...), id[:]...)
-		out.Body = append(out.Body, `","tiles":[`...)
-		for i, t := range tiles {
-			if i > 0 {
-				out.Body = append(out.Body, ',')
-			}
-			out.Body = append(append(append(out.Body, '"'), t.String()...), '"')
+		p := listing.Begin(append(append(append(out.Body, `{"id":"`...), id[:]...), `",`...), web.FormJSON, "tiles")
+		for _, t := range tiles {
+			p.Next()
+			p.Body = append(append(append(p.Body, '"'), t.String()...), '"')
 		}
-		out.Body = append(out.Body, `]}`...)
+		out.Body = p.End("")
 		return nil
 	})
 }

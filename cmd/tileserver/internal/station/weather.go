@@ -57,15 +57,12 @@ func (s *Room) getObservations(c echo.Context) error {
 			}
 			out.Body = out.Body[:0]
 		}
-		out.Body = append(append(out.Body, `{"station":"`...), id[:]...)
-		out.Body = append(out.Body, `","observations":[`...)
+		p := listing.Begin(append(append(append(out.Body, `{"station":"`...), id[:]...), `",`...), web.FormJSON, "observations")
 		for i := range page {
-			if i > 0 {
-				out.Body = append(out.Body, ',')
-			}
-			out.Body = page[i].AppendJSON(out.Body)
+			p.Next()
+			p.Body = page[i].AppendJSON(p.Body)
 		}
-		out.Body = listing.AppendNext(append(out.Body, ']'), next)
+		out.Body = p.End(next)
 		return nil
 	})
 }
@@ -140,15 +137,13 @@ func appendWeather(dst []byte, t quadkey.Tile, w *stations.TileWeather) []byte {
 	dst = w.Hour.AppendFormat(append(dst, `","hour":"`...), time.RFC3339)
 	dst = w.Total.AppendMembers(append(dst, `",`...))
 	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.Side), 10)
-	dst = append(dst, `,"parts":[`...)
+	list := listing.Begin(append(dst, ','), web.FormJSON, "parts")
 	for i := range w.Parts {
 		p := &w.Parts[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendInt(append(dst, `{"x":`...), int64(p.X), 10)
+		list.Next()
+		dst = strconv.AppendInt(append(list.Body, `{"x":`...), int64(p.X), 10)
 		dst = strconv.AppendInt(append(dst, `,"y":`...), int64(p.Y), 10)
-		dst = append(p.AppendMembers(append(dst, ',')), '}')
+		list.Body = append(p.AppendMembers(append(dst, ',')), '}')
 	}
-	return append(dst, `]}`...)
+	return list.End("")
 }

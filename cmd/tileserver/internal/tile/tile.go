@@ -19,7 +19,7 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// TileConfig says how tiles are served. Zero fields mean the defaults named.
+// Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
 	Boundaries *dataset.Live[datasets.Boundaries]
 	Places     *dataset.Live[datasets.Places]
@@ -262,19 +262,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 			return dst, err
 		}
 	}
-	if set.places {
-		p, err := v.places.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = appendPlacesLayer(ctx, dst, p, t); err != nil {
-			return dst, err
-		}
-	}
-	if set.airports {
-		return appendAirportsLayer(ctx, dst, v, t)
-	}
-	return dst, nil
+	return appendPointLayers(ctx, dst, v, set, t)
 }
 
 // appendGeoJSON appends a FeatureCollection: the fragments as they are stored.

@@ -5,13 +5,11 @@ import (
 	"math"
 	"sync"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/quadkey"
 	"quadrille/tiles/mvt"
 )
-
-var placeLayers = sync.Pool{New: func() any { return new(mvt.Layer) }}
 
 // placeFields describes the attributes of the places layer, for TileJSON.
 var placeFields = map[string]string{
@@ -21,31 +19,74 @@ var placeFields = map[string]string{
 	"population": "Number",
 }
 
+// appendPointLayers appends the layers of points that a set has.
+func appendPointLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	if set.places {
+		var err error
+		if dst, err = appendPlacesLayer(ctx, dst, v, t); err != nil {
+			return dst, err
+		}
+	}
+	if set.airports {
+		return appendAirportsLayer(ctx, dst, v, t)
+	}
+	return dst, nil
+}
+
 // appendPlacesLayer appends the vector layer of the places in a tile.
-func appendPlacesLayer(ctx context.Context, dst []byte, p datasets.Places, t quadkey.Tile) ([]byte, error) {
-	l := placeLayers.Get().(*mvt.Layer)
-	defer placeLayers.Put(l)
-	l.Reset(placesLayer)
-	n := float64(uint64(1) << t.Z)
-	err := p.TilePlaces(ctx, t, func(id uint32, lon, lat float64, name, code string, population int64) error {
-		x, y := quadkey.Project(lon, lat)
-		l.Begin(uint64(id), mvt.Point)
-		l.TagInt("id", int64(id))
-		l.TagString("name", name)
-		if code != "" {
-			l.TagString("code", code)
-		}
-		if population > 0 {
-			l.TagInt("population", population)
-		}
-		l.Point(mvt.XY{X: unit(x*n - float64(t.X)), Y: unit(y*n - float64(t.Y))})
-		l.End()
-		return nil
-	})
+func appendPlacesLayer(ctx context.Context, dst []byte, v *view, t quadkey.Tile) ([]byte, error) {
+	finder, err := v.places.Get()
 	if err != nil {
 		return dst, err
 	}
+	return appendLayer(dst, placesLayer, t, func(l *pointLayer) error {
+		return finder.TilePlaces(ctx, t, func(p places.Shown) error {
+			l.begin(p.ID, p.Lon, p.Lat, p.Name)
+			l.text("code", p.Code)
+			if p.Population > 0 {
+				l.TagInt("population", p.Population)
+			}
+			l.End()
+			return nil
+		})
+	})
+}
+
+// pointLayer is a layer of points of one tile.
+type pointLayer struct {
+	mvt.Layer
+	tile quadkey.Tile
+}
+
+var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
+
+// appendLayer appends a layer of points, which write writes.
+func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer) error) ([]byte, error) {
+	l := pointLayers.Get().(*pointLayer)
+	defer pointLayers.Put(l)
+	l.Reset(name)
+	l.tile = t
+	if err := write(l); err != nil {
+		return dst, err
+	}
 	return l.AppendTo(dst), nil
+}
+
+// begin begins a point with the attributes that all have.
+func (l *pointLayer) begin(id uint32, lon, lat float64, name string) {
+	x, y := quadkey.Project(lon, lat)
+	n := float64(uint64(1) << l.tile.Z)
+	l.Begin(uint64(id), mvt.Point)
+	l.Point(mvt.XY{X: unit(x*n - float64(l.tile.X)), Y: unit(y*n - float64(l.tile.Y))})
+	l.TagInt("id", int64(id))
+	l.TagString("name", name)
+}
+
+// text adds an attribute that is not known of every point.
+func (l *pointLayer) text(key, value string) {
+	if value != "" {
+		l.TagString(key, value)
+	}
 }
 
 // unit turns a fraction of a tile into its integer coordinate. Points belong
@@ -66,40 +107,22 @@ var airportFields = map[string]string{
 	"rank":      "Number",
 }
 
-// encodedBool are the value messages of booleans in a vector tile: field 7, a
-// varint.
-var encodedBool = map[bool][]byte{false: {7 << 3, 0}, true: {7 << 3, 1}}
-
 // appendAirportsLayer appends the vector layer of the airports in a tile.
 func appendAirportsLayer(ctx context.Context, dst []byte, v *view, t quadkey.Tile) ([]byte, error) {
 	finder, err := v.airports.Get()
 	if err != nil {
 		return dst, err
 	}
-	l := placeLayers.Get().(*mvt.Layer)
-	defer placeLayers.Put(l)
-	l.Reset(airportsLayer)
-	n := float64(uint64(1) << t.Z)
-	err = finder.TileAirports(ctx, t, func(a airports.Shown) error {
-		x, y := quadkey.Project(a.Lon, a.Lat)
-		l.Begin(uint64(a.ID), mvt.Point)
-		l.TagInt("id", int64(a.ID))
-		l.TagString("name", a.Name)
-		l.TagString("type", a.Type)
-		if a.IATA != "" {
-			l.TagString("iata", a.IATA)
-		}
-		if a.ICAO != "" {
-			l.TagString("icao", a.ICAO)
-		}
-		l.TagValue("scheduled", encodedBool[a.Scheduled])
-		l.TagInt("rank", int64(a.Rank()))
-		l.Point(mvt.XY{X: unit(x*n - float64(t.X)), Y: unit(y*n - float64(t.Y))})
-		l.End()
-		return nil
+	return appendLayer(dst, airportsLayer, t, func(l *pointLayer) error {
+		return finder.TileAirports(ctx, t, func(a airports.Shown) error {
+			l.begin(a.ID, a.Lon, a.Lat, a.Name)
+			l.TagString("type", a.Type)
+			l.text("iata", a.IATA)
+			l.text("icao", a.ICAO)
+			l.TagBool("scheduled", a.Scheduled)
+			l.TagInt("rank", int64(a.Rank()))
+			l.End()
+			return nil
+		})
 	})
-	if err != nil {
-		return dst, err
-	}
-	return l.AppendTo(dst), nil
 }

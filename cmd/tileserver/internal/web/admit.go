@@ -30,6 +30,7 @@ type Guard struct {
 	KeyLimits, AddressLimits quota.Limits
 }
 
+// What requests are turned away for.
 var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
@@ -45,8 +46,8 @@ const (
 	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
 	// service, and for what belongs to its page.
 	KeysUnasked
-	// KeysOfGeonames: a user name is taken for a key, as GeoNames has them.
-	KeysOfGeonames
+	// KeysByUsername: the parameter username is taken for a key.
+	KeysByUsername
 	// KeysOfProxy: the other credentials of a request are for somebody else's
 	// service, so only the header that is ours alone is looked at.
 	KeysOfProxy
@@ -114,7 +115,7 @@ func (a *admission) judge(c echo.Context) error {
 		return nil
 	case sent == "" && !g.Anonymous:
 		return RefuseUnkeyed(c, ErrKeyMissing)
-	case sent != "" && !(g.Anonymous && a.rule == KeysOfGeonames): // GeoNames' clients always send some name
+	case sent != "" && !(g.Anonymous && a.rule == KeysByUsername): // GeoNames' clients always send some name
 		return RefuseUnkeyed(c, ErrKeyUnknown)
 	}
 	return nil
@@ -157,6 +158,7 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	return cache
 }
 
+// RefuseUnkeyed says how to send a key with a refusal for the lack of one.
 func RefuseUnkeyed(c echo.Context, err error) error {
 	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
 	return err
@@ -201,7 +203,7 @@ func SentKey(rule KeyRule, r *http.Request) string {
 		return r.Header.Get("X-Api-Key")
 	}
 	inQuery := cutParameter(r.URL, keyParameter)
-	if rule == KeysOfGeonames {
+	if rule == KeysByUsername {
 		if name := cutParameter(r.URL, "username"); inQuery == "" {
 			inQuery = name
 		}

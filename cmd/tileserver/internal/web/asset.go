@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// Asset is a file of the page, or a document that looks like one, in each coding.
 type Asset struct {
 	contentType []string
 	cache       []string
@@ -25,6 +26,7 @@ type Asset struct {
 // change: a hash of eight capitals and digits before the extension.
 var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
 
+// AssetTypes are the media types of files of the page, by the ends of their names.
 var AssetTypes = map[string]string{
 	".html":        "text/html; charset=utf-8",
 	".js":          "text/javascript; charset=utf-8",
@@ -60,6 +62,8 @@ var pageHeaders = http.Header{
 	"Vary":                       VaryEncoding,
 }
 
+// NewAsset makes an asset. It may be kept for good if its name has a hash of its
+// content.
 func NewAsset(name, contentType string, body []byte) *Asset {
 	a := &Asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
 	if hashed.MatchString(name) && !a.html {

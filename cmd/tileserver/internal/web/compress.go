@@ -18,7 +18,7 @@ import (
 type Coding uint8
 
 const (
-	Identity Coding = iota
+	Identity Coding = iota // as it is
 	Gzipped
 	zstded
 	brotlied
@@ -60,9 +60,10 @@ var (
 	PreferStream = Preference{[]Coding{Gzipped}, Gzipped, Gzipped}
 )
 
-// Accepted is the coding for an answer that is sent once, AcceptedKept for one
-// that is kept.
-func Accepted(r *http.Request) Coding     { return preferOnce.Of(r) }
+// Accepted is the coding for an answer that is sent once.
+func Accepted(r *http.Request) Coding { return preferOnce.Of(r) }
+
+// AcceptedKept is the coding for an answer that is kept.
 func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
 
 // Of is the coding with the greatest weight in Accept-Encoding, the preferred

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Form is the representation of an answer.
+// Form is the representation of an answer. Its numbers are part of entity tags.
 type Form uint8
 
+// Forms of answers.
 const (
 	FormJSON Form = iota
 	FormGeoJSON
@@ -45,6 +46,7 @@ var ContentTypes = [formCount][]string{
 // are and have no content coding.
 func (f Form) Picture() bool { return f >= FormPNG }
 
+// Values of Vary.
 var (
 	VaryEncoding       = []string{"Accept-Encoding"}
 	varyAccept         = []string{"Accept"}
@@ -72,8 +74,10 @@ func Weight(params string) float64 {
 // from it.
 type Hash uint64
 
+// HashStart is the hash of nothing.
 const HashStart Hash = 14695981039346656037
 
+// Bytes mixes in a text.
 func (h Hash) Bytes(s string) Hash {
 	for i := range len(s) {
 		h = (h ^ Hash(s[i])) * 1099511628211
@@ -92,6 +96,7 @@ func (h Hash) Number(v uint64) Hash {
 // Tag is an entity tag, quotes included.
 type Tag [18]byte
 
+// Tag is the entity tag of what has been mixed in.
 func (h Hash) Tag() (t Tag) {
 	const digits = "0123456789abcdef"
 	var b [8]byte

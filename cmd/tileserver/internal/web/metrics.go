@@ -161,6 +161,7 @@ func routeLabel(pattern string) string {
 	return strings.Join(parts, "/")
 }
 
+// Metric describes a metric of the server.
 func Metric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("quadrille_"+name, help, labels, nil)
 }
@@ -280,19 +281,14 @@ func (s *Kit) Collect(room func(ch chan<- prometheus.Metric)) {
 	}
 }
 
+// Counter collects a number that only grows.
 func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
+// Gauge collects a number that goes up and down.
 func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-}
-
-func OneIf(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // ServePlain passes requests to a handler that knows nothing of the router.

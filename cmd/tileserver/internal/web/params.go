@@ -69,13 +69,14 @@ const (
 
 // Params reads query parameters strictly: a value that cannot be used is
 // refused by name instead of being replaced by a default. The first refusal
-// sticks and is reported by err. Names that are not known or given twice have
-// been refused before; see query.
+// sticks as Err. Names that are not known or given twice have been refused before;
+// see Query.
 type Params struct {
 	values url.Values
 	Err    error
 }
 
+// QueryParams returns the parameters of a request.
 func QueryParams(r *http.Request) Params {
 	if r.URL.RawQuery == "" {
 		return Params{}
@@ -87,6 +88,7 @@ func QueryParams(r *http.Request) Params {
 	return Params{values: values}
 }
 
+// Refuse refuses a parameter, saying what to change.
 func (p *Params) Refuse(name, detail string) {
 	if p.Err == nil {
 		p.Err = Refuse(ErrParameter, name, detail)
@@ -243,6 +245,7 @@ func (p *Params) Position() (lat, lon float64) {
 	return lat + 0, lon + 0 // -0 is 0
 }
 
+// Bound writes a bound of a parameter for a refusal.
 func Bound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // Decimal reads a number in decimal notation. ParseFloat alone would also take

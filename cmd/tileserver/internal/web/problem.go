@@ -27,6 +27,7 @@ type Problem struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
+// ProblemType is the media type of problems.
 const ProblemType = "application/problem+json"
 
 // RetryAfter is what a client told to come back is told to wait, in seconds.
@@ -84,6 +85,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
+// Header values, ready to be put into a header map.
 var (
 	problemTypes   = []string{ProblemType}
 	NoStore        = []string{"no-store"}

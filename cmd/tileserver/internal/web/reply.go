@@ -34,8 +34,10 @@ var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 // MaxScratch is the largest buffer worth keeping between requests.
 const MaxScratch = 1 << 20
 
+// GetScratch returns empty memory. Whoever takes it releases it.
 func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 
+// Release gives the memory back, unless it has grown too large.
 func (b *Scratch) Release() {
 	if cap(b.Body) > MaxScratch || b.packed.Cap() > MaxScratch {
 		return

@@ -1,10 +1,8 @@
 package web
 
-import (
-	"github.com/labstack/echo/v4"
-)
+import "github.com/labstack/echo/v4"
 
-// Parameters that many endpoints take, for takes.
+// Parameters that many endpoints take, for Takes.
 var (
 	Position = []string{"lat", "lon"}
 	Paging   = []string{"limit", "cursor", "format"}
@@ -17,7 +15,7 @@ type Route struct {
 	Handle echo.HandlerFunc
 	Cost   Cost
 	Query  Query
-	// Methods are GET and HEAD where none are listed; any is every method there
+	// Methods are GET and HEAD where none are listed. Any means every method there
 	// is, known to the router or not.
 	Methods []string
 	Any     bool
@@ -64,7 +62,7 @@ func (s *Kit) add(e *echo.Echo, r *Route) {
 		h = s.guard(r, s.guardStreamed(h))
 	case Vital:
 	default:
-		panic("httpapi: the route " + r.Path + " has no class of cost")
+		panic("web: the route " + r.Path + " has no class of cost")
 	}
 	if !r.Body {
 		h = bodiless(h)
@@ -120,7 +118,7 @@ func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 const heavyShare = 4
 
 // BeginHeavy takes a place of a heavy request, if there is one. Whoever has it
-// subtracts 1 from heavy in the end.
+// subtracts 1 from Heavy in the end.
 func (s *Kit) BeginHeavy() bool {
 	if s.Heavy.Add(1) > max(s.maxRunning/heavyShare, 1) {
 		s.Heavy.Add(-1)
@@ -157,7 +155,7 @@ func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 // PreflightLabel is the name of answers to OPTIONS, of every path.
 const PreflightLabel = "preflight"
 
-// RefuseMethod tells the methods there are.
+// RefuseMethod refuses a method and tells those there are.
 func RefuseMethod(allow string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header()["Allow"] = []string{allow}

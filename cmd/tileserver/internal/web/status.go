@@ -101,7 +101,10 @@ func Refuse(cause error, parameter, detail string) error {
 	return &Refusal{cause: cause, parameter: parameter, Detail: detail}
 }
 
+// Error is the error's text with the words for the client.
 func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
+
+// Unwrap is what the table of kinds knows.
 func (r *Refusal) Unwrap() error { return r.cause }
 
 // DetailOf is what a refusal tells the client, "" for other errors.
@@ -128,7 +131,7 @@ func unionOf(kinds []Kind) []Kind {
 		for j := range kinds[:i] {
 			other := &kinds[j]
 			if errors.Is(k.Err, other.Err) || k.Type == other.Type && k.Status != other.Status {
-				panic("httpapi: the kinds of " + k.Err.Error() + " and " + other.Err.Error() + " contradict each other")
+				panic("web: the kinds of " + k.Err.Error() + " and " + other.Err.Error() + " contradict each other")
 			}
 		}
 	}

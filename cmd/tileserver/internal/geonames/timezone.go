@@ -24,7 +24,7 @@ const minuteForm = "2006-01-02 15:04"
 // timezone answers /timezoneJSON: the time zone of a point, its offsets in
 // hours and the times of the sun today, or on the days of date as well. At sea
 // there is no timezoneId, but the offsets of ships' clocks.
-func (g *gnRequest) timezone(ctx context.Context) error {
+func (g *request) timezone(ctx context.Context) error {
 	lat, lng, err := g.params.position()
 	if err != nil {
 		return err
@@ -60,12 +60,12 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
 			return err
 		}
-		return gnRefuse(gnNoResult, "no timezone information found for lat/lng")
+		return refuse(noResult, "no timezone information found for lat/lng")
 	}
 	jan, jul, raw := z.Offset.Seconds, z.Offset.Seconds, z.Offset.Seconds
 	if z.Source != localtime.SourceSea {
 		var ok bool
-		if jan, jul, raw, ok, err = g.view.YearOffsets(ctx, z.ID, g.now.Year()); err != nil {
+		if jan, jul, raw, ok, err = g.yearOffsets(ctx, z.ID); err != nil {
 			return err
 		}
 		if !ok || !z.Known {
@@ -108,7 +108,7 @@ func (g *gnRequest) timezone(ctx context.Context) error {
 
 // offshore reports whether a zone is that of ships: one by longitude, or one
 // that a map of time zones draws over the sea.
-func (g *gnRequest) offshore(z *localtime.LocalZone, country string) bool {
+func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
 		return z.Source == localtime.SourceSea
 	}
@@ -116,17 +116,31 @@ func (g *gnRequest) offshore(z *localtime.LocalZone, country string) bool {
 	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && localtime.HasType(b, localtime.CountryType)
 }
 
+// yearOffsets returns the offsets of a zone on 1 January and 1 July of this year
+// and its standard one, in seconds; not ok when they are not known.
+func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw int, ok bool, err error) {
+	r, ok, err := localtime.Have(&g.view.TimeZones)
+	if !ok {
+		return 0, 0, 0, false, err
+	}
+	jan, jul, raw, err = r.Year(ctx, zone, g.now.Year())
+	if errors.Is(err, zones.ErrNotFound) || errors.Is(err, zones.ErrRange) {
+		return 0, 0, 0, false, nil
+	}
+	return jan, jul, raw, err == nil, err
+}
+
 // withoutZones says why the clocks of a zone are not known.
-func (g *gnRequest) withoutZones(z *localtime.LocalZone) error {
+func (g *request) withoutZones(z *localtime.LocalZone) error {
 	if _, err := g.view.TimeZones.Get(); err != nil {
 		return err
 	}
-	return gnRefuse(gnNoResult, "no offsets are known of the time zone "+z.ID)
+	return refuse(noResult, "no offsets are known of the time zone "+z.ID)
 }
 
 // timeZoneRegions returns the regions that hold a point of the types that tell
 // its time zone.
-func (g *gnRequest) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
+func (g *request) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
 	b, ok, err := localtime.Have(&g.view.Boundaries)
 	if !ok {
 		return nil, err
@@ -139,7 +153,7 @@ func (g *gnRequest) timeZoneRegions(ctx context.Context, lat, lon float64) ([]ti
 }
 
 // day writes the offset and the times of the sun on a day.
-func (g *gnRequest) day(ctx context.Context, lat, lon float64, day time.Time, z *localtime.LocalZone) error {
+func (g *request) day(ctx context.Context, lat, lon float64, day time.Time, z *localtime.LocalZone) error {
 	offset := z.Offset
 	if z.Source != localtime.SourceSea {
 		r, err := g.view.TimeZones.Get()
@@ -161,7 +175,7 @@ func (g *gnRequest) day(ctx context.Context, lat, lon float64, day time.Time, z 
 
 // sun writes sunrise and sunset, which there are none of in polar day and
 // night.
-func (g *gnRequest) sun(lat, lon float64, day time.Time, offset int) {
+func (g *request) sun(lat, lon float64, day time.Time, offset int) {
 	rise, set, state := sun.Times(lat, lon, day, offset)
 	if state != sun.RisesAndSets {
 		return
@@ -172,7 +186,7 @@ func (g *gnRequest) sun(lat, lon float64, day time.Time, offset int) {
 }
 
 // dates reads date, a list of days.
-func (g *gnRequest) dates() ([]time.Time, error) {
+func (g *request) dates() ([]time.Time, error) {
 	var days []time.Time
 	for _, v := range g.params.values["date"] {
 		for _, text := range strings.Split(v, ",") {
@@ -182,10 +196,10 @@ func (g *gnRequest) dates() ([]time.Time, error) {
 			}
 			day, err := time.Parse(time.DateOnly, text)
 			if err != nil || day.Before(web.FirstInstant) || !day.Before(web.AfterInstant) {
-				return nil, gnRefuse(gnParameter, "invalid date; give days of the years 1900 to 2100 such as 2026-07-01")
+				return nil, refuse(badParameter, "invalid date; give days of the years 1900 to 2100 such as 2026-07-01")
 			}
 			if days = append(days, day); len(days) > maxDates {
-				return nil, gnRefuse(gnParameter, "too many dates; give at most 31")
+				return nil, refuse(badParameter, "too many dates; give at most 31")
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"quadrille/tiles"
 )
 
-// gnCountry is the country of a point. Its code is "" when there is none.
-type gnCountry struct {
+// pointCountry is the country of a point. Its code is "" when there is none.
+type pointCountry struct {
 	code   string
 	name   string  // of the region
 	metres float64 // to the region, 0 inside
@@ -23,20 +23,20 @@ type gnCountry struct {
 // countryAt finds the country that holds a point, or whose border is at most
 // radius metres away: a buffer for points off the coast. Where no countries are
 // published it is that of the nearest place.
-func (g *gnRequest) countryAt(ctx context.Context, lat, lon, radius float64) (gnCountry, error) {
+func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (pointCountry, error) {
 	reach := max(radius, localtime.PlaceReach)
 	b, ok, err := localtime.Have(&g.view.Boundaries)
 	if err != nil {
-		return gnCountry{}, err
+		return pointCountry{}, err
 	}
 	if ok && localtime.HasType(b, localtime.CountryType) {
 		found, err := b.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), localtime.CountryType)
 		if err != nil {
-			return gnCountry{}, err
+			return pointCountry{}, err
 		}
 		for i := range found {
 			if m := &found[i]; m.Kind != tiles.MatchNone && len(m.ID) == 2 {
-				return gnCountry{strings.ToUpper(m.ID), m.Name, m.Distance}, nil
+				return pointCountry{strings.ToUpper(m.ID), m.Name, m.Distance}, nil
 			}
 		}
 		// Beyond the distance of borders only places tell. Within it, they do
@@ -50,18 +50,18 @@ func (g *gnRequest) countryAt(ctx context.Context, lat, lon, radius float64) (gn
 }
 
 // countryOfPlaces is the country of the nearest populated place.
-func (g *gnRequest) countryOfPlaces(ctx context.Context, lat, lon, reach float64) (gnCountry, error) {
+func (g *request) countryOfPlaces(ctx context.Context, lat, lon, reach float64) (pointCountry, error) {
 	docs, err := g.view.PlacesNear(ctx, lat, lon, reach, "")
 	for i := range docs {
 		if docs[i].Country != "" {
-			return gnCountry{code: docs[i].Country}, err
+			return pointCountry{code: docs[i].Country}, err
 		}
 	}
-	return gnCountry{}, err
+	return pointCountry{}, err
 }
 
 // countryMembers writes a country's code and name.
-func (g *gnRequest) countryMembers(ctx context.Context, at *gnCountry) (places.Country, error) {
+func (g *request) countryMembers(ctx context.Context, at *pointCountry) (places.Country, error) {
 	country := places.Country{Name: at.name}
 	finder, ok, err := localtime.Have(&g.view.Places)
 	if err != nil {
@@ -85,7 +85,7 @@ func (g *gnRequest) countryMembers(ctx context.Context, at *gnCountry) (places.C
 
 // countryCode answers /countryCodeJSON and /countryCode, which without a type
 // answers two letters.
-func (g *gnRequest) countryCode(ctx context.Context) error {
+func (g *request) countryCode(ctx context.Context) error {
 	lat, lng, err := g.params.position()
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (g *gnRequest) countryCode(ctx context.Context) error {
 
 // needCountries says that there is no country, or that nothing is published
 // that could tell.
-func (g *gnRequest) needCountries() error {
+func (g *request) needCountries() error {
 	b, ok, err := localtime.Have(&g.view.Boundaries)
 	if err != nil {
 		return err
@@ -129,13 +129,13 @@ func (g *gnRequest) needCountries() error {
 			return err
 		}
 	}
-	return gnRefuse(gnNoResult, "no country code found")
+	return refuse(noResult, "no country code found")
 }
 
 // countrySubdivision answers /countrySubdivisionJSON: the first-level division
 // of a point, and with level the ones below it as the nearest place has them.
 // The region of type state that holds the point says which division it is.
-func (g *gnRequest) countrySubdivision(ctx context.Context) error {
+func (g *request) countrySubdivision(ctx context.Context) error {
 	lat, lng, err := g.params.position()
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (g *gnRequest) countrySubdivision(ctx context.Context) error {
 	}
 	level, err := g.params.integer("level", 1)
 	if err != nil || level > 5 {
-		return gnRefuse(gnParameter, "invalid level; give 0 to 5")
+		return refuse(badParameter, "invalid level; give 0 to 5")
 	}
 	country, err := g.countryAt(ctx, lat, lng, radius*1000)
 	if err != nil {
@@ -162,7 +162,7 @@ func (g *gnRequest) countrySubdivision(ctx context.Context) error {
 		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
 			return err
 		}
-		return gnRefuse(gnNoResult, "no country subdivision found")
+		return refuse(noResult, "no country subdivision found")
 	}
 	g.open()
 	if _, err := g.countryMembers(ctx, &country); err != nil {
@@ -207,7 +207,7 @@ type division struct {
 // GeoNames' divisions, such as the départements of France, or called otherwise,
 // such as Berlin, its State of Berlin: then the division is that of the nearest
 // place in the same region.
-func (g *gnRequest) divisionAt(ctx context.Context, lat, lon, radius float64, country string) (d division, err error) {
+func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, country string) (d division, err error) {
 	b, ok, err := localtime.Have(&g.view.Boundaries)
 	if err != nil {
 		return d, err
@@ -295,24 +295,20 @@ func sameName(a, b string) bool {
 }
 
 // lowerDivisions writes the divisions of levels 2 to 5 of the nearest place.
-func (g *gnRequest) lowerDivisions(ctx context.Context, d *division, level int) error {
+func (g *request) lowerDivisions(ctx context.Context, d *division, level int) error {
 	finder, ok, err := localtime.Have(&g.view.Places)
 	if !ok || d.place == 0 {
 		return err
 	}
-	record, err := finder.Place(ctx, d.place)
-	if err != nil {
+	var place places.Record
+	if err := finder.Record(ctx, d.place, &place); err != nil {
 		return datasets.Inside(err)
 	}
-	doc, err := localtime.ReadPlace(record)
-	if err != nil {
-		return err
-	}
-	for i, code := range [...]string{doc.Admin2, doc.Admin3, doc.Admin4, doc.Admin5} {
+	for i, code := range [...]string{place.Admin2, place.Admin3, place.Admin4, place.Admin5} {
 		if n := i + 2; n <= level {
 			g.text("adminCode"+strconv.Itoa(n), code)
 		}
 	}
-	g.text("adminName2", doc.Admin2Name)
+	g.text("adminName2", place.Admin2Name)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
 )
 
@@ -14,7 +13,7 @@ const nearbyRows = 10
 
 // findNearby answers /findNearbyJSON: the places of any class nearest to a
 // point.
-func (g *gnRequest) findNearby(ctx context.Context) error {
+func (g *request) findNearby(ctx context.Context) error {
 	classes, err := g.params.codes("featureClass", 1, 1, false)
 	if err != nil {
 		return err
@@ -28,11 +27,11 @@ func (g *gnRequest) findNearby(ctx context.Context) error {
 
 // findNearbyPlaceName answers /findNearbyPlaceNameJSON: the nearest populated
 // places.
-func (g *gnRequest) findNearbyPlaceName(ctx context.Context) error {
+func (g *request) findNearbyPlaceName(ctx context.Context) error {
 	return g.nearby(ctx, places.NearbyQuery{Classes: []string{"P"}}, "en")
 }
 
-func (g *gnRequest) nearby(ctx context.Context, q places.NearbyQuery, lang string) error {
+func (g *request) nearby(ctx context.Context, q places.NearbyQuery, lang string) error {
 	var err error
 	if q.Lat, q.Lon, err = g.params.position(); err != nil {
 		return err
@@ -74,11 +73,11 @@ func (g *gnRequest) nearby(ctx context.Context, q places.NearbyQuery, lang strin
 		}
 		*memory = hits
 	}
-	list := gnList{g: g, finder: finder, style: g.params.style(), lang: g.params.language(lang)}
+	list := toponymList{g: g, finder: finder, style: g.params.style(), lang: g.params.language(lang)}
 	g.open()
 	list.begin()
 	for i := range hits {
-		if err := list.add(ctx, hits[i].ID, hits[i].JSON, hits[i].DistanceM); err != nil {
+		if err := list.add(ctx, &hits[i]); err != nil {
 			return err
 		}
 	}
@@ -87,44 +86,35 @@ func (g *gnRequest) nearby(ctx context.Context, q places.NearbyQuery, lang strin
 	return nil
 }
 
-// gnList writes the member geonames.
-type gnList struct {
-	g      *gnRequest
+// toponymList writes the member geonames.
+type toponymList struct {
+	g      *request
 	finder datasets.Places
 	style  style
 	lang   string
 }
 
-func (l *gnList) begin() {
+func (l *toponymList) begin() {
 	l.g.name("geonames")
 	l.g.b = append(l.g.b, '[')
 }
 
-// add writes a place, given its members. The longer styles read its record.
-func (l *gnList) add(ctx context.Context, id uint32, members []byte, distance float64) error {
-	doc, err := l.read(ctx, id, members)
-	if err != nil {
-		return err
+// add writes a place that was found. The longer styles read its record.
+func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
+	r := places.Record{Hit: *h}
+	if l.style >= styleLong {
+		if err := l.finder.Record(ctx, h.ID, &r); err != nil {
+			return datasets.Inside(err)
+		}
 	}
-	return l.write(ctx, &doc, distance)
+	return l.write(ctx, &r, h.DistanceM)
 }
 
-func (l *gnList) read(ctx context.Context, id uint32, members []byte) (localtime.PlaceDoc, error) {
-	if l.style < styleLong {
-		return localtime.ReadMembers(members)
-	}
-	record, err := l.finder.Place(ctx, id)
-	if err != nil {
-		return localtime.PlaceDoc{}, datasets.Inside(err)
-	}
-	return localtime.ReadPlace(record)
-}
-
-func (l *gnList) write(ctx context.Context, doc *localtime.PlaceDoc, distance float64) error {
+func (l *toponymList) write(ctx context.Context, r *places.Record, distance float64) error {
 	if l.g.b[len(l.g.b)-1] != '[' {
 		l.g.b = append(l.g.b, ',')
 	}
-	return l.g.toponym(ctx, l.finder, &toponym{PlaceDoc: *doc, distance: distance, style: l.style, lang: l.lang})
+	return l.g.toponym(ctx, l.finder, &toponym{Record: *r, distance: distance, style: l.style, lang: l.lang})
 }
 
-func (l *gnList) end() { l.g.b = append(l.g.b, ']') }
+func (l *toponymList) end() { l.g.b = append(l.g.b, ']') }

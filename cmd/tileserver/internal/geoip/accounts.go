@@ -64,11 +64,11 @@ func (k *Accounts) check(r *http.Request) error {
 	account, key, ok := r.BasicAuth()
 	switch {
 	case !ok:
-		return gipNoAuth
+		return errNoAuth
 	case account == "":
-		return gipNoAccount
+		return errNoAccount
 	case key == "":
-		return gipNoKey
+		return errNoKey
 	}
 	given := sha256.Sum256([]byte(key))
 	hashes := k.byAccount[account]
@@ -82,7 +82,7 @@ func (k *Accounts) check(r *http.Request) error {
 		equal |= subtle.ConstantTimeCompare(given[:], hashes[i][:])
 	}
 	if equal == 0 || !known {
-		return gipNoAuth
+		return errNoAuth
 	}
 	return nil
 }

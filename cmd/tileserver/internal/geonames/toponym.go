@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/datasets"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
 )
 
@@ -27,12 +26,15 @@ var featureClasses = map[string]string{
 // 3166-2 codes in GeoNames; those of other countries have codes of its own.
 var isoDivisions = map[string]bool{"BE": true, "CH": true, "US": true}
 
+// unknownDEM is what GeoNames' elevation model says of the sea.
+const unknownDEM = -9999
+
 // noDivision is the code of what is in no first-level division.
 const noDivision = "00"
 
 // toponym is a place being written.
 type toponym struct {
-	localtime.PlaceDoc
+	places.Record
 	distance float64 // metres; negative for none
 	style    style
 	lang     string
@@ -52,7 +54,7 @@ func appendKilometres(dst []byte, metres float64) []byte {
 
 // toponym writes a place as an object. Coordinates are strings: a client takes
 // a zero that is a number for none.
-func (g *gnRequest) toponym(ctx context.Context, finder datasets.Places, t *toponym) error {
+func (g *request) toponym(ctx context.Context, finder datasets.Places, t *toponym) error {
 	g.open()
 	if err := g.toponymMembers(ctx, finder, t); err != nil {
 		return err
@@ -61,7 +63,7 @@ func (g *gnRequest) toponym(ctx context.Context, finder datasets.Places, t *topo
 	return nil
 }
 
-func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, t *toponym) error {
+func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t *toponym) error {
 	name, err := nameIn(ctx, finder, t.ID, t.lang, t.Name)
 	if err != nil {
 		return datasets.Inside(err)
@@ -69,8 +71,8 @@ func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, 
 	g.int("geonameId", int64(t.ID))
 	g.text("name", name)
 	g.text("toponymName", t.Name)
-	g.text("lat", t.Lat.String())
-	g.text("lng", t.Lon.String())
+	g.quoted("lat", t.Lat)
+	g.quoted("lng", t.Lon)
 	g.text("countryCode", t.Country)
 	g.text("fcl", t.Class)
 	g.text("fcode", t.Code)
@@ -118,7 +120,7 @@ func (g *gnRequest) toponymMembers(ctx context.Context, finder datasets.Places, 
 
 // toponymDetails writes what the styles LONG and FULL have beyond MEDIUM. The
 // place was read from its record.
-func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, t *toponym, country *places.Country) error {
+func (g *request) toponymDetails(ctx context.Context, finder datasets.Places, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
@@ -129,7 +131,7 @@ func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, 
 	if t.Elevation != nil {
 		g.int("elevation", *t.Elevation)
 	}
-	if t.DEM != nil && *t.DEM != localtime.UnknownDEM {
+	if t.DEM != nil && *t.DEM != unknownDEM {
 		g.int("srtm3", *t.DEM)
 	}
 	if t.style == styleLong {
@@ -152,20 +154,20 @@ func (g *gnRequest) toponymDetails(ctx context.Context, finder datasets.Places, 
 	if err := g.toponymZone(ctx, t.TimeZone); err != nil {
 		return err
 	}
-	g.alternateNames(&t.PlaceDoc)
+	g.alternateNames(&t.Record)
 	return nil
 }
 
 // toponymZone writes a place's time zone, with the offsets of this year where
 // zones are published.
-func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
+func (g *request) toponymZone(ctx context.Context, zone string) error {
 	if zone == "" {
 		return nil
 	}
 	g.name("timezone")
 	g.open()
 	g.text("timeZoneId", zone)
-	jan, jul, _, ok, err := g.view.YearOffsets(ctx, zone, g.now.Year())
+	jan, jul, _, ok, err := g.yearOffsets(ctx, zone)
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,7 @@ func (g *gnRequest) toponymZone(ctx context.Context, zone string) error {
 
 // alternateNames writes the names a place has in languages or, where only
 // those are known, without.
-func (g *gnRequest) alternateNames(d *localtime.PlaceDoc) {
+func (g *request) alternateNames(d *places.Record) {
 	if len(d.Alternates) == 0 && len(d.AlternateNames) == 0 {
 		return
 	}
@@ -196,7 +198,7 @@ func (g *gnRequest) alternateNames(d *localtime.PlaceDoc) {
 	g.b = append(g.b, ']')
 }
 
-func (g *gnRequest) alternate(name, lang string, preferred, short, colloquial, historic bool) {
+func (g *request) alternate(name, lang string, preferred, short, colloquial, historic bool) {
 	if g.b[len(g.b)-1] != '[' {
 		g.b = append(g.b, ',')
 	}
@@ -244,7 +246,7 @@ func countryInfo(ctx context.Context, finder datasets.Places, code string) (plac
 }
 
 // countryName returns a country's name in a language.
-func (g *gnRequest) countryName(ctx context.Context, finder datasets.Places, c *places.Country, lang string) (string, error) {
+func (g *request) countryName(ctx context.Context, finder datasets.Places, c *places.Country, lang string) (string, error) {
 	if lang == "en" || lang == "" {
 		return c.Name, nil
 	}
@@ -252,29 +254,25 @@ func (g *gnRequest) countryName(ctx context.Context, finder datasets.Places, c *
 }
 
 // get answers /getJSON?geonameId=: all that is known of a place.
-func (g *gnRequest) get(ctx context.Context) error {
+func (g *request) get(ctx context.Context) error {
 	id, err := strconv.ParseUint(g.params.text("geonameId"), 10, 32)
 	if err != nil || id == 0 {
-		return gnRefuse(gnParameter, "invalid geonameId; give a whole number")
+		return refuse(badParameter, "invalid geonameId; give a whole number")
 	}
 	finder, err := g.view.Places.Get()
 	if err != nil {
 		return err
 	}
-	record, err := finder.Place(ctx, uint32(id))
-	if errors.Is(err, places.ErrNotFound) {
-		return gnRefuse(gnNoRecord, "the geoname feature does not exist")
-	}
-	if err != nil {
-		return err
-	}
-	doc, err := localtime.ReadPlace(record)
-	if err != nil {
-		return err
-	}
-	style := styleFull
+	t := toponym{distance: -1, style: styleFull, lang: g.params.language("en")}
 	if g.params.text("style") != "" {
-		style = g.params.style()
+		t.style = g.params.style()
 	}
-	return g.toponym(ctx, finder, &toponym{PlaceDoc: doc, distance: -1, style: style, lang: g.params.language("en")})
+	err = finder.Record(ctx, uint32(id), &t.Record)
+	if errors.Is(err, places.ErrNotFound) {
+		return refuse(noRecord, "the geoname feature does not exist")
+	}
+	if err != nil {
+		return err
+	}
+	return g.toponym(ctx, finder, &t)
 }

@@ -12,7 +12,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
 	"quadrille/places/search"
@@ -33,8 +32,8 @@ const (
 	maxRecords = 3_000
 )
 
-// gnSearch is a search in GeoNames' manner.
-type gnSearch struct {
+// placeSearch is a search in GeoNames' manner.
+type placeSearch struct {
 	query      search.Query
 	filter     listing.PlaceFilter
 	start, max int
@@ -50,7 +49,7 @@ type gnSearch struct {
 // important ones that pass the filters. The parameters operator, tag,
 // isNameRequired, searchlang and inclBbox are ignored: every word must match,
 // in a name or as the country or division.
-func (g *gnRequest) search(ctx context.Context) error {
+func (g *request) search(ctx context.Context) error {
 	q, err := g.readSearch()
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func (g *gnRequest) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var found []localtime.PlaceDoc
+	var found []places.Record
 	var total int
 	if q.query.Text != "" {
 		found, total, err = g.findByName(ctx, finder, q)
@@ -71,7 +70,7 @@ func (g *gnRequest) search(ctx context.Context) error {
 	}
 	g.open()
 	g.int("totalResultsCount", int64(total))
-	list := gnList{g: g, finder: finder, style: q.style, lang: q.lang}
+	list := toponymList{g: g, finder: finder, style: q.style, lang: q.lang}
 	list.begin()
 	for i := range found {
 		if err := list.write(ctx, &found[i], -1); err != nil {
@@ -83,7 +82,7 @@ func (g *gnRequest) search(ctx context.Context) error {
 	return nil
 }
 
-func (g *gnRequest) readSearch() (q gnSearch, err error) {
+func (g *request) readSearch() (q placeSearch, err error) {
 	p := &g.params
 	if err := q.readText(p); err != nil {
 		return q, err
@@ -95,7 +94,7 @@ func (g *gnRequest) readSearch() (q gnSearch, err error) {
 		return q, err
 	}
 	if q.start > maxStartRow {
-		return q, gnRefuse(gnParameter, "startRow is too large; give at most "+strconv.Itoa(maxStartRow))
+		return q, refuse(badParameter, "startRow is too large; give at most "+strconv.Itoa(maxStartRow))
 	}
 	for _, list := range []struct {
 		name     string
@@ -122,7 +121,7 @@ func (g *gnRequest) readSearch() (q gnSearch, err error) {
 	}
 	q.bias, q.continent = strings.ToUpper(p.text("countryBias")), strings.ToUpper(p.text("continentCode"))
 	if q.bias != "" && !web.IsCode(q.bias, 2, 2, false) || q.continent != "" && !web.IsCode(q.continent, 2, 2, false) {
-		return q, gnRefuse(gnParameter, "invalid countryBias or continentCode; give two letters")
+		return q, refuse(badParameter, "invalid countryBias or continentCode; give two letters")
 	}
 	for i := range 5 {
 		q.divisions = append(q.divisions, p.text("adminCode"+strconv.Itoa(i+1)))
@@ -137,7 +136,7 @@ func (g *gnRequest) readSearch() (q gnSearch, err error) {
 	q.query.Countries, q.query.Classes, q.query.Codes, q.query.MinPopulation = f.Countries, f.Classes, f.Codes, f.MinPopulation
 	q.query.Lang = q.lang
 	if q.query.Text == "" && !q.filtered() {
-		return q, gnRefuse(gnParameter, "missing parameter; give q, name, name_equals, name_startsWith or a filter such as country")
+		return q, refuse(badParameter, "missing parameter; give q, name, name_equals, name_startsWith or a filter such as country")
 	}
 	return q, nil
 }
@@ -145,7 +144,7 @@ func (g *gnRequest) readSearch() (q gnSearch, err error) {
 // readText reads the name to look for: q and name find names that begin with
 // the text or have it as words, name_startsWith only the former kind, and
 // name_equals the same names. With fuzzy below 1 a letter may be wrong.
-func (q *gnSearch) readText(p *gnParams) error {
+func (q *placeSearch) readText(p *params) error {
 	for _, name := range []string{"q", "name", "name_equals", "name_startsWith"} {
 		given := p.text(name)
 		text := strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -158,7 +157,7 @@ func (q *gnSearch) readText(p *gnParams) error {
 			continue
 		}
 		if !utf8.ValidString(given) || !listing.IsSearchText(text) {
-			return gnRefuse(gnInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8")
+			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8")
 		}
 		q.query.Text, q.query.Whole = text, name == "name_equals"
 		break
@@ -169,28 +168,28 @@ func (q *gnSearch) readText(p *gnParams) error {
 }
 
 // filtered reports whether anything narrows the list.
-func (q *gnSearch) filtered() bool {
+func (q *placeSearch) filtered() bool {
 	f := &q.filter
 	return len(f.Countries)+len(f.Classes)+len(f.Codes) > 0 || f.MinPopulation > 0 || q.query.Box != nil || q.conditional()
 }
 
 // conditional reports whether places that were found must be looked at.
-func (q *gnSearch) conditional() bool {
+func (q *placeSearch) conditional() bool {
 	return q.continent != "" || slices.ContainsFunc(q.divisions, func(d string) bool { return d != "" })
 }
 
 // detailed reports whether records are wanted.
-func (q *gnSearch) detailed() bool {
+func (q *placeSearch) detailed() bool {
 	return q.style >= styleLong || q.order == "elevation" || q.recorded()
 }
 
 // recorded reports whether there are conditions that only records tell.
-func (q *gnSearch) recorded() bool {
+func (q *placeSearch) recorded() bool {
 	return slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
 }
 
 // box reads east, west, north and south.
-func (p gnParams) box() (*quadkey.Box, error) {
+func (p params) box() (*quadkey.Box, error) {
 	var b quadkey.Box
 	n := 0
 	for _, edge := range []struct {
@@ -210,13 +209,13 @@ func (p gnParams) box() (*quadkey.Box, error) {
 	case n == 0:
 		return nil, nil
 	case n < 4 || !b.Valid():
-		return nil, gnRefuse(gnParameter, "invalid box; give east, west, north and south in degrees")
+		return nil, refuse(badParameter, "invalid box; give east, west, north and south in degrees")
 	}
 	return &b, nil
 }
 
 // findByName returns the rows asked for, and how many there are at least.
-func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *request) findByName(ctx context.Context, finder datasets.Places, q placeSearch) ([]places.Record, int, error) {
 	query := q.query
 	if q.bias == "" && q.order == "" && !q.conditional() {
 		query.Offset = min(q.start, search.MaxResults-1)
@@ -228,7 +227,7 @@ func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gn
 		return docs[:min(len(docs), q.max)], total, err
 	}
 	query.Limit = maxCandidates
-	var docs []localtime.PlaceDoc
+	var docs []places.Record
 	if q.bias != "" && (len(query.Countries) == 0 || slices.Contains(query.Countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
@@ -248,7 +247,7 @@ func (g *gnRequest) findByName(ctx context.Context, finder datasets.Places, q gn
 
 // candidates reads the places that a search finds and that meet the conditions,
 // and says how many it finds at least, whether they meet them or not.
-func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, query search.Query, q *gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *request) candidates(ctx context.Context, finder datasets.Places, query search.Query, q *placeSearch) ([]places.Record, int, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
@@ -259,15 +258,18 @@ func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, quer
 		return nil, 0, err
 	}
 	*memory = hits
-	var docs []localtime.PlaceDoc
-	var members []byte
+	var docs []places.Record
 	for i := range hits {
-		if !q.detailed() {
-			if members, err = finder.Members(ctx, hits[i].ID, members[:0]); err != nil {
-				return nil, 0, datasets.Inside(err)
-			}
+		var doc places.Record
+		if q.detailed() {
+			err = finder.Record(ctx, hits[i].ID, &doc)
+		} else {
+			err = finder.Hit(ctx, hits[i].ID, &doc.Hit)
 		}
-		doc, ok, err := q.read(ctx, finder, hits[i].ID, members)
+		if err != nil {
+			return nil, 0, datasets.Inside(err)
+		}
+		ok, err := q.passes(ctx, finder, &doc)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -280,61 +282,21 @@ func (g *gnRequest) candidates(ctx context.Context, finder datasets.Places, quer
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// read decodes a place from its members or, where more is wanted, its record,
-// unless the text of them shows already that it does not meet the conditions.
-func (q *gnSearch) read(ctx context.Context, finder datasets.Places, id uint32, members []byte) (d localtime.PlaceDoc, ok bool, err error) {
-	if !q.detailed() {
-		if !q.inDivisions(members, len(q.divisions)) {
-			return d, false, nil
-		}
-		d, err = localtime.ReadMembers(members)
-	} else {
-		record, rerr := finder.Place(ctx, id)
-		if rerr != nil {
-			return d, false, datasets.Inside(rerr)
-		}
-		if !q.inDivisions(record, len(q.divisions)) {
-			return d, false, nil
-		}
-		d, err = localtime.ReadPlace(record)
-	}
-	if err != nil {
-		return d, false, err
-	}
-	ok, err = q.passes(ctx, finder, &d)
-	return d, ok, err
-}
-
-// divisionMembers are the members with the codes of divisions, as nameMember is
-// written.
-var divisionMembers = [...]string{`,"admin1":`, `,"admin2":`, `,"admin3":`, `,"admin4":`, `,"admin5":`}
-
-// inDivisions judges the first levels of divisions by the text of members or a
-// record. What it refuses does not pass; passes judges the rest.
-func (q *gnSearch) inDivisions(text []byte, levels int) bool {
-	for i, want := range q.divisions[:levels] {
-		if want != "" && !strings.EqualFold(want, listing.MemberText(text, divisionMembers[i])) {
-			return false
-		}
-	}
-	return true
-}
-
-// keep is the filter of the conditions that members tell, nil when there is none.
-// It keeps its error in failed.
-func (q *gnSearch) keep(ctx context.Context, finder datasets.Places, failed *error) func(members []byte) bool {
-	if q.continent == "" && q.divisions[0] == "" {
+// keep is the filter of the conditions on continent and first-level division, nil
+// when there is none. It keeps its error in failed.
+func (q *placeSearch) keep(ctx context.Context, finder datasets.Places, failed *error) func(country, admin1 string) bool {
+	admin1 := q.divisions[0]
+	if q.continent == "" && admin1 == "" {
 		return nil
 	}
 	onIt := map[string]bool{} // by country
-	return func(members []byte) bool {
-		if !q.inDivisions(members, 1) {
+	return func(code, division string) bool {
+		if admin1 != "" && !strings.EqualFold(admin1, division) {
 			return false
 		}
 		if q.continent == "" {
 			return true
 		}
-		code := listing.MemberText(members, `,"country":`)
 		ok, known := onIt[code]
 		if !known {
 			country, err := countryInfo(ctx, finder, code)
@@ -349,7 +311,7 @@ func (q *gnSearch) keep(ctx context.Context, finder datasets.Places, failed *err
 }
 
 // findByFilter lists places without a name, the most important first.
-func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *request) findByFilter(ctx context.Context, finder datasets.Places, q placeSearch) ([]places.Record, int, error) {
 	f := &q.filter
 	query := places.WithinQuery{
 		Box: quadkey.World, Classes: f.Classes, Codes: f.Codes, Countries: f.Countries, MinPopulation: f.MinPopulation,
@@ -360,7 +322,7 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q 
 	if q.bias == "" && q.order == "" {
 		return g.within(ctx, finder, query, q.start, q.start+q.max, &q)
 	}
-	var docs []localtime.PlaceDoc
+	var docs []places.Record
 	if q.bias != "" && (len(f.Countries) == 0 || slices.Contains(f.Countries, q.bias)) {
 		query.Countries = []string{q.bias}
 		var err error
@@ -379,7 +341,7 @@ func (g *gnRequest) findByFilter(ctx context.Context, finder datasets.Places, q 
 }
 
 // appendForeign appends the places that are not of a country; "" is none.
-func appendForeign(docs, rest []localtime.PlaceDoc, country string) []localtime.PlaceDoc {
+func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	for i := range rest {
 		if country == "" || rest[i].Country != country {
 			docs = append(docs, rest[i])
@@ -395,7 +357,7 @@ func appendForeign(docs, rest []localtime.PlaceDoc, country string) []localtime.
 // Work is bounded as that of a search by name is: when it is done, what has been
 // found is the answer, the most important having been looked at first. If nothing
 // has been found by then, nobody knows whether there is anything: errTooWide.
-func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query places.WithinQuery, from, to int, q *gnSearch) ([]localtime.PlaceDoc, int, error) {
+func (g *request) within(ctx context.Context, finder datasets.Places, query places.WithinQuery, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
@@ -404,7 +366,7 @@ func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query pl
 	var failed error
 	query.Keep, query.Examine = q.keep(ctx, finder, &failed), maxExamined
 	recorded := q.recorded()
-	var docs []localtime.PlaceDoc
+	var docs []places.Record
 	seen := 0
 	for looked := 0; seen < to && (!recorded || looked < maxRecords); {
 		query.Limit = min(to-seen, places.MaxLimit)
@@ -422,7 +384,13 @@ func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query pl
 				seen++
 				continue
 			}
-			doc, ok, err := q.read(ctx, finder, hits[i].ID, hits[i].JSON)
+			doc := places.Record{Hit: hits[i]}
+			if q.detailed() {
+				if err := finder.Record(ctx, doc.ID, &doc); err != nil {
+					return nil, 0, datasets.Inside(err)
+				}
+			}
+			ok, err := q.passes(ctx, finder, &doc)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -448,26 +416,37 @@ func (g *gnRequest) within(ctx context.Context, finder datasets.Places, query pl
 }
 
 // errTooWide refuses a search whose work was done before anything was found.
-var errTooWide = &gnError{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
+var errTooWide = &refusal{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
 
 // choose orders what was found, all of which meets the conditions, and takes the
 // rows asked for.
-func (q *gnSearch) choose(docs []localtime.PlaceDoc, total int) ([]localtime.PlaceDoc, int) {
+func (q *placeSearch) choose(docs []places.Record, total int) ([]places.Record, int) {
 	if q.conditional() {
 		total = len(docs)
 	}
 	switch q.order {
 	case "population":
-		slices.SortStableFunc(docs, func(a, b localtime.PlaceDoc) int { return cmp.Compare(b.Population, a.Population) })
+		slices.SortStableFunc(docs, func(a, b places.Record) int { return cmp.Compare(b.Population, a.Population) })
 	case "elevation":
-		slices.SortStableFunc(docs, func(a, b localtime.PlaceDoc) int { return cmp.Compare(b.Height(), a.Height()) })
+		slices.SortStableFunc(docs, func(a, b places.Record) int { return cmp.Compare(height(&b), height(&a)) })
 	}
 	docs = docs[min(q.start, len(docs)):]
 	return docs[:min(q.max, len(docs))], total
 }
 
+// height is a place's elevation in metres; those without one come last.
+func height(d *places.Record) int64 {
+	switch {
+	case d.Elevation != nil:
+		return *d.Elevation
+	case d.DEM != nil:
+		return *d.DEM
+	}
+	return unknownDEM
+}
+
 // passes reports whether a place meets the conditions.
-func (q *gnSearch) passes(ctx context.Context, finder datasets.Places, d *localtime.PlaceDoc) (bool, error) {
+func (q *placeSearch) passes(ctx context.Context, finder datasets.Places, d *places.Record) (bool, error) {
 	if q.continent != "" {
 		country, err := countryInfo(ctx, finder, d.Country)
 		if err != nil || country.Continent != q.continent {

@@ -1,0 +1,95 @@
+package listing
+
+import (
+	"strconv"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+)
+
+// Around the features of a FeatureCollection.
+const (
+	CollectionHead = `{` + features
+	CollectionTail = `]}`
+
+	features = `"type":"FeatureCollection","features":[`
+)
+
+// Page writes a list into an object: as a member or, in GeoJSON, as the features of
+// the collection that the object then is. Body is the answer so far.
+type Page struct {
+	Body []byte
+	Form web.Form
+	some bool // items have been written
+}
+
+// Begin begins the list of an object that has been opened.
+func Begin(dst []byte, form web.Form, name string) Page {
+	if form == web.FormGeoJSON {
+		dst = append(dst, features...)
+	} else {
+		dst = append(append(append(dst, '"'), name...), `":[`...)
+	}
+	return Page{Body: dst, Form: form}
+}
+
+// Next sets the comma before an item that is then appended to Body.
+func (p *Page) Next() {
+	if p.some {
+		p.Body = append(p.Body, ',')
+	}
+	p.some = true
+}
+
+// Open begins an item that is a point. Its members are then appended to Body. id is
+// that of the feature as JSON, nil for none.
+func (p *Page) Open(id []byte, lon, lat float64) {
+	p.Next()
+	dst := p.Body
+	if p.Form == web.FormGeoJSON {
+		dst = append(dst, `{"type":"Feature",`...)
+		if id != nil {
+			dst = append(append(append(dst, `"id":`...), id...), ',')
+		}
+		dst = strconv.AppendFloat(append(dst, `"geometry":{"type":"Point","coordinates":[`...), lon, 'f', -1, 64)
+		dst = strconv.AppendFloat(append(dst, ','), lat, 'f', -1, 64)
+		dst = append(dst, `]},"properties":`...)
+	}
+	p.Body = append(dst, '{')
+}
+
+// Shut ends what Open began.
+func (p *Page) Shut() {
+	if p.Form == web.FormGeoJSON {
+		p.Body = append(p.Body, '}')
+	}
+	p.Body = append(p.Body, '}')
+}
+
+// End ends the list and its object, with the cursor of the next page if there is one.
+func (p *Page) End(next string) []byte {
+	dst := append(p.Body, ']')
+	if next != "" {
+		dst = jsontext.AppendString(append(dst, `,"next":`...), next)
+	}
+	return append(dst, '}')
+}
+
+// AppendDistance writes the member of a distance in metres, to the decimetre, with a
+// comma before it.
+func AppendDistance(dst []byte, metres float64) []byte {
+	return strconv.AppendFloat(append(dst, `,"distance_m":`...), metres, 'f', 1, 64)
+}
+
+// AppendBounds writes a bbox member.
+func AppendBounds(dst []byte, bounds [4]float64) []byte {
+	for i, v := range bounds {
+		if i == 0 {
+			dst = append(dst, `"bbox":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64)
+	}
+	return append(dst, ']')
+}
