@@ -117,10 +117,10 @@ var endpoints = []endpoint{
 func (s *Room) Routes() (list []web.Route) {
 	for i := range endpoints {
 		e := &endpoints[i]
-		for _, end := range []string{"", "JSON"} {
+		for path, isJSON := range map[string]bool{"/" + e.name: false, "/" + e.name + "JSON": true} {
 			list = append(list, web.Route{
-				Path: "/" + e.name + end, Handle: s.geonames(e), Cost: e.cost, Query: web.Anything,
-				Keys: web.KeysByUsername, Refuse: func(c echo.Context, err error) { s.refuse(c, e, err) },
+				Path: path, Handle: s.geonames(e, isJSON), Cost: e.cost, Query: web.Anything,
+				Keys: web.KeysByUsername, Refuse: func(c echo.Context, err error) { s.refuse(c, e, isJSON, err) },
 			})
 		}
 	}
@@ -128,12 +128,12 @@ func (s *Room) Routes() (list []web.Route) {
 }
 
 // geonames makes the handler of an endpoint.
-func (s *Room) geonames(e *endpoint) echo.HandlerFunc {
+func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
 		a := web.Answer{Form: web.FormGeoNames, Cache: s.CacheControl, Coding: web.Accepted(r)}
-		callback, err := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
+		callback, err := g.formOf(&a, e.text, isJSON)
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
@@ -465,7 +465,7 @@ func (o *object) quoted(name string, value float64) {
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
 
 // refuse answers as GeoNames does: in the body of a 200.
-func (s *Room) refuse(c echo.Context, e *endpoint, err error) {
+func (s *Room) refuse(c echo.Context, e *endpoint, isJSON bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
 	a := web.Answer{Form: web.FormGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
@@ -483,7 +483,7 @@ func (s *Room) refuse(c echo.Context, e *endpoint, err error) {
 		}
 		err = own
 	}
-	callback, ferr := g.formOf(&a, e.text, strings.HasSuffix(r.URL.Path, "JSON"))
+	callback, ferr := g.formOf(&a, e.text, isJSON)
 	if ferr != nil {
 		callback = ""
 	}
