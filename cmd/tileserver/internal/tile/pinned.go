@@ -36,12 +36,16 @@ func (g generations) String() string {
 	return fmt.Sprintf("%d.%d.%d-%08x", g.numbers[0], g.numbers[1], g.numbers[2], g.mark)
 }
 
+// maxGenerations is the longest text of generations: three numbers of 20 digits, the
+// dots and the mark.
+const maxGenerations = 3*20 + 2 + 1 + 8
+
 // parseGenerations reads what String writes, and nothing else: each set of
 // generations has one address.
 func parseGenerations(s string) (g generations, ok bool) {
 	list, mark, ok := strings.Cut(s, "-")
 	parts := strings.SplitN(list, ".", len(g.numbers)+1)
-	if !ok || len(s) > 64 || len(parts) != len(g.numbers) {
+	if !ok || len(s) > maxGenerations || len(parts) != len(g.numbers) {
 		return g, false
 	}
 	m, err := strconv.ParseUint(mark, 16, 32)
