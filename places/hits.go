@@ -82,20 +82,19 @@ func (t texts) country(p *place) string {
 	return t.of(p.country[:])
 }
 
-// fill makes h of a place. It uses the memory of the hit that h was before.
-func (t texts) fill(h *Hit, p *place, metres float64) error {
+// fill sets the texts of a hit. It keeps a name that the hit had before, if it is the
+// same.
+func (t texts) fill(h *Hit, p *place) error {
 	if q := members.Text(p.properties, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name {
 		var err error
 		if h.Name, err = nameOf(p.properties); err != nil {
 			return err
 		}
 	}
-	h.ID, h.Lat, h.Lon, h.DistanceM = p.id, toDegrees(p.lat), toDegrees(p.lon), metres
-	h.Population, h.Country = int64(p.population), t.country(p)
+	h.Country = t.country(p)
 	h.Class, h.Code, _ = strings.Cut(t.of(p.qualifier), ".")
 	h.Admin1, h.Admin1Name = t.member(p, admin1Key), t.member(p, admin1NameKey)
 	h.TimeZone = t.member(p, timeZoneKey)
-	h.JSON = append(h.JSON[:0], p.members...)
 	return nil
 }
 
@@ -124,6 +123,7 @@ type tileSearch struct {
 	texts    texts
 	examined int
 	place    place // the one at hand
+	jsonOnly bool  // the hits need no texts
 
 	scan   cellstore.Scan
 	ranges [1]cellstore.Range
@@ -184,9 +184,14 @@ func (s *tileSearch) page(dst []Hit, metres func(*near.Found) float64) (hits []H
 	found, last, more := s.Page()
 	dst = slices.Grow(dst[:0], len(found))[:len(found)]
 	for i := range found {
-		if err := s.texts.fill(&dst[i], &s.kept[found[i].Slot].place, metres(&found[i])); err != nil {
+		h, p := &dst[i], &s.kept[found[i].Slot].place
+		if s.jsonOnly {
+			*h = Hit{JSON: h.JSON}
+		} else if err := s.texts.fill(h, p); err != nil {
 			return dst[:0], last, false, err
 		}
+		h.ID, h.Lat, h.Lon, h.DistanceM = p.id, toDegrees(p.lat), toDegrees(p.lon), metres(&found[i])
+		h.Population, h.JSON = int64(p.population), append(h.JSON[:0], p.members...)
 	}
 	return dst, last, more, nil
 }

@@ -36,6 +36,7 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 	s := f.nearbys.Get().(*nearby)
 	defer f.nearbys.Put(s)
 	s.lat, s.lon = q.Lat, q.Lon
+	s.jsonOnly = q.JSONOnly
 	s.begin(f, flt, limit+1, reach, after) // one more tells whether there is a next page
 	if err := s.Run(ctx, s, f.cells...); err != nil {
 		return dst[:0], "", err

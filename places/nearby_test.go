@@ -1,6 +1,7 @@
 package places
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -291,7 +292,17 @@ func TestHitFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
+		bare, _, err := f.Nearby(t.Context(), NearbyQuery{Limit: limit, JSONOnly: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(bare) != len(dst) {
+			t.Fatalf("%d hits with JSONOnly, %d without", len(bare), len(dst))
+		}
 		for i := range dst {
+			if b := &bare[i]; b.ID != dst[i].ID || b.DistanceM != dst[i].DistanceM || !bytes.Equal(b.JSON, dst[i].JSON) || b.Population != dst[i].Population || b.Name+b.Country+b.Class+b.TimeZone != "" {
+				t.Fatalf("with JSONOnly %+v", b)
+			}
 			at := slices.IndexFunc(list, func(p Place) bool { return p.ID == dst[i].ID })
 			if h, p := &dst[i], &list[at]; h.Name != p.Name || h.Admin1 != p.Admin1 || h.TimeZone != p.TimeZone ||
 				h.Country != p.Country || h.Class != p.Class || h.Code != p.Code || h.Population != p.Population {

@@ -28,8 +28,11 @@ type NearbyQuery struct {
 	Codes         []string // feature codes: "PPLC"
 	Countries     []string // ISO 3166-1 alpha-2
 	MinPopulation int64
+	// JSONOnly leaves the texts of the hits unset: Name, Country, Class, Code, Admin1,
+	// Admin1Name and TimeZone. It saves time where only their JSON is wanted.
+	JSONOnly bool
 	// Cursor continues where the page that returned it ended. All the other
-	// fields but Limit must be as they were.
+	// fields but Limit and JSONOnly must be as they were.
 	Cursor string
 }
 
@@ -56,7 +59,10 @@ type WithinQuery struct {
 	// important places of where it has looked, and without a next page unless it
 	// has a page of them.
 	Examine int
+	// JSONOnly leaves the texts of the hits unset: Name, Country, Class, Code, Admin1,
+	// Admin1Name and TimeZone. It saves time where only their JSON is wanted.
+	JSONOnly bool
 	// Cursor continues where the page that returned it ended. All the other
-	// fields but Limit must be as they were.
+	// fields but Limit and JSONOnly must be as they were.
 	Cursor string
 }

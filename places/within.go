@@ -36,6 +36,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 		f.withins.Put(s)
 	}()
 	s.q = q
+	s.jsonOnly = q.JSONOnly
 	s.begin(f, flt, limit+1, ^uint64(0), after) // one more tells whether there is a next page
 	if err := s.Run(ctx, s, f.cells...); err != nil {
 		return dst[:0], "", err

@@ -219,6 +219,25 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
+// TestRoomsAreAlone: whatever httpapi composes is a room, and no other may import it,
+// or it is for all of them.
+func TestRoomsAreAlone(t *testing.T) {
+	const server = "cmd/tileserver/internal/"
+	forAll := []string{server + "web", server + "datasets", server + "localtime", "cellstore/dataset"}
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
+	for _, p := range load(t) {
+		if p.path != server+"httpapi" {
+			continue
+		}
+		for _, imp := range p.imports {
+			own, isOurs := strings.CutPrefix(imp, module+"/")
+			if isOurs && !slices.Contains(forAll, own) && !slices.Contains(rules[i].of, own) {
+				t.Errorf("%s is composed by httpapi: name it in the rule of rooms", own)
+			}
+		}
+	}
+}
+
 // TestNames: a package named for what it is rather than for what it does
 // collects everything.
 func TestNames(t *testing.T) {

@@ -180,7 +180,7 @@ func TestNearbyQuery(t *testing.T) {
 		{"&class=p,S&code=ppl,CH&country=fr,De", places.NearbyQuery{Limit: 10, Classes: []string{"P", "S"}, Codes: []string{"PPL", "CH"}, Countries: []string{"FR", "DE"}}},
 		{"&_=parameter&limit=1", places.NearbyQuery{Limit: 1}},
 	} {
-		tt.want.Lat, tt.want.Lon = 48.8566, 2.3522
+		tt.want.Lat, tt.want.Lon, tt.want.JSONOnly = 48.8566, 2.3522, true
 		if res := f.get("/places/nearby?lat=48.8566&lon=2.3522" + tt.query); res.StatusCode != 200 {
 			t.Errorf("%s: %s", tt.query, body(t, res))
 		}

@@ -71,7 +71,7 @@ var Kinds = []web.Kind{
 func (s *Room) getNearby(c echo.Context) error {
 	r := c.Request()
 	q := web.QueryParams(r)
-	query := places.NearbyQuery{}
+	query := places.NearbyQuery{JSONOnly: true}
 	query.Lat, query.Lon = q.Position()
 	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
 	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))

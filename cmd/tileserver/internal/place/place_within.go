@@ -22,7 +22,7 @@ import (
 func (s *Room) getPlacesWithin(c echo.Context) error {
 	r := c.Request()
 	q := web.QueryParams(r)
-	query := places.WithinQuery{}
+	query := places.WithinQuery{JSONOnly: true}
 	switch {
 	case q.Has("bbox") && q.Has("tile"):
 		q.Refuse("tile", "Give either bbox or tile, not both.")

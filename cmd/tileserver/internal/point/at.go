@@ -182,7 +182,7 @@ func (p *point) place(ctx context.Context) error {
 	}
 	memory := listing.NearbyHits.Get().(*[]places.Hit)
 	defer listing.NearbyHits.Put(memory)
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}}, (*memory)[:0])
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, JSONOnly: true}, (*memory)[:0])
 	if err != nil {
 		return err
 	}
