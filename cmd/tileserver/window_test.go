@@ -210,7 +210,12 @@ const patience = 60 * time.Second
 func (w *window) waitFor(condition string) {
 	w.t.Helper()
 	poll := chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond))
-	if err := chromedp.Do(w.ctx, poll); err != nil {
+	err := chromedp.Do(w.ctx, poll)
+	// A page that is being left takes with it what was asked of it.
+	for n := 0; n < 10 && err != nil && strings.Contains(err.Error(), "context with specified id"); n++ {
+		err = chromedp.Do(w.ctx, poll)
+	}
+	if err != nil {
 		w.t.Fatalf("waiting for %s: %v; the page says %q at %s", condition, err, evaluate[string](w, `document.body.innerText`), w.hash())
 	}
 }
