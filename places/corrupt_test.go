@@ -207,3 +207,19 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+// A record that lacks a name or a position, or is of another place, is damage. It is
+// never a place at 0,0.
+func TestDecodeDamaged(t *testing.T) {
+	const whole = `{"id":5,"name":"x","lat":-90,"lon":180}`
+	for object, want := range map[string]error{
+		whole: nil, `{"id":5,"name":"x"}`: cellstore.ErrCorrupt, `{"id":5,"name":"x","lat":1}`: cellstore.ErrCorrupt,
+		`{"id":6,"name":"x","lat":1,"lon":2}`: cellstore.ErrCorrupt, `{"id":5,"name":null,"lat":1,"lon":2}`: cellstore.ErrCorrupt,
+		`{"id":5,"name":"x","lat":null,"lon":null}`: cellstore.ErrCorrupt, `{"id":5,"name":"x","lat":91,"lon":2}`: cellstore.ErrCorrupt, whole[:20]: cellstore.ErrCorrupt,
+	} {
+		var h Hit
+		if err := decode(5, []byte(object), &h, &h); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", object, err, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 
@@ -165,7 +166,7 @@ func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 		return err
 	}
 	*r = Record{}
-	return decode(id, record, r)
+	return decode(id, record, r, &r.Hit)
 }
 
 // Hit reads a place as a search finds it over h, whose memory is used again. An
@@ -178,14 +179,17 @@ func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 	}
 	members := row.Cells[0].Value
 	*h = Hit{JSON: append(append(append(h.JSON[:0], '{'), members...), '}')}
-	err := decode(id, h.JSON, h)
+	err := decode(id, h.JSON, h, h)
 	h.JSON = append(h.JSON[:0], members...)
 	return err
 }
 
-// decode decodes the stored object of a place.
-func decode(id uint32, object []byte, into any) error {
-	if err := json.Unmarshal(object, into); err != nil {
+// decode decodes the stored object of a place, of which h is a part. An object
+// without a name and a position, or of another place, is damaged.
+func decode(id uint32, object []byte, into any, h *Hit) error {
+	h.Lat, h.Lon = math.NaN(), math.NaN()
+	err := json.Unmarshal(object, into)
+	if err != nil || h.ID != id || h.Name == "" || !(math.Abs(h.Lat) <= 90 && math.Abs(h.Lon) <= 180) {
 		return fmt.Errorf("places: %w: the record of place %d cannot be read: ingest the places again", cellstore.ErrCorrupt, id)
 	}
 	return nil

@@ -85,7 +85,8 @@ func (t texts) country(p *place) string {
 // fill sets the texts of a hit. It keeps a name that the hit had before, if it is the
 // same.
 func (t texts) fill(h *Hit, p *place) error {
-	if q := members.Text(p.properties, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name {
+	q := members.Text(p.properties, nameKey)
+	if len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
 		var err error
 		if h.Name, err = nameOf(p.properties); err != nil {
 			return err

@@ -18,7 +18,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Dataset describes a data set to those who do not ask it anything.
+// Dataset describes a data set to code that manages generations and does not query
+// them.
 type Dataset struct {
 	Name   string // as ingest publishes it
 	Schema int    // version of the row layout: the one written, and the newest read

@@ -125,7 +125,7 @@ const (
 	Stop                // the search ends
 )
 
-// Guide is what a search is of.
+// A Guide steers a search: it bounds nodes and reads them.
 type Guide interface {
 	// Bound returns a rank that no point of a node comes before, and false if
 	// none of them is wanted.

@@ -76,7 +76,7 @@ type Pinned[T any] struct {
 }
 
 // Pin takes the live generation of a data set. It does not fail, because only
-// the request knows whether it needs the data set; use get.
+// the request knows whether it needs the data set; use Get.
 func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	if live == nil {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}

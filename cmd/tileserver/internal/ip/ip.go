@@ -154,7 +154,7 @@ func (s *Room) sendAddress(c echo.Context, addr netip.Addr, cache []string) erro
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
-// locate puts the answer for an address into l.out.
+// locate puts the answer for an address into l.Out.
 func (q *addressQuery) locate(r *http.Request, l *ipdatabase.Lookup, addr netip.Addr) error {
 	if err := q.reader.Lookup(r.Context(), addr, &l.Res); err != nil {
 		return explainAddress(err, addr)

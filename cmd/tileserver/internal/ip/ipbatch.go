@@ -103,8 +103,8 @@ type batch struct {
 	zip   *gzip.Writer // nil for answers as they are
 	begun bool         // the header is out
 
-	fields, lang string // of the last line that said, and
-	chosen       *ipPart
+	fields, lang string  // of the last line that had any
+	chosen       *ipPart // made of them
 }
 
 var batches = sync.Pool{New: func() any {

@@ -90,9 +90,9 @@ type PlaceFilter struct {
 	MinPopulation             int64
 }
 
-// Dear reports whether a search for so many places may look at very many: where
-// the classes, codes and countries asked for are is known without reading, to a
-// hundred places or so, but not where those of a population are.
+// Dear reports whether a search may read many places. The index knows where classes,
+// codes and countries lie, so up to 100 of those are cheap. It does not know
+// populations.
 func (f *PlaceFilter) Dear(limit int) bool {
 	return f.MinPopulation > 0 || limit > 100 && len(f.Classes)+len(f.Codes)+len(f.Countries) > 0
 }

@@ -3,7 +3,6 @@
 package place
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -92,7 +91,10 @@ func (s *Room) getNearby(c echo.Context) error {
 	list := listing.List{Name: "places", Form: form, Near: true}
 	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
 		hits, next, err := f.Nearby(ctx, query, dst)
-		return hits, next, cmp.Or(err, renameHits(ctx, f, hits, lang))
+		if err == nil {
+			err = renameHits(ctx, f, hits, lang)
+		}
+		return hits, next, err
 	}, nil)
 }
 

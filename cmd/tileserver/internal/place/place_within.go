@@ -1,7 +1,6 @@
 package place
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -45,7 +44,10 @@ func (s *Room) getPlacesWithin(c echo.Context) error {
 	list := listing.List{Name: "places", Form: form}
 	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
 		hits, next, err := f.Within(ctx, query, dst)
-		return hits, next, cmp.Or(err, renameHits(ctx, f, hits, lang))
+		if err == nil {
+			err = renameHits(ctx, f, hits, lang)
+		}
+		return hits, next, err
 	}, func(ctx context.Context, f datasets.Places, dst []byte) ([]byte, error) {
 		if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
 			return appendCounts(ctx, dst, f, *t)

@@ -172,7 +172,7 @@ func unknownLayer(b datasets.Boundaries) error {
 type layerKey struct {
 	list       string
 	boundaries uint64
-	// IdMissing, IdFailed or 1, which "all" depends on
+	// IDMissing, IDFailed or 1, which "all" depends on
 	places, airports uint64
 }
 

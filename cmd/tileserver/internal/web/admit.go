@@ -30,7 +30,7 @@ type Guard struct {
 	KeyLimits, AddressLimits quota.Limits
 }
 
-// What requests are turned away for.
+// Errors for which a request is refused before it is handled.
 var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
@@ -41,7 +41,8 @@ var (
 type KeyRule uint8
 
 const (
-	// KeysAsked: who has a key, where one is asked for, within a limit.
+	// KeysAsked admits requests with a key, if the server asks for keys, and counts
+	// them against a limit.
 	KeysAsked KeyRule = iota
 	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
 	// service, and for what belongs to its page.

@@ -32,8 +32,8 @@ var ContentEncodings = [codingCount][]string{Gzipped: {"gzip"}, zstded: {"zstd"}
 // it the coding's own overhead and the client's work outweigh the saving.
 const compressFrom = 1 << 10
 
-// Effort is how hard a coding tries: what is kept is worth more than what is
-// sent once.
+// Effort is the compression level. Kept answers are worth a higher one, because they
+// are sent often.
 type Effort uint8
 
 const (

@@ -112,7 +112,7 @@ type Kit struct {
 	PinnedCache  []string // Cache-Control of what its address names for good
 	Origin       []string // Access-Control-Allow-Origin, nil for none
 
-	Drawing chan struct{} // full when as many answers that take a processor for long are made as may be
+	Drawing chan struct{} // a slot for each answer that may be drawn at once, since drawing keeps a processor busy
 
 	running    atomic.Int64
 	maxRunning int64

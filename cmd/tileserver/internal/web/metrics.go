@@ -32,7 +32,7 @@ type Metrics struct {
 }
 
 // NewMetrics returns counters at zero. Rooms add what else they collect by collect;
-// described is what that is made of.
+// described lists the metrics that rooms collect.
 func NewMetrics(described ...*prometheus.Desc) *Metrics {
 	m := &Metrics{problems: make(map[string]*atomic.Int64), described: described}
 	m.unmatched = m.route("unmatched")

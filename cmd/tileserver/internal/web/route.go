@@ -31,7 +31,7 @@ type Route struct {
 }
 
 // Cost is the class of an endpoint by what its dearest question takes, which
-// TestCosts finds out. The places of --max-concurrent are given out by it.
+// TestCosts of package httpapi finds out. The places of --max-concurrent are given out by it.
 type Cost uint8
 
 const (

@@ -166,6 +166,9 @@ func (r *Reader) Fields() ([][]byte, error) {
 			return nil, r.failure(err)
 		}
 		first, text = r.joined[:len(first)], r.joined
+		if r.format.UTF8 && !utf8.Valid(text) {
+			return nil, r.Bad(ReasonUTF8, source.Excerpt(first))
+		}
 	}
 	var ok bool
 	if r.fields, ok = r.format.split(text, r.fields[:0]); !ok {
@@ -190,8 +193,9 @@ func (r *Reader) count(columns int, text []byte) error {
 }
 
 // ahead joins a line of open quotes with those that follow, up to the one that
-// closes them, and returns the bytes and lines of these. It consumes nothing, and
-// joins nothing where the quotes stay open within the limits.
+// closes them, and returns the bytes and lines of these. It does
+// not consume input. If no closing quote is found within the limits, it returns 0 and
+// joins nothing.
 func (r *Reader) ahead() (size, lines int, err error) {
 	r.joined = append(r.joined[:0], r.text...) // looking ahead moves the buffer
 	most := r.format.MaxBytes - len(r.text)

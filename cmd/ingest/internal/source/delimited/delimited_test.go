@@ -52,6 +52,8 @@ func TestRows(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	comments, columns, text := tabs, tabs, lax
 	comments.Comments, columns.Columns, text.UTF8 = true, []int{2, 3}, true
+	strictText := strict
+	strictText.UTF8 = true
 	for _, tc := range []struct {
 		format delimited.Format
 		text   string
@@ -68,6 +70,7 @@ func TestRows(t *testing.T) {
 		{lax, "\"a\n\"a\"b\n\"a\" b,c\na,\"\nd", []string{
 			"1! " + delimited.ReasonQuotes, "2! " + delimited.ReasonQuotes, "3! " + delimited.ReasonQuotes, "4! " + delimited.ReasonQuotes, "5: d"}},
 		{text, "\xff\na", []string{"1! not UTF-8", "2: a"}},
+		{strictText, "\"a\n\xff\"\nb", []string{"1! not UTF-8", "2! not UTF-8", "3: b"}},
 		{tabs, " a\t\"b\t\n#\t", []string{"1:  a|\"b|", "2: #|"}},
 		{comments, "# a\n #\nb", []string{"3: b"}},
 		{columns, "a\na\tb\na\t\t\na\t\t\t", []string{"1! not 2 or 3 columns", "2: a|b", "3: a||", "4! not 2 or 3 columns"}},

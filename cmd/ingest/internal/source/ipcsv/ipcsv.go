@@ -126,12 +126,18 @@ func (t *Table) Layout() string { return t.layout }
 func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true}
 	in := delimited.New(bytes.NewReader(lines), "", format)
-	for read := range sampled {
+	first := true
+	for range sampled {
 		text, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if head, _, tab := bytes.Cut(text, []byte{'\t'}); read == 0 && tab && bytes.IndexByte(head, ',') < 0 {
+		if err != nil {
+			continue // a bad row tells nothing
+		}
+		begins := first
+		first = false
+		if head, _, tab := bytes.Cut(text, []byte{'\t'}); begins && tab && bytes.IndexByte(head, ',') < 0 {
 			// The lists that use tabs have quotes in names.
 			format.Separator = '\t'
 			in = delimited.New(bytes.NewReader(lines), "", format)

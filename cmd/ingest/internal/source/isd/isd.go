@@ -105,6 +105,8 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 			return nil
 		case err != nil && !delimited.IsBad(err):
 			return err
+		case err != nil:
+			return fmt.Errorf("%w: %w; the first line names the columns, such as USAF, WBAN, LAT and LON", ErrHeader, err)
 		}
 		for c, known := range columnNames {
 			at[c] = delimited.Index(names, known...)
