@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/tiles/build"
 )
@@ -43,6 +44,7 @@ type cli struct {
 	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback and prune are about what is there."`
 	Config  string           `group:"every" env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
 	MaxBad  share            `group:"every" default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
+	Memory  bytesize.Size    `group:"every" default:"2GiB" placeholder:"SIZE" help:"About how much memory the command may take in all, ${default} if not given, 256MiB at least. What does not fit is sorted on disk beside the data sets; what cannot be is refused before the work begins."`
 	JSON    bool             `group:"every" name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
 	Quiet   bool             `group:"every" short:"q" help:"Say nothing but errors, and what was asked for."`
 	Version kong.VersionFlag `group:"every" env:"-" help:"Print the version and exit."`

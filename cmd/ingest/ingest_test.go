@@ -228,7 +228,7 @@ func TestHelpIsInOrder(t *testing.T) {
 	}{
 		{[]string{"--help"}, []string{"Flags of every command:", "--data=", "Commands that publish:", "boundaries", "refresh", "Commands about what is published:", "list", "prune", "Commands about the settings:", "config"}},
 		{[]string{"world", "--help"}, []string{"--dry-run", "Flags of every command:", "--data=", "What to download:", "--only=", "How to download:", "--mirror="}},
-		{[]string{"places", "--help"}, []string{"--memory=", "Flags of every command:", "--data="}},
+		{[]string{"places", "--help"}, []string{"--as=", "Flags of every command:", "--data=", "--memory="}},
 	} {
 		var out bytes.Buffer
 		if err := run(t.Context(), tc.args, &out, io.Discard); err != nil {

@@ -20,15 +20,23 @@ import (
 	"quadrille/cmd/internal/variables"
 )
 
-// memoryLimit is the heap size at which the garbage collector begins to work
-// harder, so that a build peaks below two gigabytes where it can: left alone,
-// the heap grows to twice what is in use. GOMEMLIMIT in the environment wins.
-const memoryLimit = 1500 << 20
+// minMemory is what a build takes however little it holds at once.
+const minMemory = 256 << 20
+
+// limitMemory checks --memory and makes the garbage collector work harder near
+// it. Left alone, the heap grows to twice what is in use. A quarter is left for
+// what is not on the heap. GOMEMLIMIT in the environment wins.
+func (c *cli) limitMemory() error {
+	if c.Memory < minMemory {
+		return fmt.Errorf("--memory %d: too little for any command; give at least 256MiB", c.Memory)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(c.Memory) / 4 * 3)
+	}
+	return nil
+}
 
 func main() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
 	configfile.UnsetEmpty(variables.Prefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops the job cleanly; a second one, after this, kills.
@@ -100,7 +108,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	command, err := parser.Parse(args)
 	if err == nil {
-		err = c.complete(command)
+		err = errors.Join(c.complete(command), c.limitMemory())
 	}
 	if err != nil {
 		return &usageError{err}
@@ -115,7 +123,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	s := &session{
 		ctx: ctx, catalog: catalog, reporter: rep, stdout: stdout,
-		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad)},
+		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad), Memory: int64(c.Memory)},
 		json:    c.JSON, quiet: c.Quiet,
 		cli: &c, settings: configfile.Settings(command, c.file, onlyFlags...),
 	}

@@ -4,19 +4,15 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"os"
-	"runtime/debug"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source/geonames"
-	"quadrille/cmd/internal/bytesize"
 )
 
 type placesCmd struct {
-	Files  []string      `arg:"" optional:"" config:"" extra:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
-	As     []kindFlag    `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
-	Memory bytesize.Size `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use, ${default} if not given, 256MiB at least; what does not fit is sorted on disk."`
+	Files []string   `arg:"" optional:"" config:"" extra:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
+	As    []kindFlag `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
 }
 
 func (placesCmd) Help() string {
@@ -43,20 +39,7 @@ At least one file must hold places; the others add to those. Of a place found in
 Files of --as come after the others, which decides what is taken where dates are equal.`
 }
 
-// minMemory is what a build of places takes however little it sorts at once.
-const minMemory = 256 << 20
-
-func checkMemory(memory bytesize.Size) error {
-	if memory < minMemory {
-		return &usageError{fmt.Errorf("--memory %d: too little to sort places with; give at least 256MiB", memory)}
-	}
-	return nil
-}
-
 func (c *placesCmd) Run(s *session) error {
-	if err := checkMemory(c.Memory); err != nil {
-		return err
-	}
 	var inputs []job.PlaceInput
 	for _, f := range c.Files {
 		inputs = append(inputs, job.PlaceInput{Input: job.Input{Path: f, Credit: job.GeoNames}})
@@ -67,13 +50,7 @@ func (c *placesCmd) Run(s *session) error {
 	if len(inputs) == 0 {
 		return &usageError{errors.New("no files; name at least one, such as cities15000.zip")}
 	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		// A quarter is for what is not on the heap, and for its peaks.
-		debug.SetMemoryLimit(int64(c.Memory) / 4 * 3)
-	}
-	options := s.options
-	options.Memory = int64(c.Memory)
-	_, err := job.Places(s.ctx, s.catalog, inputs, options)
+	_, err := job.Places(s.ctx, s.catalog, inputs, s.options)
 	return err
 }
 

@@ -30,7 +30,6 @@ type worldCmd struct {
 	DryRun      bool          `help:"List the files with their addresses and sizes, and do nothing."`
 	Force       bool          `help:"Ingest also what has not changed."`
 	MaxDownload bytesize.Size `group:"download" default:"4GiB" placeholder:"SIZE" help:"Most to download in one run, ${default} if not given."`
-	Memory      bytesize.Size `default:"2GiB" placeholder:"SIZE" help:"About how much memory to use for places, ${default} if not given, 256MiB at least."`
 }
 
 func (worldCmd) Help() string {
@@ -74,9 +73,6 @@ func (c *worldCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := checkMemory(c.Memory); err != nil {
-		return err
-	}
 	for _, k := range []string{"MAXMIND_ACCOUNT_ID", "MAXMIND_LICENSE_KEY"} {
 		if strings.ContainsAny(os.Getenv(k), " \r\n\t") {
 			return &usageError{errors.New(k + " holds a space or a line break; set it to the bare text")}
@@ -99,7 +95,6 @@ func (c *worldCmd) Run(s *session) error {
 		Job: s.options,
 		IP:  job.IPOptions{Derive: true, Check: c.MaxChange != nil, MaxChange: 1, Compared: s.reporter.compared},
 	}
-	plan.Job.Memory = int64(c.Memory)
 	if c.MaxChange != nil {
 		plan.IP.MaxChange = float64(*c.MaxChange)
 	}

@@ -256,6 +256,8 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 			return nil, f.wrong(v.line, "%s can only be given on the command line: remove it", v.name)
 		case flag == nil && k.section == "" && known[k.name] != nil:
 			return nil, f.wrong(v.line, "%s is a command: write its settings beneath it, each line indented, or %s: {} for none", v.name, v.name)
+		case flag == nil && k.section != "" && known[""][k.name] != nil:
+			return nil, f.wrong(v.line, "there is no setting %s: %s is one of every command, write it without indentation", v.name, k.name)
 		case flag == nil:
 			return nil, f.wrong(v.line, "there is no setting %s%s", v.name, suggest(k.name, known[k.section]))
 		case v.many && !flag.IsSlice():

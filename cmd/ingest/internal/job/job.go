@@ -56,8 +56,9 @@ type Options struct {
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
-	// Memory is about how many bytes a job that sorts may take in all; 0 means
-	// 2 GiB. The others need what they need.
+	// Memory is about how many bytes of memory the program may take in all; 0
+	// means 2 GiB. A job sorts on disk what does not fit, or refuses it before
+	// it writes anything.
 	Memory int64
 }
 
@@ -66,6 +67,17 @@ func (o Options) reporter() Reporter {
 		return Silent{}
 	}
 	return o.Reporter
+}
+
+// defaultMemory is what a build takes at most unless told otherwise.
+const defaultMemory = 2 << 30
+
+// memory is Memory or its default.
+func (o Options) memory() int64 {
+	if o.Memory == 0 {
+		return defaultMemory
+	}
+	return o.Memory
 }
 
 // Credit says whose data a file holds, for the manifest and whatever shows it.

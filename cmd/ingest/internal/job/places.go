@@ -20,9 +20,6 @@ type PlaceInput struct {
 	Kind geonames.Kind
 }
 
-// defaultMemory is what a job that sorts takes unless told otherwise.
-const defaultMemory = 2 << 30
-
 // Places reads files of GeoNames and publishes a generation of their places,
 // with what the other files say of those. Of a place in several files the row
 // with the latest modification date is taken, and that of the file named first
@@ -44,13 +41,9 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Opti
 		if err := j.readSmall(); err != nil {
 			return nil, err
 		}
-		memory := o.Memory
-		if memory == 0 {
-			memory = defaultMemory
-		}
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
 			TempDir:  filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
-			Memory:   memory / 4,                                    // the rest is the store's, the readers' and garbage
+			Memory:   o.memory() / 4,                                // the rest is the store's, the readers' and garbage
 			Progress: progressOf(j.rep, "places"),
 		})
 		if err != nil {
