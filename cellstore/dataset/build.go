@@ -16,6 +16,10 @@ import (
 // Build is a generation being built. It belongs to one goroutine, its Store
 // may be used by many.
 type Build struct {
+	// Progress, if set before Publish, is called with how many bytes of all
+	// files have been made durable. It must be quick.
+	Progress func(done, total int64)
+
 	c          *Catalog
 	dataset    string
 	generation uint64
@@ -134,7 +138,7 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("the store built for %s does not open again, it is not published: %w", b.dataset, err)
 	}
 	var err error
-	if m.Files, err = seal(ctx, b.dir); err != nil {
+	if m.Files, err = seal(ctx, b.dir, b.Progress); err != nil {
 		return Manifest{}, err
 	}
 	if err := b.c.step("files sealed"); err != nil {
@@ -199,10 +203,24 @@ func (b *Build) Abort() error {
 // seal makes every file below dir durable and lists them. It frees the space that
 // a store allocated beyond the end of a file, as Pebble does for its log: nobody
 // writes there any more.
-func seal(ctx context.Context, dir string) ([]File, error) {
+func seal(ctx context.Context, dir string, progress func(done, total int64)) ([]File, error) {
 	var files []File
 	var dirs []string
+	count := counter{progress: progress}
 	err := walk(dir, func(rel string, isDir bool) error {
+		if isDir {
+			return nil
+		}
+		st, err := os.Lstat(filepath.Join(dir, rel))
+		if err == nil {
+			count.total += st.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = walk(dir, func(rel string, isDir bool) error {
 		if isDir {
 			dirs = append(dirs, filepath.Join(dir, rel))
 			return nil
@@ -212,7 +230,7 @@ func seal(ctx context.Context, dir string) ([]File, error) {
 			return err
 		}
 		defer f.Close()
-		sum, n, err := digest(ctx, f)
+		sum, n, err := digest(ctx, count.of(f))
 		if err != nil {
 			return err
 		}

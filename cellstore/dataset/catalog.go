@@ -198,12 +198,16 @@ func (c *Catalog) servable(ctx context.Context, dataset string, e entry) (Manife
 	return g.Manifest, nil
 }
 
-func (c *Catalog) verify(ctx context.Context, dataset string, e entry, _ func(PushProgress)) error {
+func (c *Catalog) verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error {
 	g, err := c.openListed(ctx, dataset, e)
 	if err != nil {
 		return err
 	}
-	err = g.Verify(ctx)
+	err = g.verify(ctx, func(done, total int64) {
+		if progress != nil {
+			progress(PushProgress{Stage: "checking", Bytes: done, Total: total})
+		}
+	})
 	if cerr := g.Close(); err == nil {
 		err = cerr
 	}

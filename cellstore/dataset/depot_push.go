@@ -46,6 +46,7 @@ type PushProgress struct {
 	// Rows and Bytes count what was loaded, or read by the check, in this stage,
 	// without the work of an interrupted push.
 	Rows, Bytes int64
+	Total       int64         // bytes of the stage; 0 where that is not known
 	Elapsed     time.Duration // of the stage
 }
 

@@ -117,11 +117,17 @@ func (g *Generation) checkSizes() error {
 // cellstore.ErrCorrupt; a file the manifest does not list is one. Of a generation
 // from a Depot it compares the files beside the store; [Generations.Verify]
 // reads the tables.
-func (g *Generation) Verify(ctx context.Context) error {
+func (g *Generation) Verify(ctx context.Context) error { return g.verify(ctx, nil) }
+
+func (g *Generation) verify(ctx context.Context, progress func(done, total int64)) error {
 	listed := make(map[string]bool, len(g.Manifest.Files))
 	var errs []error
 	for _, f := range g.Manifest.Files {
 		listed[f.Path] = true
+	}
+	count := counter{progress: progress}
+	for _, f := range g.files {
+		count.total += f.Bytes
 	}
 	for _, want := range g.files {
 		f, err := os.Open(filepath.Join(g.Dir, filepath.FromSlash(want.Path)))
@@ -132,7 +138,7 @@ func (g *Generation) Verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sum, n, err := digest(ctx, f)
+		sum, n, err := digest(ctx, count.of(f))
 		f.Close()
 		switch {
 		case ctx.Err() != nil:

@@ -178,7 +178,7 @@ func (g *Generations) open(ctx context.Context, dataset string, generation uint6
 // compares it with the checksums in its manifest: of a Catalog all files, of a
 // Depot the rows of all tables. It returns all differences; each matches
 // cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless
-// nil, is told how much of the tables of a Depot has been read.
+// nil, is told how much has been read.
 func (g *Generations) Verify(ctx context.Context, dataset string, generation uint64, progress func(PushProgress)) error {
 	e, err := g.listed(ctx, dataset, generation)
 	if err != nil {

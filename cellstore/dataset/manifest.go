@@ -160,6 +160,27 @@ func digest(ctx context.Context, r io.Reader) (string, int64, error) {
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
+// counter tells how many bytes of several files have been read.
+type counter struct {
+	done, total int64
+	progress    func(done, total int64) // nil: nobody asks
+}
+
+func (c *counter) of(r io.Reader) io.Reader { return countedReader{r, c} }
+
+type countedReader struct {
+	r io.Reader
+	c *counter
+}
+
+func (r countedReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if r.c.done += int64(n); r.c.progress != nil {
+		r.c.progress(r.c.done, r.c.total)
+	}
+	return n, err
+}
+
 func digestBytes(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

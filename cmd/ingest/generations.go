@@ -122,9 +122,10 @@ func (c *verifyCmd) Run(s *session) error {
 	}
 	var errs []error
 	for _, name := range names {
-		s.reporter.Progress(job.Progress{Stage: "comparing checksums of " + name})
+		stage := "comparing checksums of " + name
+		s.reporter.Progress(job.Progress{Stage: stage, Unit: "bytes"})
 		err := s.generations().Verify(s.ctx, name, c.Generation, func(p dataset.PushProgress) {
-			s.reporter.Progress(job.Progress{Stage: "reading the tables of " + name, Done: p.Bytes, Unit: "bytes"})
+			s.reporter.Progress(job.Progress{Stage: stage, Done: p.Bytes, Total: p.Total, Unit: "bytes"})
 		})
 		if err == nil && s.depot == nil && name == catalogue.Boundaries.Name && !c.Checksums {
 			err = verifyTiles(s, c.Generation)

@@ -339,6 +339,7 @@ func TestNumbersInWords(t *testing.T) {
 		{job.Progress{Done: 50, Total: 100}, "50%, 10s left"},
 		{job.Progress{Done: 100, Total: 100}, "100%"},
 		{job.Progress{Total: 100}, "0%"},
+		{job.Progress{}, "at work for 10s"},
 	} {
 		if got := progressLine(tc.p, 10*time.Second); got != tc.want {
 			t.Errorf("%+v: %s", tc.p, got)
@@ -411,6 +412,53 @@ func TestQuiet(t *testing.T) {
 	r.close()
 	if out.Len()+stderr.Len() > 0 {
 		t.Errorf("%q %q", out.String(), stderr.String())
+	}
+}
+
+// A stage that reports nothing is told of all the same, and what is reported
+// more often is told every two seconds.
+func TestSilentStage(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		var out, stderr bytes.Buffer
+		r := newReporter(&cli{JSON: asJSON}, &out, &stderr)
+		r.tick(time.Now()) // nothing is at work
+		r.Progress(job.Progress{Stage: "sorting", Unit: "rows"})
+		began := r.stage.began
+		for i := range 10 {
+			r.tick(began.Add(time.Duration(i) * time.Second / 2))
+		}
+		r.Progress(job.Progress{Stage: "sorting", Done: 10, Total: 40, Unit: "rows"})
+		r.tick(began.Add(10 * time.Second))
+		r.close()
+		want := "sorting\n  at work for 2s\n  at work for 4s\n  25%, 1 rows/s, 30s left\n"
+		got := stderr.String()
+		if asJSON {
+			want = `{"event":"progress","stage":"sorting","done":10,"total":40,"unit":"rows","seconds":10,"rate":1,"seconds_left":30}`
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			if got = lines[len(lines)-1]; len(lines) != 4 {
+				t.Error(lines)
+			}
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What is published ends with the time of each phase.
+func TestPhaseLine(t *testing.T) {
+	for _, tc := range []struct {
+		phases []phase
+		peak   int64
+		want   string
+	}{
+		{nil, 0, "at once"},
+		{[]phase{{"reading", 1.04, 0, ""}, {"sorting", 0.01, 0, ""}, {"reading", 2, 0, ""}, {"writing", 61, 0, ""}}, 812e6,
+			"reading 3s, writing 1m1s; peak memory 812 MB"},
+	} {
+		if got := phaseLine(tc.phases, tc.peak); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
 	}
 }
 

@@ -97,9 +97,7 @@ func (r *reporter) compared(c job.IPChange) {
 		r.event(comparedEvent(&c, v4, v6))
 		return
 	}
-	if r.bar != nil {
-		_ = r.bar.Clear()
-	}
+	r.clearBar()
 	fmt.Fprintf(r.out, "compared with ip generation %d: %s rows, then %s\n", c.Published, grouped(c.OldRows), grouped(c.NewRows))
 	for _, v := range []struct {
 		name string

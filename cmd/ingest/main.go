@@ -115,6 +115,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	rep := newReporter(&c, stdout, stderr)
 	defer rep.close()
+	defer rep.keepTelling()()
 	catalog, err := dataset.Open(c.Data, func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})

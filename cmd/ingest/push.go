@@ -128,7 +128,13 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 	defer func() { _ = g.Close() }() // it was read only
 	o.Progress = func(p dataset.PushProgress) {
 		stage := fmt.Sprintf("pushing %s: %s", name, p.Stage)
-		s.reporter.Progress(job.Progress{Stage: stage, Done: p.Bytes, Unit: "bytes"})
+		// The bytes of the parts that are not loaded yet are not known. The
+		// parts are of about one size.
+		var total int64
+		if p.Stage == "loading" && p.Done > 0 {
+			total = max(p.Bytes, p.Bytes/int64(p.Done)*int64(p.Parts))
+		}
+		s.reporter.Progress(job.Progress{Stage: stage, Done: p.Bytes, Total: total, Unit: "bytes"})
 	}
 	done, err := s.depot.Push(s.ctx, g, o)
 	s.reporter.close()

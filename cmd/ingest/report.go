@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"quadrille/cellstore/dataset"
@@ -28,24 +27,15 @@ type reporter struct {
 	quiet    bool
 	terminal bool
 
-	mu      sync.Mutex
-	stage   string
-	bar     *progressbar.ProgressBar
-	began   time.Time // of the stage
-	printed time.Time // last line or event of the stage
-	job     time.Time // begin of what Published ends
+	mu     sync.Mutex
+	stage  *stage    // nil: none is at work
+	phases []phase   // the stages that ended, of what Published ends
+	job    time.Time // begin of that
 
 	published []dataset.Manifest
 }
 
 var _ job.Reporter = (*reporter)(nil)
-
-// How often progress is told of: on a terminal, to a log, to a machine.
-const (
-	barEvery  = 100 * time.Millisecond
-	lineEvery = 10 * time.Second
-	jsonEvery = time.Second
-)
 
 func newReporter(c *cli, stdout, stderr io.Writer) *reporter {
 	r := &reporter{out: stdout, err: stderr, json: c.JSON, quiet: c.Quiet, job: time.Now()}
@@ -64,110 +54,9 @@ func (r *reporter) event(v any) {
 	_, _ = r.out.Write(append(b, '\n'))
 }
 
-// Progress implements job.Reporter.
-func (r *reporter) Progress(p job.Progress) {
-	if r.quiet {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	begin := p.Stage != r.stage
-	if begin {
-		r.endStage()
-		r.stage, r.began, r.printed = p.Stage, now, now
-	}
-	switch {
-	case r.json:
-		if begin || now.Sub(r.printed) >= jsonEvery {
-			r.printed = now
-			r.event(struct {
-				Event string `json:"event"`
-				Stage string `json:"stage"`
-				Done  int64  `json:"done"`
-				Total int64  `json:"total,omitempty"`
-				Unit  string `json:"unit,omitempty"`
-			}{"progress", p.Stage, p.Done, p.Total, p.Unit})
-		}
-	case r.terminal:
-		if begin {
-			r.bar = newBar(r.err, p)
-			_ = r.bar.RenderBlank()
-		}
-		if p.Total > 0 {
-			r.bar.ChangeMax64(p.Total)
-		}
-		_ = r.bar.Set64(p.Done)
-	case begin:
-		fmt.Fprintln(r.err, p.Stage)
-	case now.Sub(r.printed) >= lineEvery:
-		r.printed = now
-		fmt.Fprintln(r.err, "  "+progressLine(p, now.Sub(r.began)))
-	}
-}
-
-func newBar(w io.Writer, p job.Progress) *progressbar.ProgressBar {
-	total := p.Total
-	if total == 0 {
-		total = -1
-	}
-	options := []progressbar.Option{
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(p.Stage),
-		progressbar.OptionThrottle(barEvery),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionFullWidth(),
-		progressbar.OptionClearOnFinish(),
-	}
-	switch p.Unit {
-	case "bytes":
-		options = append(options, progressbar.OptionShowBytes(true))
-	case "":
-	default:
-		options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(p.Unit))
-	}
-	return progressbar.NewOptions64(total, options...)
-}
-
-// progressLine is progress in words: "61%, 3.2 MB/s, 12s left".
-func progressLine(p job.Progress, took time.Duration) string {
-	var parts []string
-	if p.Total > 0 {
-		parts = append(parts, fmt.Sprintf("%d%%", 100*min(p.Done, p.Total)/p.Total))
-	} else {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s", grouped(p.Done), p.Unit)))
-	}
-	if s := took.Seconds(); s > 0 && p.Done > 0 {
-		rate := float64(p.Done) / s
-		switch p.Unit {
-		case "bytes":
-			parts = append(parts, byteCount(int64(rate))+"/s")
-		case "":
-		default:
-			parts = append(parts, fmt.Sprintf("%s %s/s", grouped(int64(rate)), p.Unit))
-		}
-		if p.Total > p.Done {
-			left := time.Duration(float64(p.Total-p.Done) / rate * float64(time.Second))
-			parts = append(parts, left.Round(time.Second).String()+" left")
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// endStage is called with the lock held.
-func (r *reporter) endStage() {
-	if r.bar != nil {
-		_ = r.bar.Finish()
-		r.bar = nil
-	}
-	r.stage = ""
-}
-
 // say writes a line past the bar.
 func (r *reporter) say(format string, args ...any) {
-	if r.bar != nil {
-		_ = r.bar.Clear()
-	}
+	r.clearBar()
 	fmt.Fprintf(r.err, format+"\n", args...)
 }
 
@@ -238,12 +127,21 @@ func (r *reporter) Published(m dataset.Manifest) {
 	took := time.Since(r.job)
 	r.job = time.Now()
 	r.published = append(r.published, m)
+	phases, peak := r.phases, peakMemory()
+	r.phases = nil
 	switch {
 	case r.json:
-		r.event(publishedEvent(m, took))
+		r.event(struct {
+			Event string `json:"event"`
+			generation
+			Seconds    float64 `json:"seconds"`
+			Phases     []phase `json:"phases,omitempty"`
+			PeakMemory int64   `json:"peak_memory_bytes,omitempty"`
+		}{"published", describe(m), took.Seconds(), phases, peak})
 	case !r.quiet:
 		fmt.Fprintf(r.out, "published %s generation %d: %s, %s, in %s\n", m.Dataset, m.Generation,
 			recordCounts(m.Records), byteCount(m.Size()), took.Round(100*time.Millisecond))
+		fmt.Fprintln(r.out, "  "+phaseLine(phases, peak))
 	}
 }
 
@@ -252,14 +150,6 @@ func (r *reporter) publishedBefore() []dataset.Manifest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.published)
-}
-
-func publishedEvent(m dataset.Manifest, took time.Duration) any {
-	return struct {
-		Event string `json:"event"`
-		generation
-		Seconds float64 `json:"seconds"`
-	}{"published", describe(m), took.Seconds()}
 }
 
 // failed tells a machine what the message on standard error tells a person.

@@ -152,7 +152,9 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	if err := ctx.Err(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	rep.Progress(Progress{Stage: "publishing " + d.Name})
+	stage := "publishing " + d.Name
+	rep.Progress(Progress{Stage: stage, Unit: "bytes"})
+	b.Progress = func(done, total int64) { rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "bytes"}) }
 	m.Dataset, m.SchemaVersion = d.Name, d.Schema
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return dataset.Manifest{}, err

@@ -1,0 +1,22 @@
+//go:build unix
+
+package main
+
+import (
+	"runtime"
+	"syscall"
+)
+
+// peakMemory is the most memory in bytes that the program has had resident, 0
+// where that cannot be told.
+func peakMemory() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	peak := int64(u.Maxrss) //nolint:unconvert // it has 32 bits on some systems
+	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
+		peak <<= 10 // the others count in KiB
+	}
+	return peak
+}
