@@ -27,7 +27,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/places.txt
 
-.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients lint fuzz fuzz-list bench clean
+.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -92,6 +92,17 @@ check-clients: ## draw maps with MapLibre, OpenLayers and GDAL, where npm and a 
 	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
 	cd $(CLIENTS) && $(NPM_CI)
 	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) go test -count 1 -v -run '^(TestMapLibraries|TestForeignValidators|TestGDAL|TestDocsInBrowser)$$' ./cmd/tileserver
+
+BIG := bin/big
+# Which scenarios check-big plays, separated by commas; all of them if empty.
+BIG_ONLY ?=
+
+check-big: build ## ingest what is large, and compare it with other readers; some 40 minutes and 20 GB
+	@mkdir -p $(BIG) && cp cmd/internal/checkbig/packages/{package.json,package-lock.json,.npmrc} $(BIG)/
+	cd $(BIG) && $(NPM_CI)
+	@test -x $(BIG)/venv/bin/python || python3 -m venv $(BIG)/venv
+	$(BIG)/venv/bin/pip install --quiet -r cmd/internal/checkbig/packages/requirements.txt
+	go run ./cmd/internal/checkbig --packages $(BIG)/node_modules --python $(BIG)/venv/bin/python --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"path/filepath"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+
+	"quadrille/cellstore/published"
+	"quadrille/ipgeo"
+)
+
+// cityRecord is a record of ip-location-db's city databases.
+type cityRecord struct {
+	City      string  `maxminddb:"city"`
+	Country   string  `maxminddb:"country_code"`
+	State     string  `maxminddb:"state1"`
+	Postcode  string  `maxminddb:"postcode"`
+	Zone      string  `maxminddb:"timezone"`
+	Latitude  float64 `maxminddb:"latitude"`
+	Longitude float64 `maxminddb:"longitude"`
+}
+
+// compareAddresses asks the index and the reader of the database the same
+// addresses: both ends of one network in so many, and random ones.
+func compareAddresses(ctx context.Context, c *cli, data string, files ...string) (_ string, err error) {
+	g, err := published.Open(ctx, data, "ip")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	table, err := ipgeo.OpenPublished(ctx, g)
+	if err != nil {
+		return "", err
+	}
+	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	rnd := rand.New(rand.NewPCG(c.Seed, 2))
+	asked := 0
+	for _, file := range files {
+		db, err := maxminddb.Open(file)
+		if err != nil {
+			return "", err
+		}
+		ask := func(a netip.Addr) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			asked++
+			return compareAddress(ctx, db, table, ix, a)
+		}
+		addrs, err := sampleAddrs(db, rnd, c.Points)
+		if err != nil {
+			return "", errors.Join(err, db.Close())
+		}
+		for _, a := range addrs {
+			if err := ask(a); err != nil {
+				return "", errors.Join(err, db.Close())
+			}
+		}
+		if err := db.Close(); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d addresses as maxminddb reads them, by index and by table", asked), nil
+}
+
+// sampleAddrs returns addresses of the database: both ends of some networks, and
+// a random one within each.
+func sampleAddrs(db *maxminddb.Reader, rnd *rand.Rand, n int) ([]netip.Addr, error) {
+	const oneIn = 40
+	var out []netip.Addr
+	for r := range db.Networks() {
+		if err := r.Err(); err != nil {
+			return nil, err
+		}
+		if rnd.IntN(oneIn) > 0 {
+			continue
+		}
+		p := r.Prefix()
+		out = append(out, p.Addr(), within(p, func() byte { return 0xff }), within(p, func() byte { return byte(rnd.Uint32()) }))
+	}
+	rnd.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out[:min(n, len(out))], nil
+}
+
+// within returns the address of a network whose other bits are those of fill.
+func within(p netip.Prefix, fill func() byte) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := range b {
+		fixed := min(max(p.Bits()-8*i, 0), 8)
+		mask := byte(0xff) >> fixed
+		b[i] = b[i]&^mask | fill()&mask
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+func compareAddress(ctx context.Context, db *maxminddb.Reader, table *ipgeo.Reader, ix *ipgeo.Index, a netip.Addr) error {
+	var want cityRecord
+	if err := db.Lookup(a).Decode(&want); err != nil {
+		return err
+	}
+	var results [2]ipgeo.Result
+	for i, lookup := range []func(*ipgeo.Result) error{
+		func(r *ipgeo.Result) error { return table.Lookup(ctx, a, r) },
+		func(r *ipgeo.Result) error { return ix.Lookup(ctx, a, r) },
+	} {
+		r := &results[i]
+		err := lookup(r)
+		if errors.Is(err, ipgeo.ErrReserved) || errors.Is(err, ipgeo.ErrNotFound) && want == (cityRecord{}) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", a, err)
+		}
+		rec, err := r.Record()
+		if err != nil {
+			return fmt.Errorf("%s: %w", a, err)
+		}
+		got := cityRecord{City: rec.City.Names["en"], Country: rec.Country.ISOCode, Postcode: rec.Postal.Code, Zone: rec.Location.TimeZone}
+		if len(rec.Subdivisions) > 0 {
+			got.State = rec.Subdivisions[0].Names["en"]
+		}
+		if rec.Location.Latitude != nil {
+			got.Latitude, got.Longitude = *rec.Location.Latitude, *rec.Location.Longitude
+		}
+		near := math.Abs(got.Latitude-want.Latitude) < 1e-6 && math.Abs(got.Longitude-want.Longitude) < 1e-6
+		got.Latitude, got.Longitude = want.Latitude, want.Longitude
+		if !near || got != want {
+			return fmt.Errorf("%s: maxminddb reads %+v, and we answer {%s}", a, want, r.JSON)
+		}
+	}
+	if string(results[0].JSON) != string(results[1].JSON) {
+		return fmt.Errorf("%s: the table answers {%s}, and the index {%s}", a, results[0].JSON, results[1].JSON)
+	}
+	return nil
+}
