@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/internal/filelock"
 )
 
@@ -146,7 +147,7 @@ func New(dir string, o Options) (*Client, error) {
 		// A coding of the transport would make ranges and lengths mean others.
 		DisableCompression: true,
 	}
-	return &Client{dir: dir, o: o, lock: lock, free: freeBytes, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
+	return &Client{dir: dir, o: o, lock: lock, free: disk.Free, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
 }
 
 // Close gives up the directory.

@@ -1,0 +1,94 @@
+package job
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/disk"
+)
+
+// need is what a job takes, as far as its input tells before the work begins.
+type need struct {
+	time   time.Duration // on two processors
+	memory int64         // bytes
+	disk   int64         // bytes, with what is sorted there meanwhile
+}
+
+// costs are what a job takes for each unit of its input: bytes of the unpacked
+// files, or vertices. They are measured by cmd/internal/checkbig, and rounded up.
+type costs struct {
+	nanoseconds  float64
+	memory, disk float64 // bytes
+}
+
+func (k costs) of(units int64) need {
+	n := float64(units)
+	return need{time.Duration(n * k.nanoseconds), int64(n * k.memory), int64(n * k.disk)}
+}
+
+// shortJob is how long a job takes that nobody plans for.
+const shortJob = 10 * time.Second
+
+// announce says what a long job will take. It refuses one that has not even half
+// the room it needs on the disk: a full disk would end it much later.
+func (o Options) announce(c *dataset.Catalog, n need) error {
+	if n.time < shortJob {
+		return nil
+	}
+	text := fmt.Sprintf("this takes about %s on two processors, %s of memory and %s of disk",
+		roughly(n.time), inBytes(min(n.memory, o.memory())), inBytes(n.disk))
+	free, known := disk.Free(c.Dir())
+	if known {
+		room := int64(min(free, math.MaxInt64))
+		if n.disk/2 > room {
+			return fmt.Errorf("%s; %s has %s free: make room there, or name another directory with --data", text, c.Dir(), inBytes(room))
+		}
+		text += ", of which " + inBytes(room) + " are free"
+	}
+	o.reporter().Note(text)
+	return nil
+}
+
+// roughly rounds to what an estimate can tell.
+func roughly(d time.Duration) string {
+	if d < 2*time.Minute {
+		return d.Round(10 * time.Second).String()
+	}
+	return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
+}
+
+func inBytes(n int64) string {
+	if n < 1e9 {
+		return fmt.Sprintf("%d MB", max(n/1e6, 1))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
+
+// unpackedBytes estimates the bytes of files, and of those in directories, when
+// they are unpacked. Text packs about five to one. Files that are not there are
+// left to their readers.
+func unpackedBytes(paths ...string) (n int64) {
+	for _, path := range paths {
+		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil //nolint:nilerr // the reader of the file says what is wrong
+			}
+			info, err := d.Info()
+			if err != nil {
+				return nil //nolint:nilerr // as above
+			}
+			size := info.Size()
+			if ext := strings.ToLower(filepath.Ext(path)); ext == ".zip" || ext == ".gz" {
+				size *= 5
+			}
+			n += size
+			return nil
+		})
+	}
+	return n
+}
