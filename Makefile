@@ -25,7 +25,7 @@ GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 PAGE := static/leaflet/dist/index.html
 PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
-SAMPLE := sample/build/places.txt
+SAMPLE := sample/build/timezones.json
 
 .PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench clean
 
@@ -157,9 +157,9 @@ $(PAGE_MODULES): static/leaflet/package-lock.json
 	cd static/leaflet && $(NPM_CI)
 	@touch $@
 
-# The script runs after the installation, unless npm is told to run none.
-$(SAMPLE): sample/package-lock.json sample/places.mjs
-	cd sample && $(NPM_CI) && { test -f build/places.txt || npm run build; }
+# The scripts run after the installation, unless npm is told to run none.
+$(SAMPLE): sample/package-lock.json sample/places.mjs sample/timezones.mjs
+	cd sample && rm -f build/timezones.json && $(NPM_CI) && { test -f build/timezones.json || npm run build; }
 	@touch $@
 
 # The version pinned above: the one installed already, or else built here,

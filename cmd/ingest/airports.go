@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
 )
 
 type airportsCmd struct {
@@ -29,15 +30,33 @@ func (c *airportsCmd) Run(s *session) error {
 	return err
 }
 
-type timezonesCmd struct{}
-
-func (timezonesCmd) Help() string {
-	return `Needs no file: the rules are those of this machine's zone database, and where it has none of the one compiled into this program. Run it again when the machine's database has been updated.
-
-  ingest timezones`
+type timezonesCmd struct {
+	File string `arg:"" optional:"" config:"" extra:"" name:"file" help:"A release of timezone-boundary-builder, whose zones become the layer timezone."`
 }
 
-func (timezonesCmd) Run(s *session) error {
+func (timezonesCmd) Help() string {
+	return `The offsets need no file: the rules are those of this machine's zone database, and where it has none of the one compiled into this program. Run it again when the machine's database has been updated.
+
+  ingest timezones
+
+FILE tells which zone a point lies in: a release of timezone-boundary-builder (https://github.com/evansiroky/timezone-boundary-builder/releases), GeoJSON or shapefile, as downloaded or unpacked: all zones, those that differ since 1970, or since now; with oceans or without. Its zones are published as the layer timezone of the boundaries. The layers published there stay, and are built anew. The data is under the ODbL: maps must name OpenStreetMap's contributors, as the server's do.
+
+  ingest timezones timezones.geojson.zip
+
+Zones that are not in this program's list are counted as bad; it may be older than the file.`
+}
+
+func (c *timezonesCmd) Run(s *session) error {
+	if c.File != "" {
+		file, _ := source.SplitLayer(c.File)
+		credit := job.KnownCredit(file)
+		if credit.Name == "" {
+			credit = job.ZoneBorders
+		}
+		if _, err := job.ZonePolygons(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options); err != nil {
+			return err
+		}
+	}
 	_, err := job.TimeZones(s.ctx, s.catalog, s.options)
 	return err
 }

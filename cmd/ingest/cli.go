@@ -28,7 +28,7 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz
   bin/ingest places cities15000.zip countryInfo.txt admin1CodesASCII.txt
   bin/ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
-  bin/ingest timezones
+  bin/ingest timezones timezones.geojson.zip
   bin/ingest airports airports.csv
   bin/ingest list                 # what is there, and what is published
   bin/ingest rollback places      # publish the generation before
@@ -53,7 +53,7 @@ type cli struct {
 	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
 	Airports   airportsCmd   `cmd:"" group:"publish" config:"" help:"Publish airports from a file of OurAirports."`
-	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100."`
+	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100, and the borders of zones."`
 	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
 	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
 	Demo       demoCmd       `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
@@ -141,7 +141,7 @@ func (boundariesCmd) Help() string {
 
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84; NAD83 and ETRS89 are within two metres of it):
 
-  GeoJSON or TopoJSON, plain or compressed by gzip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
+  GeoJSON or TopoJSON, plain, compressed by gzip, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
   A GeoPackage; FILE.gpkg#TABLE where there are several layers of polygons.
 
@@ -215,7 +215,7 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return `Builds the whole world from four public packages that npm installs: countries, United States states and counties, 135,000 places, and the countries of all IP addresses; with them time zones and the largest airports, which need no package.
+	return `Builds the whole world from five public packages that npm installs: countries, United States states and counties, time zones, 135,000 places, and the countries of all IP addresses; with them the offsets of time zones and the largest airports, which need no package.
 
   cd sample && npm ci && cd ..
   ingest demo`

@@ -62,6 +62,14 @@ func (c *placesCmd) reads() []string {
 
 func (c *ipCmd) reads() []string       { return c.Files }
 func (c *airportsCmd) reads() []string { return []string{c.File} }
+func (c *timezonesCmd) reads() []string {
+	if c.File == "" {
+		return nil
+	}
+	file, _ := source.SplitLayer(c.File)
+	return []string{file}
+}
+
 func (c *stationsCmd) reads() []string { return []string{c.File} }
 func (c *weatherCmd) reads() []string  { return c.Files }
 func (c *worldCmd) reads() []string    { return c.IPFile }
@@ -90,6 +98,9 @@ func refreshes(s *session) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
+		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsLayers) {
+			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
+		}
 		steps = append(steps, step{name, c, ctx})
 		publishes[name] = true
 	}
@@ -106,6 +117,12 @@ func refreshes(s *session) ([]step, error) {
 		}
 	}
 	return steps, nil
+}
+
+// dropsLayers reports whether a step publishes the boundaries without the layers of
+// other commands.
+func dropsLayers(st step) bool {
+	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep
 }
 
 func (c *refreshCmd) Run(s *session) error {

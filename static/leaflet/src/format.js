@@ -125,6 +125,7 @@ export function utcOffset(seconds) {
 /** How the time zone of a point is known: "as at the nearest airport, 720 km away". Empty when a map of time zones says it. */
 export function zoneBasis({ source, nautical, distance_m: metres }) {
   if (nautical) return 'by longitude, as ships reckon'
+  if (source === 'longitude') return 'by longitude, in no zone'
   if (source === 'country') return 'the only zone of the country'
   if (source !== 'airport' && source !== 'place') return ''
   const far = distance(metres)

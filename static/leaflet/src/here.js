@@ -76,7 +76,8 @@ function localTime({ timezone, at }, missing) {
   const offset = timezone.offset_s
   const clock = Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
   const season = timezone.dst ? 'summer time' : ''
-  const words = [zone, utcOffset(offset), season, zoneBasis(timezone)].filter(Boolean).join(' · ')
+  const also = [timezone.also ?? []].flat().map(id => displayText(id)).filter(Boolean).join(', ')
+  const words = [zone, utcOffset(offset), season, zoneBasis(timezone), also && `also ${also}`].filter(Boolean).join(' · ')
   return part(timezone.nautical ? 'Nautical time' : 'Local time', clock, el('p', { class: 'quiet small' }, words))
 }
 

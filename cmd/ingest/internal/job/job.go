@@ -98,13 +98,19 @@ type Input struct {
 	Credit
 }
 
-// open opens the file and dates it.
-func (in Input) open() (*source.File, error) {
-	f, err := source.Open(in.Path)
-	if err == nil && !in.Released.IsZero() {
-		f.Modified = in.Released
+// open opens the file, or the member of an archive that matches, and dates it.
+func (in Input) open(match func(name string) bool) (*source.File, error) {
+	f, err := source.OpenMember(in.Path, match)
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	switch {
+	case !in.Released.IsZero():
+		f.Modified = in.Released
+	case !f.Packed.IsZero():
+		f.Modified = f.Packed
+	}
+	return f, nil
 }
 
 // describe closes the account of a file that has been read: what the manifest

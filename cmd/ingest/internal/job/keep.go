@@ -111,6 +111,53 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]Layer
 	return based(out, m.Generation), nil
 }
 
+// KeepZones puts the published layer timezone in the place of one of the inputs,
+// or of none, if its zones are those of [ZonePolygons]: a routine ingest of other
+// sources does not replace what a person has added.
+func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]LayerInput, error) {
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && !hasZones(m.Sources) {
+		return inputs, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	published, err := Keep(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	isZones := func(in LayerInput) bool { return in.Type == zoneType }
+	i := slices.IndexFunc(published, isZones)
+	if i < 0 {
+		return inputs, nil
+	}
+	return append(based(slices.DeleteFunc(slices.Clone(inputs), isZones), *published[i].base), published[i]), nil
+}
+
+func hasZones(sources []dataset.Source) bool {
+	return slices.ContainsFunc(sources, func(s dataset.Source) bool { return strings.HasPrefix(s.Name, ZoneBorders.Name) })
+}
+
+// noteGone says which published layers are not among the inputs. Their loss may
+// not be meant.
+func noteGone(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, rep Reporter) {
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	var meta tiles.Meta
+	if err != nil || json.Unmarshal(m.Meta, &meta) != nil {
+		return // nothing is published that could be read
+	}
+	var gone []string
+	for _, t := range meta.Types {
+		if !slices.ContainsFunc(inputs, func(in LayerInput) bool { return in.Type == t.Name }) {
+			gone = append(gone, t.Name)
+		}
+	}
+	if len(gone) > 0 {
+		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; --keep carries them over, and ingest rollback %s brings generation %d back",
+			strings.Join(gone, ", "), catalogue.Boundaries.Name, m.Generation))
+	}
+}
+
 // based notes the generation that inputs were added to.
 func based(inputs []LayerInput, generation uint64) []LayerInput {
 	inputs = slices.Clone(inputs)

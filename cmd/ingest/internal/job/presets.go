@@ -370,6 +370,10 @@ func urban(c *columns) (d described) {
 // timezone-boundary-builder, which are called tzid. Areas without a name are
 // one region per offset.
 func timezone(c *columns) (d described) {
+	if id := c.text("tzid"); id != "" && !isZone(id) {
+		d.name, d.refused = id, "time zone that this program does not know; if it is a new one, update the program"
+		return d
+	}
 	zone := c.text("tzid", "tz_name1st")
 	if !ianaZone.MatchString(zone) {
 		zone = ""

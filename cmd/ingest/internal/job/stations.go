@@ -81,7 +81,7 @@ type stationReader struct {
 func (r *stationReader) read(take func(stations.Station) error) error {
 	defer r.tally.Report(r.rep)
 	defer r.unplaced.Report(r.rep)
-	f, err := r.in.open()
+	f, err := r.in.open(nil)
 	if err != nil {
 		return err
 	}

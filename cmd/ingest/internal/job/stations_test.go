@@ -137,7 +137,7 @@ func TestRealStations(t *testing.T) {
 		t.Error(m.Records)
 	}
 	var list []isd.Station
-	file, err := Input{Path: path}.open()
+	file, err := Input{Path: path}.open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,17 @@ func isZone(name string) bool {
 	return found
 }
 
+// ZonePolygons publishes the zones in a release of timezone-boundary-builder as the
+// layer timezone, beside the layers that are published.
+func ZonePolygons(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dataset.Manifest, error) {
+	// The id property is what tells such a release from areas of one offset.
+	inputs, err := Keep(ctx, c, []LayerInput{{Type: zoneType, Input: in, IDProperty: "tzid"}})
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	return Boundaries(ctx, c, inputs, o)
+}
+
 // TimeZones publishes the offsets of every time zone from 1900 to 2100, from
 // the zone database that Go's time package finds: the machine's, and where that
 // lacks a zone the one compiled into this program. The manifest says which

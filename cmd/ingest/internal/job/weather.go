@@ -118,7 +118,7 @@ func (r *weatherReader) read(in Input, take func(stations.Observation) error) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Path, err)
 	}
-	f, err := in.open()
+	f, err := in.open(nil)
 	if err != nil {
 		return err
 	}

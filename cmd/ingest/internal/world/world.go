@@ -158,6 +158,10 @@ var builders = map[string]func(*run, []Source) (dataset.Manifest, error){
 		for _, s := range files {
 			layers = append(layers, job.LayerInput{Type: s.Layer, Input: r.input(s)})
 		}
+		layers, err := job.KeepZones(r.ctx, r.catalog, layers)
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
 		return job.Boundaries(r.ctx, r.catalog, layers, r.Job)
 	},
 	catalogue.Places.Name: func(r *run, files []Source) (dataset.Manifest, error) {

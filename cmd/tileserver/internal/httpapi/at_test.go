@@ -24,6 +24,7 @@ type pointAnswer struct {
 		OffsetS                                 *int   `json:"offset_s"`
 		LocalTime                               string `json:"local_time"`
 		Nautical                                bool
+		Also                                    []string
 		DistanceM                               *float64 `json:"distance_m"`
 	}
 	Place, Airport, Station *struct {

@@ -102,15 +102,28 @@ type LocalZone struct {
 	// Known says that offset is; otherwise the zones are not published, or
 	// do not have this one.
 	Known bool
+	// Nautical says that the point is at sea and the zone that of ships' clocks.
+	Nautical bool
+	// Also are the other zones that hold the point. Where people keep two times,
+	// as in Xinjiang, zones overlap.
+	Also []string
 }
 
 // SourceSea is the source of nautical time.
 const SourceSea = "longitude"
 
+// seaZones begins the names of nautical zones, which are polygons in the releases
+// of timezone-boundary-builder with oceans.
+const seaZones = "Etc/GMT"
+
 // ZoneAt finds the time zone of a point at an instant. The region of type
 // timezone that holds it comes first. On land the rest is a matter of the
 // country: see [zoneQuery.onLand]. At sea, outside of all countries and
 // their territorial waters, ships' clocks go by longitude.
+//
+// Zones of the whole world cover territorial waters too. Then what lies in none of
+// them is the sea, whatever the country's coast looks like, or Antarctic land that
+// nobody claims, where clocks go by longitude as well.
 //
 // Where no countries are published nobody knows whether there is land: then the
 // nearest place or airport within reach, in metres, lends its zone, and the
@@ -120,13 +133,20 @@ const SourceSea = "longitude"
 // many zones in it: Lima lies in America/New_York there. Such a region is
 // asked only where nothing of the country is near.
 func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
+	land := CountryRegion(regions)
 	z, rough, err := v.zoneOfRegions(ctx, at, regions)
 	if err != nil || z.ID != "" {
+		z.Nautical = land == "" && strings.HasPrefix(z.ID, seaZones)
 		return z, err
 	}
 	b, ok, err := Have(&v.Boundaries)
 	if err != nil {
 		return z, err
+	}
+	if ok && (land == "" || codeOf(land) == antarctica) && outsideZones(b, regions) {
+		z = nauticalZone(lon)
+		z.Nautical = land == ""
+		return z, nil
 	}
 	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
 	if !ok || !HasType(b, CountryType) {
@@ -135,7 +155,6 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 		}
 		return z, err
 	}
-	land := CountryRegion(regions)
 	if land == "" {
 		if land, err = q.shore(ctx, b); err != nil {
 			return z, err
@@ -150,9 +169,23 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	return z, err
 }
 
+// outsideZones reports whether a point in the regions given lies in no zone of a
+// layer that reaches around the world and to the South Pole, which zones of a part
+// of the world do not.
+func outsideZones(b datasets.Boundaries, at []tiles.Region) bool {
+	if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.Type == TimeZoneType }) {
+		return false
+	}
+	return slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool {
+		return t.Name == TimeZoneType && t.Bounds[0] <= -180 && t.Bounds[1] <= -89.99 && t.Bounds[2] >= 180
+	})
+}
+
 // zoneOfRegions is the zone that a region of type timezone tells, or else the
-// one that an area of one offset is called after, which is rough.
+// one that an area of one offset is called after, which is rough. Of zones that
+// overlap the one in the smaller box is it: it is the more local one.
 func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.Region) (exact, rough LocalZone, err error) {
+	var smallest float64
 	for i := range regions {
 		if regions[i].Type != TimeZoneType {
 			continue
@@ -165,11 +198,20 @@ func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.
 		if !exists || !strings.Contains(z.ID, "/") {
 			continue
 		}
-		is, err := v.exactZone(ctx, regions[i].ID)
-		if err != nil || is {
-			return z, rough, err
+		is, size, err := v.exactZone(ctx, regions[i].ID)
+		switch {
+		case err != nil:
+			return exact, rough, err
+		case !is:
+			rough, rough.Match = z, MatchDerived
+		case exact.ID == "":
+			exact, smallest = z, size
+		case size < smallest:
+			z.Also = append(exact.Also, exact.ID)
+			exact, smallest = z, size
+		default:
+			exact.Also = append(exact.Also, z.ID)
 		}
-		rough, rough.Match = z, MatchDerived
 	}
 	return exact, rough, nil
 }
@@ -358,26 +400,32 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 }
 
 // exactZone reports whether a region of type timezone is a zone and not an
-// area of one offset, whose record says which.
-func (v *View) exactZone(ctx context.Context, id string) (bool, error) {
+// area of one offset, whose record says which, and the size of its box in square
+// degrees.
+func (v *View) exactZone(ctx context.Context, id string) (exact bool, size float64, err error) {
 	b, err := v.Boundaries.Get()
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	record, err := b.Region(ctx, TimeZoneType, id, false)
 	if errors.Is(err, tiles.ErrNotFound) {
-		return false, fmt.Errorf("%w: a region that holds a point has no record: %s", cellstore.ErrCorrupt, err.Error())
+		return false, 0, fmt.Errorf("%w: a region that holds a point has no record: %s", cellstore.ErrCorrupt, err.Error())
 	}
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	var doc struct {
-		Offset *string `json:"utc_offset"`
+		Offset *string    `json:"utc_offset"`
+		Box    [4]float64 `json:"bbox"`
 	}
 	if err := json.Unmarshal(record, &doc); err != nil {
-		return false, fmt.Errorf("%w: the record of a region cannot be read: ingest the boundaries again", cellstore.ErrCorrupt)
+		return false, 0, fmt.Errorf("%w: the record of a region cannot be read: ingest the boundaries again", cellstore.ErrCorrupt)
 	}
-	return doc.Offset == nil, nil
+	width := doc.Box[2] - doc.Box[0]
+	if width < 0 { // it crosses ±180°
+		width += 360
+	}
+	return doc.Offset == nil, width * (doc.Box[3] - doc.Box[1]), nil
 }
 
 // PlacesNear returns the nearest populated places within reach, in metres, of
@@ -445,7 +493,7 @@ func nauticalZone(lon float64) LocalZone {
 		lon = -180 // one meridian, whatever it is called
 	}
 	hours := int(math.Floor((lon + 7.5) / 15))
-	z := LocalZone{ID: "Etc/GMT", Source: SourceSea, Match: MatchDerived, Known: true}
+	z := LocalZone{ID: seaZones, Source: SourceSea, Match: MatchDerived, Known: true, Nautical: true}
 	z.Offset.Seconds = hours * 3600
 	switch {
 	case hours > 0:
@@ -474,10 +522,19 @@ func (z *LocalZone) Append(dst []byte, at time.Time) []byte {
 	dst = jsontext.AppendString(append(dst, `,"source":`...), z.Source)
 	dst = jsontext.AppendString(append(dst, `,"match":`...), z.Match)
 	switch {
-	case z.Source == SourceSea:
+	case z.Nautical:
 		dst = append(dst, `,"nautical":true`...)
 	case z.Match == MatchNearest:
 		dst = listing.AppendDistance(dst, z.metres)
+	}
+	if len(z.Also) > 0 {
+		dst = append(dst, `,"also":`...)
+		separator := byte('[')
+		for _, id := range z.Also {
+			dst = jsontext.AppendString(append(dst, separator), id)
+			separator = ','
+		}
+		dst = append(dst, ']')
 	}
 	return append(dst, '}')
 }

@@ -1,0 +1,176 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/tiles"
+)
+
+// zonesOf is a release of timezone-boundary-builder with squares of one degree, one
+// east of the other.
+func zonesOf(ids ...string) string {
+	var list []string
+	for i, id := range ids {
+		list = append(list, fmt.Sprintf(`{"type":"Feature","properties":{"tzid":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%d,0],[%d,1],[%d,1],[%d,0]]]}}`, id, i, i+1, i+1, i, i))
+	}
+	return `{"type":"FeatureCollection","features":[` + strings.Join(list, ",\n") + `]}`
+}
+
+func zoneInput(path string) Input { return Input{Path: path, Credit: KnownCredit(path)} }
+
+// TestZonePolygons: every form of the releases becomes the layer timezone beside
+// those that are published.
+func TestZonePolygons(t *testing.T) {
+	two := zonesOf("Europe/Zurich", "Europe/Paris")
+	for _, tt := range []struct {
+		name, path string
+		zones      int64
+	}{
+		{"as downloaded", write(t, "timezones.geojson.zip", zipped(t, "combined.json", two)), 2},
+		{"with oceans", write(t, "timezones-with-oceans.geojson.zip", zipped(t, "combined-with-oceans.json", zonesOf("Europe/Zurich", "Etc/GMT", "Etc/GMT-1", "Etc/UTC"))), 4},
+		{"since now", write(t, "timezones-now.geojson.zip", zipped(t, "combined-now.json", two)), 2},
+		{"since 1970", write(t, "timezones-1970.geojson.zip", zipped(t, "combined-1970.json", two)), 2},
+		{"unpacked", write(t, "combined.json", two), 2},
+		{"shapefile", shapesOf(t, "timezones.shapefile.zip", "TZID", "Europe/Zurich", "Europe/Paris"), 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCatalog(t)
+			if _, err := Boundaries(t.Context(), c, []LayerInput{layerInput("ward", "testdata/squares.geojson", "CODE")}, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			m, err := ZonePolygons(t.Context(), c, zoneInput(tt.path), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Records["timezone"] != tt.zones || m.Records["ward"] == 0 || m.Generation != 2 {
+				t.Errorf("%+v", m.Records)
+			}
+			src := m.Sources[len(m.Sources)-1]
+			if src.License != "ODbL-1.0" || !strings.Contains(src.Attribution, "© OpenStreetMap contributors") {
+				t.Errorf("%+v", src)
+			}
+			at := zoneNamesAt(t, c, 0.5, 0.5)
+			if at != "europe-zurich Europe/Zurich" {
+				t.Errorf("the zone at a point is %q", at)
+			}
+			if m, err = ZonePolygons(t.Context(), c, zoneInput(tt.path), Options{}); err != nil || m.Records["timezone"] != tt.zones || m.Records["ward"] == 0 {
+				t.Errorf("again: %+v, %v", m.Records, err)
+			}
+		})
+	}
+}
+
+func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
+	t.Helper()
+	g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	r, err := tiles.OpenPublished(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := r.At(t.Context(), lat, lon, zoneType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, z := range found {
+		names = append(names, z.ID+" "+z.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// TestZonePolygonsRefused: what is no such release says so, and the published
+// generation stays.
+func TestZonePolygonsRefused(t *testing.T) {
+	c := newCatalog(t)
+	if _, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich")))), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(write(t, "a.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, path, want string }{
+		{"truncated", write(t, "timezones.geojson.zip", string(whole[:len(whole)/2])), "it may be truncated: fetch it again"},
+		{"cut JSON", write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])), "it is truncated: fetch it again"},
+		{"of neither", write(t, "timezones.geojson.zip", zipped(t, "notes.txt", "none")), "without a shapefile"},
+		{"unknown", write(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")), "if it is a new one, update the program"},
+		{"areas", write(t, "zones.geojson", `{"type":"Feature","properties":{"tz_name1st":"Europe/Zurich","time_zone":"UTC+01:00"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`), `no feature has the id property "tzid"`},
+	} {
+		_, err := ZonePolygons(t.Context(), c, zoneInput(tt.path), Options{MaxBad: 0.01})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	rep := &recorder{}
+	m, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), Options{MaxBad: 0.5, Reporter: rep})
+	if err != nil || m.Records["timezone"] != 1 || len(m.Bad) != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestLayersGone: a job that leaves published layers out says so before it begins.
+func TestLayersGone(t *testing.T) {
+	c := newCatalog(t)
+	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
+	if _, err := Boundaries(t.Context(), c, []LayerInput{ward}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	zones := zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich"))))
+	rep := &recorder{}
+	if _, err := ZonePolygons(t.Context(), c, zones, Options{Reporter: rep}); err != nil || len(rep.notes) != 0 {
+		t.Fatalf("%q, %v", rep.notes, err)
+	}
+	if _, err := Boundaries(t.Context(), c, []LayerInput{ward}, Options{Reporter: rep}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "published layers that are not named, and will be gone: timezone; --keep carries them over, and ingest rollback boundaries brings generation 2 back"
+	if len(rep.notes) != 1 || rep.notes[0] != want {
+		t.Errorf("%q", rep.notes)
+	}
+}
+
+// TestKeepZones: a job of other sources leaves the zones that somebody has added
+// where they are, in the place of its own areas.
+func TestKeepZones(t *testing.T) {
+	c := newCatalog(t)
+	areas := layerInput("timezone", write(t, "areas.geojson", zoneSquares), "")
+	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
+	keep := func() []LayerInput {
+		t.Helper()
+		inputs, err := KeepZones(t.Context(), c, []LayerInput{areas, ward})
+		if err != nil || len(inputs) != 2 {
+			t.Fatalf("%+v, %v", inputs, err)
+		}
+		return inputs
+	}
+	if _, err := Boundaries(t.Context(), c, keep(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if in := keep(); in[0].kept || in[1].kept {
+		t.Errorf("areas of one offset are kept: %+v", in)
+	}
+	zones := zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich"))))
+	if _, err := ZonePolygons(t.Context(), c, zones, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Boundaries(t.Context(), c, keep(), Options{})
+	if err != nil || m.Records["timezone"] != 1 || m.Records["ward"] == 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if got := zoneNamesAt(t, c, 0.5, 0.5); got != "europe-zurich Europe/Zurich" {
+		t.Errorf("the zone at a point is %q", got)
+	}
+	if dir, err := filepath.Glob(filepath.Join(c.Dir(), "boundaries", "*", layersDir, "timezone"+layerSuffix)); err != nil || len(dir) == 0 {
+		t.Errorf("%q, %v", dir, err)
+	}
+}
