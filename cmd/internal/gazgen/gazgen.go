@@ -8,6 +8,9 @@
 // law; names of one to four words, other names for some, codes of divisions,
 // time zones and dates. Ids come in ascending runs, as the countries of the
 // real file do. All names are made up, and no position means anything.
+//
+// Source adds the other tables: alternate names in six scripts, as many to a
+// place as the real table has, parents, and the codes of divisions.
 package gazgen
 
 import (
@@ -140,10 +143,15 @@ func (g *generator) position(c *land) (lon, lat float64) {
 	return math.Round(lon*1e5) / 1e5, math.Round(max(-90, min(90, lat))*1e5) / 1e5
 }
 
+// id returns the id of the place that comes as number i.
+func (g *generator) id(i int) uint32 {
+	return uint32(i/runLength*g.stride%g.runs*runLength+i%runLength) + 1
+}
+
 func (g *generator) place(i int) places.Place {
 	c := g.country()
 	p := places.Place{
-		ID:      uint32(i/runLength*g.stride%g.runs*runLength+i%runLength) + 1,
+		ID:      g.id(i),
 		Country: c.code, TimeZone: c.zone,
 	}
 	p.Lon, p.Lat = g.position(c)

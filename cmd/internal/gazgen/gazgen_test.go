@@ -2,7 +2,11 @@ package gazgen
 
 import (
 	"bytes"
+	"io"
+	"iter"
+	"strings"
 	"testing"
+	"unicode"
 
 	"quadrille/places"
 
@@ -75,18 +79,88 @@ func TestSeq(t *testing.T) {
 	}
 }
 
-func TestWriteTSV(t *testing.T) {
-	var out bytes.Buffer
-	if err := WriteTSV(&out, 1000, 7); err != nil {
-		t.Fatal(err)
+// The other tables are valid, of the places there are, and the same each time.
+func TestSource(t *testing.T) {
+	const n = 20_000
+	src, again := Source(n, 1), Source(n, 1)
+	known := map[uint32]bool{}
+	for p := range src.Places {
+		known[p.ID] = true
 	}
-	lines := bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), []byte{'\n'})
-	if len(lines) != 1000 {
-		t.Fatalf("%d lines", len(lines))
+	names, scripts, last, unsorted := 0, map[*unicode.RangeTable]int{}, uint32(0), 0
+	next, stop := iter.Pull2(again.Names)
+	defer stop()
+	for a, err := range src.Names {
+		if err == nil {
+			err = a.Validate()
+		}
+		if err != nil || !known[a.PlaceID] {
+			t.Fatalf("%+v: %v", a, err)
+		}
+		if other, _, _ := next(); other != a {
+			t.Fatalf("%+v and %+v of the same seed", a, other)
+		}
+		names++
+		if a.PlaceID < last {
+			unsorted++
+		}
+		last = a.PlaceID
+		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Han, unicode.Arabic, unicode.Katakana, unicode.Devanagari} {
+			if strings.ContainsFunc(a.Name, func(r rune) bool { return unicode.Is(script, r) }) {
+				scripts[script]++
+			}
+		}
 	}
-	for i, l := range lines {
-		if n := bytes.Count(l, []byte{'\t'}) + 1; n != 19 {
-			t.Fatalf("line %d has %d columns: %s", i+1, n, l)
+	if names < n*11/10 || names > n*15/10 || unsorted < 10 || len(scripts) != 6 {
+		t.Errorf("%d names, %d descents, %d scripts", names, unsorted, len(scripts))
+	}
+	parents, codes := 0, 0
+	for p, err := range src.Parents {
+		if err != nil || p.Validate() != nil || !known[p.Parent] || !known[p.Child] {
+			t.Fatalf("%+v: %v", p, err)
+		}
+		parents++
+	}
+	for a, err := range src.Admin5 {
+		if err != nil || a.Validate() != nil || !known[a.PlaceID] {
+			t.Fatalf("%+v: %v", a, err)
+		}
+		codes++
+	}
+	if parents < n/40 || codes < n/50 {
+		t.Errorf("%d parents, %d codes", parents, codes)
+	}
+	for _, d := range append(src.Gazetteer.Admin1, src.Gazetteer.Admin2...) {
+		if err := d.Validate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	const n = 1000
+	for name, c := range map[string]struct {
+		write         func(io.Writer) error
+		columns, rows int // 0: any
+	}{
+		"places":    {func(w io.Writer) error { return WriteTSV(w, n, 7) }, 19, n},
+		"names":     {func(w io.Writer) error { return WriteNamesTSV(w, n, 7) }, 10, 0},
+		"hierarchy": {func(w io.Writer) error { return WriteParentsTSV(w, n, 7) }, 3, 0},
+		"admin5":    {func(w io.Writer) error { return WriteAdmin5TSV(w, n, 7) }, 2, 0},
+		"divisions": {func(w io.Writer) error { return WriteDivisionsTSV(w, Admin2()) }, 4, len(Admin2())},
+	} {
+		var out bytes.Buffer
+		if err := c.write(&out); err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), []byte{'\n'})
+		if len(lines) < 10 || c.rows > 0 && len(lines) != c.rows {
+			t.Fatalf("%s: %d lines", name, len(lines))
+		}
+		for i, l := range lines {
+			if columns := bytes.Count(l, []byte{'\t'}) + 1; columns != c.columns {
+				t.Fatalf("%s: line %d has %d columns: %s", name, i+1, columns, l)
+			}
 		}
 	}
 }

@@ -137,6 +137,7 @@ var (
 		strings.Fields("卡 罗 米 拉 城 山 新 州"),
 		strings.Fields("كا رو مي لا تن"),
 		strings.Fields("カ ロ ミ ラ テン"),
+		strings.Fields("का रो मी ला तेन पुर"),
 	}
 	foldings = strings.NewReplacer("ö", "o", "ü", "u", "é", "e", "ã", "a", "ñ", "n", "ç", "c", "å", "a", "ø", "o", "ı", "i", "š", "s")
 )

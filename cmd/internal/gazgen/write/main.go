@@ -1,26 +1,39 @@
-// Command write makes a file of places of the shape of GeoNames' allCountries.txt,
-// of any size, on standard output:
+// Command write makes the tables of a gazetteer of the shape of GeoNames', of
+// any size, one at a time on standard output:
 //
 //	go run ./cmd/internal/gazgen/write -n 1000000 > million.txt
+//	go run ./cmd/internal/gazgen/write -n 1000000 -table names > alternateNamesV2.txt
 package main
 
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 
 	"quadrille/cmd/internal/gazgen"
 )
 
+var tables = map[string]func(w io.Writer, n int, seed uint64) error{
+	"places":    gazgen.WriteTSV,
+	"names":     gazgen.WriteNamesTSV,
+	"hierarchy": gazgen.WriteParentsTSV,
+	"admin5":    gazgen.WriteAdmin5TSV,
+	"admin1":    func(w io.Writer, _ int, _ uint64) error { return gazgen.WriteDivisionsTSV(w, gazgen.Admin1()) },
+	"admin2":    func(w io.Writer, _ int, _ uint64) error { return gazgen.WriteDivisionsTSV(w, gazgen.Admin2()) },
+}
+
 func main() {
 	n := flag.Int("n", 1_000_000, "how many places")
 	seed := flag.Uint64("seed", 1, "another seed gives other places")
+	table := flag.String("table", "places", "places, names, hierarchy, admin5, admin1 or admin2")
 	flag.Parse()
-	if *n < 0 || *n > 100_000_000 {
-		fmt.Fprintln(os.Stderr, "write: -n must be 0 to 100000000")
+	write := tables[*table]
+	if *n < 0 || *n > 100_000_000 || write == nil {
+		fmt.Fprintln(os.Stderr, "write: -n must be 0 to 100000000, and -table one of those that -help lists")
 		os.Exit(2)
 	}
-	if err := gazgen.WriteTSV(os.Stdout, *n, *seed); err != nil {
+	if err := write(os.Stdout, *n, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "write:", err)
 		os.Exit(1)
 	}
