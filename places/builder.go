@@ -155,13 +155,15 @@ func (b *builder) build(store cellstore.Store, src *Source) (_ Meta, err error) 
 	memory /= 2
 	if !b.opts.NoNames {
 		memory /= 2
-		info, err := store.Table(b.ctx, tableName(b.opts.Prefix, tableInfo))
-		if err != nil {
+		var info cellstore.Table
+		if info, err = store.Table(b.ctx, tableName(b.opts.Prefix, tableInfo)); err != nil {
 			return Meta{}, err
 		}
-		if b.sink, err = newNameSink(b, store, info, memory); err != nil {
+		var sink nameSink
+		if sink, err = newNameSink(b, store, info, memory); err != nil {
 			return Meta{}, err
 		}
+		b.sink = newNameFeed(sink)
 		defer func() { err = errors.Join(err, b.sink.Close()) }()
 	}
 	b.byCell = extsort.New(b.opts.TempDir, memory)

@@ -201,6 +201,7 @@ func (b *Builder) writeNames(ts int64) error {
 // sort puts them into the order of rows.
 func (b *Builder) writePrefixes(ts int64) error {
 	const stage = "writing answers"
+	b.found.memory += b.opts.Memory / 2 // of the names, which are written
 	if err := b.found.gather(b.ctx, b.opts.Lookup); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func TestSpillingChangesNothing(t *testing.T) {
 		if spill {
 			b.names = extsort.NewBytes(dir, 0)
 			b.nodes = extsort.New(dir, 0)
-			b.found.memory = 1000
+			b.found.memory, b.opts.Memory = 1000, 0
 		}
 		next := synthetic(8_000)
 		var e Entry

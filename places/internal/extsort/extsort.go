@@ -6,15 +6,10 @@
 package extsort
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"slices"
 )
 
 // MaxRecord is the longest value of a record, in bytes, and MaxKey the longest
@@ -28,7 +23,7 @@ const (
 // other is sorted and written.
 const (
 	MinMemory = 1 << 20
-	entrySize = 24 // of an entry, counted against the memory
+	entrySize = 36 // of an entry and half of one of the scratch, which two runs share
 	headSize  = 14 // of a spilled record: first bytes and length of the key, length of the value
 	minBuffer = 16 << 10
 	maxBuffer = 256 << 10
@@ -101,6 +96,10 @@ type runs struct {
 	filling *run
 	idle    *run
 	pending chan error // receives once per spill in progress; nil when none
+
+	// Of the spill in progress, used again by the next.
+	scratch []entry
+	out     []byte
 }
 
 const keySize = 8
@@ -113,22 +112,6 @@ func newRuns(dir string, memory int64) runs {
 
 // section is where a sorted run lies in the file.
 type section struct{ off, size int64 }
-
-// entry is a record whose rest of the key and value lie in run.data, one after
-// the other.
-type entry struct {
-	first  uint64
-	off, n uint32 // n is the length of the value
-	size   uint16 // length of the key
-}
-
-// rest is how many bytes of the key are in run.data.
-func (e *entry) rest() uint32 { return uint32(max(e.size, keySize) - keySize) }
-
-type run struct {
-	entries []entry
-	data    []byte
-}
 
 // take adds a record whose key has size bytes.
 func (s *runs) take(first uint64, size int, rest, value []byte) error {
@@ -145,37 +128,6 @@ func (s *runs) take(first uint64, size int, rest, value []byte) error {
 	s.added++
 	r.add(entry{first, uint32(len(r.data)), uint32(len(value)), uint16(size)}, rest, value, s.half)
 	return nil
-}
-
-func (r *run) size() int { return len(r.data) + entrySize*len(r.entries) }
-
-func (r *run) add(e entry, rest, value []byte, limit int) {
-	if need := len(r.data) + len(rest) + len(value); need > cap(r.data) {
-		// append would overshoot the limit when it grows the last time.
-		grown := make([]byte, len(r.data), max(need, min(limit, 2*cap(r.data)+minBuffer)))
-		copy(grown, r.data)
-		r.data = grown
-	}
-	r.entries = append(r.entries, e)
-	r.data = append(append(r.data, rest...), value...)
-}
-
-func (r *run) sort() {
-	slices.SortFunc(r.entries, func(a, b entry) int {
-		if a.first != b.first {
-			if a.first < b.first {
-				return -1
-			}
-			return 1
-		}
-		if c := bytes.Compare(r.data[a.off:a.off+a.rest()], r.data[b.off:b.off+b.rest()]); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(a.size, b.size); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.off, b.off)
-	})
 }
 
 // spill hands the filling run to the background and goes on with the other.
@@ -201,7 +153,7 @@ func (s *runs) spill() error {
 	done := make(chan error, 1)
 	s.pending = done
 	go func() {
-		full.sort()
+		s.scratch = full.sort(s.scratch)
 		err := s.write(full)
 		full.entries, full.data = full.entries[:0], full.data[:0]
 		s.idle = full // read only after done has been received
@@ -222,24 +174,28 @@ func (s *runs) wait() error {
 	return nil
 }
 
+// write appends a sorted run to the file.
 func (s *runs) write(r *run) error {
-	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.written), maxBuffer)
-	var head [headSize]byte
 	var size int64
-	for _, e := range r.entries {
-		binary.LittleEndian.PutUint64(head[:], e.first)
-		binary.LittleEndian.PutUint16(head[8:], e.size)
-		binary.LittleEndian.PutUint32(head[10:], e.n)
-		if _, err := w.Write(head[:]); err != nil {
-			return err
-		}
-		n := e.rest() + e.n
-		if _, err := w.Write(r.data[e.off : e.off+n]); err != nil {
-			return err
-		}
-		size += headSize + int64(n)
+	flush := func() error {
+		n, err := s.file.WriteAt(s.out, s.written+size)
+		size += int64(n)
+		s.out = s.out[:0]
+		return err
 	}
-	if err := w.Flush(); err != nil {
+	for i := range r.entries {
+		e := &r.entries[i]
+		s.out = binary.LittleEndian.AppendUint64(s.out, e.first)
+		s.out = binary.LittleEndian.AppendUint16(s.out, e.size)
+		s.out = binary.LittleEndian.AppendUint32(s.out, e.n)
+		s.out = append(s.out, r.data[e.off:e.off+e.rest()+e.n]...)
+		if len(s.out) >= maxBuffer {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
 		return err
 	}
 	s.spilled = append(s.spilled, section{s.written, size})
@@ -257,8 +213,9 @@ func (s *runs) Spilled() int64 { return s.written }
 func (s *runs) each(fn func(first uint64, size int, rest, value []byte) error) error {
 	if s.file == nil {
 		r := s.filling
-		r.sort()
-		for _, e := range r.entries {
+		r.sort(nil)
+		for i := range r.entries {
+			e := &r.entries[i]
 			at := e.off + e.rest()
 			if err := fn(e.first, int(e.size), r.data[e.off:at], r.data[at:at+e.n]); err != nil {
 				return err
@@ -274,133 +231,15 @@ func (s *runs) each(fn func(first uint64, size int, rest, value []byte) error) e
 	if err := s.wait(); err != nil {
 		return err
 	}
-	s.filling, s.idle = nil, nil
+	s.filling, s.idle, s.scratch, s.out = nil, nil, nil, nil
 	return s.merge(fn)
-}
-
-// merge reads the runs through a binary heap of their next records.
-func (s *runs) merge(fn func(first uint64, size int, rest, value []byte) error) error {
-	size := min(max(2*s.half/len(s.spilled), minBuffer), maxBuffer)
-	heap := make([]*cursor, 0, len(s.spilled))
-	for i, sec := range s.spilled {
-		c := &cursor{run: i, r: bufio.NewReaderSize(io.NewSectionReader(s.file, sec.off, sec.size), size)}
-		if err := c.next(); err != nil {
-			return err
-		}
-		heap = append(heap, c) // runs are never empty
-	}
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		down(heap, i)
-	}
-	for len(heap) > 0 {
-		c := heap[0]
-		if err := fn(c.first, c.size, c.data[:c.split], c.data[c.split:]); err != nil {
-			return err
-		}
-		if err := c.next(); errors.Is(err, io.EOF) {
-			last := len(heap) - 1
-			heap[0] = heap[last]
-			heap = heap[:last]
-		} else if err != nil {
-			return err
-		}
-		down(heap, 0)
-	}
-	return nil
-}
-
-func down(h []*cursor, i int) {
-	for {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
-			if h[c].before(h[least]) {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-}
-
-// cursor is at one record of a run.
-type cursor struct {
-	first   uint64
-	size    int    // of the key
-	data    []byte // rest of the key and value; in the reader's buffer, or in long
-	split   int    // length of the rest
-	run     int
-	r       *bufio.Reader
-	pending int // bytes of the reader's buffer that data still needs
-	long    []byte
-}
-
-func (c *cursor) before(d *cursor) bool {
-	if c.first != d.first {
-		return c.first < d.first
-	}
-	if n := bytes.Compare(c.data[:c.split], d.data[:d.split]); n != 0 {
-		return n < 0
-	}
-	return c.size < d.size || c.size == d.size && c.run < d.run
-}
-
-// next moves to the next record, or returns io.EOF after the last.
-func (c *cursor) next() error {
-	if c.pending > 0 {
-		if _, err := c.r.Discard(c.pending); err != nil {
-			return damaged(err)
-		}
-		c.pending = 0
-	}
-	head, err := c.r.Peek(headSize)
-	if errors.Is(err, io.EOF) && len(head) == 0 {
-		return io.EOF
-	}
-	if err != nil {
-		return damaged(err)
-	}
-	c.first = binary.LittleEndian.Uint64(head)
-	c.size = int(binary.LittleEndian.Uint16(head[8:]))
-	c.split = max(c.size, keySize) - keySize
-	n := int(binary.LittleEndian.Uint32(head[10:]))
-	if n > MaxRecord {
-		return damaged(fmt.Errorf("record of %d bytes", n))
-	}
-	n += c.split
-	if headSize+n <= c.r.Size() {
-		b, err := c.r.Peek(headSize + n)
-		if err != nil {
-			return damaged(err)
-		}
-		c.data, c.pending = b[headSize:], headSize+n
-		return nil
-	}
-	if _, err := c.r.Discard(headSize); err != nil {
-		return damaged(err)
-	}
-	c.long = slices.Grow(c.long[:0], n)[:n]
-	if _, err := io.ReadFull(c.r, c.long); err != nil {
-		return damaged(err)
-	}
-	c.data = c.long
-	return nil
-}
-
-func damaged(err error) error {
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("extsort: reading back what was spilled: %w", err)
 }
 
 // Close waits for the background and removes the temporary file. A second
 // Close does nothing.
 func (s *runs) Close() error {
 	err := s.wait()
-	s.filling, s.idle = nil, nil
+	s.filling, s.idle, s.scratch, s.out = nil, nil, nil, nil
 	if s.file == nil {
 		return err
 	}

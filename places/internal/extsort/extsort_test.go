@@ -114,6 +114,40 @@ func TestBytesAgainstStableSort(t *testing.T) {
 	}
 }
 
+// Runs of many records: keys that agree in many bytes, end within them, or go on
+// with zeros are in the order that comparing gives, and equal ones stay in that
+// of their coming.
+func TestRunAgainstComparing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	begins := []string{"", "district", "district of ", "\x00\x00\x00\x00\x00\x00\x00\x00", string(bytes.Repeat([]byte("long "), 20)), "\xff"}
+	for _, n := range []int{1, fewEntries - 1, fewEntries, 20_000} {
+		s := NewBytes(t.TempDir(), 64<<20)
+		for range n {
+			key := []byte(begins[rng.IntN(len(begins))])
+			key = key[:len(key)-rng.IntN(len(key)/4+1)]
+			for range rng.IntN(12) {
+				key = append(key, byte(rng.IntN(3)))
+			}
+			if err := s.Add(key, []byte{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := s.filling
+		want := slices.Clone(r.entries)
+		slices.SortFunc(want, r.compare)
+		scratch := r.sort(nil)
+		if !slices.Equal(r.entries, want) {
+			t.Fatalf("%d records are in another order", n)
+		}
+		if again := r.sort(scratch); !slices.Equal(r.entries, want) || len(again) != len(scratch) {
+			t.Fatalf("%d sorted records are in another order", n)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestSpillsOnlyWhatDoesNotFit(t *testing.T) {
 	for _, tc := range []struct {
 		records int

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"regexp"
@@ -11,6 +12,8 @@ import (
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/places/search"
 	"quadrille/tiles"
 )
 
@@ -164,11 +167,38 @@ func (f *ipFiller) derive(ctx context.Context, p ipPoint) (d ipDerived, err erro
 		} else if state.ID != "" && country != "" && inside == country {
 			d.name = state.Name
 		}
+		if d.code == "" && d.name != "" {
+			if d.code, err = f.divisionCode(ctx, p, country, d.name); err != nil {
+				return d, err
+			}
+		}
 	}
 	if p.zone {
 		d.zone, _, err = f.zones.find(ctx, p.lat, p.lon, country)
 	}
 	return d, err
+}
+
+// divisionCode returns the ISO 3166-2 code, without the country, of a state
+// whose region has none: that of the nearest place in a division of the same
+// name, in the countries whose divisions have these codes in GeoNames.
+func (f *ipFiller) divisionCode(ctx context.Context, p ipPoint, country, name string) (string, error) {
+	if _, known := places.ISODivision(country, ""); !known || f.zones.places == nil {
+		return "", nil
+	}
+	q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, RadiusM: zoneReach, Limit: zonePlaces, Countries: []string{country}}
+	var err error
+	if f.zones.hits, _, err = f.zones.places.Nearby(ctx, q, f.zones.hits); err != nil {
+		return "", fmt.Errorf("the published places: %w", err)
+	}
+	for i := range f.zones.hits {
+		hit := &f.zones.hits[i]
+		if code, _ := places.ISODivision(country, hit.Admin1); code != "" && bytes.Equal(search.Fold(nil, hit.Admin1Name), search.Fold(nil, name)) {
+			f.zones.nearest++ // places were used, though not for time zones
+			return code, nil
+		}
+	}
+	return "", nil
 }
 
 // credits are the sources of what was derived.

@@ -218,17 +218,13 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 		if err != nil {
 			return d, err
 		}
-		prefix := strings.ToLower(country) + "-"
 		for i := range found {
 			m := &found[i]
 			if m.Kind == tiles.MatchNone {
 				continue
 			}
-			iso, ofCountry := strings.CutPrefix(m.ID, prefix)
 			region = m.ID
-			if d.name, d.metres = m.Name, m.Distance; ofCountry {
-				d.iso = strings.ToUpper(iso)
-			}
+			d.name, d.metres, d.iso = m.Name, m.Distance, isoOf(m.ID, country)
 			break
 		}
 	}
@@ -238,7 +234,8 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 	}
 	for i := range near {
 		p := &near[i]
-		if p.Admin1 == "" || d.name != "" && !strings.EqualFold(p.Admin1Name, d.name) && !(isoDivisions[country] && p.Admin1 == d.iso) {
+		iso, _ := places.ISODivision(country, p.Admin1)
+		if p.Admin1 == "" || d.name != "" && !equalNames(p.Admin1Name, d.name) && (iso == "" || iso != d.iso) {
 			continue
 		}
 		d.code, d.place = p.Admin1, p.ID
@@ -259,12 +256,10 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 			d.code, d.place, d.name = p.Admin1, p.ID, p.Admin1Name
 		}
 	}
-	if isoDivisions[country] {
-		if d.code == "" {
-			d.code = d.iso
-		} else if d.iso == "" {
-			d.iso = d.code
-		}
+	if d.code == "" {
+		d.code, _ = places.ISODivision(country, d.iso)
+	} else if d.iso == "" {
+		d.iso, _ = places.ISODivision(country, d.code)
 	}
 	return d, nil
 }
@@ -286,12 +281,6 @@ func nearestIn(ctx context.Context, b datasets.Boundaries, region string, near [
 		}
 	}
 	return nil, nil
-}
-
-// sameName reports whether one name is the other with words around it.
-func sameName(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	return strings.Contains(a, b) || strings.Contains(b, a)
 }
 
 // lowerDivisions writes the divisions of levels 2 to 5 of the nearest place.

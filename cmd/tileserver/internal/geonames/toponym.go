@@ -22,15 +22,8 @@ var featureClasses = map[string]string{
 	"V": "forest,heath,...",
 }
 
-// isoDivisions are the countries whose first-level divisions have their ISO
-// 3166-2 codes in GeoNames; those of other countries have codes of its own.
-var isoDivisions = map[string]bool{"BE": true, "CH": true, "US": true}
-
 // unknownDEM is what GeoNames' elevation model says of the sea.
 const unknownDEM = -9999
-
-// noDivision is the code of what is in no first-level division.
-const noDivision = "00"
 
 // toponym is a place being written.
 type toponym struct {
@@ -106,10 +99,14 @@ func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t 
 	g.int("population", t.Population)
 	g.text("adminCode1", t.Admin1)
 	g.text("adminName1", t.Admin1Name)
-	if isoDivisions[t.Country] && t.Admin1 != "" && t.Admin1 != noDivision {
+	iso, err := g.isoDivision(ctx, t)
+	if err != nil {
+		return err
+	}
+	if iso != "" {
 		g.name("adminCodes1")
 		g.open()
-		g.text("ISO3166_2", t.Admin1)
+		g.text("ISO3166_2", iso)
 		g.close()
 	}
 	if t.style == styleMedium {
