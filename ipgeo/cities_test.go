@@ -296,7 +296,7 @@ func BenchmarkBuildCities(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				known[key] = p
+				known[key] = &p
 			}
 			return known[key]
 		}

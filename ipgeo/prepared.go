@@ -4,7 +4,7 @@ import "sync"
 
 // Prepared is a Record that was checked and encoded once, for any number of
 // ranges. A build of many ranges with few records is several times as fast with
-// it. One goroutine at a time uses a Prepared.
+// it. One goroutine at a time uses a Prepared. It may be copied.
 type Prepared struct {
 	encoded string // empty when of has the record
 	of      *recordSet
@@ -15,22 +15,19 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // Prepare encodes a record. Its error says what is wrong with the record: Build
 // would refuse a range with it.
-func Prepare(r *Record) (*Prepared, error) {
+func Prepare(r *Record) (Prepared, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	b, err := e.encode(r)
 	if err != nil {
-		return nil, err
+		return Prepared{}, err
 	}
-	return &Prepared{encoded: string(b)}, nil
+	return Prepared{encoded: string(b)}, nil
 }
 
-// Size is about how many bytes of memory p takes. It shrinks when Build keeps
-// the record itself.
-func (p *Prepared) Size() int {
-	const fixed = 48
-	return fixed + len(p.encoded)
-}
+// Size is how many bytes the record takes in p. It becomes 0 when Build keeps
+// them itself.
+func (p *Prepared) Size() int { return len(p.encoded) }
 
 // ref refers to the record. It moves the record to the set if there is room.
 func (p *Prepared) ref(set *recordSet) recordRef {

@@ -214,21 +214,21 @@ func (s *databaseSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 				yield(ipRange{}, err)
 				return
 			}
-			key := rawKey{r.Offset}
-			v, ok := known.find(key)
-			if !ok {
-				if v, err = s.record(&r, c); err != nil {
+			key := rawKey{r.Offset, 1}
+			v := known.find(key)
+			if v == nil {
+				made, err := s.record(&r, c)
+				if err != nil {
 					yield(ipRange{}, err)
 					return
 				}
+				v = known.keep(key, made)
 			}
-			out := ipRange{first: r.First, last: r.Last, record: v.record, label: s.in.Path, line: r.Number}
-			if !yield(out, badRecord(v.err, s.in.Path, r.Number)) {
+			before := v.record.Size()
+			if !yield(v.ipRange(r.First, r.Last, s.in.Path, r.Number)) {
 				return
 			}
-			if !ok {
-				known.keep(key, v)
-			}
+			known.used(v, before)
 		}
 		s.read = true
 	}
@@ -315,21 +315,21 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 				text = append(append(text, f...), '\n') // no field has a line feed
 			}
 			key := known.key(text)
-			v, ok := known.find(key)
-			if !ok {
+			v := known.find(key)
+			if v == nil {
 				rec, err := cols.Record(r.Fields)
-				if v, err = c.convert(&rec, err); err != nil {
+				made, err := c.convert(&rec, err)
+				if err != nil {
 					yield(ipRange{}, err)
 					return
 				}
+				v = known.keep(key, made)
 			}
-			out := ipRange{first: r.First, last: r.Last, record: v.record, label: label, line: r.Line}
-			if !yield(out, badRecord(v.err, label, r.Line)) {
+			before := v.record.Size()
+			if !yield(v.ipRange(r.First, r.Last, label, r.Line)) {
 				return
 			}
-			if !ok {
-				known.keep(key, v)
-			}
+			known.used(v, before)
 		}
 	}
 }
