@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"quadrille/cellstore"
+	"quadrille/internal/extsort"
 )
 
 // Range is a closed range of addresses with the record known about it.
@@ -21,11 +22,8 @@ type Range struct {
 	// that supplies it; see Build.
 	Source uint16
 	Record Record
-	// Key, if not 0, identifies the record. Of the ranges with one key, Build
-	// reads only the Record of the first it accepts; the others may leave
-	// Record empty. Keys make a build several times as fast if many ranges of a
-	// source have the same record.
-	Key uint64
+	// Prepared, if set, is the record, and Record is not read.
+	Prepared *Prepared
 }
 
 // BadRangeError says why Build refuses a range.
@@ -88,25 +86,28 @@ func (r *Range) bounds() (v4 bool, first, last u128, bad *BadRangeError) {
 	return f.Is4(), numberOf(f), numberOf(l), nil
 }
 
-// ErrMemory is matched by the error of a build that would exceed MaxBytes.
-var ErrMemory = errors.New("ranges exceed the memory allowed")
-
 // BuildOptions are the options of Build. The zero value works.
 type BuildOptions struct {
 	// Timestamp is written to all cells, in milliseconds since 1970. It should
 	// be the release or modification date of the source, so that equal input
 	// gives equal bytes.
 	Timestamp int64
-	// MaxBytes bounds the memory for ranges, records and merged answers. 0
-	// means 1 GiB, enough for about 15 million ranges. The store's own memory
-	// and a few MiB of rows on their way to it are extra.
-	MaxBytes int64
+	// Memory is about how many bytes the build may hold; 0 means 512 MiB, and
+	// less than 16 MiB is taken as 16 MiB. More memory makes a build of many
+	// ranges faster. The store's own memory and a few MiB of rows on their way
+	// to it are extra.
+	Memory int64
+	// TempDir is where ranges that do not fit in memory are sorted: a directory
+	// with room for about 50 bytes for each range, and for each record that does
+	// not fit. Empty: the system's.
+	TempDir string
 	// Bad is called with each refused range, which is left out. An error from
 	// it ends the build. Nil makes the first bad range fatal.
 	Bad func(*BadRangeError) error
-	// Progress, if set, is called now and then with the ranges done so far and
-	// their total, which is 0 while unknown. what is "read" or "write".
-	Progress func(done, total int64, what string)
+	// Progress, if set, is called now and then, and at the end of each stage,
+	// with the ranges done. Taking the ranges is not reported: the sequence
+	// knows better how far it has come.
+	Progress func(stage string, done, total int64)
 }
 
 // Stats counts what a build read and wrote.
@@ -135,54 +136,80 @@ type Stats struct {
 // Addresses that are never looked up, because they are reserved or resolve to
 // an IPv4 address, are cut out of the ranges. A row and its networks therefore
 // cover exactly the addresses that it answers.
+//
+// What exceeds the memory is sorted on disk, so any number of ranges and records
+// can be built. The rows do not depend on the memory.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions) (Meta, Stats, error) {
-	b := builder{opts: opts, ids: make(map[string]uint32), keys: make(map[uint64]uint32), left: opts.MaxBytes}
-	if b.left == 0 {
-		b.left = 1 << 30
+	return build(ctx, store, seq, opts, shares(opts.Memory))
+}
+
+// budget is how a build divides its memory, in bytes.
+type budget struct{ sort, records, answers, nested int64 }
+
+const (
+	defaultMemory = 512 << 20
+	minMemory     = 16 << 20
+	// maxAnswers bounds the merged answers kept for the next time their records
+	// meet. More are found no faster.
+	maxAnswers = 64 << 20
+)
+
+func shares(memory int64) budget {
+	if memory == 0 {
+		memory = defaultMemory
 	}
-	if err := b.read(ctx, seq); err != nil {
-		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+	memory = max(memory, minMemory)
+	return budget{sort: memory / 4, records: memory / 2, answers: min(memory/8, maxAnswers), nested: memory / 16}
+}
+
+func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, error], opts BuildOptions, memory budget) (meta Meta, _ Stats, err error) {
+	b := builder{
+		ctx: ctx, opts: opts, memory: memory,
+		records: newRecordSet(memory.records), sorter: extsort.NewBytes(opts.TempDir, memory.sort),
+	}
+	defer func() {
+		if err = errors.Join(err, b.sorter.Close()); err != nil {
+			meta, err = Meta{}, fmt.Errorf("ipgeo: build: %w", err)
+		}
+	}()
+	if err := b.read(seq); err != nil {
+		return Meta{}, b.stats, err
 	}
 	if err := store.CreateTable(ctx, schema()); err != nil {
-		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+		return Meta{}, b.stats, err
 	}
 	table, err := store.Table(ctx, tableName)
 	if err != nil {
-		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
+		return Meta{}, b.stats, err
 	}
-	meta, err := b.write(ctx, table)
-	if err != nil {
-		return Meta{}, b.stats, fmt.Errorf("ipgeo: build: %w", err)
-	}
-	return meta, b.stats, nil
+	meta, err = b.write(table)
+	return meta, b.stats, err
 }
 
 // every is how many ranges pass between context checks and progress reports.
 const every = 1 << 14
 
 type builder struct {
-	opts  BuildOptions
-	stats Stats
-	left  int64 // bytes of memory not yet used
+	ctx    context.Context
+	opts   BuildOptions
+	memory budget
+	stats  Stats
 
-	spans4, spans6 spans
-	enc            encoder
-	ids            map[string]uint32 // encoded record to its index in records
-	keys           map[uint64]uint32 // Range.Key to it
-	records        []string
+	enc     encoder
+	records *recordSet
+	sorter  *extsort.ByteSorter
+
+	key, value []byte
 }
 
-func (b *builder) read(ctx context.Context, seq iter.Seq2[Range, error]) error {
+func (b *builder) read(seq iter.Seq2[Range, error]) error {
 	for r, err := range seq {
 		if err != nil {
 			return err
 		}
-		if done := b.stats.Ranges + b.stats.Bad; done%every == 0 {
-			if err := ctx.Err(); err != nil {
+		if (b.stats.Ranges+b.stats.Bad)%every == 0 {
+			if err := b.ctx.Err(); err != nil {
 				return err
-			}
-			if b.opts.Progress != nil {
-				b.opts.Progress(done, 0, "read")
 			}
 		}
 		if bad, err := b.add(&r); bad != nil {
@@ -197,7 +224,7 @@ func (b *builder) read(ctx context.Context, seq iter.Seq2[Range, error]) error {
 			return err
 		}
 	}
-	return ctx.Err()
+	return b.ctx.Err()
 }
 
 func (b *builder) add(r *Range) (*BadRangeError, error) {
@@ -205,54 +232,23 @@ func (b *builder) add(r *Range) (*BadRangeError, error) {
 	if bad != nil {
 		return bad, nil
 	}
-	id, err := b.record(r)
-	if err != nil {
-		return &BadRangeError{First: r.First, Last: r.Last, Reason: ReasonRecord, Err: err}, nil
-	}
-	of := &b.spans6
-	if v4 {
-		of = &b.spans4
-	}
-	if of.add(span{first: first, last: last, record: id, order: uint32(b.stats.Ranges), rank: uint32(r.Source) + 1}) {
-		b.left -= chunkBytes
-	}
-	if b.left < 0 || b.stats.Ranges == 1<<32-1 {
-		return nil, fmt.Errorf("%w after %d ranges and %d records; allow more, or build from fewer sources", ErrMemory, b.stats.Ranges, len(b.records))
+	s := span{first: first, last: last, order: uint64(b.stats.Ranges), rank: uint32(r.Source) + 1}
+	if r.Prepared != nil {
+		s.record = r.Prepared.ref(b.records)
+	} else {
+		encoded, err := b.enc.encode(&r.Record)
+		if err != nil {
+			return &BadRangeError{First: r.First, Last: r.Last, Reason: ReasonRecord, Err: err}, nil
+		}
+		s.record = refOf(b.records, encoded)
 	}
 	b.stats.Ranges++
-	return nil, nil
+	b.key, b.value = appendKey(b.key[:0], v4, first), s.appendValue(b.value[:0], v4)
+	return nil, b.sorter.Add(b.key, b.value)
 }
 
-// record returns the index of a range's record. Its error is about the record.
-func (b *builder) record(r *Range) (uint32, error) {
-	if r.Key != 0 {
-		if id, ok := b.keys[r.Key]; ok {
-			return id, nil
-		}
-	}
-	encoded, err := b.enc.encode(&r.Record)
-	if err != nil {
-		return 0, err
-	}
-	id, ok := b.ids[string(encoded)]
-	if !ok {
-		const overhead = 64 // of a map entry, a string and its header
-		b.left -= int64(len(encoded)) + overhead
-		id = uint32(len(b.records))
-		s := string(encoded)
-		b.ids[s] = id
-		b.records = append(b.records, s)
-	}
-	if r.Key != 0 {
-		const entry = 32 // of the map, spare room included
-		b.left -= entry
-		b.keys[r.Key] = id
-	}
-	return id, nil
-}
-
-func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err error) {
-	load, err := table.Bulk(ctx)
+func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
+	load, err := table.Bulk(b.ctx)
 	if err != nil {
 		return Meta{}, err
 	}
@@ -263,54 +259,101 @@ func (b *builder) write(ctx context.Context, table cellstore.Table) (_ Meta, err
 			err = errors.Join(err, load.Abort())
 		}
 	}()
-	meta := Meta{Layout: Layout, Records: int64(len(b.records))}
-	b.ids, b.keys = nil, nil // free the memory for answers
-	m := merger{records: b.records, limit: min(b.left, maxAnswers)}
-	var done, before int64 // ranges done at the last report, and in earlier IP versions
-	for _, f := range []struct {
-		v4    bool
-		spans *spans
-		rows  *int64
-	}{{true, &b.spans4, &meta.Rows4}, {false, &b.spans6, &meta.Rows6}} {
-		w := rowWriter{load: rows, v4: f.v4}
-		s := newSweep(f.spans, unreachable(f.v4))
-		for s.next() {
-			if len(s.piece.records) == 0 {
-				err = w.flush()
-			} else {
-				err = w.add(s.piece.first, s.piece.last, m.answer(s.piece.records))
-			}
-			if err != nil {
-				return Meta{}, err
-			}
-			if before+s.begun-done >= every {
-				done = before + s.begun
-				if err := ctx.Err(); err != nil {
-					return Meta{}, err
-				}
-				if b.opts.Progress != nil {
-					b.opts.Progress(done, b.stats.Ranges, "write")
-				}
-			}
+	b.progress("sorting ranges", 0)
+	meta := Meta{Layout: Layout}
+	m := merger{records: b.records, limit: b.memory.answers}
+	var f *familyWriter // of the IP version at hand
+	end := func() error {
+		if f == nil {
+			return nil
 		}
-		if err := w.flush(); err != nil {
-			return Meta{}, err
+		ended := f
+		f = nil
+		return errors.Join(b.finish(ended, &meta), ended.sweep.close())
+	}
+	defer func() {
+		if f != nil {
+			err = errors.Join(err, f.sweep.close())
 		}
-		before += s.begun
-		*f.rows = w.rows
-		b.stats.Overlaps += s.overlaps
-		b.stats.Reserved += s.reserved
-		b.stats.Joined += w.joined
+	}()
+	var done int64
+	var s span
+	err = b.sorter.Each(func(key, value []byte) error {
+		v4, err := s.decode(key, value)
+		if err != nil {
+			return err
+		}
+		if f == nil || f.v4 != v4 {
+			if err := end(); err != nil {
+				return err
+			}
+			f = newFamilyWriter(b, v4, rows, &m)
+		}
+		if done++; done%every == 0 {
+			b.progress("writing ranges", done)
+		}
+		return f.sweep.add(&s)
+	})
+	if err == nil {
+		err = end()
+	}
+	if err != nil {
+		return Meta{}, err
 	}
 	if err := rows.finish(); err != nil {
 		return Meta{}, err
 	}
-	return meta, load.Commit(ctx)
+	b.progress("writing ranges", done)
+	return meta, load.Commit(b.ctx)
 }
 
-// maxAnswers bounds the merged answers cached for the next time their records
-// meet.
-const maxAnswers = 64 << 20
+func (b *builder) progress(stage string, done int64) {
+	if b.opts.Progress != nil {
+		b.opts.Progress(stage, done, b.stats.Ranges)
+	}
+}
+
+// finish writes the last rows of an IP version and adds up what was counted.
+func (b *builder) finish(f *familyWriter, meta *Meta) error {
+	if err := f.sweep.finish(); err != nil {
+		return err
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	if f.v4 {
+		meta.Rows4 = f.rows
+	} else {
+		meta.Rows6 = f.rows
+	}
+	b.stats.Overlaps += f.sweep.overlaps
+	b.stats.Reserved += f.sweep.reserved
+	b.stats.Joined += f.joined
+	return nil
+}
+
+// familyWriter makes the rows of one IP version.
+type familyWriter struct {
+	rowWriter
+	sweep *sweep
+}
+
+func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter {
+	f := &familyWriter{rowWriter: rowWriter{load: rows, v4: v4}}
+	pieces := 0
+	f.sweep = newSweep(v4, b.opts.TempDir, b.memory.nested, func(p *piece) error {
+		if pieces++; pieces%every == 0 {
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if len(p.records) == 0 {
+			return f.flush()
+		}
+		return f.add(p.first, p.last, m.answer(p.records))
+	})
+	return f
+}
 
 // rowWriter joins adjacent pieces with equal answers and sends the rows to the
 // loader. Compressing rows takes as long as merging, so two processors share

@@ -289,9 +289,20 @@ func BenchmarkBuildCities(b *testing.B) {
 	v4 := func(n uint32) netip.Addr { return addrOf(true, u128{lo: uint64(n)}) }
 	seq := func(yield func(Range, error) bool) {
 		rnd := rand.New(rand.NewPCG(7, 8))
+		known := map[int]*Prepared{}
+		prepared := func(key int, r *Record) *Prepared {
+			if known[key] == nil {
+				p, err := Prepare(r)
+				if err != nil {
+					b.Fatal(err)
+				}
+				known[key] = &p
+			}
+			return known[key]
+		}
 		for i := range uint32(n * 3 / 4) {
 			place := (int(i/240)*8 + rnd.IntN(8)) % len(places)
-			r := Range{First: v4(11<<24 + i<<9), Last: v4(11<<24 + i<<9 + 511), Record: places[place], Key: 1 + uint64(place)}
+			r := Range{First: v4(11<<24 + i<<9), Last: v4(11<<24 + i<<9 + 511), Prepared: prepared(place, &places[place])}
 			if !yield(r, nil) {
 				return
 			}
@@ -299,8 +310,7 @@ func BenchmarkBuildCities(b *testing.B) {
 		for i := range uint32(n / 4) {
 			r := Range{First: v4(11<<24 + i*1500), Last: v4(11<<24 + i*1500 + 1499), Source: 1}
 			as := i/60*3 + rnd.Uint32N(3)
-			r.Key = 1<<32 + uint64(as)
-			r.Record.Traits = Traits{AutonomousSystemNumber: as + 1, AutonomousSystemOrganization: organizations[as]}
+			r.Prepared = prepared(len(places)+int(as), &Record{Traits: Traits{AutonomousSystemNumber: as + 1, AutonomousSystemOrganization: organizations[as]}})
 			if !yield(r, nil) {
 				return
 			}

@@ -57,8 +57,8 @@ var geographic = [...]int{
 // parts. Answers are cached within a bound, because the same records meet again
 // and again.
 type merger struct {
-	records []string // encoded, by number
-	limit   int64    // bytes of the answers kept
+	records *recordSet
+	limit   int64 // bytes of the answers kept
 
 	kept    map[string]string
 	size    int64
@@ -71,22 +71,18 @@ type merger struct {
 
 // answer returns the sections of the answer for a tuple of records, the first
 // of highest precedence.
-func (m *merger) answer(tuple []uint32) string {
+func (m *merger) answer(tuple []recordRef) string {
 	m.key = m.key[:0]
-	for _, id := range tuple {
-		m.key = binary.LittleEndian.AppendUint32(m.key, id)
+	for i := range tuple {
+		if tuple[i].inline != "" {
+			return string(m.merged(tuple)) // hardly the same again
+		}
+		m.key = binary.LittleEndian.AppendUint64(m.key, tuple[i].at)
 	}
 	if s, ok := m.kept[string(m.key)]; ok {
 		return s
 	}
-	for len(m.sources) < len(tuple) {
-		m.sources = append(m.sources, parts{})
-	}
-	for i, id := range tuple {
-		m.sources[i].read(m.records[id])
-	}
-	m.merge(m.sources[:len(tuple)])
-	s := string(m.sections())
+	s := string(m.merged(tuple))
 	const overhead = 96 // of a map entry and its strings
 	size := int64(len(s) + len(m.key) + overhead)
 	if m.kept == nil || m.size+size > m.limit {
@@ -95,6 +91,23 @@ func (m *merger) answer(tuple []uint32) string {
 	m.kept[string(m.key)] = s
 	m.size += size
 	return s
+}
+
+// merged returns the sections of a tuple's answer, which are valid until the
+// next call.
+func (m *merger) merged(tuple []recordRef) []byte {
+	for len(m.sources) < len(tuple) {
+		m.sources = append(m.sources, parts{})
+	}
+	for i, ref := range tuple {
+		record := ref.inline
+		if record == "" {
+			record = string(m.records.record(ref.at))
+		}
+		m.sources[i].read(record)
+	}
+	m.merge(m.sources[:len(tuple)])
+	return m.sections()
 }
 
 func (m *merger) merge(sources []parts) {

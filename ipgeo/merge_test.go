@@ -217,13 +217,13 @@ func TestMergeForgets(t *testing.T) {
 	if _, _, err := Build(t.Context(), &a, seqOf(manySources()), BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Build(t.Context(), &b, seqOf(manySources()), BuildOptions{MaxBytes: chunkBytes*2 + 1<<14}); err != nil {
+	if _, _, err := build(t.Context(), &b, seqOf(manySources()), BuildOptions{}, budget{sort: 1 << 20, records: 1 << 20, answers: 1 << 14, nested: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(a.keys, a.values) != fmt.Sprint(b.keys, b.values) {
 		t.Error("rows differ")
 	}
-	m := merger{limit: 1}
+	m := merger{records: newRecordSet(1 << 30), limit: 1}
 	for i := range 9 {
 		e := encoder{}
 		r := country(codes[2*i : 2*i+2])
@@ -231,8 +231,7 @@ func TestMergeForgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.records = append(m.records, string(s))
-		m.answer([]uint32{uint32(i)})
+		m.answer([]recordRef{refOf(m.records, s)})
 		if len(m.kept) != 1 {
 			t.Errorf("%d answers kept", len(m.kept))
 		}
@@ -267,10 +266,11 @@ func winners(ranges []Range, a netip.Addr) (out []Record) {
 // Several sources answer as looking at all their ranges and merging field by
 // field does; the range of the answer is as wide as the answer is the same.
 func TestSourcesAgainstReference(t *testing.T) {
+	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		ranges := drawSources(t)
 		f := &fakeStore{}
-		meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
+		meta, _, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir}, drawBudget(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,10 +19,9 @@ var (
 // Meta describes a built table. It is stored in the manifest of its generation
 // and given to Open.
 type Meta struct {
-	Layout  int   `json:"layout"`  // of the rows
-	Rows4   int64 `json:"rows4"`   // IPv4 rows
-	Rows6   int64 `json:"rows6"`   // IPv6 rows
-	Records int64 `json:"records"` // distinct records of the sources
+	Layout int   `json:"layout"` // of the rows
+	Rows4  int64 `json:"rows4"`  // IPv4 rows
+	Rows6  int64 `json:"rows6"`  // IPv6 rows
 }
 
 // Reader looks up addresses. It borrows its store: close the store when no

@@ -25,15 +25,14 @@ func at(lat, lon float64) Location { return Location{Latitude: &lat, Longitude: 
 // merged is the answer the builder makes of records of several sources.
 func merged(t interface{ Fatal(...any) }, records ...Record) *Result {
 	var e encoder
-	m := merger{limit: 1 << 20}
-	var tuple []uint32
+	m := merger{records: newRecordSet(1 << 30), limit: 1 << 20}
+	var tuple []recordRef
 	for i := range records {
 		b, err := e.encode(&records[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.records = append(m.records, string(b))
-		tuple = append(tuple, uint32(i))
+		tuple = append(tuple, refOf(m.records, b))
 	}
 	var s sections
 	if wrong := s.decode([]byte(m.answer(tuple))); wrong != "" {

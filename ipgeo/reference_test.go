@@ -146,13 +146,27 @@ func addSaturated(v4 bool, a u128, d int64) u128 {
 	return a
 }
 
+// drawBudget draws memory for all or for next to nothing: records that travel
+// with their ranges, answers that are not kept, nested ranges on disk.
+func drawBudget(t *rapid.T) budget {
+	if rapid.Bool().Draw(t, "ample") {
+		return shares(0)
+	}
+	return budget{
+		records: rapid.SampledFrom([]int64{0, 1 << 21}).Draw(t, "for records"),
+		answers: rapid.SampledFrom([]int64{0, 1 << 10}).Draw(t, "for answers"),
+		nested:  rapid.Int64Range(0, 2000).Draw(t, "for nested"),
+	}
+}
+
 // Ranges of every kind answer as looking at all of them does: at each end of
 // each range and of each special block near by, one before and one after.
 func TestLookupAgainstReference(t *testing.T) {
+	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		ranges := drawRanges(t)
 		f := &fakeStore{}
-		meta, stats, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
+		meta, stats, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir}, drawBudget(t))
 		if err != nil {
 			t.Fatal(err)
 		}

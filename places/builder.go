@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
-	"quadrille/places/internal/extsort"
 	"quadrille/places/search"
 )
 

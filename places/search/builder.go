@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"quadrille/cellstore"
+	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
-	"quadrille/places/internal/extsort"
 )
 
 // Options are the options of [NewBuilder].

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
-	"quadrille/places/internal/extsort"
+	"quadrille/internal/extsort"
 	"quadrille/places/internal/near"
 )
 

@@ -63,8 +63,13 @@ var rules = []rule{
 		why:  "one writer of JSON strings serves all answers, so it stands below every package that writes one",
 	},
 	{
+		of:   []string{"internal/extsort"},
+		ours: none,
+		why:  "builders of every kind sort on disk with it, so it knows byte strings and numbers only",
+	},
+	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		ours: []string{"cellstore", "quadkey", "internal/jsontext"},
+		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
@@ -73,7 +78,7 @@ var rules = []rule{
 		why:  "the tests of every package of boundaries share it, so it knows none of them",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "cmd/..."},
+		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "cmd/..."},
 		neverDirectly: []string{module + "/internal/tilestest"},
 		why:           "it is for tests and depends on testing",
 	},
@@ -108,7 +113,7 @@ var rules = []rule{
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "internal/jsontext"},
+		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "internal/jsontext", "internal/extsort"},
 		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/...", "go.opentelemetry.io/..."},
 		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",
 	},

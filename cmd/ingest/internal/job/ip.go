@@ -75,12 +75,9 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) 
 		defer func() { _ = in.close() }() // only read, and closed below when all went well
 		meta, stats, err := ipgeo.Build(ctx, b.Store(), in.ranges, ipgeo.BuildOptions{
 			Timestamp: in.timestamp(),
-			Bad:       in.refused,
-			Progress: func(done, total int64, what string) {
-				if what == "write" {
-					rep.Progress(Progress{Stage: "writing ranges", Done: done, Total: total, Unit: "ranges"})
-				}
-			},
+			Memory:    o.memory() / 2, // the rest is the readers', the store's and garbage
+			TempDir:   filepath.Join(c.Dir(), catalogue.IP.Name),
+			Progress:  progressOf(rep, "ranges"),
 		})
 		in.tally.Report(rep)
 		if err != nil {
@@ -128,12 +125,12 @@ func finishIP(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ip
 			return err
 		}
 	}
-	o.reporter().Progress(Progress{Stage: "writing the index"})
-	return indexIP(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName))
+	return indexIP(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o.reporter())
 }
 
 // indexIP writes the index file and checks that it answers as the table does.
-func indexIP(ctx context.Context, r *ipgeo.Reader, path string) (err error) {
+func indexIP(ctx context.Context, r *ipgeo.Reader, path string, rep Reporter) (err error) {
+	rep.Progress(Progress{Stage: "writing the index"})
 	if _, err := ipgeo.BuildIndex(ctx, r, path); err != nil {
 		return err
 	}
@@ -142,6 +139,7 @@ func indexIP(ctx context.Context, r *ipgeo.Reader, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
+	rep.Progress(Progress{Stage: "checking the index"})
 	if err := ipgeo.CheckIndex(ctx, r, ix); err != nil {
 		return fmt.Errorf("the index just written differs from its table: %w; this is a mistake of the program, please report it", err)
 	}
@@ -161,17 +159,12 @@ type rangeInputs struct {
 	size       int64 // of all files on disk
 	unassigned int64
 	records    []int64 // good ones, by source
-	at         struct {
-		source  string
-		line    int
-		refused bool
-	} // of the range last yielded
-	keys   uint64 // given to records
-	closed bool
+	memory     int64   // of the whole program
+	closed     bool
 }
 
 func openRanges(ctx context.Context, inputs []IPInput, o IPOptions, fill *ipFiller, dir string) (_ *rangeInputs, err error) {
-	in := &rangeInputs{ctx: ctx, rep: o.reporter(), tally: NewTally(o.MaxBad), fill: fill, records: make([]int64, len(inputs))}
+	in := &rangeInputs{ctx: ctx, rep: o.reporter(), tally: NewTally(o.MaxBad), fill: fill, records: make([]int64, len(inputs)), memory: o.memory()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, in.close())
@@ -254,23 +247,16 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 		report := func() {
 			in.rep.Progress(Progress{Stage: "reading ranges", Done: before + s.done(), Total: in.size, Unit: "bytes"})
 		}
-		err := readRecords(in.ctx, s.ranges(in.fillRecord), in.tally, report, func(rec ipRange) error {
+		err := readRecords(in.ctx, s.ranges(&converter{in.fillRecord, in.memory / 8}), in.tally, report, func(rec ipRange) error {
 			if err := in.check(&rec); err != nil {
 				return err
 			}
 			in.records[i]++
-			if rec.conversion.empty {
+			if rec.record == nil {
 				in.unassigned++
 				return nil
 			}
-			in.at.source, in.at.line, in.at.refused = rec.label, rec.line, false
-			if err := take(in.of(&rec, uint16(i))); err != nil {
-				return err
-			}
-			if !in.at.refused {
-				rec.conversion.record = nil
-			}
-			return nil
+			return take(ipgeo.Range{First: rec.first, Last: rec.last, Source: uint16(i), Prepared: rec.record})
 		})
 		if err != nil {
 			return err
@@ -285,20 +271,6 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 		before += s.size()
 	}
 	return in.tally.Err()
-}
-
-// of makes the range for the build, with the record if it has not got it yet.
-func (in *rangeInputs) of(rec *ipRange, rank uint16) ipgeo.Range {
-	r := ipgeo.Range{First: rec.first, Last: rec.last, Source: rank}
-	if rec.conversion.key == 0 {
-		in.keys++
-		rec.conversion.key = in.keys
-	}
-	r.Key = rec.conversion.key
-	if rec.conversion.record != nil {
-		r.Record = *rec.conversion.record
-	}
-	return r
 }
 
 // fillRecord adds to a record what other data sets tell of its coordinates.
@@ -320,22 +292,10 @@ func (in *rangeInputs) check(rec *ipRange) error {
 	return err
 }
 
-// refused counts a range whose record Build refuses. It is asked for the range
-// that was just yielded.
-func (in *rangeInputs) refused(bad *ipgeo.BadRangeError) error {
-	in.tally.good--
-	in.at.refused = true
-	detail := ""
-	if bad.Err != nil {
-		detail = bad.Err.Error()
-	}
-	return in.tally.Bad(&source.BadRecord{Source: in.at.source, Line: in.at.line, Reason: bad.Reason, Detail: detail})
-}
-
 // ipRange is one range of a source.
 type ipRange struct {
 	first, last netip.Addr
-	conversion  *conversion // shared by ranges of equal raw records; without an error in it
+	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil when it says nothing
 	label       string
 	line        int
 }

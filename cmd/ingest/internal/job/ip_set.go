@@ -13,7 +13,6 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
-	"quadrille/ipgeo"
 )
 
 // setSource is a GeoLite2 CSV set: one source of several files.
@@ -85,7 +84,7 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 	return list, nil
 }
 
-func (s *setSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
+func (s *setSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
 		stopped := errors.New("stopped")
 		var places *geolite.Places
@@ -109,7 +108,7 @@ func (s *setSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, er
 			places.Resolve()
 		}
 		for _, m := range s.set.Blocks {
-			err := s.blocks(m, places, fill, func(r ipRange, err error) error {
+			err := s.blocks(m, places, c, func(r ipRange, err error) error {
 				if !yield(r, err) {
 					return stopped
 				}
@@ -137,7 +136,7 @@ func (s *setSource) locations(m *geolite.Member, places *geolite.Places, bad fun
 	return err
 }
 
-func (s *setSource) blocks(m *geolite.Member, places *geolite.Places, fill func(*ipgeo.Record) error, each func(ipRange, error) error) error {
+func (s *setSource) blocks(m *geolite.Member, places *geolite.Places, c *converter, each func(ipRange, error) error) error {
 	f, err := m.Open()
 	if err != nil {
 		return err
@@ -155,7 +154,7 @@ func (s *setSource) blocks(m *geolite.Member, places *geolite.Places, fill func(
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.Label(), err)
 	}
-	for r, err := range listRanges(t, cols, m.Label(), fill) {
+	for r, err := range listRanges(t, cols, m.Label(), c) {
 		if err := each(r, err); err != nil {
 			return err
 		}

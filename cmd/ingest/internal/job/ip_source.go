@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
-	"quadrille/ipgeo"
 )
 
 // ipSource is a source of ranges, whatever its format.
@@ -32,9 +30,9 @@ type ipSource interface {
 	size() int64 // bytes on disk
 	done() int64 // of them, read so far; ranges may be running
 	modified() time.Time
-	// ranges yields the ranges once. Fill is asked to complete each record. An
+	// ranges yields the ranges once, with records that the converter made. An
 	// error that is a *source.BadRecord is of one range.
-	ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error]
+	ranges(c *converter) iter.Seq2[ipRange, error]
 	// describe is called after ranges; it gives one source at least.
 	describe(ctx context.Context) ([]dataset.Source, error)
 	close() error
@@ -124,47 +122,6 @@ func isListName(name string) bool {
 	return false
 }
 
-// conversion is what a raw record was turned into.
-type conversion struct {
-	record *ipgeo.Record // nil once the build has it, under key
-	key    uint64        // what the build knows it by, 0 before
-	empty  bool          // it says nothing
-	err    error
-}
-
-// maxConversions bounds the raw records remembered in case they come again. What was
-// made of them is only remembered until the build has it, so that one takes no
-// more than some 200 bytes.
-const maxConversions = 1 << 20
-
-// keeper keeps the conversions of raw records by their keys.
-type keeper[K comparable] map[K]*conversion
-
-func (k keeper[K]) put(key K, v *conversion) {
-	if len(k) >= maxConversions {
-		clear(k)
-	}
-	k[key] = v
-}
-
-// convert completes a record, or keeps the error that refused it.
-func convert(r ipgeo.Record, err error, fill func(*ipgeo.Record) error) (*conversion, error) {
-	var refused *iprecord.Refusal
-	if errors.As(err, &refused) {
-		return &conversion{err: refused}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if reflect.ValueOf(r).IsZero() {
-		return &conversion{empty: true}, nil
-	}
-	if err := fill(&r); err != nil {
-		return nil, err
-	}
-	return &conversion{record: &r}, nil
-}
-
 // badRecord places a refusal; other errors stay what they are.
 func badRecord(err error, label string, line int) error {
 	var r *iprecord.Refusal
@@ -179,7 +136,7 @@ type databaseSource struct {
 	in     IPInput
 	db     *mmdb.File
 	schema *iprecord.Schema
-	read   bool
+	read   bool // to the end
 }
 
 // schemaSample is how many records are looked at to find the schema.
@@ -224,7 +181,7 @@ func (s *databaseSource) done() int64 {
 	if s.read {
 		return s.db.Size
 	}
-	return 0
+	return s.db.Progress()
 }
 func (s *databaseSource) close() error { return s.db.Close() }
 
@@ -249,42 +206,45 @@ func (s *databaseSource) describe(ctx context.Context) ([]dataset.Source, error)
 	return []dataset.Source{in.credit(src)}, nil
 }
 
-func (s *databaseSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
+func (s *databaseSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
-		known := keeper[uint64]{}
+		known := c.keeper()
 		for r, err := range s.db.Networks() {
 			if err != nil {
 				yield(ipRange{}, err)
 				return
 			}
-			v, ok := known[r.Offset]
-			if !ok {
-				if v, err = s.record(&r, fill); err != nil {
+			key := rawKey{r.Offset, 1}
+			v := known.find(key)
+			if v == nil {
+				made, err := s.record(&r, c)
+				if err != nil {
 					yield(ipRange{}, err)
 					return
 				}
-				known.put(r.Offset, v)
+				v = known.keep(key, made)
 			}
-			out := ipRange{first: r.First, last: r.Last, conversion: v, label: s.in.Path, line: r.Number}
-			if !yield(out, badRecord(v.err, s.in.Path, r.Number)) {
+			before := v.record.Size()
+			if !yield(v.ipRange(r.First, r.Last, s.in.Path, r.Number)) {
 				return
 			}
+			known.used(v, before)
 		}
 		s.read = true
 	}
 }
 
-func (s *databaseSource) record(r *mmdb.Record, fill func(*ipgeo.Record) error) (*conversion, error) {
+func (s *databaseSource) record(r *mmdb.Record, c *converter) (conversion, error) {
 	fields, err := r.Fields()
 	var bad *source.BadRecord
 	if errors.As(err, &bad) {
-		return &conversion{err: &iprecord.Refusal{Reason: bad.Reason, Detail: bad.Detail}}, nil
+		return conversion{err: &iprecord.Refusal{Reason: bad.Reason, Detail: bad.Detail}}, nil
 	}
 	if err != nil {
-		return nil, err
+		return conversion{}, err
 	}
 	rec, err := s.schema.Record(fields)
-	return convert(rec, err, fill)
+	return c.convert(&rec, err)
 }
 
 // listSource is a list of ranges in columns.
@@ -334,15 +294,15 @@ func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
 	return []dataset.Source{src}, err
 }
 
-func (s *listSource) ranges(fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
-	return listRanges(s.table, s.cols, s.in.Path, fill)
+func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
+	return listRanges(s.table, s.cols, s.in.Path, c)
 }
 
 // listRanges yields the ranges of a list.
-func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, fill func(*ipgeo.Record) error) iter.Seq2[ipRange, error] {
+func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
-		known := keeper[string]{}
-		var key []byte
+		known := c.keeper()
+		var text []byte
 		for r, err := range t.Records() {
 			if err != nil {
 				if !yield(ipRange{}, err) {
@@ -350,23 +310,26 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, fill func(
 				}
 				continue
 			}
-			key = key[:0]
+			text = text[:0]
 			for _, f := range r.Fields {
-				key = append(append(key, f...), '\n') // no field has a line feed
+				text = append(append(text, f...), '\n') // no field has a line feed
 			}
-			v, ok := known[string(key)]
-			if !ok {
+			key := known.key(text)
+			v := known.find(key)
+			if v == nil {
 				rec, err := cols.Record(r.Fields)
-				if v, err = convert(rec, err, fill); err != nil {
+				made, err := c.convert(&rec, err)
+				if err != nil {
 					yield(ipRange{}, err)
 					return
 				}
-				known.put(string(key), v)
+				v = known.keep(key, made)
 			}
-			out := ipRange{first: r.First, last: r.Last, conversion: v, label: label, line: r.Line}
-			if !yield(out, badRecord(v.err, label, r.Line)) {
+			before := v.record.Size()
+			if !yield(v.ipRange(r.First, r.Last, label, r.Line)) {
 				return
 			}
+			known.used(v, before)
 		}
 	}
 }

@@ -30,8 +30,9 @@ type File struct {
 	// Languages of the names in it.
 	Languages []string
 
-	db   *maxminddb.Reader
-	temp string
+	db     *maxminddb.Reader
+	temp   string
+	leaves uint64 // of the search tree, passed by Networks
 }
 
 // ErrDamaged is matched by the errors for a file that breaks the rules of the
@@ -232,15 +233,20 @@ func (f *File) Networks() iter.Seq2[Record, error] {
 
 var all4 = netip.MustParsePrefix("0.0.0.0/0")
 
+// Progress is about how many bytes of Size Networks has come through.
+func (f *File) Progress() int64 {
+	return int64(float64(f.Size) * float64(f.leaves) / float64(f.db.Metadata.NodeCount+1))
+}
+
 func (f *File) networks(yield func(Record) bool) error {
 	most := uint64(f.db.Metadata.NodeCount) + 1
-	var leaves uint64
+	f.leaves = 0
 	n := 0
 	for res := range f.db.Networks(maxminddb.IncludeNetworksWithoutData()) {
 		if err := res.Err(); err != nil {
 			return damaged(f.Path, err)
 		}
-		if leaves++; leaves > most {
+		if f.leaves++; f.leaves > most {
 			return damaged(f.Path, fmt.Errorf("its search tree of %d nodes has more leaves: nodes are shared", most-1))
 		}
 		if !res.Found() {

@@ -1,0 +1,299 @@
+package ipgeo
+
+import (
+	"bufio"
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// lane holds the begun spans of one source. A span that has ended stays until
+// it comes to the top.
+//
+// Spans that are nested deeper than memory allows are on disk: the narrowest
+// are in a heap, and the others in sections, each in the order of wins. The
+// winner is the best of the heap's first and the first of each section.
+type lane struct {
+	rank     uint32
+	heap     []span   // the winner of them first
+	sections laneHeap // the one with the best first span first
+	held     int64    // bytes of memory of heap
+}
+
+// top returns the winner, or nil. It is valid until the next change.
+func (l *lane) top() *span {
+	var best *span
+	if len(l.heap) > 0 {
+		best = &l.heap[0]
+	}
+	if len(l.sections) > 0 && (best == nil || l.sections[0].span.wins(best)) {
+		best = &l.sections[0].span
+	}
+	return best
+}
+
+func (l *lane) push(s *span) {
+	l.held += s.size()
+	h := append(l.heap, *s)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].wins(&h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	l.heap = h
+}
+
+// pop removes the winner.
+func (l *lane) pop() error {
+	if len(l.sections) > 0 && l.top() == &l.sections[0].span {
+		return l.sections.advance()
+	}
+	h := l.heap
+	l.held -= h[0].size()
+	n := len(h) - 1
+	h[0], h[n] = h[n], span{}
+	h = h[:n]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= n {
+			break
+		}
+		if down+1 < n && h[down+1].wins(&h[down]) {
+			down++
+		}
+		if !h[down].wins(&h[i]) {
+			break
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+	l.heap = h
+	return nil
+}
+
+// compact drops the spans that will never answer: those that end before at, and
+// those that a better one outlives. What is left is in the order of wins. Each
+// span then ends after the ones before it.
+func (l *lane) compact(at u128) {
+	slices.SortFunc(l.heap, func(a, b span) int {
+		if c := a.last.sub(a.first).compare(b.last.sub(b.first)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.order, b.order)
+	})
+	kept := l.heap[:0]
+	for i := range l.heap {
+		s := &l.heap[i]
+		if s.last.less(at) || len(kept) > 0 && s.last.compare(kept[len(kept)-1].last) <= 0 {
+			l.held -= s.size()
+			continue
+		}
+		kept = append(kept, *s)
+	}
+	clear(l.heap[len(kept):])
+	l.heap = kept
+}
+
+// lanes are the lanes of a sweep, within memory.
+type lanes struct {
+	v4   bool
+	dir  string
+	room int64 // bytes of memory for all
+	all  []lane
+	held int64
+	file *os.File // nil until something is spilled
+	end  int64    // of the file
+}
+
+// lane returns the lane of a rank.
+func (l *lanes) lane(rank uint32) *lane {
+	i, ok := slices.BinarySearchFunc(l.all, rank, func(l lane, rank uint32) int { return cmp.Compare(l.rank, rank) })
+	if !ok {
+		l.all = slices.Insert(l.all, i, lane{rank: rank})
+	}
+	return &l.all[i]
+}
+
+// push adds a span that begins at at. No span that was added begins later.
+func (l *lanes) push(s *span, at u128) error {
+	l.lane(s.rank).push(s)
+	if l.held += s.size(); l.held <= l.room {
+		return nil
+	}
+	l.held = 0
+	for i := range l.all {
+		l.all[i].compact(at)
+		l.held += l.all[i].held
+	}
+	for l.held > l.room/2 {
+		// The largest has the spans that are nested the deepest.
+		big := &l.all[0]
+		for i := range l.all {
+			if l.all[i].held > big.held {
+				big = &l.all[i]
+			}
+		}
+		if len(big.heap) < 2 {
+			break // one span of each source has to be at hand
+		}
+		before := big.held
+		if err := l.spill(big); err != nil {
+			return err
+		}
+		l.held += big.held - before
+	}
+	return nil
+}
+
+// expire removes the winners that end before at, until the winner of each lane
+// does not. It reports whether any span is left.
+func (l *lanes) expire(at u128) (some bool, err error) {
+	for i := range l.all {
+		lane := &l.all[i]
+		for {
+			top := lane.top()
+			if top == nil {
+				break
+			}
+			if !top.last.less(at) {
+				some = true
+				break
+			}
+			before := lane.held
+			if err := lane.pop(); err != nil {
+				return false, err
+			}
+			l.held += lane.held - before
+		}
+	}
+	return some, nil
+}
+
+// spill writes the wider half of a compact lane to disk.
+func (l *lanes) spill(big *lane) error {
+	if l.file == nil {
+		f, err := os.CreateTemp(l.dir, "nested-*.tmp")
+		if err != nil {
+			return err
+		}
+		l.file = f
+		// Where the system lets an open file go nameless, a killed process
+		// leaves nothing behind; elsewhere close removes it.
+		_ = os.Remove(f.Name())
+	}
+	half := len(big.heap) / 2
+	w := bufio.NewWriterSize(io.NewOffsetWriter(l.file, l.end), laneBuffer)
+	begin := l.end
+	var key, value, head []byte
+	for i := half; i < len(big.heap); i++ {
+		s := &big.heap[i]
+		key, value = appendKey(key[:0], l.v4, s.first), s.appendValue(value[:0], l.v4)
+		head = binary.AppendUvarint(head[:0], uint64(len(value)))
+		for _, b := range [][]byte{key, head, value} {
+			if _, err := w.Write(b); err != nil {
+				return fmt.Errorf("spilling nested ranges: %w; free some space or allow more memory", err)
+			}
+			l.end += int64(len(b))
+		}
+		big.held -= s.size()
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("spilling nested ranges: %w; free some space or allow more memory", err)
+	}
+	clear(big.heap[half:])
+	big.heap = big.heap[:half]
+	c := &laneSection{v4: l.v4, r: bufio.NewReaderSize(io.NewSectionReader(l.file, begin, l.end-begin), laneBuffer)}
+	if _, err := c.next(); err != nil {
+		return err
+	}
+	heap.Push(&big.sections, c)
+	return nil
+}
+
+func (l *lanes) close() error {
+	if l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file = nil
+	err := f.Close()
+	if rm := os.Remove(f.Name()); rm != nil && !errors.Is(rm, os.ErrNotExist) {
+		err = errors.Join(err, rm)
+	}
+	return err
+}
+
+// laneBuffer is small because there may be thousands.
+const laneBuffer = 4 << 10
+
+// laneSection is at one span of those spilled at once.
+type laneSection struct {
+	v4   bool
+	span span
+	r    *bufio.Reader
+	buf  []byte
+}
+
+// next moves to the next span, or reports that there is none.
+func (c *laneSection) next() (more bool, err error) {
+	n := uint64(1 + 16)
+	if c.v4 {
+		n = 1 + 4
+	}
+	var key [maxKey]byte
+	if _, err := io.ReadFull(c.r, key[:n]); errors.Is(err, io.EOF) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("%w: %w", errTempFile, err)
+	}
+	size, err := binary.ReadUvarint(c.r)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errTempFile, err)
+	}
+	if size > maxRecord+maxKey+3*binary.MaxVarintLen64 {
+		return false, errTempFile
+	}
+	c.buf = slices.Grow(c.buf[:0], int(size))[:size]
+	if _, err := io.ReadFull(c.r, c.buf); err != nil {
+		return false, fmt.Errorf("%w: %w", errTempFile, err)
+	}
+	_, err = c.span.decode(key[:n], c.buf)
+	return true, err
+}
+
+// laneHeap is a heap of sections.
+type laneHeap []*laneSection
+
+func (h laneHeap) Len() int           { return len(h) }
+func (h laneHeap) Less(i, j int) bool { return h[i].span.wins(&h[j].span) }
+func (h laneHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *laneHeap) Push(c any)        { *h = append(*h, c.(*laneSection)) }
+func (h *laneHeap) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return c
+}
+
+// advance moves the first section to its next span.
+func (h *laneHeap) advance() error {
+	more, err := (*h)[0].next()
+	if err != nil {
+		return err
+	}
+	if more {
+		heap.Fix(h, 0)
+	} else {
+		heap.Pop(h)
+	}
+	return nil
+}

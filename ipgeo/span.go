@@ -1,0 +1,76 @@
+package ipgeo
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// span is an accepted range. Its record comes along where the set of records
+// was full.
+type span struct {
+	first, last u128
+	order       uint64 // in which the ranges were given
+	rank        uint32 // of the source, from 1; 0 marks addresses that are never looked up
+	record      recordRef
+}
+
+// wins orders the overlapping spans of one source. The one that answers comes
+// first.
+func (s *span) wins(t *span) bool {
+	if c := s.last.sub(s.first).compare(t.last.sub(t.first)); c != 0 {
+		return c < 0
+	}
+	return s.order < t.order
+}
+
+// size is about how many bytes of memory s takes.
+func (s *span) size() int64 {
+	const fixed = 80
+	return fixed + int64(len(s.record.inline))
+}
+
+// On disk a span is a key, which is that of a row that ends at its first
+// address, and a value: the last address, rank and order as uvarints, and the
+// record. That is a uvarint: twice the position in the set plus one, or zero
+// and then the record itself.
+
+func (s *span) appendValue(dst []byte, v4 bool) []byte {
+	dst = appendAddr(dst, v4, s.last)
+	dst = binary.AppendUvarint(dst, uint64(s.rank))
+	dst = binary.AppendUvarint(dst, s.order)
+	if s.record.inline != "" {
+		return append(append(dst, 0), s.record.inline...)
+	}
+	return binary.AppendUvarint(dst, s.record.at<<1|1)
+}
+
+// errTempFile says that a temporary file does not hold what was written to it.
+var errTempFile = errors.New("a temporary file was changed or damaged; check the disk and build again")
+
+// decode reads a span. It copies what it keeps.
+func (s *span) decode(key, value []byte) (v4 bool, err error) {
+	if len(key) == 0 {
+		return false, errTempFile
+	}
+	v4 = key[0] == prefix4
+	var ok, also bool
+	s.first, _, ok = readAddr(key[1:], v4)
+	s.last, value, also = readAddr(value, v4)
+	if !ok || !also {
+		return false, errTempFile
+	}
+	var fields [3]uint64
+	for i := range fields {
+		n := 0
+		if fields[i], n = binary.Uvarint(value); n <= 0 {
+			return false, errTempFile
+		}
+		value = value[n:]
+	}
+	s.rank, s.order = uint32(fields[0]), fields[1]
+	s.record = recordRef{at: fields[2] >> 1}
+	if fields[2] == 0 {
+		s.record.inline = string(value)
+	}
+	return v4, nil
+}
