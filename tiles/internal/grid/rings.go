@@ -1,9 +1,6 @@
 package grid
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Polygon is a shell followed by its holes. Rings do not repeat their first
 // point; shells have a positive area, holes a negative one.
@@ -18,13 +15,8 @@ type assembler struct {
 	rings   [][]Point
 	arena   []Point
 	polys   []Polygon
-	shells  []shell
 	holes   [][]Point
-}
-
-type shell struct {
-	area int64
-	b    Box
+	nester  nester
 }
 
 // polygons links the edges of a closed chain into simple rings, sorts holes
@@ -188,47 +180,6 @@ func RingArea2(r []Point) int64 {
 	return s
 }
 
-// nest sorts each hole into the smallest shell around it. A hole without a
-// shell encloses nothing and is dropped.
-func (s *assembler) nest() []Polygon {
-	s.polys = s.polys[:0]
-	shells, holes := s.shells[:0], s.holes[:0]
-	for _, r := range s.rings {
-		if a := RingArea2(r); a > 0 {
-			s.polys = append(s.polys, Polygon{r})
-			shells = append(shells, shell{a, RingBox(r)})
-		} else {
-			holes = append(holes, r)
-		}
-	}
-	s.shells, s.holes = shells, holes
-	for _, h := range holes {
-		hb := RingBox(h)
-		best := -1
-		for i, sh := range shells {
-			if hb.X0 < sh.b.X0 || hb.X1 > sh.b.X1 || hb.Y0 < sh.b.Y0 || hb.Y1 > sh.b.Y1 ||
-				best >= 0 && sh.area >= shells[best].area {
-				continue
-			}
-			if ringHolds(s.polys[i][0], h) {
-				best = i
-			}
-		}
-		if best >= 0 {
-			s.polys[best] = append(s.polys[best], h)
-		}
-	}
-	// The start of a walk depends on the order of edges only. Sorting makes the
-	// order of polygons depend on the shape alone.
-	slices.SortFunc(s.polys, func(p, q Polygon) int {
-		if c := ComparePoints(p[0][0], q[0][0]); c != 0 {
-			return c
-		}
-		return cmp.Compare(len(p[0]), len(q[0]))
-	})
-	return s.polys
-}
-
 // RingBox returns the bounding box of a ring.
 func RingBox(r []Point) Box {
 	b := Box{r[0].X, r[0].Y, r[0].X, r[0].Y}
@@ -237,42 +188,4 @@ func RingBox(r []Point) Box {
 		b.Y0, b.Y1 = min(b.Y0, p.Y), max(b.Y1, p.Y)
 	}
 	return b
-}
-
-// ringHolds reports whether hole h lies inside ring r. It judges by the first
-// vertex of h that is not on r, or if all are on r, by the middle of an edge.
-func ringHolds(r, h []Point) bool {
-	for _, p := range h {
-		switch pointInRing(r, 2*int64(p.X), 2*int64(p.Y)) {
-		case 1:
-			return true
-		case -1:
-			return false
-		}
-	}
-	for i, p := range h {
-		q := h[(i+1)%len(h)]
-		if in := pointInRing(r, int64(p.X)+int64(q.X), int64(p.Y)+int64(q.Y)); in != 0 {
-			return in > 0
-		}
-	}
-	return false
-}
-
-// pointInRing returns 1 if the point (x2/2, y2/2) is inside a ring, −1 if it is
-// outside and 0 if it is on the ring.
-func pointInRing(r []Point, x2, y2 int64) int {
-	in := -1
-	for i, p := range r {
-		q := r[(i+1)%len(r)]
-		px, py, qx, qy := 2*int64(p.X), 2*int64(p.Y), 2*int64(q.X), 2*int64(q.Y)
-		c := (qx-px)*(y2-py) - (qy-py)*(x2-px)
-		if c == 0 && min(px, qx) <= x2 && x2 <= max(px, qx) && min(py, qy) <= y2 && y2 <= max(py, qy) {
-			return 0
-		}
-		if (py <= y2) != (qy <= y2) && (c > 0) == (qy > py) {
-			in = -in
-		}
-	}
-	return in
 }
