@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -50,6 +51,7 @@ type build struct {
 	opts     Options
 	layers   []buildLayer
 	regions  []*region // of all layers, by number
+	bySize   []*region // the same, those with most vertices first
 	levels   *levels
 	labels   []labelRow // not written yet
 	label    layout.LayerWriter
@@ -128,13 +130,15 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		}
 		layers[i].Features = nil
 		for _, r := range regions {
-			r.number = int32(len(b.regions))
+			r.number, r.layer = int32(len(b.regions)), i
 			b.regions = append(b.regions, r)
 		}
 		types = append(types, l.Type)
 		b.layers = append(b.layers, buildLayer{typ: l.Type, typeByte: uint8(i), regions: regions})
 		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel)
 	}
+	b.bySize = slices.Clone(b.regions)
+	slices.SortStableFunc(b.bySize, func(r, s *region) int { return cmp.Compare(s.vertices, r.vertices) })
 	slices.Sort(b.families)
 	for i := range b.layers {
 		l := &b.layers[i]

@@ -160,22 +160,21 @@ func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedL
 	return out
 }
 
-// everyRegion runs fn for every region in parallel, then calls with for each
-// region's lines, one after another in the order of the regions' numbers.
+// everyRegion runs fn for every region in parallel, those with most vertices
+// first. Then it calls with for each region's lines, one after another in the
+// order of the regions' numbers.
 func (b *build) everyRegion(ctx context.Context, fn func(*buildLayer, *region) ([]grid.Line, error), with func(*region, []grid.Line)) error {
 	lines := make([][]grid.Line, len(b.regions))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(b.opts.Workers)
-	for i := range b.layers {
-		for _, r := range b.layers[i].regions {
-			g.Go(func() error {
-				err := ctx.Err()
-				if err == nil {
-					lines[r.number], err = fn(&b.layers[i], r)
-				}
-				return err
-			})
-		}
+	for _, r := range b.bySize {
+		g.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				lines[r.number], err = fn(&b.layers[r.layer], r)
+			}
+			return err
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return err

@@ -50,6 +50,8 @@ type Layer struct {
 // region is a region being built.
 type region struct {
 	number   int32 // through all layers
+	layer    int   // its number
+	vertices int   // of its source
 	id, name string
 	props    []Property
 	polygons [][]ring // as the source has them
@@ -96,6 +98,11 @@ func newRegions(l Layer) ([]*region, error) {
 			return nil, badRegion(l.Type, f.ID, f.Name, err)
 		}
 		r.polygons = append(r.polygons, polygons...)
+		for _, rings := range polygons {
+			for _, ring := range rings {
+				r.vertices += len(ring)
+			}
+		}
 	}
 	if len(regions) == 0 {
 		return nil, fmt.Errorf("%w: %s has no features: name a file that has some", ErrBadLayer, l.Type)

@@ -2,6 +2,7 @@ package grid
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -22,6 +23,7 @@ type nestRing struct {
 	shell  int32 // its number as a shell, 0 for a hole
 	parent int32 // the smallest shell around it, 0 for none
 	met    bool
+	b      Box
 }
 
 type nestEdge struct {
@@ -38,13 +40,13 @@ func (s *assembler) nest() []Polygon {
 	n := &s.nester
 	n.rings, n.edges, n.ends = n.rings[:0], n.edges[:0], n.ends[:0]
 	for _, r := range s.rings {
-		a := RingArea2(r)
+		a, b := RingArea2(r), RingBox(r)
 		if a > 0 {
 			s.polys = append(s.polys, Polygon{r})
-			n.rings = append(n.rings, nestRing{size: a, shell: int32(len(s.polys))})
+			n.rings = append(n.rings, nestRing{size: a, shell: int32(len(s.polys)), b: b})
 		} else {
 			holes = append(holes, r)
-			n.rings = append(n.rings, nestRing{size: -a})
+			n.rings = append(n.rings, nestRing{size: -a, b: b})
 		}
 	}
 	s.holes = holes
@@ -70,7 +72,18 @@ func (s *assembler) nest() []Polygon {
 
 // sweep finds the parents of the rings.
 func (n *nester) sweep(rings [][]Point) {
+	// around is the box around all holes. Most tiles have many islands and few
+	// holes, and what is apart from these holds none.
+	around := Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}
+	for _, r := range n.rings {
+		if r.shell == 0 {
+			around = Box{min(around.X0, r.b.X0), min(around.Y0, r.b.Y0), max(around.X1, r.b.X1), max(around.Y1, r.b.Y1)}
+		}
+	}
 	for i, r := range rings {
+		if b := n.rings[i].b; b.X0 > around.X1 || b.X1 < around.X0 || b.Y0 > around.Y1 || b.Y1 < around.Y0 {
+			continue
+		}
 		a := r[len(r)-1]
 		for _, b := range r {
 			// The region is on the right of an edge: south of one that runs
@@ -84,8 +97,8 @@ func (n *nester) sweep(rings [][]Point) {
 			a = b
 		}
 	}
-	slices.SortFunc(n.edges, func(f, g nestEdge) int { return ComparePoints(f.e.A, g.e.A) })
-	slices.SortFunc(n.ends, ComparePoints)
+	sortBy(n.edges, func(f *nestEdge) uint64 { return f.e.A.key() }, func(f, g nestEdge) int { return ComparePoints(f.e.A, g.e.A) })
+	sortPoints(n.ends)
 	n.reset()
 	for i, j := 0, 0; j < len(n.ends); {
 		v := n.ends[j]

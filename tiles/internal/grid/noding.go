@@ -56,18 +56,20 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	}
 	cells := newCellIndex(hot, n.Grid+cellBits)
 	half := int32(1) << n.Grid >> 1
-	out := make([]Line, 0, len(lines)+len(lines)/4)
-	var via []Point
-	for _, l := range lines {
-		via = via[:0]
-		cells.near(l, half+1, func(p Point) {
-			if n.passes(l, p) {
-				via = append(via, p)
-			}
-		})
-		sortAlong(via, l)
-		out = appendLed(out, via, l.Set, n.Reg)
-	}
+	out := eachPart(lines, func(out []Line, lines []Line) []Line {
+		var via []Point
+		for _, l := range lines {
+			via = via[:0]
+			cells.near(l, half+1, func(p Point) {
+				if n.passes(l, p) {
+					via = append(via, p)
+				}
+			})
+			sortAlong(via, l)
+			out = appendLed(out, via, l.Set, n.Reg)
+		}
+		return out
+	})
 	if n.Melt {
 		for i := range out {
 			if l := &out[i]; l.A.X == WorldSize && l.B.X == WorldSize {
@@ -76,6 +78,23 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 		}
 	}
 	return Merge(out, n.Reg), nil
+}
+
+// partSize is how many lines of a large arrangement one processor takes at a
+// time.
+const partSize = 1 << 14
+
+// eachPart calls fn for parts of lines, in parallel, and joins what it appends.
+func eachPart(lines []Line, fn func(out, lines []Line) []Line) []Line {
+	parts := slices.Collect(slices.Chunk(lines, partSize))
+	if len(parts) < 2 {
+		return fn(make([]Line, 0, len(lines)+len(lines)/4), lines)
+	}
+	outs := make([][]Line, len(parts))
+	inParallel(len(parts), func(i int) {
+		outs[i] = fn(make([]Line, 0, len(parts[i])+len(parts[i])/4), parts[i])
+	})
+	return slices.Concat(outs...)
 }
 
 // appendLed appends the lines through points in their order, for the share set
@@ -115,7 +134,7 @@ func (n *Noder) round(p Point) Point {
 	return Point{(p.X + half) >> n.Grid << n.Grid, (p.Y + half) >> n.Grid << n.Grid}
 }
 
-// hotPixels returns the centres of the hot pixels, sorted and each once.
+// hotPixels returns the centres of the hot pixels, some of them more than once.
 func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	hot := make([]Point, 0, 2*len(lines))
 	for _, l := range lines {
@@ -142,8 +161,7 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 			hot = append(hot, Point{0, p.Y})
 		}
 	}
-	slices.SortFunc(hot, ComparePoints)
-	return slices.Compact(hot), nil
+	return hot, nil
 }
 
 // passes reports whether a line passes through the pixel with centre c. A pixel
@@ -301,38 +319,39 @@ func Attach(lines []Line, reg *Registry) []Line {
 	for _, l := range lines {
 		vertices = append(vertices, l.A, l.B)
 	}
-	slices.SortFunc(vertices, ComparePoints)
-	cells := newCellIndex(slices.Compact(vertices), cellBits)
-	out := make([]Line, 0, len(lines)+len(lines)/16)
-	var via []Point
-	for _, l := range lines {
-		via = append(via[:0], l.A)
-		dx, dy := int64(l.B.X-l.A.X), int64(l.B.Y-l.A.Y)
-		length2 := uint64(dx*dx + dy*dy)
-		seam := l.A.X == l.B.X && l.A.X&(WorldSize-1) == 0
-		cells.near(l, 2, func(p Point) {
-			if seam && p.X != l.A.X {
-				return // the seam has a copy at the grid's other end, which would stay straight
+	cells := newCellIndex(vertices, cellBits)
+	out := eachPart(lines, func(out, lines []Line) []Line {
+		var via []Point
+		for _, l := range lines {
+			via = append(via[:0], l.A)
+			dx, dy := int64(l.B.X-l.A.X), int64(l.B.Y-l.A.Y)
+			length2 := uint64(dx*dx + dy*dy)
+			seam := l.A.X == l.B.X && l.A.X&(WorldSize-1) == 0
+			cells.near(l, 2, func(p Point) {
+				if seam && p.X != l.A.X {
+					return // the seam has a copy at the grid's other end, which would stay straight
+				}
+				along := dx*int64(p.X-l.A.X) + dy*int64(p.Y-l.A.Y)
+				if along <= 0 || uint64(along) >= length2 {
+					return
+				}
+				if off := side(l.edge(), p); off > -1<<31 && off < 1<<31 && uint64(off*off) <= length2 {
+					via = append(via, p)
+				}
+			})
+			if len(via) == 1 {
+				out = append(out, l)
+				continue
 			}
-			along := dx*int64(p.X-l.A.X) + dy*int64(p.Y-l.A.Y)
-			if along <= 0 || uint64(along) >= length2 {
-				return
-			}
-			if off := side(l.edge(), p); off > -1<<31 && off < 1<<31 && uint64(off*off) <= length2 {
-				via = append(via, p)
-			}
-		})
-		if len(via) == 1 {
-			out = append(out, l)
-			continue
+			via = append(via, l.B)
+			slices.SortFunc(via[1:len(via)-1], func(p, q Point) int {
+				return cmp.Or(
+					cmp.Compare(dx*int64(p.X)+dy*int64(p.Y), dx*int64(q.X)+dy*int64(q.Y)),
+					ComparePoints(p, q))
+			})
+			out = appendLed(out, via, l.Set, reg)
 		}
-		via = append(via, l.B)
-		slices.SortFunc(via[1:len(via)-1], func(p, q Point) int {
-			return cmp.Or(
-				cmp.Compare(dx*int64(p.X)+dy*int64(p.Y), dx*int64(q.X)+dy*int64(q.Y)),
-				ComparePoints(p, q))
-		})
-		out = appendLed(out, via, l.Set, reg)
-	}
+		return out
+	})
 	return Merge(out, reg)
 }

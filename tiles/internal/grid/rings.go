@@ -1,6 +1,9 @@
 package grid
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Polygon is a shell followed by its holes. Rings do not repeat their first
 // point; shells have a positive area, holes a negative one.
@@ -10,6 +13,7 @@ type Polygon [][]Point
 type assembler struct {
 	used    []bool
 	leaving []int32 // for each edge, the first edge that starts where it ends
+	place   []int32 // of each edge after others have been removed
 	stack   []Point
 	seen    map[Point]int // places of repeatable vertices on the stack
 	rings   [][]Point
@@ -45,37 +49,72 @@ func (s *assembler) polygons(edges []Edge) []Polygon {
 // sortAndCancel sorts edges by their start, drops pairs of opposite edges, and
 // fills used and leaving.
 func (s *assembler) sortAndCancel(edges []Edge) []Edge {
-	slices.SortFunc(edges, CompareEdges)
+	sortBy(edges, func(e *Edge) uint64 { return e.A.key() }, CompareEdges)
 	s.used = append(s.used[:0], make([]bool, len(edges))...)
-	n := 0
+	s.leaving = s.leaving[:0]
+	n := len(edges)
 	for i, e := range edges {
+		next := firstFrom(edges, i, Edge{e.B, Point{math.MinInt32, math.MinInt32}})
+		s.leaving = append(s.leaving, int32(next))
 		if s.used[i] || e.A == e.B {
 			s.used[i] = true
+			n--
 			continue
 		}
-		j, found := slices.BinarySearchFunc(edges, e.Reversed(), CompareEdges)
-		for found && j < len(edges) && s.used[j] {
+		j := next
+		if j < len(edges) {
+			j = firstFrom(edges, j, e.Reversed())
+		}
+		for j < len(edges) && s.used[j] && edges[j] == e.Reversed() {
 			j++
 		}
-		if found && j < len(edges) && edges[j] == e.Reversed() {
+		if j < len(edges) && edges[j] == e.Reversed() {
 			s.used[i], s.used[j] = true, true
+			n--
 		}
 	}
-	for i, e := range edges {
-		if !s.used[i] {
-			edges[n] = e
+	if n < len(edges) {
+		s.compact(edges)
+	}
+	clear(s.used[:n])
+	s.used, s.leaving = s.used[:n], s.leaving[:n]
+	return edges[:n]
+}
+
+// compact removes the edges that are used, and adjusts leaving.
+func (s *assembler) compact(edges []Edge) {
+	s.place = s.place[:0]
+	n := int32(0)
+	for i, used := range s.used {
+		s.place = append(s.place, n)
+		if !used {
+			edges[n], s.leaving[n] = edges[i], s.leaving[i]
 			n++
 		}
 	}
-	edges = edges[:n]
-	s.used = s.used[:n]
-	clear(s.used)
-	s.leaving = s.leaving[:0]
-	for _, e := range edges {
-		lo, _ := slices.BinarySearchFunc(edges, e.B, func(e Edge, p Point) int { return ComparePoints(e.A, p) })
-		s.leaving = append(s.leaving, int32(lo))
+	s.place = append(s.place, n)
+	for i, next := range s.leaving[:n] {
+		s.leaving[i] = s.place[next]
 	}
-	return edges
+}
+
+// firstFrom returns the index of the first of sorted edges that is not less than
+// e, or their number. It looks first near an index.
+func firstFrom(edges []Edge, near int, e Edge) int {
+	from, to := near, near
+	if CompareEdges(edges[near], e) < 0 {
+		for step := 1; to < len(edges) && CompareEdges(edges[to], e) < 0; step *= 2 {
+			from, to = to+1, to+step
+		}
+		to = min(to, len(edges))
+	} else {
+		for step := 1; from > 0 && CompareEdges(edges[from-1], e) >= 0; step *= 2 {
+			from, to = max(0, from-step), from-1
+		}
+		// The edges before from are less, and that at to is not.
+	}
+	i, _ := slices.BinarySearchFunc(edges[from:to], e, CompareEdges)
+	return from + i
 }
 
 // repeats reports whether several edges leave the start of edge i.

@@ -39,12 +39,14 @@ var errCrossing = errors.New("borders cross between their vertices: report this 
 // polygons. Resolve sorts the lines. No two of them may have the same ends. The
 // error is errCrossing.
 func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border []Edge, repaired bool, err error) {
-	slices.SortFunc(lines, func(l, m CountedLine) int { return CompareEdges(Edge{l.A, l.B}, Edge{m.A, m.B}) })
+	sortBy(lines, func(l *CountedLine) uint64 { return l.A.key() }, func(l, m CountedLine) int {
+		return CompareEdges(Edge{l.A, l.B}, Edge{m.A, m.B})
+	})
 	ends := make([]Point, 0, len(lines))
 	for _, l := range lines {
 		ends = append(ends, l.B)
 	}
-	slices.SortFunc(ends, ComparePoints)
+	sortPoints(ends)
 	s := resolver{inside: inside}
 	for i, j := 0, 0; i < len(lines) || j < len(ends); {
 		var v Point
