@@ -62,6 +62,7 @@ type region struct {
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
 	plate    []grid.Edge
+	empty    bool  // it encloses nothing
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
 	assumed  assumed
@@ -83,7 +84,7 @@ func newRegions(l Layer) ([]*region, error) {
 	}
 	byID := make(map[string]*region, len(l.Features))
 	var regions []*region
-	for _, f := range l.Features {
+	for i, f := range l.Features {
 		if !layout.IDPattern.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
 		}
@@ -94,6 +95,7 @@ func newRegions(l Layer) ([]*region, error) {
 			regions = append(regions, r)
 		}
 		polygons, err := cleanRings(f.Geometry, f.LongEdges, &r.assumed)
+		l.Features[i].Geometry = nil // one copy of a border is enough
 		if err != nil {
 			return nil, badRegion(l.Type, f.ID, f.Name, err)
 		}
@@ -125,6 +127,7 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	if r.plate, err = r.plateBorder(); err != nil {
 		return badRegion(typ, r.id, r.name, err)
 	}
+	r.empty = len(r.plate) == 0
 	r.bounds = boundsOf(r.polygons)
 	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name)
 	return nil

@@ -47,8 +47,9 @@ func (r *Registry) Shares(who int32) []Share {
 	return r.sets[who]
 }
 
-// all returns the sets by their numbers, as far as they have been given.
-func (r *Registry) all() [][]Share {
+// All returns the sets by their numbers, as far as they have been given. The
+// caller must not change them.
+func (r *Registry) All() [][]Share {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.sets
@@ -158,7 +159,7 @@ func Merge(lines []Line, reg *Registry) []Line {
 
 // ByRegion distributes the edges of lines over their regions.
 func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
-	sets := reg.all()
+	sets := reg.All()
 	counts := make([]int, regions)
 	for _, l := range lines {
 		for _, s := range sets[l.Set] {

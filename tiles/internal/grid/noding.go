@@ -3,6 +3,7 @@ package grid
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -17,15 +18,30 @@ import (
 // These errors refuse arrangements that would take too much work or memory.
 var (
 	errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
-	errTooLong = errors.New("borders cross too many tiles: build fewer or smaller layers at once")
 )
 
-// maxHot bounds the vertices of an arrangement, and so the memory of a build. A
-// line around the world takes a few bytes in a file but crosses 8,192 tiles.
-const maxHot = 1 << 26
+// TooLongError refuses an arrangement with too many vertices.
+type TooLongError struct{ Vertices int64 }
 
-// maxBeyond bounds the crossings in excess of four for each line.
-const maxBeyond = 1 << 20
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("borders have %d vertices where they bend and cross tiles: build fewer or smaller layers at once", e.Vertices)
+}
+
+// usualMost is Noder.Most if that is not given. maxMost is the most that it may
+// be: vertices are numbered in 32 bits.
+const (
+	usualMost = 1 << 26
+	maxMost   = 1 << 29
+)
+
+// maxBeyond bounds the crossings in excess of four for each line. maxCompared
+// bounds the pairs of lines that are compared, of which borders of millions of
+// vertices need a few thousand million: lines that all pass through one place
+// cannot be kept apart.
+const (
+	maxBeyond   = 1 << 20
+	maxCompared = 1 << 35
+)
 
 // Noder snap-rounds lines.
 type Noder struct {
@@ -42,9 +58,18 @@ type Noder struct {
 	// Melt moves lines along the eastern antimeridian to the western one, where
 	// they cancel each other.
 	Melt bool
+	// Most bounds the vertices of the arrangement, before lines cross each
+	// other; 0 means 2²⁶. A line around the world takes a few bytes in a file
+	// but crosses 8,192 tiles.
+	Most int64
+	// Noded, if set, is called with the number of lines done since the last
+	// call. It may be called from several goroutines.
+	Noded func(lines int)
 	// beyond counts the crossings in excess of four for each line, in all
 	// calls.
 	beyond int
+	// compared counts the pairs of lines, in all calls.
+	compared int
 }
 
 // Node returns the lines snap-rounded, sorted and joined. The input must lie
@@ -68,6 +93,9 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 			sortAlong(via, l)
 			out = appendLed(out, via, l.Set, n.Reg)
 		}
+		if n.Noded != nil {
+			n.Noded(len(lines))
+		}
 		return out
 	})
 	if n.Melt {
@@ -77,7 +105,10 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 			}
 		}
 	}
-	return Merge(out, n.Reg), nil
+	if out = Merge(out, n.Reg); len(out) < cap(out)/4*3 {
+		out = slices.Clone(out) // many lines have become one
+	}
+	return out, nil
 }
 
 // partSize is how many lines of a large arrangement one processor takes at a
@@ -136,14 +167,24 @@ func (n *Noder) round(p Point) Point {
 
 // hotPixels returns the centres of the hot pixels, some of them more than once.
 func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
-	hot := make([]Point, 0, 2*len(lines))
+	vertices := int64(len(lines))
+	if n.Tiles > 0 {
+		for _, l := range lines {
+			vertices += int64(crossings(l.A.X, l.B.X, n.Tiles) + crossings(l.A.Y, l.B.Y, n.Tiles))
+		}
+	}
+	most := int64(usualMost)
+	if n.Most > 0 {
+		most = min(n.Most, maxMost)
+	}
+	if vertices > most {
+		return nil, &TooLongError{vertices}
+	}
+	hot := make([]Point, 0, vertices+int64(len(lines)))
 	for _, l := range lines {
 		hot = append(hot, n.round(l.A), n.round(l.B))
 		if n.Tiles > 0 {
 			hot = appendCrossings(hot, l.edge(), n.Tiles, n.Grid)
-		}
-		if len(hot) > maxHot {
-			return nil, errTooLong
 		}
 	}
 	if n.Crossings {
@@ -162,6 +203,15 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 		}
 	}
 	return hot, nil
+}
+
+// crossings returns how many multiples of 2^ts lie strictly between two
+// coordinates.
+func crossings(a, b int32, ts uint) int32 {
+	if a > b {
+		a, b = b, a
+	}
+	return max(0, (b-1)>>ts-a>>ts)
 }
 
 // passes reports whether a line passes through the pixel with centre c. A pixel
@@ -209,6 +259,9 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 		for i, e := range entries {
 			l := lines[e.line]
 			low, high := min(l.A.Y, l.B.Y), max(l.A.Y, l.B.Y)
+			if n.compared += len(entries) - i - 1; len(hot) > limit || n.compared > maxCompared {
+				return errTangled
+			}
 			for _, f := range entries[i+1:] {
 				m := lines[f.line]
 				if m.A.X >= l.B.X || m.B.X <= l.A.X || min(m.A.Y, m.B.Y) >= high && low != high || max(m.A.Y, m.B.Y) <= low && low != high {
@@ -218,9 +271,6 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 					hot = append(hot, p)
 				}
 			}
-		}
-		if len(hot) > limit {
-			return errTangled
 		}
 		return nil
 	}
