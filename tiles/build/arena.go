@@ -80,6 +80,25 @@ func (s *edgeStack) take(edges []grid.Edge) []grid.Edge {
 	return edges[:len(edges):len(edges)]
 }
 
+// meeting returns the edges that meet a box. If all do, they are shared: a
+// layer that lies within one tile must not be copied at every zoom above it.
+func (a *arena) meeting(edges []grid.Edge, b grid.Box) []grid.Edge {
+	n := 0
+	for n < len(edges) && grid.Meets(edges[n], b) {
+		n++
+	}
+	if n == len(edges) {
+		return edges
+	}
+	met := append(a.edges.room(len(edges)), edges[:n]...)
+	for _, e := range edges[n+1:] {
+		if grid.Meets(e, b) {
+			met = append(met, e)
+		}
+	}
+	return a.edges.take(met)
+}
+
 // child narrows a node to one child of its tile.
 func (a *arena) child(n *node, tile quadkey.Tile) node {
 	from := grid.TileBox(int(n.tile.Z), n.tile.X, n.tile.Y, true)
@@ -92,13 +111,7 @@ func (a *arena) child(n *node, tile quadkey.Tile) node {
 			firstGroup := len(a.groups)
 			for _, g := range l {
 				w := grid.CarryWinding(g.edges, from.Corner(), to.Corner(), g.w)
-				edges := a.edges.room(len(g.edges))
-				for _, e := range g.edges {
-					if grid.Meets(e, to) {
-						edges = append(edges, e)
-					}
-				}
-				if edges = a.edges.take(edges); len(edges) > 0 || w > 0 {
+				if edges := a.meeting(g.edges, to); len(edges) > 0 || w > 0 {
 					a.groups = append(a.groups, group{g.region, w, edges})
 				}
 			}

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -40,9 +41,14 @@ type Options struct {
 	// than one way, by LongEdgesAuto and at the poles. It says which reading
 	// was chosen.
 	Assumed func(typ, id, name, what string)
-	// Progress, if set, is called from time to time with the work done out of
-	// total. It must be quick. One goroutine calls it.
-	Progress func(done, total int64)
+	// Memory is about how many bytes of memory the build may take in all; 0
+	// means no bound. What does not fit is refused with a MemoryError before
+	// anything is written.
+	Memory int64
+	// Progress, if set, is called at the start and the end of each phase of the
+	// build and twice a second in between, with the work done out of total and
+	// its unit. It must be quick. Calls do not overlap.
+	Progress func(phase string, done, total int64, unit string)
 }
 
 // build is the state of one Run.
@@ -50,11 +56,15 @@ type build struct {
 	opts     Options
 	layers   []buildLayer
 	regions  []*region // of all layers, by number
+	bySize   []*region // the same, those with most vertices first
 	levels   *levels
 	labels   []labelRow // not written yet
+	caps     []capCell
 	label    layout.LayerWriter
 	families []string // sorted
 	position [grid.MaxZoom + 1]func([]byte, grid.Point) []byte
+	vertices int64 // of all sources
+	progress progress
 	stats    struct{ leaves, mixed atomic.Int64 }
 }
 
@@ -74,7 +84,8 @@ type buildLayer struct {
 // has been written. After an error of the store or of the context the store's
 // content is undefined and should be discarded.
 func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Options) (tiles.Meta, Stats, error) {
-	b := &build{opts: opts}
+	b := &build{opts: opts, progress: progress{report: opts.Progress}}
+	defer b.progress.run()()
 	if b.opts.Workers <= 0 {
 		b.opts.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -96,6 +107,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	if err := b.writeRegions(ctx, store); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
+	b.makeCaps()
 	bytes, err := b.writeTiles(ctx, store)
 	if err != nil {
 		return tiles.Meta{}, Stats{}, err
@@ -128,13 +140,21 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		}
 		layers[i].Features = nil
 		for _, r := range regions {
-			r.number = int32(len(b.regions))
+			r.number, r.layer = int32(len(b.regions)), i
 			b.regions = append(b.regions, r)
 		}
 		types = append(types, l.Type)
 		b.layers = append(b.layers, buildLayer{typ: l.Type, typeByte: uint8(i), regions: regions})
 		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel)
 	}
+	for _, r := range b.regions {
+		b.vertices += int64(r.vertices)
+	}
+	if need := MemoryFor(b.vertices); b.opts.Memory > 0 && need > b.opts.Memory {
+		return nil, &MemoryError{Vertices: b.vertices, Need: need}
+	}
+	b.bySize = slices.Clone(b.regions)
+	slices.SortStableFunc(b.bySize, func(r, s *region) int { return cmp.Compare(s.vertices, r.vertices) })
 	slices.Sort(b.families)
 	for i := range b.layers {
 		l := &b.layers[i]
@@ -147,9 +167,10 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 
 // prepare computes everything that does not depend on tiles.
 func (b *build) prepare(ctx context.Context) error {
-	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
+	b.progress.begin("preparing borders", b.vertices, unitVertices)
+	_, err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		return nil, r.prepare(l.typ, len(b.regions))
-	}, func(*region, []grid.Line) {})
+	})
 	if err != nil {
 		return err
 	}
@@ -158,14 +179,13 @@ func (b *build) prepare(ctx context.Context) error {
 	}
 	for _, l := range b.layers {
 		for _, r := range l.regions {
-			r.polygons = nil
 			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
 				b.opts.Assumed(l.typ, r.id, r.name, what)
 			}
 			if b.opts.Repaired == nil {
 				continue
 			}
-			empty := r.area == 0 && len(r.plate) == 0
+			empty := r.area == 0 && r.empty
 			switch {
 			case empty:
 				b.opts.Repaired(l.typ, r.id, r.name, "it encloses nothing")
@@ -194,6 +214,7 @@ func (b *build) root(ctx context.Context) (node, error) {
 		b.levels.lines[z] = nil
 	}
 	b.levels = nil
+	b.progress.begin("placing labels", b.vertices, unitVertices)
 	labels, err := b.placeLabels(ctx, &borders)
 	if err != nil {
 		return node{}, err
@@ -207,7 +228,7 @@ func (b *build) root(ctx context.Context) (node, error) {
 				for j, r := range l.regions {
 					edges := borders[z][r.number]
 					w := grid.PeriodicWinding(edges, corner)
-					around := grid.AppendCopies(make([]grid.Edge, 0, len(edges)+len(edges)/16), edges, outer)
+					around := grid.Copies(edges, outer)
 					borders[z][r.number] = nil
 					if len(around) > 0 || w > 0 {
 						n.layers[i].levels[z] = append(n.layers[i].levels[z], group{int32(j), w, around})
@@ -237,7 +258,7 @@ func (b *build) meta() tiles.Meta {
 		empty := true
 		for _, r := range l.regions {
 			rb := r.bounds
-			if len(r.plate) == 0 {
+			if r.empty {
 				continue // it encloses nothing, so it has no place
 			}
 			if empty {

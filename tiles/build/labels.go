@@ -37,14 +37,14 @@ type labelRow struct {
 func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]grid.Edge) ([]label, error) {
 	found := make([]*label, len(b.regions))
 	clippers := sync.Pool{New: func() any { return new(grid.Clipper) }}
-	err := b.everyRegion(ctx, func(_ *buildLayer, r *region) ([]grid.Line, error) {
+	_, err := b.everyRegion(ctx, func(_ *buildLayer, r *region) ([]grid.Line, error) {
 		c := clippers.Get().(*grid.Clipper)
 		defer clippers.Put(c)
 		if p, ok := labelPoint(c, func(z int) []grid.Edge { return borders[z][r.number] }); ok {
 			found[r.number] = &label{region: r, at: p}
 		}
 		return nil, nil
-	}, func(*region, []grid.Line) {})
+	})
 	if err != nil {
 		return nil, err
 	}

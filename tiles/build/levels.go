@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -26,7 +27,9 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	}
 	lv := &levels{reg: reg}
 	lv.lines[grid.MaxZoom] = exact
+	b.progress.begin("arranging zoom levels", grid.MaxZoom+1, "levels")
 	thin := grid.NewSimplifier(exact, reg)
+	b.progress.add(1)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(b.opts.Workers)
 	for z := grid.MaxZoom - 1; z >= 0 && gctx.Err() == nil; z-- {
@@ -36,6 +39,7 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 			n := grid.Noder{Reg: reg, Grid: grid.StepShift(z), Tiles: grid.TileShift(z), Melt: true}
 			var err error
 			lv.lines[z], err = n.Node(lines)
+			b.progress.add(1)
 			return err
 		})
 	}
@@ -53,8 +57,9 @@ func (lv *levels) dropFlickering(regions int) {
 	gone := make([]bool, regions)
 	for z := grid.MaxZoom; z >= 0; z-- {
 		present := make([]bool, regions)
+		sets := lv.reg.All()
 		for _, l := range lv.lines[z] {
-			for _, s := range lv.reg.Shares(l.Set) {
+			for _, s := range sets[l.Set] {
 				present[s.Region] = true
 			}
 		}
@@ -93,29 +98,35 @@ func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
 // meet at vertices only.
 func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, error) {
 	rough := grid.NewRegistry() // of regions, whose polygons may overlap
-	var all []grid.Line
-	err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
+	b.progress.begin("arranging borders", 3*b.vertices, unitVertices)
+	all, err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		o := grid.NewOutliner()
 		chain, err := outline(o, r.polygons, layout.Mercator)
 		if err != nil {
 			return nil, badRegion(l.typ, r.id, r.name, err)
 		}
-		r.repaired = o.Repaired
-		return grid.AppendLines(nil, chain, rough, r.number), nil
-	}, func(_ *region, lines []grid.Line) { all = append(all, lines...) })
+		r.repaired, r.polygons = o.Repaired, nil
+		return grid.AppendLines(make([]grid.Line, 0, len(chain)), chain, rough, r.number), nil
+	})
 	if err != nil {
 		return nil, nil, err
 	}
 	all = grid.Attach(grid.Merge(all, rough), rough)
-	n := grid.Noder{Reg: rough, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true}
+	n := grid.Noder{
+		Reg: rough, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true, Most: b.opts.Memory / bytesPerVertex,
+		Noded: func(lines int) { b.progress.add(int64(lines)) },
+	}
 	if all, err = n.Node(all); err != nil {
+		var long *grid.TooLongError
+		if b.opts.Memory > 0 && errors.As(err, &long) {
+			return nil, nil, &MemoryError{Vertices: long.Vertices, Need: MemoryFor(long.Vertices)}
+		}
 		return nil, nil, badBorders(err)
 	}
 	apart := b.drawn(all, rough)
 
 	reg := grid.NewRegistry()
-	all = all[:0]
-	err = b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
+	all, err = b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		border, repaired, err := grid.Resolve(apart[r.number], grid.Winding.Covered, nil)
 		if err != nil {
 			return nil, badRegion(l.typ, r.id, r.name, badBorders(err))
@@ -136,15 +147,16 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 			}
 		}
 		return lines, nil
-	}, func(_ *region, lines []grid.Line) { all = append(all, lines...) })
+	})
 	return grid.Merge(all, reg), reg, err
 }
 
 // drawn distributes lines over the regions.
 func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedLine {
 	count := make([]int, len(b.regions))
+	sets := rough.All()
 	for _, l := range lines {
-		for _, s := range rough.Shares(l.Set) {
+		for _, s := range sets[l.Set] {
 			count[s.Region]++
 		}
 	}
@@ -153,36 +165,32 @@ func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedL
 		out[i] = make([]grid.CountedLine, 0, n)
 	}
 	for _, l := range lines {
-		for _, s := range rough.Shares(l.Set) {
+		for _, s := range sets[l.Set] {
 			out[s.Region] = append(out[s.Region], grid.CountedLine{A: l.A, B: l.B, Shells: s.Times})
 		}
 	}
 	return out
 }
 
-// everyRegion runs fn for every region in parallel, then calls with for each
-// region's lines, one after another in the order of the regions' numbers.
-func (b *build) everyRegion(ctx context.Context, fn func(*buildLayer, *region) ([]grid.Line, error), with func(*region, []grid.Line)) error {
+// everyRegion runs fn for every region in parallel, those with most vertices
+// first. It returns the lines of all in the order of the regions' numbers, and
+// counts the vertices as progress.
+func (b *build) everyRegion(ctx context.Context, fn func(*buildLayer, *region) ([]grid.Line, error)) ([]grid.Line, error) {
 	lines := make([][]grid.Line, len(b.regions))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(b.opts.Workers)
-	for i := range b.layers {
-		for _, r := range b.layers[i].regions {
-			g.Go(func() error {
-				err := ctx.Err()
-				if err == nil {
-					lines[r.number], err = fn(&b.layers[i], r)
-				}
-				return err
-			})
-		}
+	for _, r := range b.bySize {
+		g.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				lines[r.number], err = fn(&b.layers[r.layer], r)
+				b.progress.add(int64(r.vertices))
+			}
+			return err
+		})
 	}
 	if err := g.Wait(); err != nil {
-		return err
+		return nil, err
 	}
-	for i, r := range b.regions {
-		with(r, lines[i])
-		lines[i] = nil
-	}
-	return nil
+	return slices.Concat(lines...), nil
 }

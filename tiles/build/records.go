@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"quadrille/cellstore"
 	"quadrille/internal/jsontext"
@@ -14,8 +17,15 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// writeCaps writes the two polar rows.
-func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
+// capCell is a cell of a polar row.
+type capCell struct {
+	key  []byte
+	cell cellstore.Cell
+}
+
+// makeCaps makes the cells of the two polar rows and releases the borders in
+// plate carrée, which nothing else needs any more.
+func (b *build) makeCaps() {
 	var clip grid.Clipper
 	var lw layout.LayerWriter
 	for _, polar := range layout.Caps {
@@ -33,15 +43,23 @@ func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
 					lw.End()
 				}
 			}
-			if lw.Len() == 0 {
-				continue
+			if lw.Len() > 0 {
+				b.caps = append(b.caps, capCell{polar.Key, cellstore.Cell{
+					Family: family, Timestamp: b.opts.Timestamp, Value: lw.AppendTo([]byte{layout.MarkPolar}),
+				}})
 			}
-			err := bulk.Add(polar.Key, cellstore.Cell{
-				Family: family, Timestamp: b.opts.Timestamp, Value: lw.AppendTo([]byte{layout.MarkPolar}),
-			})
-			if err != nil {
-				return err
-			}
+		}
+	}
+	for _, r := range b.regions {
+		r.plate = nil
+	}
+}
+
+// writeCaps writes the two polar rows.
+func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
+	for _, c := range b.caps {
+		if err := bulk.Add(c.key, c.cell); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -71,6 +89,9 @@ func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 			lines, _ := n.Node(exact) // fails only if lines may cross
 			s.plate = grid.ByRegion(lines, reg, 1)[0]
 		}
+		if longer(s.plate, limit) {
+			continue
+		}
 		polys := s.capPolygons(c, world)
 		if len(polys) == 0 {
 			return nil
@@ -81,7 +102,26 @@ func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 	}
 }
 
-// writeRegions writes the region records.
+// longer reports whether the positions of edges alone take more than limit
+// bytes of GeoJSON. Assembling the polygons of a continent to learn that takes
+// seconds.
+func longer(edges []grid.Edge, limit int) bool {
+	const least = 6 // bytes of a position and a comma
+	if len(edges)*least > limit {
+		return true
+	}
+	var position []byte
+	for _, e := range edges {
+		position = layout.PlatePosition(position[:0], e.A)
+		if limit -= len(position); limit < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// writeRegions writes the region records. Their geometries are made in parallel
+// and written in order.
 func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 	table, err := store.Table(ctx, layout.TableRegions)
 	if err != nil {
@@ -92,38 +132,72 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 		return err
 	}
 	defer bulk.Abort()
-	var clip grid.Clipper
-	for _, l := range b.layers {
-		for _, r := range l.regions {
-			if err := ctx.Err(); err != nil {
-				return err
+	b.progress.begin("writing records", b.vertices, unitVertices)
+	limit := store.Limits().Value
+	g, gctx := errgroup.WithContext(ctx)
+	order := make(chan chan []byte, b.opts.Workers)
+	g.Go(func() error {
+		defer close(order)
+		var makers errgroup.Group
+		makers.SetLimit(b.opts.Workers)
+		defer makers.Wait() // never an error
+		clippers := sync.Pool{New: func() any { return new(grid.Clipper) }}
+		for _, r := range b.regions {
+			geometry := make(chan []byte, 1)
+			select {
+			case order <- geometry:
+			case <-gctx.Done():
+				return gctx.Err()
 			}
-			key := layout.RegionKey(l.typeByte, r.id)
-			// Families in the order of their names: g, r, w.
-			if geometry := r.geometry(&clip, store.Limits().Value); geometry != nil {
-				err := bulk.Add(key, cellstore.Cell{Family: layout.FamilyGeometry, Timestamp: b.opts.Timestamp, Value: geometry})
-				if err != nil {
-					return err
-				}
-			}
-			record, err := r.record(l.typ)
-			if err != nil {
-				return err
-			}
-			err = bulk.Add(key, cellstore.Cell{Family: layout.FamilyRecord, Timestamp: b.opts.Timestamp, Value: record})
-			if err != nil {
-				return err
-			}
-			if len(r.witnesses) == 0 {
-				continue
-			}
-			err = bulk.Add(key, cellstore.Cell{Family: layout.FamilyWitness, Timestamp: b.opts.Timestamp, Value: r.witnesses})
-			if err != nil {
-				return err
-			}
+			makers.Go(func() error {
+				c := clippers.Get().(*grid.Clipper)
+				defer clippers.Put(c)
+				geometry <- r.geometry(c, limit)
+				return nil
+			})
 		}
+		return nil
+	})
+	g.Go(func() error {
+		n := 0
+		for geometry := range order {
+			r := b.regions[n]
+			if n++; gctx.Err() != nil {
+				return gctx.Err()
+			}
+			if err := b.writeRegion(bulk, r, <-geometry); err != nil {
+				return err
+			}
+			b.progress.add(int64(r.vertices))
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	return bulk.Commit(ctx)
+}
+
+func (b *build) writeRegion(bulk cellstore.BulkLoader, r *region, geometry []byte) error {
+	l := &b.layers[r.layer]
+	record, err := r.record(l.typ)
+	if err != nil {
+		return err
+	}
+	key := layout.RegionKey(l.typeByte, r.id)
+	for _, c := range [...]struct {
+		family string // in the order of their names: g, r, w
+		value  []byte
+	}{{layout.FamilyGeometry, geometry}, {layout.FamilyRecord, record}, {layout.FamilyWitness, r.witnesses}} {
+		if len(c.value) == 0 {
+			continue
+		}
+		if err := bulk.Add(key, cellstore.Cell{Family: c.family, Timestamp: b.opts.Timestamp, Value: c.value}); err != nil {
+			return err
+		}
+	}
+	r.witnesses = nil
+	return nil
 }
 
 // record returns the region's record as a JSON object.

@@ -50,6 +50,8 @@ type Layer struct {
 // region is a region being built.
 type region struct {
 	number   int32 // through all layers
+	layer    int   // its number
+	vertices int   // of its source
 	id, name string
 	props    []Property
 	polygons [][]ring // as the source has them
@@ -60,6 +62,7 @@ type region struct {
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
 	plate    []grid.Edge
+	empty    bool  // it encloses nothing
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
 	assumed  assumed
@@ -81,7 +84,7 @@ func newRegions(l Layer) ([]*region, error) {
 	}
 	byID := make(map[string]*region, len(l.Features))
 	var regions []*region
-	for _, f := range l.Features {
+	for i, f := range l.Features {
 		if !layout.IDPattern.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
 		}
@@ -92,10 +95,16 @@ func newRegions(l Layer) ([]*region, error) {
 			regions = append(regions, r)
 		}
 		polygons, err := cleanRings(f.Geometry, f.LongEdges, &r.assumed)
+		l.Features[i].Geometry = nil // one copy of a border is enough
 		if err != nil {
 			return nil, badRegion(l.Type, f.ID, f.Name, err)
 		}
 		r.polygons = append(r.polygons, polygons...)
+		for _, rings := range polygons {
+			for _, ring := range rings {
+				r.vertices += len(ring)
+			}
+		}
 	}
 	if len(regions) == 0 {
 		return nil, fmt.Errorf("%w: %s has no features: name a file that has some", ErrBadLayer, l.Type)
@@ -118,6 +127,7 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	if r.plate, err = r.plateBorder(); err != nil {
 		return badRegion(typ, r.id, r.name, err)
 	}
+	r.empty = len(r.plate) == 0
 	r.bounds = boundsOf(r.polygons)
 	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name)
 	return nil

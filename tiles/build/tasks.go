@@ -44,7 +44,7 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	total := int64(root.weight())
+	b.progress.begin("building tiles", int64(root.weight()), "edges")
 
 	g, gctx := errgroup.WithContext(ctx)
 	order := make(chan *task, tasksAhead*b.opts.Workers) // to the writer
@@ -65,7 +65,7 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 	}
 	var bytes int64
 	g.Go(func() (err error) {
-		bytes, err = b.loadTasks(gctx, bulk, order, &spare, total)
+		bytes, err = b.loadTasks(gctx, bulk, order, &spare)
 		return err
 	})
 	if err := g.Wait(); err != nil {
@@ -105,8 +105,7 @@ func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
 
 // loadTasks loads the rows of tasks in their order and returns the bytes of
 // their values.
-func (b *build) loadTasks(ctx context.Context, bulk cellstore.BulkLoader, order <-chan *task, spare *sync.Pool, total int64) (bytes int64, err error) {
-	var done int64
+func (b *build) loadTasks(ctx context.Context, bulk cellstore.BulkLoader, order <-chan *task, spare *sync.Pool) (bytes int64, err error) {
 	for t := range order {
 		select {
 		case r := <-t.done:
@@ -120,9 +119,7 @@ func (b *build) loadTasks(ctx context.Context, bulk cellstore.BulkLoader, order 
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
-		if done = min(done+int64(t.weight), total); b.opts.Progress != nil {
-			b.opts.Progress(done, total)
-		}
+		b.progress.add(int64(t.weight))
 	}
 	return bytes, nil
 }

@@ -31,7 +31,7 @@ func newArcs(lines []Line, reg *Registry) *arcs {
 	for _, l := range lines {
 		a.at = append(a.at, l.A, l.B)
 	}
-	slices.SortFunc(a.at, ComparePoints)
+	sortPoints(a.at)
 	a.at = slices.Clip(slices.Compact(a.at))
 	n := newNetwork(lines, a.at, reg)
 	for v := range int32(len(a.at)) {
@@ -96,12 +96,12 @@ func newNetwork(lines []Line, vertices []Point, reg *Registry) *network {
 		starts: make([]int32, len(vertices)+1),
 		done:   make([]bool, len(lines)),
 	}
-	find := func(p Point) int32 {
-		i, _ := slices.BinarySearchFunc(vertices, p, ComparePoints)
-		return int32(i)
-	}
+	a := 0
 	for i, l := range lines {
-		n.ends[i] = [2]int32{find(l.A), find(l.B)}
+		for vertices[a] != l.A {
+			a++ // lines are sorted
+		}
+		n.ends[i] = [2]int32{int32(a), int32(placeAfter(vertices, a, l.B))}
 		n.starts[n.ends[i][0]+1]++
 		n.starts[n.ends[i][1]+1]++
 	}
@@ -116,6 +116,17 @@ func newNetwork(lines []Line, vertices []Point, reg *Registry) *network {
 		}
 	}
 	return n
+}
+
+// placeAfter returns the index of a point among sorted ones, which is greater
+// than an index and mostly near it.
+func placeAfter(points []Point, after int, p Point) int {
+	from, to := after+1, after+1
+	for step := 1; to < len(points) && ComparePoints(points[to], p) < 0; step *= 2 {
+		from, to = to+1, to+step
+	}
+	i, _ := slices.BinarySearchFunc(points[from:min(to+1, len(points))], p, ComparePoints)
+	return from + i
 }
 
 func (n *network) linesAt(v int32) []int32 { return n.around[n.starts[v]:n.starts[v+1]] }

@@ -56,18 +56,14 @@ func Cancel(edges []Edge) []Edge {
 		}
 	}
 	edges = edges[:n]
-	slices.SortFunc(edges, func(e, f Edge) int {
-		eu, fu := e, f
-		if !e.Upward() {
-			eu = e.Reversed()
+	upward := func(e Edge) Edge {
+		if e.Upward() {
+			return e
 		}
-		if !f.Upward() {
-			fu = f.Reversed()
-		}
-		if c := CompareEdges(eu, fu); c != 0 {
-			return c
-		}
-		return CompareEdges(e, f)
+		return e.Reversed()
+	}
+	sortBy(edges, func(e *Edge) uint64 { return upward(*e).A.key() }, func(e, f Edge) int {
+		return cmp.Or(CompareEdges(upward(e), upward(f)), CompareEdges(e, f))
 	})
 	n = 0
 	for i := 0; i < len(edges); {

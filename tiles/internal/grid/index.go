@@ -8,35 +8,70 @@ import (
 // cellBits is the width of an index cell in pixels, as a power of two.
 const cellBits = 9
 
-// cellIndex finds points by the square cells they lie in.
+// cellIndex finds points by the square cells they lie in. Cells are in columns
+// from west to east: whoever asks for lines from west to east finds what is
+// asked for in the processor's cache.
 type cellIndex struct {
-	shift  uint
-	points []Point // sorted by cell
-	cells  map[uint64]span32
+	shift   uint
+	points  []Point // sorted by cell
+	cells   []cell  // that have points, column by column from north to south
+	west    int32   // the first column
+	columns []int32 // where the cells of each column start, and where the last ends
 }
 
-type span32 struct{ from, to int32 }
+type cell struct{ y, from int32 }
 
-func cellOf(x, y int32) uint64 { return uint64(uint32(y))<<32 | uint64(uint32(x)) }
-
+// newCellIndex sorts points and drops repetitions, in place.
 func newCellIndex(points []Point, shift uint) *cellIndex {
-	c := &cellIndex{shift: shift, points: points, cells: make(map[uint64]span32, len(points)/8)}
-	key := func(p Point) uint64 { return cellOf(p.X>>shift, p.Y>>shift) }
-	slices.SortFunc(points, func(p, q Point) int { return cmp.Or(cmp.Compare(key(p), key(q)), ComparePoints(p, q)) })
-	for i := 0; i < len(points); {
-		k, from := key(points[i]), i
-		for i++; i < len(points) && key(points[i]) == k; i++ {
-		}
-		c.cells[k] = span32{int32(from), int32(i)}
+	c := &cellIndex{shift: shift}
+	key := func(p *Point) uint64 {
+		x, y := uint64(uint32(p.X)^1<<31), uint64(uint32(p.Y)^1<<31)
+		in := uint64(1)<<shift - 1
+		return x>>shift<<(32+shift) | y>>shift<<(2*shift) | x&in<<shift | y&in
 	}
+	sortBy(points, key, func(p, q Point) int { return cmp.Compare(key(&p), key(&q)) })
+	c.points = slices.Compact(points)
+	if len(points) == 0 {
+		return c
+	}
+	c.west = points[0].X >> shift
+	for i, p := range c.points {
+		x, y := p.X>>shift-c.west, p.Y>>shift
+		fresh := int(x) >= len(c.columns)
+		for int(x) >= len(c.columns) {
+			c.columns = append(c.columns, int32(len(c.cells)))
+		}
+		if fresh || c.cells[len(c.cells)-1].y != y {
+			c.cells = append(c.cells, cell{y, int32(i)})
+		}
+	}
+	c.columns = append(c.columns, int32(len(c.cells)))
+	c.cells = append(c.cells, cell{0, int32(len(c.points))})
 	return c
 }
+
+// in returns the points of a cell.
+func (c *cellIndex) in(x, y int32) []Point {
+	x -= c.west
+	if x < 0 || int(x)+1 >= len(c.columns) {
+		return nil
+	}
+	from := c.columns[x]
+	column := c.cells[from:c.columns[x+1]]
+	i, ok := slices.BinarySearchFunc(column, y, func(c cell, y int32) int { return cmp.Compare(c.y, y) })
+	if !ok {
+		return nil
+	}
+	at := c.cells[int(from)+i:]
+	return c.points[at[0].from:at[1].from]
+}
+
+func cellOf(x, y int32) uint64 { return uint64(uint32(y))<<32 | uint64(uint32(x)) }
 
 // near calls fn for the points in the cells that come within pad of a line.
 func (c *cellIndex) near(l Line, pad int32, fn func(Point)) {
 	eachCell(l, c.shift, pad, func(x, y int32) {
-		s := c.cells[cellOf(x, y)]
-		in := c.points[s.from:s.to]
+		in := c.in(x, y)
 		i, _ := slices.BinarySearchFunc(in, l.A.X-pad, func(p Point, x int32) int { return cmp.Compare(p.X, x) })
 		for ; i < len(in) && in[i].X <= l.B.X+pad; i++ {
 			fn(in[i])
@@ -89,7 +124,7 @@ func newLineIndex(lines []Line, shift uint) *lineIndex {
 			x.entries = append(x.entries, cellEntry{cellOf(cx, cy), int32(i)})
 		})
 	}
-	slices.SortFunc(x.entries, func(p, q cellEntry) int {
+	sortBy(x.entries, func(e *cellEntry) uint64 { return e.cell }, func(p, q cellEntry) int {
 		return cmp.Or(cmp.Compare(p.cell, q.cell), cmp.Compare(p.line, q.line))
 	})
 	return x

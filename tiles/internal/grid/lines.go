@@ -47,6 +47,14 @@ func (r *Registry) Shares(who int32) []Share {
 	return r.sets[who]
 }
 
+// All returns the sets by their numbers, as far as they have been given. The
+// caller must not change them.
+func (r *Registry) All() [][]Share {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.sets
+}
+
 // Of returns the number of a set. It sorts the set.
 func (r *Registry) Of(set []Share) int32 {
 	slices.SortFunc(set, func(s, t Share) int { return cmp.Compare(s.Region, t.Region) })
@@ -123,7 +131,7 @@ func compareLines(l, m Line) int { return CompareEdges(l.edge(), m.edge()) }
 // Merge sorts lines and joins those that coincide, in place. It drops lines
 // that no region uses any more.
 func Merge(lines []Line, reg *Registry) []Line {
-	slices.SortFunc(lines, compareLines)
+	sortBy(lines, func(l *Line) uint64 { return l.A.key() }, compareLines)
 	var set []Share
 	n := 0
 	for i := 0; i < len(lines); {
@@ -151,9 +159,10 @@ func Merge(lines []Line, reg *Registry) []Line {
 
 // ByRegion distributes the edges of lines over their regions.
 func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
+	sets := reg.All()
 	counts := make([]int, regions)
 	for _, l := range lines {
-		for _, s := range reg.Shares(l.Set) {
+		for _, s := range sets[l.Set] {
 			counts[s.Region] += int(max(s.Times, -s.Times))
 		}
 	}
@@ -162,7 +171,7 @@ func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
 		out[i] = make([]Edge, 0, n)
 	}
 	for _, l := range lines {
-		for _, s := range reg.Shares(l.Set) {
+		for _, s := range sets[l.Set] {
 			out[s.Region] = appendTimes(out[s.Region], s.Times, l.edge())
 		}
 	}

@@ -3,6 +3,7 @@ package grid
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -17,15 +18,30 @@ import (
 // These errors refuse arrangements that would take too much work or memory.
 var (
 	errTangled = errors.New("borders cross each other too often: check the source for lines drawn over each other")
-	errTooLong = errors.New("borders cross too many tiles: build fewer or smaller layers at once")
 )
 
-// maxHot bounds the vertices of an arrangement, and so the memory of a build. A
-// line around the world takes a few bytes in a file but crosses 8,192 tiles.
-const maxHot = 1 << 26
+// TooLongError refuses an arrangement with too many vertices.
+type TooLongError struct{ Vertices int64 }
 
-// maxBeyond bounds the crossings in excess of four for each line.
-const maxBeyond = 1 << 20
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("borders have %d vertices where they bend and cross tiles: build fewer or smaller layers at once", e.Vertices)
+}
+
+// usualMost is Noder.Most if that is not given. maxMost is the most that it may
+// be: vertices are numbered in 32 bits.
+const (
+	usualMost = 1 << 26
+	maxMost   = 1 << 29
+)
+
+// maxBeyond bounds the crossings in excess of four for each line. maxCompared
+// bounds the pairs of lines that are compared, of which borders of millions of
+// vertices need a few thousand million: lines that all pass through one place
+// cannot be kept apart.
+const (
+	maxBeyond   = 1 << 20
+	maxCompared = 1 << 35
+)
 
 // Noder snap-rounds lines.
 type Noder struct {
@@ -42,9 +58,18 @@ type Noder struct {
 	// Melt moves lines along the eastern antimeridian to the western one, where
 	// they cancel each other.
 	Melt bool
+	// Most bounds the vertices of the arrangement, before lines cross each
+	// other; 0 means 2²⁶. A line around the world takes a few bytes in a file
+	// but crosses 8,192 tiles.
+	Most int64
+	// Noded, if set, is called with the number of lines done since the last
+	// call. It may be called from several goroutines.
+	Noded func(lines int)
 	// beyond counts the crossings in excess of four for each line, in all
 	// calls.
 	beyond int
+	// compared counts the pairs of lines, in all calls.
+	compared int
 }
 
 // Node returns the lines snap-rounded, sorted and joined. The input must lie
@@ -56,18 +81,23 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	}
 	cells := newCellIndex(hot, n.Grid+cellBits)
 	half := int32(1) << n.Grid >> 1
-	out := make([]Line, 0, len(lines)+len(lines)/4)
-	var via []Point
-	for _, l := range lines {
-		via = via[:0]
-		cells.near(l, half+1, func(p Point) {
-			if n.passes(l, p) {
-				via = append(via, p)
-			}
-		})
-		sortAlong(via, l)
-		out = appendLed(out, via, l.Set, n.Reg)
-	}
+	out := eachPart(lines, func(out []Line, lines []Line) []Line {
+		var via []Point
+		for _, l := range lines {
+			via = via[:0]
+			cells.near(l, half+1, func(p Point) {
+				if n.passes(l, p) {
+					via = append(via, p)
+				}
+			})
+			sortAlong(via, l)
+			out = appendLed(out, via, l.Set, n.Reg)
+		}
+		if n.Noded != nil {
+			n.Noded(len(lines))
+		}
+		return out
+	})
 	if n.Melt {
 		for i := range out {
 			if l := &out[i]; l.A.X == WorldSize && l.B.X == WorldSize {
@@ -75,7 +105,27 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 			}
 		}
 	}
-	return Merge(out, n.Reg), nil
+	if out = Merge(out, n.Reg); len(out) < cap(out)/4*3 {
+		out = slices.Clone(out) // many lines have become one
+	}
+	return out, nil
+}
+
+// partSize is how many lines of a large arrangement one processor takes at a
+// time.
+const partSize = 1 << 14
+
+// eachPart calls fn for parts of lines, in parallel, and joins what it appends.
+func eachPart(lines []Line, fn func(out, lines []Line) []Line) []Line {
+	parts := slices.Collect(slices.Chunk(lines, partSize))
+	if len(parts) < 2 {
+		return fn(make([]Line, 0, len(lines)+len(lines)/4), lines)
+	}
+	outs := make([][]Line, len(parts))
+	inParallel(len(parts), func(i int) {
+		outs[i] = fn(make([]Line, 0, len(parts[i])+len(parts[i])/4), parts[i])
+	})
+	return slices.Concat(outs...)
 }
 
 // appendLed appends the lines through points in their order, for the share set
@@ -115,16 +165,26 @@ func (n *Noder) round(p Point) Point {
 	return Point{(p.X + half) >> n.Grid << n.Grid, (p.Y + half) >> n.Grid << n.Grid}
 }
 
-// hotPixels returns the centres of the hot pixels, sorted and each once.
+// hotPixels returns the centres of the hot pixels, some of them more than once.
 func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
-	hot := make([]Point, 0, 2*len(lines))
+	vertices := int64(len(lines))
+	if n.Tiles > 0 {
+		for _, l := range lines {
+			vertices += int64(crossings(l.A.X, l.B.X, n.Tiles) + crossings(l.A.Y, l.B.Y, n.Tiles))
+		}
+	}
+	most := int64(usualMost)
+	if n.Most > 0 {
+		most = min(n.Most, maxMost)
+	}
+	if vertices > most {
+		return nil, &TooLongError{vertices}
+	}
+	hot := make([]Point, 0, vertices+int64(len(lines)))
 	for _, l := range lines {
 		hot = append(hot, n.round(l.A), n.round(l.B))
 		if n.Tiles > 0 {
 			hot = appendCrossings(hot, l.edge(), n.Tiles, n.Grid)
-		}
-		if len(hot) > maxHot {
-			return nil, errTooLong
 		}
 	}
 	if n.Crossings {
@@ -142,8 +202,16 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 			hot = append(hot, Point{0, p.Y})
 		}
 	}
-	slices.SortFunc(hot, ComparePoints)
-	return slices.Compact(hot), nil
+	return hot, nil
+}
+
+// crossings returns how many multiples of 2^ts lie strictly between two
+// coordinates.
+func crossings(a, b int32, ts uint) int32 {
+	if a > b {
+		a, b = b, a
+	}
+	return max(0, (b-1)>>ts-a>>ts)
 }
 
 // passes reports whether a line passes through the pixel with centre c. A pixel
@@ -191,6 +259,9 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 		for i, e := range entries {
 			l := lines[e.line]
 			low, high := min(l.A.Y, l.B.Y), max(l.A.Y, l.B.Y)
+			if n.compared += len(entries) - i - 1; len(hot) > limit || n.compared > maxCompared {
+				return errTangled
+			}
 			for _, f := range entries[i+1:] {
 				m := lines[f.line]
 				if m.A.X >= l.B.X || m.B.X <= l.A.X || min(m.A.Y, m.B.Y) >= high && low != high || max(m.A.Y, m.B.Y) <= low && low != high {
@@ -200,9 +271,6 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 					hot = append(hot, p)
 				}
 			}
-		}
-		if len(hot) > limit {
-			return errTangled
 		}
 		return nil
 	}
@@ -301,38 +369,39 @@ func Attach(lines []Line, reg *Registry) []Line {
 	for _, l := range lines {
 		vertices = append(vertices, l.A, l.B)
 	}
-	slices.SortFunc(vertices, ComparePoints)
-	cells := newCellIndex(slices.Compact(vertices), cellBits)
-	out := make([]Line, 0, len(lines)+len(lines)/16)
-	var via []Point
-	for _, l := range lines {
-		via = append(via[:0], l.A)
-		dx, dy := int64(l.B.X-l.A.X), int64(l.B.Y-l.A.Y)
-		length2 := uint64(dx*dx + dy*dy)
-		seam := l.A.X == l.B.X && l.A.X&(WorldSize-1) == 0
-		cells.near(l, 2, func(p Point) {
-			if seam && p.X != l.A.X {
-				return // the seam has a copy at the grid's other end, which would stay straight
+	cells := newCellIndex(vertices, cellBits)
+	out := eachPart(lines, func(out, lines []Line) []Line {
+		var via []Point
+		for _, l := range lines {
+			via = append(via[:0], l.A)
+			dx, dy := int64(l.B.X-l.A.X), int64(l.B.Y-l.A.Y)
+			length2 := uint64(dx*dx + dy*dy)
+			seam := l.A.X == l.B.X && l.A.X&(WorldSize-1) == 0
+			cells.near(l, 2, func(p Point) {
+				if seam && p.X != l.A.X {
+					return // the seam has a copy at the grid's other end, which would stay straight
+				}
+				along := dx*int64(p.X-l.A.X) + dy*int64(p.Y-l.A.Y)
+				if along <= 0 || uint64(along) >= length2 {
+					return
+				}
+				if off := side(l.edge(), p); off > -1<<31 && off < 1<<31 && uint64(off*off) <= length2 {
+					via = append(via, p)
+				}
+			})
+			if len(via) == 1 {
+				out = append(out, l)
+				continue
 			}
-			along := dx*int64(p.X-l.A.X) + dy*int64(p.Y-l.A.Y)
-			if along <= 0 || uint64(along) >= length2 {
-				return
-			}
-			if off := side(l.edge(), p); off > -1<<31 && off < 1<<31 && uint64(off*off) <= length2 {
-				via = append(via, p)
-			}
-		})
-		if len(via) == 1 {
-			out = append(out, l)
-			continue
+			via = append(via, l.B)
+			slices.SortFunc(via[1:len(via)-1], func(p, q Point) int {
+				return cmp.Or(
+					cmp.Compare(dx*int64(p.X)+dy*int64(p.Y), dx*int64(q.X)+dy*int64(q.Y)),
+					ComparePoints(p, q))
+			})
+			out = appendLed(out, via, l.Set, reg)
 		}
-		via = append(via, l.B)
-		slices.SortFunc(via[1:len(via)-1], func(p, q Point) int {
-			return cmp.Or(
-				cmp.Compare(dx*int64(p.X)+dy*int64(p.Y), dx*int64(q.X)+dy*int64(q.Y)),
-				ComparePoints(p, q))
-		})
-		out = appendLed(out, via, l.Set, reg)
-	}
+		return out
+	})
 	return Merge(out, reg)
 }

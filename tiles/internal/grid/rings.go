@@ -1,7 +1,7 @@
 package grid
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
 
@@ -13,18 +13,14 @@ type Polygon [][]Point
 type assembler struct {
 	used    []bool
 	leaving []int32 // for each edge, the first edge that starts where it ends
+	place   []int32 // of each edge after others have been removed
 	stack   []Point
 	seen    map[Point]int // places of repeatable vertices on the stack
 	rings   [][]Point
 	arena   []Point
 	polys   []Polygon
-	shells  []shell
 	holes   [][]Point
-}
-
-type shell struct {
-	area int64
-	b    Box
+	nester  nester
 }
 
 // polygons links the edges of a closed chain into simple rings, sorts holes
@@ -53,37 +49,72 @@ func (s *assembler) polygons(edges []Edge) []Polygon {
 // sortAndCancel sorts edges by their start, drops pairs of opposite edges, and
 // fills used and leaving.
 func (s *assembler) sortAndCancel(edges []Edge) []Edge {
-	slices.SortFunc(edges, CompareEdges)
+	sortBy(edges, func(e *Edge) uint64 { return e.A.key() }, CompareEdges)
 	s.used = append(s.used[:0], make([]bool, len(edges))...)
-	n := 0
+	s.leaving = s.leaving[:0]
+	n := len(edges)
 	for i, e := range edges {
+		next := firstFrom(edges, i, Edge{e.B, Point{math.MinInt32, math.MinInt32}})
+		s.leaving = append(s.leaving, int32(next))
 		if s.used[i] || e.A == e.B {
 			s.used[i] = true
+			n--
 			continue
 		}
-		j, found := slices.BinarySearchFunc(edges, e.Reversed(), CompareEdges)
-		for found && j < len(edges) && s.used[j] {
+		j := next
+		if j < len(edges) {
+			j = firstFrom(edges, j, e.Reversed())
+		}
+		for j < len(edges) && s.used[j] && edges[j] == e.Reversed() {
 			j++
 		}
-		if found && j < len(edges) && edges[j] == e.Reversed() {
+		if j < len(edges) && edges[j] == e.Reversed() {
 			s.used[i], s.used[j] = true, true
+			n--
 		}
 	}
-	for i, e := range edges {
-		if !s.used[i] {
-			edges[n] = e
+	if n < len(edges) {
+		s.compact(edges)
+	}
+	clear(s.used[:n])
+	s.used, s.leaving = s.used[:n], s.leaving[:n]
+	return edges[:n]
+}
+
+// compact removes the edges that are used, and adjusts leaving.
+func (s *assembler) compact(edges []Edge) {
+	s.place = s.place[:0]
+	n := int32(0)
+	for i, used := range s.used {
+		s.place = append(s.place, n)
+		if !used {
+			edges[n], s.leaving[n] = edges[i], s.leaving[i]
 			n++
 		}
 	}
-	edges = edges[:n]
-	s.used = s.used[:n]
-	clear(s.used)
-	s.leaving = s.leaving[:0]
-	for _, e := range edges {
-		lo, _ := slices.BinarySearchFunc(edges, e.B, func(e Edge, p Point) int { return ComparePoints(e.A, p) })
-		s.leaving = append(s.leaving, int32(lo))
+	s.place = append(s.place, n)
+	for i, next := range s.leaving[:n] {
+		s.leaving[i] = s.place[next]
 	}
-	return edges
+}
+
+// firstFrom returns the index of the first of sorted edges that is not less than
+// e, or their number. It looks first near an index.
+func firstFrom(edges []Edge, near int, e Edge) int {
+	from, to := near, near
+	if CompareEdges(edges[near], e) < 0 {
+		for step := 1; to < len(edges) && CompareEdges(edges[to], e) < 0; step *= 2 {
+			from, to = to+1, to+step
+		}
+		to = min(to, len(edges))
+	} else {
+		for step := 1; from > 0 && CompareEdges(edges[from-1], e) >= 0; step *= 2 {
+			from, to = max(0, from-step), from-1
+		}
+		// The edges before from are less, and that at to is not.
+	}
+	i, _ := slices.BinarySearchFunc(edges[from:to], e, CompareEdges)
+	return from + i
 }
 
 // repeats reports whether several edges leave the start of edge i.
@@ -188,47 +219,6 @@ func RingArea2(r []Point) int64 {
 	return s
 }
 
-// nest sorts each hole into the smallest shell around it. A hole without a
-// shell encloses nothing and is dropped.
-func (s *assembler) nest() []Polygon {
-	s.polys = s.polys[:0]
-	shells, holes := s.shells[:0], s.holes[:0]
-	for _, r := range s.rings {
-		if a := RingArea2(r); a > 0 {
-			s.polys = append(s.polys, Polygon{r})
-			shells = append(shells, shell{a, RingBox(r)})
-		} else {
-			holes = append(holes, r)
-		}
-	}
-	s.shells, s.holes = shells, holes
-	for _, h := range holes {
-		hb := RingBox(h)
-		best := -1
-		for i, sh := range shells {
-			if hb.X0 < sh.b.X0 || hb.X1 > sh.b.X1 || hb.Y0 < sh.b.Y0 || hb.Y1 > sh.b.Y1 ||
-				best >= 0 && sh.area >= shells[best].area {
-				continue
-			}
-			if ringHolds(s.polys[i][0], h) {
-				best = i
-			}
-		}
-		if best >= 0 {
-			s.polys[best] = append(s.polys[best], h)
-		}
-	}
-	// The start of a walk depends on the order of edges only. Sorting makes the
-	// order of polygons depend on the shape alone.
-	slices.SortFunc(s.polys, func(p, q Polygon) int {
-		if c := ComparePoints(p[0][0], q[0][0]); c != 0 {
-			return c
-		}
-		return cmp.Compare(len(p[0]), len(q[0]))
-	})
-	return s.polys
-}
-
 // RingBox returns the bounding box of a ring.
 func RingBox(r []Point) Box {
 	b := Box{r[0].X, r[0].Y, r[0].X, r[0].Y}
@@ -237,42 +227,4 @@ func RingBox(r []Point) Box {
 		b.Y0, b.Y1 = min(b.Y0, p.Y), max(b.Y1, p.Y)
 	}
 	return b
-}
-
-// ringHolds reports whether hole h lies inside ring r. It judges by the first
-// vertex of h that is not on r, or if all are on r, by the middle of an edge.
-func ringHolds(r, h []Point) bool {
-	for _, p := range h {
-		switch pointInRing(r, 2*int64(p.X), 2*int64(p.Y)) {
-		case 1:
-			return true
-		case -1:
-			return false
-		}
-	}
-	for i, p := range h {
-		q := h[(i+1)%len(h)]
-		if in := pointInRing(r, int64(p.X)+int64(q.X), int64(p.Y)+int64(q.Y)); in != 0 {
-			return in > 0
-		}
-	}
-	return false
-}
-
-// pointInRing returns 1 if the point (x2/2, y2/2) is inside a ring, −1 if it is
-// outside and 0 if it is on the ring.
-func pointInRing(r []Point, x2, y2 int64) int {
-	in := -1
-	for i, p := range r {
-		q := r[(i+1)%len(r)]
-		px, py, qx, qy := 2*int64(p.X), 2*int64(p.Y), 2*int64(q.X), 2*int64(q.Y)
-		c := (qx-px)*(y2-py) - (qy-py)*(x2-px)
-		if c == 0 && min(px, qx) <= x2 && x2 <= max(px, qx) && min(py, qy) <= y2 && y2 <= max(py, qy) {
-			return 0
-		}
-		if (py <= y2) != (qy <= y2) && (c > 0) == (qy > py) {
-			in = -in
-		}
-	}
-	return in
 }

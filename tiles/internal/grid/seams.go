@@ -59,6 +59,20 @@ func appendStrip(dst []Edge, u Edge, d int32) []Edge {
 	return appendTimes(dst, d, u)
 }
 
+// Copies returns the copies of periodic edges that meet a box, as AppendCopies
+// appends them. If they are the edges themselves, it returns these.
+func Copies(edges []Edge, b Box) []Edge {
+	itself := func(e Edge) bool {
+		return Meets(e, b) && max(e.A.X, e.B.X)-WorldSize < b.X0 && min(e.A.X, e.B.X)+WorldSize > b.X1
+	}
+	for _, e := range edges {
+		if !itself(e) {
+			return AppendCopies(make([]Edge, 0, len(edges)+len(edges)/16), edges, b)
+		}
+	}
+	return edges
+}
+
 // AppendCopies appends the copies of periodic edges, shifted by whole worlds,
 // that meet a box.
 func AppendCopies(dst, edges []Edge, b Box) []Edge {

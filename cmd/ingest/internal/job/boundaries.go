@@ -20,11 +20,25 @@ import (
 	"quadrille/tiles/build"
 )
 
-// maxLayerVertices bounds the vertices of all layers of a job, which are held
-// in memory together: a gigabyte of coordinates.
-const maxLayerVertices = 64 << 20
+// vertexCount counts the vertices of all layers of a job, which are held in
+// memory together.
+type vertexCount struct {
+	n      int64
+	memory int64 // that the job may take; 0: without bound
+}
 
-var errTooManyVertices = fmt.Errorf("more than %d vertices in all layers; simplify them, or publish fewer", maxLayerVertices)
+// fits reports whether the layers fit into memory. If not, what is read further
+// is only counted, so that the error can say how much memory it takes.
+func (v *vertexCount) fits() bool { return v.memory == 0 || build.MemoryFor(v.n) <= v.memory }
+
+// moreMemory adds to a *build.MemoryError what to do about it.
+func moreMemory(err error) error {
+	var short *build.MemoryError
+	if errors.As(err, &short) {
+		return fmt.Errorf("%w; give --memory %dMiB", err, short.Need>>20+1)
+	}
+	return err
+}
 
 // LayerInput is a file of polygons and the type of region they are. Several
 // inputs of one type make one layer.
@@ -70,7 +84,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	rep := o.reporter()
 	noteGone(ctx, c, inputs, rep)
 	tally := NewTally(o.MaxBad)
-	layers, sources, err := readLayers(ctx, inputs, tally, rep)
+	layers, sources, err := readLayers(ctx, inputs, tally, o.memory(), rep)
 	tally.Report(rep)
 	if err == nil {
 		err = tally.Err()
@@ -103,12 +117,13 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 				}
 				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
-			Progress: func(done, total int64) {
-				rep.Progress(Progress{Stage: "building tiles", Done: done, Total: total})
+			Memory: o.memory(),
+			Progress: func(phase string, done, total int64, unit string) {
+				rep.Progress(Progress{Stage: phase, Done: done, Total: total, Unit: unit})
 			},
 		})
 		if err != nil {
-			return nil, err
+			return nil, moreMemory(err)
 		}
 		noteFew(rep, 5, "and %d more regions mended", mended)
 		noteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
@@ -150,8 +165,8 @@ func checkLayers(inputs []LayerInput) error {
 }
 
 // readLayers reads the inputs. Those of one type are one layer.
-func readLayers(ctx context.Context, inputs []LayerInput, tally *Tally, rep Reporter) (layers []*layer, sources []dataset.Source, err error) {
-	vertices := 0
+func readLayers(ctx context.Context, inputs []LayerInput, tally *Tally, memory int64, rep Reporter) (layers []*layer, sources []dataset.Source, err error) {
+	vertices := vertexCount{memory: memory}
 	for _, in := range inputs {
 		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
 		if i < 0 {
@@ -170,6 +185,9 @@ func readLayers(ctx context.Context, inputs []LayerInput, tally *Tally, rep Repo
 				sources = append(sources, s)
 			}
 		}
+	}
+	if !vertices.fits() {
+		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, Need: build.MemoryFor(vertices.n)})
 	}
 	return layers, sources, nil
 }
@@ -210,7 +228,7 @@ type layer struct {
 	kept     bool
 }
 
-func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices *int, rep Reporter) (src []dataset.Source, err error) {
+func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices *vertexCount, rep Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
@@ -229,8 +247,9 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		if err != nil {
 			return tally.Bad(err)
 		}
-		if *vertices += countVertices(f.Geometry); *vertices > maxLayerVertices {
-			return fmt.Errorf("%s: %w", in.Path, errTooManyVertices)
+		if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
+			l.features, l.claims, l.viewed = nil, nil, nil
+			return nil
 		}
 		c := newColumns(&f)
 		d := p.describe(c)
@@ -273,6 +292,8 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 	switch {
 	case err != nil:
 		return src, err
+	case !vertices.fits():
+		return src, nil
 	case len(l.features) == before:
 		err = fmt.Errorf("%s: no polygon in it can be used as a %s", in.Path, l.typ)
 		if tally.Err() != nil { // says why

@@ -127,7 +127,7 @@ func golden(t *testing.T, path string, got []byte) {
 func readLayer(t *testing.T, typ, file string) []build.Feature {
 	t.Helper()
 	l := &layer{typ: typ}
-	vertices := 0
+	var vertices vertexCount
 	tally := NewTally(0)
 	if _, err := l.read(context.Background(), LayerInput{Type: typ, Input: Input{Path: file}}, tally, &vertices, Silent{}); err != nil {
 		t.Fatal(err)

@@ -205,10 +205,10 @@ func TestKeptLayerComesBack(t *testing.T) {
 	if err := writeLayer(dir, &want, sources); err != nil {
 		t.Fatal(err)
 	}
-	l, vertices := layer{typ: "ward"}, 0
+	l, vertices := layer{typ: "ward"}, vertexCount{}
 	path := filepath.Join(dir, layersDir, "ward"+layerSuffix)
 	got, err := l.readKept(context.Background(), LayerInput{Type: "ward", Input: Input{Path: path}}, &vertices, Silent{})
-	if err != nil || vertices != 16 {
+	if err != nil || vertices.n != 16 {
 		t.Fatal(vertices, err)
 	}
 	if d := cmp.Diff(sources, got) + cmp.Diff(want, l.finish()); d != "" {

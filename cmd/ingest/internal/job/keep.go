@@ -245,7 +245,7 @@ func writePolygons(w *bufio.Writer, polygons []orb.Polygon) error {
 }
 
 // readKept reads a layer back into l.
-func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *int, rep Reporter) ([]dataset.Source, error) {
+func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *vertexCount, rep Reporter) ([]dataset.Source, error) {
 	fail := func(err error) error {
 		return fmt.Errorf("%s: %w; the published generation is damaged: publish all layers anew", in.Path, err)
 	}
@@ -278,11 +278,12 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *int, rep 
 			return nil, fail(err)
 		}
 		polygons, err := readPolygonsBack(r, vertices)
-		if errors.Is(err, errTooManyVertices) {
-			return nil, fmt.Errorf("%s: %w", in.Path, err)
-		}
 		if err != nil {
 			return nil, fail(err)
+		}
+		if !vertices.fits() {
+			l.features = nil
+			continue
 		}
 		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
 		for _, p := range feature.Properties {
@@ -333,7 +334,7 @@ func readLine(r *bufio.Reader, v any) error {
 
 // readPolygonsBack reads what writePolygons wrote. Slices grow with what is
 // there, so that a damaged number cannot ask for more memory than the file has.
-func readPolygonsBack(r *bufio.Reader, vertices *int) ([]orb.Polygon, error) {
+func readPolygonsBack(r *bufio.Reader, vertices *vertexCount) ([]orb.Polygon, error) {
 	var polygons []orb.Polygon
 	n, err := binary.ReadUvarint(r)
 	for ; err == nil && n > 0; n-- {
@@ -350,13 +351,12 @@ func readPolygonsBack(r *bufio.Reader, vertices *int) ([]orb.Polygon, error) {
 				if _, err := io.ReadFull(r, b[:]); err != nil {
 					return nil, err
 				}
-				if *vertices++; *vertices > maxLayerVertices {
-					return nil, errTooManyVertices
+				if vertices.n++; vertices.fits() {
+					ring = append(ring, orb.Point{
+						math.Float64frombits(binary.LittleEndian.Uint64(b[:])),
+						math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
+					})
 				}
-				ring = append(ring, orb.Point{
-					math.Float64frombits(binary.LittleEndian.Uint64(b[:])),
-					math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
-				})
 			}
 			p = append(p, ring)
 		}

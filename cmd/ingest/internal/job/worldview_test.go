@@ -67,7 +67,7 @@ func TestWorldview(t *testing.T) {
 // feature, in the order of their ids.
 func regionsOf(t *testing.T, in LayerInput) string {
 	t.Helper()
-	l, vertices := &layer{typ: in.Type}, 0
+	l, vertices := &layer{typ: in.Type}, vertexCount{}
 	if _, err := l.read(context.Background(), in, NewTally(0), &vertices, Silent{}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,67 @@
+package build
+
+import (
+	"sync"
+	"time"
+)
+
+// progress tells Options.Progress how far a phase has come: at its start, at its
+// end, and every reportEvery in between. Any number of goroutines may add to it.
+type progress struct {
+	report func(phase string, done, total int64, unit string)
+
+	mu          sync.Mutex
+	phase, unit string
+	done, total int64
+}
+
+const reportEvery = 500 * time.Millisecond
+
+// run reports until the function that it returns is called.
+func (p *progress) run() (stop func()) {
+	if p.report == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var g sync.WaitGroup
+	g.Go(func() {
+		tick := time.NewTicker(reportEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.tell()
+			case <-done:
+				p.tell()
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		g.Wait()
+	}
+}
+
+// begin begins a phase, which ends the one before.
+func (p *progress) begin(phase string, total int64, unit string) {
+	p.tell()
+	p.mu.Lock()
+	p.phase, p.done, p.total, p.unit = phase, 0, total, unit
+	p.mu.Unlock()
+	p.tell()
+}
+
+func (p *progress) add(done int64) {
+	p.mu.Lock()
+	p.done = min(p.done+done, p.total)
+	p.mu.Unlock()
+}
+
+func (p *progress) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.report != nil && p.phase != "" {
+		p.report(p.phase, p.done, p.total, p.unit)
+	}
+}

@@ -1,0 +1,72 @@
+package grid
+
+import (
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// sortLarge is the least length for which sortBy distributes elements first.
+const (
+	sortLarge   = 1 << 12
+	sortBuckets = 1 << 11
+)
+
+// sortBy sorts like slices.SortFunc. If compare finds p less than q, key(p)
+// must not be greater than key(q). Large slices are distributed by their keys
+// in place, which needs no other memory, and the parts are sorted in parallel.
+func sortBy[T any](s []T, key func(*T) uint64, compare func(p, q T) int) {
+	if len(s) < sortLarge || slices.IsSortedFunc(s, compare) {
+		slices.SortFunc(s, compare)
+		return
+	}
+	least, most := key(&s[0]), key(&s[0])
+	for i := range s {
+		k := key(&s[i])
+		least, most = min(least, k), max(most, k)
+	}
+	shift := max(0, bits.Len64(most-least)-bits.TrailingZeros(sortBuckets))
+	bucket := func(v *T) uint64 { return (key(v) - least) >> shift }
+	var ends [sortBuckets + 1]int
+	for i := range s {
+		ends[bucket(&s[i])+1]++
+	}
+	for b := range sortBuckets {
+		ends[b+1] += ends[b]
+	}
+	next := ends // the first place of each bucket that may hold a stranger
+	for b := range uint64(sortBuckets) {
+		for i := next[b]; i < ends[b+1]; {
+			to := bucket(&s[i])
+			if to == b {
+				i++
+				continue
+			}
+			s[i], s[next[to]] = s[next[to]], s[i]
+			next[to]++
+		}
+	}
+	inParallel(sortBuckets, func(b int) {
+		slices.SortFunc(s[ends[b]:ends[b+1]], compare)
+	})
+}
+
+// inParallel calls fn for 0 to n−1 on all processors.
+func inParallel(n int, fn func(i int)) {
+	var next atomic.Int64
+	var g sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		g.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				fn(i)
+			}
+		})
+	}
+	g.Wait()
+}
+
+func sortPoints(p []Point) {
+	sortBy(p, func(p *Point) uint64 { return p.key() }, ComparePoints)
+}
