@@ -51,11 +51,11 @@ func (c *converter) convert(r *ipgeo.Record, err error) (conversion, error) {
 	if err := c.fill(r); err != nil {
 		return conversion{}, err
 	}
-	p, err := ipgeo.Prepare(r)
-	if err != nil {
-		return conversion{err: &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: err.Error()}}, nil
+	var v conversion
+	if v.record, err = ipgeo.Prepare(r); err != nil {
+		v.err = &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: err.Error()}
 	}
-	return conversion{record: p}, nil
+	return v, nil
 }
 
 func (c *converter) keeper() *keeper {

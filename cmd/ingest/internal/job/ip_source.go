@@ -45,21 +45,22 @@ type ipSource interface {
 //   - a list of ranges in columns, alone, compressed by gzip, or in a zip
 //     archive.
 //
-// What has to be unpacked to be read goes into the directory temp.
-func openIPSource(in IPInput, temp string) (ipSource, error) {
+// What has to be unpacked to be read goes into the directory temp. A source that
+// memory, that of the whole program, is too little for is refused.
+func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 	info, err := os.Stat(in.Path)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return openSetSource(in)
+		return openSetSource(in, memory)
 	}
 	isSet, match, err := lookIntoZip(in.Path)
 	if err != nil {
 		return nil, err
 	}
 	if isSet {
-		return openSetSource(in)
+		return openSetSource(in, memory)
 	}
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
