@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
+	"quadrille/ipgeo"
 )
 
 // ipSource is a source of ranges, whatever its format.
@@ -304,6 +305,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 	return func(yield func(ipRange, error) bool) {
 		known := c.keeper()
 		var text []byte
+		var rec ipgeo.Record // on the heap, so one for all rows
 		for r, err := range t.Records() {
 			if err != nil {
 				if !yield(ipRange{}, err) {
@@ -318,7 +320,8 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 			key := known.key(text)
 			v := known.find(key)
 			if v == nil {
-				rec, err := cols.Record(r.Fields)
+				var err error
+				rec, err = cols.Record(r.Fields)
 				made, err := c.convert(&rec, err)
 				if err != nil {
 					yield(ipRange{}, err)
