@@ -61,11 +61,11 @@ func (s *span) decode(key, value []byte) (v4 bool, err error) {
 	}
 	var fields [3]uint64
 	for i := range fields {
-		n := 0
-		if fields[i], n = binary.Uvarint(value); n <= 0 {
+		field, n := binary.Uvarint(value)
+		if n <= 0 {
 			return false, errTempFile
 		}
-		value = value[n:]
+		fields[i], value = field, value[n:]
 	}
 	s.rank, s.order = uint32(fields[0]), fields[1]
 	s.record = recordRef{at: fields[2] >> 1}

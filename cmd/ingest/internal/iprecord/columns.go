@@ -12,11 +12,12 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Columns makes records of the rows of a list.
+// Columns makes records of the rows of a list. One goroutine uses it.
 type Columns struct {
 	columns []ipcsv.Column
 	set     []setter // nil for columns of addresses and those left out
 	places  *geolite.Places
+	draft   draft // of the row at hand; reused, because lists have millions
 }
 
 // ForColumns prepares for a list. Places are those that its geoname_id columns
@@ -99,17 +100,17 @@ func regionCell(d *draft, path string, v any) error {
 
 // Record makes a record of a row. The error is a *Refusal.
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
-	var d draft
+	c.draft = draft{}
 	for i, set := range c.set {
 		// "-" is the word of some lists for nothing.
 		if set == nil || len(fields[i]) == 0 || len(fields[i]) == 1 && fields[i][0] == '-' {
 			continue
 		}
-		if err := set(&d, string(c.columns[i]), cell(fields[i])); err != nil {
+		if err := set(&c.draft, string(c.columns[i]), cell(fields[i])); err != nil {
 			return ipgeo.Record{}, err
 		}
 	}
-	return d.finish()
+	return c.draft.finish()
 }
 
 func (c *Columns) find(path string, v any) (*geolite.Place, error) {

@@ -174,7 +174,7 @@ func openRanges(ctx context.Context, inputs []IPInput, o IPOptions, fill *ipFill
 		return nil, err
 	}
 	for _, i := range inputs {
-		s, err := openIPSource(i, in.temp)
+		s, err := openIPSource(i, in.temp, in.memory)
 		if err != nil {
 			return nil, err
 		}

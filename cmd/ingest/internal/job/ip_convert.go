@@ -51,11 +51,11 @@ func (c *converter) convert(r *ipgeo.Record, err error) (conversion, error) {
 	if err := c.fill(r); err != nil {
 		return conversion{}, err
 	}
-	p, err := ipgeo.Prepare(r)
-	if err != nil {
-		return conversion{err: &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: err.Error()}}, nil
+	var v conversion
+	if v.record, err = ipgeo.Prepare(r); err != nil {
+		v.err = &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: err.Error()}
 	}
-	return conversion{record: p}, nil
+	return v, nil
 }
 
 func (c *converter) keeper() *keeper {
@@ -72,7 +72,13 @@ type rawKey [2]uint64
 
 // keeper keeps conversions in case their raw records come again. It is a table
 // of pairs of slots: a new conversion takes the place of the older of its pair.
+// While hardly any record comes again, most are not looked for: a look into so
+// large a table costs as much as a quarter of a conversion.
 type keeper struct {
+	asked, found int        // in this window
+	idle         int        // windows to go without looking
+	passing      conversion // of a record that is not kept
+
 	seeds [2]maphash.Seed
 	slots []kept // a power of two
 	taken int    // since the table grew
@@ -89,6 +95,9 @@ type kept struct {
 const (
 	minKept   = 1 << 10
 	keptBytes = 64 // of a slot
+
+	keeperWindow = 1 << 16 // records
+	idleWindows  = 7       // after one in which fewer than one in 64 came again
 )
 
 // key is that of a raw record with this text.
@@ -107,9 +116,21 @@ func (k *keeper) pair(key rawKey) *[2]kept {
 // find returns the conversion for a key, or nil. It is valid until the next
 // keep.
 func (k *keeper) find(key rawKey) *conversion {
+	if k.asked++; k.asked > keeperWindow {
+		if k.idle > 0 {
+			k.idle--
+		} else if k.found < keeperWindow/64 {
+			k.idle = idleWindows
+		}
+		k.asked, k.found = 1, 0
+	}
+	if k.idle > 0 {
+		return nil
+	}
 	p := k.pair(key)
 	for i := range p {
 		if p[i].key == key {
+			k.found++
 			return &p[i].conversion
 		}
 	}
@@ -118,6 +139,10 @@ func (k *keeper) find(key rawKey) *conversion {
 
 // keep keeps a conversion until others take its place.
 func (k *keeper) keep(key rawKey, v conversion) *conversion {
+	if k.idle > 0 {
+		k.passing = v
+		return &k.passing
+	}
 	if k.held > k.room {
 		clear(k.slots)
 		k.held = 0
@@ -140,4 +165,8 @@ func (k *keeper) keep(key rawKey, v conversion) *conversion {
 
 // used corrects the memory held after the build has seen a conversion, whose
 // record took so many bytes before: it may have taken them.
-func (k *keeper) used(v *conversion, before int) { k.held += int64(v.record.Size() - before) }
+func (k *keeper) used(v *conversion, before int) {
+	if v != &k.passing {
+		k.held += int64(v.record.Size() - before)
+	}
+}

@@ -22,10 +22,16 @@ type setSource struct {
 	read int64 // bytes of the members read to their ends
 }
 
-func openSetSource(in IPInput) (*setSource, error) {
+// openSetSource opens a set whose places fit in a quarter of memory, which is
+// that of the whole program: each of its networks may refer to any of them.
+func openSetSource(in IPInput, memory int64) (*setSource, error) {
 	set, err := geolite.Open(in.Path)
 	if err != nil {
 		return nil, err
+	}
+	if need := set.PlacesMemory(); need > memory/4 {
+		return nil, errors.Join(fmt.Errorf("%s: the names of its places take about %d MiB of memory, a quarter of what is needed in all; give --memory %dMiB, or remove the Locations files of languages that nobody asks for",
+			in.Path, need>>20+1, need>>18+1), set.Close())
 	}
 	return &setSource{in: in, set: set}, nil
 }

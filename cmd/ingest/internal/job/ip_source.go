@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
+	"quadrille/ipgeo"
 )
 
 // ipSource is a source of ranges, whatever its format.
@@ -45,21 +46,22 @@ type ipSource interface {
 //   - a list of ranges in columns, alone, compressed by gzip, or in a zip
 //     archive.
 //
-// What has to be unpacked to be read goes into the directory temp.
-func openIPSource(in IPInput, temp string) (ipSource, error) {
+// What has to be unpacked to be read goes into the directory temp. A source that
+// memory, that of the whole program, is too little for is refused.
+func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 	info, err := os.Stat(in.Path)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return openSetSource(in)
+		return openSetSource(in, memory)
 	}
 	isSet, match, err := lookIntoZip(in.Path)
 	if err != nil {
 		return nil, err
 	}
 	if isSet {
-		return openSetSource(in)
+		return openSetSource(in, memory)
 	}
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
@@ -303,6 +305,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 	return func(yield func(ipRange, error) bool) {
 		known := c.keeper()
 		var text []byte
+		var rec ipgeo.Record // on the heap, so one for all rows
 		for r, err := range t.Records() {
 			if err != nil {
 				if !yield(ipRange{}, err) {
@@ -317,7 +320,8 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 			key := known.key(text)
 			v := known.find(key)
 			if v == nil {
-				rec, err := cols.Record(r.Fields)
+				var err error
+				rec, err = cols.Record(r.Fields)
 				made, err := c.convert(&rec, err)
 				if err != nil {
 					yield(ipRange{}, err)

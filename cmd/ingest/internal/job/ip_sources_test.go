@@ -135,6 +135,9 @@ func TestIPGeoLiteSet(t *testing.T) {
 		}
 	}
 	c := ipCatalog(t)
+	if _, err := ipJob(t, c, Options{Memory: 1000}, Input{Path: dir}); err == nil || !strings.Contains(err.Error(), "give --memory 1MiB") {
+		t.Error(err)
+	}
 	if _, err := ipJob(t, c, Options{}, Input{Path: filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv")}); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Error(err)
 	}

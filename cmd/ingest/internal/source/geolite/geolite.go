@@ -177,6 +177,20 @@ func (m *Member) Size() int64 {
 	return info.Size()
 }
 
+// PlacesMemory is about how many bytes of memory the places of the set take,
+// once Places has read them: twice what their files have. Files compressed by
+// gzip are taken as they are.
+func (s *Set) PlacesMemory() (n int64) {
+	for _, m := range s.Locations {
+		if m.file != nil {
+			n += int64(min(m.file.UncompressedSize64, 1<<50))
+		} else {
+			n += m.Size()
+		}
+	}
+	return 2 * n
+}
+
 // Modified is when the newest of the networks were last changed, as their
 // publisher's clock had it where they are in an archive.
 func (s *Set) Modified() (newest time.Time) {

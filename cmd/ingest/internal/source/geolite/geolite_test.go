@@ -4,9 +4,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -175,4 +177,57 @@ func FuzzPlaces(f *testing.F) {
 			p.Resolve()
 		}
 	})
+}
+
+// The memory that places are said to take is what they take, and no more.
+func TestPlacesMemory(t *testing.T) {
+	dir := t.TempDir()
+	header, _, _ := strings.Cut(en, "\n")
+	for _, lang := range []string{"de", "en", "es", "fr", "ja", "pt-BR", "ru", "zh-CN"} {
+		var b bytes.Buffer
+		fmt.Fprintln(&b, header)
+		for i := range 5_000 {
+			city := ""
+			if lang == "en" || i%4 == 0 { // most towns have a name in one language
+				city = fmt.Sprintf("City %d in %s", i, lang)
+			}
+			fmt.Fprintf(&b, "%d,%s,EU,Europe (%s),FR,France (%s),R%d,Region %d (%s),%d,Department %d (%s),%s,,Europe/Paris,1\n",
+				i+1, lang, lang, lang, i%13, i%13, lang, i%99, i%99, lang, city)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "GeoLite2-City-Locations-"+lang+".csv"), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv"), []byte("network,geoname_id\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	p := NewPlaces()
+	for _, m := range set.Locations {
+		f, err := m.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Read(f, m.Label(), func(b *source.BadRecord) error { return b }); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	p.Resolve()
+	took := heap() - before
+	t.Logf("%d bytes of files took %d bytes, said %d", set.PlacesMemory()/2, took, set.PlacesMemory())
+	if took > set.PlacesMemory() || p.Len() != 5_000 {
+		t.Errorf("%d places took %d bytes, not %d", p.Len(), took, set.PlacesMemory())
+	}
 }

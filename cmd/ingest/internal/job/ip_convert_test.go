@@ -1,0 +1,60 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"quadrille/ipgeo"
+)
+
+// What the keeper finds is what was kept for the key, within its memory,
+// whether records come again or not.
+func TestKeeper(t *testing.T) {
+	const room = 1 << 20
+	k := (&converter{memory: 2 * room}).keeper()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var found [3]int
+	for phase, of := range []int{2000, 1 << 40, 2000} {
+		for i := range (idleWindows + 3) * keeperWindow {
+			n := rnd.IntN(of)
+			key := k.key(fmt.Append(nil, n))
+			v := k.find(key)
+			want := fmt.Sprint("record ", n)
+			if v == nil {
+				v = k.keep(key, conversion{err: errors.New(want)})
+			} else {
+				found[phase]++
+			}
+			if v.err.Error() != want {
+				t.Fatalf("%v, want %s, after %d of phase %d", v.err, want, i, phase)
+			}
+		}
+	}
+	all := (idleWindows + 3) * keeperWindow
+	if found[0] < all*9/10 || found[1] > all/10 || found[2] < keeperWindow {
+		t.Errorf("found %d", found)
+	}
+	if len(k.slots)*keptBytes > room {
+		t.Errorf("%d slots", len(k.slots))
+	}
+
+	// Records of which the build takes none.
+	k = (&converter{memory: 2 * room}).keeper()
+	for i := range 3 * room / 1000 {
+		r, err := ipgeo.Prepare(&ipgeo.Record{City: ipgeo.City{Names: ipgeo.Names{"en": fmt.Sprintf("%01000d", i)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := k.keep(k.key(fmt.Append(nil, i)), conversion{record: r})
+		k.used(v, v.record.Size())
+		var held int64
+		for j := range k.slots {
+			held += int64(k.slots[j].record.Size())
+		}
+		if held != k.held || held > room+2000 {
+			t.Fatalf("%d bytes held, counted as %d", held, k.held)
+		}
+	}
+}
