@@ -119,31 +119,38 @@ func askZones(t *testing.T, site string) []zonedPoint {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	land, sea := 0, 0
+	// add takes a point, and says whether more are wanted.
+	add := func(p zonedPoint) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case land == finderLand:
+			return false
+		case p.land:
+			land++
+		case sea < finderSea:
+			sea++
+		default:
+			return true
+		}
+		points = append(points, p)
+		return true
+	}
 	for worker := range workers {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(17, uint64(worker)))
-			for {
-				micro := func(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+			micro := func(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+			for more := true; more; {
 				p := zonedPoint{lat: micro(math.Asin(2*rng.Float64()-1) * 180 / math.Pi), lon: micro(360*rng.Float64() - 180)}
-				if err := p.ask(site); err != nil {
+				err := p.ask(site, 1)
+				if p.ours[0] = p.ours[1]; err == nil && !p.nautical { // ships have no summer time
+					err = p.ask(site, 0)
+				}
+				if err != nil {
 					t.Error(err)
 					return
 				}
-				mu.Lock()
-				full := land >= finderLand
-				switch {
-				case full:
-				case p.land:
-					land++
-					points = append(points, p)
-				case sea < finderSea:
-					sea++
-					points = append(points, p)
-				}
-				mu.Unlock()
-				if full {
-					return
-				}
+				more = add(p)
 			}
 		})
 	}
@@ -154,34 +161,35 @@ func askZones(t *testing.T, site string) []zonedPoint {
 	return points
 }
 
-// ask asks what clocks show at both solstices.
-func (p *zonedPoint) ask(site string) error {
-	for i, at := range []string{"2026-06-21T12:00:00Z", "2026-12-21T12:00:00Z"} {
-		var answer struct {
-			Regions  []struct{ Type string }
-			Timezone struct {
-				ID, Source string
-				OffsetS    int `json:"offset_s"`
-				Nautical   bool
-			}
+// solstices are the instants of [clocks].
+var solstices = [2]string{"2026-06-21T12:00:00Z", "2026-12-21T12:00:00Z"}
+
+// ask asks what clocks show at a solstice.
+func (p *zonedPoint) ask(site string, solstice int) error {
+	var answer struct {
+		Regions  []struct{ Type string }
+		Timezone struct {
+			ID, Source string
+			OffsetS    int `json:"offset_s"`
+			Nautical   bool
 		}
-		url := fmt.Sprintf("%s/at?types=country&lat=%.6f&lon=%.6f&at=%s", site, p.lat, p.lon, at)
-		res, err := http.Get(url)
-		if err != nil {
-			return err
-		}
-		err = json.NewDecoder(res.Body).Decode(&answer)
-		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: %s, %w", url, res.Status, err)
-		}
-		p.ours[i] = answer.Timezone.OffsetS
-		if answer.Timezone.ID == "" {
-			p.ours[i] = math.MinInt // no zone
-		}
-		p.ourID, p.how, p.nautical = answer.Timezone.ID, answer.Timezone.Source, answer.Timezone.Nautical
-		p.land = len(answer.Regions) > 0
 	}
+	url := fmt.Sprintf("%s/at?types=country&lat=%.6f&lon=%.6f&at=%s", site, p.lat, p.lon, solstices[solstice])
+	res, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	err = json.NewDecoder(res.Body).Decode(&answer)
+	res.Body.Close()
+	if err != nil || res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s, %w", url, res.Status, err)
+	}
+	p.ours[solstice] = answer.Timezone.OffsetS
+	if answer.Timezone.ID == "" {
+		p.ours[solstice] = math.MinInt // no zone
+	}
+	p.ourID, p.how, p.nautical = answer.Timezone.ID, answer.Timezone.Source, answer.Timezone.Nautical
+	p.land = len(answer.Regions) > 0
 	return nil
 }
 

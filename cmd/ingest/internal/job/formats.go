@@ -80,7 +80,7 @@ func holdsJSON(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer a.Close()
+	defer func() { _ = a.Close() }() // only read
 	shape := func(m *zip.File) bool { return strings.EqualFold(path.Ext(m.Name), ".shp") }
 	return !slices.ContainsFunc(a.Members, shape) && slices.ContainsFunc(a.Members, func(m *zip.File) bool { return isJSON(m.Name) }), nil
 }
