@@ -134,7 +134,7 @@ func finishIP(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ip
 
 // indexIP writes the index file and checks that it answers as the table does.
 func indexIP(ctx context.Context, r *ipgeo.Reader, path string) (err error) {
-	if _, err := ipgeo.BuildIndex(ctx, r, path); err != nil {
+	if _, err := ipgeo.BuildIndex(ctx, r, path, ipgeo.IndexOptions{}); err != nil {
 		return err
 	}
 	ix, err := ipgeo.OpenIndex(path)
@@ -142,7 +142,7 @@ func indexIP(ctx context.Context, r *ipgeo.Reader, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	if err := ipgeo.CheckIndex(ctx, r, ix); err != nil {
+	if err := ipgeo.CheckIndex(ctx, r, ix, nil); err != nil {
 		return fmt.Errorf("the index just written differs from its table: %w; this is a mistake of the program, please report it", err)
 	}
 	return nil
