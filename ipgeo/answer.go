@@ -98,35 +98,41 @@ func (a *answer) traits() []byte {
 
 // appendCity appends the members known from city-level sources.
 func (a *answer) appendCity(dst []byte) []byte {
+	start := len(dst)
 	dst = append(dst, a.part[partOfCity]...)
-	comma := len(a.part[partOfCity]) > 0
-	member := func() {
-		if comma {
-			dst = append(dst, ',')
+	if kind := a.point.kind; kind == pointDecimal || kind == pointSingle {
+		const opening, latitude = `,"location":{"latitude":`, `"latitude":`
+		all := opening
+		if len(dst) == start {
+			all = opening[1:]
 		}
-		comma = true
-	}
-	if before, after := a.part[partBefore], a.part[partAfter]; a.point.kind == pointDecimal || a.point.kind == pointSingle {
-		member()
-		dst = append(dst, `"location":{`...)
-		dst = append(dst, before...)
-		dst = append(dst, `"latitude":`...)
+		if before := a.part[partBefore]; len(before) == 0 {
+			dst = append(dst, all...)
+		} else {
+			dst = append(dst, all[:len(all)-len(latitude)]...)
+			dst = append(append(dst, before...), latitude...)
+		}
 		dst = a.point.appendText(dst, 0)
 		dst = append(dst, `,"longitude":`...)
 		dst = a.point.appendText(dst, 1)
-		dst = append(append(dst, after...), '}')
-	} else if len(before) > 0 {
-		member()
-		dst = append(dst, `"location":{`...)
+		dst = append(append(dst, a.part[partAfter]...), '}')
+	} else if before := a.part[partBefore]; len(before) > 0 {
+		dst = append(appendComma(dst, start), `"location":{`...)
 		dst = append(append(dst, before...), '}')
 	}
 	if p := a.part[partOfPostal]; len(p) > 0 {
-		member()
-		dst = append(dst, p...)
+		dst = append(appendComma(dst, start), p...)
 	}
 	if p := a.part[partOfSubdivisions]; len(p) > 0 {
-		member()
-		dst = append(dst, p...)
+		dst = append(appendComma(dst, start), p...)
+	}
+	return dst
+}
+
+// appendComma appends a comma if anything follows start.
+func appendComma(dst []byte, start int) []byte {
+	if len(dst) > start {
+		return append(dst, ',')
 	}
 	return dst
 }

@@ -207,7 +207,7 @@ func TestIP(t *testing.T) {
 	}; !slices.Equal(rep.notes, want) {
 		t.Errorf("noted %q", rep.notes)
 	}
-	if want := []string{"reading ranges", "writing the index", "publishing ip"}; !slices.Equal(rep.stages, want) {
+	if want := []string{"reading ranges", "writing the index", "checking the index", "publishing ip"}; !slices.Equal(rep.stages, want) {
 		t.Errorf("stages %q", rep.stages)
 	}
 	if m.Records["ipv4"] != 9 || m.Records["ipv6"] != 1 || m.SchemaVersion != ipgeo.Layout || len(m.Sources) != 2 {
