@@ -311,7 +311,11 @@ func (a *answer) record(heap []byte, at uint64) (wrong string) {
 	has := uint(mask & (1<<answerParts - 1))
 	b = b[2:]
 	fixed := bits.OnesCount(has) * width
-	if len(b) < fixed+pointBytes[a.point.kind]+cellBytes && len(b) < fixed+pointBytes[a.point.kind]+cellBytes*(a.cellKind>>1) {
+	need := fixed + pointBytes[a.point.kind]
+	if a.cellKind == cellStored {
+		need += cellBytes
+	}
+	if len(b) < need {
 		return outside
 	}
 	for ; has != 0; has &= has - 1 {

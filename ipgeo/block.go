@@ -173,6 +173,7 @@ func readU128(b []byte) u128 {
 
 // block is a decoded block. It points into its bytes.
 type block struct {
+	v4             bool
 	n              int // ranges
 	first          u128
 	ends           packed
@@ -195,7 +196,7 @@ func (k *block) decode(b []byte, v4 bool) bool {
 	if len(b) < 2+size || b[0] >= blockRanges || b[1] > 1 {
 		return false
 	}
-	k.n, k.gaps = int(b[0])+1, b[1] == 1
+	k.v4, k.n, k.gaps = v4, int(b[0])+1, b[1] == 1
 	if v4 {
 		k.first = u128{lo: uint64(binary.LittleEndian.Uint32(b[2:]))}
 	} else {
@@ -242,6 +243,9 @@ func (k *block) find(a u128) (i int, first, last u128, ok bool) {
 		return 0, u128{}, u128{}, false
 	}
 	first, last = k.at(i)
+	if k.v4 && last.bitLen() > 32 { // a damaged block
+		return 0, u128{}, u128{}, false
+	}
 	return i, first, last, first.compare(a) <= 0 && a.compare(last) <= 0
 }
 

@@ -320,7 +320,19 @@ func FuzzIndex(f *testing.F) {
 		f.Fatal(err)
 	}
 	// Half a megabyte of jump tables is much to mutate: offset, value pairs do.
-	for _, at := range []int{0, 16, 24, 32, 40, 48, 56, 64, 72, indexHeader, indexHeader + 4*0x5000, indexHeader + 4*jumpEntries + 4, len(good) - 8, len(good) - 16, len(good) - 400} {
+	ix, err := parseIndex(good)
+	if err != nil {
+		f.Fatal(err)
+	}
+	heap := indexHeader + (len(ix.blocks)+7)&^7
+	ats := []int{0, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, heap - 8, heap + len(ix.heap), len(good) - 8, len(good) - 400, len(good) - jumpEntries*4}
+	for i := 0; i < len(ix.blocks); i += 4 {
+		ats = append(ats, indexHeader+i)
+	}
+	for i := 0; i < len(ix.heap); i += 16 {
+		ats = append(ats, heap+i)
+	}
+	for _, at := range ats {
 		f.Add(uint32(at), uint64(1)<<63|1, uint32(at), uint64(3), []byte{80, 0, 1, 9})
 	}
 	f.Add(uint32(0), binary.LittleEndian.Uint64(good), uint32(8), binary.LittleEndian.Uint64(good[8:]), []byte("\x2a\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))

@@ -108,7 +108,6 @@ func (b *rowBuilder) part(p []byte) uint64 {
 // tableRow is a decoded row: a block and its heap. It points into the value.
 type tableRow struct {
 	block
-	v4         bool
 	key, bytes []byte
 	heap       []byte
 }
@@ -120,15 +119,15 @@ func corruptRow(key []byte, what string) error {
 // decode decodes a row, except for its records.
 func (r *tableRow) decode(key, value []byte) error {
 	r.key, r.bytes = key, value
-	r.v4 = len(key) > 0 && key[0] == prefix4
-	if !r.v4 && (len(key) == 0 || key[0] != prefix6) {
+	v4 := len(key) > 0 && key[0] == prefix4
+	if !v4 && (len(key) == 0 || key[0] != prefix6) {
 		return corruptRow(key, "key is of no version of IP")
 	}
-	last, rest, ok := readAddr(key[1:], r.v4)
+	last, rest, ok := readAddr(key[1:], v4)
 	if !ok || len(rest) != 0 {
 		return corruptRow(key, "key has the wrong length")
 	}
-	if !r.block.decode(value, r.v4) {
+	if !r.block.decode(value, v4) {
 		return corruptRow(key, cutBlock)
 	}
 	if r.ends.at(r.n-1) != last {
