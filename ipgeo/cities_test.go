@@ -338,7 +338,7 @@ func BenchmarkBuildCities(b *testing.B) {
 			b.Fatal(err)
 		}
 		start = time.Now()
-		ix, err := BuildIndex(b.Context(), r, filepath.Join(b.TempDir(), IndexName))
+		ix, err := BuildIndex(b.Context(), r, filepath.Join(b.TempDir(), IndexName), IndexOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}

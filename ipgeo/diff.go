@@ -91,9 +91,9 @@ func Diff(ctx context.Context, before, after *Reader, opts DiffOptions) (DiffSta
 		opts.Examples = 10
 	}
 	d := differ{most: opts.Examples}
-	nextOld, stopOld := iter.Pull2(before.rows(ctx, nil, nil))
+	nextOld, stopOld := iter.Pull2(before.ranges(ctx, nil, nil))
 	defer stopOld()
-	nextNew, stopNew := iter.Pull2(after.rows(ctx, nil, nil))
+	nextNew, stopNew := iter.Pull2(after.ranges(ctx, nil, nil))
 	defer stopNew()
 	a := side{next: nextOld, rows: &d.stats.OldRows}
 	b := side{next: nextNew, rows: &d.stats.NewRows}
@@ -122,7 +122,6 @@ type side struct {
 	next   func() (*scanned, error, bool)
 	row    *scanned // the rest of it, or nil
 	cutRow scanned
-	answer sections // of row
 	rows   *int64
 }
 
@@ -133,10 +132,6 @@ func (s *side) fill() error {
 	row, err, ok := s.next()
 	if !ok || err != nil {
 		return err
-	}
-	s.answer = sections{}
-	if wrong := s.answer.decode(row.rest); wrong != "" {
-		return corruptRow(row.key, wrong)
 	}
 	*s.rows++
 	s.cutRow = *row
@@ -190,9 +185,9 @@ func (d *differ) step(a, b *side) {
 		}
 		extent.add(row.v4, row.first, row.last)
 		if c > 0 {
-			d.example(kind, &row, nil, &b.answer)
+			d.example(kind, &row, nil, &row.answer)
 		} else {
-			d.example(kind, &row, &a.answer, nil)
+			d.example(kind, &row, &row.answer, nil)
 		}
 		s.cut(row.last)
 		return
@@ -201,21 +196,21 @@ func (d *differ) step(a, b *side) {
 	if b.row.last.less(row.last) {
 		row.last = b.row.last
 	}
-	if bytes.Equal(row.rest, b.row.rest) {
+	if row.answer.equal(&b.row.answer) {
 		d.stats.Same.add(row.v4, row.first, row.last)
 	} else {
 		d.stats.Changed.add(row.v4, row.first, row.last)
-		if !bytes.Equal(a.answer.code, b.answer.code) {
+		if !bytes.Equal(row.answer.code(), b.row.answer.code()) {
 			d.stats.Country.add(row.v4, row.first, row.last)
 		}
-		d.example(DiffChanged, &row, &a.answer, &b.answer)
+		d.example(DiffChanged, &row, &row.answer, &b.row.answer)
 	}
 	a.cut(row.last)
 	b.cut(row.last)
 }
 
 // example keeps a range if it is among the widest.
-func (d *differ) example(kind DiffKind, row *scanned, before, after *sections) {
+func (d *differ) example(kind DiffKind, row *scanned, before, after *answer) {
 	list := &d.widest[1]
 	if row.v4 {
 		list = &d.widest[0]
@@ -238,16 +233,16 @@ func (d *differ) example(kind DiffKind, row *scanned, before, after *sections) {
 }
 
 // answerOf returns the members of an answer, or nil if there is none.
-func answerOf(s *sections) []byte {
-	if s == nil {
+func answerOf(a *answer) []byte {
+	if a == nil {
 		return nil
 	}
 	var traits []byte
-	if len(s.traits) > 0 {
-		traits = []byte(`"traits":{` + string(s.traits) + "}")
+	if t := a.traits(); len(t) > 0 {
+		traits = []byte(`"traits":{` + string(t) + "}")
 	}
 	var parts []string
-	for _, p := range [][]byte{s.country, s.city, traits, s.own} {
+	for _, p := range [][]byte{a.country(), a.appendCity(nil), traits, a.appendOwn(nil)} {
 		if len(p) > 0 {
 			parts = append(parts, string(p))
 		}

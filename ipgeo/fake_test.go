@@ -156,8 +156,8 @@ func built(t testing.TB, ranges []Range, opts BuildOptions) (*fakeStore, *Reader
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := meta.Rows4 + meta.Rows6; got != int64(len(f.keys)) {
-		t.Fatalf("meta says %d rows, there are %d", got, len(f.keys))
+	if got, want := meta.Rows4+meta.Rows6, len(rows(t, f)); got != int64(want) {
+		t.Fatalf("meta says %d ranges, there are %d", got, want)
 	}
 	return f, r, meta, stats
 }

@@ -16,66 +16,52 @@ import (
 // store.
 const IndexName = "ip.idx"
 
-// The index file holds the rows of the table in a form that is searched in
-// place, mapped into memory. Numbers are little-endian, and every section
-// begins at a multiple of 8.
+// The index file holds the ranges of the table in a form that is searched in
+// place, mapped into memory. Numbers are little-endian, and every section begins
+// at a multiple of 8.
 //
 //	header, 128 bytes
 //	  0  magic "QDRL-IPX"
 //	  8  version, 4 bytes · bytes of the header, 4 bytes
-//	 16  rows: IPv4, IPv6, 8 bytes each
-//	 32  records, 8 bytes · bytes of the chunks, 8 bytes
+//	 16  ranges: IPv4, IPv6, 8 bytes each
+//	 32  blocks: IPv4, IPv6, 8 bytes each
 //	 48  base and shift of the IPv4 jump table, 8 bytes each
 //	 64  base and shift of the IPv6 jump table
-//	 80  CRC-32C of all that follows the header, 4 bytes
+//	 80  bytes of the blocks and of the heap, 8 bytes each
+//	 96  CRC-32C of all that follows the header, 4 bytes
 //	124  CRC-32C of the header before it, 4 bytes
+//	blocks   as in block.go, each at a multiple of 8; their offsets are those
+//	         of records in the heap, divided by 4
+//	heap     as in answer.go, each record at a multiple of 4
 //	IPv4, then IPv6
-//	  jump   2¹⁶ + 1 numbers of 4 bytes: the rows that end below each bucket
-//	  last   the last address of each row, 4 or 16 bytes, ascending
-//	  rows   first address, 4 or 16 bytes, and number of the record, 4 bytes
-//	chunks   length, 4 bytes, and sections of rowkey.go, each chunk at a
-//	         multiple of 8; the first 8 bytes are no chunk
-//	records  three numbers of 4 bytes: where the chunks of country, place and
-//	         network begin, divided by 8; 0 for none
+//	  jump   2¹⁶ + 1 numbers of 4 bytes: the blocks that end below each bucket
+//	  last   the last address of each block, 4 or 16 bytes, ascending
+//	  at     where each block begins, divided by 8, 4 bytes each
 //
-// Every chunk is stored once. The three parts of an answer come from different
-// sources, so each repeats much more often than all three together. Tags 1 and
-// 2 are the country, 4 and 7 the network, all others the place.
+// The blocks are those of the table's rows. Every part of an answer and every
+// record is stored once, as far as the memory of the build remembers them.
+// Records hold their quadkey, because computing it takes longer than all else.
 //
 // The bucket of an address in the jump table is its high 64 bits (IPv4: all
 // 32), less the base and shifted right. Base and shift are chosen so that the
-// rows use all buckets: the IPv6 addresses in use share their first bits, so
-// the first 16 alone would separate few rows. Between two entries of the table,
-// rows are found by bisection of their last addresses, 16 or 4 to a cache line.
+// blocks use all buckets: the IPv6 addresses in use share their first bits, so
+// the first 16 alone would separate few blocks. Between two entries of the
+// table, blocks are found by bisection of their last addresses.
 const (
 	indexMagic   = "QDRL-IPX"
-	indexVersion = 1
+	indexVersion = 2
 	indexHeader  = 128
 
 	jumpEntries = 1<<16 + 1
 
-	// maxIndexRows bounds the rows of either IP version, and the records. Jump
-	// tables and rows count them in 4 bytes.
-	maxIndexRows = 1<<32 - 2
-)
+	// maxIndexBlocks bounds the blocks of either IP version. Jump tables count
+	// them in 4 bytes.
+	maxIndexBlocks = 1<<32 - 2
 
-// These are the kinds of chunks, in the order of a record's numbers.
-const (
-	chunkCountry = iota
-	chunkPlace
-	chunkNetwork
-	chunkKinds
+	// Blocks and records begin at multiples of these, so that 4 bytes address
+	// more of them.
+	blockAlign, recordAlign = 8, 4
 )
-
-func chunkOf(tag byte) int {
-	switch tag {
-	case sectionCode, sectionCountry:
-		return chunkCountry
-	case sectionTraits, sectionASN:
-		return chunkNetwork
-	}
-	return chunkPlace
-}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -83,21 +69,21 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // the Reader of its table. Any number of goroutines may use it. Close it when
 // no lookup runs any more.
 type Index struct {
-	data    []byte
-	v4, v6  family
-	chunks  []byte
-	records []byte
-	count   uint64 // of records
-	sum     uint32 // of the bytes after the header
-	unmap   func([]byte) error
+	data   []byte
+	v4, v6 family
+	blocks []byte
+	heap   []byte
+	sum    uint32 // of the bytes after the header
+	unmap  func([]byte) error
 }
 
 // family is the part of an index for one IP version.
 type family struct {
-	base             uint64
-	shift            uint
-	jump, last, rows []byte
-	n                int // rows
+	base           uint64
+	shift          uint
+	jump, last, at []byte
+	n              int // blocks
+	ranges         uint64
 }
 
 func corruptIndex(what string) error {
@@ -152,36 +138,38 @@ func parseIndex(data []byte) (*Index, error) {
 	if u32(12) != indexHeader || u32(124) != crc32.Checksum(data[:124], castagnoli) {
 		return nil, corruptIndex("the header is damaged")
 	}
-	l, ok := layIndex(u64(16), u64(24), u64(32), u64(40))
+	l, ok := layIndex([2]uint64{u64(32), u64(40)}, u64(80), u64(88))
 	if !ok || l.size != uint64(len(data)) {
 		return nil, corruptIndex(fmt.Sprintf("it has %d bytes, and not what the header says", len(data)))
+	}
+	for i := range 2 { // a block has ranges
+		if ranges, blocks := u64(16+8*i), u64(32+8*i); ranges < blocks || ranges > blocks*blockRanges {
+			return nil, corruptIndex(fmt.Sprintf("%d ranges in %d blocks", ranges, blocks))
+		}
 	}
 	if u64(56) > 63 || u64(72) > 63 {
 		return nil, corruptIndex("a shift is over 63")
 	}
-	ix := &Index{data: data, count: u64(32), sum: u32(80)}
-	ix.v4 = l.family(data, 0, int(u64(16)), u64(48), uint(u64(56)))
-	ix.v6 = l.family(data, 1, int(u64(24)), u64(64), uint(u64(72)))
-	ix.chunks = data[l.chunks:l.records]
-	ix.records = data[l.records : l.records+ix.count*recordBytes]
+	ix := &Index{data: data, sum: u32(96)}
+	ix.blocks = data[indexHeader : indexHeader+u64(80)]
+	ix.heap = data[l.heap : l.heap+u64(88)]
+	ix.v4 = l.family(data, 0, family{n: int(u64(32)), ranges: u64(16), base: u64(48), shift: uint(u64(56))})
+	ix.v6 = l.family(data, 1, family{n: int(u64(40)), ranges: u64(24), base: u64(64), shift: uint(u64(72))})
 	return ix, nil
 }
 
 // indexLayout gives the offsets of the sections of an index file.
 type indexLayout struct {
-	jump, last, rows      [2]uint64 // IPv4, IPv6
-	chunks, records, size uint64
+	heap, size     uint64
+	jump, last, at [2]uint64 // IPv4, IPv6
 }
 
-// These are the bytes of a last address, and of a row: first address and
-// record.
-var lastBytes, rowBytes = [2]uint64{4, 16}, [2]uint64{8, 20}
+// lastBytes are the bytes of a last address.
+var lastBytes = [2]uint64{4, 16}
 
-const recordBytes = chunkKinds * 4
-
-func layIndex(rows4, rows6, records, chunks uint64) (l indexLayout, ok bool) {
-	const most = 8 << 32 // the last place of a chunk that a record can name
-	if max(rows4, rows6, records) > maxIndexRows || chunks > most {
+func layIndex(count [2]uint64, blocks, heap uint64) (l indexLayout, ok bool) {
+	const most = blockAlign << 32 // what 4 bytes can address
+	if max(count[0], count[1]) > maxIndexBlocks || blocks > most || heap > most {
 		return l, false
 	}
 	at := uint64(indexHeader)
@@ -190,25 +178,24 @@ func layIndex(rows4, rows6, records, chunks uint64) (l indexLayout, ok bool) {
 		at += (n + 7) &^ 7
 		return from
 	}
-	for f, rows := range [2]uint64{rows4, rows6} {
+	take(blocks)
+	l.heap = take(heap)
+	for f, n := range count {
 		l.jump[f] = take(jumpEntries * 4)
-		l.last[f] = take(rows * lastBytes[f])
-		l.rows[f] = take(rows * rowBytes[f])
+		l.last[f] = take(n * lastBytes[f])
+		l.at[f] = take(n * 4)
 	}
-	l.chunks = take(chunks)
-	l.records = take(records * recordBytes)
 	l.size = at
 	return l, true
 }
 
-func (l *indexLayout) family(data []byte, f, rows int, base uint64, shift uint) family {
-	at := func(from [2]uint64, n uint64) []byte { return data[from[f] : from[f]+n] }
-	return family{
-		base: base, shift: shift, n: rows,
-		jump: at(l.jump, jumpEntries*4),
-		last: at(l.last, uint64(rows)*lastBytes[f]),
-		rows: at(l.rows, uint64(rows)*rowBytes[f]),
-	}
+// family returns f with its sections.
+func (l *indexLayout) family(data []byte, i int, f family) family {
+	section := func(from, n uint64) []byte { return data[from : from+n] }
+	f.jump = section(l.jump[i], jumpEntries*4)
+	f.last = section(l.last[i], uint64(f.n)*lastBytes[i])
+	f.at = section(l.at[i], uint64(f.n)*4)
+	return f
 }
 
 // bucket returns the bucket of an address from its high bits.
@@ -219,7 +206,7 @@ func (f *family) bucket(high uint64) int {
 	return int(min((high-f.base)>>f.shift, jumpEntries-2))
 }
 
-// among returns the range lo … hi of rows that may be the first to end at or
+// among returns the range lo … hi of blocks that may be the first to end at or
 // after an address.
 func (f *family) among(high uint64) (lo, hi int) {
 	at := f.bucket(high) * 4
@@ -228,8 +215,8 @@ func (f *family) among(high uint64) (lo, hi int) {
 	return int(min(from, to)), int(to)
 }
 
-// find4 returns the first row that ends at or after a, and its record.
-func (f *family) find4(a uint32) (first, last, record uint32, ok bool) {
+// find4 returns the first block that ends at or after a.
+func (f *family) find4(a uint32) int {
 	lo, hi := f.among(uint64(a))
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -239,15 +226,10 @@ func (f *family) find4(a uint32) (first, last, record uint32, ok bool) {
 			hi = mid
 		}
 	}
-	if lo >= f.n {
-		return 0, 0, 0, false
-	}
-	last = binary.LittleEndian.Uint32(f.last[lo*4:])
-	row := f.rows[lo*8 : lo*8+8]
-	return binary.LittleEndian.Uint32(row), last, binary.LittleEndian.Uint32(row[4:]), true
+	return lo
 }
 
-func (f *family) find6(a u128) (first, last u128, record uint32, ok bool) {
+func (f *family) find6(a u128) int {
 	lo, hi := f.among(a.hi)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -257,29 +239,37 @@ func (f *family) find6(a u128) (first, last u128, record uint32, ok bool) {
 			hi = mid
 		}
 	}
-	if lo >= f.n {
-		return u128{}, u128{}, 0, false
-	}
-	last = readU128(f.last[lo*16:])
-	row := f.rows[lo*20 : lo*20+20]
-	return readU128(row), last, binary.LittleEndian.Uint32(row[16:]), true
+	return lo
 }
 
-// readU128 reads an address: the high half first, each half little-endian.
-func readU128(b []byte) u128 {
-	b = b[:16]
-	return u128{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
-}
-
-// find returns the row that covers a.
-func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool) {
+// find returns the range that covers a and the number of its record. The error
+// matches cellstore.ErrCorrupt.
+func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool, err error) {
+	var n int
+	f := &ix.v6
 	if v4 {
-		f, l, record, ok := ix.v4.find4(uint32(a.lo))
-		ok = ok && f <= uint32(a.lo) && uint32(a.lo) <= l
-		return u128{lo: uint64(f)}, u128{lo: uint64(l)}, record, ok
+		f = &ix.v4
+		n = f.find4(uint32(a.lo))
+	} else {
+		n = f.find6(a)
 	}
-	first, last, record, ok = ix.v6.find6(a)
-	return first, last, record, ok && first.compare(a) <= 0 && a.compare(last) <= 0
+	if n >= f.n {
+		return first, last, 0, false, nil
+	}
+	at := uint64(binary.LittleEndian.Uint32(f.at[n*4:])) * blockAlign
+	var k block
+	if at >= uint64(len(ix.blocks)) || !k.decode(ix.blocks[at:], v4) {
+		return first, last, 0, false, corruptIndex(cutBlock)
+	}
+	i, first, last, ok := k.find(a)
+	if !ok {
+		return first, last, 0, false, nil
+	}
+	number, known := k.offset(i)
+	if !known || number > 1<<32-1 {
+		return first, last, 0, false, corruptIndex(cutBlock)
+	}
+	return first, last, uint32(number), true, nil
 }
 
 // Lookup answers like Reader.Lookup. It ignores the context, because nothing
@@ -308,55 +298,42 @@ func (ix *Index) lookup(addr netip.Addr, res *Result) error {
 		return fmt.Errorf("ipgeo: index: %w", cellstore.ErrClosed)
 	}
 	v4, a := addr.Is4(), numberOf(addr)
-	first, last, record, ok := ix.find(v4, a)
+	first, last, record, ok, err := ix.find(v4, a)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		return ErrNotFound
 	}
-	var s sections
-	if err := ix.record(record, &s); err != nil {
+	var found answer
+	if err := ix.record(record, &found); err != nil {
 		return err
 	}
-	res.fill(v4, a, first, last, &s)
+	res.fill(v4, a, first, last, &found)
 	return nil
 }
 
 // record decodes a record.
-func (ix *Index) record(i uint32, s *sections) error {
-	if uint64(i) >= ix.count {
-		return corruptIndex(fmt.Sprintf("record %d of %d", i, ix.count))
-	}
-	r := ix.records[uint64(i)*recordBytes:][:recordBytes]
-	for k := range chunkKinds {
-		at := uint64(binary.LittleEndian.Uint32(r[k*4:])) * 8
-		if at == 0 {
-			continue
-		}
-		if at+4 > uint64(len(ix.chunks)) {
-			return corruptIndex(fmt.Sprintf("record %d lies outside", i))
-		}
-		b := ix.chunks[at:]
-		n := uint64(binary.LittleEndian.Uint32(b))
-		if n > uint64(len(b)-4) {
-			return corruptIndex(fmt.Sprintf("record %d ends outside", i))
-		}
-		if wrong := s.decode(b[4 : 4+n : 4+n]); wrong != "" {
-			return corruptIndex(fmt.Sprintf("record %d: %s", i, wrong))
-		}
+func (ix *Index) record(number uint32, a *answer) error {
+	if wrong := a.record(ix.heap, uint64(number)*recordAlign); wrong != "" {
+		return corruptIndex(fmt.Sprintf("record %d: %s", number, wrong))
 	}
 	return nil
 }
 
 // Bounds returns the range that covers addr, both ends included, and the number
-// of its record. Equal answers of one index have equal numbers. ok is false if
-// Lookup would answer an error. Bounds reads nothing but the bounds.
+// of its record. Equal numbers of one index stand for equal answers. Equal
+// answers have equal numbers as long as the memory of BuildIndex holds all of
+// them. ok is false if Lookup would answer an error. Bounds reads nothing but
+// the bounds.
 func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32, ok bool) {
 	if !addr.IsValid() || ix.data == nil {
 		return first, last, 0, false
 	}
 	addr = resolve(addr)
 	v4 := addr.Is4() // the table has no reserved addresses, so they need no check
-	f, l, record, ok := ix.find(v4, numberOf(addr))
-	if !ok {
+	f, l, record, ok, err := ix.find(v4, numberOf(addr))
+	if !ok || err != nil {
 		return first, last, 0, false
 	}
 	return addrOf(v4, f), addrOf(v4, l), record, true

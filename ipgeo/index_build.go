@@ -7,34 +7,46 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"hash/maphash"
 	"io"
 	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"quadrille/cellstore"
 )
 
+// IndexOptions are the options of BuildIndex. The zero value works.
+type IndexOptions struct {
+	// Memory is about how many bytes the build may take to recognise answers,
+	// and parts of them, that it has written. 0 means 256 MiB, enough for about
+	// three million of either. With less than a table needs, the file grows.
+	// What must stay in memory besides is a byte for every three ranges.
+	Memory int64
+	// Progress, if set, is called now and then with the ranges done so far and
+	// their total.
+	Progress func(done, total int64)
+}
+
 // IndexStats counts the content of an index file.
 type IndexStats struct {
-	Rows4, Rows6 int64
-	Records      int64 // distinct answers
+	Rows4, Rows6 int64 // ranges
+	Records      int64 // distinct answers, if the memory held them all
 	Bytes        int64 // of the file
 }
 
 // BuildIndex writes the index file of a table. The file replaces an older one
-// of its name only when it is complete and durable. Equal tables give equal
-// bytes. The build needs about 60 bytes of memory for each distinct answer and
-// for each distinct chunk. Two builds at once need two paths.
-func BuildIndex(ctx context.Context, r *Reader, path string) (stats IndexStats, err error) {
+// of its name only when it is complete and durable. Equal tables and options
+// give equal bytes. Two builds at once need two paths. The build needs room for
+// about one and a half times the file.
+func BuildIndex(ctx context.Context, r *Reader, path string, opts IndexOptions) (stats IndexStats, err error) {
 	wrap := func(err error) (IndexStats, error) { return IndexStats{}, fmt.Errorf("ipgeo: build index: %w", err) }
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
 	if err != nil {
 		return wrap(err)
 	}
-	stats, err = writeIndex(ctx, r, f)
+	stats, err = writeIndex(ctx, r, f, opts)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -59,210 +71,218 @@ func BuildIndex(ctx context.Context, r *Reader, path string) (stats IndexStats, 
 	return stats, nil
 }
 
-// record holds the offsets of its chunks, divided by 8.
-type record [chunkKinds]uint32
-
-// indexWriter writes the sections of an index file side by side, because one
-// scan of the table fills them all.
+// indexWriter writes an index file in one scan of the table. The blocks go into
+// the file at once, and the heap into one of its own beside it, because both
+// grow side by side.
 type indexWriter struct {
-	file   *os.File
-	layout indexLayout
+	file, heapFile *os.File
+	blocks, heap   *bufio.Writer
+	blocksEnd      uint64
+	heapEnd        uint64
+	families       [2]indexFamily
 
-	jumps  [2]jumpTable
-	last   [2]*bufio.Writer
-	rows   [2]*bufio.Writer
-	chunks *bufio.Writer
-	end    uint64 // end of the chunks written
+	parts, records *dedup
+	written        int64 // records
 
-	seen    map[[2]uint64]uint32 // two hashes of a chunk to its offset, divided by 8
-	numbers map[record]uint32
-	records []record
-	seeds   [2]maphash.Seed
-	parts   [chunkKinds][]byte
+	block   blockWriter
+	offsets []uint64 // of records, divided by recordAlign
+	known   []uint64 // offsets of records in the row's heap
+	numbers []uint64 // of those records
 	buf     []byte
 }
 
-func writeIndex(ctx context.Context, r *Reader, f *os.File) (IndexStats, error) {
-	counts := [2]int64{r.meta.Rows4, r.meta.Rows6}
-	// The offset of the records follows from the number of rows. Their end is
-	// known afterwards.
-	l, ok := layIndex(uint64(counts[0]), uint64(counts[1]), 0, 0)
-	if !ok {
-		return IndexStats{}, fmt.Errorf("%d and %d rows are too many: at most %d can be indexed", counts[0], counts[1], int64(maxIndexRows))
+// indexFamily gathers the directory of one IP version.
+type indexFamily struct {
+	last   []byte // of blocks, as in the file
+	at     []byte
+	high   func(last []byte) uint64 // the bits of a last address that choose its bucket
+	ranges int64
+	end    u128 // of the range before
+}
+
+const bufferBytes = 256 << 10
+
+func writeIndex(ctx context.Context, r *Reader, f *os.File, opts IndexOptions) (stats IndexStats, err error) {
+	if opts.Memory <= 0 {
+		opts.Memory = 256 << 20
 	}
-	w := &indexWriter{
-		file: f, layout: l,
-		seen: make(map[[2]uint64]uint32), numbers: make(map[record]uint32),
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-	}
-	section := func(at uint64) *bufio.Writer {
-		return bufio.NewWriterSize(io.NewOffsetWriter(f, int64(at)), 256<<10)
-	}
-	for i := range 2 {
-		w.last[i], w.rows[i] = section(l.last[i]), section(l.rows[i])
-		w.jumps[i].entries = make([]uint32, 0, jumpEntries)
-	}
-	w.chunks, w.end = section(l.chunks), 8
-	if _, err := w.chunks.Write(make([]byte, 8)); err != nil {
+	w := &indexWriter{file: f, parts: newDedup(opts.Memory / 2), records: newDedup(opts.Memory / 2)}
+	w.families[0].high = func(last []byte) uint64 { return uint64(binary.LittleEndian.Uint32(last)) }
+	w.families[1].high = binary.LittleEndian.Uint64
+	name := f.Name() + ".heap"
+	if w.heapFile, err = os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644); err != nil {
 		return IndexStats{}, err
 	}
-	var err error
-	for i, v4 := range []bool{true, false} {
-		if w.jumps[i].base, w.jumps[i].shift, err = r.spread(ctx, v4); err != nil {
-			return IndexStats{}, err
-		}
-	}
-	var done [2]int64
+	defer func() {
+		err = errors.Join(err, w.heapFile.Close(), os.Remove(name))
+	}()
+	w.blocks = bufio.NewWriterSize(io.NewOffsetWriter(f, indexHeader), bufferBytes)
+	w.heap = bufio.NewWriterSize(w.heapFile, bufferBytes)
+
+	var done, reported int64
+	total := r.meta.Rows4 + r.meta.Rows6
 	for row, err := range r.rows(ctx, nil, nil) {
+		if err == nil {
+			err = w.add(row)
+		}
 		if err != nil {
 			return IndexStats{}, err
 		}
-		i := 1
-		if row.v4 {
-			i = 0
-		}
-		if done[i]++; done[i] > counts[i] {
-			break
-		}
-		if err := w.add(i, row); err != nil {
-			return IndexStats{}, err
+		if done += int64(row.n); done-reported >= every {
+			reported = done
+			if opts.Progress != nil {
+				opts.Progress(done, total)
+			}
 		}
 	}
-	if done != counts {
-		return IndexStats{}, fmt.Errorf("the table does not have the %d and %d rows of its Meta: %w; build it again", counts[0], counts[1], cellstore.ErrCorrupt)
+	if w.families[0].ranges != r.meta.Rows4 || w.families[1].ranges != r.meta.Rows6 {
+		return IndexStats{}, fmt.Errorf("the table does not have the %d and %d ranges of its Meta: %w; build it again", r.meta.Rows4, r.meta.Rows6, cellstore.ErrCorrupt)
 	}
 	size, err := w.finish(ctx)
 	if err != nil {
 		return IndexStats{}, err
 	}
-	return IndexStats{Rows4: counts[0], Rows6: counts[1], Records: int64(len(w.records)), Bytes: size}, nil
+	return IndexStats{Rows4: r.meta.Rows4, Rows6: r.meta.Rows6, Records: w.written, Bytes: size}, nil
 }
 
-// add writes a row of family i: 0 for IPv4, 1 for IPv6.
-func (w *indexWriter) add(i int, row *scanned) error {
-	id, err := w.record(row.rest)
-	if err != nil {
-		return err
+// add writes the block of a row, and those of its records that are new.
+func (w *indexWriter) add(row *tableRow) error {
+	f := &w.families[1]
+	if row.v4 {
+		f = &w.families[0]
 	}
-	b := w.buf[:0]
-	if i == 0 {
-		w.jumps[i].add(row.last.lo)
-		b = binary.LittleEndian.AppendUint32(b, uint32(row.last.lo))
-		b = binary.LittleEndian.AppendUint32(b, uint32(row.first.lo))
+	w.offsets, w.known, w.numbers = w.offsets[:0], w.known[:0], w.numbers[:0]
+	for i := range row.n {
+		first, last := row.at(i)
+		if last.less(first) || f.ranges > 0 && first.compare(f.end) <= 0 {
+			return corruptRow(row.key, "its ranges overlap")
+		}
+		f.ranges++
+		f.end = last
+		n, err := w.number(row, i)
+		if err != nil {
+			return err
+		}
+		w.offsets = append(w.offsets, n)
+	}
+	if len(f.at)/4 == maxIndexBlocks || w.blocksEnd/blockAlign > 1<<32-1 {
+		return errors.New("the table is too large to be indexed")
+	}
+	f.at = binary.LittleEndian.AppendUint32(f.at, uint32(w.blocksEnd/blockAlign))
+	if row.v4 {
+		f.last = binary.LittleEndian.AppendUint32(f.last, uint32(f.end.lo))
 	} else {
-		w.jumps[i].add(row.last.hi)
-		b = appendU128(appendU128(b, row.last), row.first)
+		f.last = appendU128(f.last, f.end)
 	}
-	b = binary.LittleEndian.AppendUint32(b, id)
-	w.buf = b
-	if _, err := w.last[i].Write(b[:lastBytes[i]]); err != nil {
-		return err
-	}
-	_, err = w.rows[i].Write(b[lastBytes[i]:])
+	w.buf = w.block.appendOffsets(append(w.buf[:0], row.bytes[:row.bounds]...), w.offsets)
+	w.buf = pad(w.buf, blockAlign)
+	w.blocksEnd += uint64(len(w.buf))
+	_, err := w.blocks.Write(w.buf)
 	return err
 }
 
-func appendU128(dst []byte, a u128) []byte {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, a.hi), a.lo)
+func pad(b []byte, align int) []byte {
+	for len(b)%align != 0 {
+		b = append(b, 0)
+	}
+	return b
 }
 
-// record returns the number of the record with these sections.
-func (w *indexWriter) record(sections []byte) (uint32, error) {
-	for k := range w.parts {
-		w.parts[k] = w.parts[k][:0]
-	}
-	for b := sections; len(b) > 0; {
-		tag, _, rest, ok := nextSection(b)
-		if !ok {
-			return 0, fmt.Errorf("%s: %w; restore the generation or build it again", cutOff, cellstore.ErrCorrupt)
-		}
-		k := chunkOf(tag)
-		w.parts[k] = append(w.parts[k], b[:len(b)-len(rest)]...)
-		b = rest
-	}
-	var r record
-	for k, part := range w.parts {
-		var err error
-		if r[k], err = w.chunk(part); err != nil {
-			return 0, err
-		}
-	}
-	id, ok := w.numbers[r]
+// number returns the number of the record of range i of a row.
+func (w *indexWriter) number(row *tableRow, i int) (uint64, error) {
+	local, ok := row.offset(i)
 	if !ok {
-		if id = uint32(len(w.records)); id == maxIndexRows {
-			return 0, fmt.Errorf("more than %d records cannot be indexed", id)
-		}
-		w.numbers[r] = id
-		w.records = append(w.records, r)
+		return 0, corruptRow(row.key, cutBlock)
 	}
-	return id, nil
-}
-
-// chunk returns the offset of a chunk and writes the chunk if it is new. Two
-// hashes with separate seeds tell chunks apart, 128 bits that nobody can aim
-// at. CheckIndex would find a collision.
-func (w *indexWriter) chunk(b []byte) (at uint32, err error) {
-	if len(b) == 0 {
-		return 0, nil
+	if k := slices.Index(w.known, local); k >= 0 {
+		return w.numbers[k], nil
 	}
-	key := [2]uint64{maphash.Bytes(w.seeds[0], b), maphash.Bytes(w.seeds[1], b)}
-	if at, ok := w.seen[key]; ok {
-		return at, nil
-	}
-	if w.end/8 > 1<<32-1 {
-		return 0, errors.New("the records are too large to be indexed")
-	}
-	at = uint32(w.end / 8)
-	w.seen[key] = at
-	padded := (4 + len(b) + 7) &^ 7
-	w.end += uint64(padded)
-	w.buf = binary.LittleEndian.AppendUint32(w.buf[:0], uint32(len(b)))
-	w.buf = append(w.buf, b...)
-	w.buf = append(w.buf, make([]byte, padded-len(w.buf))...)
-	_, err = w.chunks.Write(w.buf)
-	return at, err
-}
-
-// finish writes what depends on all rows: jump tables, offsets, header.
-func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
-	for _, b := range []*bufio.Writer{w.last[0], w.rows[0], w.last[1], w.rows[1], w.chunks} {
-		if err := b.Flush(); err != nil {
-			return 0, err
-		}
-	}
-	le := binary.LittleEndian
-	var rows [2]uint64
-	for i := range w.jumps {
-		j := &w.jumps[i]
-		rows[i] = uint64(j.rows)
-		b := w.buf[:0]
-		for _, n := range j.finish() {
-			b = le.AppendUint32(b, n)
-		}
-		if _, err := w.file.WriteAt(b, int64(w.layout.jump[i])); err != nil {
-			return 0, err
-		}
-		w.buf = b
-	}
-	records := uint64(len(w.records))
-	l, ok := layIndex(rows[0], rows[1], records, w.end)
-	if !ok {
-		return 0, errors.New("the records are too large to be indexed")
-	}
-	out := bufio.NewWriterSize(io.NewOffsetWriter(w.file, int64(l.records)), 256<<10)
-	for _, r := range w.records {
-		b := w.buf[:0]
-		for _, at := range r {
-			b = le.AppendUint32(b, at)
-		}
-		if _, err := out.Write(b); err != nil {
-			return 0, err
-		}
-		w.buf = b
-	}
-	if err := out.Flush(); err != nil {
+	var a answer
+	if err := row.answer(i, &a); err != nil {
 		return 0, err
 	}
+	if a.cellKind == cellOfPoint {
+		a.cell, a.cellKind = a.cellOf(), cellStored
+	}
+	var at [answerParts]uint64
+	for i, p := range a.part {
+		if len(p) == 0 {
+			continue
+		}
+		known := w.parts.find(p)
+		if *known == 0 {
+			*known = 1 + w.heapEnd
+			w.buf = append(binary.AppendUvarint(w.buf[:0], uint64(len(p))), p...)
+			if err := w.appendHeap(); err != nil {
+				return 0, err
+			}
+		}
+		at[i] = *known - 1
+	}
+	w.buf = a.appendRecord(w.buf[:0], &at)
+	known := w.records.find(w.buf)
+	if *known == 0 {
+		record := slices.Clone(w.buf)
+		w.buf = append(w.buf[:0], make([]byte, -w.heapEnd%recordAlign)...)
+		*known = 1 + (w.heapEnd+uint64(len(w.buf)))/recordAlign
+		w.buf = append(w.buf, record...)
+		if *known > 1<<32-1 {
+			return 0, errors.New("the records are too large to be indexed")
+		}
+		if err := w.appendHeap(); err != nil {
+			return 0, err
+		}
+		w.written++
+	}
+	w.known, w.numbers = append(w.known, local), append(w.numbers, *known-1)
+	return *known - 1, nil
+}
+
+func (w *indexWriter) appendHeap() error {
+	w.heapEnd += uint64(len(w.buf))
+	_, err := w.heap.Write(w.buf)
+	return err
+}
+
+// finish writes what depends on all rows: heap, directories, header.
+func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
+	le := binary.LittleEndian
+	var count [2]uint64
+	for i := range w.families {
+		count[i] = uint64(len(w.families[i].at) / 4)
+	}
+	l, ok := layIndex(count, w.blocksEnd, w.heapEnd)
+	if !ok {
+		return 0, errors.New("the table is too large to be indexed")
+	}
+	if err := errors.Join(w.blocks.Flush(), w.heap.Flush()); err != nil {
+		return 0, err
+	}
+	if _, err := w.heapFile.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	if _, err := io.CopyBuffer(io.NewOffsetWriter(w.file, int64(l.heap)), readerContext{ctx, w.heapFile}, make([]byte, 1<<20)); err != nil {
+		return 0, err
+	}
+	h := append(make([]byte, 0, indexHeader), indexMagic...)
+	h = le.AppendUint32(le.AppendUint32(h, indexVersion), indexHeader)
+	for _, n := range []uint64{uint64(w.families[0].ranges), uint64(w.families[1].ranges), count[0], count[1]} {
+		h = le.AppendUint64(h, n)
+	}
+	for i := range w.families {
+		f := &w.families[i]
+		jump, base, shift := f.jump(i)
+		h = le.AppendUint64(le.AppendUint64(h, base), uint64(shift))
+		for _, s := range []struct {
+			b  []byte
+			at uint64
+		}{{jump, l.jump[i]}, {f.last, l.last[i]}, {f.at, l.at[i]}} {
+			if _, err := w.file.WriteAt(s.b, int64(s.at)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	h = le.AppendUint64(le.AppendUint64(h, w.blocksEnd), w.heapEnd)
 	if err := w.file.Truncate(int64(l.size)); err != nil { // pad the last section
 		return 0, err
 	}
@@ -271,14 +291,6 @@ func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	body := io.NewSectionReader(w.file, indexHeader, int64(l.size)-indexHeader)
 	if _, err := io.CopyBuffer(sum, readerContext{ctx, body}, make([]byte, 1<<20)); err != nil {
 		return 0, err
-	}
-	h := append(make([]byte, 0, indexHeader), indexMagic...)
-	h = le.AppendUint32(le.AppendUint32(h, indexVersion), indexHeader)
-	for _, n := range []uint64{
-		rows[0], rows[1], records, w.end,
-		w.jumps[0].base, uint64(w.jumps[0].shift), w.jumps[1].base, uint64(w.jumps[1].shift),
-	} {
-		h = le.AppendUint64(h, n)
 	}
 	h = le.AppendUint32(h, sum.Sum32())
 	h = h[:indexHeader-4]
@@ -300,65 +312,42 @@ func (r readerContext) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// jumpTable counts, for each bucket, the rows that end below it.
-type jumpTable struct {
-	base    uint64
-	shift   uint
-	entries []uint32
-	rows    uint32
+// jump returns the jump table of family i, whose buckets cover the blocks. An
+// entry counts the blocks that end below its bucket.
+func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
+	size := int(lastBytes[i])
+	shift = 16
+	if n := len(f.last); i == 1 {
+		shift = 0
+		if n > 0 {
+			base = f.high(f.last)
+			shift = uint(max(0, bits.Len64(f.high(f.last[n-size:])-base)-16))
+		}
+	}
+	in := family{base: base, shift: shift}
+	blocks := uint32(0)
+	for b := f.last; len(b) > 0; b = b[size:] {
+		for bucket := in.bucket(f.high(b)); len(table)/4 <= bucket; {
+			table = binary.LittleEndian.AppendUint32(table, blocks)
+		}
+		blocks++
+	}
+	for len(table) < jumpEntries*4 {
+		table = binary.LittleEndian.AppendUint32(table, blocks)
+	}
+	return table, base, shift
 }
 
-// add counts a row by the high bits of its last address. Rows come in ascending
-// order.
-func (j *jumpTable) add(high uint64) {
-	b := (&family{base: j.base, shift: j.shift}).bucket(high)
-	for len(j.entries) <= b {
-		j.entries = append(j.entries, j.rows)
-	}
-	j.rows++
-}
-
-func (j *jumpTable) finish() []uint32 {
-	for len(j.entries) < jumpEntries {
-		j.entries = append(j.entries, j.rows)
-	}
-	return j.entries
-}
-
-// spread returns base and shift of a jump table, so that its buckets cover the
-// rows.
-func (r *Reader) spread(ctx context.Context, v4 bool) (base uint64, shift uint, err error) {
-	if v4 {
-		return 0, 16, nil
-	}
-	var end [2]scanned
-	var row cellstore.Row
-	found, err := r.table.Next(ctx, []byte{prefix6}, end6, nil, &row)
-	if err != nil || !found {
-		return 0, 0, err
-	}
-	if err := end[0].decode(&row); err != nil {
-		return 0, 0, err
-	}
-	if _, err := r.table.Prev(ctx, end6, []byte{prefix6}, nil, &row); err != nil {
-		return 0, 0, err
-	}
-	if err := end[1].decode(&row); err != nil {
-		return 0, 0, err
-	}
-	lowest, highest := end[0].last.hi, end[1].last.hi
-	return lowest, uint(max(0, bits.Len64(highest-lowest)-16)), nil
-}
-
-// CheckIndex compares every row of the table with the index at both ends, and
-// the row counts. The error matches cellstore.ErrCorrupt, or is that of the
-// table.
-func CheckIndex(ctx context.Context, r *Reader, ix *Index) error {
+// CheckIndex compares every range of the table with the index at both ends, and
+// their number. The error matches cellstore.ErrCorrupt, or is that of the
+// table. progress, if set, is called now and then with the ranges done so far
+// and their total.
+func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) error {
 	if err := ix.Verify(ctx); err != nil {
 		return err
 	}
-	var rows [2]int
-	for row, err := range r.rows(ctx, nil, nil) {
+	var ranges [2]uint64
+	for row, err := range r.ranges(ctx, nil, nil) {
 		if err != nil {
 			return fmt.Errorf("ipgeo: check index: %w", err)
 		}
@@ -366,27 +355,32 @@ func CheckIndex(ctx context.Context, r *Reader, ix *Index) error {
 		if row.v4 {
 			i = 0
 		}
-		rows[i]++
-		var want sections
-		if wrong := want.decode(row.rest); wrong != "" {
-			return fmt.Errorf("ipgeo: check index: %w", corruptRow(row.key, wrong))
+		ranges[i]++
+		if done := ranges[0] + ranges[1]; done%every == 0 && progress != nil {
+			progress(int64(done), r.meta.Rows4+r.meta.Rows6)
 		}
 		for _, a := range [2]u128{row.first, row.last} {
-			first, last, record, ok := ix.find(row.v4, a)
+			first, last, record, ok, err := ix.find(row.v4, a)
+			if err != nil {
+				return err
+			}
 			if !ok || first != row.first || last != row.last {
 				return corruptIndex(fmt.Sprintf("%s is in another range than in the table", addrOf(row.v4, a)))
 			}
-			var got sections
+			var got answer
 			if err := ix.record(record, &got); err != nil {
 				return err
 			}
-			if !got.equal(&want) {
+			if !got.equal(&row.answer) {
 				return corruptIndex(fmt.Sprintf("%s has another answer than in the table", addrOf(row.v4, a)))
+			}
+			if row.first == row.last {
+				break
 			}
 		}
 	}
-	if rows != [2]int{ix.v4.n, ix.v6.n} {
-		return corruptIndex("it has more rows than the table")
+	if ranges != [2]uint64{ix.v4.ranges, ix.v6.ranges} {
+		return corruptIndex("it has more ranges than the table")
 	}
 	return nil
 }

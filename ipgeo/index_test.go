@@ -21,7 +21,7 @@ import (
 func indexed(t testing.TB, r *Reader) (*Index, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), IndexName)
-	stats, err := BuildIndex(t.Context(), r, path)
+	stats, err := BuildIndex(t.Context(), r, path, IndexOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func indexed(t testing.TB, r *Reader) (*Index, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ix.Close() })
-	if err := CheckIndex(t.Context(), r, ix); err != nil {
+	if err := CheckIndex(t.Context(), r, ix, nil); err != nil {
 		t.Fatal(err)
 	}
 	return ix, path
@@ -97,7 +97,7 @@ func TestIndexAgainstTable(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer file.Close()
-		if _, err := writeIndex(context.Background(), r, file); err != nil {
+		if _, err := writeIndex(context.Background(), r, file, IndexOptions{}); err != nil {
 			rt.Fatal(err)
 		}
 		data, err := os.ReadFile(path)
@@ -108,7 +108,7 @@ func TestIndexAgainstTable(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if err := CheckIndex(context.Background(), r, ix); err != nil {
+		if err := CheckIndex(context.Background(), r, ix, nil); err != nil {
 			rt.Fatal(err)
 		}
 		var x, y Result
@@ -141,7 +141,7 @@ func TestIndexDeterministic(t *testing.T) {
 		t.Errorf("left %v", left)
 	}
 	// It takes the place of one that is there and open.
-	if _, err := BuildIndex(t.Context(), r, a); err != nil {
+	if _, err := BuildIndex(t.Context(), r, a, IndexOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -237,7 +237,7 @@ func TestIndexDamage(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"empty": {}, "short": good[:100], "cut off": good[:len(good)-8], "longer": append(slices.Clone(good), 0),
 		"other file": append([]byte("SQLite format 3"), make([]byte, 200)...),
-		"rows":       altered(good, 16, 9), "huge": altered(good, 23, 0xff), "record bytes": altered(good, 47, 0xff), "shift": altered(good, 56, 99),
+		"ranges":     altered(good, 17, 9), "blocks": altered(good, 32, 9), "huge": altered(good, 23, 0xff), "block bytes": altered(good, 87, 0xff), "heap bytes": altered(good, 95, 0xff), "shift": altered(good, 56, 99),
 	} {
 		if _, err := OpenIndex(write(b)); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
@@ -259,19 +259,19 @@ func TestIndexDamage(t *testing.T) {
 		if err := ix.Verify(t.Context()); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("byte %d: Verify %v", at, err)
 		}
-		if err := CheckIndex(t.Context(), r, ix); !errors.Is(err, cellstore.ErrCorrupt) {
+		if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("byte %d: CheckIndex %v", at, err)
 		}
 	}
 	// An index of another table.
 	_, other, _, _ := built(t, manySources()[1:], BuildOptions{})
 	ix, _ := indexed(t, other)
-	if err := CheckIndex(t.Context(), r, ix); !errors.Is(err, cellstore.ErrCorrupt) {
+	if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Error(err)
 	}
 	if _, more, _, _ := built(t, append(manySources(), rng("9.0.0.0-9.0.0.1 AA")), BuildOptions{}); true {
 		ix, _ := indexed(t, more)
-		if err := CheckIndex(t.Context(), r, ix); !errors.Is(err, cellstore.ErrCorrupt) {
+		if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Error(err)
 		}
 	}
@@ -280,15 +280,15 @@ func TestIndexDamage(t *testing.T) {
 	p := filepath.Join(t.TempDir(), IndexName)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := BuildIndex(cancelled, r, p); !errors.Is(err, context.Canceled) {
+	if _, err := BuildIndex(cancelled, r, p, IndexOptions{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	short := &Reader{table: r.table, meta: Meta{Layout: Layout, Rows4: r.meta.Rows4 - 1, Rows6: r.meta.Rows6}}
-	if _, err := BuildIndex(t.Context(), short, p); !errors.Is(err, cellstore.ErrCorrupt) {
+	if _, err := BuildIndex(t.Context(), short, p, IndexOptions{}); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Error(err)
 	}
 	f.fail = errors.New("disk on fire")
-	if _, err := BuildIndex(t.Context(), r, p); !errors.Is(err, f.fail) {
+	if _, err := BuildIndex(t.Context(), r, p, IndexOptions{}); !errors.Is(err, f.fail) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(p + "*"); len(left) != 0 {
@@ -320,7 +320,19 @@ func FuzzIndex(f *testing.F) {
 		f.Fatal(err)
 	}
 	// Half a megabyte of jump tables is much to mutate: offset, value pairs do.
-	for _, at := range []int{0, 16, 24, 32, 40, 48, 56, 64, 72, indexHeader, indexHeader + 4*0x5000, indexHeader + 4*jumpEntries + 4, len(good) - 8, len(good) - 16, len(good) - 400} {
+	ix, err := parseIndex(good)
+	if err != nil {
+		f.Fatal(err)
+	}
+	heap := indexHeader + (len(ix.blocks)+7)&^7
+	ats := []int{0, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, heap - 8, heap + len(ix.heap), len(good) - 8, len(good) - 400, len(good) - jumpEntries*4}
+	for i := 0; i < len(ix.blocks); i += 4 {
+		ats = append(ats, indexHeader+i)
+	}
+	for i := 0; i < len(ix.heap); i += 16 {
+		ats = append(ats, heap+i)
+	}
+	for _, at := range ats {
 		f.Add(uint32(at), uint64(1)<<63|1, uint32(at), uint64(3), []byte{80, 0, 1, 9})
 	}
 	f.Add(uint32(0), binary.LittleEndian.Uint64(good), uint32(8), binary.LittleEndian.Uint64(good[8:]), []byte("\x2a\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))

@@ -10,47 +10,68 @@ import (
 	"quadrille/cellstore"
 )
 
-// scanned is a row during iteration, decoded except for its sections.
+// scanned is a range during iteration.
 type scanned struct {
 	v4          bool
 	first, last u128
-	rest        []byte // the sections, until the next row
-	key         []byte
-}
-
-func (s *scanned) decode(r *cellstore.Row) error {
-	s.key, s.v4 = r.Key, len(r.Key) > 0 && r.Key[0] == prefix4
-	if len(r.Cells) != 1 {
-		return corruptRow(r.Key, "it has not one cell")
-	}
-	if !s.v4 && (len(r.Key) == 0 || r.Key[0] != prefix6) {
-		return corruptRow(r.Key, "key is of no version of IP")
-	}
-	var row row
-	rest, err := row.decodeBounds(r.Key, r.Cells[0].Value, s.v4)
-	s.first, s.last, s.rest = row.first, row.last, rest
-	return err
+	answer      answer // its parts are valid until the next range
 }
 
 // rows yields the rows with from ≤ key < to, IPv4 before IPv6 and ascending. It
-// reuses the row for the next and checks that no two rows overlap.
-func (r *Reader) rows(ctx context.Context, from, to []byte) iter.Seq2[*scanned, error] {
-	return func(yield func(*scanned, error) bool) {
-		var s, before scanned
-		for row, err := range r.table.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{{From: from, To: to}}}) {
+// reuses the row for the next.
+func (r *Reader) rows(ctx context.Context, from, to []byte) iter.Seq2[*tableRow, error] {
+	return func(yield func(*tableRow, error) bool) {
+		var row tableRow
+		for stored, err := range r.table.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{{From: from, To: to}}}) {
+			if err == nil && len(stored.Cells) != 1 {
+				err = corruptRow(stored.Key, "it has not one cell")
+			}
 			if err == nil {
-				if err = s.decode(row); err == nil && before.key != nil && before.v4 == s.v4 && s.first.compare(before.last) <= 0 {
-					err = corruptRow(row.Key, "it overlaps the row before")
-				}
+				err = row.decode(stored.Key, stored.Cells[0].Value)
 			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(&s, nil) {
+			if !yield(&row, nil) {
 				return
 			}
-			before = s
+		}
+	}
+}
+
+// ranges yields the ranges of the rows with from ≤ key < to, IPv4 before IPv6
+// and ascending. It reuses the range for the next and checks that no two
+// overlap.
+func (r *Reader) ranges(ctx context.Context, from, to []byte) iter.Seq2[*scanned, error] {
+	return func(yield func(*scanned, error) bool) {
+		var s scanned
+		some := false
+		for row, err := range r.rows(ctx, from, to) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range row.n {
+				before, follows := s.last, some && s.v4 == row.v4
+				s = scanned{v4: row.v4}
+				s.first, s.last = row.at(i)
+				err := row.answer(i, &s.answer)
+				switch {
+				case s.last.less(s.first):
+					err = corruptRow(row.key, "first address is after the last")
+				case follows && s.first.compare(before) <= 0:
+					err = corruptRow(row.key, "it overlaps the range before")
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				some = true
+				if !yield(&s, nil) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -60,7 +81,7 @@ func (r *Reader) rows(ctx context.Context, from, to []byte) iter.Seq2[*scanned, 
 // Result is reused for the next range and ends with the loop body. Nothing
 // follows an error.
 func (r *Reader) All(ctx context.Context) iter.Seq2[*Result, error] {
-	return r.results(ctx, nil, nil, nil)
+	return r.results(ctx, nil, nil, u128{}, nil)
 }
 
 // Within yields the ranges that share addresses with a network, as All does.
@@ -81,29 +102,28 @@ func (r *Reader) Within(ctx context.Context, network netip.Prefix) iter.Seq2[*Re
 	if v4 {
 		end = end4
 	}
-	return r.results(ctx, appendKey(nil, v4, first), end, &last)
+	return r.results(ctx, appendKey(nil, v4, first), end, first, &last)
 }
 
-// results yields the rows from a key on as Results. If until is given, it stops
-// at the first row that begins after it.
-func (r *Reader) results(ctx context.Context, from, to []byte, until *u128) iter.Seq2[*Result, error] {
+// results yields the ranges of the rows from a key on as Results, without those
+// that end before an address. If until is given, it stops at the first range
+// that begins after it.
+func (r *Reader) results(ctx context.Context, from, to []byte, since u128, until *u128) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {
 		var res Result
-		for row, err := range r.rows(ctx, from, to) {
+		for row, err := range r.ranges(ctx, from, to) {
 			if err != nil {
 				yield(nil, fmt.Errorf("ipgeo: %w", err))
 				return
 			}
+			if row.last.less(since) {
+				continue
+			}
 			if until != nil && until.less(row.first) {
 				return
 			}
-			var s sections
-			if wrong := s.decode(row.rest); wrong != "" {
-				yield(nil, fmt.Errorf("ipgeo: %w", corruptRow(row.key, wrong)))
-				return
-			}
 			res.Addr = addrOf(row.v4, row.first)
-			res.fill(row.v4, row.first, row.first, row.last, &s)
+			res.fill(row.v4, row.first, row.first, row.last, &row.answer)
 			if !yield(&res, nil) {
 				return
 			}

@@ -42,14 +42,13 @@ func startLoader(load cellstore.BulkLoader, timestamp int64) *loader {
 
 func (l *loader) run() {
 	defer close(l.done)
-	var key, value []byte
+	rows := newRowBuilder(func(key, value []byte) error {
+		return l.load.Add(key, cellstore.Cell{Family: familyName, Timestamp: l.timestamp, Value: value})
+	})
 	for batch := range l.full {
 		for i := range batch {
 			r := &batch[i]
-			key = appendKey(key[:0], r.v4, r.last)
-			value = appendAddr(value[:0], r.v4, r.first)
-			value = append(value, r.answer...)
-			if l.err = l.load.Add(key, cellstore.Cell{Family: familyName, Timestamp: l.timestamp, Value: value}); l.err != nil {
+			if l.err = rows.put(r.v4, r.first, r.last, r.answer); l.err != nil {
 				close(l.failed)
 				return
 			}
@@ -57,6 +56,7 @@ func (l *loader) run() {
 		clear(batch) // release the answers
 		l.empty <- batch[:0]
 	}
+	l.err = rows.flush()
 }
 
 // add takes a row. Rows come in key order.

@@ -20,8 +20,8 @@ var (
 // and given to Open.
 type Meta struct {
 	Layout int   `json:"layout"` // of the rows
-	Rows4  int64 `json:"rows4"`  // IPv4 rows
-	Rows6  int64 `json:"rows6"`  // IPv6 rows
+	Rows4  int64 `json:"rows4"`  // IPv4 ranges
+	Rows6  int64 `json:"rows6"`  // IPv6 ranges
 }
 
 // Reader looks up addresses. It borrows its store: close the store when no
@@ -78,20 +78,25 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 	}
 	// The key is part of the result, because an argument of an interface call
 	// would otherwise be allocated on every call.
-	found, err := r.table.Next(ctx, appendKey(res.key[:0], v4, a), end, nil, &res.row)
+	any, err := r.table.Next(ctx, appendKey(res.key[:0], v4, a), end, nil, &res.row)
 	if err != nil {
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
 	}
-	if !found {
+	if !any {
 		return ErrNotFound
 	}
-	var row row
-	if err := row.decode(res.row.Key, res.row.Cells[0].Value, v4); err != nil {
+	var row tableRow
+	if err := row.decode(res.row.Key, res.row.Cells[0].Value); err != nil {
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
 	}
-	if a.less(row.first) { // addr is in the gap before the row
+	i, first, last, ok := row.find(a)
+	if !ok { // addr is in a gap
 		return ErrNotFound
 	}
-	res.fill(v4, a, row.first, row.last, &row.sections)
+	var found answer
+	if err := row.answer(i, &found); err != nil {
+		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
+	}
+	res.fill(v4, a, first, last, &found)
 	return nil
 }

@@ -34,12 +34,12 @@ func merged(t interface{ Fatal(...any) }, records ...Record) *Result {
 		}
 		tuple = append(tuple, refOf(m.records, b))
 	}
-	var s sections
-	if wrong := s.decode([]byte(m.answer(tuple))); wrong != "" {
+	var p splitter
+	if wrong := p.split([]byte(m.answer(tuple))); wrong != "" {
 		t.Fatal(wrong)
 	}
 	res := new(Result)
-	res.fill(true, u128{lo: 0x08080808}, u128{lo: 0x08080800}, u128{lo: 0x080808ff}, &s)
+	res.fill(true, u128{lo: 0x08080808}, u128{lo: 0x08080800}, u128{lo: 0x080808ff}, &p.answer)
 	return res
 }
 

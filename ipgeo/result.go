@@ -198,29 +198,34 @@ func (r *Result) clear() {
 	r.lat, r.lon, r.located, r.asn = 0, 0, false, 0
 }
 
-// fill sets the result to the answer of a row for a.
-func (r *Result) fill(v4 bool, a, first, last u128, s *sections) {
-	r.Network = network(v4, a, first, last)
+// fill sets the result to the answer of a range for an address.
+func (r *Result) fill(v4 bool, addr, first, last u128, a *answer) {
+	r.Network = network(v4, addr, first, last)
 	r.First, r.Last = addrOf(v4, first), addrOf(v4, last)
-	r.Country = codeString(s.code)
-	r.lat, r.lon, r.located, r.asn = s.lat, s.lon, s.located, s.asn
+	r.Country = codeString(a.code())
+	r.lat, r.lon, r.located, r.asn = a.lat, a.lon, a.point.kind != pointNone, a.asn()
 
 	// Cut the parts only when j no longer moves.
-	j := r.json[:0]
-	j = append(j, s.country...)
+	j := append(r.json[:0], a.country()...)
 	country := len(j)
-	if len(s.city) > 0 && len(j) > 0 {
+	if country > 0 {
 		j = append(j, ',')
 	}
-	j = append(j, s.city...)
+	place := len(j)
+	j = a.appendCity(j)
 	city := len(j)
+	if city == place { // nothing follows the comma
+		j = j[:country]
+		place, city = country, country
+	}
 	if len(j) > 0 {
 		j = append(j, ',')
 	}
 	j = append(j, `"traits":{`...)
 	traits := len(j)
-	j = append(j, s.traits...)
-	if len(s.traits) > 0 {
+	j = append(j, a.traits()...)
+	traitsEnd := len(j)
+	if traitsEnd > traits {
 		j = append(j, ',')
 	}
 	j = append(j, `"network":"`...)
@@ -228,16 +233,19 @@ func (r *Result) fill(v4 bool, a, first, last u128, s *sections) {
 	j = appendNetwork(j, r.Network)
 	j = append(j, '"', '}')
 	object := len(j)
-	if len(s.own) > 0 {
-		j = append(append(j, ','), s.own...)
+	j = append(j, ',')
+	own := len(j)
+	if j = a.appendOwn(j); len(j) == own {
+		j = j[:object]
+		own = object
 	}
 	r.json, r.JSON = j, j
 	r.country = part(j, 0, country)
-	r.city = part(j, city-len(s.city), city)
-	r.traits = part(j, traits, traits+len(s.traits))
+	r.city = part(j, place, city)
+	r.traits = part(j, traits, traitsEnd)
 	r.network = part(j, network, object-1)
 	r.object = part(j, traits-1, object)
-	r.own = part(j, len(j)-len(s.own), len(j))
+	r.own = part(j, own, len(j))
 }
 
 // part returns j[from:to] with no spare capacity, so that appending cannot

@@ -1,9 +1,7 @@
 package ipgeo
 
 import (
-	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"net/netip"
 
@@ -11,8 +9,8 @@ import (
 )
 
 // The table "ip" has one family "r" with one column, whose qualifier is empty.
-// A row is one range; no two rows overlap, so within a family of addresses the
-// rows sort alike by first and by last address.
+// A row is up to 64 consecutive ranges. No two ranges overlap, so within a
+// family of addresses ranges and rows sort alike by first and by last address.
 //
 //	row key, 5 or 17 bytes
 //	┌──────┬──────────────────────────┐
@@ -22,13 +20,22 @@ import (
 //	└──────┴──────────────────────────────────────────────────┘
 //
 //	value
-//	┌───────────────────────┬─────────┬─────────┬─ ─ ─
-//	│ first address, 4 / 16 │ section │ section │
-//	└───────────────────────┴────┬────┴─────────┴─ ─ ─
-//	                             │
-//	          ┌─────┬────────────┴─────┬────────────────┐
-//	          │ tag │ length, uvarint  │ bytes          │
-//	          └─────┴──────────────────┴────────────────┘
+//	┌─────────────────────┬─────────────────────────────────┐
+//	│ block, see block.go │ heap of the row, see answer.go  │
+//	└─────────────────────┴─────────────────────────────────┘
+//
+// The last address of a key is that of the row's last range. The first row at or
+// after an address therefore covers the address, or no row does.
+//
+// Neighbours share countries, cities and whole answers, so a row holds each part
+// of its answers once. What rows have in common is left to the compression of
+// the store's blocks.
+//
+// While a table is built, an answer is a sequence of sections:
+//
+//	┌─────┬──────────────────┬────────────────┐
+//	│ tag │ length, uvarint  │ bytes          │
+//	└─────┴──────────────────┴────────────────┘
 //
 //	tag 1  ISO 3166-1 code of the country, two bytes
 //	tag 2  members of the answer known from country-level sources:
@@ -42,16 +49,15 @@ import (
 //	tag 6  latitude and longitude: degrees, two big-endian IEEE 754 doubles
 //	tag 7  number of the autonomous system, four bytes, big-endian
 //
-// The sections are the answer. The builder merges and encodes them once, and
-// lookups send them as they are. Readers skip unknown tags, so new knowledge
-// needs a new tag and no new layout. Sections are in the order of their tags,
-// and empty ones are left out.
+// The builder merges and encodes the sections once, and lookups put the stored
+// parts of them together again. Sections are in the order of their tags, and
+// empty ones are left out.
 //
-// Layout 1 had tags 1 and 2 only, and its rows lack the fields of the others.
+// Layout 1 had country codes only. Layouts 1 and 2 had a row for each range.
 const (
 	// Layout is the version of this row layout. It is the schema version of a
 	// generation's manifest and also stored in Meta.
-	Layout = 2
+	Layout = 3
 
 	tableName  = "ip"
 	familyName = "r"
@@ -77,6 +83,7 @@ func schema() cellstore.Schema {
 		Name:        familyName,
 		Bloom:       cellstore.BloomNone, // never read by exact key
 		Compression: cellstore.CompressionZstd,
+		BlockSize:   32 << 10,            // a tenth smaller than with half of it
 		MaxVersions: cellstore.Unlimited, // rows are written once: the store need not look for more
 	}}}
 }
@@ -107,7 +114,7 @@ func readAddr(b []byte, v4 bool) (a u128, rest []byte, ok bool) {
 	return u128{}, b, false
 }
 
-// sections are the decoded sections of a row. The slices point into the row.
+// sections are the decoded sections of an answer. The slices point into it.
 type sections struct {
 	code     []byte // "FR"; may be empty
 	country  []byte // JSON members, as are those below
@@ -117,47 +124,6 @@ type sections struct {
 	lat, lon float64 // degrees, if located
 	located  bool
 	asn      uint32
-}
-
-// row is a decoded row.
-type row struct {
-	first, last u128
-	sections
-}
-
-func corruptRow(key []byte, what string) error {
-	return fmt.Errorf("row %x: %s: %w; restore the generation or build it again", key, what, cellstore.ErrCorrupt)
-}
-
-func (r *row) decode(key, value []byte, v4 bool) error {
-	rest, err := r.decodeBounds(key, value, v4)
-	if err != nil {
-		return err
-	}
-	r.sections = sections{}
-	if what := r.sections.decode(rest); what != "" {
-		return corruptRow(key, what)
-	}
-	return nil
-}
-
-// decodeBounds decodes a row's addresses and returns its sections.
-func (r *row) decodeBounds(key, value []byte, v4 bool) (rest []byte, err error) {
-	var ok bool
-	if len(key) == 0 {
-		return nil, corruptRow(key, "no key")
-	}
-	rest = key[1:]
-	if r.last, rest, ok = readAddr(rest, v4); !ok || len(rest) != 0 {
-		return nil, corruptRow(key, "key has the wrong length")
-	}
-	if r.first, rest, ok = readAddr(value, v4); !ok {
-		return nil, corruptRow(key, "value has no first address")
-	}
-	if r.last.less(r.first) {
-		return nil, corruptRow(key, "first address is after the last")
-	}
-	return rest, nil
 }
 
 const cutOff = "a section is cut off"
@@ -207,13 +173,6 @@ func (s *sections) decode(b []byte) (wrong string) {
 		}
 	}
 	return ""
-}
-
-// equal reports whether two answers are the same.
-func (s *sections) equal(t *sections) bool {
-	return bytes.Equal(s.code, t.code) && bytes.Equal(s.country, t.country) && bytes.Equal(s.city, t.city) &&
-		bytes.Equal(s.traits, t.traits) && bytes.Equal(s.own, t.own) &&
-		s.located == t.located && s.lat == t.lat && s.lon == t.lon && s.asn == t.asn
 }
 
 func appendCoordinates(dst []byte, lat, lon float64) []byte {

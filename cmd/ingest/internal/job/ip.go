@@ -125,13 +125,23 @@ func finishIP(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ip
 			return err
 		}
 	}
-	return indexIP(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o.reporter())
+	return indexIP(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o)
 }
 
 // indexIP writes the index file and checks that it answers as the table does.
-func indexIP(ctx context.Context, r *ipgeo.Reader, path string, rep Reporter) (err error) {
-	rep.Progress(Progress{Stage: "writing the index"})
-	if _, err := ipgeo.BuildIndex(ctx, r, path); err != nil {
+func indexIP(ctx context.Context, r *ipgeo.Reader, path string, o IPOptions) (err error) {
+	stage := func(name string) func(done, total int64) {
+		report := func(done, total int64) {
+			o.reporter().Progress(Progress{Stage: name, Done: done, Total: total, Unit: "ranges"})
+		}
+		report(0, 0)
+		return report
+	}
+	options := ipgeo.IndexOptions{
+		Memory:   o.memory() / 8, // the rest is the store's, the file's and garbage
+		Progress: stage("writing the index"),
+	}
+	if _, err := ipgeo.BuildIndex(ctx, r, path, options); err != nil {
 		return err
 	}
 	ix, err := ipgeo.OpenIndex(path)
@@ -139,8 +149,7 @@ func indexIP(ctx context.Context, r *ipgeo.Reader, path string, rep Reporter) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	rep.Progress(Progress{Stage: "checking the index"})
-	if err := ipgeo.CheckIndex(ctx, r, ix); err != nil {
+	if err := ipgeo.CheckIndex(ctx, r, ix, stage("checking the index")); err != nil {
 		return fmt.Errorf("the index just written differs from its table: %w; this is a mistake of the program, please report it", err)
 	}
 	return nil

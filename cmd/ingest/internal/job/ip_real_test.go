@@ -579,7 +579,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 	}
 	want := rows(lists...)
 	got := rows(Input{Path: ipData + "mmdb/country.mmdb"})
-	if len(want) < 150000 || !slices.Equal(got, want) {
+	if len(want) < 150000/64 || !slices.Equal(got, want) { // 64 ranges a row
 		t.Errorf("%d rows from the database, %d from the lists, or others", len(got), len(want))
 	}
 }
