@@ -78,7 +78,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if len(polys) == 0 {
 		return dst, zoom, nil
 	}
-	dst = layout.AppendFeatureHead(dst, typ, id, rec.Name)
+	dst = layout.AppendFeatureHead(dst, typ, id, rec.Name, 0)
 	dst = layout.AppendMultiPolygon(dst, polys, finePosition)
 	return append(dst, '}'), zoom, nil
 }

@@ -40,6 +40,11 @@ type Options struct {
 	// than one way, by LongEdgesAuto and at the poles. It says which reading
 	// was chosen.
 	Assumed func(typ, id, name, what string)
+	// TileBudget is the most bytes a tile may have after gzip, in each of its
+	// forms, all layers together. Where more is to be shown at a zoom above 13,
+	// borders are simplified and small regions are merged; zoom 13 is exact. 0
+	// means no budget. What cannot be stored is then refused.
+	TileBudget int64
 	// Progress, if set, is called from time to time with the work done out of
 	// total. It must be quick. One goroutine calls it.
 	Progress func(done, total int64)
@@ -52,6 +57,7 @@ type build struct {
 	regions  []*region // of all layers, by number
 	levels   *levels
 	labels   []labelRow // not written yet
+	caps     []capCell
 	label    layout.LayerWriter
 	families []string // sorted
 	position [grid.MaxZoom + 1]func([]byte, grid.Point) []byte
@@ -62,6 +68,12 @@ type buildLayer struct {
 	typ      string
 	typeByte uint8
 	regions  []*region
+
+	// shown are the regions with those that stand for several at some zoom, in
+	// the order of their cells.
+	shown       []*region
+	generalised []tiles.Generalised // the deepest zoom first
+	overBudget  int                 // tiles of zoom 13
 
 	family, familyMVT, familyLabel int // indexes into build.families
 }
@@ -81,8 +93,12 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	for z := range b.position {
 		b.position[z] = layout.MercatorPosition(z)
 	}
+	limit := store.Limits().Value
 	types, err := b.addLayers(layers)
 	if err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	if err := b.checkRecords(limit); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
 	for _, s := range layout.Schemas(types) {
@@ -91,6 +107,12 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 		}
 	}
 	if err := b.prepare(ctx); err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	if err := b.encodeCaps(limit); err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	if err := b.generalise(ctx, b.levels, limit); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
 	if err := b.writeRegions(ctx, store); err != nil {
@@ -129,6 +151,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		layers[i].Features = nil
 		for _, r := range regions {
 			r.number = int32(len(b.regions))
+			r.head = r.number
 			b.regions = append(b.regions, r)
 		}
 		types = append(types, l.Type)
@@ -204,7 +227,7 @@ func (b *build) root(ctx context.Context) (node, error) {
 	for z := range borders {
 		g.Go(func() error {
 			for i, l := range b.layers {
-				for j, r := range l.regions {
+				for j, r := range l.shown {
 					edges := borders[z][r.number]
 					w := grid.PeriodicWinding(edges, corner)
 					around := grid.AppendCopies(make([]grid.Edge, 0, len(edges)+len(edges)/16), edges, outer)
@@ -227,13 +250,19 @@ func (b *build) root(ctx context.Context) (node, error) {
 }
 
 func (b *build) meta() tiles.Meta {
-	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion}
+	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion, TileBudget: b.opts.TileBudget}
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
 			MinZoom: 0, MaxZoom: grid.MaxZoom,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String"},
 		}
+		if len(l.generalised) > 0 {
+			t.Generalised = slices.Clone(l.generalised)
+			slices.Reverse(t.Generalised)
+			t.Fields[layout.TagMerged] = "Number"
+		}
+		t.OverBudget = l.overBudget
 		empty := true
 		for _, r := range l.regions {
 			rb := r.bounds

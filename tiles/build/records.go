@@ -9,13 +9,30 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
 
+// capCell is a cell of a polar row.
+type capCell struct {
+	key  []byte
+	cell cellstore.Cell
+}
+
 // writeCaps writes the two polar rows.
 func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
+	for _, c := range b.caps {
+		if err := bulk.Add(c.key, c.cell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeCaps makes the cells of the polar rows, in their order.
+func (b *build) encodeCaps(limit int) error {
 	var clip grid.Clipper
 	var lw layout.LayerWriter
 	for _, polar := range layout.Caps {
@@ -36,12 +53,12 @@ func (b *build) writeCaps(bulk cellstore.BulkLoader) error {
 			if lw.Len() == 0 {
 				continue
 			}
-			err := bulk.Add(polar.Key, cellstore.Cell{
-				Family: family, Timestamp: b.opts.Timestamp, Value: lw.AppendTo([]byte{layout.MarkPolar}),
-			})
-			if err != nil {
-				return err
+			value := lw.AppendTo([]byte{layout.MarkPolar})
+			if len(value) > limit {
+				return fmt.Errorf("%w: what %s has beyond %.2f° takes %d bytes, the store takes %d in a value: simplify the source there",
+					ErrTooDetailed, b.layers[i].typ, quadkey.MaxLatitude, len(value), limit)
 			}
+			b.caps = append(b.caps, capCell{polar.Key, cellstore.Cell{Family: family, Timestamp: b.opts.Timestamp, Value: value}})
 		}
 	}
 	return nil
@@ -124,6 +141,31 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 		}
 	}
 	return bulk.Commit(ctx)
+}
+
+// checkRecords refuses records that cannot be stored.
+func (b *build) checkRecords(limit int) error {
+	const escaped = 6 // bytes of a character in JSON, at most
+	for _, l := range b.layers {
+		for _, r := range l.regions {
+			n := len(r.name)
+			for _, p := range r.props {
+				text, _ := p.Value.(string)
+				n += len(p.Name) + len(text) + 32
+			}
+			if n*escaped < limit/2 {
+				continue
+			}
+			record, err := r.record(l.typ)
+			if err != nil {
+				return err
+			}
+			if len(record) > limit {
+				return fmt.Errorf("%w: the name and properties of %s %s take %d bytes, the store takes %d in a value: leave some out", ErrBadLayer, l.typ, r.id, len(record), limit)
+			}
+		}
+	}
+	return nil
 }
 
 // record returns the region's record as a JSON object.
