@@ -37,6 +37,14 @@ type TypeMeta struct {
 	OverBudget int `json:"over_budget,omitempty"`
 }
 
+// ExactFrom is the first zoom that shows every region of the type by itself.
+func (t *TypeMeta) ExactFrom() int {
+	if len(t.Generalised) == 0 {
+		return 0
+	}
+	return t.Generalised[len(t.Generalised)-1].Zoom + 1
+}
+
 // Generalised says how much a zoom shows of a type.
 type Generalised struct {
 	Zoom int `json:"zoom"`

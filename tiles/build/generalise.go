@@ -446,16 +446,22 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 				of = append(of, l)
 			}
 		}
-		_, repaired, err := covered(grid.ByRegion(of, reg, 1)[0])
+		_, repaired, err := covered(grid.ByRegion(of, reg, 1)[0], 0)
 		g.overlap[i] = repaired || err != nil
 	}
 }
 
 // covered returns the border of everything that a periodic chain winds around,
-// and whether it winds around some of it twice.
-func covered(edges []grid.Edge) ([]grid.Edge, bool, error) {
-	reg := grid.NewRegistry()
-	lines := grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg)
+// and whether it winds around some of it twice. The chain's vertices lie on the
+// grid of a shift.
+func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
+	// Other parts may touch the cut at the antimeridian between its ends.
+	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift}
+	reg := n.Reg
+	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
+	if err != nil {
+		return nil, false, err
+	}
 	border, repaired, err := grid.Resolve(grid.AppendCounted(nil, lines, reg), grid.Winding.Covered, nil)
 	return grid.Cancel(grid.Normalize(border)), repaired, err
 }
@@ -481,7 +487,7 @@ func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 		if !again {
 			continue
 		}
-		border, _, err := covered(borders[number])
+		border, _, err := covered(borders[number], grid.StepShift(v.zoom+1))
 		if err != nil {
 			return nil, err
 		}
