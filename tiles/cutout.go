@@ -36,7 +36,8 @@ const (
 // The result names the zoom of the geometry. Zoom 13 is the exact border on the
 // world grid, cut at the box within 4 cm. A box with too much for one answer,
 // about 130 000 vertices or two thousand tiles, gets the simplified border of
-// the deepest zoom that fits. Pieces of tiles are dissolved.
+// the deepest zoom that fits, but no zoom at which small regions are merged.
+// Pieces of tiles are dissolved.
 //
 // Errors match ErrUnknownType, ErrNotFound or quadkey.ErrBox, or come from the
 // store.
@@ -62,7 +63,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
 	near := windowOf(common(b, rec.BBox))
-	for zoom > 0 && near.tilesAt(zoom) > hopeless {
+	for zoom > c.rt.ExactFrom() && near.tilesAt(zoom) > hopeless {
 		zoom--
 	}
 	var polys []grid.Polygon
@@ -78,7 +79,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if len(polys) == 0 {
 		return dst, zoom, nil
 	}
-	dst = layout.AppendFeatureHead(dst, typ, id, rec.Name)
+	dst = layout.AppendFeatureHead(dst, typ, id, rec.Name, 0)
 	dst = layout.AppendMultiPolygon(dst, polys, finePosition)
 	return append(dst, '}'), zoom, nil
 }
@@ -105,7 +106,7 @@ func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 		}
 	}
 	d := c.r.descend(c.ctx, c.s, c.rt, cutoutRows)
-	if zoom == 0 {
+	if zoom <= c.rt.ExactFrom() {
 		d.maximum = 0
 	}
 	var polys []grid.Polygon
@@ -196,7 +197,7 @@ func (c *cutout) gatherTiles(d *descent, frame grid.Box, zoom int) error {
 			} else if err := c.gatherPolygons(f, t, origin, side/mvt.Extent); err != nil {
 				return err
 			}
-			if zoom > 0 && len(c.edges)+len(c.frames) > cutoutEdges {
+			if zoom > c.rt.ExactFrom() && len(c.edges)+len(c.frames) > cutoutEdges {
 				return errTooManyRows
 			}
 			return nil

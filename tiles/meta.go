@@ -13,6 +13,9 @@ const MaxZoom = grid.MaxZoom
 type Meta struct {
 	SchemaVersion int        `json:"schema_version"`
 	Types         []TypeMeta `json:"types"` // in the order of their bytes
+	// TileBudget is the most bytes that a tile above zoom 13 has after gzip, all
+	// types together. 0 means that no budget was given.
+	TileBudget int64 `json:"tile_budget,omitempty"`
 }
 
 // TypeMeta describes a region type.
@@ -26,4 +29,29 @@ type TypeMeta struct {
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
+	// Generalised lists the zooms, from 0 on, that do not show every region as
+	// it is, because their tiles would be over the budget.
+	Generalised []Generalised `json:"generalised,omitempty"`
+	// OverBudget is the number of tiles of zoom 13 over the budget. That zoom
+	// is exact whatever it takes.
+	OverBudget int `json:"over_budget,omitempty"`
+}
+
+// ExactFrom is the first zoom that shows every region of the type by itself.
+func (t *TypeMeta) ExactFrom() int {
+	if len(t.Generalised) == 0 {
+		return 0
+	}
+	return t.Generalised[len(t.Generalised)-1].Zoom + 1
+}
+
+// Generalised says how much a zoom shows of a type.
+type Generalised struct {
+	Zoom int `json:"zoom"`
+	// Shown are the regions with a polygon of their own id. Merged are the
+	// polygons that stand for several regions.
+	Shown  int `json:"shown"`
+	Merged int `json:"merged"`
+	// Simplified is by how many zooms the borders are simpler than usual.
+	Simplified int `json:"simplified,omitempty"`
 }

@@ -250,7 +250,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 				return err
 			}
 		}
-		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name))
+		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0)
 		if mark == layout.MarkLeaf {
 			dst = layout.AppendSquare(dst, t)
 		} else {

@@ -17,12 +17,13 @@ import (
 // tile is empty. Each type T that the selectors name has these layers, in the
 // data set's order and without the empty ones:
 //
-//	T        polygons: id, name
+//	T        polygons: id, name; merged, the number of regions a polygon stands
+//	         for, where small regions are merged, see [Generalised]
 //	T_line   borders, one feature for each pair of neighbours: right and left,
 //	         the ids of the regions on the line's two sides, one of which may be
 //	         absent
 //	T_label  points: id, name, and rank, 0 for the type's largest region; each
-//	         region has one in one tile of every zoom
+//	         region has one in one tile of every zoom that shows it by itself
 //
 // Polygons and lines extend 1/64 of the tile beyond it. Zooms beyond 13 are cut
 // from zoom 13. The cost is one seek per type, and one filter lookup for
@@ -150,8 +151,11 @@ func placeIn(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
 // them from tile base to its descendant t.
 func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
 	s.layer.Reset(rt.Name)
-	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, id, name []byte) error {
-		s.layer.BeginRegion(mvt.Polygon, f.ID, string(id), string(name))
+	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, _, _ []byte) error {
+		s.layer.Begin(f.ID, mvt.Polygon)
+		if err := s.copyTags(f); err != nil {
+			return err
+		}
 		if mark == layout.MarkLeaf {
 			s.layer.Ring(layout.BufferedSquare)
 		} else {

@@ -126,6 +126,7 @@ type boundariesCmd struct {
 	Keep        bool            `help:"Carry the published layers over that are not named."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
 	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
+	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
 }
@@ -206,7 +207,9 @@ func (c *boundariesCmd) Run(s *session) error {
 			return err
 		}
 	}
-	_, err := job.Boundaries(s.ctx, s.catalog, inputs, s.options)
+	options, budget := s.options, int64(c.TileBudget)
+	options.TileBudget = &budget
+	_, err := job.Boundaries(s.ctx, s.catalog, inputs, options)
 	return err
 }
 

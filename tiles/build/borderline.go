@@ -47,9 +47,9 @@ func (w *borderWriter) layer(l *buildLayer, groups level, b grid.Box, origin gri
 		}
 		p := w.pieces[from]
 		w.Begin(0, mvt.LineString)
-		w.TagString(layout.TagRight, l.regions[p.right].id)
+		w.TagString(layout.TagRight, l.shown[p.right].id)
 		if p.left != none {
-			w.TagString(layout.TagLeft, l.regions[p.left].id)
+			w.TagString(layout.TagLeft, l.shown[p.left].id)
 		}
 		w.lines(w.pieces[from:i], origin, shift)
 		w.End()

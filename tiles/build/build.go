@@ -41,6 +41,11 @@ type Options struct {
 	// than one way, by LongEdgesAuto and at the poles. It says which reading
 	// was chosen.
 	Assumed func(typ, id, name, what string)
+	// TileBudget is the most bytes a tile may have after gzip, in each of its
+	// forms, all layers together. Where more is to be shown at a zoom above 13,
+	// borders are simplified and small regions are merged; zoom 13 is exact. 0
+	// means no budget. What cannot be stored is then refused.
+	TileBudget int64
 	// Memory is about how many bytes of memory the build may take in all; 0
 	// means no bound. What does not fit is refused with a MemoryError before
 	// anything is written.
@@ -73,6 +78,12 @@ type buildLayer struct {
 	typeByte uint8
 	regions  []*region
 
+	// shown are the regions with those that stand for several at some zoom, in
+	// the order of their cells.
+	shown       []*region
+	generalised []tiles.Generalised // the deepest zoom first
+	overBudget  int                 // tiles of zoom 13
+
 	family, familyMVT, familyLabel int // indexes into build.families
 }
 
@@ -92,8 +103,12 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	for z := range b.position {
 		b.position[z] = layout.MercatorPosition(z)
 	}
+	limit := store.Limits().Value
 	types, err := b.addLayers(layers)
 	if err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	if err := b.checkRecords(limit); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
 	for _, s := range layout.Schemas(types) {
@@ -104,10 +119,16 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	if err := b.prepare(ctx); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
+	if err := b.encodeCaps(limit); err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
+	if err := b.generalise(ctx, b.levels, limit); err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
 	if err := b.writeRegions(ctx, store); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
-	b.makeCaps()
+	b.releasePlates()
 	bytes, err := b.writeTiles(ctx, store)
 	if err != nil {
 		return tiles.Meta{}, Stats{}, err
@@ -141,6 +162,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		layers[i].Features = nil
 		for _, r := range regions {
 			r.number, r.layer = int32(len(b.regions)), i
+			r.head = r.number
 			b.regions = append(b.regions, r)
 		}
 		types = append(types, l.Type)
@@ -225,7 +247,7 @@ func (b *build) root(ctx context.Context) (node, error) {
 	for z := range borders {
 		g.Go(func() error {
 			for i, l := range b.layers {
-				for j, r := range l.regions {
+				for j, r := range l.shown {
 					edges := borders[z][r.number]
 					w := grid.PeriodicWinding(edges, corner)
 					around := grid.Copies(edges, outer)
@@ -248,13 +270,19 @@ func (b *build) root(ctx context.Context) (node, error) {
 }
 
 func (b *build) meta() tiles.Meta {
-	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion}
+	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion, TileBudget: b.opts.TileBudget}
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
 			MinZoom: 0, MaxZoom: grid.MaxZoom,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String"},
 		}
+		if len(l.generalised) > 0 {
+			t.Generalised = slices.Clone(l.generalised)
+			slices.Reverse(t.Generalised)
+			t.Fields[layout.TagMerged] = "Number"
+		}
+		t.OverBudget = l.overBudget
 		empty := true
 		for _, r := range l.regions {
 			rb := r.bounds

@@ -193,7 +193,7 @@ func distanceInside(p grid.Polygon, x, y float64) float64 {
 func labelRows(labels []label) []labelRow {
 	rows := make(map[quadkey.Key]*labelRow)
 	for _, l := range labels {
-		for z := 0; z <= grid.MaxZoom; z++ {
+		for z := int(l.region.shown); z <= grid.MaxZoom; z++ {
 			t := quadkey.Tile{Z: uint8(z), X: uint32(l.at.X) >> grid.TileShift(z), Y: uint32(l.at.Y) >> grid.TileShift(z)}
 			k := t.Key()
 			if rows[k] == nil {

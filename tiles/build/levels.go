@@ -27,7 +27,7 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	}
 	lv := &levels{reg: reg}
 	lv.lines[grid.MaxZoom] = exact
-	b.progress.begin("arranging zoom levels", grid.MaxZoom+1, "levels")
+	b.progress.begin("arranging zoom levels", grid.MaxZoom+1, unitLevels)
 	thin := grid.NewSimplifier(exact, reg)
 	b.progress.add(1)
 	g, gctx := errgroup.WithContext(ctx)

@@ -28,4 +28,8 @@ func (e *MemoryError) Error() string {
 		e.Vertices, float64(e.Need)/(1<<30))
 }
 
-const unitVertices = "vertices"
+// The units of progress.
+const (
+	unitVertices = "vertices"
+	unitLevels   = "levels"
+)

@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
@@ -23,9 +24,8 @@ type capCell struct {
 	cell cellstore.Cell
 }
 
-// makeCaps makes the cells of the two polar rows and releases the borders in
-// plate carrée, which nothing else needs any more.
-func (b *build) makeCaps() {
+// encodeCaps makes the cells of the polar rows, in their order.
+func (b *build) encodeCaps(limit int) error {
 	var clip grid.Clipper
 	var lw layout.LayerWriter
 	for _, polar := range layout.Caps {
@@ -43,13 +43,23 @@ func (b *build) makeCaps() {
 					lw.End()
 				}
 			}
-			if lw.Len() > 0 {
-				b.caps = append(b.caps, capCell{polar.Key, cellstore.Cell{
-					Family: family, Timestamp: b.opts.Timestamp, Value: lw.AppendTo([]byte{layout.MarkPolar}),
-				}})
+			if lw.Len() == 0 {
+				continue
 			}
+			value := lw.AppendTo([]byte{layout.MarkPolar})
+			if len(value) > limit {
+				return fmt.Errorf("%w: what %s has beyond %.2f° takes %d bytes, the store takes %d in a value: simplify the source there",
+					ErrTooDetailed, b.layers[i].typ, quadkey.MaxLatitude, len(value), limit)
+			}
+			b.caps = append(b.caps, capCell{polar.Key, cellstore.Cell{Family: family, Timestamp: b.opts.Timestamp, Value: value}})
 		}
 	}
+	return nil
+}
+
+// releasePlates releases the borders in plate carrée, which nothing needs after
+// the polar rows and the records.
+func (b *build) releasePlates() {
 	for _, r := range b.regions {
 		r.plate = nil
 	}
@@ -197,6 +207,31 @@ func (b *build) writeRegion(bulk cellstore.BulkLoader, r *region, geometry []byt
 		}
 	}
 	r.witnesses = nil
+	return nil
+}
+
+// checkRecords refuses records that cannot be stored.
+func (b *build) checkRecords(limit int) error {
+	const escaped = 6 // bytes of a character in JSON, at most
+	for _, l := range b.layers {
+		for _, r := range l.regions {
+			n := len(r.name)
+			for _, p := range r.props {
+				text, _ := p.Value.(string)
+				n += len(p.Name) + len(text) + 32
+			}
+			if n*escaped < limit/2 {
+				continue
+			}
+			record, err := r.record(l.typ)
+			if err != nil {
+				return err
+			}
+			if len(record) > limit {
+				return fmt.Errorf("%w: the name and properties of %s %s take %d bytes, the store takes %d in a value: leave some out", ErrBadLayer, l.typ, r.id, len(record), limit)
+			}
+		}
+	}
 	return nil
 }
 

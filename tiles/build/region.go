@@ -52,6 +52,9 @@ type region struct {
 	number   int32 // through all layers
 	layer    int   // its number
 	vertices int   // of its source
+	head     int32 // number of the region it is called after: its own, unless it is merged
+	merged   int   // how many regions it stands for at one zoom; 0 for a region of the source
+	shown    uint8 // the first zoom that shows it with its id
 	id, name string
 	props    []Property
 	polygons [][]ring // as the source has them
@@ -129,7 +132,7 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	}
 	r.empty = len(r.plate) == 0
 	r.bounds = boundsOf(r.polygons)
-	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name)
+	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name, 0)
 	return nil
 }
 

@@ -66,11 +66,11 @@ func (w *walker) leaf(ln *layerNode) {
 	layer := &w.b.layers[ln.layer]
 	w.mvt.Reset(layer.typ)
 	for _, g := range ln.levels[0] {
-		r := layer.regions[g.region]
+		r := layer.shown[g.region]
 		w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
 			return append(append(dst, layout.MarkLeaf), r.feature...)
 		})
-		w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+		w.begin(r)
 		w.mvt.Ring(layout.BufferedSquare)
 		w.mvt.End()
 	}
@@ -78,6 +78,14 @@ func (w *walker) leaf(ln *layerNode) {
 		return w.mvt.AppendTo(append(dst, layout.MarkLeaf))
 	})
 	w.b.stats.leaves.Add(1)
+}
+
+// begin starts the feature of a region's polygons.
+func (w *walker) begin(r *region) {
+	w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+	if r.merged > 0 {
+		w.mvt.TagInt(layout.TagMerged, int64(r.merged))
+	}
 }
 
 func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
@@ -90,9 +98,9 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 	w.mvt.Reset(layer.typ)
 	written := false
 	for _, g := range ln.levels[0] {
-		r := layer.regions[g.region]
+		r := layer.shown[g.region]
 		if len(g.edges) == 0 {
-			w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+			w.begin(r)
 			w.mvt.Ring(layout.BufferedSquare)
 			w.mvt.End()
 			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
@@ -103,7 +111,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 			continue
 		}
 		if polys := w.clip.Polygons(g.edges, g.w, outer, shift); len(polys) > 0 {
-			w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+			w.begin(r)
 			w.mvt.Polygons(polys, innerCorner, shift)
 			w.mvt.End()
 		}

@@ -68,7 +68,7 @@ func (v *verifier) newPart() *checkPart {
 	for i, t := range v.types {
 		n := len(t.ids)
 		p.types[i] = partType{
-			TypeReport: TypeReport{Name: t.Name, Regions: n},
+			TypeReport: TypeReport{Name: t.Name, Regions: t.records},
 			zooms:      make([]uint16, n), area: make([]float64, n),
 			labelled: make([]uint16, n), rank: slices.Repeat([]int64{-1}, n),
 			overlaps: map[[2]int32]*overlapCount{},
@@ -112,6 +112,9 @@ func (p *checkPart) row(row *cellstore.Row) {
 	}
 	t, ok := layout.RowTile(row.Key)
 	polar := slices.ContainsFunc(layout.Caps[:], func(c *layout.Cap) bool { return bytes.Equal(row.Key, c.Key) })
+	if ok && p.v.budget > 0 && int(t.Z) < grid.MaxZoom {
+		p.budget(t)
+	}
 	for i := range p.cells {
 		c := &p.cells[i]
 		if len(c[kindFeature])+len(c[kindTile])+len(c[kindLabel]) == 0 {

@@ -59,6 +59,16 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		if len(t.ids) != t.Regions {
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Detail: fmt.Sprintf("has %d records, its description says %d", len(t.ids), t.Regions)})
 		}
+		if t.records = len(t.ids); t.ExactFrom() == 0 {
+			continue
+		}
+		for _, id := range t.ids[:t.records] {
+			id = layout.MergedID(id)
+			t.byTag[id] = int32(len(t.ids))
+			t.ids = append(t.ids, id)
+		}
+		t.area = append(t.area, make([]regionArea, t.records)...)
+		t.witnesses = append(t.witnesses, make([][]layout.Witness, t.records)...)
 	}
 	return nil
 }
@@ -71,8 +81,16 @@ func (p *checkPart) finish(ctx context.Context) error {
 		for r := range ct.ids {
 			p.region(i, int32(r))
 		}
+		overlapping := false // in the source
+		for _, n := range pt.overlaps {
+			overlapping = overlapping || n.deepest > 0
+		}
 		for _, pair := range slices.SortedFunc(maps.Keys(pt.overlaps), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) }) {
-			if n := pt.overlaps[pair]; n.deepest == 0 {
+			n := pt.overlaps[pair]
+			if overlapping && int(n.example.Z) < ct.ExactFrom() {
+				continue // with a part of a merged polygon
+			}
+			if n.deepest == 0 {
 				p.find(i, ProblemOverlap, n.example, pair[0], "overlaps %s in %d tiles, and in none of zoom %d", ct.ids[pair[1]], n.above, grid.MaxZoom)
 			}
 		}
@@ -98,6 +116,16 @@ func (p *checkPart) region(typ int, r int32) {
 		p.found.add(p.v.opts.Examples, typ, pt.Name, problem, Example{Region: p.v.types[typ].ids[r], Detail: fmt.Sprintf(format, args...)})
 	}
 	zooms := pt.zooms[r]
+	exact := p.v.types[typ].ExactFrom()
+	if int(r) >= p.v.types[typ].records {
+		if zooms>>exact != 0 {
+			find(ProblemZoom, "stands for several regions at zoom %d or deeper, which shows each by itself", exact)
+		}
+		if pt.labelled[r] != 0 {
+			find(ProblemLabel, "has a label, and is no region")
+		}
+		return
+	}
 	if zooms != 0 {
 		first := bits.TrailingZeros16(zooms)
 		for z := first; z <= grid.MaxZoom; z++ {
@@ -113,8 +141,12 @@ func (p *checkPart) region(typ int, r int32) {
 	if !p.v.bordered || zooms == 0 {
 		return
 	}
+	labelled := pt.labelled[r]
 	for z := range grid.MaxZoom + 1 {
-		if pt.labelled[r]>>z&1 == 0 {
+		// At a generalised zoom a region has a label if it is shown, and once it
+		// has one at all deeper zooms.
+		due := z >= exact || zooms>>z&1 != 0 || labelled&(1<<z-1) != 0
+		if due && labelled>>z&1 == 0 {
 			find(ProblemLabel, "has no label at zoom %d", z)
 		}
 	}

@@ -131,6 +131,7 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 			p.find(typ, ProblemTile, t, region, "is there twice")
 			return nil, false
 		}
+		p.merged(typ, t, region, f)
 		piece := regionPiece{region: region}
 		var path mvt.Path
 		for path.Reset(f); ; piece.rings++ {

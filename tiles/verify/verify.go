@@ -31,6 +31,7 @@ const (
 	ProblemLabel   Problem = "label"    // missing, twice, or outside its region
 	ProblemZoom    Problem = "zoom"     // a region that vanishes at a deeper zoom
 	ProblemArea    Problem = "area"     // pieces whose area is not the region's
+	ProblemBudget  Problem = "budget"   // a tile that is larger than the data set allows
 	ProblemSource  Problem = "source"   // a point that lies on the other side of the border in the source
 )
 
@@ -105,8 +106,11 @@ type Options struct {
 //     the same, with the same regions on their two sides: every border between
 //     two regions is an edge of both.
 //   - GeoJSON and vector features of a tile have the same regions.
-//   - A region shown at some zoom is shown at all deeper ones, has one label per
-//     zoom, inside it, and its pieces at the deepest zoom have the area of its
+//   - Polygons that stand for several regions are said to, and are found only at
+//     the zooms that the data set describes as generalised. Tiles above zoom 13
+//     are within the budget.
+//   - A region shown at some zoom is shown at all deeper ones, has one label at
+//     each of them, inside it, and its pieces at the deepest zoom have the area of its
 //     record's geometry, within the rounding of both.
 //   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
@@ -119,7 +123,7 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if opts.Examples <= 0 {
 		opts.Examples = 5
 	}
-	v := &verifier{opts: opts, bordered: meta.SchemaVersion >= 2, families: map[string]checkFamily{}}
+	v := &verifier{opts: opts, budget: meta.TileBudget, bordered: meta.SchemaVersion >= 2, families: map[string]checkFamily{}}
 	for i, t := range meta.Types {
 		v.types = append(v.types, &checkType{TypeMeta: t})
 		v.families[t.Name] = checkFamily{i, kindFeature}
@@ -172,6 +176,7 @@ const progressRows = 1 << 12
 type verifier struct {
 	opts      Options
 	bordered  bool // rows have lines and labels
+	budget    int64
 	types     []*checkType
 	families  map[string]checkFamily
 	bounds    cellstore.Table
@@ -181,9 +186,11 @@ type verifier struct {
 // checkType is a type with its regions, numbered in the order of their ids.
 type checkType struct {
 	tiles.TypeMeta
-	ids   []string
+	ids   []string         // where small regions are merged, also those of merged polygons, behind the others
 	byTag map[string]int32 // by id
 	area  []regionArea
+
+	records int // number of regions
 
 	witnesses [][]layout.Witness
 }

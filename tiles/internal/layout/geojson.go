@@ -86,8 +86,8 @@ func AppendSquare(dst []byte, t quadkey.Tile) []byte {
 }
 
 // AppendFeatureHead appends a GeoJSON Feature up to and including the key of
-// its geometry.
-func AppendFeatureHead(dst []byte, typ, id, name string) []byte {
+// its geometry. merged is how many regions it stands for, 0 for a region itself.
+func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 	dst = append(dst, `{"type":"Feature","id":"`...)
 	dst = append(dst, typ...)
 	dst = append(dst, ':')
@@ -100,6 +100,10 @@ func AppendFeatureHead(dst []byte, typ, id, name string) []byte {
 	if name != "" {
 		dst = append(dst, `,"name":`...)
 		dst = jsontext.AppendString(dst, name)
+	}
+	if merged > 0 {
+		dst = append(dst, `,"merged":`...)
+		dst = strconv.AppendInt(dst, int64(merged), 10)
 	}
 	return append(dst, `},"geometry":`...)
 }

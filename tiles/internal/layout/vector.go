@@ -13,7 +13,17 @@ const (
 
 	TagLeft  = "left"
 	TagRight = "right"
+
+	// TagMerged is how many regions a polygon stands for.
+	TagMerged = "merged"
 )
+
+// MergedMark begins the id of a polygon that stands for several regions and for
+// none of them. No region has an id like it.
+const MergedMark = '~'
+
+// MergedID is the id of a polygon of several regions, by that of the largest.
+func MergedID(largest string) string { return string(MergedMark) + largest }
 
 // TileBuffer is how far the shapes of a vector tile reach beyond it.
 const TileBuffer = mvt.Extent >> grid.BufferShift

@@ -107,7 +107,8 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		}
 		var mended, assumed []string
 		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
-			Timestamp: dataset.Timestamp(sources),
+			Timestamp:  dataset.Timestamp(sources),
+			TileBudget: o.tileBudget(),
 			Repaired: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
@@ -139,6 +140,14 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		}
 		return meta, nil
 	})
+}
+
+// tileBudget is TileBudget or its default.
+func (o Options) tileBudget() int64 {
+	if o.TileBudget == nil {
+		return build.DefaultTileBudget
+	}
+	return *o.TileBudget
 }
 
 // checkLayers checks the inputs before any is read.

@@ -60,6 +60,9 @@ type Options struct {
 	// means 2 GiB. A job sorts on disk what does not fit, or refuses it before
 	// it writes anything.
 	Memory int64
+	// TileBudget is the most bytes that a tile of boundaries may have after
+	// gzip: build.Options.TileBudget. Nil means build.DefaultTileBudget.
+	TileBudget *int64
 }
 
 func (o Options) reporter() Reporter {

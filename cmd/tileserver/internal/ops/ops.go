@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/tiles"
 )
 
 // Config says what operators and browsers are told.
@@ -140,8 +141,10 @@ type datasetStatus struct {
 }
 
 type typeStatus struct {
-	Name    string `json:"name"`
-	Regions int    `json:"regions"`
+	Name        string              `json:"name"`
+	Regions     int                 `json:"regions"`
+	Generalised []tiles.Generalised `json:"generalised,omitempty"`
+	OverBudget  int                 `json:"over_budget,omitempty"`
 }
 
 // getStatus answers GET /status. Why a generation does not open is in the log:
@@ -181,7 +184,7 @@ func (s *Room) regionTypes() []typeStatus {
 	}
 	var types []typeStatus
 	for _, t := range b.Types() {
-		types = append(types, typeStatus{Name: t.Name, Regions: t.Regions})
+		types = append(types, typeStatus{Name: t.Name, Regions: t.Regions, Generalised: t.Generalised, OverBudget: t.OverBudget})
 	}
 	return types
 }

@@ -169,8 +169,12 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	layer := func(suffix, description string, fields map[string]string) vectorLayer {
 		return vectorLayer{ID: t.Name + suffix, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
 	}
+	what := "Regions of type " + t.Name
+	if from := t.ExactFrom(); from > 0 {
+		what += "; below zoom " + strconv.Itoa(from) + " small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
+	}
 	return []vectorLayer{
-		layer("", "Regions of type "+t.Name, fields),
+		layer("", what, fields),
 		layer("_line", "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
 		layer("_label", "A point inside each region of type "+t.Name+"; rank 0 is the largest",
 			map[string]string{"id": "String", "name": "String", "rank": "Number"}),

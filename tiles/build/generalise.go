@@ -1,0 +1,539 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/tiles"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+)
+
+// ErrTooDetailed is matched when tiles are too large to be stored or cannot be
+// brought within the budget.
+var ErrTooDetailed = errors.New("too much detail in one tile")
+
+// DefaultTileBudget is the size of a compressed tile that maps still load
+// quickly.
+const DefaultTileBudget = 500_000
+
+// Where the tiles of a zoom do not fit into the budget, small regions are merged
+// for the whole zoom, in the order of the merge tree. The zooms are done from
+// the deepest that does not fit to zoom 0. Each starts with the borders of the
+// zoom below it, so that what has merged stays merged.
+
+const (
+	// headroom is left free by what is aimed at. Labels are measured with
+	// approximate places.
+	headroom = 0.94
+
+	// A tile with more edges than this for each of its polygons has its
+	// borders simplified before regions are merged.
+	manyEdges = 24
+	// Borders are simplified as for this many zooms above before regions
+	// are merged, and as for mostCoarse after all have.
+	fewCoarse, mostCoarse = 2, 6
+
+	// mostTries bounds how often a zoom is measured. Tries converge in a few.
+	mostTries = 40
+
+	// pixelShift is the base-2 logarithm of the side of a pixel of a tile of 512 pixels, in steps.
+	pixelShift = 3
+)
+
+// generaliser holds what is decided while zooms are generalised.
+type generaliser struct {
+	b       *build
+	lv      *levels
+	limit   int // of values
+	trees   []mergeTree
+	groups  *groups // of the zoom before
+	cuts    []int   // by layer: steps taken
+	overlap []bool  // by layer: regions of it overlap
+	visible []bool  // by region: shown with its id at the zoom before
+}
+
+// generalise changes the levels of the zooms whose tiles are over the budget.
+// valueLimit is the most bytes that a value may have.
+func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) error {
+	for i := range b.layers {
+		b.layers[i].shown = b.layers[i].regions
+	}
+	g := &generaliser{b: b, lv: lv, limit: valueLimit}
+	over, err := g.measureAll(ctx)
+	if err != nil {
+		return err
+	}
+	if t, ok := g.tooLarge(over[grid.MaxZoom]); ok {
+		layer, value := t.value()
+		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: zoom %d is kept exactly, so simplify the source or leave out regions that lie over each other",
+			ErrTooDetailed, t.tile, b.layers[layer].typ, value, valueLimit, grid.MaxZoom)
+	}
+	if budget := int(b.opts.TileBudget); budget > 0 {
+		for _, t := range over[grid.MaxZoom] {
+			for i := range t.layers {
+				if t.bytes() > budget && t.layers[i].bytes > 0 {
+					b.layers[i].overBudget++
+				}
+			}
+		}
+	}
+	deepest := grid.MaxZoom - 1
+	for deepest >= 0 && len(over[deepest]) == 0 {
+		deepest--
+	}
+	if deepest < 0 {
+		return nil
+	}
+	if b.opts.TileBudget == 0 {
+		t := over[deepest][0]
+		layer, value := t.value()
+		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: give a budget for tiles, so that small regions are merged at low zooms",
+			ErrTooDetailed, t.tile, b.layers[layer].typ, value, valueLimit)
+	}
+	g.trees = b.mergeTrees(lv.lines[grid.MaxZoom], lv.reg)
+	g.groups, g.cuts = newGroups(len(b.regions)), make([]int, len(b.layers))
+	g.visible = slices.Repeat([]bool{true}, len(b.regions))
+	g.findOverlaps(lv.lines[grid.MaxZoom])
+	b.progress.begin("merging small regions", int64(deepest+1), unitLevels)
+	for z := deepest; z >= 0; z-- {
+		if err := g.zoom(ctx, z, over[z], z == deepest); err != nil {
+			return err
+		}
+		b.progress.add(1)
+	}
+	for i := range b.layers {
+		slices.SortFunc(b.layers[i].shown, compareShown)
+	}
+	return nil
+}
+
+// measureAll returns the tiles over the budget at every zoom as it is.
+func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
+	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
+	var shown [][]*region
+	for _, l := range g.b.layers {
+		shown = append(shown, l.regions)
+	}
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(g.b.opts.Workers)
+	for z := range over {
+		group.Go(func() (err error) {
+			over[z], err = g.over(gctx, &view{z, g.lv.lines[z], shown, len(g.b.regions)})
+			g.b.progress.add(1)
+			return err
+		})
+	}
+	return over, group.Wait()
+}
+
+// over returns the tiles of a view that are over the budget or too large to be
+// stored, the worst first.
+func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
+	// A value compresses to a twentieth at best.
+	limit := g.limit / 20
+	if g.b.opts.TileBudget > 0 {
+		limit = min(limit, int(g.b.opts.TileBudget))
+	}
+	sizes, err := g.b.measure(ctx, v, g.lv.reg, limit)
+	sizes = slices.DeleteFunc(sizes, func(t tileSize) bool { return g.excess(&t) <= 1 })
+	slices.SortStableFunc(sizes, func(s, t tileSize) int {
+		switch d := g.excess(&t) - g.excess(&s); {
+		case d > 0:
+			return 1
+		case d < 0:
+			return -1
+		}
+		return 0
+	})
+	return sizes, err
+}
+
+// excess is the size of a tile as a multiple of what it may have.
+func (g *generaliser) excess(t *tileSize) float64 {
+	_, value := t.value()
+	x := float64(value) / float64(g.limit)
+	if g.b.opts.TileBudget > 0 {
+		x = max(x, float64(t.bytes())/float64(g.b.opts.TileBudget))
+	}
+	return x
+}
+
+// tooLarge returns a tile that cannot be stored.
+func (g *generaliser) tooLarge(sizes []tileSize) (tileSize, bool) {
+	i := slices.IndexFunc(sizes, func(t tileSize) bool { _, v := t.value(); return v > g.limit })
+	if i < 0 {
+		return tileSize{}, false
+	}
+	return sizes[i], true
+}
+
+// zoom brings a zoom within the budget. If measured is set, over are the tiles
+// over the budget of the zoom as it is.
+func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured bool) error {
+	t := &target{g: g, groups: g.groups.clone(), cuts: slices.Clone(g.cuts)}
+	for range mostTries {
+		if measured {
+			measured = false
+			if err := t.refine(z, over); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := g.arrange(z, t)
+		if err != nil {
+			return err
+		}
+		if over, err = g.over(ctx, v); err != nil {
+			return err
+		}
+		if len(over) == 0 {
+			g.accept(v, t)
+			return nil
+		}
+		if err := t.refine(z, over); err != nil {
+			return err
+		}
+	}
+	return g.refuse(z, over)
+}
+
+func (g *generaliser) refuse(z int, over []tileSize) error {
+	return fmt.Errorf("%w: the tiles of zoom %d cannot be brought within the budget of %d bytes, tile %v still has %d: give a larger one",
+		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
+}
+
+// target is how a zoom is to be generalised.
+type target struct {
+	g      *generaliser
+	groups *groups
+	cuts   []int
+	coarse int // zooms by which borders are simpler
+	last   map[int]layerSize
+}
+
+// worstTiles is how many tiles decide how far a layer is to be merged. The
+// others follow at the next try.
+const worstTiles = 24
+
+// refine takes more away, by the sizes of the tiles over the budget.
+func (t *target) refine(z int, over []tileSize) error {
+	changed := false
+	worst := map[int]layerSize{}
+	simplify := false
+	for _, tile := range over[:min(len(over), worstTiles)] {
+		allowed := t.allowed(&tile)
+		for i := range tile.layers {
+			s := &tile.layers[i]
+			ratio := max(float64(s.bytes)/allowed, float64(s.value)/(headroom*float64(t.g.limit)))
+			if ratio <= 1 {
+				continue
+			}
+			if w, ok := worst[i]; !ok || s.bytes > w.bytes {
+				worst[i] = *s
+			}
+			if t.coarse < fewCoarse && s.edges > manyEdges*len(s.heads) {
+				simplify = true
+				continue
+			}
+			changed = t.merge(i, s, ratio) || changed
+		}
+	}
+	t.last = worst
+	if !changed || simplify {
+		if t.coarse++; t.coarse > mostCoarse {
+			return t.g.refuse(z, over)
+		}
+	}
+	return nil
+}
+
+// allowed is how many bytes each layer of a tile over the budget may have. All
+// layers have the same share. What the small ones leave of theirs is for the
+// others.
+func (t *target) allowed(tile *tileSize) float64 {
+	budget := headroom * float64(t.g.b.opts.TileBudget)
+	sizes := make([]int, 0, len(tile.layers))
+	for i := range tile.layers {
+		sizes = append(sizes, tile.layers[i].bytes)
+	}
+	slices.Sort(sizes)
+	for i, s := range sizes {
+		share := budget / float64(len(sizes)-i)
+		if float64(s) > share {
+			return share
+		}
+		budget -= float64(s)
+	}
+	return math.Inf(1)
+}
+
+// merge merges regions of a layer until a tile has so many groups that its size
+// should fall by the ratio. It reports whether any merged.
+func (t *target) merge(layer int, s *layerSize, ratio float64) bool {
+	// Merged polygons have longer borders than each of their parts, so the
+	// size falls more slowly than the number.
+	power := 1.3
+	if last, ok := t.last[layer]; ok && len(last.heads) > len(s.heads) && last.bytes > s.bytes {
+		slope := math.Log(float64(last.bytes)/float64(s.bytes)) / math.Log(float64(len(last.heads))/float64(len(s.heads)))
+		power = 1 / min(max(slope, 0.5), 1)
+	}
+	present := make(map[int32]bool, len(s.heads))
+	for _, h := range s.heads {
+		present[t.groups.of(h)] = true
+	}
+	want := min(int(float64(len(s.heads))/math.Pow(ratio, power)), len(s.heads)-1)
+	tree := t.g.trees[layer]
+	changed := false
+	t.groups.done = t.cuts[layer]
+	for len(present) > max(want, 1) && t.groups.done < len(tree) {
+		gone, kept := t.groups.step(tree)
+		if present[gone] {
+			delete(present, gone)
+			present[kept] = true
+		}
+		changed = true
+	}
+	t.cuts[layer] = t.groups.done
+	return changed
+}
+
+// arrange makes the borders of a zoom from those of the zoom below it.
+func (g *generaliser) arrange(z int, t *target) (*view, error) {
+	b := g.b
+	v := &view{zoom: z, count: len(b.regions)}
+	to := make([]int32, len(b.regions)) // the number of a region at this zoom
+	for i := range to {
+		to[i] = int32(i)
+	}
+	for i := range b.layers {
+		v.shown = append(v.shown, g.join(v, t, i, to))
+	}
+	lines := g.relabel(g.lv.lines[z+1], to)
+	var err error
+	if lines, err = g.level(lines, v); err != nil {
+		return nil, err
+	}
+	thin := grid.NewSimplifier(lines, g.lv.reg)
+	thin.Thin(grid.Fineness << (2 * (grid.StepShift(z) + uint(t.coarse))))
+	n := grid.Noder{Reg: g.lv.reg, Grid: grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)), Tiles: grid.TileShift(z), Melt: true}
+	v.lines, err = n.Node(thin.Lines(g.lv.reg))
+	return v, err
+}
+
+// join returns the regions of a layer that a zoom shows, in the order of their
+// cells. Those that are merged have numbers of their own. It sets the numbers
+// that replace those of the regions, of this zoom and of the one below it.
+func (g *generaliser) join(v *view, t *target, layer int, to []int32) []*region {
+	l := &g.b.layers[layer]
+	members := make(map[int32][]*region)
+	var order []int32
+	for _, r := range l.regions {
+		root := t.groups.of(r.number)
+		if members[root] == nil {
+			order = append(order, root)
+		}
+		members[root] = append(members[root], r)
+	}
+	var shown []*region
+	number := make(map[int32]int32, len(order))
+	for _, root := range order {
+		in := members[root]
+		if len(in) == 1 {
+			shown = append(shown, in[0])
+			number[root] = in[0].number
+			continue
+		}
+		r := g.merged(v.zoom, l.typ, in)
+		r.number = int32(v.count)
+		v.count++
+		shown = append(shown, r)
+		number[root] = r.number
+	}
+	for _, r := range l.regions {
+		to[r.number] = number[t.groups.of(r.number)]
+	}
+	for _, r := range l.shown {
+		if r.merged > 0 {
+			to[r.number] = number[t.groups.of(r.head)]
+		}
+	}
+	slices.SortFunc(shown, compareShown)
+	return shown
+}
+
+func compareShown(r, s *region) int {
+	if r.id != s.id {
+		if r.id < s.id {
+			return -1
+		}
+		return 1
+	}
+	return int(r.number) - int(s.number)
+}
+
+// merged returns the region that stands for several at a zoom. It has the id of
+// the largest if the others are too small to be seen: each has less than a pixel,
+// and together they have less than an eighth of it.
+func (g *generaliser) merged(z int, typ string, in []*region) *region {
+	head := in[0]
+	var sum int64
+	for _, r := range in {
+		if sum += r.area; r.area > head.area {
+			head = r
+		}
+	}
+	side := int64(1) << (grid.StepShift(z) + pixelShift)
+	named := g.visible[head.number] && sum-head.area <= head.area/8
+	for _, r := range in {
+		named = named && (r == head || r.area < 2*side*side)
+	}
+	m := &region{head: head.number, merged: len(in), area: sum, bounds: head.bounds, id: head.id, name: head.name, tag: head.tag}
+	if !named {
+		m.id, m.name = layout.MergedID(head.id), ""
+		m.tag = layout.FeatureID(typ, m.id)
+	}
+	m.feature = layout.AppendFeatureHead(nil, typ, m.id, m.name, m.merged)
+	return m
+}
+
+// relabel gives lines to the regions that stand for theirs. Lines inside a
+// merged region vanish.
+func (g *generaliser) relabel(lines []grid.Line, to []int32) []grid.Line {
+	reg := g.lv.reg
+	sets := map[int32]int32{}
+	out := make([]grid.Line, 0, len(lines))
+	for _, l := range lines {
+		set, ok := sets[l.Set]
+		if !ok {
+			shares := slices.Clone(reg.Shares(l.Set))
+			for i := range shares {
+				shares[i].Region = to[shares[i].Region]
+			}
+			set = reg.Of(shares)
+			sets[l.Set] = set
+		}
+		if l.Set = set; set != 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// findOverlaps finds the layers whose regions lie over each other.
+func (g *generaliser) findOverlaps(lines []grid.Line) {
+	reg := g.lv.reg
+	layerOf := g.b.layerOf()
+	g.overlap = make([]bool, len(g.b.layers))
+	for i := range g.overlap {
+		whole := make([]int32, len(g.b.regions))
+		sets := map[int32]int32{}
+		var of []grid.Line
+		for _, l := range lines {
+			set, ok := sets[l.Set]
+			if !ok {
+				var shares []grid.Share
+				for _, s := range reg.Shares(l.Set) {
+					if layerOf[s.Region] == i {
+						shares = append(shares, grid.Share{Region: whole[s.Region], Times: s.Times})
+					}
+				}
+				set = reg.Of(shares)
+				sets[l.Set] = set
+			}
+			if l.Set = set; set != 0 {
+				of = append(of, l)
+			}
+		}
+		_, repaired, err := covered(grid.ByRegion(of, reg, 1)[0], 0)
+		g.overlap[i] = repaired || err != nil
+	}
+}
+
+// covered returns the border of everything that a periodic chain winds around,
+// and whether it winds around some of it twice. The chain's vertices lie on the
+// grid of a shift.
+func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
+	// Other parts may touch the cut at the antimeridian between its ends.
+	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift}
+	reg := n.Reg
+	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
+	if err != nil {
+		return nil, false, err
+	}
+	border, repaired, err := grid.Resolve(grid.AppendCounted(nil, lines, reg), grid.Winding.Covered, nil)
+	return grid.Cancel(grid.Normalize(border)), repaired, err
+}
+
+// level makes merged regions wind once around what they cover, where regions of
+// a layer lie over each other.
+func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
+	reg := g.lv.reg
+	redo := make([]bool, v.count)
+	any := false
+	for i, shown := range v.shown {
+		for _, r := range shown {
+			redo[r.number] = g.overlap[i] && r.merged > 0
+			any = any || redo[r.number]
+		}
+	}
+	if !any {
+		return lines, nil
+	}
+	borders := grid.ByRegion(lines, reg, v.count)
+	out := (&levels{reg: reg}).without(lines, redo)
+	for number, again := range redo {
+		if !again {
+			continue
+		}
+		border, _, err := covered(borders[number], grid.StepShift(v.zoom+1))
+		if err != nil {
+			return nil, err
+		}
+		out = grid.AppendLines(out, border, reg, int32(number))
+	}
+	return grid.Merge(out, reg), nil
+}
+
+// accept makes a view the zoom's level.
+func (g *generaliser) accept(v *view, t *target) {
+	b := g.b
+	g.lv.lines[v.zoom] = v.lines
+	g.groups, g.cuts = t.groups, t.cuts
+	b.regions = append(b.regions, make([]*region, v.count-len(b.regions))...)
+	for i := range b.layers {
+		l := &b.layers[i]
+		was := slices.Clone(g.visible)
+		for _, r := range l.regions {
+			g.visible[r.number] = false
+		}
+		entry := tiles.Generalised{Zoom: v.zoom, Simplified: t.coarse}
+		for _, r := range v.shown[i] {
+			if r.named() {
+				g.visible[r.head] = true
+				entry.Shown++
+			}
+			if r.merged > 0 {
+				entry.Merged++
+				b.regions[r.number] = r
+				l.shown = append(l.shown[:len(l.shown):len(l.shown)], r)
+			}
+		}
+		for _, r := range l.regions {
+			if was[r.number] && !g.visible[r.number] {
+				r.shown = uint8(v.zoom + 1)
+			}
+		}
+		if entry.Merged > 0 || entry.Simplified > 0 {
+			l.generalised = append(l.generalised, entry)
+		}
+	}
+}
+
+// named reports whether the region is shown with its id.
+func (r *region) named() bool { return r.id[0] != layout.MergedMark }

@@ -1,0 +1,407 @@
+package build
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+
+	"quadrille/cellstore"
+	"quadrille/internal/tilestest"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+	"quadrille/tiles/verify"
+)
+
+// patch is the tile that the layers below cover.
+var patch = quadkey.Tile{Z: 7, X: 66, Y: 44}
+
+// patchwork is a layer of crooked cells that cover the patch, side times side of
+// them. Their outline lies on tile lines.
+func patchwork(typ string, side int, rnd *rand.Rand) Layer {
+	at := make([][]orb.Point, side+1)
+	box := grid.TileBox(int(patch.Z), patch.X, patch.Y, false)
+	width := float64(box.X1 - box.X0)
+	place := func(u, v float64) orb.Point {
+		return orb.Point{(float64(box.X0)+u*width)/grid.WorldSize*360 - 180, layout.MercatorLat(float64(box.Y0) + v*width)}
+	}
+	for i := range at {
+		for j := range side + 1 {
+			u, v := float64(i), float64(j)
+			if i > 0 && i < side {
+				u += 0.8 * (rnd.Float64() - 0.5)
+			}
+			if j > 0 && j < side {
+				v += 0.8 * (rnd.Float64() - 0.5)
+			}
+			at[i] = append(at[i], place(u/float64(side), v/float64(side)))
+		}
+	}
+	l := Layer{Type: typ}
+	for i := range side {
+		for j := range side {
+			l.Features = append(l.Features, Feature{
+				ID: fmt.Sprintf("%s-%02d-%02d", typ, i, j), Name: fmt.Sprintf("Cell %d of %d", j, i),
+				Geometry: orb.Polygon{{at[i][j], at[i+1][j], at[i+1][j+1], at[i][j+1], at[i][j]}},
+			})
+		}
+	}
+	return l
+}
+
+// runBudget builds layers with a budget and verifies the result.
+func runBudget(t *testing.T, budget int64, layers ...Layer) (cellstore.Store, *tiles.Reader, tiles.Meta) {
+	t.Helper()
+	layers = slices.Clone(layers)
+	for i := range layers {
+		layers[i].Features = slices.Clone(layers[i].Features)
+	}
+	store := tilestest.OpenStore(t)
+	meta, _, err := Run(t.Context(), store, layers, Options{Timestamp: 1, TileBudget: budget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := verify.Run(t.Context(), store, meta, verify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Findings) > 0 {
+		text, _ := json.MarshalIndent(report.Findings, "", " ")
+		t.Errorf("budget %d: %s", budget, text)
+	}
+	r, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, r, meta
+}
+
+func gzipped(t *testing.T, b []byte) int {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Len()
+}
+
+// tilesOf returns every tile of a zoom on the patch in both forms.
+func tilesOf(t *testing.T, r *tiles.Reader, layers []tiles.Selector, z uint8) (vector, text map[quadkey.Tile][]byte) {
+	t.Helper()
+	vector, text = map[quadkey.Tile][]byte{}, map[quadkey.Tile][]byte{}
+	first, last := patch.AtZoom(z)
+	for x := first.X; x <= last.X; x++ {
+		for y := first.Y; y <= last.Y; y++ {
+			tile := quadkey.Tile{Z: z, X: x, Y: y}
+			var err error
+			if vector[tile], err = r.AppendMVT(t.Context(), nil, tile, layers); err != nil {
+				t.Fatal(err)
+			}
+			if text[tile], err = r.AppendGeoJSON(t.Context(), nil, tile, layers); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return vector, text
+}
+
+// eachPolygon calls fn for the polygon features of a type in a vector tile.
+func eachPolygon(t *testing.T, typ string, tile []byte, fn func(id string, merged int, rings [][]mvt.XY)) {
+	t.Helper()
+	for len(tile) > 0 {
+		var v mvt.View
+		rest, _, err := mvt.NextLayer(tile, &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tile = rest
+		if string(v.Name) != typ {
+			continue
+		}
+		for i := range v.Len() {
+			f, err := v.Feature(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			merged := 0.0
+			_ = v.EachTag(f, func(k, val []byte) bool {
+				if string(k) == layout.TagMerged {
+					merged, _ = mvt.NumberValue(val)
+				}
+				return true
+			})
+			var rings [][]mvt.XY
+			var p mvt.Path
+			for p.Reset(f); ; {
+				pts, _, ok, err := p.Next(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !ok {
+					break
+				}
+				rings = append(rings, pts)
+			}
+			fn(string(v.StringTag(f, layout.TagID)), int(merged), rings)
+		}
+	}
+}
+
+const budgetZooms = 10 // of the tests below: deeper ones show everything
+
+// A data set with a tiny budget keeps it in every tile and form, covers the same
+// ground at every zoom, only gains detail on zooming in, agrees across tiles, and
+// answers lookups like one without a budget.
+func TestTileBudget(t *testing.T) {
+	seeds := uint64(2)
+	if tilestest.Full {
+		seeds = 12
+	}
+	for seed := range seeds {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		layers := []Layer{patchwork("ward", 14+rnd.IntN(8), rnd), patchwork("area", 2+rnd.IntN(3), rnd)}
+		both := []tiles.Selector{{Type: "ward"}, {Type: "area"}}
+		budget := 2500 + rnd.Int64N(3000)
+		_, exact, plain := runBudget(t, 0, layers...)
+		_, r, meta := runBudget(t, budget, layers...)
+		if plain.Types[0].ExactFrom() != 0 || meta.Types[0].ExactFrom() == 0 || meta.Types[0].ExactFrom() > budgetZooms {
+			t.Fatalf("seed %d: generalised %+v", seed, meta.Types[0].Generalised)
+		}
+		var known map[string]bool // ids at the zoom before
+		for z := range uint8(budgetZooms + 1) {
+			vector, text := tilesOf(t, r, both, z)
+			all, _ := tilesOf(t, exact, both, z)
+			shown := map[string]bool{}
+			regions := map[string]int{}
+			for tile, b := range vector {
+				if n := max(gzipped(t, b), gzipped(t, text[tile])); int64(n) > budget {
+					t.Errorf("seed %d: tile %v has %d bytes, the budget is %d", seed, tile, n, budget)
+				}
+				var areas [2]int64 // with the budget and without
+				for i, b := range [2][]byte{b, all[tile]} {
+					eachPolygon(t, "ward", b, func(id string, merged int, rings [][]mvt.XY) {
+						for _, ring := range rings {
+							areas[i] += grid.RingArea2(ring)
+						}
+						if i == 0 {
+							shown[id], regions[id] = true, max(merged, 1)
+						}
+					})
+				}
+				// Where cells are smaller than the tolerance, the corners of
+				// the outline may go: four triangles.
+				if d := areas[0] - areas[1]; d != 0 && (z > 2 || max(d, -d) > 4*grid.Fineness) {
+					t.Errorf("seed %d: tile %v covers %d, %d without a budget", seed, tile, areas[0], areas[1])
+				}
+			}
+			sum := 0
+			for id, n := range regions {
+				if sum += n; strings.HasPrefix(id, "~") {
+					delete(shown, id)
+				}
+			}
+			if sum != meta.Types[0].Regions {
+				t.Errorf("seed %d: the polygons of zoom %d stand for %d regions of %d", seed, z, sum, meta.Types[0].Regions)
+			}
+			if int(z) < meta.Types[0].ExactFrom() {
+				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.Shown != len(shown) || g.Merged != len(regions)-len(shown) {
+					t.Errorf("seed %d: %+v, %d of %d polygons are regions", seed, g, len(shown), len(regions))
+				}
+			}
+			for id := range known {
+				if !shown[id] {
+					t.Errorf("seed %d: %s is gone at zoom %d", seed, id, z)
+				}
+			}
+			known = shown
+			neighboursAgree(t, z, text)
+		}
+		sameLookups(t, rnd, exact, r, layers)
+	}
+}
+
+// neighboursAgree checks that polygons meet their continuation on the other side
+// of each upright tile line.
+func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
+	t.Helper()
+	// along sums the edges of each polygon on a tile line, those that run
+	// north less those that run south, by their ends.
+	along := func(tile quadkey.Tile, lon float64) map[string]float64 {
+		fc, err := geojson.UnmarshalFeatureCollection([]byte(`{"type":"FeatureCollection","features":[` + string(text[tile]) + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := map[string]float64{}
+		for _, f := range fc.Features {
+			var polys orb.MultiPolygon
+			switch g := f.Geometry.(type) {
+			case orb.Polygon:
+				polys = orb.MultiPolygon{g}
+			case orb.MultiPolygon:
+				polys = g
+			}
+			for _, p := range polys {
+				for _, ring := range p {
+					for i := range ring[1:] {
+						a, b := ring[i], ring[i+1]
+						if math.Abs(a[0]-lon) < 1e-6 && math.Abs(b[0]-lon) < 1e-6 {
+							// A weight that differs along the line tells places apart.
+							id := fmt.Sprint(f.ID)
+							sums[id] += (b[1] - a[1]) * (200 + b[1] + a[1])
+						}
+					}
+				}
+			}
+		}
+		return sums
+	}
+	for tile := range text {
+		east := quadkey.Tile{Z: z, X: tile.X + 1, Y: tile.Y}
+		if _, ok := text[east]; !ok {
+			continue
+		}
+		lon := tile.Bound().East
+		a, b := along(tile, lon), along(east, lon)
+		for id := range a {
+			if math.Abs(a[id]+b[id]) > 1e-3 {
+				t.Errorf("%v and %v differ about %s: %v, %v", tile, east, id, a[id], b[id])
+			}
+		}
+		if len(a) != len(b) {
+			t.Errorf("%v and %v have %d and %d polygons at their line", tile, east, len(a), len(b))
+		}
+	}
+}
+
+// near returns a place on the patch or beside it.
+func near(rnd *rand.Rand) (lat, lon float64) {
+	b := patch.Bound()
+	return b.South - 0.2 + (b.North-b.South+0.4)*rnd.Float64(), b.West - 0.2 + (b.East-b.West+0.4)*rnd.Float64()
+}
+
+// sameLookups compares the answers of two readers about places, boxes, and
+// regions.
+func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Layer) {
+	t.Helper()
+	ctx := context.Background()
+	for range 300 {
+		lat, lon := near(rnd)
+		x, err := a.At(ctx, lat, lon)
+		y, err2 := b.At(ctx, lat, lon)
+		if err := errors.Join(err, err2); err != nil || !reflect.DeepEqual(x, y) {
+			t.Fatalf("at %v %v: %v, without a budget %v: %v", lat, lon, y, x, err)
+		}
+	}
+	for range 12 {
+		s, w := near(rnd)
+		q := tiles.WithinQuery{Box: quadkey.Box{West: w, South: s, East: w + rnd.Float64(), North: s + rnd.Float64()}, Limit: tiles.MaxLimit}
+		x, _, err := a.Within(ctx, q)
+		y, _, err2 := b.Within(ctx, q)
+		if err := errors.Join(err, err2); err != nil || !reflect.DeepEqual(x, y) {
+			t.Fatalf("within %+v: %v, without a budget %v: %v", q.Box, y, x, err)
+		}
+	}
+	for _, l := range layers {
+		for _, f := range l.Features {
+			x, err := a.Region(ctx, l.Type, f.ID, true)
+			y, err2 := b.Region(ctx, l.Type, f.ID, true)
+			if err := errors.Join(err, err2); err != nil || !bytes.Equal(x, y) {
+				t.Fatalf("%s %s: %s, without a budget %s: %v", l.Type, f.ID, y, x, err)
+			}
+			box := quadkey.Box{West: -180, South: -85, East: 180, North: 85}
+			x, _, err = a.AppendCutout(ctx, nil, l.Type, f.ID, box)
+			y, _, err2 = b.AppendCutout(ctx, nil, l.Type, f.ID, box)
+			if err := errors.Join(err, err2); err != nil || len(y) == 0 {
+				t.Fatalf("cutout of %s %s: %d bytes, without a budget %d: %v", l.Type, f.ID, len(y), len(x), err)
+			}
+		}
+	}
+}
+
+// What fits is written as without a budget, byte for byte.
+func TestTileBudgetThatIsKept(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	layer := patchwork("ward", 8, rnd)
+	rows := func(budget int64) (all []string) {
+		store, _, _ := runBudget(t, budget, layer)
+		table, err := store.Table(t.Context(), layout.TableBounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range row.Cells {
+				all = append(all, fmt.Sprintf("%x %s %s %x", row.Key, c.Family, c.Qualifier, c.Value))
+			}
+		}
+		return all
+	}
+	if !slices.Equal(rows(0), rows(DefaultTileBudget)) {
+		t.Error("a budget that everything keeps changes rows")
+	}
+}
+
+// Islands merge with what is near, and regions that lie over each other become
+// one that is covered once.
+func TestTileBudgetIslands(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	isles := Layer{Type: "isle"}
+	for i := range 260 {
+		lon, lat := 179+2*rnd.Float64(), 2*rnd.Float64()-1
+		isles.Features = append(isles.Features, Feature{
+			ID: fmt.Sprintf("i%03d", i), Name: fmt.Sprintf("Isle %d", i),
+			Geometry: tilestest.Square(lon, lat, lon+0.002+0.04*rnd.Float64(), lat+0.002+0.03*rnd.Float64()),
+		})
+	}
+	// One lies across the antimeridian, over others.
+	isles.Features = append(isles.Features,
+		Feature{ID: "east", Geometry: tilestest.Square(179.9, -0.2, 180.1, 0.1)},
+		Feature{ID: "over", Geometry: tilestest.Square(179.95, -0.1, 180.2, 0.3)})
+	_, _, meta := runBudget(t, 2500, isles)
+	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].Merged == 0 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// A border too detailed for the budget is simplified; one that cannot be is
+// refused before anything is written.
+func TestTileBudgetOfOneRegion(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	var ring orb.Ring
+	const n = 2500
+	for i := range n {
+		a := 2 * math.Pi * float64(i) / n
+		d := 20 + 8*rnd.Float64()
+		ring = append(ring, orb.Point{d / 20 * math.Cos(a), d / 20 * math.Sin(a)})
+	}
+	layer := Layer{Type: "star", Features: []Feature{{ID: "s", Geometry: orb.Polygon{append(ring, ring[0])}}}}
+	_, _, meta := runBudget(t, 2500, layer)
+	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].Simplified == 0 || g[0].Shown != 1 {
+		t.Errorf("%+v", g)
+	}
+	store := tilestest.OpenStore(t)
+	_, _, err := Run(t.Context(), store, []Layer{layer}, Options{TileBudget: 100})
+	if !errors.Is(err, ErrTooDetailed) {
+		t.Errorf("a budget of 100 bytes: %v", err)
+	}
+}

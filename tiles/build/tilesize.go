@@ -1,0 +1,297 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"slices"
+
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// Tiles are measured before any is written. Most cannot be too large: bounds on
+// the bytes of an edge and of a region show it. The few others are encoded and
+// compressed as they would be written.
+
+// These are bounds on the compressed bytes that a region adds to a tile, in
+// either form: for each edge, and for itself with an id and a name.
+const (
+	edgeBytes   = 12
+	regionBytes = 100
+)
+
+// boundBytes bounds the compressed bytes of a region in a tile but for its edges.
+func (r *region) boundBytes() int { return regionBytes + 3*len(r.id) + 2*len(r.name) }
+
+// tileSize is a tile that was encoded.
+type tileSize struct {
+	tile   quadkey.Tile
+	layers []layerSize
+}
+
+// layerSize is the size of a layer in a tile.
+type layerSize struct {
+	bytes int // compressed, of the larger of its two forms
+	value int // the largest value to be stored
+	edges int
+	heads []int32 // the regions that its polygons are called after
+}
+
+// bytes is the compressed size of all layers together, from above: together
+// they do not compress worse.
+func (t *tileSize) bytes() (sum int) {
+	for i := range t.layers {
+		sum += t.layers[i].bytes
+	}
+	return sum
+}
+
+// value is the largest value to be stored, with its layer.
+func (t *tileSize) value() (layer, value int) {
+	for i := range t.layers {
+		if t.layers[i].value > value {
+			layer, value = i, t.layers[i].value
+		}
+	}
+	return layer, value
+}
+
+// view is an arrangement at one zoom with the regions that it shows.
+type view struct {
+	zoom  int
+	lines []grid.Line
+	// shown are the regions by layer, the merged ones included, in the order of
+	// their cells.
+	shown [][]*region
+	count int // numbers of regions
+}
+
+// meter measures the tiles of a view.
+type meter struct {
+	b      *build
+	view   *view
+	reg    *grid.Registry
+	walker walker
+	heavy  []quadkey.Key // tiles that may be too large, sorted
+	absent []placed      // regions without a polygon at this zoom, by place
+	found  []tileSize
+	tile   []byte
+	gz     *gzip.Writer
+	label  layout.LayerWriter
+}
+
+// placed is a region with the tile of the view that its label is about in.
+type placed struct {
+	key   quadkey.Key
+	layer int
+	r     *region
+}
+
+// measure returns the tiles of a view that may have more than limit compressed
+// bytes, each with its size. A tile that it leaves out has no more.
+func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit int) ([]tileSize, error) {
+	m := &meter{b: b, view: v, reg: reg}
+	if m.findHeavy(limit); len(m.heavy) == 0 {
+		return nil, ctx.Err()
+	}
+	scratch := &build{opts: b.opts, families: b.families, position: b.position}
+	for i, l := range b.layers {
+		l.shown = v.shown[i]
+		scratch.layers = append(scratch.layers, l)
+	}
+	m.walker = walker{b: scratch, rows: new(rows)}
+	m.gz = gzip.NewWriter(nil)
+	root := m.root()
+	err := m.visit(ctx, &root)
+	return m.found, err
+}
+
+// findHeavy bounds the size of every tile by the lines in it, and sets heavy.
+func (m *meter) findHeavy(limit int) {
+	byNumber := make([]*region, m.view.count)
+	layerOf := make([]int, m.view.count)
+	for i, shown := range m.view.shown {
+		for _, r := range shown {
+			byNumber[r.number], layerOf[r.number] = r, i
+		}
+	}
+	present := make([]bool, m.view.count)
+	sum := map[quadkey.Tile]int{}
+	z := uint8(m.view.zoom)
+	shift := grid.TileShift(m.view.zoom)
+	last := int32(1)<<z - 1
+	for _, l := range m.view.lines {
+		n := 0
+		for _, s := range m.reg.Shares(l.Set) {
+			present[s.Region] = true
+			// A polygon has three edges or more.
+			n += edgeBytes + byNumber[s.Region].boundBytes()/3
+		}
+		// No line crosses a tile line.
+		x, y := (l.A.X+l.B.X)/2>>shift, (l.A.Y+l.B.Y)/2>>shift
+		sum[quadkey.Tile{Z: z, X: uint32(min(max(x, 0), last)), Y: uint32(min(max(y, 0), last))}] += n
+	}
+	for number, r := range byNumber {
+		if r == nil || present[number] || r.area == 0 || r.merged > 0 || int(r.shown) > m.view.zoom {
+			continue
+		}
+		lon, lat := r.middle()
+		if t, err := quadkey.TileAt(lon, lat, z); err == nil {
+			m.absent = append(m.absent, placed{t.Key(), layerOf[number], r})
+			sum[t] += r.boundBytes()
+		}
+	}
+	for t, n := range sum {
+		// An eighth more for the buffer.
+		if n+n/8 > limit {
+			m.heavy = append(m.heavy, t.Key())
+		}
+	}
+	slices.SortFunc(m.heavy, compareKeys)
+	slices.SortFunc(m.absent, func(p, q placed) int {
+		return cmp.Or(compareKeys(p.key, q.key), cmp.Compare(p.r.number, q.r.number))
+	})
+}
+
+func compareKeys(k, l quadkey.Key) int { return bytes.Compare(k[:], l[:]) }
+
+// middle is the middle of a region's bounds, within the latitudes of tiles.
+func (r *region) middle() (lon, lat float64) {
+	lon, lat = (r.bounds[0]+r.bounds[2])/2, (r.bounds[1]+r.bounds[3])/2
+	if r.bounds[0] > r.bounds[2] {
+		if lon += 180; lon >= 180 {
+			lon -= 360
+		}
+	}
+	return lon, max(-quadkey.MaxLatitude, min(quadkey.MaxLatitude, lat))
+}
+
+// root returns the node of the whole world, whose only level is that of the
+// view.
+func (m *meter) root() node {
+	outer := grid.TileBox(0, 0, 0, true)
+	n := node{quadkey.Tile{}, make([]layerNode, len(m.b.layers))}
+	borders := grid.ByRegion(m.view.lines, m.reg, m.view.count)
+	for i := range m.b.layers {
+		levels := make([]level, m.view.zoom+1)
+		for j, r := range m.view.shown[i] {
+			edges := borders[r.number]
+			w := grid.PeriodicWinding(edges, outer.Corner())
+			around := grid.AppendCopies(make([]grid.Edge, 0, len(edges)), edges, outer)
+			if len(around) > 0 || w > 0 {
+				levels[m.view.zoom] = append(levels[m.view.zoom], group{int32(j), w, around})
+			}
+		}
+		n.layers[i] = layerNode{layer: i, kind: kindOf(levels), levels: levels}
+	}
+	return n
+}
+
+// visit measures the heavy tiles below a node.
+func (m *meter) visit(ctx context.Context, n *node) error {
+	first, last := n.tile.KeyRange()
+	i, _ := slices.BinarySearchFunc(m.heavy, first, compareKeys)
+	if i == len(m.heavy) || compareKeys(m.heavy[i], last) > 0 {
+		return ctx.Err()
+	}
+	if int(n.tile.Z) == m.view.zoom {
+		m.found = append(m.found, m.weigh(n))
+		return ctx.Err()
+	}
+	mem := &m.walker.mem
+	for _, t := range n.tile.Children() {
+		mark := mem.mark()
+		c := mem.child(n, t)
+		if err := m.visit(ctx, &c); err != nil {
+			return err
+		}
+		mem.release(mark)
+	}
+	return nil
+}
+
+// weigh encodes a tile.
+func (m *meter) weigh(n *node) tileSize {
+	size := tileSize{n.tile, make([]layerSize, len(m.b.layers))}
+	key := n.tile.Key()
+	from, _ := slices.BinarySearchFunc(m.absent, key, func(p placed, k quadkey.Key) int { return compareKeys(p.key, k) })
+	for i := range n.layers {
+		ln := &n.layers[i]
+		layer := &m.walker.b.layers[ln.layer]
+		s := &size.layers[ln.layer]
+		rows := m.walker.rows
+		rows.reset()
+		if ln.kind == nodeMixed {
+			m.walker.mixed(n.tile, ln)
+		}
+		m.label.Reset(layer.typ + layout.LayerLabel)
+		for _, g := range ln.levels[0] {
+			r := layer.shown[g.region]
+			s.heads = append(s.heads, r.head)
+			s.edges += len(g.edges)
+			if r.named() {
+				m.addLabel(r, len(g.edges))
+			}
+		}
+		for _, p := range m.absent[from:] {
+			if p.key != key {
+				break
+			}
+			if p.layer == ln.layer {
+				s.heads = append(s.heads, p.r.head)
+				m.addLabel(p.r, 0)
+			}
+		}
+		m.tile = m.tile[:0]
+		for _, c := range rows.cells {
+			s.value = max(s.value, c.end-c.start)
+			if c.family == layer.familyMVT {
+				m.tile = append(m.tile, rows.bytes[c.start+1:c.end]...)
+			}
+		}
+		labels := m.label.AppendTo(nil)
+		s.value = max(s.value, len(labels)+1)
+		s.bytes = m.compressed(append(m.tile, labels...))
+		m.tile = m.tile[:0]
+		for _, c := range rows.cells {
+			if c.family == layer.family {
+				m.tile = append(append(m.tile, rows.bytes[c.start+1:c.end]...), ',')
+			}
+		}
+		s.bytes = max(s.bytes, m.compressed(m.tile))
+	}
+	return size
+}
+
+// addLabel adds a label of a region, at some place: what it takes hardly depends
+// on where.
+func (m *meter) addLabel(r *region, at int) {
+	m.label.BeginRegion(mvt.Point, r.tag, r.id, r.name)
+	m.label.TagInt(layout.TagRank, int64(r.number))
+	m.label.Point(grid.Pt(int32(r.tag)&(mvt.Extent-1), int32(r.tag>>12+uint64(at))&(mvt.Extent-1)))
+	m.label.End()
+}
+
+// compressed returns the size of bytes after gzip.
+func (m *meter) compressed(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	var n counter
+	m.gz.Reset(&n)
+	_, _ = m.gz.Write(b) // a counter does not fail
+	_ = m.gz.Close()
+	return int(n)
+}
+
+// counter counts the bytes written to it.
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
