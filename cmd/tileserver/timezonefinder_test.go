@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"quadrille/quadkey"
 )
 
 // Points of [TestTimezonefinder]: so many on land, and at most so many at sea.
@@ -31,6 +33,10 @@ type zonedPoint struct {
 	theirID    string
 }
 
+// spratly is where the release in geo-tz 8.1.9 has no zones around the reefs, and that
+// in timezonefinder 9.0 those of China.
+var spratly = quadkey.Box{West: 111, South: 6, East: 118, North: 12}
+
 // clocks are UTC offsets at the solstices of June and December 2026.
 type clocks [2]int
 
@@ -43,7 +49,7 @@ type clocks [2]int
 //
 // At 99.9 % of the points on land the offsets at both solstices must be the same.
 // Every other point must lie at a border of zones, which the demo draws with less
-// detail. At sea both must say that it is the sea.
+// detail, or where the two releases differ. At sea both must say that it is the sea.
 func TestTimezonefinder(t *testing.T) {
 	python := os.Getenv("QUADRILLE_PYTHON")
 	if python == "" {
@@ -97,11 +103,11 @@ func TestTimezonefinder(t *testing.T) {
 		}
 		around := ring(p, 1)
 		finder(around)
-		border := false
+		near := spratly.Contains(p.lon, p.lat)
 		for _, q := range around {
-			border = border || q.theirs == p.ours && (p.land || p.nautical == strings.HasPrefix(q.theirID, "Etc/GMT"))
+			near = near || q.theirs == p.ours && (p.land || p.nautical == strings.HasPrefix(q.theirID, "Etc/GMT"))
 		}
-		if !border {
+		if !near {
 			t.Errorf("%.6f, %.6f: %s, and there is no border near", p.lat, p.lon, kind)
 		}
 	}

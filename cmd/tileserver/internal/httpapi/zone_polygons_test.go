@@ -77,6 +77,7 @@ func TestZonePolygons(t *testing.T) {
 			{"Antarctic land in a zone", -80, 170, `"Antarctica/McMurdo" region inside`},
 			{"Antarctic land in none", -80, -110, `"Etc/GMT+7" longitude derived`},
 			{"land in no zone", 47, 3, `"Europe/Paris" country derived`},
+			{"an island without people, in none", -53.1, 73.5, `"Etc/GMT-5" longitude derived`},
 			{"a zone that the offsets lack", 35, -45, `"Etc/GMT+3" longitude derived nautical`},
 		} {
 			a := g.at(fmt.Sprintf("lat=%v&lon=%v", tt.lat, tt.lon))

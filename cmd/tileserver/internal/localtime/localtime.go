@@ -122,8 +122,9 @@ const seaZones = "Etc/GMT"
 // their territorial waters, ships' clocks go by longitude.
 //
 // Zones of the whole world cover territorial waters too. Then what lies in none of
-// them is the sea, whatever the country's coast looks like, or Antarctic land that
-// nobody claims, where clocks go by longitude as well.
+// them is the sea, whatever the country's coast looks like, or land where nobody
+// lives, where clocks go by longitude as well: in Antarctica, and where the country
+// tells nothing.
 //
 // Where no countries are published nobody knows whether there is land: then the
 // nearest place or airport within reach, in metres, lends its zone, and the
@@ -143,7 +144,8 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	if err != nil {
 		return z, err
 	}
-	if ok && (land == "" || codeOf(land) == antarctica) && outsideZones(b, regions) {
+	outside := ok && outsideZones(b, regions)
+	if outside && (land == "" || codeOf(land) == antarctica) {
 		z = nauticalZone(lon)
 		z.Nautical = land == ""
 		return z, nil
@@ -163,8 +165,14 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	if land == "" {
 		return nauticalZone(lon), nil
 	}
-	if z, err = q.onLand(ctx, b, land); err == nil && rough.ID != "" && (z.ID == "" || z.metres > ZoneReach) {
+	z, err = q.onLand(ctx, b, land)
+	switch {
+	case err != nil:
+	case rough.ID != "" && (z.ID == "" || z.metres > ZoneReach):
 		z = rough
+	case z.ID == "" && outside:
+		z = nauticalZone(lon)
+		z.Nautical = false
 	}
 	return z, err
 }
