@@ -424,6 +424,10 @@ func TestPrefix(t *testing.T) {
 	if err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" {
 		t.Error(hitIDs(hits), err)
 	}
+	// The weights and not the codes order what a filter lets pass.
+	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
+		t.Error(hitIDs(hits), err, meta.Unweighted)
+	}
 	if !strings.Contains(string(hits[0].JSON), `"code":"LARGE","iata":"ZRH","lat":`) {
 		t.Errorf("%s", hits[0].JSON)
 	}

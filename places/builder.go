@@ -78,6 +78,8 @@ type Meta struct {
 	Fingerprint string `json:"fingerprint"`
 	// Prefix is that of the names of the tables.
 	Prefix string `json:"prefix,omitempty"`
+	// Unweighted: no place has a weight of its own (Place.Weight).
+	Unweighted bool `json:"unweighted,omitempty"`
 	// Search describes the tables of name search; nil where they were left out.
 	Search *search.Meta `json:"search,omitempty"`
 }
@@ -122,6 +124,7 @@ type builder struct {
 	newest       int64 // ms
 	bounds       [4]float64
 	tier         [tiers]int64
+	weighted     bool // a place has a weight
 	tilesDone    atomic.Bool
 }
 
@@ -229,6 +232,7 @@ func (b *builder) meta() Meta {
 		Places:        b.stats.Stored,
 		Fingerprint:   hex.EncodeToString(b.sum.Sum(nil)[:16]),
 		Prefix:        b.opts.Prefix,
+		Unweighted:    !b.weighted,
 	}
 	if b.sink != nil {
 		meta.Search = &b.search

@@ -77,6 +77,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	f.unfiltered = &masks{}
 	for tier, x := range f.indexes {
 		count += int64(x.count)
+		x.unweighted = meta.Unweighted
 		f.unfiltered[tier] = x.mask(&filter{})
 	}
 	f.cells = cellsOf(f.indexes)

@@ -69,6 +69,9 @@ type index struct {
 	codes   []string // class.code, sorted
 	groups  []group  // by code, country, and without population first
 	lists   []byte   // the groups' blocks; see group
+	// unweighted: no place has a weight of its own, so a group's codes and
+	// populations bound the importance of its places.
+	unweighted bool
 }
 
 // block sums up some places.
@@ -173,9 +176,9 @@ func (x *index) greatest(m *mask, lo, hi int32) uint64 {
 		}
 	}
 	if m.areas {
-		return sum.areaRank
+		return m.bound(sum.areaRank, first, last)
 	}
-	return sum.rank
+	return m.bound(sum.rank, first, last)
 }
 
 // indexer makes an index.

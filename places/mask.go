@@ -1,6 +1,7 @@
 package places
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -17,10 +18,43 @@ type mask struct {
 	sparse bool
 	// areas: only places of class A pass.
 	areas bool
+
+	// peopled has a bit for each block with places that pass and have a
+	// population. No place that passes is more important than most, and none
+	// in the other blocks more than least.
+	peopled     []uint64
+	most, least uint64
 }
 
 // masks are those of a filter.
 type masks [tiers]mask
+
+// bound bounds an importance in the blocks first to last by that of the places
+// that pass.
+func (m *mask) bound(rank uint64, first, last int32) uint64 {
+	switch {
+	case m.all || rank <= m.least:
+		return rank
+	case m.hasPeople(first, last):
+		return min(rank, m.most)
+	}
+	return m.least
+}
+
+// hasPeople reports whether one of the blocks first to last has a bit in
+// peopled.
+func (m *mask) hasPeople(first, last int32) bool {
+	for b := first; b <= last; b = (b/64 + 1) * 64 {
+		w := m.peopled[b/64] >> (b % 64)
+		if n := last - b + 1; n < 64 {
+			w &= 1<<n - 1
+		}
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // meets reports whether one of the blocks first to last is in the set.
 func (m *mask) meets(first, last int32) bool {
@@ -67,6 +101,7 @@ func (x *index) mask(f *filter) (m mask) {
 		}
 	}
 	m.words = make([]uint64, (len(x.blocks)+63)/64)
+	m.peopled = make([]uint64, len(m.words))
 	var count uint64
 	from := uint32(0)
 	for i := range x.groups {
@@ -75,12 +110,33 @@ func (x *index) mask(f *filter) (m mask) {
 			f.countries.Pass(g.country)) {
 			count += uint64(g.count)
 			m.areas = m.areas && g.code != anyCode
-			x.eachBlock(from, g.end, func(b uint32) { m.words[b/64] |= 1 << (b % 64) })
+			peopled := m.limit(x, g)
+			x.eachBlock(from, g.end, func(b uint32) {
+				m.words[b/64] |= 1 << (b % 64)
+				if peopled {
+					m.peopled[b/64] |= 1 << (b % 64)
+				}
+			})
 		}
 		from = g.end
 	}
 	m.finish(x, f, count)
 	return m
+}
+
+// limit takes in how important the places of a group can be, and reports
+// whether they may differ in that.
+func (m *mask) limit(x *index, g *group) (peopled bool) {
+	rank := uint64(math.MaxUint64)
+	if x.unweighted && g.code != anyCode {
+		rank = importance([]byte(x.codes[g.code]), g.maxPopulation, 0)
+		peopled = g.maxPopulation > 0
+	}
+	m.most = max(m.most, rank)
+	if !peopled {
+		m.least = max(m.least, rank)
+	}
+	return peopled
 }
 
 // finish leaves out blocks that lack the population and makes the summary.

@@ -55,6 +55,7 @@ func (b *builder) writeTiles(store cellstore.Store) error {
 			return err
 		}
 		b.tier[tier]++
+		b.weighted = b.weighted || p.weight != 0
 		b.sum.Write(row.Key)
 		b.sum.Write(record)
 		lon, lat := toDegrees(p.lon), toDegrees(p.lat)

@@ -202,7 +202,8 @@ func (b *Builder) writeNames(ts int64) error {
 func (b *Builder) writePrefixes(ts int64) error {
 	const stage = "writing answers"
 	b.found.memory += b.opts.Memory / 2 // of the names, which are written
-	if err := b.found.gather(b.ctx, b.opts.Lookup); err != nil {
+	err := b.found.gather(b.opts.Lookup, func(done, total int64) error { return b.step("gathering answers", done, total) })
+	if err != nil {
 		return err
 	}
 	load, err := bulkload.New(b.ctx, b.store, tablePrefix)

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -56,8 +55,9 @@ func (m *members) compact() {
 	m.ids = slices.Compact(m.ids)
 }
 
-// gather looks up every wanted place.
-func (m *members) gather(ctx context.Context, lookup func(uint32, []byte) ([]byte, error)) (err error) {
+// gather looks up every wanted place. It calls step with the number of places
+// looked up and of all, and ends at its first error.
+func (m *members) gather(lookup func(uint32, []byte) ([]byte, error), step func(done, total int64) error) (err error) {
 	m.compact()
 	m.offsets = make([]int64, 0, len(m.ids)+1)
 	// Growing step by step would briefly take up to twice as much.
@@ -73,8 +73,8 @@ func (m *members) gather(ctx context.Context, lookup func(uint32, []byte) ([]byt
 				return fmt.Errorf("writing a temporary file: %w; free some space or allow more memory", err)
 			}
 		}
-		if i%progressEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if err := step(int64(i+1), int64(len(m.ids))); err != nil {
+			return err
 		}
 	}
 	m.offsets = append(m.offsets, m.size+int64(len(m.data)))

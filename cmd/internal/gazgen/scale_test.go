@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/gazgen"
 	"quadrille/places"
+	"quadrille/quadkey"
 )
 
 // counting counts the rows that scans of tile_places yield.
@@ -126,6 +127,38 @@ func TestRareFiltersAreBounded(t *testing.T) {
 			if most := 3*128*(len(hits)+1) + 2000; examined > most {
 				t.Errorf("%s: %d places looked at for %d, want at most %d", r.name, examined, len(hits), most)
 			}
+		}
+	}
+}
+
+// The most important places of a code in all the world are found by reading the
+// blocks that have places of it with people, and where these are too few, the
+// blocks that have any.
+func TestCodesOfTheWorldAreBounded(t *testing.T) {
+	n := 60_000
+	if testing.Short() {
+		n = 30_000
+	}
+	n = size(t, n)
+	all, peopled := map[string]int{}, map[string]int{}
+	for p := range gazgen.Seq(n, 1) {
+		if all[p.Code]++; p.Population > 0 {
+			peopled[p.Code]++
+		}
+	}
+	f, store := generated(t, n)
+	world := quadkey.Box{West: -180, South: -90, East: 180, North: 90}
+	for code, of := range all {
+		store.rows.Store(0)
+		hits, _, err := f.Within(t.Context(), places.WithinQuery{Box: world, Codes: []string{code}}, nil)
+		if err != nil || len(hits) != min(of, 10) {
+			t.Fatalf("%s: %d places of %d, %v", code, len(hits), of, err)
+		}
+		if peopled[code] > len(hits) {
+			of = peopled[code]
+		}
+		if examined, most := int(store.rows.Load()), 3*128*of+2000; examined > most {
+			t.Errorf("%s: %d places looked at for %d of %d with people, want at most %d", code, examined, peopled[code], all[code], most)
 		}
 	}
 }

@@ -323,6 +323,43 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
+// A state without an ISO code takes that of GeoNames' division of the same name,
+// in the countries whose divisions have such codes there.
+func TestIPDivisionCode(t *testing.T) {
+	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
+	for name, want := range map[string]string{"Bern": "BE", "BERN": "BE", "Bernina": ""} {
+		c := newCatalog(t)
+		states := strings.NewReplacer("CH-BE", "", `"Bern"`, `"`+name+`"`).Replace(stateSquares)
+		if _, err := Boundaries(t.Context(), c, []LayerInput{
+			layerInput("country", write(t, "countries.geojson", countrySquares), ""), layerInput("state", write(t, "states.geojson", states), ""),
+		}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Places(t.Context(), c, []PlaceInput{
+			{Input: Input{Path: write(t, "places.txt", rowBern+"\n"+rowSuva)}}, {Input: Input{Path: write(t, "admin1CodesASCII.txt", division)}},
+		}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		list := ipFile(t, "x.csv", "network,country,latitude,longitude\n9.0.0.0/24,CH,46.9,7.4\n9.0.1.0/24,FJ,-18,178\n")
+		if _, err := IP(t.Context(), c, []IPInput{{Input: list}}, IPOptions{Derive: true}); err != nil {
+			t.Fatal(err)
+		}
+		for addr, code := range map[string]string{"9.0.0.1": want, "9.0.1.1": ""} {
+			var d struct {
+				Subdivisions []struct {
+					ISO string `json:"iso_code"`
+				}
+			}
+			if err := json.Unmarshal([]byte(answer(t, c, addr)), &d); err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Subdivisions) != 1 || d.Subdivisions[0].ISO != code {
+				t.Errorf("%s, %s: %+v, want the code %q", name, addr, d.Subdivisions, code)
+			}
+		}
+	}
+}
+
 func TestIPCheck(t *testing.T) {
 	c := ipCatalog(t)
 	var rep ipReport

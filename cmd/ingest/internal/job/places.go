@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,9 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Opti
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
 			TempDir:  filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
 			Memory:   o.memory() / 4,                                // the rest is the store's, the readers' and garbage
-			Progress: progressOf(j.rep, "places"),
+			Progress: func(stage string, done, total int64) {
+				j.rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: cmp.Or(placeUnits[stage], "places")})
+			},
 		})
 		if err != nil {
 			return nil, err
@@ -57,6 +60,10 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Opti
 		return meta, err
 	})
 }
+
+// placeUnits are the units of the stages of places.Build that do not count
+// places.
+var placeUnits = map[string]string{"writing names": "names", "writing answers": "answers"}
 
 // placesJob is the work of Places.
 type placesJob struct {

@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
 	"quadrille/places/search"
+	"quadrille/tiles"
 )
 
 // geonames sends a request in GeoNames' manner and decodes the answer.
@@ -476,6 +477,41 @@ func TestGeonamesTooWide(t *testing.T) {
 	} {
 		if got := body(t, f.get("/searchJSON?"+query)); !strings.Contains(got, want) {
 			t.Errorf("%s: %.200s, want %s", query, got, want)
+		}
+	}
+}
+
+// TestGeonamesISODivisions: a division has the ISO code of the region that holds
+// the place and has its name, where GeoNames' code is not that itself.
+func TestGeonamesISODivisions(t *testing.T) {
+	g := newGlobe(t, nil)
+	state := tiles.Region{Type: "state", ID: "pe-lma", Name: "Provincia de Lima"}
+	g.bounds.where = func(lat, lon float64) []tiles.Match {
+		return append(whereOnGlobe(lat, lon), tiles.Match{Region: state, Kind: tiles.MatchInside})
+	}
+	g.places.gazetteer.rows = append(g.places.gazetteer.rows, gazetteerRow{
+		id: 3946083, name: "Callao", country: "PE", class: "P", code: "PPLA", lat: -12.05, lon: -77.1,
+	})
+	row := &g.places.gazetteer.rows[len(g.places.gazetteer.rows)-1]
+	for _, c := range []struct{ country, admin1, name, region, iso string }{
+		{"PE", "15", "Lima", "pe-lma", "LMA"},
+		{"PE", "15", "LÍMA", "pe-lma", "LMA"},
+		{"PE", "15", "Limabamba", "pe-lma", ""}, // another name
+		{"PE", "15", "", "pe-lma", ""},
+		{"PE", "15", "Lima", "pe-lima-region", ""}, // no code
+		{"PE", "15", "Lima", "per-500", ""},
+		{"EC", "15", "Lima", "pe-lma", ""},
+		{"LI", "11", "Lima", "pe-lma", "11"},
+		{"GB", "ENG", "England", "gb-ken", "ENG"},
+		{"CH", "00", "Lima", "ch-li", ""},
+	} {
+		row.country, row.admin1, row.admin1Name, state.ID = c.country, c.admin1, c.name, c.region
+		iso := ""
+		if codes, ok := g.geonames("/getJSON?geonameId=3946083")["adminCodes1"].(map[string]any); ok {
+			iso = codes["ISO3166_2"].(string)
+		}
+		if iso != c.iso {
+			t.Errorf("%+v: %q of %v", c, iso, g.geonames("/getJSON?geonameId=3946083"))
 		}
 	}
 }
