@@ -141,6 +141,10 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	return meta, stats, nil
 }
 
+// sourceRegions are the regions of the source, without those that stand for
+// several of them at some zoom.
+func (b *build) sourceRegions() []*region { return b.regions[:len(b.bySize)] }
+
 func (b *build) addLayers(layers []Layer) ([]string, error) {
 	if len(layers) == 0 || len(layers) > MaxTypes {
 		return nil, fmt.Errorf("%w: %d layers given, a data set has 1 to %d", ErrBadLayer, len(layers), MaxTypes)

@@ -152,7 +152,7 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 		makers.SetLimit(b.opts.Workers)
 		defer makers.Wait() // never an error
 		clippers := sync.Pool{New: func() any { return new(grid.Clipper) }}
-		for _, r := range b.regions {
+		for _, r := range b.sourceRegions() {
 			geometry := make(chan []byte, 1)
 			select {
 			case order <- geometry:
