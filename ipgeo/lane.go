@@ -134,15 +134,16 @@ func (l *lanes) push(s *span, at u128) error {
 		l.held += l.all[i].held
 	}
 	for l.held > l.room/2 {
-		// The largest has the spans that are nested the deepest.
-		big := &l.all[0]
+		// The largest has the spans that are nested the deepest. Of each source
+		// one span has to be at hand.
+		var big *lane
 		for i := range l.all {
-			if l.all[i].held > big.held {
-				big = &l.all[i]
+			if at := &l.all[i]; len(at.heap) > 1 && (big == nil || at.held > big.held) {
+				big = at
 			}
 		}
-		if len(big.heap) < 2 {
-			break // one span of each source has to be at hand
+		if big == nil {
+			break
 		}
 		before := big.held
 		if err := l.spill(big); err != nil {
