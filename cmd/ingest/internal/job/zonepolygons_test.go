@@ -174,3 +174,26 @@ func TestKeepZones(t *testing.T) {
 		t.Errorf("%q, %v", dir, err)
 	}
 }
+
+// TestZoneOfOverlap: of zones that overlap ingest takes the more local one, as the
+// server does.
+func TestZoneOfOverlap(t *testing.T) {
+	c := newCatalog(t)
+	square := func(id string, west, east int) string {
+		return fmt.Sprintf(`{"type":"Feature","properties":{"tzid":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%d,0],[%d,4],[%d,4],[%d,0]]]}}`, id, west, east, east, west, west)
+	}
+	zones := `{"type":"FeatureCollection","features":[` + square("Asia/Shanghai", 0, 4) + "," + square("Asia/Urumqi", 0, 2) + `]}`
+	if _, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "combined.json", zones)), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	z, err := openZones(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.close()
+	for lon, want := range map[float64]string{1: "Asia/Urumqi", 3: "Asia/Shanghai"} {
+		if zone, how, err := z.find(t.Context(), 2, lon, "CN"); err != nil || zone != want || how != zoneOfRegion {
+			t.Errorf("at %v: %s by %s, %v, want %s", lon, zone, how, err, want)
+		}
+	}
+}
