@@ -205,8 +205,22 @@ func treeSize(tb testing.TB, dir string) (total int64) {
 	return total
 }
 
+// BenchmarkBuildGenerated builds the table of places alone, and with the other
+// tables: alternate names, parents and codes.
 func BenchmarkBuildGenerated(b *testing.B) {
 	n := size(b, 1_000_000)
+	for _, bm := range []struct {
+		name   string
+		source func() places.Source
+	}{
+		{"places", func() places.Source { return places.Source{Places: gazgen.Seq(n, 1)} }},
+		{"all_tables", func() places.Source { return gazgen.Source(n, 1) }},
+	} {
+		b.Run(bm.name, func(b *testing.B) { benchmarkBuild(b, n, bm.source) })
+	}
+}
+
+func benchmarkBuild(b *testing.B, n int, source func() places.Source) {
 	for b.Loop() {
 		dir := b.TempDir()
 		store, err := pebblestore.Open(dir, nil)
@@ -215,7 +229,7 @@ func BenchmarkBuildGenerated(b *testing.B) {
 		}
 		var stats places.Stats
 		most := peak(func() {
-			_, stats, err = places.Build(b.Context(), store, places.Source{Places: gazgen.Seq(n, 1)}, places.BuildOptions{TempDir: dir})
+			_, stats, err = places.Build(b.Context(), store, source(), places.BuildOptions{TempDir: dir})
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -43,8 +43,8 @@ func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Opti
 			return nil, err
 		}
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
-			TempDir:  filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
-			Memory:   o.memory() / 4,                                // the rest is the store's, the readers' and garbage
+			TempDir: filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
+			Memory:  o.memory() / 4,                                // the rest is the store's, the readers' and garbage
 			Progress: func(stage string, done, total int64) {
 				j.rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: cmp.Or(placeUnits[stage], "places")})
 			},
