@@ -166,7 +166,7 @@ func (w *indexWriter) add(row *tableRow) error {
 		}
 		w.offsets = append(w.offsets, n)
 	}
-	if len(f.at)/4 == maxIndexBlocks || w.blocksEnd/blockAlign > 1<<32-1 {
+	if uint64(len(f.at)/4) == maxIndexBlocks || w.blocksEnd/blockAlign > 1<<32-1 {
 		return errors.New("the table is too large to be indexed")
 	}
 	f.at = binary.LittleEndian.AppendUint32(f.at, uint32(w.blocksEnd/blockAlign))
