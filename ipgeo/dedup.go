@@ -9,33 +9,33 @@ import "hash/maphash"
 // aim at. CheckIndex would find a collision. What is forgotten depends on the
 // order of the strings alone, and not on the seeds.
 type dedup struct {
-	now, before map[[2]uint64]*uint64
+	now, before map[[2]uint64]uint64
 	most        int // strings in either map
 	seeds       [2]maphash.Seed
 }
 
 func newDedup(memory int64) *dedup {
-	const entry = 80 // bytes, in a map and beside it
+	const entry = 100 // bytes in a map that grows
 	return &dedup{
-		now: make(map[[2]uint64]*uint64), most: int(max(1, memory/entry/2)),
+		now: make(map[[2]uint64]uint64), most: int(max(1, memory/entry/2)),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 }
 
-// find returns the number of a string, which is 0 if it is new or forgotten. The
-// caller sets it.
-func (d *dedup) find(b []byte) *uint64 {
+// find returns the number of a string. If the string is new or forgotten, it
+// remembers next for it and returns that.
+func (d *dedup) find(b []byte, next uint64) (n uint64, known bool) {
 	key := [2]uint64{maphash.Bytes(d.seeds[0], b), maphash.Bytes(d.seeds[1], b)}
 	if n, ok := d.now[key]; ok {
-		return n
+		return n, true
 	}
-	n, ok := d.before[key]
-	if !ok {
-		n = new(uint64)
+	n, known = d.before[key]
+	if !known {
+		n = next
 	}
 	if len(d.now) >= d.most {
-		d.before, d.now = d.now, make(map[[2]uint64]*uint64)
+		d.before, d.now = d.now, make(map[[2]uint64]uint64)
 	}
 	d.now[key] = n
-	return n
+	return n, known
 }

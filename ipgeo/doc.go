@@ -2,10 +2,10 @@
 // table of a cell store.
 //
 // [Build] turns an unordered sequence of ranges from any number of sources,
-// which may overlap, into disjoint rows. Each row is stored under its last
-// address, with the answer merged and encoded. [Reader.Lookup] is then one
-// seek: the first row at or after the address covers it, or no row does.
-// rowkey.go draws the layout.
+// which may overlap, into disjoint ranges with their answers merged and encoded.
+// A row holds up to 64 of them under its last address. [Reader.Lookup] is then
+// one seek: a range of the first row at or after the address covers it, or none
+// does. rowkey.go draws the layout.
 //
 // [BuildIndex] writes the table to a file that [Index] maps into memory for the
 // same answers without a store. index.go draws the file, and [CheckIndex]

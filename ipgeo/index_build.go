@@ -19,9 +19,10 @@ import (
 // IndexOptions are the options of BuildIndex. The zero value works.
 type IndexOptions struct {
 	// Memory is about how many bytes the build may take to recognise answers,
-	// and parts of them, that it has written. 0 means 256 MiB, enough for about
-	// three million of either. With less than a table needs, the file grows.
-	// What must stay in memory besides is a byte for every three ranges.
+	// and parts of them, that it has written. 0 means 256 MiB, enough for
+	// 600,000 of either at least. If a table has more, the file grows, because
+	// what was forgotten is written again. What must stay in memory besides is
+	// a byte for every three ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
 	// their total.
@@ -165,7 +166,7 @@ func (w *indexWriter) add(row *tableRow) error {
 		}
 		w.offsets = append(w.offsets, n)
 	}
-	if len(f.at)/4 == maxIndexBlocks || w.blocksEnd/blockAlign > 1<<32-1 {
+	if uint64(len(f.at)/4) == maxIndexBlocks || w.blocksEnd/blockAlign > 1<<32-1 {
 		return errors.New("the table is too large to be indexed")
 	}
 	f.at = binary.LittleEndian.AppendUint32(f.at, uint32(w.blocksEnd/blockAlign))
@@ -209,33 +210,30 @@ func (w *indexWriter) number(row *tableRow, i int) (uint64, error) {
 		if len(p) == 0 {
 			continue
 		}
-		known := w.parts.find(p)
-		if *known == 0 {
-			*known = 1 + w.heapEnd
-			w.buf = append(binary.AppendUvarint(w.buf[:0], uint64(len(p))), p...)
-			if err := w.appendHeap(); err != nil {
-				return 0, err
-			}
+		var known bool
+		if at[i], known = w.parts.find(p, w.heapEnd); known {
+			continue
 		}
-		at[i] = *known - 1
+		w.buf = append(binary.AppendUvarint(w.buf[:0], uint64(len(p))), p...)
+		if err := w.appendHeap(); err != nil {
+			return 0, err
+		}
 	}
 	w.buf = a.appendRecord(w.buf[:0], &at)
-	known := w.records.find(w.buf)
-	if *known == 0 {
-		record := slices.Clone(w.buf)
-		w.buf = append(w.buf[:0], make([]byte, -w.heapEnd%recordAlign)...)
-		*known = 1 + (w.heapEnd+uint64(len(w.buf)))/recordAlign
-		w.buf = append(w.buf, record...)
-		if *known > 1<<32-1 {
+	padding := -w.heapEnd % recordAlign
+	n, known := w.records.find(w.buf, (w.heapEnd+padding)/recordAlign)
+	if !known {
+		if n > 1<<32-1 {
 			return 0, errors.New("the records are too large to be indexed")
 		}
+		w.buf = slices.Insert(w.buf, 0, make([]byte, padding)...)
 		if err := w.appendHeap(); err != nil {
 			return 0, err
 		}
 		w.written++
 	}
-	w.known, w.numbers = append(w.known, local), append(w.numbers, *known-1)
-	return *known - 1, nil
+	w.known, w.numbers = append(w.known, local), append(w.numbers, n)
+	return n, nil
 }
 
 func (w *indexWriter) appendHeap() error {

@@ -83,7 +83,7 @@ func schema() cellstore.Schema {
 		Name:        familyName,
 		Bloom:       cellstore.BloomNone, // never read by exact key
 		Compression: cellstore.CompressionZstd,
-		BlockSize:   32 << 10,            // a tenth smaller than with half of it
+		BlockSize:   32 << 10,            // a dozen rows, which compress each other
 		MaxVersions: cellstore.Unlimited, // rows are written once: the store need not look for more
 	}}}
 }
