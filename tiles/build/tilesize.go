@@ -86,6 +86,7 @@ type meter struct {
 
 // placed is a region with the tile of the view that its label is about in.
 type placed struct {
+	tile  quadkey.Tile
 	key   quadkey.Key
 	layer int
 	r     *region
@@ -110,6 +111,9 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit 
 	return m.found, err
 }
 
+// sumZoom is the deepest zoom at which every tile has a sum of its own.
+const sumZoom = 9
+
 // findHeavy bounds the size of every tile by the lines in it, and sets heavy.
 func (m *meter) findHeavy(limit int) {
 	byNumber := make([]*region, m.view.count)
@@ -120,38 +124,87 @@ func (m *meter) findHeavy(limit int) {
 		}
 	}
 	present := make([]bool, m.view.count)
-	sum := map[quadkey.Tile]int{}
-	z := uint8(m.view.zoom)
-	shift := grid.TileShift(m.view.zoom)
-	last := int32(1)<<z - 1
+	weight := m.weights(byNumber, present)
+	at := func(l grid.Line, z int) (x, y int) { // no line crosses a tile line
+		last := int32(1)<<z - 1
+		shift := grid.TileShift(z)
+		return int(min(max((l.A.X+l.B.X)/2>>shift, 0), last)), int(min(max((l.A.Y+l.B.Y)/2>>shift, 0), last))
+	}
+	tooMany := func(n int) bool { return n+n/8 > limit } // an eighth more for the buffer
+	zoom := min(m.view.zoom, sumZoom)
+	sums := make([]int, 1<<(2*zoom))
 	for _, l := range m.view.lines {
-		n := 0
+		x, y := at(l, zoom)
+		sums[y<<zoom|x] += weight[l.Set]
+	}
+	m.findAbsent(byNumber, layerOf, present)
+	for _, p := range m.absent {
+		t := p.tile.Ancestor(uint8(zoom))
+		sums[int(t.Y)<<zoom|int(t.X)] += p.r.boundBytes()
+	}
+	heavy := map[quadkey.Tile]int{}
+	for i, n := range sums {
+		if tooMany(n) {
+			heavy[quadkey.Tile{Z: uint8(zoom), X: uint32(i & (1<<zoom - 1)), Y: uint32(i >> zoom)}] = n
+		}
+	}
+	if zoom < m.view.zoom && len(heavy) > 0 {
+		below := map[quadkey.Tile]int{}
+		add := func(t quadkey.Tile, n int) {
+			if _, ok := heavy[t.Ancestor(sumZoom)]; ok {
+				below[t] += n
+			}
+		}
+		for _, l := range m.view.lines {
+			if x, y := at(l, zoom); tooMany(sums[y<<zoom|x]) {
+				x, y := at(l, m.view.zoom)
+				add(quadkey.Tile{Z: uint8(m.view.zoom), X: uint32(x), Y: uint32(y)}, weight[l.Set])
+			}
+		}
+		for _, p := range m.absent {
+			add(p.tile, p.r.boundBytes())
+		}
+		heavy = below
+	}
+	for t, n := range heavy {
+		if tooMany(n) {
+			m.heavy = append(m.heavy, t.Key())
+		}
+	}
+	slices.SortFunc(m.heavy, compareKeys)
+}
+
+// weights returns the bound on the bytes of a line by its set of shares, and
+// marks the regions that have lines.
+func (m *meter) weights(byNumber []*region, present []bool) []int {
+	var weight []int
+	for _, l := range m.view.lines {
+		if n := int(l.Set) + 1 - len(weight); n > 0 {
+			weight = append(weight, make([]int, n)...)
+		}
+		if weight[l.Set] > 0 {
+			continue
+		}
 		for _, s := range m.reg.Shares(l.Set) {
 			present[s.Region] = true
 			// A polygon has three edges or more.
-			n += edgeBytes + byNumber[s.Region].boundBytes()/3
+			weight[l.Set] += edgeBytes + byNumber[s.Region].boundBytes()/3
 		}
-		// No line crosses a tile line.
-		x, y := (l.A.X+l.B.X)/2>>shift, (l.A.Y+l.B.Y)/2>>shift
-		sum[quadkey.Tile{Z: z, X: uint32(min(max(x, 0), last)), Y: uint32(min(max(y, 0), last))}] += n
 	}
+	return weight
+}
+
+// findAbsent finds the regions whose labels stand alone at this zoom.
+func (m *meter) findAbsent(byNumber []*region, layerOf []int, present []bool) {
 	for number, r := range byNumber {
 		if r == nil || present[number] || r.area == 0 || r.merged > 0 || int(r.shown) > m.view.zoom {
 			continue
 		}
 		lon, lat := r.middle()
-		if t, err := quadkey.TileAt(lon, lat, z); err == nil {
-			m.absent = append(m.absent, placed{t.Key(), layerOf[number], r})
-			sum[t] += r.boundBytes()
+		if t, err := quadkey.TileAt(lon, lat, uint8(m.view.zoom)); err == nil {
+			m.absent = append(m.absent, placed{t, t.Key(), layerOf[number], r})
 		}
 	}
-	for t, n := range sum {
-		// An eighth more for the buffer.
-		if n+n/8 > limit {
-			m.heavy = append(m.heavy, t.Key())
-		}
-	}
-	slices.SortFunc(m.heavy, compareKeys)
 	slices.SortFunc(m.absent, func(p, q placed) int {
 		return cmp.Or(compareKeys(p.key, q.key), cmp.Compare(p.r.number, q.r.number))
 	})
