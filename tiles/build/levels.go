@@ -113,7 +113,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 	}
 	all = grid.Attach(grid.Merge(all, rough), rough)
 	n := grid.Noder{
-		Reg: rough, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true, Most: b.opts.Memory / bytesPerVertex,
+		Reg: rough, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true, Most: b.opts.mostVertices(),
 		Noded: func(lines int) { b.progress.add(int64(lines)) },
 	}
 	if all, err = n.Node(all); err != nil {

@@ -2,13 +2,23 @@ package build
 
 import "fmt"
 
-// A build takes about baseMemory and, for each vertex of its layers,
-// bytesPerVertex: measured as the least memory with which the borders of whole
-// continents are built without the garbage collector taking most of the time.
+// A build takes about baseMemory and bytesPerVertex for each vertex of its
+// arrangement, which has a vertex wherever a border crosses a tile. Measured on
+// the coasts of all countries, 8.3 million vertices lived in 1.6 GB, and on
+// 140,000 municipalities 8.8 million in 1.1 GB. The rest is for garbage.
 const (
 	baseMemory     = 128 << 20
-	bytesPerVertex = 320
+	bytesPerVertex = 256
 )
+
+// mostVertices returns how many vertices an arrangement may have, 0 if memory
+// is not bounded.
+func (o *Options) mostVertices() int64 {
+	if o.Memory <= 0 {
+		return 0
+	}
+	return max(1, (o.Memory-baseMemory)/bytesPerVertex)
+}
 
 // MemoryFor returns about how many bytes of memory a build of layers with so
 // many vertices takes. Edges that cross very many tiles take more.

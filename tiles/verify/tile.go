@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
@@ -27,7 +26,8 @@ type tileCheck struct {
 	path    []grid.Point
 	edges   []checkEdge
 	pieces  []regionPiece
-	json    []byte // a Feature
+	shown   map[int32]bool // the regions of pieces; true: GeoJSON has them too
+	json    []byte         // a Feature
 	sides   []checkSide
 	lines   []checkLine
 	packed  []uint64
@@ -40,7 +40,7 @@ type tileCheck struct {
 // regionPiece is a region's polygons in a tile.
 type regionPiece struct {
 	region int32
-	rings  int
+	edges  []checkEdge
 	area   float64 // within the tile, without the buffer, in its units squared
 }
 
@@ -102,6 +102,10 @@ func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, ok bool) {
 	c := &p.tile
 	c.edges, c.pieces = c.edges[:0], c.pieces[:0]
+	if c.shown == nil {
+		c.shown = map[int32]bool{}
+	}
+	clear(c.shown)
 	ct := p.v.types[typ]
 	if err := mvt.Validate(tile); err != nil {
 		p.find(typ, ProblemTile, t, -1, "%v", err)
@@ -127,14 +131,16 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 			p.find(typ, ProblemTile, t, region, "is not a polygon")
 			return nil, false
 		}
-		if slices.ContainsFunc(c.pieces, func(q regionPiece) bool { return q.region == region }) {
+		if _, twice := c.shown[region]; twice {
 			p.find(typ, ProblemTile, t, region, "is there twice")
 			return nil, false
 		}
+		c.shown[region] = false
 		p.merged(typ, t, region, f)
 		piece := regionPiece{region: region}
+		first := len(c.edges)
 		var path mvt.Path
-		for path.Reset(f); ; piece.rings++ {
+		for path.Reset(f); ; {
 			pts, _, more, err := path.Next(c.path[:0])
 			if err != nil || !more {
 				break // the validator has read it before
@@ -152,6 +158,7 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 			}
 			ring++
 		}
+		piece.edges = c.edges[first:len(c.edges):len(c.edges)]
 		c.pieces = append(c.pieces, piece)
 	}
 	return rest, true
@@ -181,17 +188,14 @@ func (p *checkPart) leaf(typ int, t quadkey.Tile, more bool) {
 	}
 	for i := range c.pieces {
 		piece := &c.pieces[i]
-		n, square := 0, true
+		square := true
 		var area int64
-		for _, e := range c.edges {
-			if e.region == piece.region {
-				n++
-				area += int64(e.a.X)*int64(e.b.Y) - int64(e.b.X)*int64(e.a.Y)
-				square = square && (e.a.X == checkMin || e.a.X == checkMax) && (e.a.Y == checkMin || e.a.Y == checkMax)
-			}
+		for _, e := range piece.edges {
+			area += int64(e.a.X)*int64(e.b.Y) - int64(e.b.X)*int64(e.a.Y)
+			square = square && (e.a.X == checkMin || e.a.X == checkMax) && (e.a.Y == checkMin || e.a.Y == checkMax)
 		}
 		const side = checkMax - checkMin
-		if n != 4 || !square || area != 2*side*side {
+		if len(piece.edges) != 4 || !square || area != 2*side*side {
 			p.find(typ, ProblemLeaf, t, piece.region, "is not the buffered square")
 		}
 		pt := &p.types[typ]
@@ -233,20 +237,16 @@ func (p *checkPart) overlap(typ int, t quadkey.Tile, a, b int32, leaf bool) {
 func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cellstore.Cell) {
 	c := &p.tile
 	name := p.v.types[typ].Name
-	for i := range c.pieces {
-		piece := &c.pieces[i]
-		id := p.v.types[typ].ids[piece.region]
-		has := slices.ContainsFunc(features, func(f *cellstore.Cell) bool { return string(f.Qualifier) == id })
-		if shown := leaf || piece.area > 0; shown != has {
-			p.find(typ, ProblemFormats, t, piece.region, "is in the vector tile: %v, in the GeoJSON: %v", shown, has)
-		}
-	}
 	for _, f := range features {
 		region, ok := p.v.types[typ].byTag[string(f.Qualifier)]
-		if !ok || !slices.ContainsFunc(c.pieces, func(q regionPiece) bool { return q.region == region }) {
+		if ok {
+			_, ok = c.shown[region]
+		}
+		if !ok {
 			p.find(typ, ProblemFormats, t, -1, "GeoJSON of %q, which is not in the vector tile", f.Qualifier)
 			continue
 		}
+		c.shown[region] = true
 		mark := byte(layout.MarkMixed)
 		if leaf {
 			mark = layout.MarkLeaf
@@ -261,6 +261,13 @@ func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cell
 		}
 		if !json.Valid(c.json) || !bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, f.Qualifier)) {
 			p.find(typ, ProblemFormats, t, region, "GeoJSON is not a Feature of the region")
+		}
+	}
+	for i := range c.pieces {
+		piece := &c.pieces[i]
+		has := c.shown[piece.region]
+		if shown := leaf || piece.area > 0; shown != has {
+			p.find(typ, ProblemFormats, t, piece.region, "is in the vector tile: %v, in the GeoJSON: %v", shown, has)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // whole world. It knows no degrees, files or rows.
 //
 // A border is a chain of directed edges (chain.go). Chains are cut to boxes
-// (clip.go) and assembled into polygons (rings.go). A reader needs no more. A
+// (clip.go) and assembled into polygons (rings.go, nest.go). A reader needs no more. A
 // build prepares borders as lines of one arrangement (lines.go). It snap-rounds
 // them, so that they meet at vertices only (noding.go), finds the winding
 // numbers on their sides (winding.go, outline.go), and simplifies them arc by

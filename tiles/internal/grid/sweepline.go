@@ -158,6 +158,9 @@ func (s *sweepLine[T]) newChunk() []passing[T] {
 		s.spare = s.spare[:n-1]
 		return c
 	}
+	if len(s.chunks) == 0 {
+		return nil // most rings are small
+	}
 	return make([]passing[T], 0, chunkSize)
 }
 
