@@ -78,11 +78,11 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 	}
 	// The key is part of the result, because an argument of an interface call
 	// would otherwise be allocated on every call.
-	any, err := r.table.Next(ctx, appendKey(res.key[:0], v4, a), end, nil, &res.row)
+	some, err := r.table.Next(ctx, appendKey(res.key[:0], v4, a), end, nil, &res.row)
 	if err != nil {
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
 	}
-	if !any {
+	if !some {
 		return ErrNotFound
 	}
 	var row tableRow
