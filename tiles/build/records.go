@@ -150,7 +150,6 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 		defer close(order)
 		var makers errgroup.Group
 		makers.SetLimit(b.opts.Workers)
-		defer makers.Wait() // never an error
 		clippers := sync.Pool{New: func() any { return new(grid.Clipper) }}
 		for _, r := range b.sourceRegions() {
 			geometry := make(chan []byte, 1)
@@ -166,7 +165,7 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 				return nil
 			})
 		}
-		return nil
+		return makers.Wait()
 	})
 	g.Go(func() error {
 		n := 0
