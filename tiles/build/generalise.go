@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -111,7 +112,8 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 	return nil
 }
 
-// measureAll returns the tiles over the budget at every zoom as it is.
+// measureAll returns the tiles over the budget at every zoom as it is. It leaves
+// out zooms above one that is over the budget: they are made anew.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	var shown [][]*region
 	for _, l := range g.b.layers {
@@ -119,9 +121,19 @@ func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.b.opts.Workers)
-	for z := range over {
+	var deepest atomic.Int32
+	for z := grid.MaxZoom; z >= 0; z-- {
 		group.Go(func() (err error) {
+			if z < int(deepest.Load()) {
+				return nil
+			}
 			over[z], err = g.over(gctx, &view{z, g.lv.lines[z], shown, len(g.b.regions)})
+			for len(over[z]) > 0 && z < grid.MaxZoom {
+				was := deepest.Load()
+				if int(was) >= z || deepest.CompareAndSwap(was, int32(z)) {
+					break
+				}
+			}
 			return err
 		})
 	}
