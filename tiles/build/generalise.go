@@ -483,14 +483,14 @@ func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 	reg := g.lv.reg
 	redo := make([]bool, v.count)
-	any := false
+	some := false
 	for i, shown := range v.shown {
 		for _, r := range shown {
 			redo[r.number] = g.overlap[i] && r.merged > 0
-			any = any || redo[r.number]
+			some = some || redo[r.number]
 		}
 	}
-	if !any {
+	if !some {
 		return lines, nil
 	}
 	borders := grid.ByRegion(lines, reg, v.count)
