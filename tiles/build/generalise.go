@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -113,7 +114,8 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 	return nil
 }
 
-// measureAll returns the tiles over the budget at every zoom as it is.
+// measureAll returns the tiles over the budget at every zoom as it is. It leaves
+// out zooms above one that is over the budget: they are made anew.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
 	var shown [][]*region
@@ -122,10 +124,20 @@ func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.b.opts.Workers)
-	for z := range over {
+	var deepest atomic.Int32
+	for z := grid.MaxZoom; z >= 0; z-- {
 		group.Go(func() (err error) {
+			defer g.b.progress.add(1)
+			if z < int(deepest.Load()) {
+				return nil
+			}
 			over[z], err = g.over(gctx, &view{z, g.lv.lines[z], shown, len(g.b.regions)})
-			g.b.progress.add(1)
+			for len(over[z]) > 0 && z < grid.MaxZoom {
+				was := deepest.Load()
+				if int(was) >= z || deepest.CompareAndSwap(was, int32(z)) {
+					break
+				}
+			}
 			return err
 		})
 	}
@@ -475,14 +487,14 @@ func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 	reg := g.lv.reg
 	redo := make([]bool, v.count)
-	any := false
+	some := false
 	for i, shown := range v.shown {
 		for _, r := range shown {
 			redo[r.number] = g.overlap[i] && r.merged > 0
-			any = any || redo[r.number]
+			some = some || redo[r.number]
 		}
 	}
-	if !any {
+	if !some {
 		return lines, nil
 	}
 	borders := grid.ByRegion(lines, reg, v.count)

@@ -92,6 +92,9 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
+	if err := o.announce(c, boundaryNeed(layers)); err != nil {
+		return dataset.Manifest{}, err
+	}
 	var built []build.Layer
 	for _, l := range layers {
 		built = append(built, l.finish())
@@ -148,6 +151,21 @@ func (o Options) tileBudget() int64 {
 		return build.DefaultTileBudget
 	}
 	return *o.TileBudget
+}
+
+// boundaryCosts are for each vertex of the layers.
+var boundaryCosts = costs{nanoseconds: 30e3, disk: 150}
+
+func boundaryNeed(layers []*layer) need {
+	var vertices int64
+	for _, l := range layers {
+		for i := range l.features {
+			vertices += int64(countVertices(l.features[i].Geometry))
+		}
+	}
+	n := boundaryCosts.of(vertices)
+	n.memory = build.MemoryFor(vertices)
+	return n
 }
 
 // checkLayers checks the inputs before any is read.

@@ -39,6 +39,17 @@ type IPOptions struct {
 	Compared func(IPChange)
 }
 
+// ipCosts are for each byte of the sources. Databases and lists of networks are
+// about as large for each range.
+var ipCosts = costs{nanoseconds: 250, memory: 8, disk: 4}
+
+func pathsOf(inputs []IPInput) (paths []string) {
+	for _, in := range inputs {
+		paths = append(paths, in.Path)
+	}
+	return paths
+}
+
 // maxIPSources is how many sources one data set may have: ranks are 16 bits.
 const maxIPSources = 1000
 
@@ -59,6 +70,9 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) 
 		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxIPSources)
 	}
 	rep := o.reporter()
+	if err := o.announce(c, ipCosts.of(unpackedBytes(pathsOf(inputs)...))); err != nil {
+		return dataset.Manifest{}, err
+	}
 	var fill *ipFiller
 	if o.Derive {
 		var err error

@@ -14,6 +14,10 @@ import (
 	"quadrille/places"
 )
 
+// placeCosts are for each byte of the unpacked tables. What is sorted on disk is
+// counted with what is built.
+var placeCosts = costs{nanoseconds: 60, memory: 2, disk: 5}
+
 // PlaceInput is a file of GeoNames.
 type PlaceInput struct {
 	Input
@@ -35,6 +39,13 @@ type PlaceInput struct {
 func Places(ctx context.Context, c *dataset.Catalog, inputs []PlaceInput, o Options) (dataset.Manifest, error) {
 	j := &placesJob{ctx: ctx, rep: o.reporter(), maxBad: o.MaxBad, tally: NewTally(o.MaxBad)}
 	if err := j.recognise(inputs); err != nil {
+		return dataset.Manifest{}, err
+	}
+	paths := make([]string, len(inputs))
+	for i, in := range inputs {
+		paths[i] = in.Path
+	}
+	if err := o.announce(c, placeCosts.of(unpackedBytes(paths...))); err != nil {
 		return dataset.Manifest{}, err
 	}
 	defer func() { j.tally.Report(j.rep) }()
