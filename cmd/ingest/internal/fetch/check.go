@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"strings"
@@ -63,7 +62,7 @@ func check(ctx context.Context, path string, kind Kind, sum []byte, ended bool) 
 	}
 	defer f.Close()
 	if sum != nil {
-		var h hash.Hash = sha256.New()
+		h := sha256.New()
 		if len(sum) == md5.Size {
 			h = md5.New()
 		}
