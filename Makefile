@@ -102,7 +102,8 @@ check-big: build ## ingest what is large, and compare it with other readers; som
 	cd $(BIG) && $(NPM_CI)
 	@test -x $(BIG)/venv/bin/python || python3 -m venv $(BIG)/venv
 	$(BIG)/venv/bin/pip install --quiet -r cmd/internal/checkbig/packages/requirements.txt
-	go run ./cmd/internal/checkbig --packages $(BIG)/node_modules --python $(BIG)/venv/bin/python --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
+	QUADRILLE_PYTHON=$(abspath $(BIG)/venv/bin/python) go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$$' ./cmd/tileserver
+	go run ./cmd/internal/checkbig --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \

@@ -11,14 +11,16 @@
 //   - addresses with maxminddb-golang, at random addresses and at both ends of
 //     networks
 //   - regions with the polygons of the source, point by point, ring by ring
-//   - time zones with timezonefinder, where Python has it
+//
+// Time zones are compared with timezonefinder by a test of cmd/tileserver, which
+// make check-big runs too.
 //
 // Of generated data a tenth is ingested first: the time of the whole divided by
 // that of the tenth is its growth. Then comes input that nobody publishes, which
 // is built within its memory or refused, and leaves what is published. The
-// result are two Markdown tables. The command
-// fails if anything differs, or if a scenario takes more memory than it was
-// given. Times depend on the machine and are shown beside their aims.
+// result are two Markdown tables. The command fails if anything differs, or if a
+// scenario takes more memory than it was given. Times depend on the machine and
+// are shown beside their aims.
 package main
 
 import (
@@ -42,7 +44,6 @@ import (
 type cli struct {
 	Packages string   `default:"bin/big/node_modules" type:"path" help:"Where the npm packages are."`
 	Ingest   string   `default:"bin/ingest" type:"path" help:"The program that is checked."`
-	Python   string   `default:"bin/big/venv/bin/python" type:"path" help:"A Python that has timezonefinder."`
 	Scratch  string   `type:"path" help:"Directory for data; a temporary one beside --packages that is removed, if not given."`
 	Only     []string `help:"Only these scenarios, separated by commas."`
 	Points   int      `default:"20000" help:"Random points and addresses of each comparison."`

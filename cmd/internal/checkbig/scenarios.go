@@ -46,11 +46,40 @@ func scenarios() []*scenario {
 			},
 		},
 		{
+			name: "scattered-addresses", memory: gib, aim: 4 * time.Minute, verified: "ip", generated: true,
+			make: func(ctx context.Context, _ *cli, dir string, tenth bool) (string, []string, error) {
+				file := filepath.Join(dir, "many.csv")
+				err := generate(ctx, file, "manyaddresses", "-n", fmt.Sprint(share(50_000_000, tenth)))
+				return "50 million scattered addresses, each with a place of its own", []string{"ip", file}, err
+			},
+		},
+		manyRegions("many-regions", 140_000, 3*time.Minute),
+		manyRegions("most-regions", 350_000, 8*time.Minute),
+		{
 			name: "many-places", memory: 2 * gib, aim: 87 * time.Second, verified: "places", generated: true,
 			make: func(ctx context.Context, _ *cli, dir string, tenth bool) (string, []string, error) {
 				files, err := writePlaces(ctx, dir, share(13_000_000, tenth))
 				return "13 million places with names, parents and codes", append([]string{"places"}, files...), err
 			},
+		},
+	}
+}
+
+// manyRegions is a scenario of municipalities, with the districts and provinces
+// they are part of.
+func manyRegions(name string, n int, aim time.Duration) *scenario {
+	return &scenario{
+		name: name, memory: 4 * gib, aim: aim, verified: "boundaries", generated: true,
+		make: func(ctx context.Context, _ *cli, dir string, tenth bool) (string, []string, error) {
+			err := generate(ctx, os.DevNull, "manyregions/write", "-n", fmt.Sprint(share(n, tenth)), "-dir", dir)
+			args := []string{"boundaries"}
+			for _, layer := range []string{"municipality", "district", "province"} {
+				args = append(args, "--layer", layer+"="+filepath.Join(dir, layer+".geojson")+":code")
+			}
+			return fmt.Sprintf("%d municipalities in districts and provinces", n), args, err
+		},
+		compare: func(ctx context.Context, c *cli, data, input string) (string, error) {
+			return compareRegions(ctx, c, data, "municipality", filepath.Join(input, "municipality.geojson"), "code")
 		},
 	}
 }
