@@ -70,7 +70,7 @@ func TestBoundaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"reading ward", "reading county", "preparing borders", "arranging borders", "arranging zoom levels", "writing records", "placing labels", "building tiles", "publishing boundaries"}, rep.stages); d != "" {
+	if d := cmp.Diff([]string{"reading ward", "reading county", "preparing borders", "arranging borders", "arranging zoom levels", "measuring tiles", "writing records", "placing labels", "building tiles", "publishing boundaries"}, rep.stages); d != "" {
 		t.Error(d)
 	}
 	if len(rep.published) != 1 || len(rep.notes) > 0 || rep.bad != nil {
