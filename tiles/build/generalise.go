@@ -141,7 +141,8 @@ func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]
 			return err
 		})
 	}
-	return over, group.Wait()
+	err = group.Wait()
+	return over, err
 }
 
 // over returns the tiles of a view that are over the budget or too large to be
@@ -525,6 +526,7 @@ func (g *generaliser) accept(v *view, t *target) {
 			g.visible[r.number] = false
 		}
 		entry := tiles.Generalised{Zoom: v.zoom, Simplified: t.coarse}
+		l.shown = slices.Clip(l.shown) // it may be the layer's regions
 		for _, r := range v.shown[i] {
 			if r.named() {
 				g.visible[r.head] = true
@@ -533,7 +535,7 @@ func (g *generaliser) accept(v *view, t *target) {
 			if r.merged > 0 {
 				entry.Merged++
 				b.regions[r.number] = r
-				l.shown = append(l.shown[:len(l.shown):len(l.shown)], r)
+				l.shown = append(l.shown, r)
 			}
 		}
 		for _, r := range l.regions {
