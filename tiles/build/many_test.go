@@ -152,7 +152,7 @@ func TestProgress(t *testing.T) {
 	if _, _, err := Run(t.Context(), tilestest.OpenStore(t), layers, opts); err != nil {
 		t.Fatal(err)
 	}
-	want := "[preparing borders arranging borders arranging zoom levels writing records placing labels building tiles]"
+	want := "[preparing borders arranging borders arranging zoom levels measuring tiles writing records placing labels building tiles]"
 	if got := fmt.Sprint(phases); got != want {
 		t.Errorf("phases %s, want %s", got, want)
 	}
