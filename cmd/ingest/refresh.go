@@ -153,6 +153,7 @@ func (c *refreshCmd) Run(s *session) error {
 		}
 		if err != nil {
 			failed, errs = append(failed, st.name), append(errs, err)
+			s.reporter.abandon()
 			s.reporter.Note(fmt.Sprintf("%s stays as it is: %v", st.name, err))
 		}
 	}

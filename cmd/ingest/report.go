@@ -152,6 +152,15 @@ func (r *reporter) publishedBefore() []dataset.Manifest {
 	return slices.Clone(r.published)
 }
 
+// abandon forgets the stages of a job that failed, which are not those of the
+// next.
+func (r *reporter) abandon() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endStage()
+	r.phases, r.job = nil, time.Now()
+}
+
 // failed tells a machine what the message on standard error tells a person.
 func (r *reporter) failed(err error) {
 	r.mu.Lock()

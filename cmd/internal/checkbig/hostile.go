@@ -75,10 +75,13 @@ func hostiles() []hostile {
 				}
 			})
 		}, false},
-		{"ranges nested 1,000 deep", func(_ *cli, dir string) ([]string, error) {
+		{"three million ranges, nested 1,000 deep", func(_ *cli, dir string) ([]string, error) {
 			return ranges(dir, func(w io.Writer) {
-				for i := range 1000 {
-					fmt.Fprintf(w, "%s,%s,C%d\n", ipv4(20<<24+i), ipv4(21<<24-1-i), i)
+				for block := range 3000 {
+					first := 20<<24 + block<<14
+					for i := range 1000 {
+						fmt.Fprintf(w, "%s,%s,C%d-%d\n", ipv4(first+i), ipv4(first+1<<14-1-i), block, i)
+					}
 				}
 			})
 		}, false},

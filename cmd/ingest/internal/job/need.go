@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (o Options) announce(c *dataset.Catalog, n need) error {
 		if n.disk/2 > room {
 			return fmt.Errorf("%s; %s has %s free: make room there, or name another directory with --data", text, c.Dir(), inBytes(room))
 		}
-		text += ", of which " + inBytes(room) + " are free"
+		text += "; " + inBytes(room) + " are free there"
 	}
 	o.reporter().Note(text)
 	return nil
@@ -71,24 +72,30 @@ func inBytes(n int64) string {
 
 // unpackedBytes estimates the bytes of files, and of those in directories, when
 // they are unpacked. Text packs about five to one. Files that are not there are
-// left to their readers.
+// left to their readers, and directories within directories are not read.
 func unpackedBytes(paths ...string) (n int64) {
+	add := func(path string, info fs.FileInfo, err error) {
+		if err != nil || !info.Mode().IsRegular() {
+			return
+		}
+		size := info.Size()
+		switch strings.ToLower(filepath.Ext(path)) {
+		case ".zip", ".gz", ".tgz":
+			size *= 5
+		}
+		n += size
+	}
 	for _, path := range paths {
-		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return nil //nolint:nilerr // the reader of the file says what is wrong
-			}
-			info, err := d.Info()
-			if err != nil {
-				return nil //nolint:nilerr // as above
-			}
-			size := info.Size()
-			if ext := strings.ToLower(filepath.Ext(path)); ext == ".zip" || ext == ".gz" {
-				size *= 5
-			}
-			n += size
-			return nil
-		})
+		info, err := os.Stat(path)
+		add(path, info, err)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		entries, _ := os.ReadDir(path) // its reader says what is wrong
+		for _, e := range entries {
+			info, err := os.Stat(filepath.Join(path, e.Name()))
+			add(e.Name(), info, err)
+		}
 	}
 	return n
 }

@@ -43,6 +43,20 @@ func TestUnpackedBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(dir, "old"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "old", "huge.csv"), make([]byte, 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "old", "huge.csv"), filepath.Join(dir, "latest.csv")); err == nil {
+		if n := unpackedBytes(filepath.Join(dir, "latest.csv")); n != 1000 {
+			t.Errorf("%d bytes behind a link", n)
+		}
+		if err := os.Remove(filepath.Join(dir, "latest.csv")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if n := unpackedBytes(dir, filepath.Join(dir, "a.csv"), filepath.Join(dir, "none")); n != 7+50+500+7 {
 		t.Error(n)
 	}

@@ -89,8 +89,8 @@ type request struct {
 	view   localtime.View
 	now    time.Time
 	plain  bool // the answer is plain text
-	// divisions are the ISO 3166-2 codes found, by GeoNames' code of the division.
-	divisions map[string]string
+	// divisions are what is known of divisions, by country and GeoNames' code.
+	divisions map[string]knownDivision
 	object
 }
 

@@ -24,10 +24,21 @@ func isoOf(region, country string) string {
 	return strings.ToUpper(iso)
 }
 
+// knownDivision is what an answer has learnt of a first-level division.
+type knownDivision struct {
+	iso    string
+	misses int // places of the division whose region has another name
+}
+
+// mostMisses is how many places of a division are looked up in vain.
+const mostMisses = 3
+
 // isoDivision returns the ISO 3166-2 code, without the country, of a place's
 // first-level division: GeoNames' own code where that is one, and otherwise
 // that of the region of type state that holds the place, if it has the name of
-// the division. A division that was found once is not looked for again.
+// the division. A division that was found, or missed a few times, is not looked
+// for again. One name within the other counts for the place alone: Santiago and
+// Santiago Rodríguez are neighbours.
 func (g *request) isoDivision(ctx context.Context, t *toponym) (string, error) {
 	if t.Country == "" || t.Admin1 == "" {
 		return "", nil
@@ -39,8 +50,9 @@ func (g *request) isoDivision(ctx context.Context, t *toponym) (string, error) {
 		return "", nil
 	}
 	key := t.Country + "." + t.Admin1
-	if iso := g.divisions[key]; iso != "" {
-		return iso, nil
+	d := g.divisions[key]
+	if d.iso != "" || d.misses == mostMisses {
+		return d.iso, nil
 	}
 	b, ok, err := localtime.Have(&g.view.Boundaries)
 	if err != nil || !ok || !localtime.HasType(b, localtime.StateType) {
@@ -52,16 +64,22 @@ func (g *request) isoDivision(ctx context.Context, t *toponym) (string, error) {
 	}
 	for _, r := range at {
 		iso := isoOf(r.ID, t.Country)
-		if iso == "" || !sameName(r.Name, t.Admin1Name) {
-			continue
+		switch {
+		case iso == "":
+		case equalNames(r.Name, t.Admin1Name):
+			d.iso = iso
+		case sameName(r.Name, t.Admin1Name):
+			return iso, nil
 		}
-		if g.divisions == nil {
-			g.divisions = map[string]string{}
-		}
-		g.divisions[key] = iso
-		return iso, nil
 	}
-	return "", nil
+	if d.iso == "" {
+		d.misses++
+	}
+	if g.divisions == nil {
+		g.divisions = map[string]knownDivision{}
+	}
+	g.divisions[key] = d
+	return d.iso, nil
 }
 
 // sameName reports whether one name is the other with words around it, without
