@@ -154,7 +154,7 @@ func (o Options) tileBudget() int64 {
 }
 
 // boundaryCosts are for each vertex of the layers.
-var boundaryCosts = costs{nanoseconds: 30e3, disk: 150}
+var boundaryCosts = costs{nanoseconds: 20e3, disk: 150}
 
 func boundaryNeed(layers []*layer) need {
 	var vertices int64
