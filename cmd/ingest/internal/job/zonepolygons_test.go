@@ -197,3 +197,38 @@ func TestZoneOfOverlap(t *testing.T) {
 		}
 	}
 }
+
+// TestZoneOfOcean: a zone that a map draws over the sea is that of ships and of no
+// airport or network there.
+func TestZoneOfOcean(t *testing.T) {
+	c := newCatalog(t)
+	if _, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	zoneAt := func(lon float64) string {
+		t.Helper()
+		z, err := openZones(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.close()
+		zone, how, err := z.find(t.Context(), 0.5, lon, "CH")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone + " " + how
+	}
+	if got := zoneAt(1.5); got != "Europe/Paris region" {
+		t.Errorf("on land: %q", got)
+	}
+	if got := zoneAt(0.5); got != " " {
+		t.Errorf("at sea, with nothing near: %q", got)
+	}
+	bern := strings.Replace(rowBern, "46.94809\t7.44744", "0.6\t0.5", 1)
+	if _, err := Places(t.Context(), c, []PlaceInput{{Input: Input{Path: write(t, "places.txt", bern), Credit: GeoNames}}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := zoneAt(0.5); got != "Europe/Zurich nearest" {
+		t.Errorf("at sea, near a place: %q", got)
+	}
+}
