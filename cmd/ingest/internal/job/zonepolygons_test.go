@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // zonesOf is a release of timezone-boundary-builder with squares of one degree, one
@@ -230,5 +232,42 @@ func TestZoneOfOcean(t *testing.T) {
 	}
 	if got := zoneAt(0.5); got != "Europe/Zurich nearest" {
 		t.Errorf("at sea, near a place: %q", got)
+	}
+}
+
+// TestZonesKeepTheBudget: zones that are added leave the budget of the tiles as it is
+// published.
+func TestZonesKeepTheBudget(t *testing.T) {
+	zones := zoneInput(write(t, "combined.json", zonesOf("Europe/Zurich")))
+	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
+	budgetOf := func(m dataset.Manifest, err error) int64 {
+		t.Helper()
+		var meta tiles.Meta
+		if err == nil {
+			err = json.Unmarshal(m.Meta, &meta)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return meta.TileBudget
+	}
+	for _, published := range []int64{0, 90_000} {
+		c := newCatalog(t)
+		if _, err := Boundaries(t.Context(), c, []LayerInput{ward}, Options{TileBudget: &published}); err != nil {
+			t.Fatal(err)
+		}
+		if got := budgetOf(ZonePolygons(t.Context(), c, zones, Options{})); got != published {
+			t.Errorf("the budget is %d, want the %d published", got, published)
+		}
+		other := int64(80_000)
+		if got := budgetOf(ZonePolygons(t.Context(), c, zones, Options{TileBudget: &other})); got != other {
+			t.Errorf("the budget is %d, want the %d given", got, other)
+		}
+		if got := budgetOf(Boundaries(t.Context(), c, []LayerInput{ward}, Options{})); got != build.DefaultTileBudget {
+			t.Errorf("nothing is kept: the budget is %d, want the default", got)
+		}
+	}
+	if got := budgetOf(ZonePolygons(t.Context(), newCatalog(t), zones, Options{})); got != build.DefaultTileBudget {
+		t.Errorf("nothing is published: the budget is %d, want the default", got)
 	}
 }
