@@ -98,7 +98,7 @@ func refreshes(s *session) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsLayers) {
+		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
 			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
 		}
 		steps = append(steps, step{name, c, ctx})
@@ -119,10 +119,11 @@ func refreshes(s *session) ([]step, error) {
 	return steps, nil
 }
 
-// dropsLayers reports whether a step publishes the boundaries without the layers of
-// other commands.
-func dropsLayers(st step) bool {
-	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep
+// dropsZones reports whether a step publishes the boundaries without zones, even if
+// another command has added them.
+func dropsZones(st step) bool {
+	isZones := func(l layerFlag) bool { return l.typ == "timezone" }
+	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep && !slices.ContainsFunc(st.cli.Boundaries.Layer, isZones)
 }
 
 func (c *refreshCmd) Run(s *session) error {
