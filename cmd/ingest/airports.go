@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 )
 
 type airportsCmd struct {
@@ -46,17 +48,24 @@ FILE tells which zone a point lies in: a release of timezone-boundary-builder (h
 Zones that are not in this program's list are counted as bad; it may be older than the file.`
 }
 
-func (c *timezonesCmd) Run(s *session) error {
-	if c.File != "" {
-		file, _ := source.SplitLayer(c.File)
-		credit := job.KnownCredit(file)
-		if credit.Name == "" {
-			credit = job.ZoneBorders
-		}
-		if _, err := job.ZonePolygons(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options); err != nil {
-			return err
-		}
+func (c *timezonesCmd) left(s *session) string {
+	if c.File == "" {
+		return s.unpublished(catalogue.TimeZones.Name)
 	}
+	return s.unpublished(catalogue.TimeZones.Name, catalogue.Boundaries.Name)
+}
+
+func (c *timezonesCmd) Run(s *session) error {
+	// The offsets need no file, so that one which is broken does not hold them up.
 	_, err := job.TimeZones(s.ctx, s.catalog, s.options)
-	return err
+	if c.File == "" {
+		return err
+	}
+	file, _ := source.SplitLayer(c.File)
+	credit := job.KnownCredit(file)
+	if credit.Name == "" {
+		credit = job.ZoneBorders
+	}
+	_, zonesErr := job.ZonePolygons(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options)
+	return errors.Join(err, zonesErr)
 }
