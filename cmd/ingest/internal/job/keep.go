@@ -97,7 +97,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]Layer
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %d of %s is of an earlier version and does not hold layer %s as it was read; name its file too, once", m.Generation, catalogue.Boundaries.Name, t.Name)
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, catalogue.Boundaries.Name, t.Name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func noteGone(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, rep 
 		}
 	}
 	if len(gone) > 0 {
-		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; --keep carries them over, and ingest rollback %s brings generation %d back",
+		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; ingest boundaries --keep carries them over, and ingest rollback %s brings generation %d back",
 			strings.Join(gone, ", "), catalogue.Boundaries.Name, m.Generation))
 	}
 }
