@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
@@ -66,6 +67,19 @@ func (c *timezonesCmd) Run(s *session) error {
 	if credit.Name == "" {
 		credit = job.ZoneBorders
 	}
-	_, zonesErr := job.ZonePolygons(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options)
-	return errors.Join(err, zonesErr)
+	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}))
+}
+
+// addZones publishes the polygons. The other layers are as a refresh has made them,
+// so that the next one need not make them anew.
+func addZones(s *session, in job.Input) error {
+	before, err := s.catalog.Current(s.ctx, catalogue.Boundaries.Name)
+	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
+		return err
+	}
+	m, err := job.ZonePolygons(s.ctx, s.catalog, in, s.options)
+	if err != nil {
+		return err
+	}
+	return job.CarryForward(refreshRecord(s, catalogue.Boundaries.Name), before.Generation, m.Generation)
 }

@@ -122,8 +122,7 @@ func refreshes(s *session) ([]step, error) {
 // dropsZones reports whether a step publishes the boundaries without zones, even if
 // another command has added them.
 func dropsZones(st step) bool {
-	isZones := func(l layerFlag) bool { return l.typ == "timezone" }
-	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep && !slices.ContainsFunc(st.cli.Boundaries.Layer, isZones)
+	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
 }
 
 func (c *refreshCmd) Run(s *session) error {
@@ -170,8 +169,15 @@ func (st step) run(s *session, force bool) error {
 	if err != nil {
 		return err
 	}
-	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
-	return basis.Renew(s.ctx, s.catalog, st.name, record, force, s.reporter, func() error { return st.ctx.Run(s) })
+	if st.name == catalogue.Boundaries.Name {
+		st.cli.Boundaries.keepZones = true
+	}
+	return basis.Renew(s.ctx, s.catalog, st.name, refreshRecord(s, st.name), force, s.reporter, func() error { return st.ctx.Run(s) })
+}
+
+// refreshRecord is the path of the record of what a refresh has made a data set of.
+func refreshRecord(s *session, name string) string {
+	return filepath.Join(s.catalog.Dir(), name, "REFRESHED")
 }
 
 // basis lists what the result depends on.
