@@ -131,7 +131,29 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]
 	if i < 0 {
 		return inputs, nil
 	}
+	// The credit may be that of another layer.
+	head, err := readHead(published[i].Path)
+	if err != nil || !hasZones(head.Sources) {
+		return inputs, err
+	}
 	return append(based(slices.DeleteFunc(slices.Clone(inputs), isZones), *published[i].base), published[i]), nil
+}
+
+// readHead reads what a kept layer says of itself.
+func readHead(path string) (head layerHead, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return head, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		err = readLine(bufio.NewReader(z), &head)
+	}
+	if err != nil {
+		return head, fmt.Errorf("%s: %w; the published generation is damaged: publish all layers anew", path, err)
+	}
+	return head, nil
 }
 
 func hasZones(sources []dataset.Source) bool {

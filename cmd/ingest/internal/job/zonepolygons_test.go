@@ -161,6 +161,15 @@ func TestKeepZones(t *testing.T) {
 	if in := keep(); in[0].kept || in[1].kept {
 		t.Errorf("areas of one offset are kept: %+v", in)
 	}
+	// The credit of the zones may be that of another layer.
+	other := layerInput("district", "testdata/squares.geojson", "CODE")
+	other.Credit = ZoneBorders
+	if _, err := Boundaries(t.Context(), c, append(keep(), other), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if in := keep(); in[0].kept || in[1].kept {
+		t.Errorf("areas of one offset are kept for the credit of another layer: %+v", in)
+	}
 	zones := zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich"))))
 	if _, err := ZonePolygons(t.Context(), c, zones, Options{}); err != nil {
 		t.Fatal(err)
