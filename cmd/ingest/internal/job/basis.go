@@ -171,11 +171,11 @@ func CarryForward(record string, from, to uint64) error {
 		return err
 	}
 	var b Basis
-	if json.Unmarshal(text, &b) != nil || b.Generation != from {
-		return nil // the next run makes the data set anew
+	if json.Unmarshal(text, &b) == nil && b.Generation == from {
+		b.Generation = to
+		return b.save(record)
 	}
-	b.Generation = to
-	return b.save(record)
+	return nil // the next run makes the data set anew
 }
 
 // save replaces the record, in a directory made when it is missing. The temporary
