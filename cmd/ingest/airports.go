@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 )
 
 type airportsCmd struct {
@@ -46,17 +49,37 @@ FILE tells which zone a point lies in: a release of timezone-boundary-builder (h
 Zones that are not in this program's list are counted as bad; it may be older than the file.`
 }
 
-func (c *timezonesCmd) Run(s *session) error {
-	if c.File != "" {
-		file, _ := source.SplitLayer(c.File)
-		credit := job.KnownCredit(file)
-		if credit.Name == "" {
-			credit = job.ZoneBorders
-		}
-		if _, err := job.ZonePolygons(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options); err != nil {
-			return err
-		}
+func (c *timezonesCmd) left(s *session) string {
+	if c.File == "" {
+		return s.unpublished(catalogue.TimeZones.Name)
 	}
+	return s.unpublished(catalogue.TimeZones.Name, catalogue.Boundaries.Name)
+}
+
+func (c *timezonesCmd) Run(s *session) error {
+	// The offsets need no file, so that one which is broken does not hold them up.
 	_, err := job.TimeZones(s.ctx, s.catalog, s.options)
-	return err
+	if c.File == "" {
+		return err
+	}
+	file, _ := source.SplitLayer(c.File)
+	credit := job.KnownCredit(file)
+	if credit.Name == "" {
+		credit = job.ZoneBorders
+	}
+	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}))
+}
+
+// addZones publishes the polygons. The other layers are as a refresh has made them,
+// so that the next one need not make them anew.
+func addZones(s *session, in job.Input) error {
+	before, err := s.catalog.Current(s.ctx, catalogue.Boundaries.Name)
+	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
+		return err
+	}
+	m, err := job.ZonePolygons(s.ctx, s.catalog, in, s.options)
+	if err != nil {
+		return err
+	}
+	return job.CarryForward(refreshRecord(s, catalogue.Boundaries.Name), before.Generation, m.Generation)
 }

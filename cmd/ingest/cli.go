@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,6 +130,8 @@ type boundariesCmd struct {
 	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
+
+	keepZones bool // of ingest timezones, unless a layer timezone is named
 }
 
 func (boundariesCmd) Help() string {
@@ -188,6 +191,11 @@ func (l layerFlag) MarshalText() ([]byte, error) {
 	return []byte(text), nil
 }
 
+// namesZones reports whether a layer timezone is named.
+func (c *boundariesCmd) namesZones() bool {
+	return slices.ContainsFunc(c.Layer, func(l layerFlag) bool { return l.typ == "timezone" })
+}
+
 func (c *boundariesCmd) Run(s *session) error {
 	inputs := make([]job.LayerInput, len(c.Layer))
 	for i, l := range c.Layer {
@@ -201,15 +209,19 @@ func (c *boundariesCmd) Run(s *session) error {
 		}
 		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, LongEdges: c.LongEdges}
 	}
-	if c.Keep {
-		var err error
-		if inputs, err = job.Keep(s.ctx, s.catalog, inputs); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case c.Keep:
+		inputs, err = job.Keep(s.ctx, s.catalog, inputs)
+	case c.keepZones && !c.namesZones():
+		inputs, err = job.KeepZones(s.ctx, s.catalog, inputs)
+	}
+	if err != nil {
+		return err
 	}
 	options, budget := s.options, int64(c.TileBudget)
 	options.TileBudget = &budget
-	_, err := job.Boundaries(s.ctx, s.catalog, inputs, options)
+	_, err = job.Boundaries(s.ctx, s.catalog, inputs, options)
 	return err
 }
 

@@ -98,7 +98,7 @@ func refreshes(s *session) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsLayers) {
+		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
 			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
 		}
 		steps = append(steps, step{name, c, ctx})
@@ -119,10 +119,10 @@ func refreshes(s *session) ([]step, error) {
 	return steps, nil
 }
 
-// dropsLayers reports whether a step publishes the boundaries without the layers of
-// other commands.
-func dropsLayers(st step) bool {
-	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep
+// dropsZones reports whether a step publishes the boundaries without zones, even if
+// another command has added them.
+func dropsZones(st step) bool {
+	return st.name == catalogue.Boundaries.Name && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
 }
 
 func (c *refreshCmd) Run(s *session) error {
@@ -170,8 +170,15 @@ func (st step) run(s *session, force bool) error {
 	if err != nil {
 		return err
 	}
-	record := filepath.Join(s.catalog.Dir(), st.name, "REFRESHED")
-	return basis.Renew(s.ctx, s.catalog, st.name, record, force, s.reporter, func() error { return st.ctx.Run(s) })
+	if st.name == catalogue.Boundaries.Name {
+		st.cli.Boundaries.keepZones = true
+	}
+	return basis.Renew(s.ctx, s.catalog, st.name, refreshRecord(s, st.name), force, s.reporter, func() error { return st.ctx.Run(s) })
+}
+
+// refreshRecord is the path of the record of what a refresh has made a data set of.
+func refreshRecord(s *session, name string) string {
+	return filepath.Join(s.catalog.Dir(), name, "REFRESHED")
 }
 
 // basis lists what the result depends on.

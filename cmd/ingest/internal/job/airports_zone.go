@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
@@ -19,6 +20,10 @@ const (
 	// zonePlaces is how many places are looked at for one that has a zone.
 	zonePlaces = 8
 	zoneType   = "timezone"
+	// seaZones begins the names of the zones that releases of
+	// timezone-boundary-builder with oceans draw over the sea. An airport on an
+	// island outside of all others keeps the time of its country.
+	seaZones = "Etc/"
 )
 
 // How an airport has got its time zone.
@@ -30,8 +35,8 @@ const (
 
 // zoneFinder finds the time zone at a point in what is published:
 //
-//  1. the region of type timezone that holds the point, if it is one zone, as
-//     those of timezone-boundary-builder are;
+//  1. the region of type timezone that holds the point, if it is one zone of
+//     the land, as those of timezone-boundary-builder are;
 //  2. the zone of the country, if it has only one;
 //  3. the nearest populated place of the country within 200 km, and where the
 //     country is not known or has no places, of any;
@@ -201,7 +206,7 @@ func (z *zoneFinder) record(ctx context.Context, id string) (zoneRegion, error) 
 		width += 360
 	}
 	found := zoneRegion{zone: doc.Zone, exact: doc.Offset == "", size: width * (doc.Box[3] - doc.Box[1])}
-	if !isZone(found.zone) {
+	if !isZone(found.zone) || strings.HasPrefix(found.zone, seaZones) {
 		found = zoneRegion{}
 	}
 	z.known[id] = found

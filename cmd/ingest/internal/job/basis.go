@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,6 +157,25 @@ func (b Basis) same(record, dataset string, published uint64) string {
 		return fmt.Sprintf("%s generation %d is published, rolled back from %d, which was made of the same; --force makes it anew", dataset, published, before.Generation)
 	}
 	return ""
+}
+
+// CarryForward lets the record of a generation stand for a later one, which holds
+// all of the earlier and what a command has added to it. A record of another
+// generation stays as it is, as does none.
+func CarryForward(record string, from, to uint64) error {
+	text, err := os.ReadFile(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var b Basis
+	if json.Unmarshal(text, &b) == nil && b.Generation == from {
+		b.Generation = to
+		return b.save(record)
+	}
+	return nil // the next run makes the data set anew
 }
 
 // save replaces the record, in a directory made when it is missing. The temporary

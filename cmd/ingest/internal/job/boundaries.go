@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -103,6 +104,10 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return nil, err
 		}
+		budget, err := o.tileBudget(ctx, c, inputs[0].base)
+		if err != nil {
+			return nil, err
+		}
 		for i, l := range layers {
 			if err := writeLayer(b.Dir(), &built[i], l.sources); err != nil {
 				return nil, err
@@ -111,7 +116,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		var mended, assumed []string
 		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
 			Timestamp:  dataset.Timestamp(sources),
-			TileBudget: o.tileBudget(),
+			TileBudget: budget,
 			Repaired: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
@@ -145,12 +150,25 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	})
 }
 
-// tileBudget is TileBudget or its default.
-func (o Options) tileBudget() int64 {
-	if o.TileBudget == nil {
-		return build.DefaultTileBudget
+// tileBudget is TileBudget, or else that of the published generation, if layers of
+// it are kept, or else the default. Whoever adds a layer does not mean to change the
+// tiles of the others.
+func (o Options) tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64) (int64, error) {
+	if o.TileBudget != nil {
+		return *o.TileBudget, nil
 	}
-	return *o.TileBudget
+	if base == nil || *base == 0 {
+		return build.DefaultTileBudget, nil
+	}
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	if err != nil {
+		return 0, err
+	}
+	var meta tiles.Meta
+	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion != tiles.SchemaVersion {
+		return build.DefaultTileBudget, err
+	}
+	return meta.TileBudget, nil
 }
 
 // boundaryCosts are for each vertex of the layers.

@@ -192,6 +192,16 @@ func TestKeep(t *testing.T) {
 	if _, err := Boundaries(ctx, c, inputs, Options{}); err == nil || !strings.Contains(err.Error(), "pruned") {
 		t.Error(err)
 	}
+	// A generation of an earlier version holds no layers as they were read.
+	c = newCatalog(t)
+	if _, err := publish(ctx, c, catalogue.Boundaries.Dataset, Silent{}, func(*dataset.Build, *dataset.Manifest) (any, error) {
+		return tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{{Name: "ward"}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Keep(ctx, c, []LayerInput{county}); err == nil || !strings.Contains(err.Error(), "does not hold layer ward as it was read; publish it once from its file: ingest boundaries --keep --layer ward=FILE") {
+		t.Error(err)
+	}
 }
 
 func TestKeptLayerComesBack(t *testing.T) {

@@ -61,7 +61,8 @@ type Options struct {
 	// it writes anything.
 	Memory int64
 	// TileBudget is the most bytes that a tile of boundaries may have after
-	// gzip: build.Options.TileBudget. Nil means build.DefaultTileBudget.
+	// gzip: build.Options.TileBudget. Nil means that of the published
+	// generation if layers of it are kept, else build.DefaultTileBudget.
 	TileBudget *int64
 }
 

@@ -97,7 +97,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]Layer
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("generation %d of %s is of an earlier version and does not hold layer %s as it was read; name its file too, once", m.Generation, catalogue.Boundaries.Name, t.Name)
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, catalogue.Boundaries.Name, t.Name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -131,7 +131,29 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []LayerInput) ([]
 	if i < 0 {
 		return inputs, nil
 	}
+	// The credit may be that of another layer.
+	head, err := readHead(published[i].Path)
+	if err != nil || !hasZones(head.Sources) {
+		return inputs, err
+	}
 	return append(based(slices.DeleteFunc(slices.Clone(inputs), isZones), *published[i].base), published[i]), nil
+}
+
+// readHead reads what a kept layer says of itself.
+func readHead(path string) (head layerHead, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return head, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		err = readLine(bufio.NewReader(z), &head)
+	}
+	if err != nil {
+		return head, fmt.Errorf("%s: %w; the published generation is damaged: publish all layers anew", path, err)
+	}
+	return head, nil
 }
 
 func hasZones(sources []dataset.Source) bool {
@@ -153,7 +175,7 @@ func noteGone(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, rep 
 		}
 	}
 	if len(gone) > 0 {
-		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; --keep carries them over, and ingest rollback %s brings generation %d back",
+		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; ingest boundaries --keep carries them over, and ingest rollback %s brings generation %d back",
 			strings.Join(gone, ", "), catalogue.Boundaries.Name, m.Generation))
 	}
 }

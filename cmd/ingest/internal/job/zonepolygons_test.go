@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
 
 // zonesOf is a release of timezone-boundary-builder with squares of one degree, one
@@ -133,7 +135,7 @@ func TestLayersGone(t *testing.T) {
 	if _, err := Boundaries(t.Context(), c, []LayerInput{ward}, Options{Reporter: rep}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "published layers that are not named, and will be gone: timezone; --keep carries them over, and ingest rollback boundaries brings generation 2 back"
+	const want = "published layers that are not named, and will be gone: timezone; ingest boundaries --keep carries them over, and ingest rollback boundaries brings generation 2 back"
 	if len(rep.notes) != 1 || rep.notes[0] != want {
 		t.Errorf("%q", rep.notes)
 	}
@@ -158,6 +160,15 @@ func TestKeepZones(t *testing.T) {
 	}
 	if in := keep(); in[0].kept || in[1].kept {
 		t.Errorf("areas of one offset are kept: %+v", in)
+	}
+	// The credit of the zones may be that of another layer.
+	other := layerInput("district", "testdata/squares.geojson", "CODE")
+	other.Credit = ZoneBorders
+	if _, err := Boundaries(t.Context(), c, append(keep(), other), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if in := keep(); in[0].kept || in[1].kept {
+		t.Errorf("areas of one offset are kept for the credit of another layer: %+v", in)
 	}
 	zones := zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich"))))
 	if _, err := ZonePolygons(t.Context(), c, zones, Options{}); err != nil {
@@ -195,5 +206,77 @@ func TestZoneOfOverlap(t *testing.T) {
 		if zone, how, err := z.find(t.Context(), 2, lon, "CN"); err != nil || zone != want || how != zoneOfRegion {
 			t.Errorf("at %v: %s by %s, %v, want %s", lon, zone, how, err, want)
 		}
+	}
+}
+
+// TestZoneOfOcean: a zone that a map draws over the sea is that of ships and of no
+// airport or network there.
+func TestZoneOfOcean(t *testing.T) {
+	c := newCatalog(t)
+	if _, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	zoneAt := func(lon float64) string {
+		t.Helper()
+		z, err := openZones(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.close()
+		zone, how, err := z.find(t.Context(), 0.5, lon, "CH")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone + " " + how
+	}
+	if got := zoneAt(1.5); got != "Europe/Paris region" {
+		t.Errorf("on land: %q", got)
+	}
+	if got := zoneAt(0.5); got != " " {
+		t.Errorf("at sea, with nothing near: %q", got)
+	}
+	bern := strings.Replace(rowBern, "46.94809\t7.44744", "0.6\t0.5", 1)
+	if _, err := Places(t.Context(), c, []PlaceInput{{Input: Input{Path: write(t, "places.txt", bern), Credit: GeoNames}}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := zoneAt(0.5); got != "Europe/Zurich nearest" {
+		t.Errorf("at sea, near a place: %q", got)
+	}
+}
+
+// TestZonesKeepTheBudget: zones that are added leave the budget of the tiles as it is
+// published.
+func TestZonesKeepTheBudget(t *testing.T) {
+	zones := zoneInput(write(t, "combined.json", zonesOf("Europe/Zurich")))
+	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
+	budgetOf := func(m dataset.Manifest, err error) int64 {
+		t.Helper()
+		var meta tiles.Meta
+		if err == nil {
+			err = json.Unmarshal(m.Meta, &meta)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return meta.TileBudget
+	}
+	for _, published := range []int64{0, 90_000} {
+		c := newCatalog(t)
+		if _, err := Boundaries(t.Context(), c, []LayerInput{ward}, Options{TileBudget: &published}); err != nil {
+			t.Fatal(err)
+		}
+		if got := budgetOf(ZonePolygons(t.Context(), c, zones, Options{})); got != published {
+			t.Errorf("the budget is %d, want the %d published", got, published)
+		}
+		other := int64(80_000)
+		if got := budgetOf(ZonePolygons(t.Context(), c, zones, Options{TileBudget: &other})); got != other {
+			t.Errorf("the budget is %d, want the %d given", got, other)
+		}
+		if got := budgetOf(Boundaries(t.Context(), c, []LayerInput{ward}, Options{})); got != build.DefaultTileBudget {
+			t.Errorf("nothing is kept: the budget is %d, want the default", got)
+		}
+	}
+	if got := budgetOf(ZonePolygons(t.Context(), newCatalog(t), zones, Options{})); got != build.DefaultTileBudget {
+		t.Errorf("nothing is published: the budget is %d, want the default", got)
 	}
 }

@@ -118,3 +118,30 @@ func TestZonesOfAPart(t *testing.T) {
 		t.Errorf("the sea: %+v", z)
 	}
 }
+
+// TestZonesWithoutCountries: where no countries are published, what lies in no zone
+// may be land, so that nothing is called the sea.
+func TestZonesWithoutCountries(t *testing.T) {
+	for _, oceans := range []bool{false, true} {
+		g := newZones(t, wholeWorld, oceans)
+		isCountry := func(typ string) bool { return typ == "country" }
+		g.bounds.types = slices.DeleteFunc(g.bounds.types, func(m tiles.TypeMeta) bool { return isCountry(m.Name) })
+		everything := g.bounds.where
+		g.bounds.where = func(lat, lon float64) []tiles.Match {
+			return slices.DeleteFunc(everything(lat, lon), func(m tiles.Match) bool { return isCountry(m.Type) })
+		}
+		for _, tt := range []struct {
+			name     string
+			lat, lon float64
+			id       string
+		}{
+			{"Antarctic land in no zone", -80, -110, "Etc/GMT+7"},
+			{"the middle of the Pacific", 0, -140, "Etc/GMT+9"},
+			{"Kansas", 38.5, -98.3, "America/Chicago"},
+		} {
+			if z := g.at(fmt.Sprintf("lat=%v&lon=%v", tt.lat, tt.lon)).Timezone; z.ID != tt.id || z.Nautical {
+				t.Errorf("%s, oceans %v: %+v, want %s", tt.name, oceans, z, tt.id)
+			}
+		}
+	}
+}

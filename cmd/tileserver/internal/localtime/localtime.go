@@ -124,32 +124,34 @@ const seaZones = "Etc/GMT"
 // lives, where clocks go by longitude as well: in Antarctica, and where the country
 // tells nothing.
 //
-// Where no countries are published nobody knows whether there is land: then the
-// nearest place or airport within reach, in metres, lends its zone, and the
-// longitude never does.
+// Where no countries are published nobody knows whether there is land. Then no zone
+// is nautical, and only where zones of the whole world are published does the
+// longitude tell one. Elsewhere the nearest place or airport within reach, in metres,
+// lends its zone.
 //
 // Natural Earth's zones are areas of one offset, each called after one of the
 // many zones in it: Lima lies in America/New_York there. Such a region is
 // asked only where nothing of the country is near.
 func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
+	b, ok, err := Have(&v.Boundaries)
+	if err != nil {
+		return LocalZone{}, err
+	}
+	countries := ok && HasType(b, CountryType)
 	land := CountryRegion(regions)
 	z, rough, err := v.zoneOfRegions(ctx, at, regions)
 	if err != nil || z.ID != "" {
-		z.Nautical = land == "" && strings.HasPrefix(z.ID, seaZones)
-		return z, err
-	}
-	b, ok, err := Have(&v.Boundaries)
-	if err != nil {
+		z.Nautical = countries && land == "" && strings.HasPrefix(z.ID, seaZones)
 		return z, err
 	}
 	outside := ok && outsideZones(b, regions)
 	if outside && (land == "" || codeOf(land) == antarctica) {
 		z = nauticalZone(lon)
-		z.Nautical = land == ""
+		z.Nautical = countries && land == ""
 		return z, nil
 	}
 	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
-	if !ok || !HasType(b, CountryType) {
+	if !countries {
 		if z, err = q.nearest(ctx, reach, "", nil); err == nil && z.ID == "" {
 			z = rough
 		}
