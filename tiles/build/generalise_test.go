@@ -182,7 +182,7 @@ func TestTileBudget(t *testing.T) {
 		budget := 2500 + rnd.Int64N(3000)
 		_, exact, plain := runBudget(t, 0, layers...)
 		_, r, meta := runBudget(t, budget, layers...)
-		if plain.Types[0].ExactFrom() != 0 || meta.Types[0].ExactFrom() == 0 || meta.Types[0].ExactFrom() > budgetZooms {
+		if plain.Types[0].MergedBelow() != 0 || meta.Types[0].MergedBelow() == 0 || meta.Types[0].MergedBelow() > budgetZooms {
 			t.Fatalf("seed %d: generalised %+v", seed, meta.Types[0].Generalised)
 		}
 		var known map[string]bool // ids at the zoom before
@@ -221,7 +221,7 @@ func TestTileBudget(t *testing.T) {
 			if sum != meta.Types[0].Regions {
 				t.Errorf("seed %d: the polygons of zoom %d stand for %d regions of %d", seed, z, sum, meta.Types[0].Regions)
 			}
-			if int(z) < meta.Types[0].ExactFrom() {
+			if int(z) < meta.Types[0].MergedBelow() {
 				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.Shown != len(shown) || g.Merged != len(regions)-len(shown) {
 					t.Errorf("seed %d: %+v, %d of %d polygons are regions", seed, g, len(shown), len(regions))
 				}
