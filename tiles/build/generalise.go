@@ -29,9 +29,11 @@ const DefaultTileBudget = 500_000
 // zoom below it, so that what has merged stays merged.
 
 const (
-	// headroom is left free by what is aimed at. Labels are measured with
-	// approximate places.
+	// headroom is the share of the budget that is aimed at.
 	headroom = 0.94
+	// accepted is the share of the budget that a measured tile may have. Labels
+	// are measured with approximate places, so the stored tile may be larger.
+	accepted = 0.99
 
 	// A tile with more edges than this for each of its polygons has its
 	// borders simplified before regions are merged.
@@ -167,12 +169,17 @@ func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
 	return sizes, err
 }
 
-// excess is the size of a tile as a multiple of what it may have.
+// excess is the size of a tile as a multiple of what it may have. Only zoom 13
+// may use the budget up to the last byte: it is exact in any case.
 func (g *generaliser) excess(t *tileSize) float64 {
 	_, value := t.value()
 	x := float64(value) / float64(g.limit)
 	if g.b.opts.TileBudget > 0 {
-		x = max(x, float64(t.bytes())/float64(g.b.opts.TileBudget))
+		budget := float64(g.b.opts.TileBudget)
+		if t.tile.Z < grid.MaxZoom {
+			budget *= accepted
+		}
+		x = max(x, float64(t.bytes())/budget)
 	}
 	return x
 }
