@@ -42,6 +42,10 @@ const (
 	// are merged, and as for mostCoarse after all have.
 	fewCoarse, mostCoarse = 2, 6
 
+	// mostMeasured bounds how many zooms are measured at a time. Each may need a
+	// copy of its borders.
+	mostMeasured = 2
+
 	// mostTries bounds how often a zoom is measured. Tries converge in a few.
 	mostTries = 40
 
@@ -125,7 +129,7 @@ func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]
 		shown = append(shown, l.regions)
 	}
 	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(g.b.opts.Workers)
+	group.SetLimit(min(g.b.opts.Workers, mostMeasured))
 	var deepest atomic.Int32
 	for z := grid.MaxZoom; z >= 0; z-- {
 		group.Go(func() (err error) {

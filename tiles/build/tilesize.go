@@ -248,7 +248,8 @@ func (m *meter) root() node {
 		for j, r := range m.view.shown[i] {
 			edges := borders[r.number]
 			w := grid.PeriodicWinding(edges, outer.Corner())
-			around := grid.AppendCopies(make([]grid.Edge, 0, len(edges)), edges, outer)
+			around := grid.Copies(edges, outer)
+			borders[r.number] = nil
 			if len(around) > 0 || w > 0 {
 				levels[m.view.zoom] = append(levels[m.view.zoom], group{int32(j), w, around})
 			}
