@@ -345,9 +345,11 @@ func (g *generaliser) arrange(z int, t *target) (*view, error) {
 	}
 	thin := grid.NewSimplifier(lines, g.lv.reg)
 	thin.Thin(grid.Fineness << (2 * (grid.StepShift(z) + uint(t.coarse))))
-	n := grid.Noder{Reg: g.lv.reg, Grid: grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)), Tiles: grid.TileShift(z), Melt: true}
-	v.lines, err = n.Node(thin.Lines(g.lv.reg))
-	return v, err
+	n := grid.Noder{Reg: g.lv.reg, Grid: grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)), Tiles: grid.TileShift(z), Melt: true, Most: mostSimpler}
+	if v.lines, err = n.Node(thin.Lines(g.lv.reg)); err != nil {
+		return nil, b.badArrangement(err)
+	}
+	return v, nil
 }
 
 // join returns the regions of a layer that a zoom shows, in the order of their
@@ -484,7 +486,7 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 // grid of a shift.
 func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 	// Other parts may touch the cut at the antimeridian between its ends.
-	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift}
+	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift, Most: mostSimpler}
 	reg := n.Reg
 	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
 	if err != nil {
@@ -517,7 +519,7 @@ func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 		}
 		border, _, err := covered(borders[number], grid.StepShift(v.zoom+1))
 		if err != nil {
-			return nil, err
+			return nil, g.b.badArrangement(err)
 		}
 		out = grid.AppendLines(out, border, reg, int32(number))
 	}
