@@ -227,7 +227,13 @@ func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured
 	return g.refuse(z, over)
 }
 
+// refuse names what a zoom cannot be brought within.
 func (g *generaliser) refuse(z int, over []tileSize) error {
+	if t, ok := g.tooLarge(over); ok {
+		layer, value := t.value()
+		return fmt.Errorf("%w: tile %v of %s still takes %d bytes where regions are merged, the store takes %d in a value: simplify the source or leave out regions that lie over each other",
+			ErrTooDetailed, t.tile, g.b.layers[layer].typ, value, g.limit)
+	}
 	return fmt.Errorf("%w: the tiles of zoom %d cannot be brought within the budget of %d bytes, tile %v still has %d: give a larger one",
 		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
 }
