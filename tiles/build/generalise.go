@@ -103,7 +103,9 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: give a budget for tiles, so that small regions are merged at low zooms",
 			ErrTooDetailed, t.tile, b.layers[layer].typ, value, valueLimit)
 	}
-	g.trees = b.mergeTrees(lv.lines[grid.MaxZoom], lv.reg)
+	if g.trees, err = b.mergeTrees(ctx, lv.lines[grid.MaxZoom], lv.reg); err != nil {
+		return err
+	}
 	g.groups, g.cuts = newGroups(len(b.regions)), make([]int, len(b.layers))
 	g.visible = slices.Repeat([]bool{true}, len(b.regions))
 	g.findOverlaps(lv.lines[grid.MaxZoom])

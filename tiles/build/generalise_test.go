@@ -383,6 +383,41 @@ func TestTileBudgetIslands(t *testing.T) {
 	}
 }
 
+// Very many regions on both sides of one border are tied without all pairs, and
+// none is left without a neighbour.
+func TestShareBorders(t *testing.T) {
+	const side = 20_000
+	reg := grid.NewRegistry()
+	var shares []grid.Share
+	for r := range int32(2 * side) {
+		shares = append(shares, grid.Share{Region: r, Times: 1 - r%2*2})
+	}
+	set := reg.Of(shares)
+	var lines []grid.Line
+	for y := range int32(100) {
+		lines = append(lines, grid.Line{A: grid.Pt(5, y), B: grid.Pt(5, y+1), Set: set})
+	}
+	m := &merger{ties: make([][]tie, 2*side)}
+	if err := m.shareBorders(t.Context(), lines, reg, make([]int, 2*side)); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for r, ties := range m.ties {
+		n += len(ties)
+		if len(ties) == 0 || ties[0].length != 100 {
+			t.Fatalf("region %d has the ties %v", r, ties)
+		}
+	}
+	if n > 4*2*side {
+		t.Errorf("%d ties of %d regions", n, 2*side)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.shareBorders(ctx, lines, reg, make([]int, 2*side)); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
 // A border too detailed for the budget is simplified; one that cannot be is
 // refused before anything is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
