@@ -63,6 +63,9 @@ func (p *checkPart) merged(typ int, t quadkey.Tile, region int32, f mvt.Feature)
 		}
 		return true
 	})
+	if n > 0 {
+		p.types[typ].merged[region] = true
+	}
 	switch {
 	case n > float64(ct.records) || n != 0 && n < 2:
 		p.find(typ, ProblemTile, t, region, "stands for %v regions", n)

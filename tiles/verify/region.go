@@ -87,8 +87,8 @@ func (p *checkPart) finish(ctx context.Context) error {
 		}
 		for _, pair := range slices.SortedFunc(maps.Keys(pt.overlaps), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) }) {
 			n := pt.overlaps[pair]
-			if overlapping && int(n.example.Z) < ct.MergedBelow() {
-				continue // with a part of a merged polygon
+			if overlapping && int(n.example.Z) < ct.MergedBelow() && (pt.merged[pair[0]] || pt.merged[pair[1]]) {
+				continue // with another part of the merged polygon
 			}
 			if n.deepest == 0 {
 				p.find(i, ProblemOverlap, n.example, pair[0], "overlaps %s in %d tiles, and in none of zoom %d", ct.ids[pair[1]], n.above, grid.MaxZoom)
