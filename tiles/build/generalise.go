@@ -63,6 +63,7 @@ type generaliser struct {
 	cuts    []int   // by layer: steps taken
 	overlap []bool  // by layer: regions of it overlap
 	visible []bool  // by region: shown with its id at the zoom before
+	drawn   []bool  // by region: its polygon has a border at the zoom before
 }
 
 // generalise changes the levels of the zooms whose tiles are over the budget.
@@ -202,6 +203,7 @@ func (g *generaliser) tooLarge(sizes []tileSize) (tileSize, bool) {
 // zoom brings a zoom within the budget. If measured is set, over are the tiles
 // over the budget of the zoom as it is.
 func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured bool) error {
+	g.findDrawn(g.lv.lines[z+1])
 	t := &target{g: g, groups: g.groups.clone(), cuts: slices.Clone(g.cuts)}
 	for range mostTries {
 		if measured {
@@ -227,6 +229,22 @@ func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured
 		}
 	}
 	return g.refuse(z, over)
+}
+
+// findDrawn finds the regions that have a border at the zoom before, alone or as
+// the head of a merged region.
+func (g *generaliser) findDrawn(lines []grid.Line) {
+	g.drawn = make([]bool, len(g.b.regions))
+	done := map[int32]bool{}
+	for _, l := range lines {
+		if done[l.Set] {
+			continue
+		}
+		done[l.Set] = true
+		for _, s := range g.lv.reg.Shares(l.Set) {
+			g.drawn[g.b.regions[s.Region].head] = true
+		}
+	}
 }
 
 // refuse names what a zoom cannot be brought within.
@@ -412,8 +430,8 @@ func compareShown(r, s *region) int {
 }
 
 // merged returns the region that stands for several at a zoom. It has the id of
-// the largest if the others are too small to be seen: each has less than a pixel,
-// and together they have less than an eighth of it.
+// the largest if that is drawn and the others are too small to be seen: each has
+// less than a pixel, and together they have less than an eighth of it.
 func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	head := in[0]
 	var sum int64
@@ -423,7 +441,7 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 		}
 	}
 	side := int64(1) << (grid.StepShift(z) + pixelShift)
-	named := g.visible[head.number] && sum-head.area <= head.area/8
+	named := g.visible[head.number] && g.drawn[head.number] && sum-head.area <= head.area/8
 	for _, r := range in {
 		named = named && (r == head || r.area < 2*side*side)
 	}

@@ -418,6 +418,26 @@ func TestShareBorders(t *testing.T) {
 	}
 }
 
+// A merged polygon has the id of its largest region only if that is drawn.
+func TestMergedIsDrawn(t *testing.T) {
+	reg := grid.NewRegistry()
+	line := func(region int32) grid.Line {
+		return grid.Line{B: grid.Pt(0, 1), Set: reg.Of([]grid.Share{{Region: region, Times: 1}})}
+	}
+	in := []*region{{id: "a", area: 1 << 40}, {id: "b", number: 1, head: 1, area: 1}}
+	pair := &region{id: "a", number: 2, merged: 2}
+	g := &generaliser{b: &build{regions: append(in[:2:2], pair)}, lv: &levels{reg: reg}, visible: []bool{true, true, true}}
+	for _, c := range []struct {
+		drawn int32
+		id    string
+	}{{0, "a"}, {1, "~a"}, {2, "a"}} {
+		g.findDrawn([]grid.Line{line(c.drawn)})
+		if m := g.merged(3, "land", in); m.id != c.id || m.merged != 2 {
+			t.Errorf("with %d drawn: %q of %d", c.drawn, m.id, m.merged)
+		}
+	}
+}
+
 // A border too detailed for the budget is simplified; one that cannot be is
 // refused before anything is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
