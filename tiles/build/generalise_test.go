@@ -232,9 +232,29 @@ func TestTileBudget(t *testing.T) {
 				}
 			}
 			known = shown
+			selectorAgrees(t, r, z, shown, layers[0].Features[rnd.IntN(len(layers[0].Features))].ID)
 			neighboursAgree(t, z, text)
 		}
 		sameLookups(t, rnd, exact, r, layers)
+	}
+}
+
+// selectorAgrees checks that a selector of one ward finds it where a zoom shows
+// it with its own id, and nothing where it is part of another polygon.
+func selectorAgrees(t *testing.T, r *tiles.Reader, z uint8, shown map[string]bool, id string) {
+	t.Helper()
+	found := false
+	vector, _ := tilesOf(t, r, []tiles.Selector{{Type: "ward", ID: id}}, z)
+	for tile, b := range vector {
+		eachPolygon(t, "ward", b, func(other string, _ int, _ [][]mvt.XY) {
+			found = true
+			if other != id {
+				t.Errorf("tile %v has %s, asked for %s", tile, other, id)
+			}
+		})
+	}
+	if found != shown[id] {
+		t.Errorf("zoom %d: a selector finds %s: %v, the zoom shows it: %v", z, id, found, shown[id])
 	}
 }
 
@@ -310,6 +330,14 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 			t.Fatalf("at %v %v: %v, without a budget %v: %v", lat, lon, y, x, err)
 		}
 	}
+	for range 30 {
+		lat, lon := near(rnd)
+		x, err := a.Nearest(ctx, lat, lon, 50_000)
+		y, err2 := b.Nearest(ctx, lat, lon, 50_000)
+		if err := errors.Join(err, err2); err != nil || !reflect.DeepEqual(x, y) {
+			t.Fatalf("nearest to %v %v: %v, without a budget %v: %v", lat, lon, y, x, err)
+		}
+	}
 	for range 12 {
 		s, w := near(rnd)
 		q := tiles.WithinQuery{Box: quadkey.Box{West: w, South: s, East: w + rnd.Float64(), North: s + rnd.Float64()}, Limit: tiles.MaxLimit}
@@ -329,7 +357,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 			box := quadkey.Box{West: -180, South: -85, East: 180, North: 85}
 			x, _, err = a.AppendCutout(ctx, nil, l.Type, f.ID, box)
 			y, _, err2 = b.AppendCutout(ctx, nil, l.Type, f.ID, box)
-			if err := errors.Join(err, err2); err != nil || len(y) == 0 {
+			if err := errors.Join(err, err2); err != nil || len(y) == 0 || !bytes.Equal(x, y) {
 				t.Fatalf("cutout of %s %s: %d bytes, without a budget %d: %v", l.Type, f.ID, len(y), len(x), err)
 			}
 		}
@@ -439,7 +467,7 @@ func TestMergedIsDrawn(t *testing.T) {
 }
 
 // A border too detailed for the budget is simplified; one that cannot be is
-// refused before anything is written.
+// refused before any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var ring orb.Ring
@@ -458,5 +486,14 @@ func TestTileBudgetOfOneRegion(t *testing.T) {
 	_, _, err := Run(t.Context(), store, []Layer{layer}, Options{TileBudget: 100})
 	if !errors.Is(err, ErrTooDetailed) {
 		t.Errorf("a budget of 100 bytes: %v", err)
+	}
+	for _, name := range []string{layout.TableBounds, layout.TableRegions} {
+		table, err := store.Table(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
+			t.Fatalf("a refused build left the row %x in %s: %v", row.Key, name, err)
+		}
 	}
 }
