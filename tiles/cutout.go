@@ -12,11 +12,26 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// These limits bound one cutout. A box that exceeds them gets a coarser zoom.
+// These limits bound one cutout. A box that exceeds them gets a coarser zoom. No
+// coarser zoom shows the region alone where small regions are merged at it, so
+// the last zoom before that has lastShare times the limits.
 const (
 	cutoutRows  = 2048
 	cutoutEdges = 1 << 17
+	lastShare   = 16
 )
+
+// limits returns how many rows a cutout at a zoom may read, and how many edges
+// it may gather. Zoom 0 has a single tile and needs no limits.
+func (t *readerType) limits(zoom int) (rows, edges int) {
+	switch {
+	case zoom == 0:
+		return 0, math.MaxInt
+	case zoom <= t.MergedBelow():
+		return lastShare * cutoutRows, lastShare * cutoutEdges
+	}
+	return cutoutRows, cutoutEdges
+}
 
 // A cutout has a plane of its own, 2²⁹ steps across the world. A step is 1/16
 // of a grid unit, so the cut at the box is within 4 cm. The square of the tiles
@@ -36,11 +51,12 @@ const (
 // The result names the zoom of the geometry. Zoom 13 is the exact border on the
 // world grid, cut at the box within 4 cm. A box with too much for one answer,
 // about 130 000 vertices or two thousand tiles, gets the simplified border of
-// the deepest zoom that fits, but no zoom at which small regions are merged.
-// Pieces of tiles are dissolved.
+// the deepest zoom that fits, but no zoom at which small regions are merged: the
+// last before these may take sixteen times as much. Pieces of tiles are
+// dissolved.
 //
-// Errors match ErrUnknownType, ErrNotFound or quadkey.ErrBox, or come from the
-// store.
+// Errors match ErrUnknownType, ErrNotFound, ErrTooLarge or quadkey.ErrBox, or
+// come from the store.
 func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error) {
 	if err := b.Check(); err != nil {
 		return dst, 0, err
@@ -63,7 +79,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
 	near := windowOf(common(b, rec.BBox))
-	for zoom > c.rt.ExactFrom() && near.tilesAt(zoom) > hopeless {
+	for zoom > c.rt.MergedBelow() && near.tilesAt(zoom) > hopeless {
 		zoom--
 	}
 	var polys []grid.Polygon
@@ -74,6 +90,9 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 		}
 		if !errors.Is(err, errTooManyRows) {
 			return dst, 0, err
+		}
+		if zoom <= c.rt.MergedBelow() {
+			return dst, 0, fmt.Errorf("%w: %s %s at zoom %d, the last that does not merge regions", ErrTooLarge, typ, id, zoom)
 		}
 	}
 	if len(polys) == 0 {
@@ -93,6 +112,7 @@ type cutout struct {
 	id     string
 	edges  []grid.Edge
 	frames []grid.Edge // edges along tile lines
+	most   int         // edges and frames that may be gathered
 }
 
 // cut returns the polygons of the region in a box at a zoom.
@@ -105,10 +125,9 @@ func (c *cutout) cut(b quadkey.Box, zoom int) ([]grid.Polygon, error) {
 			{West: -180, South: b.South, East: b.East, North: b.North},
 		}
 	}
-	d := c.r.descend(c.ctx, c.s, c.rt, cutoutRows)
-	if zoom <= c.rt.ExactFrom() {
-		d.maximum = 0
-	}
+	rows, edges := c.rt.limits(zoom)
+	c.most = edges
+	d := c.r.descend(c.ctx, c.s, c.rt, rows)
 	var polys []grid.Polygon
 	for _, b := range boxes {
 		frame := fineBox(b)
@@ -197,7 +216,7 @@ func (c *cutout) gatherTiles(d *descent, frame grid.Box, zoom int) error {
 			} else if err := c.gatherPolygons(f, t, origin, side/mvt.Extent); err != nil {
 				return err
 			}
-			if zoom > c.rt.ExactFrom() && len(c.edges)+len(c.frames) > cutoutEdges {
+			if len(c.edges)+len(c.frames) > c.most {
 				return errTooManyRows
 			}
 			return nil

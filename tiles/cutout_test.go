@@ -203,3 +203,52 @@ func TestCutoutEdges(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
+
+// A cutout never shows a zoom at which regions are merged, and what the last
+// zoom before these may take is bounded. A zoom that is only simplified is like
+// any other.
+func TestCutoutOfMerged(t *testing.T) {
+	comb := orb.Ring{{0, 0}}
+	for i := range 40 {
+		lon := float64(i) / 10
+		comb = append(comb, orb.Point{lon + 0.02, 50}, orb.Point{lon + 0.1, 1})
+	}
+	comb = append(comb, orb.Point{4.1, 0}, comb[0])
+	layer := toyLayer()
+	layer.Features = append(layer.Features, build.Feature{ID: "comb", Geometry: orb.Polygon{comb}})
+	store := tilestest.OpenStore(t)
+	meta, _, err := build.Run(t.Context(), store, []build.Layer{layer}, build.Options{Timestamp: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(g ...tiles.Generalised) *tiles.Reader {
+		meta.Types[0].Generalised = g
+		r, err := tiles.Open(t.Context(), store, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	plain := open()
+	_, big := cutoutOf(t, plain, "land", "big", quadkey.World)
+	_, combed := cutoutOf(t, plain, "land", "comb", quadkey.World)
+	if combed == 0 || max(big, combed) == grid.MaxZoom {
+		t.Fatalf("zooms %d and %d", big, combed)
+	}
+	thinned := open(tiles.Generalised{Zoom: grid.MaxZoom - 1, Simplified: 1})
+	if _, zoom := cutoutOf(t, thinned, "land", "comb", quadkey.World); zoom != combed {
+		t.Errorf("zoom %d where borders are simplified, want %d", zoom, combed)
+	}
+	merged := open(tiles.Generalised{Zoom: big, Merged: 1})
+	if _, zoom := cutoutOf(t, merged, "land", "big", quadkey.World); zoom != big+1 {
+		t.Errorf("zoom %d, want %d, the last without merged regions", zoom, big+1)
+	}
+	merged = open(tiles.Generalised{Zoom: grid.MaxZoom - 1, Merged: 1})
+	out, _, err := merged.AppendCutout(t.Context(), nil, "land", "comb", quadkey.World)
+	if !errors.Is(err, tiles.ErrTooLarge) || len(out) > 0 {
+		t.Errorf("%d bytes, %v; want a refusal", len(out), err)
+	}
+	if _, zoom := cutoutOf(t, merged, "land", "comb", quadkey.Box{West: 1, South: 20, East: 2, North: 21}); zoom != grid.MaxZoom {
+		t.Errorf("zoom %d in a smaller box", zoom)
+	}
+}

@@ -29,20 +29,25 @@ type TypeMeta struct {
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
-	// Generalised lists the zooms, from 0 on, that do not show every region as
-	// it is, because their tiles would be over the budget.
+	// Generalised lists the zooms whose regions are merged or whose borders are
+	// simpler than usual, because their tiles would be over the budget. The
+	// zooms with merged regions come first, from 0 on.
 	Generalised []Generalised `json:"generalised,omitempty"`
 	// OverBudget is the number of tiles of zoom 13 over the budget. That zoom
 	// is exact whatever it takes.
 	OverBudget int `json:"over_budget,omitempty"`
 }
 
-// ExactFrom is the first zoom that shows every region of the type by itself.
-func (t *TypeMeta) ExactFrom() int {
-	if len(t.Generalised) == 0 {
-		return 0
+// MergedBelow is the first zoom at which no regions of the type are merged. 0
+// means that none are at any zoom.
+func (t *TypeMeta) MergedBelow() int {
+	below := 0
+	for _, g := range t.Generalised {
+		if g.Merged > 0 {
+			below = max(below, g.Zoom+1)
+		}
 	}
-	return t.Generalised[len(t.Generalised)-1].Zoom + 1
+	return below
 }
 
 // Generalised says how much a zoom shows of a type.

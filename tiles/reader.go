@@ -20,6 +20,9 @@ var (
 	ErrUnknownType = errors.New("unknown region type")
 	// ErrNotFound is matched when no region has the id.
 	ErrNotFound = errors.New("region not found")
+	// ErrTooLarge is matched when the part of a region in a box is too much for
+	// one answer.
+	ErrTooLarge = errors.New("too much for one answer")
 	// ErrSchema is matched when the row layout of a data set is another
 	// version's.
 	ErrSchema = errors.New("row layout is of another version")

@@ -29,9 +29,11 @@ const DefaultTileBudget = 500_000
 // zoom below it, so that what has merged stays merged.
 
 const (
-	// headroom is left free by what is aimed at. Labels are measured with
-	// approximate places.
+	// headroom is the share of the budget that is aimed at.
 	headroom = 0.94
+	// accepted is the share of the budget that a measured tile may have. Labels
+	// are measured with approximate places, so the stored tile may be larger.
+	accepted = 0.99
 
 	// A tile with more edges than this for each of its polygons has its
 	// borders simplified before regions are merged.
@@ -39,6 +41,10 @@ const (
 	// Borders are simplified as for this many zooms above before regions
 	// are merged, and as for mostCoarse after all have.
 	fewCoarse, mostCoarse = 2, 6
+
+	// mostMeasured bounds how many zooms are measured at a time. Each may need a
+	// copy of its borders.
+	mostMeasured = 2
 
 	// mostTries bounds how often a zoom is measured. Tries converge in a few.
 	mostTries = 40
@@ -57,6 +63,7 @@ type generaliser struct {
 	cuts    []int   // by layer: steps taken
 	overlap []bool  // by layer: regions of it overlap
 	visible []bool  // by region: shown with its id at the zoom before
+	drawn   []bool  // by region: its polygon has a border at the zoom before
 }
 
 // generalise changes the levels of the zooms whose tiles are over the budget.
@@ -97,7 +104,9 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 		return fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: give a budget for tiles, so that small regions are merged at low zooms",
 			ErrTooDetailed, t.tile, b.layers[layer].typ, value, valueLimit)
 	}
-	g.trees = b.mergeTrees(lv.lines[grid.MaxZoom], lv.reg)
+	if g.trees, err = b.mergeTrees(ctx, lv.lines[grid.MaxZoom], lv.reg); err != nil {
+		return err
+	}
 	g.groups, g.cuts = newGroups(len(b.regions)), make([]int, len(b.layers))
 	g.visible = slices.Repeat([]bool{true}, len(b.regions))
 	g.findOverlaps(lv.lines[grid.MaxZoom])
@@ -123,7 +132,7 @@ func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]
 		shown = append(shown, l.regions)
 	}
 	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(g.b.opts.Workers)
+	group.SetLimit(min(g.b.opts.Workers, mostMeasured))
 	var deepest atomic.Int32
 	for z := grid.MaxZoom; z >= 0; z-- {
 		group.Go(func() (err error) {
@@ -167,12 +176,17 @@ func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
 	return sizes, err
 }
 
-// excess is the size of a tile as a multiple of what it may have.
+// excess is the size of a tile as a multiple of what it may have. Only zoom 13
+// may use the budget up to the last byte: it is exact in any case.
 func (g *generaliser) excess(t *tileSize) float64 {
 	_, value := t.value()
 	x := float64(value) / float64(g.limit)
 	if g.b.opts.TileBudget > 0 {
-		x = max(x, float64(t.bytes())/float64(g.b.opts.TileBudget))
+		budget := float64(g.b.opts.TileBudget)
+		if t.tile.Z < grid.MaxZoom {
+			budget *= accepted
+		}
+		x = max(x, float64(t.bytes())/budget)
 	}
 	return x
 }
@@ -189,6 +203,7 @@ func (g *generaliser) tooLarge(sizes []tileSize) (tileSize, bool) {
 // zoom brings a zoom within the budget. If measured is set, over are the tiles
 // over the budget of the zoom as it is.
 func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured bool) error {
+	g.findDrawn(g.lv.lines[z+1])
 	t := &target{g: g, groups: g.groups.clone(), cuts: slices.Clone(g.cuts)}
 	for range mostTries {
 		if measured {
@@ -216,7 +231,29 @@ func (g *generaliser) zoom(ctx context.Context, z int, over []tileSize, measured
 	return g.refuse(z, over)
 }
 
+// findDrawn finds the regions that have a border at the zoom before, alone or as
+// the head of a merged region.
+func (g *generaliser) findDrawn(lines []grid.Line) {
+	g.drawn = make([]bool, len(g.b.regions))
+	done := map[int32]bool{}
+	for _, l := range lines {
+		if done[l.Set] {
+			continue
+		}
+		done[l.Set] = true
+		for _, s := range g.lv.reg.Shares(l.Set) {
+			g.drawn[g.b.regions[s.Region].head] = true
+		}
+	}
+}
+
+// refuse names what a zoom cannot be brought within.
 func (g *generaliser) refuse(z int, over []tileSize) error {
+	if t, ok := g.tooLarge(over); ok {
+		layer, value := t.value()
+		return fmt.Errorf("%w: tile %v of %s still takes %d bytes where regions are merged, the store takes %d in a value: simplify the source or leave out regions that lie over each other",
+			ErrTooDetailed, t.tile, g.b.layers[layer].typ, value, g.limit)
+	}
 	return fmt.Errorf("%w: the tiles of zoom %d cannot be brought within the budget of %d bytes, tile %v still has %d: give a larger one",
 		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
 }
@@ -334,9 +371,11 @@ func (g *generaliser) arrange(z int, t *target) (*view, error) {
 	}
 	thin := grid.NewSimplifier(lines, g.lv.reg)
 	thin.Thin(grid.Fineness << (2 * (grid.StepShift(z) + uint(t.coarse))))
-	n := grid.Noder{Reg: g.lv.reg, Grid: grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)), Tiles: grid.TileShift(z), Melt: true}
-	v.lines, err = n.Node(thin.Lines(g.lv.reg))
-	return v, err
+	n := grid.Noder{Reg: g.lv.reg, Grid: grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)), Tiles: grid.TileShift(z), Melt: true, Most: mostSimpler}
+	if v.lines, err = n.Node(thin.Lines(g.lv.reg)); err != nil {
+		return nil, b.badArrangement(err)
+	}
+	return v, nil
 }
 
 // join returns the regions of a layer that a zoom shows, in the order of their
@@ -391,8 +430,8 @@ func compareShown(r, s *region) int {
 }
 
 // merged returns the region that stands for several at a zoom. It has the id of
-// the largest if the others are too small to be seen: each has less than a pixel,
-// and together they have less than an eighth of it.
+// the largest if that is drawn and the others are too small to be seen: each has
+// less than a pixel, and together they have less than an eighth of it.
 func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	head := in[0]
 	var sum int64
@@ -402,7 +441,7 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 		}
 	}
 	side := int64(1) << (grid.StepShift(z) + pixelShift)
-	named := g.visible[head.number] && sum-head.area <= head.area/8
+	named := g.visible[head.number] && g.drawn[head.number] && sum-head.area <= head.area/8
 	for _, r := range in {
 		named = named && (r == head || r.area < 2*side*side)
 	}
@@ -473,7 +512,7 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 // grid of a shift.
 func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 	// Other parts may touch the cut at the antimeridian between its ends.
-	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift}
+	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift, Most: mostSimpler}
 	reg := n.Reg
 	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
 	if err != nil {
@@ -506,7 +545,7 @@ func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 		}
 		border, _, err := covered(borders[number], grid.StepShift(v.zoom+1))
 		if err != nil {
-			return nil, err
+			return nil, g.b.badArrangement(err)
 		}
 		out = grid.AppendLines(out, border, reg, int32(number))
 	}

@@ -182,7 +182,7 @@ func TestTileBudget(t *testing.T) {
 		budget := 2500 + rnd.Int64N(3000)
 		_, exact, plain := runBudget(t, 0, layers...)
 		_, r, meta := runBudget(t, budget, layers...)
-		if plain.Types[0].ExactFrom() != 0 || meta.Types[0].ExactFrom() == 0 || meta.Types[0].ExactFrom() > budgetZooms {
+		if plain.Types[0].MergedBelow() != 0 || meta.Types[0].MergedBelow() == 0 || meta.Types[0].MergedBelow() > budgetZooms {
 			t.Fatalf("seed %d: generalised %+v", seed, meta.Types[0].Generalised)
 		}
 		var known map[string]bool // ids at the zoom before
@@ -221,7 +221,7 @@ func TestTileBudget(t *testing.T) {
 			if sum != meta.Types[0].Regions {
 				t.Errorf("seed %d: the polygons of zoom %d stand for %d regions of %d", seed, z, sum, meta.Types[0].Regions)
 			}
-			if int(z) < meta.Types[0].ExactFrom() {
+			if int(z) < meta.Types[0].MergedBelow() {
 				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.Shown != len(shown) || g.Merged != len(regions)-len(shown) {
 					t.Errorf("seed %d: %+v, %d of %d polygons are regions", seed, g, len(shown), len(regions))
 				}
@@ -232,9 +232,29 @@ func TestTileBudget(t *testing.T) {
 				}
 			}
 			known = shown
+			selectorAgrees(t, r, z, shown, layers[0].Features[rnd.IntN(len(layers[0].Features))].ID)
 			neighboursAgree(t, z, text)
 		}
 		sameLookups(t, rnd, exact, r, layers)
+	}
+}
+
+// selectorAgrees checks that a selector of one ward finds it where a zoom shows
+// it with its own id, and nothing where it is part of another polygon.
+func selectorAgrees(t *testing.T, r *tiles.Reader, z uint8, shown map[string]bool, id string) {
+	t.Helper()
+	found := false
+	vector, _ := tilesOf(t, r, []tiles.Selector{{Type: "ward", ID: id}}, z)
+	for tile, b := range vector {
+		eachPolygon(t, "ward", b, func(other string, _ int, _ [][]mvt.XY) {
+			found = true
+			if other != id {
+				t.Errorf("tile %v has %s, asked for %s", tile, other, id)
+			}
+		})
+	}
+	if found != shown[id] {
+		t.Errorf("zoom %d: a selector finds %s: %v, the zoom shows it: %v", z, id, found, shown[id])
 	}
 }
 
@@ -310,6 +330,14 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 			t.Fatalf("at %v %v: %v, without a budget %v: %v", lat, lon, y, x, err)
 		}
 	}
+	for range 30 {
+		lat, lon := near(rnd)
+		x, err := a.Nearest(ctx, lat, lon, 50_000)
+		y, err2 := b.Nearest(ctx, lat, lon, 50_000)
+		if err := errors.Join(err, err2); err != nil || !reflect.DeepEqual(x, y) {
+			t.Fatalf("nearest to %v %v: %v, without a budget %v: %v", lat, lon, y, x, err)
+		}
+	}
 	for range 12 {
 		s, w := near(rnd)
 		q := tiles.WithinQuery{Box: quadkey.Box{West: w, South: s, East: w + rnd.Float64(), North: s + rnd.Float64()}, Limit: tiles.MaxLimit}
@@ -329,7 +357,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 			box := quadkey.Box{West: -180, South: -85, East: 180, North: 85}
 			x, _, err = a.AppendCutout(ctx, nil, l.Type, f.ID, box)
 			y, _, err2 = b.AppendCutout(ctx, nil, l.Type, f.ID, box)
-			if err := errors.Join(err, err2); err != nil || len(y) == 0 {
+			if err := errors.Join(err, err2); err != nil || len(y) == 0 || !bytes.Equal(x, y) {
 				t.Fatalf("cutout of %s %s: %d bytes, without a budget %d: %v", l.Type, f.ID, len(y), len(x), err)
 			}
 		}
@@ -383,8 +411,63 @@ func TestTileBudgetIslands(t *testing.T) {
 	}
 }
 
+// Very many regions on both sides of one border are tied without all pairs, and
+// none is left without a neighbour.
+func TestShareBorders(t *testing.T) {
+	const side = 20_000
+	reg := grid.NewRegistry()
+	var shares []grid.Share
+	for r := range int32(2 * side) {
+		shares = append(shares, grid.Share{Region: r, Times: 1 - r%2*2})
+	}
+	set := reg.Of(shares)
+	var lines []grid.Line
+	for y := range int32(100) {
+		lines = append(lines, grid.Line{A: grid.Pt(5, y), B: grid.Pt(5, y+1), Set: set})
+	}
+	m := &merger{ties: make([][]tie, 2*side)}
+	if err := m.shareBorders(t.Context(), lines, reg, make([]int, 2*side)); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for r, ties := range m.ties {
+		n += len(ties)
+		if len(ties) == 0 || ties[0].length != 100 {
+			t.Fatalf("region %d has the ties %v", r, ties)
+		}
+	}
+	if n > 4*2*side {
+		t.Errorf("%d ties of %d regions", n, 2*side)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.shareBorders(ctx, lines, reg, make([]int, 2*side)); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+// A merged polygon has the id of its largest region only if that is drawn.
+func TestMergedIsDrawn(t *testing.T) {
+	reg := grid.NewRegistry()
+	line := func(region int32) grid.Line {
+		return grid.Line{B: grid.Pt(0, 1), Set: reg.Of([]grid.Share{{Region: region, Times: 1}})}
+	}
+	in := []*region{{id: "a", area: 1 << 40}, {id: "b", number: 1, head: 1, area: 1}}
+	pair := &region{id: "a", number: 2, merged: 2}
+	g := &generaliser{b: &build{regions: append(in[:2:2], pair)}, lv: &levels{reg: reg}, visible: []bool{true, true, true}}
+	for _, c := range []struct {
+		drawn int32
+		id    string
+	}{{0, "a"}, {1, "~a"}, {2, "a"}} {
+		g.findDrawn([]grid.Line{line(c.drawn)})
+		if m := g.merged(3, "land", in); m.id != c.id || m.merged != 2 {
+			t.Errorf("with %d drawn: %q of %d", c.drawn, m.id, m.merged)
+		}
+	}
+}
+
 // A border too detailed for the budget is simplified; one that cannot be is
-// refused before anything is written.
+// refused before any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var ring orb.Ring
@@ -403,5 +486,14 @@ func TestTileBudgetOfOneRegion(t *testing.T) {
 	_, _, err := Run(t.Context(), store, []Layer{layer}, Options{TileBudget: 100})
 	if !errors.Is(err, ErrTooDetailed) {
 		t.Errorf("a budget of 100 bytes: %v", err)
+	}
+	for _, name := range []string{layout.TableBounds, layout.TableRegions} {
+		table, err := store.Table(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
+			t.Fatalf("a refused build left the row %x in %s: %v", row.Key, name, err)
+		}
 	}
 }

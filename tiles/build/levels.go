@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -36,11 +37,14 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 		thin.Thin(grid.Fineness << (2 * grid.StepShift(z)))
 		lines := thin.Lines(reg)
 		g.Go(func() error {
-			n := grid.Noder{Reg: reg, Grid: grid.StepShift(z), Tiles: grid.TileShift(z), Melt: true}
-			var err error
-			lv.lines[z], err = n.Node(lines)
+			n := grid.Noder{Reg: reg, Grid: grid.StepShift(z), Tiles: grid.TileShift(z), Melt: true, Most: mostSimpler}
+			nodes, err := n.Node(lines)
 			b.progress.add(1)
-			return err
+			if err != nil {
+				return b.badArrangement(err)
+			}
+			lv.lines[z] = nodes
+			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -48,6 +52,19 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	}
 	lv.dropFlickering(len(b.regions))
 	return lv, ctx.Err()
+}
+
+// mostSimpler is Noder.Most above zoom 13. Lower zooms have simpler borders that
+// cross fewer tiles, so they need no more memory than zoom 13, which was allowed.
+const mostSimpler = math.MaxInt64
+
+// badArrangement says what to do about borders that cannot be arranged.
+func (b *build) badArrangement(err error) error {
+	var long *grid.TooLongError
+	if b.opts.Memory > 0 && errors.As(err, &long) {
+		return &MemoryError{Vertices: long.Vertices, Need: MemoryFor(long.Vertices)}
+	}
+	return badBorders(err)
 }
 
 // dropFlickering removes regions that collapse at one zoom from all lower zooms
@@ -117,11 +134,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 		Noded: func(lines int) { b.progress.add(int64(lines)) },
 	}
 	if all, err = n.Node(all); err != nil {
-		var long *grid.TooLongError
-		if b.opts.Memory > 0 && errors.As(err, &long) {
-			return nil, nil, &MemoryError{Vertices: long.Vertices, Need: MemoryFor(long.Vertices)}
-		}
-		return nil, nil, badBorders(err)
+		return nil, nil, b.badArrangement(err)
 	}
 	apart := b.drawn(all, rough)
 

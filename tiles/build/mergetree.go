@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"math"
 	"slices"
 
@@ -74,15 +75,17 @@ type merger struct {
 
 // mergeTrees returns the merge tree of each layer. exact is the arrangement of
 // the deepest zoom.
-func (b *build) mergeTrees(exact []grid.Line, reg *grid.Registry) []mergeTree {
+func (b *build) mergeTrees(ctx context.Context, exact []grid.Line, reg *grid.Registry) ([]mergeTree, error) {
 	m := &merger{regions: b.regions, ties: make([][]tie, len(b.regions)), area: make([]int64, len(b.regions))}
-	m.shareBorders(exact, reg, b.layerOf())
+	if err := m.shareBorders(ctx, exact, reg, b.layerOf()); err != nil {
+		return nil, err
+	}
 	trees := make([]mergeTree, len(b.layers))
 	for i, l := range b.layers {
 		m.linkIslands(l.regions)
 		trees[i] = m.tree(l.regions)
 	}
-	return trees
+	return trees, ctx.Err()
 }
 
 // layerOf returns the layer of each region.
@@ -96,19 +99,53 @@ func (b *build) layerOf() []int {
 	return of
 }
 
+// mostSides is how many regions on either side of a border are tied to each
+// other. More are on one where polygons lie over each other. The others are
+// neighbours of the first on the other side only.
+const mostSides = 16
+
 // shareBorders ties the regions on the two sides of each line.
-func (m *merger) shareBorders(lines []grid.Line, reg *grid.Registry, layerOf []int) {
+func (m *merger) shareBorders(ctx context.Context, lines []grid.Line, reg *grid.Registry, layerOf []int) error {
+	length := map[int32]float64{} // of the lines with a set
+	var order []int32
 	for _, l := range lines {
-		shares := reg.Shares(l.Set)
-		length := math.Hypot(float64(l.B.X-l.A.X), float64(l.B.Y-l.A.Y))
-		for i, s := range shares {
-			for _, t := range shares[i+1:] {
-				if layerOf[s.Region] == layerOf[t.Region] && (s.Times > 0) != (t.Times > 0) {
-					m.tie(s.Region, t.Region, length, 0)
+		if _, ok := length[l.Set]; !ok {
+			order = append(order, l.Set)
+		}
+		length[l.Set] += math.Hypot(float64(l.B.X-l.A.X), float64(l.B.Y-l.A.Y))
+	}
+	type sides struct{ left, right []int32 }
+	for _, set := range order {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		byLayer := map[int]*sides{}
+		var layers []int
+		for _, s := range reg.Shares(set) {
+			layer := layerOf[s.Region]
+			if byLayer[layer] == nil {
+				byLayer[layer] = &sides{}
+				layers = append(layers, layer)
+			}
+			if of := byLayer[layer]; s.Times > 0 {
+				of.left = append(of.left, s.Region)
+			} else {
+				of.right = append(of.right, s.Region)
+			}
+		}
+		for _, layer := range layers {
+			of := byLayer[layer]
+			for i, a := range of.left {
+				for j, b := range of.right {
+					if max(i, j) >= mostSides && min(i, j) > 0 {
+						break
+					}
+					m.tie(a, b, length[set], 0)
 				}
 			}
 		}
 	}
+	return nil
 }
 
 func (m *merger) tie(a, b int32, length, gap float64) {

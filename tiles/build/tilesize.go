@@ -15,7 +15,9 @@ import (
 
 // Tiles are measured before any is written. Most cannot be too large: bounds on
 // the bytes of an edge and of a region show it. The few others are encoded and
-// compressed as they would be written.
+// compressed as they would be written. The bounds count a region where it has a
+// line: where it covers a whole tile, it takes a few bytes, and only regions that
+// lie over each other are many there.
 
 // These are bounds on the compressed bytes that a region adds to a tile, in
 // either form: for each edge, and for itself with an id and a name.
@@ -111,6 +113,12 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit 
 	return m.found, err
 }
 
+// tileRegion is a region with a line in a tile.
+type tileRegion struct {
+	tile   quadkey.Tile
+	region int32
+}
+
 // sumZoom is the deepest zoom at which every tile has a sum of its own.
 const sumZoom = 9
 
@@ -148,23 +156,29 @@ func (m *meter) findHeavy(limit int) {
 			heavy[quadkey.Tile{Z: uint8(zoom), X: uint32(i & (1<<zoom - 1)), Y: uint32(i >> zoom)}] = n
 		}
 	}
-	if zoom < m.view.zoom && len(heavy) > 0 {
-		below := map[quadkey.Tile]int{}
-		add := func(t quadkey.Tile, n int) {
-			if _, ok := heavy[t.Ancestor(sumZoom)]; ok {
-				below[t] += n
-			}
-		}
+	if len(heavy) > 0 {
+		// Count each region once in the tiles that are left.
+		exact := map[quadkey.Tile]int{}
+		seen := map[tileRegion]bool{}
 		for _, l := range m.view.lines {
 			if x, y := at(l, zoom); tooMany(sums[y<<zoom|x]) {
 				x, y := at(l, m.view.zoom)
-				add(quadkey.Tile{Z: uint8(m.view.zoom), X: uint32(x), Y: uint32(y)}, weight[l.Set])
+				t := quadkey.Tile{Z: uint8(m.view.zoom), X: uint32(x), Y: uint32(y)}
+				for _, s := range m.reg.Shares(l.Set) {
+					exact[t] += edgeBytes
+					if in := (tileRegion{t, s.Region}); !seen[in] {
+						seen[in] = true
+						exact[t] += byNumber[s.Region].boundBytes()
+					}
+				}
 			}
 		}
 		for _, p := range m.absent {
-			add(p.tile, p.r.boundBytes())
+			if _, ok := heavy[p.tile.Ancestor(uint8(zoom))]; ok {
+				exact[p.tile] += p.r.boundBytes()
+			}
 		}
-		heavy = below
+		heavy = exact
 	}
 	for t, n := range heavy {
 		if tooMany(n) {
@@ -187,8 +201,8 @@ func (m *meter) weights(byNumber []*region, present []bool) []int {
 		}
 		for _, s := range m.reg.Shares(l.Set) {
 			present[s.Region] = true
-			// A polygon has three edges or more.
-			weight[l.Set] += edgeBytes + byNumber[s.Region].boundBytes()/3
+			// A tile may have a single line of a region.
+			weight[l.Set] += edgeBytes + byNumber[s.Region].boundBytes()
 		}
 	}
 	return weight
@@ -234,7 +248,8 @@ func (m *meter) root() node {
 		for j, r := range m.view.shown[i] {
 			edges := borders[r.number]
 			w := grid.PeriodicWinding(edges, outer.Corner())
-			around := grid.AppendCopies(make([]grid.Edge, 0, len(edges)), edges, outer)
+			around := grid.Copies(edges, outer)
+			borders[r.number] = nil
 			if len(around) > 0 || w > 0 {
 				levels[m.view.zoom] = append(levels[m.view.zoom], group{int32(j), w, around})
 			}
@@ -278,7 +293,9 @@ func (m *meter) weigh(n *node) tileSize {
 		s := &size.layers[ln.layer]
 		rows := m.walker.rows
 		rows.reset()
-		if ln.kind == nodeMixed {
+		// A row that is a leaf at this zoom may be mixed because of deeper
+		// zooms. It has the same polygons.
+		if ln.kind != nodeEmpty {
 			m.walker.mixed(n.tile, ln)
 		}
 		m.label.Reset(layer.typ + layout.LayerLabel)

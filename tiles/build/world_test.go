@@ -284,9 +284,10 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// The same input gives the same rows, whatever the number of workers.
+// The same input gives the same rows, whatever the number of workers, with a
+// budget that merges regions too.
 func TestDeterminism(t *testing.T) {
-	dump := func(workers int) []string {
+	dump := func(workers int, budget int64) []string {
 		rnd := rand.New(rand.NewPCG(11, 12))
 		var features []Feature
 		for i := range 20 {
@@ -303,7 +304,7 @@ func TestDeterminism(t *testing.T) {
 			features = append(features, featuresOf(all[name], fmt.Sprint("f", i), float64(i), 70, 0.01, i%2 == 0)...)
 		}
 		store := tilestest.OpenStore(t)
-		if _, _, err := Run(context.Background(), store, []Layer{{"land", features}}, Options{Workers: workers}); err != nil {
+		if _, _, err := Run(context.Background(), store, []Layer{{"land", features}}, Options{Workers: workers, TileBudget: budget}); err != nil {
 			t.Fatal(err)
 		}
 		var rows []string
@@ -323,13 +324,21 @@ func TestDeterminism(t *testing.T) {
 		}
 		return rows
 	}
-	one, four := dump(1), dump(4)
-	if len(one) != len(four) {
-		t.Fatalf("%d rows and %d", len(one), len(four))
-	}
-	for i := range one {
-		if one[i] != four[i] {
-			t.Fatalf("row %d differs:\n%s\n%s", i, one[i], four[i])
+	var plain []string
+	for _, budget := range []int64{0, 1000} {
+		one, four := dump(1, budget), dump(4, budget)
+		if len(one) != len(four) {
+			t.Fatalf("budget %d: %d rows and %d", budget, len(one), len(four))
+		}
+		for i := range one {
+			if one[i] != four[i] {
+				t.Fatalf("budget %d: row %d differs:\n%s\n%s", budget, i, one[i], four[i])
+			}
+		}
+		if budget == 0 {
+			plain = one
+		} else if slices.Equal(one, plain) {
+			t.Errorf("a budget of %d changes nothing", budget)
 		}
 	}
 }

@@ -63,10 +63,13 @@ func (p *checkPart) merged(typ int, t quadkey.Tile, region int32, f mvt.Feature)
 		}
 		return true
 	})
+	if n > 0 {
+		p.types[typ].merged[region] = true
+	}
 	switch {
 	case n > float64(ct.records) || n != 0 && n < 2:
 		p.find(typ, ProblemTile, t, region, "stands for %v regions", n)
-	case n > 0 && int(t.Z) >= ct.ExactFrom():
+	case n > 0 && int(t.Z) >= ct.MergedBelow():
 		p.find(typ, ProblemZoom, t, region, "stands for %v regions at a zoom that shows each by itself", n)
 	case n == 0 && int(region) >= ct.records:
 		p.find(typ, ProblemTile, t, region, "does not say how many regions it stands for")

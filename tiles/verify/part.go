@@ -35,6 +35,7 @@ type partType struct {
 	TypeReport
 	zooms    []uint16  // by region: zooms that show it
 	area     []float64 // by region: at the deepest zoom
+	merged   []bool    // by region: some zoom shows it with others
 	labelled []uint16  // by region: zooms that have its label
 	rank     []int64   // by region, −1 when not seen
 	deepest  []labelAt // labels at the deepest zoom
@@ -70,7 +71,7 @@ func (v *verifier) newPart() *checkPart {
 		p.types[i] = partType{
 			TypeReport: TypeReport{Name: t.Name, Regions: t.records},
 			zooms:      make([]uint16, n), area: make([]float64, n),
-			labelled: make([]uint16, n), rank: slices.Repeat([]int64{-1}, n),
+			merged: make([]bool, n), labelled: make([]uint16, n), rank: slices.Repeat([]int64{-1}, n),
 			overlaps: map[[2]int32]*overlapCount{},
 		}
 	}
@@ -208,6 +209,7 @@ func (p *checkPart) join(q *checkPart) {
 		for r := range a.zooms {
 			a.zooms[r] |= b.zooms[r]
 			a.area[r] += b.area[r]
+			a.merged[r] = a.merged[r] || b.merged[r]
 			if a.labelled[r]&b.labelled[r] != 0 {
 				p.find(i, ProblemLabel, quadkey.Tile{}, int32(r), "has two labels at one zoom")
 			}

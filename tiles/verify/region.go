@@ -59,7 +59,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		if len(t.ids) != t.Regions {
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Detail: fmt.Sprintf("has %d records, its description says %d", len(t.ids), t.Regions)})
 		}
-		if t.records = len(t.ids); t.ExactFrom() == 0 {
+		if t.records = len(t.ids); t.MergedBelow() == 0 {
 			continue
 		}
 		for _, id := range t.ids[:t.records] {
@@ -87,8 +87,8 @@ func (p *checkPart) finish(ctx context.Context) error {
 		}
 		for _, pair := range slices.SortedFunc(maps.Keys(pt.overlaps), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) }) {
 			n := pt.overlaps[pair]
-			if overlapping && int(n.example.Z) < ct.ExactFrom() {
-				continue // with a part of a merged polygon
+			if overlapping && int(n.example.Z) < ct.MergedBelow() && (pt.merged[pair[0]] || pt.merged[pair[1]]) {
+				continue // with another part of the merged polygon
 			}
 			if n.deepest == 0 {
 				p.find(i, ProblemOverlap, n.example, pair[0], "overlaps %s in %d tiles, and in none of zoom %d", ct.ids[pair[1]], n.above, grid.MaxZoom)
@@ -116,10 +116,10 @@ func (p *checkPart) region(typ int, r int32) {
 		p.found.add(p.v.opts.Examples, typ, pt.Name, problem, Example{Region: p.v.types[typ].ids[r], Detail: fmt.Sprintf(format, args...)})
 	}
 	zooms := pt.zooms[r]
-	exact := p.v.types[typ].ExactFrom()
+	below := p.v.types[typ].MergedBelow()
 	if int(r) >= p.v.types[typ].records {
-		if zooms>>exact != 0 {
-			find(ProblemZoom, "stands for several regions at zoom %d or deeper, which shows each by itself", exact)
+		if zooms>>below != 0 {
+			find(ProblemZoom, "stands for several regions at zoom %d or deeper, which shows each by itself", below)
 		}
 		if pt.labelled[r] != 0 {
 			find(ProblemLabel, "has a label, and is no region")
@@ -143,9 +143,9 @@ func (p *checkPart) region(typ int, r int32) {
 	}
 	labelled := pt.labelled[r]
 	for z := range grid.MaxZoom + 1 {
-		// At a generalised zoom a region has a label if it is shown, and once it
+		// At a zoom with merged regions, a region has a label if it is shown, and once it
 		// has one at all deeper zooms.
-		due := z >= exact || zooms>>z&1 != 0 || labelled&(1<<z-1) != 0
+		due := z >= below || zooms>>z&1 != 0 || labelled&(1<<z-1) != 0
 		if due && labelled>>z&1 == 0 {
 			find(ProblemLabel, "has no label at zoom %d", z)
 		}

@@ -170,7 +170,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 		return vectorLayer{ID: t.Name + suffix, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
 	}
 	what := "Regions of type " + t.Name
-	if from := t.ExactFrom(); from > 0 {
+	if from := t.MergedBelow(); from > 0 {
 		what += "; below zoom " + strconv.Itoa(from) + " small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
 	return []vectorLayer{
