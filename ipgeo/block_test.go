@@ -75,7 +75,10 @@ func TestBlock(t *testing.T) {
 			}
 			for _, a := range []u128{r.first, r.last, r.first.dec(), r.last.inc()} {
 				want := slices.IndexFunc(ranges, func(r bound) bool { return r.first.compare(a) <= 0 && a.compare(r.last) <= 0 })
-				got, first, last, ok := k.find(a)
+				got, first, last, ok, wrong := k.find(a)
+				if after := ranges[len(ranges)-1].last.less(a); after != (wrong != "") {
+					t.Fatalf("%v: %q", a, wrong)
+				}
 				if ok != (want >= 0) || ok && (got != want || ranges[got] != bound{first, last}) {
 					t.Fatalf("%v: range %d (%v), want %d", a, got, ok, want)
 				}
