@@ -294,6 +294,9 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		}
 		if done++; done%every == 0 {
 			b.progress("writing ranges", done)
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
 		}
 		return f.sweep.add(&s)
 	})

@@ -214,12 +214,15 @@ func TestBuildFailsCleanly(t *testing.T) {
 	ample := shares(0)
 	ample.nested = 1
 	check("no directory for nested ranges", t.Context(), &fakeStore{}, in, BuildOptions{TempDir: missing}, ample, os.ErrNotExist)
-	ctx, cancel := context.WithCancel(t.Context())
-	check("cancelled", ctx, &fakeStore{}, in, BuildOptions{TempDir: dir, Progress: func(stage string, done, _ int64) {
-		if stage == "writing ranges" && done > 0 {
-			cancel()
-		}
-	}}, scarce, context.Canceled)
+	same := slices.Repeat(in[:1], every+1) // of which no piece is made before the end
+	for name, ranges := range map[string][]Range{"cancelled": in, "cancelled before the first piece": same} {
+		ctx, cancel := context.WithCancel(t.Context())
+		check(name, ctx, &fakeStore{}, ranges, BuildOptions{TempDir: dir, Progress: func(stage string, done, _ int64) {
+			if stage == "writing ranges" && done > 0 {
+				cancel()
+			}
+		}}, scarce, context.Canceled)
+	}
 }
 
 // A span read back is the one that was written, and damage is an error.
