@@ -310,6 +310,10 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		return Meta{}, err
 	}
 	b.progress("writing ranges", done)
+	// Nothing may fail once the rows are there.
+	if err := b.sorter.Close(); err != nil {
+		return Meta{}, err
+	}
 	return meta, load.Commit(b.ctx)
 }
 
