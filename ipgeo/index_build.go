@@ -22,7 +22,7 @@ type IndexOptions struct {
 	// and parts of them, that it has written. 0 means 256 MiB, enough for
 	// 600,000 of either at least. If a table has more, the file grows, because
 	// what was forgotten is written again. What must stay in memory besides is
-	// a byte for every three ranges.
+	// at most 20 bytes for every row of the table, which has up to 64 ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
 	// their total.
