@@ -315,20 +315,23 @@ func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool
 	return first, last, uint32(number), true, nil
 }
 
+// guard, deferred, makes an error of a page that the disk cannot read. Without
+// SetPanicOnFault such a page would end the process. before is its setting.
+func guard(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	if p := recover(); p != nil {
+		if _, fault := p.(interface{ Addr() uintptr }); !fault {
+			panic(p)
+		}
+		*err = corruptIndex("a page of it cannot be read")
+	}
+}
+
 // Lookup answers like Reader.Lookup. It ignores the context, because nothing
 // waits here except for the disk when a page is first touched. A page that the
 // disk cannot read gives cellstore.ErrCorrupt.
 func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) (err error) {
-	// Without SetPanicOnFault such a page would end the process.
-	defer func(before bool) {
-		debug.SetPanicOnFault(before)
-		if p := recover(); p != nil {
-			if _, fault := p.(interface{ Addr() uintptr }); !fault {
-				panic(p)
-			}
-			err = corruptIndex("a page of it cannot be read")
-		}
-	}(debug.SetPanicOnFault(true))
+	defer guard(debug.SetPanicOnFault(true), &err)
 	return ix.lookup(addr, res)
 }
 
@@ -373,18 +376,21 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 	if !addr.IsValid() || ix.data == nil {
 		return first, last, 0, false
 	}
+	var err error
+	defer guard(debug.SetPanicOnFault(true), &err)
 	addr = resolve(addr)
 	v4 := addr.Is4() // the table has no reserved addresses, so they need no check
-	f, l, record, ok, err := ix.find(v4, numberOf(addr))
-	if !ok || err != nil {
+	f, l, number, found, err := ix.find(v4, numberOf(addr))
+	if !found || err != nil {
 		return first, last, 0, false
 	}
-	return addrOf(v4, f), addrOf(v4, l), record, true
+	return addrOf(v4, f), addrOf(v4, l), number, true
 }
 
 // Verify reads the whole file and checks that it is as it was written. The
 // error matches cellstore.ErrCorrupt.
-func (ix *Index) Verify(ctx context.Context) error {
+func (ix *Index) Verify(ctx context.Context) (err error) {
+	defer guard(debug.SetPanicOnFault(true), &err)
 	var sum uint32
 	for b := ix.data[min(indexHeader, len(ix.data)):]; len(b) > 0; {
 		if err := ctx.Err(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"quadrille/cellstore"
@@ -340,7 +341,8 @@ func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
 // their number. The error matches cellstore.ErrCorrupt, or is that of the
 // table. progress, if set, is called now and then with the ranges done so far
 // and their total.
-func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) error {
+func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
+	defer guard(debug.SetPanicOnFault(true), &err)
 	if err := ix.Verify(ctx); err != nil {
 		return err
 	}
