@@ -2,6 +2,7 @@ package ipgeo
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"net/netip"
 	"path/filepath"
@@ -142,6 +143,27 @@ func TestAnswerRoundTrip(t *testing.T) {
 	check(appendSection(nil, sectionCity, `"other":1`))
 	check(appendSection(appendSection(nil, sectionCity, `"location":{"latitude":1.0,"longitude":2}`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 	check(appendSection(appendSection(nil, sectionOwn, `"quadkey":"0000000000000000"`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
+}
+
+// Neither a builder nor a lookup takes a part that is too long.
+func TestLongPart(t *testing.T) {
+	for _, over := range []int{0, 1} {
+		part := bytes.Repeat([]byte("x"), maxPart+over)
+		var a answer
+		heap := append(binary.AppendUvarint(nil, uint64(len(part))), part...)
+		at := uint64(len(heap))
+		heap = (&answer{part: [answerParts][]byte{partOfCity: part}}).appendRecord(heap, new([answerParts]uint64))
+		if wrong := a.record(heap, at); (wrong != "") != (over > 0) {
+			t.Errorf("%d over: %q", over, wrong)
+		}
+		rows := newRowBuilder(func(_, _ []byte) error { return nil })
+		if err := rows.put(true, u128{lo: 1}, u128{lo: 2}, string(appendSection(nil, sectionCity, part))); err != nil {
+			t.Fatal(err)
+		}
+		if err := rows.flush(); (err != nil) != (over > 0) {
+			t.Errorf("%d over: %v", over, err)
+		}
+	}
 }
 
 // A build that remembers almost nothing writes a larger index with the same
