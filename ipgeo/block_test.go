@@ -21,6 +21,9 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 		width = 32
 	}
 	next := u128{lo: rapid.Uint64Range(0, 1<<24).Draw(t, "start")}
+	if rapid.Bool().Draw(t, "high") {
+		next = next.add(u128{lo: 1}.shl(uint(width - 1)))
+	}
 	step := func(name string) u128 {
 		n := u128{lo: rapid.Uint64Range(0, 300).Draw(t, name)}.shl(rapid.UintRange(0, uint(width-14)).Draw(t, "shift"))
 		if rapid.Bool().Draw(t, "small") {
@@ -35,7 +38,7 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 			first = first.add(step("gap"))
 		}
 		last := first.add(step("size"))
-		if first.less(next) || last.less(first) || last.bitLen() > width-1 {
+		if first.less(next) || last.less(first) || last.bitLen() > width || last.inc().bitLen() > width || last.inc() == (u128{}) {
 			break
 		}
 		ranges = append(ranges, bound{first, last})

@@ -425,6 +425,8 @@ func FuzzIndex(f *testing.F) {
 				res.Field("city.names.en")
 				res.Field("subdivisions.0.names.en")
 				res.AppendFields(nil, Fields{}, "de")
+			} else if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) && !errors.Is(err, ErrBadAddress) {
+				t.Fatal(err)
 			}
 			ix.Bounds(a)
 		}
