@@ -37,6 +37,11 @@ const (
 	cellNone, cellOfPoint, cellStored = 0, 1, 2
 	cellBytes                         = 4
 	maxMask                           = 1<<15 - 1
+
+	// maxPart bounds the bytes of a part, so that a damaged length cannot make an
+	// answer of a whole file. The text of a record of maxRecord has less, and
+	// several sources rarely add up to it.
+	maxPart = 1 << 20
 )
 
 // answer is a decoded record. Its parts point into the heap.
@@ -338,6 +343,9 @@ func (a *answer) record(heap []byte, at uint64) (wrong string) {
 		}
 		if w <= 0 || n > uint64(len(p)-w) {
 			return "a part ends outside the heap"
+		}
+		if n > maxPart {
+			return "a part is too long"
 		}
 		a.part[bits.TrailingZeros(has)] = p[w : w+int(n) : w+int(n)]
 	}

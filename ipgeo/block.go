@@ -237,16 +237,24 @@ func (k *block) decode(b []byte, v4 bool) bool {
 	return true
 }
 
-// find returns the index of the range that covers a, and its bounds.
-func (k *block) find(a u128) (i int, first, last u128, ok bool) {
+// find returns the index of the range that covers a, and its bounds. ok is false
+// if a lies in a gap. wrong says why the block is damaged, or is "". The caller
+// sees to it that a is not after the last range.
+func (k *block) find(a u128) (i int, first, last u128, ok bool, wrong string) {
+	const unordered = "the ranges of a block are not in order, or end before the address"
 	if i = k.ends.search(k.n, a); i == k.n {
-		return 0, u128{}, u128{}, false
+		return 0, u128{}, u128{}, false, unordered
 	}
 	first, last = k.at(i)
-	if k.v4 && last.bitLen() > 32 { // a damaged block
-		return 0, u128{}, u128{}, false
+	switch {
+	case last.less(a) || last.less(first) || k.v4 && last.hi|last.lo>>32 != 0:
+		return 0, u128{}, u128{}, false, unordered
+	case first.compare(a) <= 0:
+		return i, first, last, true, ""
+	case i > 0 && !k.ends.at(i-1).less(a):
+		return 0, u128{}, u128{}, false, unordered
 	}
-	return i, first, last, first.compare(a) <= 0 && a.compare(last) <= 0
+	return i, first, last, false, ""
 }
 
 // at returns the bounds of range i.

@@ -2,6 +2,7 @@ package ipgeo
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"net/netip"
 	"path/filepath"
@@ -20,6 +21,9 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 		width = 32
 	}
 	next := u128{lo: rapid.Uint64Range(0, 1<<24).Draw(t, "start")}
+	if rapid.Bool().Draw(t, "high") {
+		next = next.add(u128{lo: 1}.shl(uint(width - 1)))
+	}
 	step := func(name string) u128 {
 		n := u128{lo: rapid.Uint64Range(0, 300).Draw(t, name)}.shl(rapid.UintRange(0, uint(width-14)).Draw(t, "shift"))
 		if rapid.Bool().Draw(t, "small") {
@@ -34,7 +38,7 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 			first = first.add(step("gap"))
 		}
 		last := first.add(step("size"))
-		if first.less(next) || last.less(first) || last.bitLen() > width-1 {
+		if first.less(next) || last.less(first) || last.bitLen() > width || last.inc().bitLen() > width || last.inc() == (u128{}) {
 			break
 		}
 		ranges = append(ranges, bound{first, last})
@@ -75,7 +79,10 @@ func TestBlock(t *testing.T) {
 			}
 			for _, a := range []u128{r.first, r.last, r.first.dec(), r.last.inc()} {
 				want := slices.IndexFunc(ranges, func(r bound) bool { return r.first.compare(a) <= 0 && a.compare(r.last) <= 0 })
-				got, first, last, ok := k.find(a)
+				got, first, last, ok, wrong := k.find(a)
+				if after := ranges[len(ranges)-1].last.less(a); after != (wrong != "") {
+					t.Fatalf("%v: %q", a, wrong)
+				}
 				if ok != (want >= 0) || ok && (got != want || ranges[got] != bound{first, last}) {
 					t.Fatalf("%v: range %d (%v), want %d", a, got, ok, want)
 				}
@@ -139,6 +146,27 @@ func TestAnswerRoundTrip(t *testing.T) {
 	check(appendSection(nil, sectionCity, `"other":1`))
 	check(appendSection(appendSection(nil, sectionCity, `"location":{"latitude":1.0,"longitude":2}`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 	check(appendSection(appendSection(nil, sectionOwn, `"quadkey":"0000000000000000"`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
+}
+
+// Neither a builder nor a lookup takes a part that is too long.
+func TestLongPart(t *testing.T) {
+	for _, over := range []int{0, 1} {
+		part := bytes.Repeat([]byte("x"), maxPart+over)
+		var a answer
+		heap := append(binary.AppendUvarint(nil, uint64(len(part))), part...)
+		at := uint64(len(heap))
+		heap = (&answer{part: [answerParts][]byte{partOfCity: part}}).appendRecord(heap, new([answerParts]uint64))
+		if wrong := a.record(heap, at); (wrong != "") != (over > 0) {
+			t.Errorf("%d over: %q", over, wrong)
+		}
+		rows := newRowBuilder(func(_, _ []byte) error { return nil })
+		if err := rows.put(true, u128{lo: 1}, u128{lo: 2}, string(appendSection(nil, sectionCity, part))); err != nil {
+			t.Fatal(err)
+		}
+		if err := rows.flush(); (err != nil) != (over > 0) {
+			t.Errorf("%d over: %v", over, err)
+		}
+	}
 }
 
 // A build that remembers almost nothing writes a larger index with the same

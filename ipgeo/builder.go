@@ -233,9 +233,12 @@ func (b *builder) add(r *Range) (*BadRangeError, error) {
 		return bad, nil
 	}
 	s := span{first: first, last: last, order: uint64(b.stats.Ranges), rank: uint32(r.Source) + 1}
-	if r.Prepared != nil {
-		s.record = r.Prepared.ref(b.records)
-	} else {
+	switch p := r.Prepared; {
+	case p != nil && p.empty():
+		return &BadRangeError{First: r.First, Last: r.Last, Reason: ReasonRecord, Err: errEmptyRecord}, nil
+	case p != nil:
+		s.record = p.ref(b.records)
+	default:
 		encoded, err := b.enc.encode(&r.Record)
 		if err != nil {
 			return &BadRangeError{First: r.First, Last: r.Last, Reason: ReasonRecord, Err: err}, nil
@@ -291,6 +294,9 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		}
 		if done++; done%every == 0 {
 			b.progress("writing ranges", done)
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
 		}
 		return f.sweep.add(&s)
 	})
@@ -304,6 +310,10 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		return Meta{}, err
 	}
 	b.progress("writing ranges", done)
+	// Nothing may fail once the rows are there.
+	if err := b.sorter.Close(); err != nil {
+		return Meta{}, err
+	}
 	return meta, load.Commit(b.ctx)
 }
 

@@ -242,6 +242,47 @@ func (f *family) find6(a u128) int {
 	return lo
 }
 
+// end returns the last address of block n.
+func (f *family) end(v4 bool, n int) u128 {
+	if v4 {
+		return u128{lo: uint64(binary.LittleEndian.Uint32(f.last[n*4:]))}
+	}
+	return readU128(f.last[n*16:])
+}
+
+// block decodes block n, and checks that it is the one in the directory.
+func (ix *Index) block(k *block, v4 bool, n int) error {
+	f := &ix.v6
+	if v4 {
+		f = &ix.v4
+	}
+	at := uint64(binary.LittleEndian.Uint32(f.at[n*4:])) * blockAlign
+	if at >= uint64(len(ix.blocks)) || !k.decode(ix.blocks[at:], v4) {
+		return corruptIndex(cutBlock)
+	}
+	if k.ends.at(k.n-1) != f.end(v4, n) {
+		return corruptIndex("a block ends elsewhere than the directory says")
+	}
+	return nil
+}
+
+// missing checks that a lies in the gap before range i of block n, or after all
+// blocks, and that damage did not lead there. Only a search that finds nothing
+// pays for it.
+func (ix *Index) missing(k *block, v4 bool, n, i int, a u128) error {
+	f := &ix.v6
+	if v4 {
+		f = &ix.v4
+	}
+	if n == 0 || i > 0 {
+		return nil
+	}
+	if !f.end(v4, n-1).less(a) {
+		return corruptIndex("its directory leads to another block")
+	}
+	return ix.block(k, v4, n-1) // it might end later than the directory says
+}
+
 // find returns the range that covers a and the number of its record. The error
 // matches cellstore.ErrCorrupt.
 func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool, err error) {
@@ -253,17 +294,19 @@ func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool
 	} else {
 		n = f.find6(a)
 	}
-	if n >= f.n {
-		return first, last, 0, false, nil
-	}
-	at := uint64(binary.LittleEndian.Uint32(f.at[n*4:])) * blockAlign
 	var k block
-	if at >= uint64(len(ix.blocks)) || !k.decode(ix.blocks[at:], v4) {
-		return first, last, 0, false, corruptIndex(cutBlock)
+	var i int
+	if n < f.n {
+		if err := ix.block(&k, v4, n); err != nil {
+			return first, last, 0, false, err
+		}
+		var wrong string
+		if i, first, last, ok, wrong = k.find(a); wrong != "" {
+			return first, last, 0, false, corruptIndex(wrong)
+		}
 	}
-	i, first, last, ok := k.find(a)
 	if !ok {
-		return first, last, 0, false, nil
+		return first, last, 0, false, ix.missing(&k, v4, n, i, a)
 	}
 	number, known := k.offset(i)
 	if !known || number > 1<<32-1 {
@@ -272,20 +315,23 @@ func (ix *Index) find(v4 bool, a u128) (first, last u128, record uint32, ok bool
 	return first, last, uint32(number), true, nil
 }
 
+// guard, deferred, makes an error of a page that the disk cannot read. Without
+// SetPanicOnFault such a page would end the process. before is its setting.
+func guard(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	if p := recover(); p != nil {
+		if _, fault := p.(interface{ Addr() uintptr }); !fault {
+			panic(p)
+		}
+		*err = corruptIndex("a page of it cannot be read")
+	}
+}
+
 // Lookup answers like Reader.Lookup. It ignores the context, because nothing
 // waits here except for the disk when a page is first touched. A page that the
 // disk cannot read gives cellstore.ErrCorrupt.
 func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) (err error) {
-	// Without SetPanicOnFault such a page would end the process.
-	defer func(before bool) {
-		debug.SetPanicOnFault(before)
-		if p := recover(); p != nil {
-			if _, fault := p.(interface{ Addr() uintptr }); !fault {
-				panic(p)
-			}
-			err = corruptIndex("a page of it cannot be read")
-		}
-	}(debug.SetPanicOnFault(true))
+	defer guard(debug.SetPanicOnFault(true), &err)
 	return ix.lookup(addr, res)
 }
 
@@ -330,18 +376,21 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 	if !addr.IsValid() || ix.data == nil {
 		return first, last, 0, false
 	}
+	var err error
+	defer guard(debug.SetPanicOnFault(true), &err)
 	addr = resolve(addr)
 	v4 := addr.Is4() // the table has no reserved addresses, so they need no check
-	f, l, record, ok, err := ix.find(v4, numberOf(addr))
-	if !ok || err != nil {
+	f, l, number, found, err := ix.find(v4, numberOf(addr))
+	if !found || err != nil {
 		return first, last, 0, false
 	}
-	return addrOf(v4, f), addrOf(v4, l), record, true
+	return addrOf(v4, f), addrOf(v4, l), number, true
 }
 
 // Verify reads the whole file and checks that it is as it was written. The
 // error matches cellstore.ErrCorrupt.
-func (ix *Index) Verify(ctx context.Context) error {
+func (ix *Index) Verify(ctx context.Context) (err error) {
+	defer guard(debug.SetPanicOnFault(true), &err)
 	var sum uint32
 	for b := ix.data[min(indexHeader, len(ix.data)):]; len(b) > 0; {
 		if err := ctx.Err(); err != nil {

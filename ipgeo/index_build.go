@@ -11,6 +11,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"quadrille/cellstore"
@@ -22,7 +23,7 @@ type IndexOptions struct {
 	// and parts of them, that it has written. 0 means 256 MiB, enough for
 	// 600,000 of either at least. If a table has more, the file grows, because
 	// what was forgotten is written again. What must stay in memory besides is
-	// a byte for every three ranges.
+	// at most 20 bytes for every row of the table, which has up to 64 ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
 	// their total.
@@ -340,7 +341,8 @@ func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
 // their number. The error matches cellstore.ErrCorrupt, or is that of the
 // table. progress, if set, is called now and then with the ranges done so far
 // and their total.
-func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) error {
+func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
+	defer guard(debug.SetPanicOnFault(true), &err)
 	if err := ix.Verify(ctx); err != nil {
 		return err
 	}

@@ -38,6 +38,15 @@ func TestIndexLosesPages(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
+	if _, _, _, ok := ix.Bounds(ranges[0].First); ok {
+		t.Error("bounds without a page")
+	}
+	if err := ix.Verify(t.Context()); !errors.Is(err, cellstore.ErrCorrupt) {
+		t.Errorf("Verify: %v", err)
+	}
+	if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {
+		t.Errorf("CheckIndex: %v", err)
+	}
 	// A mistake of this package's is still one.
 	defer func() {
 		if recover() == nil {

@@ -296,6 +296,65 @@ func TestIndexDamage(t *testing.T) {
 	}
 }
 
+// Damage in the directory is an error or does no harm. It never makes a range
+// unknown.
+func TestIndexDirectoryDamage(t *testing.T) {
+	ranges := append(manySources(), many("80.1.0.0", 300, country("AA"))...)
+	ranges = append(ranges, many("2400::", 300, country("BB"))...)
+	ranges = append(ranges, rngs("80.2.0.0-80.2.0.9 CC", "2401::-2401::9 CC")...)
+	_, r, _, _ := built(t, ranges, BuildOptions{})
+	_, path := indexed(t, r)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := parseIndex(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.v4.n < 5 || whole.v6.n < 5 {
+		t.Fatalf("%d and %d blocks", whole.v4.n, whole.v6.n)
+	}
+	var ats []int // of bytes to damage
+	add := func(section []byte, step int) {
+		from := cap(good) - cap(section)
+		for i := 0; i < len(section); i += step {
+			ats = append(ats, from+i)
+		}
+	}
+	for _, f := range []family{whole.v4, whole.v6} {
+		add(f.jump, 4001)
+		add(f.last, 3)
+		add(f.at, 1)
+	}
+	// The entries that lead to the blocks of many ranges.
+	bucket := whole.v4.bucket(numberOf(netip.MustParseAddr("80.1.0.0")).lo)
+	add(whole.v4.jump[4*bucket:4*(bucket+3)], 1)
+	as := probes(ranges)
+	var x, y Result
+	damaged := 0
+	for _, at := range ats {
+		b := slices.Clone(good)
+		b[at] ^= byte(1 << (at % 8))
+		ix, err := parseIndex(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range as {
+			want, got := whole.Lookup(t.Context(), a, &x), ix.Lookup(t.Context(), a, &y)
+			switch {
+			case errors.Is(got, cellstore.ErrCorrupt):
+				damaged++
+			case (want == nil) != (got == nil) || want != nil && want.Error() != got.Error() || x.First != y.First || !bytes.Equal(x.JSON, y.JSON):
+				t.Fatalf("byte %d: %s: %v, want %v", at, a, got, want)
+			}
+		}
+	}
+	if damaged == 0 {
+		t.Error("nothing was found out")
+	}
+}
+
 // altered returns a copy with one byte changed and the header's checksum set.
 func altered(b []byte, at int, to byte) []byte {
 	b = slices.Clone(b)
@@ -366,6 +425,8 @@ func FuzzIndex(f *testing.F) {
 				res.Field("city.names.en")
 				res.Field("subdivisions.0.names.en")
 				res.AppendFields(nil, Fields{}, "de")
+			} else if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrReserved) && !errors.Is(err, ErrBadAddress) {
+				t.Fatal(err)
 			}
 			ix.Bounds(a)
 		}

@@ -23,6 +23,7 @@ type lane struct {
 	heap     []span   // the winner of them first
 	sections laneHeap // the one with the best first span first
 	held     int64    // bytes of memory of heap
+	reading  int64    // bytes of memory of sections
 }
 
 // top returns the winner, or nil. It is valid until the next change.
@@ -54,7 +55,13 @@ func (l *lane) push(s *span) {
 // pop removes the winner.
 func (l *lane) pop() error {
 	if len(l.sections) > 0 && l.top() == &l.sections[0].span {
-		return l.sections.advance()
+		c := l.sections[0]
+		l.reading -= c.size()
+		more, err := l.sections.advance()
+		if more {
+			l.reading += c.size()
+		}
+		return err
 	}
 	h := l.heap
 	l.held -= h[0].size()
@@ -100,6 +107,14 @@ func (l *lane) compact(at u128) {
 	}
 	clear(l.heap[len(kept):])
 	l.heap = kept
+	l.clip()
+}
+
+// clip lets go of a heap's memory when most of it is free.
+func (l *lane) clip() {
+	if cap(l.heap) > 4*(len(l.heap)+1) {
+		l.heap = slices.Clone(l.heap)
+	}
 }
 
 // lanes are the lanes of a sweep, within memory.
@@ -108,10 +123,14 @@ type lanes struct {
 	dir  string
 	room int64 // bytes of memory for all
 	all  []lane
-	held int64
 	file *os.File // nil until something is spilled
 	end  int64    // of the file
+
+	held, reading int64 // of all
 }
+
+// minSections is how many sections a lane may have in any case.
+const minSections = 8
 
 // lane returns the lane of a rank.
 func (l *lanes) lane(rank uint32) *lane {
@@ -125,7 +144,7 @@ func (l *lanes) lane(rank uint32) *lane {
 // push adds a span that begins at at. No span that was added begins later.
 func (l *lanes) push(s *span, at u128) error {
 	l.lane(s.rank).push(s)
-	if l.held += s.size(); l.held <= l.room {
+	if l.held += s.size(); l.held <= l.room-min(l.reading, l.room/2) {
 		return nil
 	}
 	l.held = 0
@@ -133,7 +152,7 @@ func (l *lanes) push(s *span, at u128) error {
 		l.all[i].compact(at)
 		l.held += l.all[i].held
 	}
-	for l.held > l.room/2 {
+	for l.held > l.room/4 {
 		// The largest has the spans that are nested the deepest. Of each source
 		// one span has to be at hand.
 		var big *lane
@@ -145,18 +164,31 @@ func (l *lanes) push(s *span, at u128) error {
 		if big == nil {
 			break
 		}
-		before := big.held
-		if err := l.spill(big); err != nil {
+		if err := l.change(big, l.spill); err != nil {
 			return err
 		}
-		l.held += big.held - before
+		if l.reading > l.room/4 && len(big.sections) >= minSections {
+			if err := l.change(big, func(big *lane) error { return l.merge(big, at) }); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// change lets fn change a lane and corrects the memory of all.
+func (l *lanes) change(lane *lane, fn func(*lane) error) error {
+	held, reading := lane.held, lane.reading
+	err := fn(lane)
+	l.held += lane.held - held
+	l.reading += lane.reading - reading
+	return err
 }
 
 // expire removes the winners that end before at, until the winner of each lane
 // does not. It reports whether any span is left.
 func (l *lanes) expire(at u128) (some bool, err error) {
+	pop := (*lane).pop
 	for i := range l.all {
 		lane := &l.all[i]
 		for {
@@ -168,11 +200,9 @@ func (l *lanes) expire(at u128) (some bool, err error) {
 				some = true
 				break
 			}
-			before := lane.held
-			if err := lane.pop(); err != nil {
+			if err := l.change(lane, pop); err != nil {
 				return false, err
 			}
-			l.held += lane.held - before
 		}
 	}
 	return some, nil
@@ -191,31 +221,81 @@ func (l *lanes) spill(big *lane) error {
 		_ = os.Remove(f.Name())
 	}
 	half := len(big.heap) / 2
+	err := l.section(big, func(put func(*span) error) error {
+		for i := half; i < len(big.heap); i++ {
+			if err := put(&big.heap[i]); err != nil {
+				return err
+			}
+			big.held -= big.heap[i].size()
+		}
+		return nil
+	})
+	clear(big.heap[half:])
+	big.heap = big.heap[:half]
+	big.clip()
+	return err
+}
+
+// merge makes one section of the shorter half of a lane's, because each takes
+// memory. The longer ones wait, so that no span is copied often.
+func (l *lanes) merge(big *lane, at u128) error {
+	slices.SortFunc(big.sections, func(a, b *laneSection) int { return cmp.Compare(a.length, b.length) })
+	half := (len(big.sections) + 1) / 2
+	short := slices.Clone(big.sections[:half])
+	big.sections = slices.Delete(big.sections, 0, half)
+	for _, c := range short {
+		big.reading -= c.size()
+	}
+	heap.Init(&big.sections)
+	heap.Init(&short)
+	return l.section(big, func(put func(*span) error) error {
+		for len(short) > 0 {
+			if s := &short[0].span; !s.last.less(at) {
+				if err := put(s); err != nil {
+					return err
+				}
+			}
+			if _, err := short.advance(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// section writes the spans that fill puts, in the order of wins, as a section of
+// a lane.
+func (l *lanes) section(of *lane, fill func(put func(*span) error) error) error {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(l.file, l.end), laneBuffer)
 	begin := l.end
 	var key, value, head []byte
-	for i := half; i < len(big.heap); i++ {
-		s := &big.heap[i]
+	failed := func(err error) error {
+		return fmt.Errorf("spilling nested ranges: %w; free some space or allow more memory", err)
+	}
+	err := fill(func(s *span) error {
 		key, value = appendKey(key[:0], l.v4, s.first), s.appendValue(value[:0], l.v4)
 		head = binary.AppendUvarint(head[:0], uint64(len(value)))
 		for _, b := range [][]byte{key, head, value} {
 			if _, err := w.Write(b); err != nil {
-				return fmt.Errorf("spilling nested ranges: %w; free some space or allow more memory", err)
+				return failed(err)
 			}
 			l.end += int64(len(b))
 		}
-		big.held -= s.size()
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("spilling nested ranges: %w; free some space or allow more memory", err)
-	}
-	clear(big.heap[half:])
-	big.heap = big.heap[:half]
-	c := &laneSection{v4: l.v4, r: bufio.NewReaderSize(io.NewSectionReader(l.file, begin, l.end-begin), laneBuffer)}
-	if _, err := c.next(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	heap.Push(&big.sections, c)
+	if err := w.Flush(); err != nil {
+		return failed(err)
+	}
+	c := &laneSection{v4: l.v4, length: l.end - begin}
+	c.r = bufio.NewReaderSize(io.NewSectionReader(l.file, begin, c.length), laneBuffer)
+	if more, err := c.next(); err != nil || !more {
+		return err
+	}
+	of.reading += c.size()
+	heap.Push(&of.sections, c)
 	return nil
 }
 
@@ -232,16 +312,20 @@ func (l *lanes) close() error {
 	return err
 }
 
-// laneBuffer is small because there may be thousands.
+// laneBuffer is small because there may be many.
 const laneBuffer = 4 << 10
 
 // laneSection is at one span of those spilled at once.
 type laneSection struct {
-	v4   bool
-	span span
-	r    *bufio.Reader
-	buf  []byte
+	v4     bool
+	span   span
+	r      *bufio.Reader
+	buf    []byte
+	length int64 // in the file
 }
+
+// size is about how many bytes of memory c takes.
+func (c *laneSection) size() int64 { return laneBuffer + int64(cap(c.buf)) + c.span.size() }
 
 // next moves to the next span, or reports that there is none.
 func (c *laneSection) next() (more bool, err error) {
@@ -285,16 +369,15 @@ func (h *laneHeap) Pop() any {
 	return c
 }
 
-// advance moves the first section to its next span.
-func (h *laneHeap) advance() error {
-	more, err := (*h)[0].next()
-	if err != nil {
-		return err
+// advance moves the first section to its next span, or removes it.
+func (h *laneHeap) advance() (more bool, err error) {
+	if more, err = (*h)[0].next(); err != nil {
+		return false, err
 	}
 	if more {
 		heap.Fix(h, 0)
 	} else {
 		heap.Pop(h)
 	}
-	return nil
+	return more, nil
 }

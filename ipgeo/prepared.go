@@ -4,7 +4,8 @@ import "sync"
 
 // Prepared is a Record that was checked and encoded once, for any number of
 // ranges. A build of many ranges with few records is several times as fast with
-// it. One goroutine at a time uses a Prepared. It may be copied.
+// it. One goroutine at a time uses a Prepared. It may be copied. Build refuses
+// the zero value as an empty record.
 type Prepared struct {
 	encoded string // empty when of has the record
 	of      *recordSet
@@ -28,6 +29,9 @@ func Prepare(r *Record) (Prepared, error) {
 // Size is how many bytes the record takes in p. It becomes 0 when Build keeps
 // them itself.
 func (p *Prepared) Size() int { return len(p.encoded) }
+
+// empty reports whether p is the zero value, which holds no record.
+func (p *Prepared) empty() bool { return p.of == nil && p.encoded == "" }
 
 // ref refers to the record. It moves the record to the set if there is room.
 func (p *Prepared) ref(set *recordSet) recordRef {

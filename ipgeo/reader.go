@@ -89,7 +89,10 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 	if err := row.decode(res.row.Key, res.row.Cells[0].Value); err != nil {
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
 	}
-	i, first, last, ok := row.find(a)
+	i, first, last, ok, wrong := row.find(a)
+	if wrong != "" {
+		return fmt.Errorf("ipgeo: look up %s: %w", addr, corruptRow(row.key, wrong))
+	}
 	if !ok { // addr is in a gap
 		return ErrNotFound
 	}

@@ -73,6 +73,9 @@ func (b *rowBuilder) flush() error {
 		a := &b.splits.answer
 		var at [answerParts]uint64
 		for i, p := range a.part {
+			if len(p) > maxPart {
+				return fmt.Errorf("an answer has a part of %d bytes, over the limit of %d; leave out the extra fields of a source", len(p), maxPart)
+			}
 			if len(p) > 0 {
 				at[i] = b.part(p)
 			}

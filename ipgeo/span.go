@@ -23,9 +23,10 @@ func (s *span) wins(t *span) bool {
 	return s.order < t.order
 }
 
-// size is about how many bytes of memory s takes.
+// size is about how many bytes of memory s takes in a heap, which may have grown
+// to twice what is in it.
 func (s *span) size() int64 {
-	const fixed = 80
+	const fixed = 2 * 72
 	return fixed + int64(len(s.record.inline))
 }
 

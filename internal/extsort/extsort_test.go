@@ -84,6 +84,9 @@ func TestBytesAgainstStableSort(t *testing.T) {
 		alphabet := rapid.SampledFrom([]string{"", "\x00", "a", "a\x00", "b", "abcdefgh", "\xff"})
 		for i, n := 0, rapid.IntRange(0, 300).Draw(rt, "records"); i < n; i++ {
 			r := record{alphabet.Draw(rt, "a") + alphabet.Draw(rt, "b") + alphabet.Draw(rt, "c"), fmt.Sprint(i)}
+			if rapid.IntRange(0, 2).Draw(rt, "empty") == 0 {
+				r.value = ""
+			}
 			if rapid.IntRange(0, 99).Draw(rt, "long") == 0 {
 				r.value += string(make([]byte, minBuffer+5))
 			}
@@ -112,6 +115,24 @@ func TestBytesAgainstStableSort(t *testing.T) {
 	if err := s.Add(make([]byte, MaxKey), nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// Records without data stay in the order of their coming too.
+func TestEmptyValues(t *testing.T) {
+	s := New(t.TempDir(), MinMemory)
+	defer s.Close()
+	var want []record
+	for i := range fewEntries - 1 {
+		r := record{uint64(1 - i%2), nil}
+		if i%4 < 2 {
+			r.value = []byte(fmt.Sprint(i))
+		}
+		want = append(want, r)
+		if err := s.Add(r.key, r.value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, collect(t, s), want)
 }
 
 // Runs of many records: keys that agree in many bytes, end within them, or go on

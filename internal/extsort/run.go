@@ -99,7 +99,8 @@ func (r *run) compare(a, b entry) int {
 	if c := cmp.Compare(a.size, b.size); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.off, b.off)
+	// Records without data have the offset of the record after them.
+	return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.n, b.n))
 }
 
 // word returns eight bytes of the rest of a key as a number, padded with zeros.

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -38,9 +37,6 @@ type watchedIndex struct {
 }
 
 func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
-	// What res holds is read later, from the mapped file too: a page that the
-	// disk does not give must end that answer and not the process.
-	debug.SetPanicOnFault(true)
 	err := w.Index.Lookup(ctx, addr, res)
 	if err != nil && errors.Is(err, cellstore.ErrCorrupt) {
 		w.generation.Suspect(err)

@@ -16,6 +16,18 @@ type conversion struct {
 	err    error // why it was refused, or errNothing
 }
 
+// size is about how many bytes v takes besides its slot.
+func (v *conversion) size() int64 {
+	if v.err == nil {
+		return int64(v.record.Size())
+	}
+	var refused *iprecord.Refusal
+	if errors.As(v.err, &refused) {
+		return int64(refusalBytes + len(refused.Detail))
+	}
+	return 0
+}
+
 // errNothing marks a record that says nothing, which is no fault.
 var errNothing = errors.New("the record says nothing")
 
@@ -83,7 +95,7 @@ type keeper struct {
 	slots []kept // a power of two
 	taken int    // since the table grew
 	most  int    // slots
-	room  int64  // bytes of records
+	room  int64  // bytes of records and refusals
 	held  int64
 }
 
@@ -95,6 +107,8 @@ type kept struct {
 const (
 	minKept   = 1 << 10
 	keptBytes = 64 // of a slot
+
+	refusalBytes = 32 // of a refusal without its detail; its reason is a constant
 
 	keeperWindow = 1 << 16 // records
 	idleWindows  = 7       // after one in which fewer than one in 64 came again
@@ -158,7 +172,7 @@ func (k *keeper) keep(key rawKey, v conversion) *conversion {
 		}
 	}
 	p := k.pair(key)
-	k.held += int64(v.record.Size() - p[1].record.Size())
+	k.held += v.size() - p[1].size()
 	p[1], p[0] = p[0], kept{key, v}
 	return &p[0].conversion
 }

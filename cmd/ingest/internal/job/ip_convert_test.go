@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/ipgeo"
 )
 
@@ -40,20 +41,29 @@ func TestKeeper(t *testing.T) {
 		t.Errorf("%d slots", len(k.slots))
 	}
 
-	// Records of which the build takes none.
+	// Records of which the build takes none, and refusals.
+	detail := fmt.Sprintf("%01000d", 0)
 	k = (&converter{memory: 2 * room}).keeper()
 	for i := range 3 * room / 1000 {
-		r, err := ipgeo.Prepare(&ipgeo.Record{City: ipgeo.City{Names: ipgeo.Names{"en": fmt.Sprintf("%01000d", i)}}})
-		if err != nil {
-			t.Fatal(err)
+		made := conversion{err: &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: detail}}
+		if i%2 == 0 {
+			var err error
+			made = conversion{}
+			if made.record, err = ipgeo.Prepare(&ipgeo.Record{City: ipgeo.City{Names: ipgeo.Names{"en": fmt.Sprintf("%01000d", i)}}}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		v := k.keep(k.key(fmt.Append(nil, i)), conversion{record: r})
+		v := k.keep(k.key(fmt.Append(nil, i)), made)
 		k.used(v, v.record.Size())
-		var held int64
+		held, text := int64(0), 0
 		for j := range k.slots {
-			held += int64(k.slots[j].record.Size())
+			held += k.slots[j].size()
+			text += k.slots[j].record.Size()
+			if k.slots[j].err != nil {
+				text += len(detail)
+			}
 		}
-		if held != k.held || held > room+2000 {
+		if held != k.held || held > room+2000 || int64(text) > held {
 			t.Fatalf("%d bytes held, counted as %d", held, k.held)
 		}
 	}

@@ -40,7 +40,8 @@ type ipFiller struct {
 	types   []string      // of state and country, those there are
 
 	known map[ipPoint]ipDerived
-	// How many records got each.
+	// How many conversions of records got each. A record that comes again after
+	// its conversion was forgotten counts again.
 	countries, subdivisions, timeZones int64
 }
 
@@ -211,7 +212,7 @@ func (f *ipFiller) credits() (list []dataset.Source) {
 
 func (f *ipFiller) note(rep Reporter) {
 	if f.countries+f.subdivisions+f.timeZones > 0 {
-		rep.Note(fmt.Sprintf("derived from coordinates, for distinct records: %d countries, %d subdivisions, %d time zones",
+		rep.Note(fmt.Sprintf("derived from coordinates, counted for each record converted: %d countries, %d subdivisions, %d time zones",
 			f.countries, f.subdivisions, f.timeZones))
 	}
 }
