@@ -40,12 +40,16 @@ func main() {
 	configfile.UnsetEmpty(variables.Prefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops the job cleanly; a second one, after this, kills.
+	told := make(chan struct{})
 	ignore := context.AfterFunc(ctx, func() {
+		defer close(told)
 		stop()
 		fmt.Fprintln(os.Stderr, "ingest: stopping; another Ctrl-C ends it at once, with nothing lost but its work")
 	})
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	ignore() // stop ends ctx too
+	if !ignore() { // stop ends ctx too
+		<-told // what it says comes before the error
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
