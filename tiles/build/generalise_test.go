@@ -172,8 +172,11 @@ const budgetZooms = 10 // of the tests below: deeper ones show everything
 // answers lookups like one without a budget.
 func TestTileBudget(t *testing.T) {
 	seeds := uint64(2)
-	if tilestest.Full {
+	switch {
+	case tilestest.Full:
 		seeds = 12
+	case testing.Short():
+		seeds = 1
 	}
 	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 2))
