@@ -69,7 +69,7 @@ type Noder struct {
 	// calls.
 	beyond int
 	// compared counts the pairs of lines, in all calls.
-	compared int
+	compared int64
 }
 
 // Node returns the lines snap-rounded, sorted and joined. The input must lie
@@ -259,7 +259,7 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 		for i, e := range entries {
 			l := lines[e.line]
 			low, high := min(l.A.Y, l.B.Y), max(l.A.Y, l.B.Y)
-			if n.compared += len(entries) - i - 1; len(hot) > limit || n.compared > maxCompared {
+			if n.compared += int64(len(entries) - i - 1); len(hot) > limit || n.compared > maxCompared {
 				return errTangled
 			}
 			for _, f := range entries[i+1:] {
