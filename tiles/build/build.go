@@ -42,7 +42,7 @@ type Options struct {
 	// was chosen.
 	Assumed func(typ, id, name, what string)
 	// TileBudget is the most bytes a tile may have after gzip, in each of its
-	// forms, all layers together. Where more is to be shown at a zoom above 13,
+	// forms, all layers together. Where a zoom from 0 to 12 has more to show,
 	// borders are simplified and small regions are merged; zoom 13 is exact. 0
 	// means no budget. What cannot be stored is then refused.
 	TileBudget int64

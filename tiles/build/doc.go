@@ -4,7 +4,7 @@
 // a zoom-13 tile is 4096 units across. The borders of all regions of all layers
 // become one arrangement of lines that meet at vertices only. A border that two
 // regions share is one line, even if the regions are of two types. Rings that
-// cross or overlap are repaired. For each zoom above 13 the arcs between
+// cross or overlap are repaired. For each of zooms 0 to 12 the arcs between
 // junctions are simplified without moving one line across another. The
 // arrangement is then rounded to the zoom's grid, 4096 steps a tile, with a
 // vertex wherever it crosses a tile line (levels.go). Neighbours therefore

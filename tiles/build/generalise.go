@@ -26,7 +26,7 @@ const DefaultTileBudget = 500_000
 // Where the tiles of a zoom do not fit into the budget, small regions are merged
 // for the whole zoom, in the order of the merge tree. The zooms are done from
 // the deepest that does not fit to zoom 0. Each starts with the borders of the
-// zoom below it, so that what has merged stays merged.
+// next deeper zoom, so that what has merged stays merged.
 
 const (
 	// headroom is the share of the budget that is aimed at.
@@ -38,8 +38,8 @@ const (
 	// A tile with more edges than this for each of its polygons has its
 	// borders simplified before regions are merged.
 	manyEdges = 24
-	// Borders are simplified as for this many zooms above before regions
-	// are merged, and as for mostCoarse after all have.
+	// Borders are simplified as for a zoom lower by fewCoarse before regions
+	// are merged, and by mostCoarse after all have.
 	fewCoarse, mostCoarse = 2, 6
 
 	// mostMeasured bounds how many zooms are measured at a time. Each may need a
@@ -124,7 +124,7 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 }
 
 // measureAll returns the tiles over the budget at every zoom as it is. It leaves
-// out zooms above one that is over the budget: they are made anew.
+// out zooms lower than one that is over the budget: they are made anew.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
 	var shown [][]*region
@@ -353,7 +353,7 @@ func (t *target) merge(layer int, s *layerSize, ratio float64) bool {
 	return changed
 }
 
-// arrange makes the borders of a zoom from those of the zoom below it.
+// arrange makes the borders of a zoom from those of the next deeper one.
 func (g *generaliser) arrange(z int, t *target) (*view, error) {
 	b := g.b
 	v := &view{zoom: z, count: len(b.regions)}

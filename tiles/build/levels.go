@@ -54,7 +54,7 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	return lv, ctx.Err()
 }
 
-// mostSimpler is Noder.Most above zoom 13. Lower zooms have simpler borders that
+// mostSimpler is Noder.Most for zooms 0 to 12. Lower zooms have simpler borders that
 // cross fewer tiles, so they need no more memory than zoom 13, which was allowed.
 const mostSimpler = math.MaxInt64
 

@@ -107,8 +107,8 @@ type Options struct {
 //     two regions is an edge of both.
 //   - GeoJSON and vector features of a tile have the same regions.
 //   - Polygons that stand for several regions are said to, and are found only at
-//     the zooms that the data set describes as generalised. Tiles above zoom 13
-//     are within the budget.
+//     the zooms that the data set describes as generalised. Tiles of zooms 0
+//     to 12 are within the budget.
 //   - A region shown at some zoom is shown at all deeper ones, has one label at
 //     each of them, inside it, and its pieces at the deepest zoom have the area of its
 //     record's geometry, within the rounding of both.

@@ -21,7 +21,8 @@ type need struct {
 }
 
 // costs are what a job takes for each unit of its input: bytes of the unpacked
-// files, or vertices. They are measured by cmd/internal/checkbig, and rounded up.
+// files, or vertices. Those of time are of runs of cmd/internal/checkbig, rounded
+// up; the others are bounds that such runs stayed below.
 type costs struct {
 	nanoseconds  float64
 	memory, disk float64 // bytes
