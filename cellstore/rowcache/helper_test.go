@@ -168,10 +168,7 @@ func fill(s cellstore.Store, rows, valueBytes int) {
 
 func key(i int) []byte { return fmt.Appendf(nil, "k%06d", i) }
 
-var (
-	onlyF = &cellstore.Selection{Families: []string{"f"}}
-	onlyG = &cellstore.Selection{Families: []string{"g"}}
-)
+var onlyF = &cellstore.Selection{Families: []string{"f"}}
 
 func TestSuite(t *testing.T) {
 	sizes := []int64{20 << 10}
