@@ -90,3 +90,15 @@ func NaturalEarth(t testing.TB, file, id, name string, only ...string) (shapes [
 	}
 	return shapes
 }
+
+// Polygons returns the polygons of a Polygon or MultiPolygon, none of anything
+// else.
+func Polygons(g orb.Geometry) orb.MultiPolygon {
+	switch g := g.(type) {
+	case orb.Polygon:
+		return orb.MultiPolygon{g}
+	case orb.MultiPolygon:
+		return g
+	}
+	return nil
+}

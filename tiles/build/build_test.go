@@ -19,6 +19,7 @@ import (
 	"quadrille/tiles"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
 	"quadrille/tiles/verify"
 )
 
@@ -216,13 +217,7 @@ func testTiles(t *testing.T, r *tiles.Reader, store *pebblestore.Store, refs []*
 
 func degreesArea(g orb.Geometry) float64 {
 	var s float64
-	var polys orb.MultiPolygon
-	switch g := g.(type) {
-	case orb.Polygon:
-		polys = orb.MultiPolygon{g}
-	case orb.MultiPolygon:
-		polys = g
-	}
+	polys := tilestest.Polygons(g)
 	for _, p := range polys {
 		for _, r := range p {
 			for i := 1; i < len(r); i++ {
@@ -356,3 +351,37 @@ func testLeafRule(t *testing.T, store cellstore.Store, refs []*reference) {
 
 // subBits is the fraction of a grid unit, in bits, to which lookups take points.
 const subBits = 20
+
+// cellsOf returns all cells of a table as text.
+func cellsOf(t *testing.T, store cellstore.Store, table string) (cells []string) {
+	t.Helper()
+	tab, err := store.Table(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range tab.Scan(t.Context(), cellstore.Scan{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range row.Cells {
+			cells = append(cells, fmt.Sprintf("%x %s %s %x", row.Key, c.Family, c.Qualifier, c.Value))
+		}
+	}
+	return cells
+}
+
+// ringsOf returns the rings, or the lines, of a feature of a vector tile.
+func ringsOf(t *testing.T, f mvt.Feature) (rings [][]mvt.XY) {
+	t.Helper()
+	var p mvt.Path
+	for p.Reset(f); ; {
+		pts, _, ok, err := p.Next(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return rings
+		}
+		rings = append(rings, pts)
+	}
+}

@@ -148,19 +148,7 @@ func eachPolygon(t *testing.T, typ string, tile []byte, fn func(id string, merge
 				}
 				return true
 			})
-			var rings [][]mvt.XY
-			var p mvt.Path
-			for p.Reset(f); ; {
-				pts, _, ok, err := p.Next(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !ok {
-					break
-				}
-				rings = append(rings, pts)
-			}
-			fn(string(v.StringTag(f, layout.TagID)), int(merged), rings)
+			fn(string(v.StringTag(f, layout.TagID)), int(merged), ringsOf(t, f))
 		}
 	}
 }
@@ -274,13 +262,7 @@ func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
 		}
 		sums := map[string]float64{}
 		for _, f := range fc.Features {
-			var polys orb.MultiPolygon
-			switch g := f.Geometry.(type) {
-			case orb.Polygon:
-				polys = orb.MultiPolygon{g}
-			case orb.MultiPolygon:
-				polys = g
-			}
+			polys := tilestest.Polygons(f.Geometry)
 			for _, p := range polys {
 				for _, ring := range p {
 					for i := range ring[1:] {
@@ -371,23 +353,11 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 func TestTileBudgetThatIsKept(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	layer := patchwork("ward", 8, rnd)
-	rows := func(budget int64) (all []string) {
+	cells := func(budget int64) []string {
 		store, _, _ := runBudget(t, budget, layer)
-		table, err := store.Table(t.Context(), layout.TableBounds)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range row.Cells {
-				all = append(all, fmt.Sprintf("%x %s %s %x", row.Key, c.Family, c.Qualifier, c.Value))
-			}
-		}
-		return all
+		return cellsOf(t, store, layout.TableBounds)
 	}
-	if !slices.Equal(rows(0), rows(DefaultTileBudget)) {
+	if !slices.Equal(cells(0), cells(DefaultTileBudget)) {
 		t.Error("a budget that everything keeps changes rows")
 	}
 }
@@ -491,12 +461,8 @@ func TestTileBudgetOfOneRegion(t *testing.T) {
 		t.Errorf("a budget of 100 bytes: %v", err)
 	}
 	for _, name := range []string{layout.TableBounds, layout.TableRegions} {
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			t.Fatalf("a refused build left the row %x in %s: %v", row.Key, name, err)
+		if left := cellsOf(t, store, name); len(left) > 0 {
+			t.Fatalf("a refused build left %s in %s", left[0], name)
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/paulmach/orb"
-
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
@@ -37,13 +35,7 @@ func newSourceIndex(layers []Layer) *sourceIndex {
 		for _, f := range l.Features {
 			id := int32(len(s.ids))
 			s.ids = append(s.ids, l.Type+":"+f.ID)
-			var polys orb.MultiPolygon
-			switch g := f.Geometry.(type) {
-			case orb.Polygon:
-				polys = orb.MultiPolygon{g}
-			case orb.MultiPolygon:
-				polys = g
-			}
+			polys := tilestest.Polygons(f.Geometry)
 			for _, p := range polys {
 				for _, r := range p {
 					for i, a := range r {

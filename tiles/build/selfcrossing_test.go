@@ -136,7 +136,7 @@ func figurePoints(f figure, rnd *rand.Rand, n int) (out []figurePoint) {
 // evenOdd tells whether a point lies in valid polygons.
 func evenOdd(g orb.Geometry, x, y float64) bool {
 	in := false
-	for _, p := range polygonsIn(g) {
+	for _, p := range tilestest.Polygons(g) {
 		for _, r := range p {
 			for i := 1; i < len(r); i++ {
 				a, b := r[i-1], r[i]
@@ -147,16 +147,6 @@ func evenOdd(g orb.Geometry, x, y float64) bool {
 		}
 	}
 	return in
-}
-
-func polygonsIn(g orb.Geometry) orb.MultiPolygon {
-	switch g := g.(type) {
-	case orb.Polygon:
-		return orb.MultiPolygon{g}
-	case orb.MultiPolygon:
-		return g
-	}
-	return nil
 }
 
 // inTile tells whether a stored vector tile shows a region at a point.
@@ -188,15 +178,7 @@ func inTile(t *testing.T, r *tiles.Reader, tile quadkey.Tile, id string, lon, la
 			if string(v.Name) != "land" || string(v.StringTag(f, layout.TagID)) != id {
 				continue
 			}
-			var p mvt.Path
-			for p.Reset(f); ; {
-				pts, _, ok, err := p.Next(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !ok {
-					break
-				}
+			for _, pts := range ringsOf(t, f) {
 				ring := orb.Ring{{float64(pts[len(pts)-1].X), float64(pts[len(pts)-1].Y)}}
 				for _, q := range pts {
 					ring = append(ring, orb.Point{float64(q.X), float64(q.Y)})

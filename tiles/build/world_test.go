@@ -307,22 +307,7 @@ func TestDeterminism(t *testing.T) {
 		if _, _, err := Run(context.Background(), store, []Layer{{"land", features}}, Options{Workers: workers, TileBudget: budget}); err != nil {
 			t.Fatal(err)
 		}
-		var rows []string
-		for _, name := range []string{layout.TableBounds, layout.TableRegions} {
-			table, err := store.Table(context.Background(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for row, err := range table.Scan(context.Background(), cellstore.Scan{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, c := range row.Cells {
-					rows = append(rows, fmt.Sprintf("%x %s %s %x", row.Key, c.Family, c.Qualifier, c.Value))
-				}
-			}
-		}
-		return rows
+		return append(cellsOf(t, store, layout.TableBounds), cellsOf(t, store, layout.TableRegions)...)
 	}
 	var plain []string
 	for _, budget := range []int64{0, 1000} {

@@ -14,6 +14,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles/mvt"
 )
@@ -59,13 +60,7 @@ func readWorld(t testing.TB, typ, file, id, label string) *world {
 	w := &world{typ: typ}
 	for _, f := range fc.Features {
 		r := worldRegion{id: f.Properties.MustString(id, ""), name: f.Properties.MustString(label, "")}
-		var polys orb.MultiPolygon
-		switch g := f.Geometry.(type) {
-		case orb.Polygon:
-			polys = orb.MultiPolygon{g}
-		case orb.MultiPolygon:
-			polys = g
-		}
+		polys := tilestest.Polygons(f.Geometry)
 		for _, p := range polys {
 			for i, ring := range p {
 				if cw := ring.Orientation() == orb.CW; cw != (i == 0) {

@@ -86,11 +86,7 @@ func (g *request) countryMembers(ctx context.Context, at *pointCountry) (places.
 // countryCode answers /countryCodeJSON and /countryCode, which without a type
 // answers two letters.
 func (g *request) countryCode(ctx context.Context) error {
-	lat, lng, err := g.params.position()
-	if err != nil {
-		return err
-	}
-	radius, err := g.params.radius(0)
+	lat, lng, radius, err := g.params.around(0)
 	if err != nil {
 		return err
 	}
@@ -136,11 +132,7 @@ func (g *request) needCountries() error {
 // of a point, and with level the ones below it as the nearest place has them.
 // The region of type state that holds the point says which division it is.
 func (g *request) countrySubdivision(ctx context.Context) error {
-	lat, lng, err := g.params.position()
-	if err != nil {
-		return err
-	}
-	radius, err := g.params.radius(0)
+	lat, lng, radius, err := g.params.around(0)
 	if err != nil {
 		return err
 	}

@@ -340,6 +340,14 @@ func (p params) position() (lat, lng float64, err error) {
 	return lat, lng, err
 }
 
+// around returns a point and the radius around it in kilometres, or absent.
+func (p params) around(absent float64) (lat, lng, radius float64, err error) {
+	if lat, lng, err = p.position(); err == nil {
+		radius, err = p.radius(absent)
+	}
+	return lat, lng, radius, err
+}
+
 // maxGeonamesRadius is the largest radius, in kilometres.
 const maxGeonamesRadius = 300
 

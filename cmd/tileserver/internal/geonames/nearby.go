@@ -32,12 +32,9 @@ func (g *request) findNearbyPlaceName(ctx context.Context) error {
 }
 
 func (g *request) nearby(ctx context.Context, q places.NearbyQuery, lang string) error {
+	var radius float64
 	var err error
-	if q.Lat, q.Lon, err = g.params.position(); err != nil {
-		return err
-	}
-	radius, err := g.params.radius(maxGeonamesRadius)
-	if err != nil {
+	if q.Lat, q.Lon, radius, err = g.params.around(maxGeonamesRadius); err != nil {
 		return err
 	}
 	// The engine takes 0 for no bound.

@@ -25,11 +25,7 @@ const minuteForm = "2006-01-02 15:04"
 // hours and the times of the sun today, or on the days of date as well. At sea
 // there is no timezoneId, but the offsets of ships' clocks.
 func (g *request) timezone(ctx context.Context) error {
-	lat, lng, err := g.params.position()
-	if err != nil {
-		return err
-	}
-	radius, err := g.params.radius(-1)
+	lat, lng, radius, err := g.params.around(-1)
 	if err != nil {
 		return err
 	}
