@@ -9,33 +9,92 @@ import "hash/maphash"
 // aim at. CheckIndex would find a collision. What is forgotten depends on the
 // order of the strings alone, and not on the seeds.
 type dedup struct {
-	now, before map[[2]uint64]uint64
-	most        int // strings in either map
+	now, before hashTable
+	most        int // slots of either table
 	seeds       [2]maphash.Seed
 }
 
 func newDedup(memory int64) *dedup {
-	const entry = 100 // bytes in a map that grows
-	return &dedup{
-		now: make(map[[2]uint64]uint64), most: int(max(1, memory/entry/2)),
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+	d := &dedup{most: 4, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	for 2*hashedBytes*int64(d.most)*2 <= memory {
+		d.most *= 2
 	}
+	return d
 }
 
 // find returns the number of a string. If the string is new or forgotten, it
 // remembers next for it and returns that.
 func (d *dedup) find(b []byte, next uint64) (n uint64, known bool) {
-	key := [2]uint64{maphash.Bytes(d.seeds[0], b), maphash.Bytes(d.seeds[1], b)}
-	if n, ok := d.now[key]; ok {
-		return n, true
+	key := [2]uint64{maphash.Bytes(d.seeds[0], b), maphash.Bytes(d.seeds[1], b) | 1}
+	slot := d.now.find(key)
+	if slot != nil && slot.key == key {
+		return slot.n, true
 	}
-	n, known = d.before[key]
-	if !known {
-		n = next
+	n, known = next, false
+	if old := d.before.find(key); old != nil && old.key == key {
+		n, known = old.n, true
 	}
-	if len(d.now) >= d.most {
-		d.before, d.now = d.now, make(map[[2]uint64]uint64)
+	if d.now.full() {
+		d.makeRoom()
+		slot = d.now.find(key)
 	}
-	d.now[key] = n
+	*slot = hashed{key, n}
+	d.now.count++
 	return n, known
+}
+
+func (d *dedup) makeRoom() {
+	if n := max(min(minSlots, d.most), 2*len(d.now.slots)); n <= d.most {
+		d.now.resize(n)
+		return
+	}
+	d.now, d.before = d.before, d.now
+	d.now.count = 0
+	if d.now.slots == nil {
+		d.now.slots = make([]hashed, d.most)
+	} else {
+		clear(d.now.slots)
+	}
+}
+
+// hashTable is a table of numbers by hash, by open addressing. It has no
+// pointers for the garbage collector to follow, and one cache line answers most
+// questions: with millions of strings each is elsewhere.
+type hashTable struct {
+	slots []hashed // a power of two
+	count int
+}
+
+type hashed struct {
+	key [2]uint64 // zero is empty
+	n   uint64
+}
+
+const hashedBytes = 24
+
+// find returns the slot of a key, or the empty one where it belongs. It is nil
+// while there are no slots.
+func (t *hashTable) find(key [2]uint64) *hashed {
+	if len(t.slots) == 0 {
+		return nil
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := key[0] & mask; ; i = (i + 1) & mask {
+		if s := &t.slots[i]; s.key == key || s.key == ([2]uint64{}) {
+			return s
+		}
+	}
+}
+
+// full reports whether another key would make searches long.
+func (t *hashTable) full() bool { return 4*(t.count+1) > 3*len(t.slots) }
+
+func (t *hashTable) resize(slots int) {
+	old := t.slots
+	t.slots = make([]hashed, slots)
+	for _, s := range old {
+		if s.key != ([2]uint64{}) {
+			*t.find(s.key) = s
+		}
+	}
 }

@@ -389,7 +389,10 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 
 // Verify reads the whole file and checks that it is as it was written. The
 // error matches cellstore.ErrCorrupt.
-func (ix *Index) Verify(ctx context.Context) (err error) {
+func (ix *Index) Verify(ctx context.Context) error { return ix.verify(ctx, func() {}) }
+
+// verify calls read now and then.
+func (ix *Index) verify(ctx context.Context, read func()) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	var sum uint32
 	for b := ix.data[min(indexHeader, len(ix.data)):]; len(b) > 0; {
@@ -399,6 +402,7 @@ func (ix *Index) Verify(ctx context.Context) (err error) {
 		n := min(len(b), 16<<20)
 		sum = crc32.Update(sum, castagnoli, b[:n])
 		b = b[n:]
+		read()
 	}
 	if ix.data == nil {
 		return fmt.Errorf("ipgeo: index: %w", cellstore.ErrClosed)
@@ -407,6 +411,14 @@ func (ix *Index) Verify(ctx context.Context) (err error) {
 		return corruptIndex("the checksum is another")
 	}
 	return nil
+}
+
+// release gives the memory of the mapping back, if there is one. A whole file
+// that is read once would fill it.
+func (ix *Index) release() {
+	if ix.unmap != nil {
+		forget(ix.data)
+	}
 }
 
 // Close ends the mapping. No lookup may be running. Later lookups answer

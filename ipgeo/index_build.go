@@ -20,8 +20,8 @@ import (
 // IndexOptions are the options of BuildIndex. The zero value works.
 type IndexOptions struct {
 	// Memory is about how many bytes the build may take to recognise answers,
-	// and parts of them, that it has written. 0 means 256 MiB, enough for
-	// 600,000 of either at least. If a table has more, the file grows, because
+	// and parts of them, that it has written. 0 means 256 MiB, enough for 1.5
+	// million of either at least. If a table has more, the file grows, because
 	// what was forgotten is written again. What must stay in memory besides is
 	// at most 20 bytes for every row of the table, which has up to 64 ranges.
 	Memory int64
@@ -337,19 +337,26 @@ func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
 	return table, base, shift
 }
 
+// releaseEvery is how many ranges CheckIndex compares between two releases of the
+// index's pages: 100 MB at most are touched in the meantime.
+const releaseEvery = 1 << 20
+
 // CheckIndex compares every range of the table with the index at both ends, and
 // their number. The error matches cellstore.ErrCorrupt, or is that of the
 // table. progress, if set, is called now and then with the ranges done so far
 // and their total.
 func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
-	if err := ix.Verify(ctx); err != nil {
+	if err := ix.verify(ctx, ix.release); err != nil {
 		return err
 	}
 	var ranges [2]uint64
 	for row, err := range r.ranges(ctx, nil, nil) {
 		if err != nil {
 			return fmt.Errorf("ipgeo: check index: %w", err)
+		}
+		if (ranges[0]+ranges[1])%releaseEvery == 0 {
+			ix.release()
 		}
 		i := 1
 		if row.v4 {

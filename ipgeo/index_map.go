@@ -6,7 +6,13 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// forget gives the memory of a mapping back. What is read of it later comes from
+// the file again.
+func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) } // a hint
 
 // mapFile maps a file into memory for reading.
 func mapFile(f *os.File, size int) (data []byte, unmap func([]byte) error, err error) {

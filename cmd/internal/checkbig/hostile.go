@@ -185,12 +185,7 @@ func (c *cli) endure(ctx context.Context, h hostile, dir string) (e endured, err
 	if err := os.MkdirAll(before, 0o755); err != nil {
 		return e, err
 	}
-	small, err := ranges(before, func(w io.Writer) { fmt.Fprintln(w, "20.0.0.0,20.0.0.255,City") })
-	if args[0] == "boundaries" {
-		small, err = geoJSON(before, func(w io.Writer) {
-			fmt.Fprintf(w, `{"type":"Feature","properties":{"name":"a"},"geometry":{"type":"Polygon","coordinates":[%s]}}`, square(1, 1, 1))
-		})
-	}
+	small, err := writeSmall(ctx, args[0], before)
 	if err != nil {
 		return e, err
 	}

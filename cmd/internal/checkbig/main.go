@@ -17,8 +17,9 @@
 //
 // Of generated data a tenth is ingested first: the time of the whole divided by
 // that of the tenth is its growth. Then comes input that nobody publishes, which
-// is built within its memory or refused, and leaves what is published. The
-// result are two Markdown tables. The command fails if anything differs, or if a
+// is built within its memory or refused, and leaves what is published. Last come
+// disks that are too small, which fill in one stage after another. The results
+// are three Markdown tables. The command fails if anything differs, or if a
 // scenario takes more memory than it was given. Times depend on the machine and
 // are shown beside their aims.
 package main
@@ -102,13 +103,13 @@ func (c *cli) run(ctx context.Context) (err error) {
 	}
 	all := scenarios()
 	for _, name := range c.Only {
-		if name != "hostile" && !slices.ContainsFunc(all, func(s *scenario) bool { return s.name == name }) {
+		if name != "hostile" && name != "disks" && !slices.ContainsFunc(all, func(s *scenario) bool { return s.name == name }) {
 			return fmt.Errorf("there is no scenario %q; there are %s", name, names(all))
 		}
 	}
 	var outcomes []outcome
 	for _, s := range all {
-		if len(c.Only) > 0 && !slices.Contains(c.Only, s.name) {
+		if !c.wants(s.name) {
 			continue
 		}
 		o := c.play(ctx, s, filepath.Join(scratch, s.name))
@@ -126,9 +127,19 @@ func (c *cli) run(ctx context.Context) (err error) {
 		outcomes = append(outcomes, o)
 	}
 	printTable(outcomes)
-	if len(c.Only) > 0 && !slices.Contains(c.Only, "hostile") {
-		return err
+	if c.wants("hostile") {
+		err = errors.Join(err, c.hostile(ctx, scratch))
 	}
+	if c.wants("disks") {
+		err = errors.Join(err, c.disks(ctx, scratch))
+	}
+	return err
+}
+
+// wants reports whether a part is to be played.
+func (c *cli) wants(name string) bool { return len(c.Only) == 0 || slices.Contains(c.Only, name) }
+
+func (c *cli) hostile(ctx context.Context, scratch string) (err error) {
 	var list []endured
 	for i, h := range hostiles() {
 		e, failed := c.endure(ctx, h, filepath.Join(scratch, fmt.Sprint("hostile-", i)))
@@ -145,8 +156,28 @@ func (c *cli) run(ctx context.Context) (err error) {
 	return err
 }
 
+func (c *cli) disks(ctx context.Context, scratch string) (err error) {
+	var list []filled
+	for _, j := range diskJobs() {
+		f := c.fill(ctx, j, filepath.Join(scratch, "disks"))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(f.failed, errAbsent) {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", f.name, f.failed)
+			continue
+		}
+		if f.failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", f.name, f.failed))
+		}
+		list = append(list, f)
+	}
+	printFilled(list)
+	return err
+}
+
 func names(all []*scenario) string {
-	list := []string{"hostile"}
+	list := []string{"hostile", "disks"}
 	for _, s := range all {
 		list = append(list, s.name)
 	}

@@ -22,6 +22,8 @@ type measured struct {
 	memory    int64  // peak, resident
 	disk      int64  // of what was published
 	rows      string // of each kind
+	stage     string // the last one that was told
+	message   string // of the error, if it failed
 }
 
 // ingest runs the program on an empty directory.
@@ -39,7 +41,7 @@ func (c *cli) ingest(ctx context.Context, s *scenario, data string, args []strin
 	if err := cmd.Start(); err != nil {
 		return measured{}, err
 	}
-	m, message := follow(out)
+	m := follow(out)
 	err = cmd.Wait()
 	m.wall = time.Since(begin)
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
@@ -47,22 +49,22 @@ func (c *cli) ingest(ctx context.Context, s *scenario, data string, args []strin
 		m.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	if err != nil {
-		return m, fmt.Errorf("%s %s: %w: %s", c.Ingest, strings.Join(args, " "), err, message)
+		return m, fmt.Errorf("%s %s: %w: %s", c.Ingest, strings.Join(args, " "), err, m.message)
 	}
 	return m, nil
 }
 
 // follow reads the events of ingest, and shows the stages.
-func follow(r io.Reader) (m measured, message string) {
+func follow(r io.Reader) (m measured) {
 	var rows []string
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var e struct {
-			Event, Dataset, Message, Text string
-			Records                       map[string]int64
-			Bytes                         int64
-			Phases                        []struct {
+			Event, Message, Text, Stage string
+			Records                     map[string]int64
+			Bytes                       int64
+			Phases                      []struct {
 				Stage   string
 				Seconds float64
 			}
@@ -74,7 +76,9 @@ func follow(r io.Reader) (m measured, message string) {
 		case "note":
 			fmt.Fprintln(os.Stderr, "  "+e.Text)
 		case "error":
-			message = e.Message
+			m.message = e.Message
+		case "progress":
+			m.stage = e.Stage
 		case "published":
 			m.disk += e.Bytes
 			for _, kind := range slices.Sorted(maps.Keys(e.Records)) {
@@ -86,7 +90,7 @@ func follow(r io.Reader) (m measured, message string) {
 		}
 	}
 	m.rows = strings.Join(rows, ", ")
-	return m, message
+	return m
 }
 
 // verify checks what was published.

@@ -8,9 +8,11 @@ import (
 // Clipper cuts chains to boxes and assembles rings. It reuses its memory
 // between calls and belongs to one goroutine.
 type Clipper struct {
-	inside []Edge
-	flux   []flux
-	rings  assembler
+	inside  []Edge
+	flux    []flux
+	cuts    []cut
+	corners []Point // near cuts
+	rings   assembler
 }
 
 // flux is the change of the chain's net flow at a place of the perimeter.
@@ -31,10 +33,12 @@ type flux struct {
 // that multiplicity starts as the winding number just inside the first corner
 // and changes by one wherever the chain passes. Crossings are exact until they
 // are rounded, and rounding keeps their order along a side, so the result is
-// closed for any input.
+// closed for any input. Where the edges meet at vertices only, so do those of the
+// result: edges are bent around vertices that rounding would move them onto.
 func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 	c.inside = c.inside[:0]
 	c.flux = c.flux[:0]
+	c.cuts = c.cuts[:0]
 	flat := false
 	for _, e := range edges {
 		part, ok := clipSpan(e, b, gs)
@@ -50,8 +54,15 @@ func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 		if part.from.p != part.to.p {
 			in := Edge{part.from.p, part.to.p}
 			c.inside = append(c.inside, in)
-			flat = flat || AlongSide(in, b)
+			along := AlongSide(in, b)
+			flat = flat || along
+			if moved := side(e, in.A) != 0 || side(e, in.B) != 0; moved && !along {
+				c.cuts = append(c.cuts, cut{e, len(c.inside) - 1, max(part.from.side, part.to.side)})
+			}
 		}
+	}
+	if len(c.cuts) > 0 {
+		c.bend()
 	}
 	if len(c.flux) > 0 {
 		c.walkPerimeter(w, b)

@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -116,6 +117,41 @@ func TestClipKeepsWinding(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestClipKeepsMeetings clips triangles that meet at vertices only, but lie so
+// close to each other that rounding a cut would move an edge onto a vertex or
+// over it. What is left of them meets at vertices only, on the perimeter too.
+func TestClipKeepsMeetings(t *testing.T) {
+	bent := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		const n = 12
+		reg := NewRegistry()
+		var edges []Edge
+		for range rapid.IntRange(1, 8).Draw(rt, "triangles") {
+			p, q, r := drawPoint(rt, n), drawPoint(rt, n), drawPoint(rt, n)
+			more := append(slices.Clone(edges), Edge{p, q}, Edge{q, r}, Edge{r, p})
+			if side(Edge{p, q}, r) != 0 && notAtVertices(AppendLines(nil, more, reg, 0)) == "" {
+				edges = more
+			}
+		}
+		b := drawBox(rt, n)
+		var c Clipper
+		got := slices.Clone(c.Clip(edges, WindingFromNorth(edges, b.Corner()), b, 0))
+		for _, k := range c.cuts {
+			bent += len(c.between(k.whole, clipped(k.whole, b)))
+		}
+		checkClosed(rt, got)
+		meetAtVertices(rt, AppendLines(nil, got, reg, 0))
+	})
+	if bent == 0 {
+		t.Error("no edge was bent")
+	}
+}
+
+func clipped(e Edge, b Box) Edge {
+	part, _ := ClipEdge(e, b, 0)
+	return part
 }
 
 // TestClipExactOnGrid clips chains of axis-parallel edges, where nothing is

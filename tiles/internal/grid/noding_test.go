@@ -2,6 +2,7 @@ package grid
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -12,25 +13,33 @@ import (
 
 // meetAtVertices fails when two lines cross or a vertex lies on a line.
 func meetAtVertices(t interface{ Fatalf(string, ...any) }, lines []Line) {
+	if problem := notAtVertices(lines); problem != "" {
+		t.Fatalf("%s", problem)
+	}
+}
+
+// notAtVertices names two lines that cross, or a vertex that lies on a line.
+func notAtVertices(lines []Line) string {
 	for i, l := range lines {
 		for _, m := range lines[i+1:] {
 			e, f := l.edge(), m.edge()
 			s1, s2, t1, t2 := side(e, f.A), side(e, f.B), side(f, e.A), side(f, e.B)
 			if (s1 > 0) != (s2 > 0) && s1 != 0 && s2 != 0 && (t1 > 0) != (t2 > 0) && t1 != 0 && t2 != 0 {
-				t.Fatalf("%v and %v cross", l, m)
+				return fmt.Sprintf("%v and %v cross", l, m)
 			}
 			for _, p := range [2]Point{m.A, m.B} {
 				if p != l.A && p != l.B && side(e, p) == 0 && inBox(p, lineBox(l)) {
-					t.Fatalf("%v lies on %v", p, l)
+					return fmt.Sprintf("%v lies on %v", p, l)
 				}
 			}
 			for _, p := range [2]Point{l.A, l.B} {
 				if p != m.A && p != m.B && side(f, p) == 0 && inBox(p, lineBox(m)) {
-					t.Fatalf("%v lies on %v", p, m)
+					return fmt.Sprintf("%v lies on %v", p, m)
 				}
 			}
 		}
 	}
+	return ""
 }
 
 // TestNodeRandom snap-rounds random closed chains to random grids: lines meet

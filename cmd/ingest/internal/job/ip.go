@@ -270,7 +270,11 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 		report := func() {
 			in.rep.Progress(Progress{Stage: "reading ranges", Done: before + s.done(), Total: in.size, Unit: "bytes"})
 		}
-		err := readRecords(in.ctx, s.ranges(&converter{in.fillRecord, in.memory / 8}), in.tally, report, func(rec ipRange) error {
+		c := &converter{memory: in.memory / 8}
+		if in.fill != nil {
+			c.fill = func(r *ipgeo.Record) error { return in.fill.record(in.ctx, r) }
+		}
+		err := readRecords(in.ctx, s.ranges(c), in.tally, report, func(rec ipRange) error {
 			if err := in.check(&rec); err != nil {
 				return err
 			}
@@ -294,14 +298,6 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 		before += s.size()
 	}
 	return in.tally.Err()
-}
-
-// fillRecord adds to a record what other data sets tell of its coordinates.
-func (in *rangeInputs) fillRecord(r *ipgeo.Record) error {
-	if in.fill == nil {
-		return nil
-	}
-	return in.fill.record(in.ctx, r)
 }
 
 // check refuses what Build would, naming the place.

@@ -44,7 +44,7 @@ func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ip
 
 // converter makes records of what sources hold.
 type converter struct {
-	fill   func(*ipgeo.Record) error // completes each record
+	fill   func(*ipgeo.Record) error // completes each record, on any goroutine; may be nil
 	memory int64                     // bytes for the conversions kept in case their raw records come again
 }
 
@@ -60,8 +60,10 @@ func (c *converter) convert(r *ipgeo.Record, err error) (conversion, error) {
 	if reflect.ValueOf(r).Elem().IsZero() {
 		return conversion{err: errNothing}, nil
 	}
-	if err := c.fill(r); err != nil {
-		return conversion{}, err
+	if c.fill != nil {
+		if err := c.fill(r); err != nil {
+			return conversion{}, err
+		}
 	}
 	var v conversion
 	if v.record, err = ipgeo.Prepare(r); err != nil {

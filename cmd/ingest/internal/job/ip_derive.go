@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
@@ -39,6 +40,7 @@ type ipFiller struct {
 	regions *tiles.Reader // nil without boundaries
 	types   []string      // of state and country, those there are
 
+	mu    sync.Mutex // guards what follows, and the finder
 	known map[ipPoint]ipDerived
 	// How many conversions of records got each. A record that comes again after
 	// its conversion was forgotten counts again.
@@ -89,7 +91,8 @@ func openIPFiller(ctx context.Context, c *dataset.Catalog) (*ipFiller, error) {
 
 func (f *ipFiller) close() { f.zones.close() }
 
-// record fills in what r lacks, if it has coordinates.
+// record fills in what r lacks, if it has coordinates. Any number of goroutines
+// may call it.
 func (f *ipFiller) record(ctx context.Context, r *ipgeo.Record) error {
 	if r.Location.Latitude == nil || r.Location.Longitude == nil {
 		return nil
@@ -98,6 +101,8 @@ func (f *ipFiller) record(ctx context.Context, r *ipgeo.Record) error {
 		return nil
 	}
 	p := ipPoint{*r.Location.Latitude, *r.Location.Longitude, r.Country.ISOCode, r.Location.TimeZone == ""}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	d, ok := f.known[p]
 	if !ok {
 		var err error

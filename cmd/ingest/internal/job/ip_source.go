@@ -9,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,9 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
-	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
-	"quadrille/ipgeo"
 )
 
 // ipSource is a source of ranges, whatever its format.
@@ -247,93 +244,4 @@ func (s *databaseSource) record(r *mmdb.Record, c *converter) (conversion, error
 	}
 	rec, err := s.schema.Record(fields)
 	return c.convert(&rec, err)
-}
-
-// listSource is a list of ranges in columns.
-type listSource struct {
-	in    IPInput
-	file  *source.File
-	table *ipcsv.Table
-	cols  *iprecord.Columns
-}
-
-func openListSource(in IPInput, f *source.File) (_ *listSource, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	switch {
-	case !in.Released.IsZero():
-		f.Modified = in.Released
-	case !f.Packed.IsZero():
-		f.Modified = f.Packed
-	}
-	s := &listSource{in: in, file: f}
-	if s.table, err = ipcsv.Open(f, in.Path, in.Columns); err != nil {
-		return nil, err
-	}
-	if geolite.IsBlocks(in.Path) && slices.Contains(s.table.Columns(), ipcsv.Place) {
-		return nil, fmt.Errorf("%s: refers to places that are in other files of its set; name the folder or the zip archive of all of them, %s", in.Path, filepath.Dir(in.Path))
-	}
-	if s.cols, err = iprecord.ForColumns(s.table.Columns(), nil); err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Path, err)
-	}
-	return s, nil
-}
-
-func (s *listSource) path() string        { return s.in.Path }
-func (s *listSource) kind() string        { return s.table.Layout() }
-func (s *listSource) size() int64         { return s.file.Size }
-func (s *listSource) done() int64         { return s.file.Progress() }
-func (s *listSource) close() error        { return s.file.Close() }
-func (s *listSource) modified() time.Time { return s.file.Modified }
-
-func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
-	in := s.in.Input
-	in.Credit = in.or(listCredit(in.Path))
-	src, err := in.describe(s.file)
-	return []dataset.Source{src}, err
-}
-
-func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
-	return listRanges(s.table, s.cols, s.in.Path, c)
-}
-
-// listRanges yields the ranges of a list.
-func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *converter) iter.Seq2[ipRange, error] {
-	return func(yield func(ipRange, error) bool) {
-		known := c.keeper()
-		var text []byte
-		var rec ipgeo.Record // on the heap, so one for all rows
-		for r, err := range t.Records() {
-			if err != nil {
-				if !yield(ipRange{}, err) {
-					return
-				}
-				continue
-			}
-			text = text[:0]
-			for _, f := range r.Fields {
-				text = append(append(text, f...), '\n') // no field has a line feed
-			}
-			key := known.key(text)
-			v := known.find(key)
-			if v == nil {
-				var err error
-				rec, err = cols.Record(r.Fields)
-				made, err := c.convert(&rec, err)
-				if err != nil {
-					yield(ipRange{}, err)
-					return
-				}
-				v = known.keep(key, made)
-			}
-			before := v.record.Size()
-			if !yield(v.ipRange(r.First, r.Last, label, r.Line)) {
-				return
-			}
-			known.used(v, before)
-		}
-	}
 }

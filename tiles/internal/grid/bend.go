@@ -1,0 +1,95 @@
+package grid
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A cut edge ends at a rounded place. So it runs up to half a step beside the
+// edge it was cut from, and may pass vertices on their wrong side, or lead
+// through them. It is bent around those, as a taut string would be.
+
+// cut is an edge that Clip has cut, with the place of its part in inside.
+type cut struct {
+	whole Edge
+	at    int
+	side  int // of the box, where it was cut
+}
+
+// bend leads the cut edges around the vertices inside the box that rounding
+// moved them onto or over. It keeps the chain closed, and its ends on the
+// perimeter.
+func (c *Clipper) bend() {
+	// Few vertices lie as near to a side as the parts that were cut there.
+	var strips [4]Box
+	for i := range strips {
+		strips[i] = Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}
+	}
+	for _, k := range c.cuts {
+		s, b := &strips[k.side], boundsOf(c.inside[k.at])
+		*s = Box{min(s.X0, b.X0), min(s.Y0, b.Y0), max(s.X1, b.X1), max(s.Y1, b.Y1)}
+	}
+	c.corners = c.corners[:0]
+	for _, e := range c.inside {
+		if inBox(e.A, strips[0]) || inBox(e.A, strips[1]) || inBox(e.A, strips[2]) || inBox(e.A, strips[3]) {
+			c.corners = append(c.corners, e.A)
+		}
+	}
+	bent := false
+	for _, k := range c.cuts {
+		part := c.inside[k.at]
+		via := c.between(k.whole, part)
+		for _, p := range via {
+			c.inside = append(c.inside, Edge{part.A, p})
+			part.A = p
+		}
+		c.inside[k.at] = part
+		bent = bent || len(via) > 0
+	}
+	if bent {
+		// It may lead back along edges that end at the same vertices.
+		c.inside = Cancel(c.inside)
+	}
+}
+
+// between returns the vertices around which part, a rounded piece of whole, has
+// to be led, in order. They are those of the hull, towards whole, of what lies
+// between the two.
+func (c *Clipper) between(whole, part Edge) (via []Point) {
+	box := boundsOf(part)
+	for _, p := range c.corners {
+		if p == part.A || p == part.B || !inBox(p, box) {
+			continue
+		}
+		if s := side(part, p); s == 0 || (s > 0) != (side(whole, p) > 0) && side(whole, p) != 0 {
+			via = append(via, p)
+		}
+	}
+	if len(via) < 2 {
+		return via
+	}
+	along := func(p Point) int64 {
+		return int64(p.X-part.A.X)*int64(part.B.X-part.A.X) + int64(p.Y-part.A.Y)*int64(part.B.Y-part.A.Y)
+	}
+	slices.SortFunc(via, func(p, q Point) int { return cmp.Or(cmp.Compare(along(p), along(q)), ComparePoints(p, q)) })
+	via = slices.Compact(via)
+	hull := []Point{part.A}
+	for _, p := range append(via, part.B) {
+		for len(hull) > 1 {
+			from, at := hull[len(hull)-2], hull[len(hull)-1]
+			// The string is pulled from the whole edge towards the part.
+			if turn := side(Edge{from, p}, at); turn == 0 || (turn > 0) == (side(whole, at) < 0) {
+				break
+			}
+			hull = hull[:len(hull)-1]
+		}
+		hull = append(hull, p)
+	}
+	return hull[1 : len(hull)-1]
+}
+
+// boundsOf returns the least box with an edge, its sides included.
+func boundsOf(e Edge) Box {
+	return Box{min(e.A.X, e.B.X), min(e.A.Y, e.B.Y), max(e.A.X, e.B.X), max(e.A.Y, e.B.Y)}
+}
