@@ -87,9 +87,9 @@ type indexWriter struct {
 	written        int64 // records
 
 	block   blockWriter
-	offsets []uint64 // of records, divided by recordAlign
-	known   []uint64 // offsets of records in the row's heap
-	numbers []uint64 // of those records
+	row     []rowRecord
+	offsets []uint64 // of the records of the row's ranges, divided by recordAlign
+	text    []byte   // of the row's records
 	buf     []byte
 }
 
@@ -153,7 +153,6 @@ func (w *indexWriter) add(row *tableRow) error {
 	if row.v4 {
 		f = &w.families[0]
 	}
-	w.offsets, w.known, w.numbers = w.offsets[:0], w.known[:0], w.numbers[:0]
 	for i := range row.n {
 		first, last := row.at(i)
 		if last.less(first) || f.ranges > 0 && first.compare(f.end) <= 0 {
@@ -161,11 +160,9 @@ func (w *indexWriter) add(row *tableRow) error {
 		}
 		f.ranges++
 		f.end = last
-		n, err := w.number(row, i)
-		if err != nil {
-			return err
-		}
-		w.offsets = append(w.offsets, n)
+	}
+	if err := w.writeRecords(row); err != nil {
+		return err
 	}
 	if uint64(len(f.at)/4) == maxIndexBlocks || w.blocksEnd/blockAlign > 1<<32-1 {
 		return errors.New("the table is too large to be indexed")
@@ -190,51 +187,110 @@ func pad(b []byte, align int) []byte {
 	return b
 }
 
-// number returns the number of the record of range i of a row.
-func (w *indexWriter) number(row *tableRow, i int) (uint64, error) {
-	local, ok := row.offset(i)
-	if !ok {
-		return 0, corruptRow(row.key, cutBlock)
+// rowRecord is a distinct record of a row.
+type rowRecord struct {
+	local  uint64 // its offset in the row's heap
+	answer answer
+	part   [answerParts]hashKey
+	at     [answerParts]uint64 // offsets of its parts
+	key    hashKey
+	end    int    // of its text
+	number uint64 // offset divided by recordAlign
+}
+
+// writeRecords writes the parts and records of a row that are new. offsets gets
+// the number of the record of each range.
+func (w *indexWriter) writeRecords(row *tableRow) error {
+	if err := w.readRecords(row); err != nil {
+		return err
 	}
-	if k := slices.Index(w.known, local); k >= 0 {
-		return w.numbers[k], nil
+	for i := range w.row {
+		if err := w.writeParts(&w.row[i]); err != nil {
+			return err
+		}
 	}
-	var a answer
-	if err := row.answer(i, &a); err != nil {
-		return 0, err
+	w.text = w.text[:0]
+	for i := range w.row {
+		r := &w.row[i]
+		from := len(w.text)
+		w.text = r.answer.appendRecord(w.text, &r.at)
+		r.key, r.end = w.records.key(w.text[from:]), len(w.text)
 	}
-	if a.cellKind == cellOfPoint {
-		a.cell, a.cellKind = a.cellOf(), cellStored
+	from := 0
+	for i := range w.row {
+		r := &w.row[i]
+		if err := w.writeRecord(r, w.text[from:r.end]); err != nil {
+			return err
+		}
+		from = r.end
 	}
-	var at [answerParts]uint64
-	for i, p := range a.part {
+	for i, k := range w.offsets {
+		w.offsets[i] = w.row[k].number
+	}
+	return nil
+}
+
+// readRecords decodes the distinct records of a row. offsets gets the place of
+// that of each range among them.
+func (w *indexWriter) readRecords(row *tableRow) error {
+	w.row, w.offsets = w.row[:0], w.offsets[:0]
+	for i := range row.n {
+		local, ok := row.offset(i)
+		if !ok {
+			return corruptRow(row.key, cutBlock)
+		}
+		k := slices.IndexFunc(w.row, func(r rowRecord) bool { return r.local == local })
+		if k < 0 {
+			k = len(w.row)
+			w.row = slices.Grow(w.row, 1)[:k+1]
+			r := &w.row[k]
+			*r = rowRecord{local: local}
+			if err := row.answer(i, &r.answer); err != nil {
+				return err
+			}
+			if a := &r.answer; a.cellKind == cellOfPoint {
+				a.cell, a.cellKind = a.cellOf(), cellStored
+			}
+			for j, p := range r.answer.part {
+				if len(p) > 0 {
+					r.part[j] = w.parts.key(p)
+				}
+			}
+		}
+		w.offsets = append(w.offsets, uint64(k))
+	}
+	return nil
+}
+
+func (w *indexWriter) writeParts(r *rowRecord) error {
+	for i, p := range r.answer.part {
 		if len(p) == 0 {
 			continue
 		}
 		var known bool
-		if at[i], known = w.parts.find(p, w.heapEnd); known {
+		if r.at[i], known = w.parts.find(r.part[i], w.heapEnd); known {
 			continue
 		}
 		w.buf = append(binary.AppendUvarint(w.buf[:0], uint64(len(p))), p...)
 		if err := w.appendHeap(); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	w.buf = a.appendRecord(w.buf[:0], &at)
+	return nil
+}
+
+func (w *indexWriter) writeRecord(r *rowRecord, text []byte) error {
 	padding := -w.heapEnd % recordAlign
-	n, known := w.records.find(w.buf, (w.heapEnd+padding)/recordAlign)
-	if !known {
-		if n > 1<<32-1 {
-			return 0, errors.New("the records are too large to be indexed")
-		}
-		w.buf = slices.Insert(w.buf, 0, make([]byte, padding)...)
-		if err := w.appendHeap(); err != nil {
-			return 0, err
-		}
-		w.written++
+	var known bool
+	if r.number, known = w.records.find(r.key, (w.heapEnd+padding)/recordAlign); known {
+		return nil
 	}
-	w.known, w.numbers = append(w.known, local), append(w.numbers, n)
-	return n, nil
+	if r.number > 1<<32-1 {
+		return errors.New("the records are too large to be indexed")
+	}
+	w.written++
+	w.buf = append(append(w.buf[:0], make([]byte, padding)...), text...)
+	return w.appendHeap()
 }
 
 func (w *indexWriter) appendHeap() error {

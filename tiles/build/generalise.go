@@ -35,11 +35,11 @@ const (
 	// are measured with approximate places, so the stored tile may be larger.
 	accepted = 0.99
 
-	// A tile with more edges than this for each of its polygons has its
-	// borders simplified before regions are merged.
-	manyEdges = 24
-	// Borders are simplified as for a zoom lower by fewCoarse before regions
-	// are merged, and by mostCoarse after all have.
+	// A tile with more edges than manyEdges for each of its polygons has its
+	// borders simplified before regions are merged, as for a zoom lower by
+	// fewCoarse. One with more than mostEdges is a coast with its islands, which
+	// merging hardly makes smaller: it has them simplified by mostCoarse.
+	manyEdges, mostEdges  = 24, 1000
 	fewCoarse, mostCoarse = 2, 6
 
 	// mostMeasured bounds how many zooms are measured at a time. Each may need a
@@ -287,7 +287,7 @@ func (t *target) refine(z int, over []tileSize) error {
 			if w, ok := worst[i]; !ok || s.bytes > w.bytes {
 				worst[i] = *s
 			}
-			if t.coarse < fewCoarse && s.edges > manyEdges*len(s.heads) {
+			if t.coarse < fewCoarse && s.edges > manyEdges*len(s.heads) || t.coarse < mostCoarse && s.edges > mostEdges*len(s.heads) {
 				simplify = true
 				continue
 			}

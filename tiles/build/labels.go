@@ -96,8 +96,15 @@ func labelPoint(c *grid.Clipper, edges func(z int) []grid.Edge) (grid.Point, boo
 	return grid.Point{}, false
 }
 
-func largest(polys []grid.Polygon) grid.Polygon {
-	return slices.MaxFunc(polys, func(p, q grid.Polygon) int { return cmp.Compare(polygonArea2(p), polygonArea2(q)) })
+// largest returns the polygon of the largest area, the first of several.
+func largest(polys []grid.Polygon) (most grid.Polygon) {
+	area := int64(math.MinInt64)
+	for _, p := range polys {
+		if a := polygonArea2(p); a > area {
+			most, area = p, a
+		}
+	}
+	return most
 }
 
 func polygonArea2(p grid.Polygon) (sum int64) {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -72,7 +74,7 @@ type view struct {
 	count int // numbers of regions
 }
 
-// meter measures the tiles of a view.
+// meter measures the tiles of a view, or some of them.
 type meter struct {
 	b      *build
 	view   *view
@@ -106,11 +108,23 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit 
 		l.shown = v.shown[i]
 		scratch.layers = append(scratch.layers, l)
 	}
-	m.walker = walker{b: scratch, rows: new(rows)}
-	m.gz = gzip.NewWriter(nil)
 	root := m.root()
-	err := m.visit(ctx, &root)
-	return m.found, err
+	parts := make([]meter, min(b.opts.Workers, len(m.heavy)))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range parts {
+		p := &parts[i]
+		*p = *m
+		p.heavy = m.heavy[i*len(m.heavy)/len(parts) : (i+1)*len(m.heavy)/len(parts)]
+		p.walker = walker{b: scratch, rows: new(rows)}
+		p.gz = gzip.NewWriter(nil)
+		group.Go(func() error { return p.visit(ctx, &root) })
+	}
+	err := group.Wait()
+	var found []tileSize
+	for i := range parts {
+		found = append(found, parts[i].found...)
+	}
+	return found, err
 }
 
 // tileRegion is a region with a line in a tile.
