@@ -439,6 +439,38 @@ func TestMergedIsDrawn(t *testing.T) {
 	}
 }
 
+// What makes tiles large are the coasts of these countries, which do not merge
+// before coasts are simplified as far as they may be.
+func TestTileBudgetOfCoasts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	layer := Layer{Type: "land"}
+	for country := range 3 {
+		var islands orb.MultiPolygon
+		for range 300 {
+			x, y := float64(country)+0.2*rnd.Float64(), rnd.Float64()
+			var ring orb.Ring
+			const n = 40
+			for i := range n {
+				a := 2 * math.Pi * float64(i) / n
+				d := 0.004 + 0.004*rnd.Float64()
+				ring = append(ring, orb.Point{x + d*math.Cos(a), y + d*math.Sin(a)})
+			}
+			islands = append(islands, orb.Polygon{append(ring, ring[0])})
+		}
+		layer.Features = append(layer.Features, Feature{ID: fmt.Sprint("c", country), Geometry: islands})
+	}
+	_, _, meta := runBudget(t, 16000, layer)
+	list := meta.Types[0].Generalised
+	if len(list) == 0 {
+		t.Fatal("everything fits into the budget")
+	}
+	for _, g := range list {
+		if g.Merged > 0 || g.Simplified == 0 || g.Shown != 3 {
+			t.Errorf("%+v", g)
+		}
+	}
+}
+
 // A border too detailed for the budget is simplified; one that cannot be is
 // refused before any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
