@@ -33,7 +33,7 @@ type IndexOptions struct {
 // IndexStats counts the content of an index file.
 type IndexStats struct {
 	Rows4, Rows6 int64 // ranges
-	Records      int64 // distinct answers, if the memory held them all
+	Records      int64 // answers written: the distinct ones, if the memory held them all and many came again
 	Bytes        int64 // of the file
 }
 
@@ -84,6 +84,8 @@ type indexWriter struct {
 	families       [2]indexFamily
 
 	parts, records *dedup
+	partHabits     [answerParts]habit
+	recordHabit    habit
 	written        int64 // records
 
 	block   blockWriter
@@ -191,11 +193,11 @@ func pad(b []byte, align int) []byte {
 type rowRecord struct {
 	local  uint64 // its offset in the row's heap
 	answer answer
-	part   [answerParts]hashKey
-	at     [answerParts]uint64 // offsets of its parts
-	key    hashKey
-	end    int    // of its text
-	number uint64 // offset divided by recordAlign
+	part   [answerParts]hashKey // zero where it is not looked for
+	at     [answerParts]uint64  // offsets of its parts
+	key    hashKey              // as part
+	end    int                  // of its text
+	number uint64               // offset divided by recordAlign
 }
 
 // writeRecords writes the parts and records of a row that are new. offsets gets
@@ -214,7 +216,10 @@ func (w *indexWriter) writeRecords(row *tableRow) error {
 		r := &w.row[i]
 		from := len(w.text)
 		w.text = r.answer.appendRecord(w.text, &r.at)
-		r.key, r.end = w.records.key(w.text[from:]), len(w.text)
+		r.end = len(w.text)
+		if w.recordHabit.look() {
+			r.key = w.records.key(w.text[from:])
+		}
 	}
 	from := 0
 	for i := range w.row {
@@ -252,7 +257,7 @@ func (w *indexWriter) readRecords(row *tableRow) error {
 				a.cell, a.cellKind = a.cellOf(), cellStored
 			}
 			for j, p := range r.answer.part {
-				if len(p) > 0 {
+				if len(p) > 0 && w.partHabits[j].look() {
 					r.part[j] = w.parts.key(p)
 				}
 			}
@@ -267,9 +272,13 @@ func (w *indexWriter) writeParts(r *rowRecord) error {
 		if len(p) == 0 {
 			continue
 		}
-		var known bool
-		if r.at[i], known = w.parts.find(r.part[i], w.heapEnd); known {
-			continue
+		r.at[i] = w.heapEnd
+		if key := r.part[i]; key != (hashKey{}) {
+			var known bool
+			if r.at[i], known = w.parts.find(key, w.heapEnd); known {
+				w.partHabits[i].found++
+				continue
+			}
 		}
 		w.buf = append(binary.AppendUvarint(w.buf[:0], uint64(len(p))), p...)
 		if err := w.appendHeap(); err != nil {
@@ -281,9 +290,13 @@ func (w *indexWriter) writeParts(r *rowRecord) error {
 
 func (w *indexWriter) writeRecord(r *rowRecord, text []byte) error {
 	padding := -w.heapEnd % recordAlign
-	var known bool
-	if r.number, known = w.records.find(r.key, (w.heapEnd+padding)/recordAlign); known {
-		return nil
+	r.number = (w.heapEnd + padding) / recordAlign
+	if r.key != (hashKey{}) {
+		var known bool
+		if r.number, known = w.records.find(r.key, r.number); known {
+			w.recordHabit.found++
+			return nil
+		}
 	}
 	if r.number > 1<<32-1 {
 		return errors.New("the records are too large to be indexed")

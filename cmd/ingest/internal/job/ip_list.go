@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,41 +71,16 @@ func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 	return listRanges(s.table, s.cols, s.in.Path, c)
 }
 
-// listRow is a row of a list, or the error in its place.
+// listRow is a row of a list.
 type listRow struct {
 	first, last netip.Addr
 	line        int
-	from, to    int // its fields in the text of the batch, each ended by a line feed
-	err         error
+	text        []byte // its fields, each ended by a line feed
 	// ahead is set where the record has been made already.
-	ahead  bool
-	made   conversion
-	failed error
+	ahead bool
+	made  conversion
+	err   error
 }
-
-// listBatch is some rows of a list.
-type listBatch struct {
-	rows []listRow
-	text []byte
-}
-
-const (
-	listRows    = 512 // of a batch
-	listBatches = 6   // under way at once
-)
-
-func (b *listBatch) add(r *ipcsv.Record, err error) {
-	row := listRow{first: r.First, last: r.Last, line: r.Line, from: len(b.text), err: err}
-	if err == nil {
-		for _, f := range r.Fields {
-			b.text = append(append(b.text, f...), '\n') // no field has a line feed
-		}
-	}
-	row.to = len(b.text)
-	b.rows = append(b.rows, row)
-}
-
-func (b *listBatch) textOf(r *listRow) []byte { return b.text[r.from:r.to] }
 
 // listMaker makes records of rows. It belongs to one goroutine.
 type listMaker struct {
@@ -116,114 +90,81 @@ type listMaker struct {
 	fields [][]byte
 }
 
-func (m *listMaker) make(text []byte) (conversion, error) {
+func (m *listMaker) make(r *listRow) {
 	m.fields = m.fields[:0]
-	for len(text) > 0 {
+	for text := r.text; len(text) > 0; {
 		i := bytes.IndexByte(text, '\n')
 		m.fields = append(m.fields, text[:i])
 		text = text[i+1:]
 	}
 	var err error
 	m.record, err = m.cols.Record(m.fields)
-	return m.c.convert(&m.record, err)
+	r.made, r.err = m.c.convert(&m.record, err)
+	r.ahead = true
 }
 
-// listRanges yields the ranges of a list. One goroutine reads it, and while
-// records hardly come again, another makes them ahead of the caller.
+// listRows yields the rows of a list.
+func listRows(t *ipcsv.Table) iter.Seq2[listRow, error] {
+	return func(yield func(listRow, error) bool) {
+		var texts []byte // of many rows
+		for r, err := range t.Records() {
+			if cap(texts)-len(texts) < 1<<10 {
+				texts = make([]byte, 0, 64<<10)
+			}
+			from := len(texts)
+			for _, f := range r.Fields {
+				texts = append(append(texts, f...), '\n') // no field has a line feed
+			}
+			if !yield(listRow{first: r.First, last: r.Last, line: r.Line, text: texts[from:len(texts):len(texts)]}, err) {
+				return
+			}
+		}
+	}
+}
+
+// listRanges yields the ranges of a list. It is read ahead, and while records
+// hardly come again they are made ahead too, by another goroutine.
 func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
-		var ahead atomic.Bool
-		var running sync.WaitGroup
-		defer running.Wait()
-		done := make(chan struct{})
-		defer close(done)
-		pass := func(to chan<- *listBatch, b *listBatch) bool {
-			select {
-			case to <- b:
-				return true
-			case <-done:
-				return false
+		var eager atomic.Bool
+		made := func(yield func(listRow, error) bool) {
+			m := listMaker{cols: *cols, c: c}
+			for r, err := range ahead(listRows(t)) {
+				if err == nil && eager.Load() {
+					m.make(&r)
+				}
+				if !yield(r, err) {
+					return
+				}
 			}
 		}
-		free, read, made := make(chan *listBatch, listBatches), make(chan *listBatch, 1), make(chan *listBatch, listBatches)
-		for range listBatches {
-			free <- new(listBatch)
-		}
-		running.Go(func() {
-			defer close(read)
-			b := <-free
-			for r, err := range t.Records() {
-				if b.add(&r, err); len(b.rows) < listRows {
-					continue
-				}
-				if !pass(read, b) {
-					return
-				}
-				select {
-				case b = <-free:
-				case <-done:
-					return
-				}
-			}
-			pass(read, b)
-		})
-		running.Go(func() {
-			defer close(made)
-			own := listMaker{cols: *cols, c: c}
-			for b := range read {
-				if ahead.Load() {
-					own.makeAll(b)
-				}
-				if !pass(made, b) {
-					return
-				}
-			}
-		})
 		known := c.keeper()
-		own := listMaker{cols: *cols, c: c}
-		for b := range made {
-			for i := range b.rows {
-				if !own.yield(known, b, &b.rows[i], label, yield) {
+		m := listMaker{cols: *cols, c: c}
+		for r, err := range ahead(made) {
+			if err != nil {
+				if !yield(ipRange{}, err) {
 					return
 				}
+				continue
 			}
-			ahead.Store(known.idle > 0)
-			b.rows, b.text = b.rows[:0], b.text[:0]
-			free <- b
+			key := known.key(r.text)
+			v := known.find(key)
+			if v == nil {
+				if !r.ahead {
+					m.make(&r)
+				}
+				if r.err != nil {
+					yield(ipRange{}, r.err)
+					return
+				}
+				v = known.keep(key, r.made)
+			}
+			before := v.record.Size()
+			if !yield(v.ipRange(r.first, r.last, label, r.line)) {
+				return
+			}
+			known.used(v, before)
+			eager.Store(known.idle > 0)
 		}
 	}
-}
-
-func (m *listMaker) makeAll(b *listBatch) {
-	for i := range b.rows {
-		if r := &b.rows[i]; r.err == nil {
-			r.made, r.failed = m.make(b.textOf(r))
-			r.ahead = true
-		}
-	}
-}
-
-// yield yields a row, and reports whether there are to be more.
-func (m *listMaker) yield(known *keeper, b *listBatch, r *listRow, label string, yield func(ipRange, error) bool) bool {
-	if r.err != nil {
-		return yield(ipRange{}, r.err)
-	}
-	key := known.key(b.textOf(r))
-	v := known.find(key)
-	if v == nil {
-		if !r.ahead {
-			r.made, r.failed = m.make(b.textOf(r))
-		}
-		if r.failed != nil {
-			yield(ipRange{}, r.failed)
-			return false
-		}
-		v = known.keep(key, r.made)
-	}
-	before := v.record.Size()
-	if !yield(v.ipRange(r.first, r.last, label, r.line)) {
-		return false
-	}
-	known.used(v, before)
-	return true
 }

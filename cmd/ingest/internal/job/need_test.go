@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cmd/ingest/internal/disk"
+	"quadrille/tiles/build"
 )
 
 func TestAnnounce(t *testing.T) {
@@ -33,6 +36,19 @@ func TestAnnounce(t *testing.T) {
 			!strings.HasPrefix(strings.Join(rep.notes, "; "), tc.note), tc.note == "" && len(rep.notes) > 0:
 			t.Errorf("%+v: %v, %q", tc.n, err, rep.notes)
 		}
+	}
+}
+
+func TestBoundaryNeed(t *testing.T) {
+	// Few vertices, but a border of 1,000 tiles.
+	square := func(side float64) []*layer {
+		ring := orb.Ring{{0, 0}, {side, 0}, {side, side}, {0, side}, {0, 0}}
+		return []*layer{{features: []build.Feature{{Geometry: orb.Polygon{ring}}}}}
+	}
+	const tile = 360.0 / 8192
+	small, large := boundaryNeed(square(tile/2)), boundaryNeed(square(250*tile))
+	if want := crossingCosts.of(1000); large.time-small.time != want.time || large.memory-small.memory != want.memory || large.disk-small.disk != want.disk {
+		t.Errorf("%+v and %+v differ by another amount than %+v", small, large, want)
 	}
 }
 

@@ -1,0 +1,53 @@
+package ipgeo
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+// A dedup answers as a map does, but for what it may have forgotten: what was
+// not among the last strings it has room for.
+func TestDedup(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for _, memory := range []int64{0, 2 * hashedBytes * 64, 1 << 20} {
+		d := newDedup(memory)
+		room := d.most * 3 / 4 // of one table, and the other remembers as many
+		last := map[uint64]int{}
+		number := map[uint64]uint64{}
+		for i := range 20_000 {
+			v := rnd.Uint64N(uint64(1 + rnd.IntN(2*room+10)))
+			n, known := d.find(d.key(binary.AppendUvarint(nil, v)), uint64(i))
+			if at, ok := last[v]; known && (!ok || n != number[v]) || !known && n != uint64(i) {
+				t.Fatalf("%d is number %d, known %v; it was number %d at %d", v, n, known, number[v], at)
+			} else if ok && !known && i-at < room-1 {
+				t.Fatalf("%d of step %d was forgotten at %d, with room for %d", v, at, i, room)
+			}
+			last[v], number[v] = i, n
+		}
+	}
+}
+
+// While few strings come again one in eight is looked for; that changes when
+// more do.
+func TestHabit(t *testing.T) {
+	var h habit
+	ask := func(windows int, known bool) (looked int) {
+		for range windows * habitWindow {
+			if h.look() {
+				looked++
+				if known {
+					h.found++
+				}
+			}
+		}
+		return looked
+	}
+	if n := ask(33, false); n != 5*habitWindow {
+		t.Errorf("%d looks", n)
+	}
+	ask(idleWindows, true)
+	if n := ask(8, true); n != 8*habitWindow {
+		t.Errorf("%d looks where all come again", n)
+	}
+}
