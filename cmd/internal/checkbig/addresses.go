@@ -1,16 +1,23 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/published"
 	"quadrille/ipgeo"
 )
@@ -29,20 +36,11 @@ type cityRecord struct {
 // compareAddresses asks the index and the reader of the database the same
 // addresses: both ends of one network in so many, and random ones.
 func compareAddresses(ctx context.Context, c *cli, data string, files ...string) (_ string, err error) {
-	g, err := published.Open(ctx, data, "ip")
+	g, table, ix, err := openAddresses(ctx, data)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, g.Close()) }()
-	table, err := ipgeo.OpenPublished(ctx, g)
-	if err != nil {
-		return "", err
-	}
-	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, ix.Close()) }()
+	defer func() { err = errors.Join(err, ix.Close(), g.Close()) }()
 	rnd := rand.New(rand.NewPCG(c.Seed, 2))
 	asked := 0
 	for _, file := range files {
@@ -71,6 +69,93 @@ func compareAddresses(ctx context.Context, c *cli, data string, files ...string)
 		}
 	}
 	return fmt.Sprintf("%d addresses as maxminddb reads them, by index and by table", asked), nil
+}
+
+// openAddresses opens the published addresses and their index.
+func openAddresses(ctx context.Context, data string) (*dataset.Generation, *ipgeo.Reader, *ipgeo.Index, error) {
+	g, err := published.Open(ctx, data, "ip")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	table, err := ipgeo.OpenPublished(ctx, g)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, g.Close())
+	}
+	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, g.Close())
+	}
+	return g, table, ix, nil
+}
+
+// listed is a line of a geofeed.
+type listed struct {
+	addr netip.Addr
+	city string
+}
+
+// compareList asks the index and the table for addresses of a geofeed, and
+// measures the lookups, in a second round.
+func compareList(ctx context.Context, c *cli, data, file string) (_ string, err error) {
+	lines, err := sampleList(file, rand.New(rand.NewPCG(c.Seed, 4)), c.Points)
+	if err != nil {
+		return "", err
+	}
+	g, table, ix, err := openAddresses(ctx, data)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, ix.Close(), g.Close()) }()
+	var slow [2]time.Duration
+	for i, l := range []ipgeo.Lookuper{ix, table} {
+		var took []time.Duration
+		var r ipgeo.Result
+		for round := range 2 {
+			for _, line := range lines {
+				begin := time.Now()
+				err := l.Lookup(ctx, line.addr, &r)
+				if round > 0 {
+					took = append(took, time.Since(begin))
+				}
+				if err != nil {
+					return "", fmt.Errorf("%s: %w", line.addr, err)
+				}
+				if name := fmt.Sprintf("%q", line.city); !bytes.Contains(r.JSON, []byte(name)) {
+					return "", fmt.Errorf("%s: %s is not in {%s}", line.addr, name, r.JSON)
+				}
+			}
+		}
+		slices.Sort(took)
+		slow[i] = took[len(took)*99/100]
+	}
+	return fmt.Sprintf("%d addresses as in the list; p99 of a lookup %.1f µs by index, %.1f µs by table",
+		len(lines), slow[0].Seconds()*1e6, slow[1].Seconds()*1e6), nil
+}
+
+// sampleList returns n lines of a geofeed.
+func sampleList(file string, rnd *rand.Rand, n int) (sample []listed, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for i := 0; lines.Scan(); i++ {
+		at := len(sample)
+		if at == n {
+			if at = rnd.IntN(i + 1); at >= n {
+				continue
+			}
+		} else {
+			sample = append(sample, listed{})
+		}
+		fields := strings.Split(lines.Text(), ",")
+		if sample[at].addr, err = netip.ParseAddr(fields[0]); err != nil {
+			return nil, err
+		}
+		sample[at].city = fields[3]
+	}
+	return sample, lines.Err()
 }
 
 // sampleAddrs returns addresses of the database: both ends of some networks, and

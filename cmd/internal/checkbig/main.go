@@ -77,6 +77,8 @@ type scenario struct {
 	verified string
 	// compare returns what was compared; its error says what differs.
 	compare func(ctx context.Context, c *cli, data, input string) (string, error)
+	// both the tenth and the whole are compared.
+	both bool
 }
 
 // errAbsent is matched by errors about packages that are not there.
@@ -207,7 +209,9 @@ func (c *cli) play(ctx context.Context, s *scenario, dir string) (o outcome) {
 	}
 	o.verify = time.Since(begin)
 	if s.compare != nil {
-		o.compared, o.err = s.compare(ctx, c, data, input)
+		var compared string
+		compared, o.err = s.compare(ctx, c, data, input)
+		o.compared += compared
 	}
 	if o.err == nil && o.whole.memory > int64(s.memory) {
 		o.err = fmt.Errorf("it took %d bytes of memory, and was given %d", o.whole.memory, s.memory)
@@ -223,6 +227,10 @@ func (c *cli) tenth(ctx context.Context, s *scenario, dir string, o *outcome) er
 	}
 	m, err := c.ingest(ctx, s, filepath.Join(dir, "data"), args)
 	o.tenth = m.wall
+	if err == nil && s.both {
+		o.compared, err = s.compare(ctx, c, filepath.Join(dir, "data"), filepath.Join(dir, "input"))
+		o.compared = "of a tenth " + o.compared + "; of all "
+	}
 	return err
 }
 

@@ -52,6 +52,10 @@ func scenarios() []*scenario {
 				err := generate(ctx, file, "manyaddresses", "-n", fmt.Sprint(share(50_000_000, tenth)))
 				return "50 million scattered addresses, each with a place of its own", []string{"ip", file}, err
 			},
+			compare: func(ctx context.Context, c *cli, data, input string) (string, error) {
+				return compareList(ctx, c, data, filepath.Join(input, "many.csv"))
+			},
+			both: true,
 		},
 		manyRegions("many-regions", 140_000, 3*time.Minute),
 		manyRegions("most-regions", 350_000, 8*time.Minute),
