@@ -55,32 +55,6 @@ func (d *dedup) find(key hashKey, next uint64) (n uint64, known bool) {
 	return n, known
 }
 
-// habit tells whether to look for strings of a kind. While hardly any comes
-// again, most are not looked for: in tables larger than any cache, that takes
-// longer than to write them.
-type habit struct {
-	asked, found int // in this window
-	idle         int // windows to go without looking
-}
-
-const (
-	habitWindow = 1 << 16
-	idleWindows = 7 // after one in which fewer than one in 64 came again
-)
-
-// look reports whether to look for the next string.
-func (h *habit) look() bool {
-	if h.asked++; h.asked > habitWindow {
-		if h.idle > 0 {
-			h.idle--
-		} else if h.found < habitWindow/64 {
-			h.idle = idleWindows
-		}
-		h.asked, h.found = 1, 0
-	}
-	return h.idle == 0
-}
-
 func (d *dedup) makeRoom() {
 	if n := max(min(minSlots, d.most), 2*len(d.now.slots)); n <= d.most {
 		d.now.resize(n)
@@ -96,8 +70,7 @@ func (d *dedup) makeRoom() {
 }
 
 // hashTable is a table of numbers by hash, by open addressing. It has no
-// pointers for the garbage collector to follow, and one cache line answers most
-// questions: with millions of strings each is elsewhere.
+// pointers for the garbage collector to follow.
 type hashTable struct {
 	slots []hashed // a power of two
 	count int

@@ -27,27 +27,3 @@ func TestDedup(t *testing.T) {
 		}
 	}
 }
-
-// While few strings come again one in eight is looked for; that changes when
-// more do.
-func TestHabit(t *testing.T) {
-	var h habit
-	ask := func(windows int, known bool) (looked int) {
-		for range windows * habitWindow {
-			if h.look() {
-				looked++
-				if known {
-					h.found++
-				}
-			}
-		}
-		return looked
-	}
-	if n := ask(33, false); n != 5*habitWindow {
-		t.Errorf("%d looks", n)
-	}
-	ask(idleWindows, true)
-	if n := ask(8, true); n != 8*habitWindow {
-		t.Errorf("%d looks where all come again", n)
-	}
-}

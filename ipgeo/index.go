@@ -369,8 +369,8 @@ func (ix *Index) record(number uint32, a *answer) error {
 
 // Bounds returns the range that covers addr, both ends included, and the number
 // of its record. Equal numbers of one index stand for equal answers. Equal
-// answers have equal numbers as long as the memory of BuildIndex holds all of
-// them. ok is false if Lookup would answer an error. Bounds reads nothing but
+// answers have equal numbers as far as BuildIndex looked for them, see
+// IndexOptions.Memory. ok is false if Lookup would answer an error. Bounds reads nothing but
 // the bounds.
 func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32, ok bool) {
 	if !addr.IsValid() || ix.data == nil {
@@ -391,8 +391,8 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 // error matches cellstore.ErrCorrupt.
 func (ix *Index) Verify(ctx context.Context) error { return ix.verify(ctx, func() {}) }
 
-// verify calls read now and then.
-func (ix *Index) verify(ctx context.Context, read func()) (err error) {
+// verify calls after behind each part that it has read.
+func (ix *Index) verify(ctx context.Context, after func()) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	var sum uint32
 	for b := ix.data[min(indexHeader, len(ix.data)):]; len(b) > 0; {
@@ -402,7 +402,7 @@ func (ix *Index) verify(ctx context.Context, read func()) (err error) {
 		n := min(len(b), 16<<20)
 		sum = crc32.Update(sum, castagnoli, b[:n])
 		b = b[n:]
-		read()
+		after()
 	}
 	if ix.data == nil {
 		return fmt.Errorf("ipgeo: index: %w", cellstore.ErrClosed)

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/internal/repeats"
 )
 
 // IndexOptions are the options of BuildIndex. The zero value works.
@@ -22,7 +23,8 @@ type IndexOptions struct {
 	// Memory is about how many bytes the build may take to recognise answers,
 	// and parts of them, that it has written. 0 means 256 MiB, enough for 1.5
 	// million of either at least. If a table has more, the file grows, because
-	// what was forgotten is written again. What must stay in memory besides is
+	// what was forgotten is written again. So does some of what comes again where
+	// hardly anything does, because not all of it is looked for. What must stay in memory besides is
 	// at most 20 bytes for every row of the table, which has up to 64 ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
@@ -84,12 +86,13 @@ type indexWriter struct {
 	families       [2]indexFamily
 
 	parts, records *dedup
-	partHabits     [answerParts]habit
-	recordHabit    habit
+	partsAgain     [answerParts]repeats.Watch
+	recordsAgain   repeats.Watch
 	written        int64 // records
 
 	block   blockWriter
 	row     []rowRecord
+	locals  []uint64 // of row: the offsets in the row's heap
 	offsets []uint64 // of the records of the row's ranges, divided by recordAlign
 	text    []byte   // of the row's records
 	buf     []byte
@@ -191,7 +194,6 @@ func pad(b []byte, align int) []byte {
 
 // rowRecord is a distinct record of a row.
 type rowRecord struct {
-	local  uint64 // its offset in the row's heap
 	answer answer
 	part   [answerParts]hashKey // zero where it is not looked for
 	at     [answerParts]uint64  // offsets of its parts
@@ -217,7 +219,7 @@ func (w *indexWriter) writeRecords(row *tableRow) error {
 		from := len(w.text)
 		w.text = r.answer.appendRecord(w.text, &r.at)
 		r.end = len(w.text)
-		if w.recordHabit.look() {
+		if w.recordsAgain.Look() {
 			r.key = w.records.key(w.text[from:])
 		}
 	}
@@ -238,18 +240,18 @@ func (w *indexWriter) writeRecords(row *tableRow) error {
 // readRecords decodes the distinct records of a row. offsets gets the place of
 // that of each range among them.
 func (w *indexWriter) readRecords(row *tableRow) error {
-	w.row, w.offsets = w.row[:0], w.offsets[:0]
+	w.row, w.locals, w.offsets = w.row[:0], w.locals[:0], w.offsets[:0]
 	for i := range row.n {
 		local, ok := row.offset(i)
 		if !ok {
 			return corruptRow(row.key, cutBlock)
 		}
-		k := slices.IndexFunc(w.row, func(r rowRecord) bool { return r.local == local })
+		k := slices.Index(w.locals, local)
 		if k < 0 {
 			k = len(w.row)
-			w.row = slices.Grow(w.row, 1)[:k+1]
+			w.locals = append(w.locals, local)
+			w.row = append(w.row, rowRecord{})
 			r := &w.row[k]
-			*r = rowRecord{local: local}
 			if err := row.answer(i, &r.answer); err != nil {
 				return err
 			}
@@ -257,7 +259,7 @@ func (w *indexWriter) readRecords(row *tableRow) error {
 				a.cell, a.cellKind = a.cellOf(), cellStored
 			}
 			for j, p := range r.answer.part {
-				if len(p) > 0 && w.partHabits[j].look() {
+				if len(p) > 0 && w.partsAgain[j].Look() {
 					r.part[j] = w.parts.key(p)
 				}
 			}
@@ -276,7 +278,7 @@ func (w *indexWriter) writeParts(r *rowRecord) error {
 		if key := r.part[i]; key != (hashKey{}) {
 			var known bool
 			if r.at[i], known = w.parts.find(key, w.heapEnd); known {
-				w.partHabits[i].found++
+				w.partsAgain[i].Found()
 				continue
 			}
 		}
@@ -294,7 +296,7 @@ func (w *indexWriter) writeRecord(r *rowRecord, text []byte) error {
 	if r.key != (hashKey{}) {
 		var known bool
 		if r.number, known = w.records.find(r.key, r.number); known {
-			w.recordHabit.found++
+			w.recordsAgain.Found()
 			return nil
 		}
 	}
@@ -407,8 +409,8 @@ func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
 }
 
 // releaseEvery is how many ranges CheckIndex compares between two releases of the
-// index's pages: 100 MB at most are touched in the meantime.
-const releaseEvery = 1 << 20
+// index's pages, each of which may have parts in a few pages of its own.
+const releaseEvery = 1 << 14
 
 // CheckIndex compares every range of the table with the index at both ends, and
 // their number. The error matches cellstore.ErrCorrupt, or is that of the

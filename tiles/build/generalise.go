@@ -35,16 +35,17 @@ const (
 	// are measured with approximate places, so the stored tile may be larger.
 	accepted = 0.99
 
-	// A tile with more edges than manyEdges for each of its polygons has its
-	// borders simplified before regions are merged, as for a zoom lower by
-	// fewCoarse. One with more than mostEdges is a coast with its islands, which
-	// merging hardly makes smaller: it has them simplified by mostCoarse.
+	// Where a tile has more edges than manyEdges for each of its polygons, the
+	// borders of its zoom are simplified before regions are merged, by up to
+	// fewCoarse: as for a zoom lower by so many. One with more than mostEdges is
+	// a coast with its islands, which merging hardly makes smaller: borders are
+	// simplified by up to mostCoarse as long as that helps.
 	manyEdges, mostEdges  = 24, 1000
 	fewCoarse, mostCoarse = 2, 6
 
-	// mostMeasured bounds how many zooms are measured at a time. Each may need a
-	// copy of its borders.
-	mostMeasured = 2
+	// mostMeasured bounds how many zooms are measured at a time, and mostMeters
+	// how many goroutines measure one. Each may need a copy of the borders.
+	mostMeasured, mostMeters = 2, 2
 
 	// mostTries bounds how often a zoom is measured. Tries converge in a few.
 	mostTries = 40
@@ -271,36 +272,57 @@ type target struct {
 // others follow at the next try.
 const worstTiles = 24
 
-// refine takes more away, by the sizes of the tiles over the budget.
+// refine takes more away, by the sizes of the tiles over the budget: detail from
+// all borders of the zoom while that helps, and else regions.
 func (t *target) refine(z int, over []tileSize) error {
-	changed := false
+	over = over[:min(len(over), worstTiles)]
 	worst := map[int]layerSize{}
 	simplify := false
-	for _, tile := range over[:min(len(over), worstTiles)] {
-		allowed := t.allowed(&tile)
-		for i := range tile.layers {
-			s := &tile.layers[i]
-			ratio := max(float64(s.bytes)/allowed, float64(s.value)/(headroom*float64(t.g.limit)))
-			if ratio <= 1 {
-				continue
-			}
-			if w, ok := worst[i]; !ok || s.bytes > w.bytes {
-				worst[i] = *s
-			}
-			if t.coarse < fewCoarse && s.edges > manyEdges*len(s.heads) || t.coarse < mostCoarse && s.edges > mostEdges*len(s.heads) {
-				simplify = true
-				continue
-			}
-			changed = t.merge(i, s, ratio) || changed
+	t.eachTooLarge(over, func(i int, s *layerSize, _ float64) {
+		if w, ok := worst[i]; !ok || s.bytes > w.bytes {
+			worst[i] = *s
 		}
+		simplify = simplify || t.simplifies(i, s)
+	})
+	changed := false
+	if !simplify {
+		t.eachTooLarge(over, func(i int, s *layerSize, ratio float64) { changed = t.merge(i, s, ratio) || changed })
 	}
 	t.last = worst
-	if !changed || simplify {
+	if !changed {
 		if t.coarse++; t.coarse > mostCoarse {
 			return t.g.refuse(z, over)
 		}
 	}
 	return nil
+}
+
+// eachTooLarge calls fn for the layers that have more than their share of a tile,
+// with their size as a multiple of it.
+func (t *target) eachTooLarge(over []tileSize, fn func(layer int, s *layerSize, ratio float64)) {
+	for _, tile := range over {
+		allowed := t.allowed(&tile)
+		for i := range tile.layers {
+			s := &tile.layers[i]
+			if ratio := max(float64(s.bytes)/allowed, float64(s.value)/(headroom*float64(t.g.limit))); ratio > 1 {
+				fn(i, s, ratio)
+			}
+		}
+	}
+}
+
+// simplifies reports whether simpler borders may make a layer of a tile small
+// enough. Once they are simpler by more than fewCoarse, the last step has to
+// have helped.
+func (t *target) simplifies(layer int, s *layerSize) bool {
+	switch {
+	case t.coarse < fewCoarse:
+		return s.edges > manyEdges*len(s.heads)
+	case t.coarse == mostCoarse || s.edges <= mostEdges*len(s.heads):
+		return false
+	}
+	last, ok := t.last[layer]
+	return t.coarse == fewCoarse || !ok || float64(s.bytes) < 0.9*float64(last.bytes)
 }
 
 // allowed is how many bytes each layer of a tile over the budget may have. All

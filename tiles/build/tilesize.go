@@ -109,7 +109,7 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit 
 		scratch.layers = append(scratch.layers, l)
 	}
 	root := m.root()
-	parts := make([]meter, min(b.opts.Workers, len(m.heavy)))
+	parts := make([]meter, min(b.opts.Workers, mostMeters, len(m.heavy)))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range parts {
 		p := &parts[i]
@@ -273,19 +273,18 @@ func (m *meter) root() node {
 	return n
 }
 
-// visit measures the heavy tiles below a node.
+// visit measures the heavy tiles of a node, which has some.
 func (m *meter) visit(ctx context.Context, n *node) error {
-	first, last := n.tile.KeyRange()
-	i, _ := slices.BinarySearchFunc(m.heavy, first, compareKeys)
-	if i == len(m.heavy) || compareKeys(m.heavy[i], last) > 0 {
-		return ctx.Err()
-	}
 	if int(n.tile.Z) == m.view.zoom {
 		m.found = append(m.found, m.weigh(n))
 		return ctx.Err()
 	}
 	mem := &m.walker.mem
 	for _, t := range n.tile.Children() {
+		first, last := t.KeyRange()
+		if i, _ := slices.BinarySearchFunc(m.heavy, first, compareKeys); i == len(m.heavy) || compareKeys(m.heavy[i], last) > 0 {
+			continue
+		}
 		mark := mem.mark()
 		c := mem.child(n, t)
 		if err := m.visit(ctx, &c); err != nil {

@@ -68,8 +68,13 @@ var rules = []rule{
 		why:  "builders of every kind sort on disk with it, so it knows byte strings and numbers only",
 	},
 	{
+		of:   []string{"internal/repeats"},
+		ours: none,
+		why:  "it counts for whoever looks things up, and knows nothing of them",
+	},
+	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort"},
+		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
@@ -78,7 +83,7 @@ var rules = []rule{
 		why:  "the tests of every package of boundaries share it, so it knows none of them",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "cmd/..."},
+		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
 		neverDirectly: []string{module + "/internal/tilestest"},
 		why:           "it is for tests and depends on testing",
 	},
@@ -113,7 +118,7 @@ var rules = []rule{
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "internal/jsontext", "internal/extsort"},
+		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "internal/jsontext", "internal/extsort", "internal/repeats"},
 		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/...", "go.opentelemetry.io/..."},
 		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",
 	},

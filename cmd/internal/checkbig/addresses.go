@@ -126,7 +126,9 @@ func compareList(ctx context.Context, c *cli, data, file string) (_ string, err 
 			}
 		}
 		slices.Sort(took)
-		slow[i] = took[len(took)*99/100]
+		if len(took) > 0 {
+			slow[i] = took[len(took)*99/100]
+		}
 	}
 	return fmt.Sprintf("%d addresses as in the list; p99 of a lookup %.1f µs by index, %.1f µs by table",
 		len(lines), slow[0].Seconds()*1e6, slow[1].Seconds()*1e6), nil
@@ -150,6 +152,9 @@ func sampleList(file string, rnd *rand.Rand, n int) (sample []listed, err error)
 			sample = append(sample, listed{})
 		}
 		fields := strings.Split(lines.Text(), ",")
+		if len(fields) < 4 {
+			return nil, fmt.Errorf("%s: line %d has %d fields", file, i+1, len(fields))
+		}
 		if sample[at].addr, err = netip.ParseAddr(fields[0]); err != nil {
 			return nil, err
 		}

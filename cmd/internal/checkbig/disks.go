@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"quadrille/cellstore/published"
 )
 
 // diskJob is a job that is tried on disks that are too small for it.
@@ -118,13 +120,23 @@ func (c *cli) onDisk(ctx context.Context, size int64, dir, dataset string, befor
 	if failed == nil {
 		return "", false, c.verify(ctx, data, dataset)
 	}
-	if !strings.Contains(m.message, "no space left on device") {
+	switch {
+	case strings.Contains(m.message, "make room there"):
+		m.stage = "refused before"
+	case !strings.Contains(m.message, "no space left on device"):
 		return "", false, fmt.Errorf("it ended with another reason: %w", failed)
 	}
 	if err := c.verify(ctx, data, dataset); err != nil {
 		return "", false, fmt.Errorf("what is published afterwards is not whole: %w", err)
 	}
-	return m.stage, true, nil
+	g, err := published.Open(ctx, data, dataset)
+	if err != nil {
+		return "", false, err
+	}
+	if n := g.Manifest.Generation; n != 1 {
+		err = fmt.Errorf("generation %d is published afterwards", n)
+	}
+	return m.stage, true, errors.Join(err, g.Close())
 }
 
 // writeSmall writes the input of a small data set, to be published before.

@@ -7,8 +7,9 @@ import (
 )
 
 // A cut edge ends at a rounded place. So it runs up to half a step beside the
-// edge it was cut from, and may pass vertices on their wrong side, or lead
-// through them. It is bent around those, as a taut string would be.
+// edge it was cut from, and may pass vertices of its region on their wrong side,
+// or lead through them. It is bent around those, as a taut string would be. The
+// same edge of a neighbour is not, so the two may differ by that half step.
 
 // cut is an edge that Clip has cut, with the place of its part in inside.
 type cut struct {
@@ -36,6 +37,7 @@ func (c *Clipper) bend() {
 			c.corners = append(c.corners, e.A)
 		}
 	}
+	slices.SortFunc(c.corners, func(p, q Point) int { return cmp.Compare(p.X, q.X) })
 	bent := false
 	for _, k := range c.cuts {
 		part := c.inside[k.at]
@@ -58,7 +60,11 @@ func (c *Clipper) bend() {
 // between the two.
 func (c *Clipper) between(whole, part Edge) (via []Point) {
 	box := boundsOf(part)
-	for _, p := range c.corners {
+	from, _ := slices.BinarySearchFunc(c.corners, box.X0, func(p Point, x int32) int { return cmp.Compare(p.X, x) })
+	for _, p := range c.corners[from:] {
+		if p.X > box.X1 {
+			break
+		}
 		if p == part.A || p == part.B || !inBox(p, box) {
 			continue
 		}
@@ -74,19 +80,55 @@ func (c *Clipper) between(whole, part Edge) (via []Point) {
 	}
 	slices.SortFunc(via, func(p, q Point) int { return cmp.Or(cmp.Compare(along(p), along(q)), ComparePoints(p, q)) })
 	via = slices.Compact(via)
-	hull := []Point{part.A}
-	for _, p := range append(via, part.B) {
-		for len(hull) > 1 {
-			from, at := hull[len(hull)-2], hull[len(hull)-1]
-			// The string is pulled from the whole edge towards the part.
-			if turn := side(Edge{from, p}, at); turn == 0 || (turn > 0) == (side(whole, at) < 0) {
-				break
+	// A vertex that was passed by may be on the wrong side of what follows, where
+	// others lie on the other side of whole. It is then kept for good.
+	kept := make([]bool, len(via))
+	for {
+		path := hull(whole, part, via, kept)
+		wrong := false
+		for i, p := range via {
+			if !kept[i] && !slices.Contains(path, p) {
+				k, _ := slices.BinarySearchFunc(path, along(p), func(q Point, d int64) int { return cmp.Compare(along(q), d) })
+				from, to := part.A, part.B
+				if k > 0 {
+					from = path[k-1]
+				}
+				if k < len(path) {
+					to = path[k]
+				}
+				kept[i] = !passes(whole, from, to, p)
+				wrong = wrong || kept[i]
 			}
-			hull = hull[:len(hull)-1]
 		}
-		hull = append(hull, p)
+		if !wrong {
+			return path
+		}
 	}
-	return hull[1 : len(hull)-1]
+}
+
+// hull returns those of the vertices via, in order along part, that a string
+// from end to end of part touches when it is pulled from whole towards part, and
+// all that are kept.
+func hull(whole, part Edge, via []Point, kept []bool) []Point {
+	path, held := []Point{part.A}, []bool{true}
+	for i := range len(via) + 1 {
+		p, hold := part.B, true
+		if i < len(via) {
+			p, hold = via[i], kept[i]
+		}
+		for n := len(path); n > 1 && !held[n-1] && passes(whole, path[n-2], p, path[n-1]); n-- {
+			path, held = path[:n-1], held[:n-1]
+		}
+		path, held = append(path, p), append(held, hold)
+	}
+	return path[1 : len(path)-1]
+}
+
+// passes reports whether the edge from one point to another leaves p, a vertex
+// beside whole, on the side of whole where it is.
+func passes(whole Edge, from, to, p Point) bool {
+	turn := side(Edge{from, to}, p)
+	return turn != 0 && (turn > 0) == (side(whole, p) > 0)
 }
 
 // boundsOf returns the least box with an edge, its sides included.

@@ -229,7 +229,7 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 }
 
 // ClipEdge returns the part of an edge inside the open box, rounded to the
-// grid. It returns false if that part is empty or has shrunk to a point.
+// grid, and knows of no others to be bent around. It returns false if that part is empty or has shrunk to a point.
 func ClipEdge(e Edge, b Box, gs uint) (Edge, bool) {
 	part, ok := clipSpan(e, b, gs)
 	return Edge{part.from.p, part.to.p}, ok && part.from.p != part.to.p

@@ -145,24 +145,35 @@ func TestClipKeepsMeetings(t *testing.T) {
 // TestClipBends has what rounding would move onto one vertex, and over several.
 func TestClipBends(t *testing.T) {
 	for name, tc := range map[string]struct {
-		ring []Point
-		box  Box
-		want []Edge // among others
+		rings [][]Point
+		box   Box
+		want  []Edge // among others
 	}{
 		"a spike on the coast of Turkey": {
-			[]Point{{3687, 4152}, {3725, 4126}, {3687, 4158}, {3725, 4183}, {3686, 4182}},
+			[][]Point{{{3687, 4152}, {3725, 4126}, {3687, 4158}, {3725, 4183}, {3686, 4182}}},
 			Box{-64, -64, 4160, 4160},
 			[]Edge{{Point{3687, 4160}, Point{3687, 4158}}, {Point{3687, 4158}, Point{3687, 4152}}},
 		},
-		"over two vertices": {
-			[]Point{{0, 0}, {20, 2}, {10, 2}, {20, 4}, {20, 6}, {3, 6}, {20, 8}, {0, 70}, {-1, 70}},
-			Box{-9, -9, 30, 30},
+		"an edge cut at both ends, over vertices on both sides of it": {
+			[][]Point{
+				{{-4, -1}, {104, 38}, {-4, 1000}},
+				{{9, -40}, {10, 4}, {11, -40}},
+				{{20, -40}, {21, 8}, {22, -40}},
+				{{72, 90}, {73, 27}, {74, 90}},
+				{{78, 90}, {79, 29}, {80, 90}},
+			},
+			Box{0, -50, 100, 100},
 			nil,
 		},
 	} {
 		var edges []Edge
-		for i, p := range tc.ring {
-			edges = append(edges, Edge{p, tc.ring[(i+1)%len(tc.ring)]})
+		for _, ring := range tc.rings {
+			for i, p := range ring {
+				edges = append(edges, Edge{p, ring[(i+1)%len(ring)]})
+			}
+		}
+		if problem := notAtVertices(AppendLines(nil, edges, NewRegistry(), 0)); problem != "" {
+			t.Fatalf("%s: %s", name, problem)
 		}
 		var c Clipper
 		got := c.Clip(edges, WindingFromNorth(edges, tc.box.Corner()), tc.box, 0)

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/internal/repeats"
 	"quadrille/ipgeo"
 )
 
@@ -87,11 +88,12 @@ type rawKey [2]uint64
 // keeper keeps conversions in case their raw records come again. It is a table
 // of pairs of slots: a new conversion takes the place of the older of its pair.
 // While hardly any record comes again, most are not looked for: a look into so
-// large a table costs as much as a quarter of a conversion.
+// large a table costs as much as a quarter of a conversion. keep follows the find
+// that found nothing.
 type keeper struct {
-	asked, found int        // in this window
-	idle         int        // windows to go without looking
-	passing      conversion // of a record that is not kept
+	again   repeats.Watch
+	looked  bool       // for the record at hand
+	passing conversion // of a record that is not kept
 
 	seeds [2]maphash.Seed
 	slots []kept // a power of two
@@ -111,9 +113,6 @@ const (
 	keptBytes = 64 // of a slot
 
 	refusalBytes = 32 // of a refusal without its detail; its reason is a constant
-
-	keeperWindow = 1 << 16 // records
-	idleWindows  = 7       // after one in which fewer than one in 64 came again
 )
 
 // key is that of a raw record with this text.
@@ -132,21 +131,13 @@ func (k *keeper) pair(key rawKey) *[2]kept {
 // find returns the conversion for a key, or nil. It is valid until the next
 // keep.
 func (k *keeper) find(key rawKey) *conversion {
-	if k.asked++; k.asked > keeperWindow {
-		if k.idle > 0 {
-			k.idle--
-		} else if k.found < keeperWindow/64 {
-			k.idle = idleWindows
-		}
-		k.asked, k.found = 1, 0
-	}
-	if k.idle > 0 {
+	if k.looked = k.again.Look(); !k.looked {
 		return nil
 	}
 	p := k.pair(key)
 	for i := range p {
 		if p[i].key == key {
-			k.found++
+			k.again.Found()
 			return &p[i].conversion
 		}
 	}
@@ -155,7 +146,7 @@ func (k *keeper) find(key rawKey) *conversion {
 
 // keep keeps a conversion until others take its place.
 func (k *keeper) keep(key rawKey, v conversion) *conversion {
-	if k.idle > 0 {
+	if !k.looked {
 		k.passing = v
 		return &k.passing
 	}

@@ -217,7 +217,7 @@ func (f *ipFiller) credits() (list []dataset.Source) {
 
 func (f *ipFiller) note(rep Reporter) {
 	if f.countries+f.subdivisions+f.timeZones > 0 {
-		rep.Note(fmt.Sprintf("derived from coordinates, counted for each record converted: %d countries, %d subdivisions, %d time zones",
+		rep.Note(fmt.Sprintf("derived from coordinates, counted for each record converted, some of them twice: %d countries, %d subdivisions, %d time zones",
 			f.countries, f.subdivisions, f.timeZones))
 	}
 }

@@ -164,7 +164,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 				return
 			}
 			known.used(v, before)
-			eager.Store(known.idle > 0)
+			eager.Store(known.again.Idle())
 		}
 	}
 }

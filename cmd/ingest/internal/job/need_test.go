@@ -11,7 +11,6 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/disk"
-	"quadrille/tiles/build"
 )
 
 func TestAnnounce(t *testing.T) {
@@ -39,16 +38,21 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-func TestBoundaryNeed(t *testing.T) {
-	// Few vertices, but a border of 1,000 tiles.
-	square := func(side float64) []*layer {
-		ring := orb.Ring{{0, 0}, {side, 0}, {side, side}, {0, side}, {0, 0}}
-		return []*layer{{features: []build.Feature{{Geometry: orb.Polygon{ring}}}}}
-	}
+func TestTilesEntered(t *testing.T) {
 	const tile = 360.0 / 8192
-	small, large := boundaryNeed(square(tile/2)), boundaryNeed(square(250*tile))
-	if want := crossingCosts.of(1000); large.time-small.time != want.time || large.memory-small.memory != want.memory || large.disk-small.disk != want.disk {
-		t.Errorf("%+v and %+v differ by another amount than %+v", small, large, want)
+	for name, tc := range map[string]struct {
+		ring        orb.Ring
+		least, most int64
+	}{
+		"within a tile":           {orb.Ring{{0.01, 0.01}, {0.02, 0.01}, {0.02, 0.02}, {0.01, 0.01}}, 0, 0},
+		"around 250 by 250":       {orb.Ring{{0, 0}, {250 * tile, 0}, {250 * tile, 250 * tile}, {0, 250 * tile}, {0, 0}}, 1000, 1010},
+		"far north":               {orb.Ring{{0, 60}, {0, 60 + 100*tile}, {0, 60}}, 420, 435},
+		"over the antimeridian":   {orb.Ring{{179.99, 0.01}, {-179.99, 0.01}, {179.99, 0.02}, {179.99, 0.01}}, 2, 2},
+		"beyond the last of them": {orb.Ring{{0, 89}, {0, 90}, {0, 89}}, 0, 0},
+	} {
+		if n := tilesEntered(tc.ring); n < tc.least || n > tc.most {
+			t.Errorf("%s: %d", name, n)
+		}
 	}
 }
 

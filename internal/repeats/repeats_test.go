@@ -1,0 +1,26 @@
+package repeats
+
+import "testing"
+
+// While nothing comes again one in eight is looked for; that changes when things
+// do, be they few.
+func TestWatch(t *testing.T) {
+	var w Watch
+	ask := func(windows, foundOneIn int) (looked int) {
+		for i := range windows * window {
+			if !w.Look() {
+				continue
+			}
+			if looked++; foundOneIn > 0 && i/oneIn%foundOneIn == 0 {
+				w.Found()
+			}
+		}
+		return looked
+	}
+	if n := ask(17, 0); n != window+16*window/oneIn || !w.Idle() {
+		t.Errorf("%d looks where nothing comes again, idle %v", n, w.Idle())
+	}
+	if n := ask(4, least/2); n != window/oneIn+3*window || w.Idle() {
+		t.Errorf("%d looks where some come again, idle %v", n, w.Idle())
+	}
+}
