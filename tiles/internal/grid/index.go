@@ -117,7 +117,22 @@ type cellEntry struct {
 	line int32
 }
 
+// entriesPerLine is how many cells a line may take on average, beyond
+// fewEntries in all.
+const entriesPerLine, fewEntries = 8, 1 << 20
+
+// newLineIndex returns the index of lines by cells with sides of 2^shift, or of
+// larger ones if lines are so long that they would take very many.
 func newLineIndex(lines []Line, shift uint) *lineIndex {
+	for ; ; shift++ {
+		entries := 0
+		for _, l := range lines {
+			entries += 1 + int((l.B.X-l.A.X)>>shift) + int(max(l.A.Y-l.B.Y, l.B.Y-l.A.Y)>>shift)
+		}
+		if entries <= max(entriesPerLine*len(lines), fewEntries) {
+			break
+		}
+	}
 	x := &lineIndex{shift: shift, entries: make([]cellEntry, 0, len(lines)*3/2)}
 	for i, l := range lines {
 		eachCell(l, shift, 0, func(cx, cy int32) {

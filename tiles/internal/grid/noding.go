@@ -240,7 +240,8 @@ func (n *Noder) passes(l Line, c Point) bool {
 }
 
 // lineCellBits is the side of the cells in which lines are compared with each
-// other. A cell with more than crowded lines is divided.
+// other, unless lines are very long. A cell with more than crowded lines is
+// divided.
 const (
 	lineCellBits = 12
 	crowded      = 256
@@ -276,7 +277,7 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 	}
 	index := newLineIndex(lines, lineCellBits)
 	err := index.eachGroup(func(cell uint64, entries []cellEntry) error {
-		return compare(entries, int32(uint32(cell)), int32(uint32(cell>>32)), lineCellBits, true)
+		return compare(entries, int32(uint32(cell)), int32(uint32(cell>>32)), index.shift, true)
 	})
 	n.beyond += max(0, len(hot)-usual)
 	return hot, err

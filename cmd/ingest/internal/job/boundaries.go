@@ -193,7 +193,8 @@ func boundaryNeed(layers []*layer) need {
 		}
 	}
 	a, b := boundaryCosts.of(vertices), crossingCosts.of(crossings)
-	return need{a.time + b.time, a.memory + b.memory, a.disk + b.disk}
+	// Borders that many regions share are stored once, so b may be far too much.
+	return need{a.time + b.time, a.memory + b.memory, a.disk + b.disk, a.room}
 }
 
 // tilesEntered returns how many tiles of the deepest zoom a ring enters, about:

@@ -18,6 +18,7 @@ type need struct {
 	time   time.Duration // on two processors
 	memory int64         // bytes
 	disk   int64         // bytes, with what is sorted there meanwhile
+	room   int64         // bytes of disk that it takes at the very least
 }
 
 // costs are what a job takes for each unit of its input: bytes of the unpacked
@@ -30,14 +31,15 @@ type costs struct {
 
 func (k costs) of(units int64) need {
 	n := float64(units)
-	return need{time.Duration(n * k.nanoseconds), int64(n * k.memory), int64(n * k.disk)}
+	return need{time.Duration(n * k.nanoseconds), int64(n * k.memory), int64(n * k.disk), int64(n * k.disk / 2)}
 }
 
 // shortJob is how long a job takes that nobody plans for.
 const shortJob = 10 * time.Second
 
-// announce says what a long job will take. It refuses one that has not even half
-// the room it needs on the disk: a full disk would end it much later.
+// announce says what a long job will take. It refuses one that has not the room
+// on the disk that it takes at the very least: a full disk would end it much
+// later.
 func (o Options) announce(c *dataset.Catalog, n need) error {
 	if n.time < shortJob {
 		return nil
@@ -47,7 +49,7 @@ func (o Options) announce(c *dataset.Catalog, n need) error {
 	free, known := disk.Free(c.Dir())
 	if known {
 		room := int64(min(free, math.MaxInt64))
-		if n.disk/2 > room {
+		if n.room > room {
 			return fmt.Errorf("%s; %s has %s free: make room there, or name another directory with --data", text, c.Dir(), inBytes(room))
 		}
 		text += "; " + inBytes(room) + " are free there"

@@ -19,10 +19,10 @@ func TestAnnounce(t *testing.T) {
 		n          need
 		note, fail string
 	}{
-		{need{time: time.Second, disk: math.MaxInt64}, "", ""},
+		{need{time: time.Second, room: math.MaxInt64}, "", ""},
 		{need{time: 47 * time.Second, memory: 5e8, disk: 3e6}, "this takes about 50s on two processors, 500 MB of memory and 3 MB of disk", ""},
 		{need{time: 200 * time.Second, memory: 5e12, disk: 1}, "this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk", ""},
-		{need{time: time.Hour, memory: 1, disk: math.MaxInt64}, "", "make room there, or name another directory with --data"},
+		{need{time: time.Hour, memory: 1, room: math.MaxInt64}, "", "make room there, or name another directory with --data"},
 	} {
 		if _, known := disk.Free(c.Dir()); !known {
 			tc.fail = ""
