@@ -136,6 +136,9 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 	if all, err = n.Node(all); err != nil {
 		return nil, nil, b.badArrangement(err)
 	}
+	if err := b.opts.checkShared(all, rough); err != nil {
+		return nil, nil, err
+	}
 	apart := b.drawn(all, rough)
 
 	reg := grid.NewRegistry()

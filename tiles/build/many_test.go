@@ -130,6 +130,19 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// Many regions of one shape have few lines, but a border each.
+func TestMemoryOfCopies(t *testing.T) {
+	layer := Layer{Type: "land"}
+	for i := range 3000 {
+		layer.Features = append(layer.Features, Feature{ID: fmt.Sprint("r", i), Geometry: orb.Polygon{tilestest.Square(1, 1, 8, 8)[0]}})
+	}
+	_, _, err := Run(t.Context(), tilestest.OpenStore(t), []Layer{layer}, Options{Memory: baseMemory + 8<<20})
+	var short *MemoryError
+	if !errors.As(err, &short) || short.Need < baseMemory+3000*4*100*bytesPerShare {
+		t.Errorf("error %v, want a MemoryError of more", err)
+	}
+}
+
 // Every phase reports its start and its end, and never more than its total.
 func TestProgress(t *testing.T) {
 	var phases []string

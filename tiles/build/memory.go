@@ -1,6 +1,10 @@
 package build
 
-import "fmt"
+import (
+	"fmt"
+
+	"quadrille/tiles/internal/grid"
+)
 
 // A build takes about baseMemory and bytesPerVertex for each vertex of its
 // arrangement, which has a vertex wherever a border crosses a tile. Measured on
@@ -23,6 +27,35 @@ func (o *Options) mostVertices() int64 {
 // MemoryFor returns about how many bytes of memory a build of layers with so
 // many vertices takes. Edges that cross very many tiles take more.
 func MemoryFor(vertices int64) int64 { return baseMemory + bytesPerVertex*vertices }
+
+// Where regions lie over each other, a line may be the border of very many. A
+// build takes bytesPerShare for each of them beyond usualShares.
+const (
+	usualShares   = 8
+	bytesPerShare = 64
+)
+
+// checkShared refuses an arrangement whose regions need too much memory one by
+// one.
+func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
+	vertices := int64(len(lines))
+	need := MemoryFor(vertices)
+	sets := reg.All()
+	for _, l := range lines {
+		n := int64(0)
+		for _, s := range sets[l.Set] {
+			n += int64(max(s.Times, -s.Times))
+		}
+		if n > usualShares {
+			vertices += n - 1
+			need += bytesPerShare * (n - usualShares)
+		}
+	}
+	if o.Memory > 0 && need > o.Memory {
+		return &MemoryError{Vertices: vertices, Need: need}
+	}
+	return nil
+}
 
 // MemoryError refuses layers that need more memory than Options.Memory.
 type MemoryError struct {
