@@ -31,12 +31,12 @@ func diskJobs() []diskJob {
 				}
 			})
 		}},
-		{"3,000 municipalities", "boundaries", func(ctx context.Context, dir string) ([]string, error) {
-			err := generate(ctx, os.DevNull, "manyregions/write", "-n", "3000", "-dir", dir)
+		{"500 municipalities", "boundaries", func(ctx context.Context, dir string) ([]string, error) {
+			err := generate(ctx, os.DevNull, "manyregions/write", "-n", "500", "-dir", dir)
 			return []string{"boundaries", "--layer", "municipality=" + filepath.Join(dir, "municipality.geojson") + ":code"}, err
 		}},
-		{"200,000 places", "places", func(ctx context.Context, dir string) ([]string, error) {
-			files, err := writePlaces(ctx, dir, 200_000)
+		{"50,000 places", "places", func(ctx context.Context, dir string) ([]string, error) {
+			files, err := writePlaces(ctx, dir, 50_000)
 			return append([]string{"places"}, files...), err
 		}},
 	}
@@ -52,10 +52,15 @@ type filled struct {
 }
 
 const (
-	// smallestDisk holds what is published before, and hardly more.
-	smallestDisk = 4 << 20
+	smallestDisk = 16 << 20
 	largestDisk  = 2 << 30
 )
+
+// noSpace is in the message of every job on a full disk.
+const noSpace = "no space left on device"
+
+// errNoRoom is matched where even what is published before does not fit.
+var errNoRoom = errors.New("too small for anything")
 
 // fill runs a job on larger and larger disks until one has the room. On each of
 // the others it must end with the reason, and what was published before must be
@@ -73,12 +78,15 @@ func (c *cli) fill(ctx context.Context, j diskJob, dir string) (f filled) {
 	if f.failed = errors.Join(err, err2); f.failed != nil {
 		return f
 	}
-	for size := int64(smallestDisk); ; size += size / 4 {
+	for size := int64(smallestDisk); ; size += size / 5 {
 		if size > largestDisk {
-			f.failed = fmt.Errorf("a disk of %d bytes is too small for it", largestDisk)
+			f.failed = fmt.Errorf("a disk of %d bytes is too small for it", int64(largestDisk))
 			return f
 		}
 		stage, full, err := c.onDisk(ctx, size, dir, j.dataset, before, args)
+		if errors.Is(err, errNoRoom) {
+			continue
+		}
 		if err != nil {
 			f.failed = fmt.Errorf("on a disk of %d bytes: %w", size, err)
 			return f
@@ -110,7 +118,10 @@ func (c *cli) onDisk(ctx context.Context, size int64, dir, dataset string, befor
 	}()
 	data := filepath.Join(disk, "data")
 	s := &scenario{memory: gib}
-	if _, err := c.ingest(ctx, s, data, before); err != nil {
+	if m, err := c.ingest(ctx, s, data, before); err != nil {
+		if strings.Contains(m.message, noSpace) {
+			return "", false, errNoRoom
+		}
 		return "", false, err
 	}
 	m, failed := c.ingest(ctx, s, data, args)
@@ -123,7 +134,7 @@ func (c *cli) onDisk(ctx context.Context, size int64, dir, dataset string, befor
 	switch {
 	case strings.Contains(m.message, "make room there"):
 		m.stage = "refused before"
-	case !strings.Contains(m.message, "no space left on device"):
+	case !strings.Contains(m.message, noSpace):
 		return "", false, fmt.Errorf("it ended with another reason: %w", failed)
 	}
 	if err := c.verify(ctx, data, dataset); err != nil {
