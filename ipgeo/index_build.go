@@ -24,8 +24,9 @@ type IndexOptions struct {
 	// and parts of them, that it has written. 0 means 256 MiB, enough for 1.5
 	// million of either at least. If a table has more, the file grows, because
 	// what was forgotten is written again. So does some of what comes again where
-	// hardly anything does, because not all of it is looked for. What must stay in memory besides is
-	// at most 20 bytes for every row of the table, which has up to 64 ranges.
+	// hardly anything does, because not all of it is looked for. What must stay in
+	// memory besides is at most 20 bytes for every row of the table, which has up
+	// to 64 ranges.
 	Memory int64
 	// Progress, if set, is called now and then with the ranges done so far and
 	// their total.

@@ -439,6 +439,47 @@ func TestMergedIsDrawn(t *testing.T) {
 	}
 }
 
+func TestSimplifies(t *testing.T) {
+	for _, tc := range []struct {
+		coarse, edges, bytes int
+		want                 bool
+	}{
+		{0, manyEdges + 1, 100, true},
+		{0, manyEdges, 100, false},
+		{fewCoarse, mostEdges + 1, 100, true},
+		{fewCoarse, mostEdges, 50, false},
+		{fewCoarse + 1, mostEdges + 1, 80, true},
+		{fewCoarse + 1, mostEdges + 1, 95, false}, // the last step hardly helped
+		{mostCoarse, mostEdges + 1, 50, false},
+	} {
+		g := &target{coarse: tc.coarse, last: map[int]layerSize{0: {bytes: 100}}}
+		if got := g.simplifies(0, &layerSize{bytes: tc.bytes, edges: tc.edges, heads: []int32{7}}); got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}
+
+// While one tile is a coast, nothing merges in another of the zoom.
+func TestRefineSimplifiesFirst(t *testing.T) {
+	tile := func(edges int, heads ...int32) tileSize {
+		return tileSize{layers: []layerSize{{bytes: 1000, edges: edges, heads: heads}}}
+	}
+	g := &generaliser{b: &build{opts: Options{TileBudget: 500}}, limit: 1 << 20, trees: []mergeTree{{{small: 0, into: 1}}}}
+	for _, coast := range []bool{true, false} {
+		r := &target{g: g, groups: newGroups(2), cuts: []int{0}, coarse: fewCoarse}
+		over := []tileSize{tile(800, 0, 1)}
+		if coast {
+			over = append(over, tile(4000, 0))
+		}
+		if err := r.refine(4, over); err != nil {
+			t.Fatal(err)
+		}
+		if simpler, merged := r.coarse > fewCoarse, r.cuts[0] > 0; simpler != coast || merged == coast {
+			t.Errorf("with a coast %v: simpler %v, merged %v", coast, simpler, merged)
+		}
+	}
+}
+
 // What makes tiles large are the coasts of these countries, which do not merge
 // before coasts are simplified as far as they may be.
 func TestTileBudgetOfCoasts(t *testing.T) {

@@ -173,8 +173,8 @@ func (o Options) tileBudget(ctx context.Context, c *dataset.Catalog, base *uint6
 }
 
 // boundaryCosts are for each vertex of the layers, and crossingCosts for each
-// tile of the deepest zoom that their borders enter. A border between regions
-// is counted for either, although it is stored once: that is in the figures.
+// tile of the deepest zoom that their borders enter. A border between two regions
+// is stored once, but counted for both. The figures allow for that.
 var (
 	boundaryCosts = costs{nanoseconds: 26e3, memory: 210, disk: 40}
 	crossingCosts = costs{nanoseconds: 27e3, memory: 570, disk: 320}

@@ -22,8 +22,7 @@ type need struct {
 }
 
 // costs are what a job takes for each unit of its input: bytes of the unpacked
-// files, or vertices. Those of time are of runs of cmd/internal/checkbig, rounded
-// up; the others are bounds that such runs stayed below.
+// files, vertices or tiles. They are of runs of cmd/internal/checkbig, and rough.
 type costs struct {
 	nanoseconds  float64
 	memory, disk float64 // bytes
