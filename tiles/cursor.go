@@ -38,7 +38,8 @@ func decodeCursor(q WithinQuery) (after Region, err error) {
 	}
 	const again = "ask for the first page again, without a cursor"
 	b, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
-	if err != nil || len(b) < 5 || b[0] != cursorVersion {
+	// The decoder skips line breaks, so the length is compared too.
+	if err != nil || base64.RawURLEncoding.EncodedLen(len(b)) != len(q.Cursor) || len(b) < 5 || b[0] != cursorVersion {
 		return Region{}, fmt.Errorf("%w: it is not one that was handed out; %s", ErrCursor, again)
 	}
 	if string(b[:5]) != string(cursorHead(q)) {

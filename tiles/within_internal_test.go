@@ -35,6 +35,7 @@ func FuzzWithinCursor(f *testing.F) {
 	q := WithinQuery{Box: quadkey.World, Types: []string{"b", "a"}}
 	f.Add(encodeCursor(q, Region{Type: "a", ID: "x-1"}))
 	f.Add("AQ")
+	f.Add(encodeCursor(q, Region{Type: "a", ID: "3"}) + "\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		q := q
 		q.Cursor = text
