@@ -73,7 +73,7 @@ func DecodeCursor(text string, data, query Tag) (Cursor, error) {
 		return Cursor{}, refuse(ErrCursorExpired, "the data has been replaced since")
 	}
 	if Tag(b[5:]) != query {
-		return Cursor{}, refuse(ErrCursor, "it belongs to a query with other parameters")
+		return Cursor{}, OtherQuery()
 	}
 	return Cursor{binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint32(b[17:])}, nil
 }
@@ -89,6 +89,9 @@ func DecodeDistance(text string, data, query Tag) (Cursor, error) {
 
 // StrangeCursor is the error for a cursor that no query can have returned.
 func StrangeCursor() error { return refuse(ErrCursor, "it is not one that was handed out") }
+
+// OtherQuery is the error for a cursor of another query.
+func OtherQuery() error { return refuse(ErrCursor, "it belongs to a query with other parameters") }
 
 func refuse(err error, why string) error {
 	return fmt.Errorf("%w: %s; ask for the first page again, without a cursor", err, why)

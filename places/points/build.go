@@ -1,0 +1,221 @@
+package points
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"quadrille/cellstore"
+	"quadrille/internal/extsort"
+	"quadrille/places/internal/bulkload"
+	"quadrille/quadkey"
+)
+
+// BuildOptions say how a collection is built.
+type BuildOptions struct {
+	Name string // of the collection
+	// Schema are the types of properties that are declared; those of others are found
+	// from the points.
+	Schema Schema
+	// Text says that all properties are texts, as those of tables are. Those that look
+	// like numbers, booleans or times in all points then become such.
+	Text bool
+	// Memory bounds what sorting holds, in bytes, and TempDir is where it puts the rest.
+	Memory  int64
+	TempDir string
+	// Timestamp is the version of all points: when their source was changed, in
+	// milliseconds since 1970.
+	Timestamp int64
+	// Duplicate is told of a point that is left out, since one of the same id came before
+	// it. Its error ends the build. Nil leaves them out in silence.
+	Duplicate func(id string, line int64) error
+	// Progress, if set, is told how many points have been written.
+	Progress func(points int64)
+}
+
+// Build writes a collection into an empty store. The points may be in any order; line
+// is where a point stands in its source. An error of the sequence ends the build.
+// Errors match ErrPoint, ErrProperties, ErrType or ErrName, or come from the sequence or
+// the store.
+func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, error], opts BuildOptions) (Meta, error) {
+	if err := CheckName(opts.Name); err != nil {
+		return Meta{}, err
+	}
+	b := &builder{
+		opts: opts, learner: NewLearner(opts.Schema),
+		ids: extsort.NewBytes(opts.TempDir, opts.Memory/4), points: extsort.NewBytes(opts.TempDir, opts.Memory*3/4),
+		planter: newPlanter(), summary: newSummary(),
+		dropped: map[string]bool{},
+		meta:    Meta{SchemaVersion: SchemaVersion, Name: opts.Name, Bounds: [4]float64{180, 90, -180, -90}},
+	}
+	defer b.ids.Close()
+	defer b.points.Close()
+	for p, err := range seq {
+		if err == nil {
+			err = b.add(&p)
+		}
+		if err != nil {
+			return Meta{}, err
+		}
+	}
+	if err := store.CreateTable(ctx, publishedSchema()); err != nil {
+		return Meta{}, fmt.Errorf("points: %w", err)
+	}
+	err := bulkload.Fill(ctx, store, tableName, func(l *bulkload.Load) error {
+		if err := b.writeIDs(l); err != nil {
+			return err
+		}
+		if err := b.writePoints(ctx, l); err != nil {
+			return err
+		}
+		return b.writeTree(l)
+	})
+	if err != nil {
+		return Meta{}, fmt.Errorf("points: %w", err)
+	}
+	if b.meta.Points == 0 {
+		b.meta.Bounds = [4]float64{}
+	}
+	return b.meta, nil
+}
+
+// publishedSchema declares the table of a published collection.
+func publishedSchema() cellstore.Schema {
+	return cellstore.Schema{Table: tableName, Families: []cellstore.Family{{Name: famID}, {Name: famPoint}, {Name: famTree}}}
+}
+
+// builder builds one collection.
+type builder struct {
+	opts        BuildOptions
+	learner     *Learner
+	ids, points *extsort.ByteSorter
+	planter     *planter
+	summary     *summary
+	meta        Meta
+	// dropped are the sort keys of points whose id another one has.
+	dropped map[string]bool
+
+	key, value, properties []byte
+	record                 record
+}
+
+// sortKey is the key of the row of a point and its line, so that of the points of one
+// id and position the first stays.
+func (b *builder) sortKey(p position, id string, line int64) []byte {
+	b.key = appendPointKey(b.key[:0], p.key, id)
+	return binary.BigEndian.AppendUint64(append(b.key, 0), uint64(line))
+}
+
+const sortTail = 9
+
+// add takes a point.
+func (b *builder) add(p *Point) error {
+	if err := errors.Join(CheckID(p.ID), CheckPosition(p.Lat, p.Lon)); err != nil {
+		return err
+	}
+	at, err := positionAt(p.Lat, p.Lon)
+	if err != nil {
+		return err
+	}
+	if b.properties, err = AppendProperties(b.properties[:0], p.Properties); err != nil {
+		return err
+	}
+	if b.opts.Text {
+		b.learner.LearnText(b.properties)
+	} else {
+		b.learner.Learn(b.properties)
+	}
+	b.record = record{position: at, expires: expiresOf(p.Expires), properties: b.properties}
+	b.value = b.record.appendValue(b.value[:0])
+	if err := b.points.Add(b.sortKey(at, p.ID, p.Line), b.value); err != nil {
+		return err
+	}
+	b.value = binary.BigEndian.AppendUint64(b.record.appendIDValue(b.value[:0]), uint64(p.Line))
+	return b.ids.Add([]byte(p.ID), b.value)
+}
+
+// writeIDs writes the rows of ids, and finds those that several points have.
+func (b *builder) writeIDs(l *bulkload.Load) error {
+	var last []byte
+	first := true
+	return b.ids.Each(func(id, value []byte) error {
+		if !first && bytes.Equal(id, last) {
+			lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
+			line := int64(binary.BigEndian.Uint64(value[idValue:]))
+			if b.opts.Duplicate != nil {
+				if err := b.opts.Duplicate(string(id), line); err != nil {
+					return err
+				}
+			}
+			b.dropped[string(b.sortKey(positionOf(lat, lon), string(id), line))] = true
+			return nil
+		}
+		first, last = false, append(last[:0], id...)
+		b.key = append(append(b.key[:0], rowID), id...)
+		return l.Add(b.key, cellstore.Cell{Family: famID, Timestamp: b.opts.Timestamp, Value: value[:idValue]})
+	})
+}
+
+// writePoints writes the rows of points, and plants the tree.
+func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
+	b.meta.Schema = b.learner.Schema()
+	return b.points.Each(func(key, value []byte) error {
+		if len(b.dropped) > 0 && b.dropped[string(key)] {
+			return nil
+		}
+		if b.meta.Points++; b.meta.Points%4096 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if b.opts.Progress != nil {
+				b.opts.Progress(b.meta.Points)
+			}
+		}
+		key = key[:len(key)-sortTail]
+		var err error
+		if b.properties, err = b.meta.Schema.Convert(b.properties[:0], value[valueHead:]); err != nil {
+			return fmt.Errorf("point %q: %w", key[keyHead:], err)
+		}
+		c := counted{position{
+			quadkey.PointKey(binary.BigEndian.Uint64(key[1:])),
+			int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:])),
+		}, b.summary.add(b.properties)}
+		b.planter.add(&c)
+		b.bound(c.position)
+		b.value = append(append(b.value[:0], value[:valueHead]...), b.properties...)
+		return l.Add(key, cellstore.Cell{Family: famPoint, Timestamp: b.opts.Timestamp, Value: b.value})
+	})
+}
+
+// bound widens the bounds of the collection to a point.
+func (b *builder) bound(p position) {
+	lat, lon, o := toDegrees(p.lat), toDegrees(p.lon), &b.meta.Bounds
+	o[0], o[1], o[2], o[3] = math.Min(o[0], lon), math.Min(o[1], lat), math.Max(o[2], lon), math.Max(o[3], lat)
+}
+
+// writeTree writes the tree, after what it knows of values.
+func (b *builder) writeTree(l *bulkload.Load) error {
+	summary, err := json.Marshal(b.summary)
+	if err != nil {
+		return err
+	}
+	add := func(row int, value []byte) error {
+		key := binary.BigEndian.AppendUint32([]byte{rowTree}, uint32(row))
+		return l.Add(key, cellstore.Cell{Family: famTree, Timestamp: b.opts.Timestamp, Value: value})
+	}
+	if err := add(0, summary); err != nil {
+		return err
+	}
+	t := b.planter.tree
+	for i := 0; i < len(t.nodes); i += treeChunk {
+		if err := add(1+i/treeChunk, t.appendTo(nil, i, treeChunk)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package points
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// Meta describes a collection.
+type Meta struct {
+	SchemaVersion int `json:"schema_version"`
+	// Name is that of the collection, see CheckName.
+	Name string `json:"name"`
+	// Schema are the properties that are known, by name.
+	Schema Schema `json:"schema"`
+	// Points and Bounds (west, south, east, north in degrees) are those of a published
+	// collection.
+	Points int64      `json:"points,omitempty"`
+	Bounds [4]float64 `json:"bounds,omitzero"`
+	// Title, Attribution and Licence are told to whoever asks.
+	Title       string `json:"title,omitempty"`
+	Attribution string `json:"attribution,omitempty"`
+	Licence     string `json:"licence,omitempty"`
+	// Events is for how long a live collection keeps its moves for those who follow them.
+	Events Duration `json:"events,omitzero"`
+	// Private collections are shown only to those who may read them.
+	Private bool `json:"private,omitempty"`
+	// History is for how long a live collection remembers where points were.
+	History Duration `json:"history,omitzero"`
+}
+
+// Duration is a time.Duration that is written as text, such as "30m".
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+// Errors of collections.
+var (
+	// ErrName is matched when a collection cannot have a name.
+	ErrName = errors.New("name of a collection is not valid")
+	// ErrOlder and ErrNewer are matched when the row layout is another version's.
+	ErrOlder = errors.New("row layout is older")
+	ErrNewer = errors.New("row layout is newer")
+)
+
+// MaxName is the longest name of a collection, in bytes.
+const MaxName = 40
+
+// CheckName returns an error that matches ErrName unless a collection can have the name:
+// a letter a to z and then letters, digits, hyphens and underscores.
+func CheckName(name string) error {
+	ok := name != "" && len(name) <= MaxName && 'a' <= name[0] && name[0] <= 'z'
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		ok = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+	}
+	if !ok {
+		return fmt.Errorf("%w: %.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
+			ErrName, name, MaxName)
+	}
+	return nil
+}
+
+// Collection answers questions about the points of one collection.
+type Collection struct {
+	table  cellstore.Table
+	tree   *tree  // nil where others write too
+	views  *views // nil where nothing is written
+	clock  func() time.Time
+	finds  sync.Pool // of *search
+	tables func() (*Meta, *summary)
+}
+
+// tableName is the table of a published collection.
+const tableName = "points"
+
+func newCollection(table cellstore.Table, t *tree, v *views, clock func() time.Time, tables func() (*Meta, *summary)) *Collection {
+	c := &Collection{table: table, tree: t, views: v, clock: clock, tables: tables}
+	c.finds.New = func() any { return new(search) }
+	return c
+}
+
+// Open returns the published collection in a store. Meta is what Build returned. Errors
+// match ErrOlder, ErrNewer or cellstore.ErrCorrupt, or come from the store.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, error) {
+	if err := checkVersion(&meta); err != nil {
+		return nil, err
+	}
+	table, err := store.Table(ctx, tableName)
+	if err != nil {
+		return nil, fmt.Errorf("points: %w", err)
+	}
+	t, s, err := readTree(ctx, table)
+	if err != nil {
+		return nil, fmt.Errorf("points: %w", err)
+	}
+	if n := int64(t.nodes[0].count); n != meta.Points {
+		return nil, fmt.Errorf("points: %w: the table holds %d points, the manifest says %d: ingest the collection again", cellstore.ErrCorrupt, n, meta.Points)
+	}
+	return newCollection(table, t, nil, time.Now, func() (*Meta, *summary) { return &meta, s }), nil
+}
+
+func checkVersion(m *Meta) error {
+	switch {
+	case m.SchemaVersion > SchemaVersion:
+		return fmt.Errorf("points: %w: layout %d, this program reads %d: update it", ErrNewer, m.SchemaVersion, SchemaVersion)
+	case m.SchemaVersion < SchemaVersion:
+		return fmt.Errorf("points: %w: layout %d, this program reads %d: ingest the collection again", ErrOlder, m.SchemaVersion, SchemaVersion)
+	}
+	return nil
+}
+
+// OpenPublished opens a published collection, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Collection, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
+// Meta describes the collection as it is now. It is not to be changed.
+func (c *Collection) Meta() *Meta {
+	m, _ := c.tables()
+	return m
+}
+
+// reading is what an answer is made from.
+type reading struct {
+	cellstore.Reader
+	view *view
+}
+
+// begin returns the state as of now. End it.
+func (c *Collection) begin(ctx context.Context) (reading, error) {
+	if c.views == nil {
+		return reading{Reader: c.table}, nil
+	}
+	v, err := c.views.acquire(ctx)
+	if err != nil {
+		return reading{}, fmt.Errorf("points: %w", err)
+	}
+	return reading{v.snapshot, v}, nil
+}
+
+func (c *Collection) end(r reading) {
+	if r.view != nil {
+		c.views.release(r.view)
+	}
+}
+
+var (
+	selectID    = &cellstore.Selection{Families: []string{famID}}
+	selectPoint = &cellstore.Selection{Families: []string{famPoint}}
+)
+
+// Get finds a point by its id, as it is now. Errors match ErrNotFound or come from
+// the store.
+func (c *Collection) Get(ctx context.Context, id string, h *Hit) error {
+	return c.GetAt(ctx, id, time.Time{}, h)
+}
+
+// GetAt is Get as of an instant, as far back as the history of the collection reaches;
+// the zero time is now.
+func (c *Collection) GetAt(ctx context.Context, id string, at time.Time, h *Hit) error {
+	if CheckID(id) != nil {
+		return ErrNotFound
+	}
+	r, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.end(r)
+	s := c.finds.Get().(*search)
+	defer c.finds.Put(s)
+	found, err := s.get(ctx, r.Reader, id, at)
+	switch {
+	case err != nil:
+		return err
+	case !found || s.record.over(c.now(at)):
+		return ErrNotFound
+	}
+	h.set(&s.record)
+	return nil
+}
+
+// now is the instant that answers as of at are true for, in milliseconds.
+func (c *Collection) now(at time.Time) int64 {
+	if at.IsZero() {
+		at = c.clock()
+	}
+	return at.UnixMilli()
+}
+
+// over reports whether a point has expired.
+func (r *record) over(now int64) bool { return r.expires != 0 && r.expires <= now }
+
+// get reads a point by its id into s.record.
+func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at time.Time) (found bool, err error) {
+	selID, selPoint := selectID, selectPoint
+	if !at.IsZero() {
+		when := cellstore.AsOf(at.UnixMilli())
+		selID = &cellstore.Selection{Families: selectID.Families, Time: when}
+		selPoint = &cellstore.Selection{Families: selectPoint.Families, Time: when}
+	}
+	s.key = appendIDKey(s.key[:0], id)
+	found, err = from.Get(ctx, s.key, selID, &s.row)
+	if err != nil || !found || len(s.row.Cells[0].Value) == 0 {
+		return false, wrap(err)
+	}
+	if err := s.record.parseID(&s.row); err != nil {
+		return false, err
+	}
+	s.key = appendPointKey(s.key[:0], s.record.key, id)
+	found, err = from.Get(ctx, s.key, selPoint, &s.row)
+	if err != nil {
+		return false, wrap(err)
+	}
+	if !found {
+		return false, fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
+	}
+	gone, err := s.record.parse(&s.row)
+	if err == nil && gone {
+		err = damaged(&s.row)
+	}
+	return true, err
+}
+
+func wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("points: %w", err)
+	}
+	return nil
+}
+
+// treeChunk is how many nodes a row of the tree has.
+const treeChunk = 32 << 10
+
+// readTree reads the tree of a published collection, and what it knows of values.
+func readTree(ctx context.Context, table cellstore.Table) (*tree, *summary, error) {
+	t, s := &tree{}, newSummary()
+	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{famTree}}}
+	first := true
+	for row, err := range table.Scan(ctx, scan) {
+		if err != nil {
+			return nil, nil, err
+		}
+		v := row.Cells[0].Value
+		if first {
+			if err := json.Unmarshal(v, s); err != nil {
+				return nil, nil, fmt.Errorf("%w: summary of values: %w", cellstore.ErrCorrupt, err)
+			}
+			first = false
+			continue
+		}
+		if !t.read(v) {
+			return nil, nil, fmt.Errorf("%w: a row of the tree has %d bytes", cellstore.ErrCorrupt, len(v))
+		}
+	}
+	if !t.sound() {
+		return nil, nil, fmt.Errorf("%w: the tree of %d nodes is none", cellstore.ErrCorrupt, len(t.nodes))
+	}
+	return t, s, nil
+}

@@ -1,0 +1,223 @@
+package points_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places/points"
+)
+
+func openLive(t testing.TB) (*points.Live, *points.LiveCollection) {
+	t.Helper()
+	l, err := points.OpenLive(t.Context(), openStore(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := l.Create(t.Context(), points.Meta{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, c
+}
+
+func write(t testing.TB, c *points.LiveCollection, writes ...points.Write) []points.Outcome {
+	t.Helper()
+	outcomes := make([]points.Outcome, len(writes))
+	if err := c.Write(t.Context(), writes, outcomes); err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
+}
+
+func putOf(p points.Point) points.Write {
+	return points.Write{Kind: points.Put, ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties}
+}
+
+// A live collection that is changed at random answers as a list does that is changed in
+// the same way, also once it is opened again.
+func TestLiveAgainstReference(t *testing.T) {
+	for name, at := range distributions {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(2, uint64(len(name))))
+			dir := t.TempDir()
+			var l *points.Live
+			var c *points.LiveCollection
+			open := func() func() {
+				store, err := pebblestore.Open(dir, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if l, err = points.OpenLive(t.Context(), store); err != nil {
+					t.Fatal(err)
+				}
+				if c = l.Collection("test"); c == nil {
+					if c, err = l.Create(t.Context(), points.Meta{Name: "test"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return func() {
+					if err := errors.Join(l.Close(), store.Close()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			model := map[string]points.Point{}
+			rounds, questions := 6, 30
+			if testing.Short() {
+				rounds, questions = 3, 8
+			}
+			for round := range rounds {
+				shut := open()
+				for range 12 {
+					var writes []points.Write
+					for range r.IntN(150) {
+						p := randomPoint(r, r.IntN(1000), at)
+						old, there := model[p.ID]
+						w := putOf(p)
+						switch k := r.IntN(10); {
+						case k == 0:
+							w = points.Write{Kind: points.Delete, ID: p.ID}
+							delete(model, p.ID)
+						case k < 3:
+							w.Kind, w.Move = points.Patch, true
+							if there {
+								model[p.ID] = p
+							}
+						case k < 4:
+							w.Kind = points.Patch
+							if there {
+								old.Properties = p.Properties
+								model[p.ID] = old
+							}
+						default:
+							model[p.ID] = p
+						}
+						writes = append(writes, w)
+					}
+					for i, o := range write(t, c, writes...) {
+						if o.Err != nil && (writes[i].Kind == points.Put || !errors.Is(o.Err, points.ErrNotFound)) {
+							t.Fatal(o.Err)
+						}
+					}
+					ref := reference(slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) }))
+					for range questions / 10 {
+						compare(t, c.Collection, ref, r, at)
+					}
+				}
+				ref := reference(slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) }))
+				for range questions {
+					compare(t, c.Collection, ref, r, at)
+				}
+				if shut(); round%2 == 0 {
+					shut = open()
+					for range questions {
+						compare(t, c.Collection, ref, r, at)
+					}
+					shut()
+				}
+			}
+		})
+	}
+}
+
+// While points move, every question sees each point exactly once, at one of the two
+// places that it may be at.
+func TestQuestionsWhilePointsMove(t *testing.T) {
+	_, c := openLive(t)
+	const n = 400
+	place := func(r *rand.Rand, i int) points.Write {
+		lat, lon := distributions["cities"](r)
+		return points.Write{Kind: points.Put, ID: fmt.Sprint("p-", i), Lat: lat, Lon: lon, Properties: []byte(`{"category":"zoo"}`)}
+	}
+	r := rand.New(rand.NewPCG(3, 3))
+	var first []points.Write
+	for i := range n {
+		first = append(first, place(r, i))
+	}
+	write(t, c, first...)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(4, uint64(w)))
+			outcomes := make([]points.Outcome, 20)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var writes []points.Write
+				for range outcomes {
+					writes = append(writes, place(r, r.IntN(n)))
+				}
+				if err := c.Write(t.Context(), writes, outcomes); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	zoo := filters[1].parse(t, c.Meta().Schema)
+	questions := 400
+	if testing.Short() {
+		questions = 100
+	}
+	for q := range questions {
+		seen := map[string]bool{}
+		take := func(id string) {
+			if seen[id] {
+				t.Fatalf("question %d: %s is there twice", q, id)
+			}
+			seen[id] = true
+		}
+		switch q % 3 {
+		case 0:
+			lat, lon := distributions["cities"](r)
+			hits, _, err := c.Nearby(t.Context(), points.NearbyQuery{Lat: lat, Lon: lon, Limit: n}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range hits {
+				take(hits[i].ID)
+				if i > 0 && hits[i].DistanceM < hits[i-1].DistanceM {
+					t.Fatal("not in order")
+				}
+			}
+		case 1:
+			q := points.WithinQuery{Area: points.Tile{}, Filter: zoo}
+			if err := c.Each(t.Context(), q, func(h *points.Hit) error { take(h.ID); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			for i := range n {
+				var h points.Hit
+				if err := c.Get(t.Context(), fmt.Sprint("p-", i), &h); err != nil {
+					t.Fatal(err)
+				}
+				take(h.ID)
+			}
+		}
+		if len(seen) != n {
+			t.Fatalf("question %d: %d points of %d", q, len(seen), n)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if got, err := c.Count(t.Context(), points.Tile{}, nil, time.Time{}); err != nil || got != n {
+		t.Fatalf("counted %d: %v", got, err)
+	}
+}

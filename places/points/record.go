@@ -1,0 +1,157 @@
+package points
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// SchemaVersion is the version of the row layout.
+const SchemaVersion = 1
+
+// The families, and the first bytes of their rows.
+const (
+	famID    = "id"
+	famPoint = "point"
+	famEvent = "event"
+	famTree  = "tree"
+	famMeta  = "meta"
+	famEnd   = "end"
+
+	rowID    = 'i'
+	rowPoint = 'p'
+	rowEvent = 'e'
+	rowTree  = 't'
+	rowMeta  = 'm'
+	rowEnd   = 'x'
+)
+
+// Lengths of parts of rows, in bytes.
+const (
+	keyHead   = 9 // of the key of a point: the first byte and the PointKey
+	valueHead = 16
+	idValue   = 16
+)
+
+// latest is the last instant that expires can say: the end of the year 9999.
+var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// expiresOf is how an instant is stored.
+func expiresOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(min(t.UnixMilli(), latest.UnixMilli()), 1)
+}
+
+// CheckID returns an error that matches ErrPoint unless an id can be one.
+func CheckID(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: it has no id: give every point one of 1 to %d bytes", ErrPoint, MaxID)
+	case len(id) > MaxID:
+		return fmt.Errorf("%w: its id has %d bytes: give at most %d", ErrPoint, len(id), MaxID)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
+		return fmt.Errorf("%w: its id %.40q has control characters or is not UTF-8: remove them", ErrPoint, id)
+	}
+	return nil
+}
+
+// CheckPosition returns an error that matches ErrPoint unless degrees are in range. It
+// tells a likely swap of latitude and longitude.
+func CheckPosition(lat, lon float64) error {
+	switch {
+	case math.Abs(lat) <= 90 && math.Abs(lon) <= 180:
+		return nil
+	case math.Abs(lon) <= 90 && math.Abs(lat) <= 180:
+		return fmt.Errorf("%w: latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", ErrPoint, lat, lon)
+	}
+	return fmt.Errorf("%w: latitude %v, longitude %v: give degrees, at most ±90 and ±180", ErrPoint, lat, lon)
+}
+
+// appendPointKey appends the row key of a point.
+func appendPointKey(dst []byte, key quadkey.PointKey, id string) []byte {
+	return append(key.AppendTo(append(dst, rowPoint)), id...)
+}
+
+// appendIDKey appends the row key of an id.
+func appendIDKey(dst []byte, id string) []byte { return append(append(dst, rowID), id...) }
+
+// record is a point as it is stored. Its bytes belong to the row it was read from.
+type record struct {
+	position
+	id         []byte
+	version    int64
+	expires    int64
+	properties []byte
+}
+
+// appendIDValue appends the value of the row of an id, which is also how that of the row
+// of a point begins.
+func (r *record) appendIDValue(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(r.expires))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(r.lat))
+	return binary.BigEndian.AppendUint32(dst, uint32(r.lon))
+}
+
+// appendValue appends the value of the row of a point.
+func (r *record) appendValue(dst []byte) []byte { return append(r.appendIDValue(dst), r.properties...) }
+
+// parse reads the row of a point. A point that has left the row leaves it with an
+// empty value: then gone is set.
+func (r *record) parse(row *cellstore.Row) (gone bool, err error) {
+	if len(row.Cells) == 0 || len(row.Key) <= keyHead || row.Key[0] != rowPoint {
+		return false, damaged(row)
+	}
+	c := &row.Cells[0]
+	r.key, r.id = quadkey.PointKey(binary.BigEndian.Uint64(row.Key[1:])), row.Key[keyHead:]
+	r.version = c.Timestamp
+	if len(c.Value) == 0 {
+		return true, nil
+	}
+	if len(c.Value) < valueHead+len("{}") || !r.parseHead(c.Value) {
+		return false, damaged(row)
+	}
+	r.properties = c.Value[valueHead:]
+	return false, nil
+}
+
+// parseHead reads what the values of both rows begin with.
+func (r *record) parseHead(v []byte) bool {
+	r.expires = int64(binary.BigEndian.Uint64(v))
+	r.lat, r.lon = int32(binary.BigEndian.Uint32(v[8:])), int32(binary.BigEndian.Uint32(v[12:]))
+	return -90*unitsPerDegree <= r.lat && r.lat <= 90*unitsPerDegree && -180*unitsPerDegree <= r.lon && r.lon <= 180*unitsPerDegree
+}
+
+// parseID reads the row of an id, all but the id and the properties.
+func (r *record) parseID(row *cellstore.Row) error {
+	if len(row.Cells) == 0 || len(row.Cells[0].Value) != idValue || !r.parseHead(row.Cells[0].Value) {
+		return damaged(row)
+	}
+	r.position, r.version = positionOf(r.lat, r.lon), row.Cells[0].Timestamp
+	return nil
+}
+
+func damaged(row *cellstore.Row) error {
+	return fmt.Errorf("points: %w: the row %.40q does not hold a point", cellstore.ErrCorrupt, row.Key)
+}
+
+// set makes h a copy of a record.
+func (h *Hit) set(r *record) {
+	if h.ID != string(r.id) {
+		h.ID = string(r.id)
+	}
+	h.Lat, h.Lon, h.DistanceM, h.Version = toDegrees(r.lat), toDegrees(r.lon), 0, r.version
+	h.Expires = time.Time{}
+	if r.expires != 0 {
+		h.Expires = time.UnixMilli(r.expires).UTC()
+	}
+	h.Properties = append(h.Properties[:0], r.properties...)
+}

@@ -1,0 +1,345 @@
+package points_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+// distributions are ways in which points lie. Each returns degrees.
+var distributions = map[string]func(r *rand.Rand) (lat, lon float64){
+	"even":     func(r *rand.Rand) (float64, float64) { return r.Float64()*180 - 90, r.Float64()*360 - 180 },
+	"poles":    func(r *rand.Rand) (float64, float64) { return sign(r) * (90 - r.ExpFloat64()), r.Float64()*360 - 180 },
+	"meridian": func(r *rand.Rand) (float64, float64) { return r.NormFloat64() * 20, wrap(180 + r.NormFloat64()) },
+	"city":     func(r *rand.Rand) (float64, float64) { return 47.37 + r.NormFloat64()*0.02, 8.54 + r.NormFloat64()*0.03 },
+	"cities": func(r *rand.Rand) (float64, float64) {
+		c := r.IntN(30)
+		return float64(c*5-75) + r.NormFloat64()*0.1, float64(c*11%360-180) + r.Float64()*0.2
+	},
+	"one":  func(*rand.Rand) (float64, float64) { return 40.7128, -74.006 },
+	"grid": func(r *rand.Rand) (float64, float64) { return float64(r.IntN(13)*15 - 90), float64(r.IntN(25)*15 - 180) },
+}
+
+func sign(r *rand.Rand) float64 { return float64(r.IntN(2)*2 - 1) }
+
+func wrap(lon float64) float64 {
+	if lon > 180 {
+		lon -= 360
+	}
+	return lon
+}
+
+var categories = []string{"cafe", "bakery", "shop", "charger", "zoo"}
+
+// randomPoint returns a point of a distribution, with properties.
+func randomPoint(r *rand.Rand, id int, at func(*rand.Rand) (float64, float64)) points.Point {
+	lat, lon := at(r)
+	category := categories[min(int(r.ExpFloat64()), len(categories)-1)]
+	properties := fmt.Sprintf(`{"name":"Place %d","category":%q,"price":%d,"open":%v}`, id, category, r.IntN(100), r.IntN(3) > 0)
+	return points.Point{
+		ID: fmt.Sprint("p-", id), Lat: round(math.Max(-90, math.Min(90, lat))), Lon: round(lon), Properties: []byte(properties), Line: int64(id),
+	}
+}
+
+func round(v float64) float64 { return math.Round(v*1e7) / 1e7 }
+
+// reference answers by looking at every point. Points are in the order of their ids.
+type reference []points.Point
+
+// filter is a filter and what it means.
+type filter struct {
+	terms []points.Term
+	pass  func(p map[string]any) bool
+}
+
+var filters = []filter{
+	{nil, func(map[string]any) bool { return true }},
+	{[]points.Term{{Name: "category", Values: []string{"zoo"}}}, func(p map[string]any) bool { return p["category"] == "zoo" }},
+	{[]points.Term{{Name: "category", Values: []string{"bakery", "charger"}}, {Name: "open", Values: []string{"true"}}}, func(p map[string]any) bool {
+		return (p["category"] == "bakery" || p["category"] == "charger") && p["open"] == true
+	}},
+	{[]points.Term{{Name: "price", Op: "lt", Values: []string{"5"}}}, func(p map[string]any) bool { return p["price"].(float64) < 5 }},
+	{[]points.Term{{Name: "open", Op: "not"}}, func(p map[string]any) bool { return p["open"] != true }},
+}
+
+func (f *filter) parse(t testing.TB, s points.Schema) *points.Filter {
+	t.Helper()
+	if f.terms == nil {
+		return nil
+	}
+	parsed, err := points.ParseFilter(s, f.terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// decoded are properties that have been decoded.
+var decoded sync.Map
+
+func properties(p *points.Point) map[string]any {
+	if m, ok := decoded.Load(string(p.Properties)); ok {
+		return m.(map[string]any)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(p.Properties, &m); err != nil {
+		panic(err)
+	}
+	decoded.Store(string(p.Properties), m)
+	return m
+}
+
+func (ref reference) passing(f *filter, in func(lat, lon float64) bool) (list []points.Point) {
+	for _, p := range ref {
+		if in(p.Lat, p.Lon) && f.pass(properties(&p)) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func everywhere(float64, float64) bool { return true }
+
+func (ref reference) nearby(q *points.NearbyQuery, f *filter) []string {
+	type at struct {
+		distance float64
+		key      quadkey.PointKey
+		id       string
+	}
+	var list []at
+	for _, p := range ref.passing(f, everywhere) {
+		d := quadkey.Distance(q.Lon, q.Lat, p.Lon, p.Lat)
+		key, _ := quadkey.PointKeyOf(p.Lon, p.Lat)
+		if d >= q.MinRadiusM && (q.RadiusM == 0 || d <= q.RadiusM) {
+			list = append(list, at{d, key, p.ID})
+		}
+	}
+	slices.SortFunc(list, func(a, b at) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.key, b.key), strings.Compare(a.id, b.id))
+	})
+	ids := []string{}
+	for _, x := range list {
+		ids = append(ids, x.id)
+	}
+	return ids
+}
+
+func sortedIDs(list []points.Point) []string {
+	ids := []string{}
+	for _, p := range list {
+		ids = append(ids, p.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func ids(hits []points.Hit) []string {
+	ids := []string{}
+	for i := range hits {
+		ids = append(ids, hits[i].ID)
+	}
+	return ids
+}
+
+func openStore(t testing.TB) cellstore.Store {
+	t.Helper()
+	store, err := pebblestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// build publishes points.
+func build(t testing.TB, list []points.Point, opts points.BuildOptions) *points.Collection {
+	t.Helper()
+	store := openStore(t)
+	opts.Name = "test"
+	meta, err := points.Build(t.Context(), store, func(yield func(points.Point, error) bool) {
+		for _, p := range list {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := points.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Published points answer as looking at every one does.
+func TestPublishedAgainstReference(t *testing.T) {
+	for name, at := range distributions {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, uint64(len(name))))
+			n := 3000
+			if testing.Short() {
+				n = 800
+			}
+			var ref reference
+			for i := range n {
+				ref = append(ref, randomPoint(r, i, at))
+			}
+			shuffled := slices.Clone(ref)
+			r.Shuffle(n, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			c := build(t, shuffled, points.BuildOptions{})
+			if got := c.Meta().Points; got != int64(n) {
+				t.Fatalf("%d points", got)
+			}
+			questions := 200
+			if testing.Short() {
+				questions = 40
+			}
+			for range questions {
+				compare(t, c, ref, r, at)
+			}
+		})
+	}
+}
+
+// compare asks random questions.
+func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at func(*rand.Rand) (float64, float64)) {
+	t.Helper()
+	f := &filters[r.IntN(len(filters))]
+	parsed := f.parse(t, c.Meta().Schema)
+	q := points.NearbyQuery{Limit: 1 + r.IntN(30), Filter: parsed}
+	if q.Lat, q.Lon = at(r); r.IntN(4) == 0 {
+		q.Lat, q.Lon = distributions["even"](r)
+	}
+	q.Lat = math.Max(-90, math.Min(90, q.Lat))
+	if r.IntN(3) == 0 {
+		q.RadiusM = math.Exp(r.Float64() * 16)
+		q.MinRadiusM = q.RadiusM * r.Float64() * float64(r.IntN(2))
+	}
+	want := ref.nearby(&q, f)
+	var got []string
+	for page := 0; page < 4; page++ {
+		hits, next, err := c.Nearby(t.Context(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, ids(hits)...)
+		if q.Cursor = next; next == "" {
+			if len(got) != len(want) {
+				t.Fatalf("%+v: %d points, want %d", q, len(got), len(want))
+			}
+			break
+		}
+	}
+	if !slices.Equal(got, want[:len(got)]) {
+		for i := range got {
+			if got[i] != want[i] {
+				var h points.Hit
+				err := c.Get(t.Context(), want[i], &h)
+				n, _ := c.Count(t.Context(), points.Tile{}, nil, time.Time{})
+				t.Logf("%s: %+v %v; %d of %d points", want[i], h, err, n, len(ref))
+				for _, p := range ref {
+					if p.ID == want[i] {
+						t.Logf("%+v", p)
+					}
+				}
+				break
+			}
+		}
+		t.Fatalf("%+v: %v, want %v", q, got, want[:len(got)])
+	}
+
+	lat, lon := at(r)
+	size := math.Exp(r.Float64()*10 - 5)
+	box := quadkey.Box{West: wrapped(lon - size), South: math.Max(lat-size/2, -90), East: wrapped(lon + size/3), North: math.Min(lat+size/2, 90)}
+	if !box.Valid() || size > 90 {
+		box = quadkey.World
+	}
+	tile, err := quadkey.TileAt(lon, math.Max(-90, math.Min(90, lat)), uint8(r.IntN(23)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	areas := map[string]struct {
+		area points.Area
+		in   func(lat, lon float64) bool
+	}{
+		"box": {points.Box(box), func(lat, lon float64) bool { return box.Contains(lon, lat) }},
+		"tile": {points.Tile(tile), func(lat, lon float64) bool {
+			is, _ := quadkey.TileAt(lon, lat, tile.Z)
+			return is == tile
+		}},
+	}
+	for kind, a := range areas {
+		want := sortedIDs(ref.passing(f, a.in))
+		got := []string{}
+		q := points.WithinQuery{Area: a.area, Filter: parsed, Limit: 1 + r.IntN(1000), Name: kind}
+		if r.IntN(2) == 0 {
+			q.Sort = points.Sort{Field: points.Field{Name: "price", Type: points.Number}, Down: r.IntN(2) == 0}
+		}
+		for {
+			hits, next, err := c.Within(t.Context(), q, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(hits) == 0 && next != "" {
+				t.Fatal("an empty page has a next one")
+			}
+			got = append(got, ids(hits)...)
+			if q.Cursor = next; next == "" {
+				break
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s %v %+v: %d points, want %d", kind, box, q, len(got), len(want))
+		}
+		n, err := c.Count(t.Context(), a.area, parsed, q.At)
+		if err != nil || n != int64(len(want)) {
+			t.Fatalf("%s %v %v: counted %d, want %d: %v", kind, box, tile, n, len(want), err)
+		}
+		streamed := 0
+		if err := c.Each(t.Context(), q, func(*points.Hit) error { streamed++; return nil }); err != nil || streamed != len(want) {
+			t.Fatalf("%s: %d streamed, want %d: %v", kind, streamed, len(want), err)
+		}
+	}
+	shown := int64(0)
+	err = c.ShowTile(t.Context(), tile, func(s *points.Shown) error {
+		shown += max(s.Count, 1)
+		return nil
+	})
+	if in := len(ref.passing(&filters[0], areas["tile"].in)); err != nil || shown != int64(in) && in <= 1000 {
+		t.Fatalf("tile %v shows %d points of %d: %v", tile, shown, in, err)
+	}
+	p := &ref[r.IntN(len(ref))]
+	var h points.Hit
+	if err := c.Get(t.Context(), p.ID, &h); err != nil || h.ID != p.ID || h.Lat != p.Lat || h.Lon != p.Lon || string(h.Properties) != string(p.Properties) {
+		t.Fatalf("%+v, want %+v: %v", h, p, err)
+	}
+}
+
+func wrapped(lon float64) float64 {
+	switch {
+	case lon > 180:
+		return lon - 360
+	case lon < -180:
+		return lon + 360
+	}
+	return lon
+}

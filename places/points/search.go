@@ -1,0 +1,392 @@
+package points
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+// Bounds of queries.
+const (
+	DefaultLimit = near.DefaultLimit
+	MaxLimit     = near.MaxLimit
+	// MaxExamined is how many points a query of a page may look at.
+	MaxExamined = 200_000
+)
+
+// kept is a point that a search keeps, with memory of its own. Points are in the order
+// of their rank, then of their row keys.
+type kept struct {
+	rank   uint64
+	memory []byte // id and properties
+	record
+}
+
+func (k *kept) compare(rank uint64, key quadkey.PointKey, id []byte) int {
+	return cmp.Or(cmp.Compare(k.rank, rank), cmp.Compare(k.key, key), bytes.Compare(k.id, id))
+}
+
+// Above keeps the last point on top of a heap.
+func (k *kept) Above(o *kept) bool { return k.compare(o.rank, o.key, o.id) > 0 }
+
+// waiting is a branch that a search may have to look into.
+type waiting struct {
+	branch
+	rank uint64 // no point in it has a lesser one
+}
+
+// Above keeps the branch of the least rank on top of a heap.
+func (w *waiting) Above(o *waiting) bool { return w.rank < o.rank }
+
+// search is one question. Its memory is used again.
+type search struct {
+	c      *Collection
+	from   cellstore.Reader
+	filter *Filter
+	masks  []uint64
+	now    int64
+	when   cellstore.TimeRange
+
+	want  int
+	limit uint64 // the last rank that is wanted
+	after mark
+	heap  []kept // last on top, once it is full
+	spare []kept // memory of points displaced
+
+	frontier []waiting
+	examined int
+
+	row    cellstore.Row
+	record record
+	key    []byte
+	until  []byte
+	ranges [1]cellstore.Range
+}
+
+// mark is a place in an order of points: the last one of a page.
+type mark struct {
+	set  bool
+	rank uint64
+	key  quadkey.PointKey
+	id   []byte
+}
+
+// begin prepares a question.
+func (s *search) begin(c *Collection, from cellstore.Reader, f *Filter, at time.Time) {
+	s.c, s.from, s.filter, s.examined = c, from, f, 0
+	s.now, s.when = c.now(at), cellstore.TimeRange{}
+	if !at.IsZero() {
+		s.when = cellstore.AsOf(at.UnixMilli())
+	}
+	_, sum := c.tables()
+	s.masks = s.masks[:0]
+	if f != nil && sum != nil {
+		s.masks = f.masks(s.masks, sum.few)
+	}
+}
+
+// blind reports whether the tree does not say where points are: as of an earlier time,
+// and where other programs write too.
+func (s *search) blind() bool {
+	_, _, timed := s.when.Bounds()
+	return timed || s.c.tree == nil
+}
+
+// reset forgets what was kept, to keep the first points of a ranking.
+func (s *search) reset(want int, limit uint64, after mark) {
+	for i := range s.heap {
+		s.spare = append(s.spare, s.heap[i])
+	}
+	s.want, s.limit, s.after, s.heap = want, limit, after, s.heap[:0]
+}
+
+// wants reports whether the record at hand would be kept with a rank.
+func (s *search) wants(rank uint64) bool {
+	r := &s.record
+	if rank > s.limit {
+		return false
+	}
+	if a := &s.after; a.set && cmp.Or(cmp.Compare(rank, a.rank), cmp.Compare(r.key, a.key), bytes.Compare(r.id, a.id)) <= 0 {
+		return false
+	}
+	return len(s.heap) < s.want || s.heap[0].compare(rank, r.key, r.id) > 0
+}
+
+// keep keeps the record at hand.
+func (s *search) keep(rank uint64) {
+	var k kept
+	full := len(s.heap) == s.want
+	switch last := len(s.spare) - 1; {
+	case full:
+		k = s.heap[0]
+	case last >= 0:
+		k, s.spare = s.spare[last], s.spare[:last]
+	}
+	k.memory = append(append(k.memory[:0], s.record.id...), s.record.properties...)
+	n := len(s.record.id)
+	k.rank, k.record = rank, s.record
+	k.id, k.properties = k.memory[:n:n], k.memory[n:]
+	if full {
+		s.heap[0] = k
+		near.Sink(s.heap, 0)
+	} else if s.heap = append(s.heap, k); len(s.heap) == s.want {
+		near.Heapify(s.heap)
+	}
+	if len(s.heap) == s.want {
+		s.limit = s.heap[0].rank
+	}
+}
+
+// page writes the hits of a page over dst. One point more than that was wanted, to
+// tell whether another page follows: then more is set.
+func (s *search) page(dst []Hit) (hits []Hit, last *kept, more bool) {
+	slices.SortFunc(s.heap, func(a, b kept) int { return a.compare(b.rank, b.key, b.id) })
+	found := s.heap
+	if len(found) == s.want {
+		found, more = found[:s.want-1], true
+	}
+	hits = slices.Grow(dst[:0], len(found))[:len(found)]
+	for i := range found {
+		hits[i].set(&found[i].record)
+		last = &found[i]
+	}
+	return hits, last, more
+}
+
+// passes reports whether the record at hand is there and passes the filter.
+func (s *search) passes() bool { return !s.record.over(s.now) && s.filter.Match(s.record.properties) }
+
+// mayHold reports whether a branch can hold points that the filter lets pass.
+func (s *search) mayHold(b *branch) bool {
+	if !b.any {
+		return false
+	}
+	for _, m := range s.masks {
+		if b.bits&m == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// tooMuch is the error of a search that has looked at very many points.
+func tooMuch() error {
+	return fmt.Errorf("%w: %d points looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
+		ErrTooMuchWork, MaxExamined)
+}
+
+// rows calls fn with the points of a range of keys, which fn finds in s.record, until it
+// returns false or an error. limit bounds the rows, 0 is for none.
+func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func() (bool, error)) error {
+	s.ranges[0] = cellstore.Range{From: from, To: to}
+	scan := cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: cellstore.Selection{Families: selectPoint.Families, Time: s.when}}
+	for row, err := range s.from.Scan(ctx, scan) {
+		if err != nil {
+			return wrap(err)
+		}
+		gone, err := s.record.parse(row)
+		if err != nil {
+			return err
+		}
+		if gone {
+			s.record.properties = nil
+			s.record.expires = 1 // long ago
+		}
+		if more, err := fn(); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// rangeOf sets the keys of the rows of a tile.
+func (s *search) rangeOf(t quadkey.Tile) {
+	first, last := t.PointKeys()
+	s.key = appendPointKey(s.key[:0], first, "")
+	s.until = appendPointKey(s.until[:0], last, "")
+	s.until = append(s.until[:0], cellstore.PrefixEnd(s.until)...)
+}
+
+// NearbyQuery asks for the nearest points.
+type NearbyQuery struct {
+	Lat, Lon float64 // degrees
+	// MinRadiusM and RadiusM bound the distance, in metres, both included; a RadiusM of 0
+	// bounds nothing.
+	MinRadiusM, RadiusM float64
+	Limit               int     // points of a page, 1 to MaxLimit; 0 means DefaultLimit
+	Filter              *Filter // nil lets all pass
+	Cursor              string  // continues where the page that returned it ended
+	At                  time.Time
+}
+
+// Nearby returns the points nearest to a point by great-circle distance
+// (quadkey.Distance), nearest first, and by position and id where distances are equal.
+// It is exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
+//
+// The hits are written over dst, whose memory is used again. next is the cursor of the
+// following page, empty when there is none. Errors match ErrQuery, ErrCursor or
+// ErrTooMuchWork, or come from the store.
+func (c *Collection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []Hit, next string, err error) {
+	reach, err := near.CheckCircle(q.Lat, q.Lon, q.RadiusM)
+	if err != nil {
+		return dst[:0], "", err
+	}
+	if !(q.MinRadiusM >= 0) || q.RadiusM > 0 && q.MinRadiusM > q.RadiusM {
+		return dst[:0], "", near.BadQuery("smallest radius %v: give metres, at most the radius", q.MinRadiusM)
+	}
+	limit, err := near.CheckLimit(q.Limit)
+	if err != nil {
+		return dst[:0], "", err
+	}
+	var tag near.Tag
+	var after mark
+	if tagged := q.Cursor != ""; tagged {
+		tag = queryTag('n', q.Filter, q.At, q.Lat, q.Lon, q.RadiusM, q.MinRadiusM)
+		if after, err = decodeCursor(q.Cursor, tag); err != nil {
+			return dst[:0], "", err
+		}
+	}
+	r, err := c.begin(ctx)
+	if err != nil {
+		return dst[:0], "", err
+	}
+	defer c.end(r)
+	s := c.finds.Get().(*search)
+	defer c.finds.Put(s)
+	s.begin(c, r.Reader, q.Filter, q.At)
+	s.reset(limit+1, reach, after)
+	if err := s.nearby(ctx, &q); err != nil {
+		return dst[:0], "", err
+	}
+	hits, last, more := s.page(dst)
+	for i := range hits {
+		hits[i].DistanceM = math.Float64frombits(s.heap[i].rank)
+	}
+	if more {
+		tag = queryTag('n', q.Filter, q.At, q.Lat, q.Lon, q.RadiusM, q.MinRadiusM)
+		next = encodeCursor(tag, last)
+	}
+	return hits, next, nil
+}
+
+// nearby descends the tree, nearest tiles first.
+func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
+	s.frontier = s.frontier[:0]
+	root := branch{any: true}
+	if !s.blind() {
+		root = s.c.tree.root()
+	}
+	s.wait(q, &root)
+	for len(s.frontier) > 0 && s.frontier[0].rank <= s.limit {
+		var w waiting
+		w, s.frontier = near.Pop(s.frontier)
+		divide := false
+		var four [4]branch
+		if s.blind() {
+			full, err := s.leaf(ctx, q, &w.branch, leafPoints*8)
+			if err != nil {
+				return err
+			}
+			if divide = full; divide {
+				for i, t := range w.tile.Children() {
+					four[i] = branch{tile: t, any: true}
+				}
+			}
+		} else if four, divide = s.c.tree.children(&w.branch); !divide {
+			if _, err := s.leaf(ctx, q, &w.branch, 0); err != nil {
+				return err
+			}
+		}
+		for i := range four {
+			if divide {
+				s.wait(q, &four[i])
+			}
+		}
+	}
+	return nil
+}
+
+// wait puts a branch into the frontier if it can hold points that are wanted.
+func (s *search) wait(q *NearbyQuery, b *branch) {
+	if !s.blind() && !s.mayHold(b) {
+		return
+	}
+	if rank := near.ByDistance(b.tile.MinDistance(q.Lon, q.Lat)); rank <= s.limit {
+		s.frontier = near.Push(s.frontier, waiting{*b, rank})
+	}
+}
+
+// leaf looks at the points of a tile. A blind search stops after as many rows as most,
+// if the tile can be divided, and then full is set.
+func (s *search) leaf(ctx context.Context, q *NearbyQuery, b *branch, most int) (full bool, err error) {
+	if b.tile.Z == quadkey.MaxZoom {
+		most = 0
+	}
+	s.rangeOf(b.tile)
+	for again := true; again && err == nil; {
+		again = false
+		var before quadkey.PointKey
+		n := 0
+		err = s.rows(ctx, s.key, s.until, most, func() (bool, error) {
+			if n++; n == most {
+				full = true
+				return false, nil
+			}
+			rank := near.ByDistance(quadkey.Distance(q.Lon, q.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
+			if s.wants(rank) {
+				if math.Float64frombits(rank) >= q.MinRadiusM && s.passes() && !(most > 0 && s.has()) {
+					s.keep(rank)
+				}
+			} else if s.skip(rank, n > 1 && before == s.record.key) {
+				again = true
+				return false, nil
+			}
+			before = s.record.key
+			s.examined++
+			if s.examined > MaxExamined {
+				return false, tooMuch()
+			}
+			return true, nil
+		})
+	}
+	return full, err
+}
+
+// has reports whether the record at hand is kept already. A blind search may look at it
+// twice.
+func (s *search) has() bool {
+	for i := range s.heap {
+		if k := &s.heap[i]; k.key == s.record.key && bytes.Equal(k.id, s.record.id) {
+			return true
+		}
+	}
+	return false
+}
+
+// skip moves s.key past points that are not wanted as the record at hand is not, since
+// they are at the same position: any number of points may be. repeated says that
+// the one before was there too.
+func (s *search) skip(rank uint64, repeated bool) bool {
+	r := &s.record
+	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {
+		return false // different positions share keys there
+	}
+	a := &s.after
+	switch {
+	case a.set && a.rank == rank && a.key == r.key && bytes.Compare(r.id, a.id) < 0:
+		s.key = append(append(appendPointKey(s.key[:0], r.key, ""), a.id...), 0)
+		return true
+	case repeated && rank >= s.limit && r.key != math.MaxUint64:
+		s.key = appendPointKey(s.key[:0], r.key+1, "")
+		return true
+	}
+	return false
+}

@@ -1,0 +1,342 @@
+package points
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"quadrille/quadkey"
+)
+
+// leafPoints is the most points of a leaf that can be divided.
+const leafPoints = 32
+
+// counted is what the tree knows of a point.
+type counted struct {
+	position
+	bits uint64
+}
+
+// node is a tile of the tree.
+type node struct {
+	child uint32 // the first of its four children, which are neighbours; 0 for a leaf
+	count uint32 // points
+	// held are points that have left, while answers that still see them are made.
+	held     uint32
+	lat, lon int64  // sums over the points, in units
+	bits     uint64 // of all that have ever been in it
+}
+
+// nodeBytes is the length of a node as it is stored.
+const nodeBytes = 32
+
+// tree counts points by tile. The root, which is the world, is node 0. Any number of
+// goroutines may read it while one changes it.
+type tree struct {
+	mu    sync.RWMutex
+	nodes []node
+	free  []uint32 // firsts of four nodes that are not used
+}
+
+func newTree() *tree { return &tree{nodes: make([]node, 1, 4)} }
+
+// path calls fn with the nodes that a point is in, from the world to the leaf.
+func (t *tree) path(key quadkey.PointKey, fn func(at uint32, n *node)) (leaf uint32, z uint8) {
+	at := uint32(0)
+	for {
+		n := &t.nodes[at]
+		fn(at, n)
+		if n.child == 0 {
+			return at, z
+		}
+		at = n.child + uint32(key.Child(z))
+		z++
+	}
+}
+
+// take counts a point in a node.
+func (n *node) take(c *counted) {
+	n.count++
+	n.lat += int64(c.lat)
+	n.lon += int64(c.lon)
+	n.bits |= c.bits
+}
+
+// give takes a point out of a node that held it.
+func (n *node) give(c *counted) {
+	n.count--
+	n.lat -= int64(c.lat)
+	n.lon -= int64(c.lon)
+}
+
+// full reports whether a leaf should be divided.
+func (n *node) full(z uint8) bool { return n.count > leafPoints && z < quadkey.MaxZoom }
+
+// add counts a point. If the leaf that it is in should be divided now, full is set and
+// tile is that of the leaf.
+func (t *tree) add(c *counted) (tile quadkey.Tile, full bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	leaf, z := t.path(c.key, func(_ uint32, n *node) { n.take(c) })
+	if !t.nodes[leaf].full(z) {
+		return tile, false
+	}
+	return c.key.Tile(z), true
+}
+
+// mark adds the bits of a point that is counted already.
+func (t *tree) mark(c *counted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.path(c.key, func(_ uint32, n *node) { n.bits |= c.bits })
+}
+
+// undo takes back add of a point that was not written after all.
+func (t *tree) undo(c *counted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.path(c.key, func(_ uint32, n *node) { n.give(c) })
+}
+
+// hold says that a point has left. Its tiles are searched until drop.
+func (t *tree) hold(c *counted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.path(c.key, func(_ uint32, n *node) {
+		n.give(c)
+		n.held++
+	})
+}
+
+// drop says that no answer sees the points any more that have left. Tiles with few
+// points left become leaves. The nodes below them are returned, by the first of
+// four: give them back by reuse once no search can know them.
+func (t *tree) drop(left []counted) (unlinked []uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range left {
+		few := uint32(0)
+		t.path(left[i].key, func(at uint32, n *node) {
+			n.held--
+			if few == 0 && at != 0 && n.child != 0 && n.count+n.held <= leafPoints/2 {
+				few = at
+			}
+		})
+		if few != 0 {
+			unlinked = t.unlink(unlinked, few)
+		}
+	}
+	return unlinked
+}
+
+// unlink makes a leaf of a node.
+func (t *tree) unlink(unlinked []uint32, at uint32) []uint32 {
+	first := t.nodes[at].child
+	t.nodes[at].child = 0
+	unlinked = append(unlinked, first)
+	for i := first; i < first+4; i++ {
+		if t.nodes[i].child != 0 {
+			unlinked = t.unlink(unlinked, i)
+		}
+	}
+	return unlinked
+}
+
+// reuse gives back nodes that drop returned.
+func (t *tree) reuse(unlinked []uint32) {
+	t.mu.Lock()
+	t.free = append(t.free, unlinked...)
+	t.mu.Unlock()
+}
+
+// divide gives children to the leaf of a tile, which has the points and still holds
+// those that have left, and to its children in turn.
+func (t *tree) divide(tile quadkey.Tile, points, left []counted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first, _ := tile.PointKeys()
+	leaf, z := t.path(first, func(uint32, *node) {})
+	if z != tile.Z {
+		return // it is divided already, or has been merged
+	}
+	t.split(leaf, z, points, left)
+}
+
+func (t *tree) split(leaf uint32, z uint8, points, left []counted) {
+	first := t.four()
+	for i := range points {
+		t.nodes[first+uint32(points[i].key.Child(z))].take(&points[i])
+	}
+	for i := range left {
+		n := &t.nodes[first+uint32(left[i].key.Child(z))]
+		n.held++
+		n.bits |= left[i].bits
+	}
+	t.nodes[leaf].child = first
+	for i := range uint32(4) {
+		if t.nodes[first+i].full(z + 1) {
+			t.split(first+i, z+1, childOf(points, z, int(i)), childOf(left, z, int(i)))
+		}
+	}
+}
+
+// childOf returns the points in a child of a tile of a zoom.
+func childOf(points []counted, z uint8, child int) (list []counted) {
+	for _, p := range points {
+		if p.key.Child(z) == child {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// four returns the first of four nodes for new tiles.
+func (t *tree) four() uint32 {
+	if last := len(t.free) - 1; last >= 0 {
+		first := t.free[last]
+		t.free = t.free[:last]
+		clear(t.nodes[first : first+4])
+		return first
+	}
+	t.nodes = append(t.nodes, node{}, node{}, node{}, node{})
+	return uint32(len(t.nodes) - 4)
+}
+
+// planter makes a tree of points in the order of their keys. The points of the leaf
+// that grows are the last ones, so no others are kept.
+type planter struct {
+	tree  *tree
+	leaf  []counted
+	first quadkey.PointKey // of the leaf
+	last  quadkey.PointKey
+}
+
+func newPlanter() *planter { return &planter{tree: newTree(), last: ^quadkey.PointKey(0)} }
+
+// add takes the next point.
+func (p *planter) add(c *counted) {
+	leaf, z := p.tree.path(c.key, func(_ uint32, n *node) { n.take(c) })
+	if c.key < p.first || c.key > p.last {
+		p.leaf = p.leaf[:0]
+		p.first, p.last = c.key.Tile(z).PointKeys()
+	}
+	if z == quadkey.MaxZoom {
+		return // never divided
+	}
+	p.leaf = append(p.leaf, *c)
+	if !p.tree.nodes[leaf].full(z) {
+		return
+	}
+	p.tree.split(leaf, z, p.leaf, nil)
+	_, z = p.tree.path(c.key, func(uint32, *node) {})
+	p.first, p.last = c.key.Tile(z).PointKeys()
+	kept := p.leaf[:0]
+	for _, o := range p.leaf {
+		if o.key >= p.first && o.key <= p.last {
+			kept = append(kept, o)
+		}
+	}
+	p.leaf = kept
+}
+
+// branch is a node as a search sees it.
+type branch struct {
+	at    uint32
+	tile  quadkey.Tile
+	leaf  bool
+	count uint32 // points, as of now
+	any   bool   // an answer may find points in it
+	bits  uint64
+	lat   int64
+	lon   int64
+}
+
+func (t *tree) branch(at uint32, tile quadkey.Tile) branch {
+	n := &t.nodes[at]
+	return branch{at, tile, n.child == 0, n.count, n.count+n.held > 0, n.bits, n.lat, n.lon}
+}
+
+// root returns the world.
+func (t *tree) root() branch {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.branch(0, quadkey.Tile{})
+}
+
+// children returns the children of a branch, and false if it is a leaf by now.
+func (t *tree) children(b *branch) (four [4]branch, ok bool) {
+	tiles := b.tile.Children()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	first := t.nodes[b.at].child
+	if first == 0 {
+		return four, false
+	}
+	for i := range four {
+		four[i] = t.branch(first+uint32(i), tiles[i])
+	}
+	return four, true
+}
+
+// find returns the smallest branch that holds a tile: its own, or a leaf around it.
+func (t *tree) find(tile quadkey.Tile) branch {
+	first, _ := tile.PointKeys()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	at := uint32(0)
+	z := uint8(0)
+	for z < tile.Z && t.nodes[at].child != 0 {
+		at = t.nodes[at].child + uint32(first.Child(z))
+		z++
+	}
+	return t.branch(at, tile.Ancestor(z))
+}
+
+// appendTo appends the nodes from one on, at most so many, as they are stored.
+func (t *tree) appendTo(dst []byte, from, most int) []byte {
+	for _, n := range t.nodes[from:min(from+most, len(t.nodes))] {
+		dst = binary.BigEndian.AppendUint32(dst, n.child)
+		dst = binary.BigEndian.AppendUint32(dst, n.count)
+		dst = binary.BigEndian.AppendUint64(dst, uint64(n.lat))
+		dst = binary.BigEndian.AppendUint64(dst, uint64(n.lon))
+		dst = binary.BigEndian.AppendUint64(dst, n.bits)
+	}
+	return dst
+}
+
+// read adds nodes as they are stored, and reports whether they can be some.
+func (t *tree) read(b []byte) bool {
+	if len(b)%nodeBytes != 0 {
+		return false
+	}
+	for ; len(b) > 0; b = b[nodeBytes:] {
+		t.nodes = append(t.nodes, node{
+			child: binary.BigEndian.Uint32(b), count: binary.BigEndian.Uint32(b[4:]),
+			lat: int64(binary.BigEndian.Uint64(b[8:])), lon: int64(binary.BigEndian.Uint64(b[16:])),
+			bits: binary.BigEndian.Uint64(b[24:]),
+		})
+	}
+	return true
+}
+
+// sound reports whether nodes that were read are a tree: the children of a node come
+// after it, have as many points, and are tiles.
+func (t *tree) sound() bool {
+	depth := make([]uint8, len(t.nodes))
+	for i, n := range t.nodes {
+		if n.child == 0 {
+			continue
+		}
+		if int64(n.child) <= int64(i) || int64(n.child)+4 > int64(len(t.nodes)) || depth[i] == quadkey.MaxZoom {
+			return false
+		}
+		var sum uint64
+		for c := n.child; c < n.child+4; c++ {
+			sum += uint64(t.nodes[c].count)
+			depth[c] = depth[i] + 1
+		}
+		if sum != uint64(n.count) {
+			return false
+		}
+	}
+	return len(t.nodes) > 0
+}
