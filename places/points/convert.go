@@ -22,9 +22,9 @@ func typeError(format string, args ...any) error {
 //   - Texts are made of text by splitting it at semicolons. Space around a part
 //     goes, and so do empty parts. A number or a boolean becomes one text.
 //
-// Empty text leaves the member out where the field is of none of the types text
-// and any, and so does text that splits into nothing. Null stays, and so do
-// members that the schema lacks.
+// A member is left out if its text is empty and its field has neither the type
+// text nor any, if its text splits into nothing, or if it is an empty list and
+// its field is no list. Null stays, and so do members that the schema lacks.
 func (s Schema) Convert(dst, object []byte) ([]byte, error) {
 	out := append(dst, '{')
 	start := len(out)
@@ -37,6 +37,9 @@ func (s Schema) Convert(dst, object []byte) ([]byte, error) {
 		if t == "" || t == Any || string(value) == "null" {
 			out = appendMember(out, start, name, value)
 			continue
+		}
+		if t != Texts && string(value) == "[]" {
+			continue // the Learner takes it for a value of any type
 		}
 		before := len(out)
 		out = appendMember(out, start, name, nil)

@@ -2,6 +2,7 @@ package points
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 )
 
@@ -67,17 +68,14 @@ func exponent(b []byte) int {
 
 // compare returns which of two numbers is less.
 func (d decimal) compare(other decimal) int {
-	s := d.sign()
-	switch o := other.sign(); {
+	s, o := d.sign(), other.sign()
+	switch {
 	case s != o:
-		return s - o
+		return cmp.Compare(s, o)
 	case s == 0:
 		return 0
 	case d.exp != other.exp:
-		if d.exp < other.exp {
-			return -s
-		}
-		return s
+		return s * cmp.Compare(d.exp, other.exp)
 	}
 	a, b := d.digits, other.digits
 	for {
