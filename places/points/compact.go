@@ -2,6 +2,8 @@ package points
 
 import (
 	"bytes"
+	"encoding/binary"
+	bits64 "math/bits"
 
 	"quadrille/internal/jsontext"
 )
@@ -100,8 +102,24 @@ func valueEnd(b []byte, i int) int {
 }
 
 // stringEnd returns the end of the string whose first quotation mark is at i.
+// It looks at eight bytes at once, because filters skip strings all the time.
 func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for i++; i+8 <= len(b); {
+		word := binary.LittleEndian.Uint64(b[i:])
+		quotes, slashes := word^('"'*ones), word^('\\'*ones)
+		// The lowest of these bits is that of the first byte that is zero in quotes or slashes.
+		found := ((quotes-ones)&^quotes | (slashes-ones)&^slashes) & highs
+		if found == 0 {
+			i += 8
+			continue
+		}
+		if i += bits64.TrailingZeros64(found) / 8; b[i] == '"' {
+			return i + 1
+		}
+		i += 2
+	}
+	for ; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			return i + 1

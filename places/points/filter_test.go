@@ -147,10 +147,10 @@ func slowMatch(s Schema, terms []Term, object map[string]any) bool {
 		if t.Op != OpEquals && t.Op != OpDiffers && t.Op != OpPrefix {
 			list = []any{v}
 		}
-		any := slices.ContainsFunc(list, func(v any) bool {
+		found := slices.ContainsFunc(list, func(v any) bool {
 			return slices.ContainsFunc(t.Values, func(operand string) bool { return slowCompare(field.Type, t.Op, v, operand) })
 		})
-		if any == (t.Op == OpDiffers) {
+		if found == (t.Op == OpDiffers) {
 			return false
 		}
 	}
