@@ -83,7 +83,7 @@ func TestBadFilters(t *testing.T) {
 	if _, err := ParseFilter(filterSchema, make([]Term, 21)); !errors.Is(err, ErrFilter) {
 		t.Error(err)
 	}
-	if f, err := ParseFilter(filterSchema, nil); f != nil || err != nil || !f.Match([]byte("{}")) || f.AppendTo(nil) != nil || f.masks(nil) != nil {
+	if f, err := ParseFilter(filterSchema, nil); f != nil || err != nil || !f.Match([]byte("{}")) || f.AppendTo(nil) != nil {
 		t.Error(f, err)
 	}
 }
@@ -188,11 +188,12 @@ func slowCompare(typ Type, op string, v any, operand string) bool {
 		if typ != Number && typ != Any || op == OpPrefix {
 			return false
 		}
+		if !isTextNumber([]byte(operand)) { // big.Rat would take its time for 1e999999999
+			return false
+		}
 		a, ok1 := new(big.Rat).SetString(v.String())
 		b, ok2 := new(big.Rat).SetString(operand)
-		if ok1 && ok2 && scanNumber([]byte(operand), true) == len(operand) {
-			order, ok = a.Cmp(b), true
-		}
+		order, ok = a.Cmp(b), ok1 && ok2
 	}
 	switch op {
 	case OpEquals, OpDiffers:
@@ -254,38 +255,10 @@ func TestMatchAsTheReference(t *testing.T) {
 			return
 		}
 		matched++
-		for _, mask := range f.masks(nil) {
-			if bits(s, object)&mask == 0 {
-				t.Fatalf("%s: %+v of %+v: the signature lacks the mask %x", object, terms, s, mask)
-			}
-		}
+		checkMasks(t, f, s, object)
 	})
 	if matched == 0 {
 		t.Error("nothing matched")
-	}
-}
-
-func TestMasks(t *testing.T) {
-	for query, want := range map[string]int{
-		"category=cafe": 1, "category=cafe,bar": 1, "closed=true": 1, "tags=a": 1, "category.ne=cafe": 0, "price=1": 0, "any=x": 0, "-closed=": 0,
-		"category=cafe," + strings.Repeat("x", 41): 0, "category=" + strings.Repeat("x", 40): 1,
-	} {
-		key, values, _ := strings.Cut(query, "=")
-		term, err := filterSchema.ParseTerm(key, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := ParseFilter(filterSchema, []Term{term})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := f.masks(nil); len(got) != want {
-			t.Errorf("%s: %x", query, got)
-		}
-	}
-	// Stored signatures depend on it.
-	if got := valueBit(`"category"`, []byte(`"cafe"`)); got != bits(filterSchema, compact(t, `{"category":"cafe"}`)) || got != 1<<51 {
-		t.Errorf("%x", got)
 	}
 }
 
@@ -307,28 +280,6 @@ func TestFiltersAreTold(t *testing.T) {
 	slices.Sort(others)
 	if n := len(others); len(slices.Compact(others)) != n {
 		t.Errorf("%q", others)
-	}
-}
-
-func TestSortKey(t *testing.T) {
-	for typ, values := range map[Type][]string{
-		Number:  {"-1e300", "-2", "-1.5", "-1e-300", "0", "1e-300", "0.5", "1", "10", "1e300"},
-		Time:    {`"0000-01-01"`, `"1066-10-14"`, `"1969-12-31T23:59:59.9Z"`, `"1970-01-01"`, `"2026-01-01T01:00:00+02:00"`, `"2026-01-01"`, `"2026-01-01T00:00:00.0000001Z"`, `"9999-12-31T23:59:59.9999999Z"`},
-		Boolean: {"false", "true"},
-	} {
-		last := uint64(0)
-		for i, v := range values {
-			key, ok := sortKey(compact(t, `{"x":0,"v":`+v+`}`), Field{"v", typ})
-			if !ok || i > 0 && key <= last {
-				t.Errorf("%s: %x, %v", v, key, ok)
-			}
-			last = key
-		}
-	}
-	for _, f := range []Field{{"v", Text}, {"v", Number}, {"v", Time}, {"v", Boolean}, {"w", Number}} {
-		if _, ok := sortKey([]byte(`{"v":"x"}`), f); ok {
-			t.Errorf("%v", f)
-		}
 	}
 }
 
@@ -354,18 +305,12 @@ func FuzzFilter(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(values) > 40 || len(raw) > 200 { // big.Rat takes its time for 1e999999
-			filter.Match(object)
-			return
-		}
 		got, want := filter.Match(object), slowMatch(filterSchema, []Term{term}, decode(t, object))
 		if got != want {
 			t.Fatalf("%s: %+v: %v", object, term, got)
 		}
-		for _, mask := range filter.masks(nil) {
-			if got && bits(filterSchema, object)&mask == 0 {
-				t.Fatalf("%s: %+v: no bit of the mask", object, term)
-			}
+		if got {
+			checkMasks(t, filter, filterSchema, object)
 		}
 		if !bytes.Equal(filter.AppendTo(nil), filter.AppendTo(nil)) {
 			t.Fatal("the tag changes")

@@ -94,11 +94,11 @@ func appendMember(dst []byte, start int, name, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// Patch appends a compact object with changes made to it: each member of
+// PatchProperties appends a compact object with changes made to it: each member of
 // changes takes the place of the object's member of that name, or follows the
 // others, and null removes it. This is RFC 7396 for the first level: inner
 // objects are replaced as a whole. Changes that are null change nothing.
-func Patch(dst, object, changes []byte) ([]byte, error) {
+func PatchProperties(dst, object, changes []byte) ([]byte, error) {
 	changes, err := AppendProperties(nil, changes)
 	if err != nil {
 		return dst, err

@@ -230,7 +230,6 @@ func FuzzBrokenObject(f *testing.F) {
 		member(object, name)
 		AppendFields(nil, object, []string{name})
 		s := Schema{{Name: name, Type: Texts}}
-		bits(s, object)
 		l := NewLearner(nil)
 		l.Learn(object)
 		l.LearnText(object)
@@ -238,7 +237,6 @@ func FuzzBrokenObject(f *testing.F) {
 		_, _ = s.Convert(nil, object)
 		for _, typ := range []Type{Text, Number, Boolean, Time, Texts, Any} {
 			s[0].Type = typ
-			sortKey(object, s[0])
 			for _, v := range []string{"x", "1", "true", "2026-01-01"} {
 				if f, err := ParseFilter(s, []Term{{Name: name, Values: []string{v}}}); err == nil {
 					f.Match(object)
@@ -301,7 +299,7 @@ func TestMemberAndFieldsAndPatch(t *testing.T) {
 		}
 		fields := rapid.SliceOfN(names(), 0, 4).Draw(t, "fields")
 		some := decode(t, AppendFields(nil, object, fields))
-		patched, err := Patch([]byte("x"), object, encode(t, changes))
+		patched, err := PatchProperties([]byte("x"), object, encode(t, changes))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,13 +334,13 @@ func TestPatch(t *testing.T) {
 		`{"b":{"y":null}}`:                      `{"a":1,"b":{"y":null},"c":"t","n":null}`,
 		`{"a":null,"b":null,"c":null,"n":null}`: `{}`,
 	} {
-		if got, err := Patch(nil, object, []byte(changes)); err != nil || string(got) != want {
+		if got, err := PatchProperties(nil, object, []byte(changes)); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v, want %s", changes, got, err, want)
 		}
 	}
 	full := compact(t, `{`+many(200, `"%d":1`)+`}`)
 	for _, changes := range []string{`[]`, `{"a":1,"a":2}`, `{` + many(57, `"new %d":1`) + `}`, `{"a":"` + strings.Repeat("x", 65000) + `"}`} {
-		if got, err := Patch([]byte("x"), full, []byte(changes)); !errors.Is(err, ErrProperties) || string(got) != "x" {
+		if got, err := PatchProperties([]byte("x"), full, []byte(changes)); !errors.Is(err, ErrProperties) || string(got) != "x" {
 			t.Errorf("%.40s: %.40s, %v", changes, got, err)
 		}
 	}
@@ -369,14 +367,11 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	}
 	l := NewLearner(nil)
 	l.Learn(object)
-	in, buf, set := []byte(cafe), make([]byte, 0, 1<<10), make([]uint64, 0, 20)
+	in, buf := []byte(cafe), make([]byte, 0, 1<<10)
 	for name, run := range map[string]func(){
 		"Match":            func() { filter.Match(object) },
 		"member":           func() { member(object, "phone") },
 		"Learn":            func() { l.Learn(object) },
-		"bits":             func() { bits(s, object) },
-		"masks":            func() { filter.masks(set) },
-		"sortKey":          func() { sortKey(object, Field{"price", Number}) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },
 		"AppendFields":     func() { AppendFields(buf, object, []string{"phone", "name"}) },
 	} {
@@ -403,8 +398,6 @@ func BenchmarkProperties(b *testing.B) {
 		"Learn":            func() { l.Learn(object) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },
 		"Convert":          func() { _, _ = s.Convert(buf, object) },
-		"bits":             func() { bits(s, object) },
-		"sortKey":          func() { sortKey(object, Field{"price", Number}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
