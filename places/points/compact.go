@@ -1,0 +1,156 @@
+package points
+
+import (
+	"bytes"
+	"encoding/binary"
+	bits64 "math/bits"
+
+	"quadrille/internal/jsontext"
+)
+
+// This file reads compact JSON: what AppendProperties writes. Its functions
+// check no syntax, but no bytes make them panic or loop.
+
+// memberKey is how a member's name begins its member in a compact object.
+func memberKey(name string) string {
+	return string(append(jsontext.AppendString(nil, name), ':'))
+}
+
+// member returns the value of the member of that name, as it stands in the
+// compact object.
+func member(object []byte, name string) (value []byte, ok bool) {
+	var buf [192]byte
+	return lookup(object, append(jsontext.AppendString(buf[:0], name), ':'))
+}
+
+// lookup is member by a prepared memberKey.
+func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
+	for i := 1; i < len(object) && object[i] == '"'; i++ {
+		if end := i + len(key); end <= len(object) && string(object[i:end]) == string(key) {
+			return object[end:valueEnd(object, end)], true
+		}
+		i = valueEnd(object, stringEnd(object, i)+1)
+	}
+	return nil, false
+}
+
+// walker visits the members of a compact object, in order.
+type walker struct {
+	rest []byte // begins with the byte before the next member: { or ,
+}
+
+// next returns the next member: its name with quotation marks, and its value.
+func (w *walker) next() (name, value []byte, ok bool) {
+	if len(w.rest) < 2 || w.rest[1] != '"' {
+		return nil, nil, false
+	}
+	colon := stringEnd(w.rest, 1)
+	if colon >= len(w.rest) {
+		return nil, nil, false
+	}
+	end := valueEnd(w.rest, colon+1)
+	name, value = w.rest[1:colon], w.rest[colon+1:end]
+	w.rest = w.rest[end:]
+	return name, value, true
+}
+
+// lister visits the elements of a compact array, in order.
+type lister struct {
+	rest []byte // begins with the byte before the next element: [ or ,
+}
+
+// next returns the next element.
+func (l *lister) next() (value []byte, ok bool) {
+	if len(l.rest) < 2 || l.rest[1] == ']' {
+		return nil, false
+	}
+	end := valueEnd(l.rest, 1)
+	value = l.rest[1:end]
+	l.rest = l.rest[end:]
+	return value, true
+}
+
+// valueEnd returns the end of the value that begins at i.
+func valueEnd(b []byte, i int) int {
+	if i >= len(b) {
+		return len(b)
+	}
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		for depth := 0; i < len(b); {
+			switch b[i] {
+			case '"':
+				i = stringEnd(b, i)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return len(b)
+	}
+	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' {
+		i++
+	}
+	return i
+}
+
+// stringEnd returns the end of the string whose first quotation mark is at i.
+// It looks at eight bytes at once, because filters skip strings all the time.
+func stringEnd(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for i++; i+8 <= len(b); {
+		word := binary.LittleEndian.Uint64(b[i:])
+		quotes, slashes := word^('"'*ones), word^('\\'*ones)
+		// The lowest of these bits is that of the first byte that is zero in quotes or slashes.
+		found := ((quotes-ones)&^quotes | (slashes-ones)&^slashes) & highs
+		if found == 0 {
+			i += 8
+			continue
+		}
+		if i += bits64.TrailingZeros64(found) / 8; b[i] == '"' {
+			return i + 1
+		}
+		i += 2
+	}
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return len(b)
+}
+
+// isText reports whether a value is a string.
+func isText(value []byte) bool { return len(value) >= 2 && value[0] == '"' }
+
+// isNumber reports whether a value is a number.
+func isNumber(value []byte) bool {
+	return len(value) > 0 && (value[0] == '-' || '0' <= value[0] && value[0] <= '9')
+}
+
+// isList reports whether a value is an array.
+func isList(value []byte) bool { return len(value) > 0 && value[0] == '[' }
+
+// isBoolean reports whether a value is true or false.
+func isBoolean(value []byte) bool { return string(value) == "true" || string(value) == "false" }
+
+// textOf returns the text of a string of valid JSON. It is part of the string
+// where nothing in there is escaped.
+func textOf(value []byte) []byte {
+	inner := value[1 : len(value)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	text, _ := unescape(make([]byte, 0, len(inner)), inner)
+	return text
+}

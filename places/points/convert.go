@@ -1,0 +1,161 @@
+package points
+
+import (
+	"bytes"
+	"fmt"
+
+	"quadrille/internal/jsontext"
+)
+
+func typeError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrType, fmt.Sprintf(format, args...))
+}
+
+// Convert appends a compact object whose members have the types of the schema:
+//
+//   - A number is made of text that spells one as JSON does, but it may lack the
+//     digits on one side of its point.
+//   - A boolean is made of true or false as text, in any case.
+//   - A time of RFC 3339 is written in UTC with the fewest digits, a date as its
+//     first instant. Digits beyond nanoseconds are cut.
+//   - Text is made of numbers and booleans, as JSON writes them.
+//   - Texts are made of text by splitting it at semicolons. Space around a part
+//     goes, and so do empty parts. A number or a boolean becomes one text.
+//
+// A member is left out if its text is empty and its field has neither the type
+// text nor any, if its text splits into nothing, or if it is an empty list and
+// its field is no list. Null stays, and so do members that the schema lacks.
+func (s Schema) Convert(dst, object []byte) ([]byte, error) {
+	out := append(dst, '{')
+	start := len(out)
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			break
+		}
+		t := s.typeOf(name)
+		if t == "" || t == Any || string(value) == "null" {
+			out = appendMember(out, start, name, value)
+			continue
+		}
+		if t != Texts && string(value) == "[]" {
+			continue // the Learner takes it for a value of any type
+		}
+		before := len(out)
+		out = appendMember(out, start, name, nil)
+		valueStart := len(out)
+		var reason string
+		if out, reason = appendTyped(out, value, t); reason != "" {
+			return dst, typeError("%s: %s", textOf(name), reason)
+		}
+		if len(out) == valueStart {
+			out = out[:before]
+		}
+	}
+	out = append(out, '}')
+	if n := len(out) - len(dst); n > MaxPropertiesBytes {
+		return dst, badProperties("%d bytes as the schema has them: leave out long values, at most %d bytes can stay", n, MaxPropertiesBytes)
+	}
+	return out, nil
+}
+
+// appendTyped appends the value in that type, or nothing where it is empty, or
+// says why it cannot.
+func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
+	if t == Texts {
+		return appendTexts(dst, value)
+	}
+	if t == Text {
+		switch {
+		case isText(value):
+			return append(dst, value...), ""
+		case isNumber(value) || isBoolean(value):
+			return append(append(append(dst, '"'), value...), '"'), ""
+		}
+		return dst, fmt.Sprintf("%.40s is no text: write it in quotation marks, or declare the field any", value)
+	}
+	if t == Number && isNumber(value) || t == Boolean && isBoolean(value) {
+		return append(dst, value...), ""
+	}
+	if !isText(value) {
+		return dst, noValue(value, t)
+	}
+	text := bytes.TrimSpace(textOf(value))
+	if len(text) == 0 {
+		return dst, ""
+	}
+	switch t {
+	case Number:
+		if out, ok := appendTextNumber(dst, text); ok {
+			return out, ""
+		}
+	case Boolean:
+		if b, ok := textBoolean(text); ok {
+			if b {
+				return append(dst, "true"...), ""
+			}
+			return append(dst, "false"...), ""
+		}
+	case Time:
+		if when, ok := parseTime(text); ok {
+			return appendTime(dst, when), ""
+		}
+	}
+	return dst, noValue(jsontext.AppendString(nil, string(text)), t)
+}
+
+// noValue says why a value, in compact form, is none of a type.
+func noValue(value []byte, t Type) string {
+	switch t {
+	case Number:
+		if isText(value) {
+			if text := textOf(value); hasDecimalComma(text) {
+				return fmt.Sprintf("%.40s has a decimal comma: write a point, as in %.40s", value, bytes.Replace(text, []byte{','}, []byte{'.'}, 1))
+			}
+		}
+		return fmt.Sprintf("%.40s is no number: write digits as in 12.5, without leading zeros, or declare the field text", value)
+	case Boolean:
+		return fmt.Sprintf("%.40s is neither true nor false: write one of them, or declare the field text", value)
+	default:
+		return fmt.Sprintf("%.40s is no time: write one as in 2026-01-31T12:00:00Z, or a date as in 2026-01-31, or declare the field text", value)
+	}
+}
+
+func appendTexts(dst, value []byte) (out []byte, reason string) {
+	switch {
+	case isNumber(value) || isBoolean(value):
+		return append(append(append(dst, `["`...), value...), `"]`...), ""
+	case isText(value):
+		out = append(dst, '[')
+		start := len(out)
+		for part := range bytes.SplitSeq(textOf(value), []byte{';'}) {
+			if part = bytes.TrimSpace(part); len(part) == 0 {
+				continue
+			}
+			if len(out) > start {
+				out = append(out, ',')
+			}
+			out = jsontext.AppendString(out, string(part))
+		}
+		if len(out) == start {
+			return dst, ""
+		}
+		return append(out, ']'), ""
+	case isList(value):
+		out = append(dst, '[')
+		start := len(out)
+		for elements := (lister{value}); ; {
+			element, ok := elements.next()
+			if !ok {
+				return append(out, ']'), ""
+			}
+			if len(out) > start {
+				out = append(out, ',')
+			}
+			if out, reason = appendTyped(out, element, Text); reason != "" {
+				return dst, reason
+			}
+		}
+	}
+	return dst, fmt.Sprintf("%.40s is no list of text: write one as in [\"a\",\"b\"], or declare the field any", value)
+}

@@ -1,0 +1,342 @@
+package points
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"quadrille/internal/jsontext"
+)
+
+// Filter is what the properties of a point must fulfil. It may be used by many
+// goroutines. A nil filter is fulfilled by all.
+type Filter struct {
+	conditions []condition
+}
+
+// condition is a term made ready for compact objects.
+type condition struct {
+	key    string // the memberKey
+	name   string
+	op     string
+	typ    Type
+	values []operand
+}
+
+// operand is a value to compare with. A condition's are sorted by their
+// compact form.
+type operand struct {
+	text    []byte  // a string in compact form
+	number  decimal // for numbers, and values of any type that could be numbers
+	numeric bool
+	time    time.Time
+	compact []byte // tells it from other operands of the condition
+}
+
+// ParseFilter makes a filter of terms. All of them must hold. It is nil if there
+// are none.
+func ParseFilter(s Schema, terms []Term) (*Filter, error) {
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	if len(terms) > MaxTerms {
+		return nil, badFilter("%d terms: give at most %d", len(terms), MaxTerms)
+	}
+	f := &Filter{}
+	for _, t := range terms {
+		if err := f.add(s, t); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *Filter) add(s Schema, t Term) error {
+	if len(t.Values) > MaxTermValues {
+		return badFilter("%d values of %.40s: give at most %d", len(t.Values), t.Name, MaxTermValues)
+	}
+	for _, v := range t.Values {
+		if len(v) > MaxTermBytes {
+			return badFilter("a value of %d bytes for %.40s: give at most %d", len(v), t.Name, MaxTermBytes)
+		}
+		if !utf8.ValidString(v) {
+			return badFilter("the value %.40q of %.40s is not UTF-8: write it in UTF-8", v, t.Name)
+		}
+	}
+	if t.Op == OpHas || t.Op == OpLacks {
+		if len(t.Values) == 0 {
+			return badFilter("%s: name a property", t.Op)
+		}
+		for _, name := range t.Values {
+			field, err := s.known(name)
+			if err != nil {
+				return err
+			}
+			f.conditions = append(f.conditions, condition{key: memberKey(name), name: name, op: t.Op, typ: field.Type})
+		}
+		return nil
+	}
+	field, err := s.known(t.Name)
+	if err != nil {
+		return err
+	}
+	c := condition{key: memberKey(t.Name), name: t.Name, op: t.Op, typ: field.Type}
+	if err := c.checkOp(len(t.Values)); err != nil {
+		return err
+	}
+	for _, v := range t.Values {
+		o, err := c.operand(v)
+		if err != nil {
+			return err
+		}
+		c.values = append(c.values, o)
+	}
+	slices.SortFunc(c.values, func(a, b operand) int { return bytes.Compare(a.compact, b.compact) })
+	c.values = slices.CompactFunc(c.values, func(a, b operand) bool { return bytes.Equal(a.compact, b.compact) })
+	f.conditions = append(f.conditions, c)
+	return nil
+}
+
+// namesInError is how many known names an error lists.
+const namesInError = 10
+
+// known returns the field of that name, or an error that lists those with
+// similar names first.
+func (s Schema) known(name string) (Field, error) {
+	if field, ok := s.Lookup(name); ok {
+		return field, nil
+	}
+	if len(s) == 0 {
+		return Field{}, badFilter("there is no property %.40q: these points have none; ask without filters", name)
+	}
+	var similar, others []string
+	lower := strings.ToLower(name)
+	for _, f := range s {
+		known := strings.ToLower(f.Name)
+		if lower != "" && (strings.Contains(known, lower) || strings.Contains(lower, known)) {
+			similar = append(similar, f.Name)
+		} else if len(others) < namesInError {
+			others = append(others, f.Name)
+		}
+	}
+	names := append(similar, others...)
+	end := ""
+	if len(names) > namesInError || len(s) > namesInError {
+		names, end = names[:min(len(names), namesInError)], ", …"
+	}
+	return Field{}, badFilter("there is no property %.40q: give one of %s%s", name, strings.Join(names, ", "), end)
+}
+
+// checkOp checks that the operator fits the type and the number of values.
+func (c *condition) checkOp(values int) error {
+	switch c.op {
+	case OpFlagless:
+		if values > 0 {
+			return badFilter("-%s: give it no value", c.name)
+		}
+		return nil
+	case OpEquals, OpDiffers:
+	case OpPrefix:
+		if c.typ != Text && c.typ != Texts && c.typ != Any {
+			return badFilter("%s.prefix: %[1]s is a %s, and only text has a prefix: ask for its value", c.name, c.typ)
+		}
+	case OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual:
+		if c.typ != Number && c.typ != Time && c.typ != Any {
+			return badFilter("%s.%s: %[1]s has the type %s, and only numbers and times are less or greater: ask for its value", c.name, c.op, c.typ)
+		}
+		if values != 1 {
+			return badFilter("%s.%s: %d values: give one", c.name, c.op, values)
+		}
+	default:
+		return badFilter("there is no operator %.20q: give one of not, ne, lt, lte, gt, gte, prefix, has, lacks, or none", c.op)
+	}
+	if values == 0 {
+		return badFilter("%s: give a value", c.name)
+	}
+	return nil
+}
+
+// operand makes a value ready.
+func (c *condition) operand(v string) (o operand, err error) {
+	o.text = jsontext.AppendString(nil, v)
+	o.compact = o.text
+	number, numeric := appendTextNumber(nil, []byte(v))
+	ordered := c.op != OpEquals && c.op != OpDiffers && c.op != OpPrefix
+	var ok bool
+	switch {
+	case c.typ == Number || c.typ == Any && ordered:
+		if o.compact, ok = number, numeric; !ok {
+			return o, badFilter("%s: %s", c.name, noValue(o.text, Number))
+		}
+	case c.typ == Boolean:
+		var b bool
+		if b, ok = textBoolean([]byte(v)); !ok {
+			return o, badFilter("%s: %.40q: give true or false", c.name, v)
+		}
+		o.text = []byte("false")
+		if b {
+			o.text = []byte("true")
+		}
+		o.compact = o.text
+	case c.typ == Time:
+		if o.time, ok = parseTime([]byte(v)); !ok {
+			return o, badFilter("%s: %.40q is no time: give one as in 2026-01-31T12:00:00Z, or a date as in 2026-01-31", c.name, v)
+		}
+		o.compact = appendTime(nil, o.time)
+	}
+	if numeric {
+		o.number, o.numeric = parseDecimal(number), true
+	}
+	return o, nil
+}
+
+// Match reports whether a point with these properties, which are compact,
+// fulfils the filter.
+func (f *Filter) Match(object []byte) bool {
+	if f == nil {
+		return true
+	}
+	for i := range f.conditions {
+		c := &f.conditions[i]
+		value, present := lookup(object, c.key)
+		if present && string(value) == "null" {
+			present = false
+		}
+		if !c.holds(value, present) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *condition) holds(value []byte, present bool) bool {
+	switch c.op {
+	case OpHas:
+		return present
+	case OpLacks:
+		return !present
+	case OpFlagless:
+		return !present || string(value) == "false" || string(value) == `""` || string(value) == "[]"
+	case OpEquals, OpPrefix:
+		return present && c.equals(value)
+	case OpDiffers:
+		return present && !c.equals(value)
+	}
+	return present && c.ordered(value)
+}
+
+// equals reports whether a value, or an element of a list, equals one of the
+// operands or begins with it.
+func (c *condition) equals(value []byte) bool {
+	if isList(value) && (c.typ == Texts || c.typ == Any) {
+		for elements := (lister{value}); ; {
+			element, ok := elements.next()
+			if !ok {
+				return false
+			}
+			if c.equalsOne(element) {
+				return true
+			}
+		}
+	}
+	return c.typ != Texts && c.equalsOne(value)
+}
+
+func (c *condition) equalsOne(value []byte) bool {
+	switch c.typ {
+	case Time:
+		if !isText(value) {
+			return false
+		}
+		when, ok := parseTime(value[1 : len(value)-1])
+		return ok && slices.ContainsFunc(c.values, func(o operand) bool { return when.Equal(o.time) })
+	case Number, Any:
+		if isNumber(value) {
+			d := parseDecimal(value)
+			for i := range c.values {
+				if o := &c.values[i]; c.op != OpPrefix && o.numeric && d.compare(o.number) == 0 {
+					return true
+				}
+			}
+			return false
+		}
+		if c.typ == Number {
+			return false
+		}
+	}
+	for i := range c.values {
+		text := c.values[i].text
+		switch {
+		case c.op == OpPrefix:
+			if isText(value) && bytes.HasPrefix(value, text[:len(text)-1]) {
+				return true
+			}
+		case bytes.Equal(value, text):
+			return true
+		case c.typ == Any && isBoolean(value) && string(value) == string(text[1:len(text)-1]):
+			return true
+		}
+	}
+	return false
+}
+
+// ordered reports whether the value is less or greater than the operand, as the
+// operator wants it.
+func (c *condition) ordered(value []byte) bool {
+	var order int
+	o := &c.values[0]
+	switch {
+	case c.typ == Time:
+		if !isText(value) {
+			return false
+		}
+		when, ok := parseTime(value[1 : len(value)-1])
+		if !ok {
+			return false
+		}
+		order = when.Compare(o.time)
+	case isNumber(value):
+		order = parseDecimal(value).compare(o.number)
+	default:
+		return false
+	}
+	switch c.op {
+	case OpLess:
+		return order < 0
+	case OpLessOrEqual:
+		return order <= 0
+	case OpGreater:
+		return order > 0
+	default:
+		return order >= 0
+	}
+}
+
+// AppendTo appends bytes that only filters with the same terms have. The order
+// of terms and of values does not matter, nor does how a number or a time is
+// spelled.
+func (f *Filter) AppendTo(dst []byte) []byte {
+	if f == nil {
+		return dst
+	}
+	terms := make([]string, len(f.conditions))
+	for i := range f.conditions {
+		c := &f.conditions[i]
+		var b []byte
+		for _, part := range []string{c.op, string(c.typ), c.name} {
+			b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
+		}
+		for j := range c.values {
+			b = append(binary.AppendUvarint(b, uint64(len(c.values[j].compact))), c.values[j].compact...)
+		}
+		terms[i] = string(b)
+	}
+	slices.Sort(terms)
+	for _, term := range slices.Compact(terms) {
+		dst = append(binary.AppendUvarint(dst, uint64(len(term))), term...)
+	}
+	return dst
+}

@@ -1,0 +1,211 @@
+package points
+
+import (
+	"bytes"
+	"slices"
+
+	"quadrille/internal/jsontext"
+)
+
+// Learner finds the schema of points from their properties.
+type Learner struct {
+	columns  []column
+	index    map[string]int // of columns, by their names
+	expected int            // the column that the next member probably has
+	unlisted int64
+}
+
+// column is what is known of one property.
+type column struct {
+	name     string // in compact form
+	declared Type   // or ""
+	kinds    kinds
+}
+
+// kinds is the set of what the values of a column are.
+type kinds uint8
+
+const (
+	kindText kinds = 1 << iota
+	kindNumber
+	kindBoolean
+	kindTime
+	kindTexts
+	kindOther
+	kindComma // text that would be a number with a decimal point
+	fromTable // not a kind: the values are the texts of a table
+)
+
+// NewLearner returns a learner for which declared types are certain. Declared
+// may be nil.
+func NewLearner(declared Schema) *Learner {
+	l := &Learner{index: make(map[string]int)}
+	for _, f := range declared {
+		l.add(string(jsontext.AppendString(nil, f.Name))).declared = f.Type
+	}
+	return l
+}
+
+func (l *Learner) add(name string) *column {
+	l.index[name] = len(l.columns)
+	l.columns = append(l.columns, column{name: name})
+	return &l.columns[len(l.columns)-1]
+}
+
+// column returns the column of that name, or nil where there are too many.
+func (l *Learner) column(name []byte) *column {
+	i := l.expected
+	if i >= len(l.columns) || l.columns[i].name != string(name) {
+		var found bool
+		if i, found = l.index[string(name)]; !found {
+			if len(l.columns) >= MaxFields {
+				l.unlisted++
+				return nil
+			}
+			i = len(l.columns)
+			l.add(string(name))
+		}
+	}
+	l.expected = i + 1
+	return &l.columns[i]
+}
+
+// Learn takes in the properties of a point, which are compact. Null and empty
+// lists say nothing about a type.
+func (l *Learner) Learn(object []byte) {
+	l.expected = 0
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			return
+		}
+		if c := l.column(name); c != nil && c.declared == "" {
+			c.kinds |= kindOf(value, c.kinds)
+		}
+	}
+}
+
+// kindOf returns the kind of a value of a column that has some kinds already.
+func kindOf(value []byte, have kinds) kinds {
+	switch {
+	case isText(value):
+		if have&kindText != 0 {
+			return kindText // whether this one is a time decides nothing
+		}
+		if _, ok := parseTime(value[1 : len(value)-1]); ok {
+			return kindTime
+		}
+		return kindText
+	case isNumber(value):
+		return kindNumber
+	case isBoolean(value):
+		return kindBoolean
+	case isList(value):
+		var all kinds
+		for elements := (lister{value}); ; {
+			element, ok := elements.next()
+			if !ok {
+				return all
+			}
+			if !isText(element) {
+				return kindOther
+			}
+			all = kindTexts
+		}
+	case string(value) == "null":
+		return 0
+	}
+	return kindOther
+}
+
+// LearnText takes in a row of a table, whose values are all text. A column
+// whose texts are all numbers has numbers, and so on for true and false and for
+// times. Empty texts say nothing about a type.
+func (l *Learner) LearnText(object []byte) {
+	l.expected = 0
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			return
+		}
+		if c := l.column(name); c != nil && c.declared == "" {
+			c.kinds |= fromTable
+			if isText(value) && c.kinds&kindText == 0 {
+				c.kinds |= kindOfText(bytes.TrimSpace(textOf(value)))
+			}
+		}
+	}
+}
+
+func kindOfText(text []byte) kinds {
+	if len(text) == 0 {
+		return 0
+	}
+	if isTextNumber(text) {
+		return kindNumber
+	}
+	if _, ok := textBoolean(text); ok {
+		return kindBoolean
+	}
+	if _, ok := parseTime(text); ok {
+		return kindTime
+	}
+	if hasDecimalComma(text) {
+		return kindComma
+	}
+	return kindText
+}
+
+// textBoolean reads true or false, in any case.
+func textBoolean(text []byte) (value, ok bool) {
+	if bytes.EqualFold(text, []byte("true")) {
+		return true, true
+	}
+	return false, bytes.EqualFold(text, []byte("false"))
+}
+
+// Schema returns what was learned, with the declared fields.
+func (l *Learner) Schema() Schema {
+	s := make(Schema, 0, len(l.columns))
+	for i := range l.columns {
+		c := &l.columns[i]
+		s = append(s, Field{Name: string(textOf([]byte(c.name))), Type: c.typ()})
+	}
+	slices.SortFunc(s, byName)
+	return s
+}
+
+func (c *column) typ() Type {
+	if c.declared != "" {
+		return c.declared
+	}
+	table := c.kinds&fromTable != 0
+	switch c.kinds &^ fromTable {
+	case kindText, kindText | kindTime:
+		return Text
+	case kindNumber:
+		return Number
+	case kindBoolean:
+		return Boolean
+	case kindTime:
+		return Time
+	case kindTexts:
+		return Texts
+	}
+	if table {
+		return Text
+	}
+	return Any
+}
+
+// Commas reports whether the column of that name has decimal commas, and
+// nothing but numbers otherwise: its type is text, which its owner may not
+// expect.
+func (l *Learner) Commas(name string) bool {
+	i, ok := l.index[string(jsontext.AppendString(nil, name))]
+	return ok && l.columns[i].kinds&kindComma != 0 && l.columns[i].kinds&^(kindComma|kindNumber|fromTable) == 0
+}
+
+// Unlisted returns how many members had names that the schema does not list,
+// because it has MaxFields others.
+func (l *Learner) Unlisted() int64 { return l.unlisted }

@@ -1,0 +1,149 @@
+package points
+
+import (
+	"errors"
+	"fmt"
+	"unicode"
+)
+
+// Bounds of the properties of a point.
+const (
+	MaxProperties      = 256
+	MaxPropertiesBytes = 64 << 10
+	MaxPropertyName    = 128 // bytes
+	MaxPropertyDepth   = 32  // objects and arrays within one another, the properties themselves among them
+)
+
+// ErrProperties matches the errors of properties that cannot be kept.
+var ErrProperties = errors.New("bad properties")
+
+func badProperties(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrProperties}, args...)...)
+}
+
+// AppendProperties checks the properties of a GeoJSON Feature, an object or
+// null, and appends them in compact form: without white space, all spellings of
+// a text or a number in the same one, members in their order. Numbers keep all
+// their digits. Null becomes the empty object.
+//
+// Half a surrogate pair becomes U+FFFD, as in encoding/json. Bytes that are not
+// UTF-8 are an error.
+func AppendProperties(dst, object []byte) (out []byte, err error) {
+	n := normalizer{in: object, out: dst, start: len(dst)}
+	n.space()
+	switch {
+	case n.literal("null"):
+		n.out = append(n.out, "{}"...)
+	case n.peek() == '{':
+		if err := n.object(1); err != nil {
+			return dst, err
+		}
+	default:
+		return dst, badProperties("they are no JSON object: write {\"name\":value, …} or null")
+	}
+	if n.space(); n.i < len(n.in) {
+		return dst, n.syntax("the end")
+	}
+	if err := n.checkSize(); err != nil {
+		return dst, err
+	}
+	return n.out, nil
+}
+
+func checkName(name []byte) error {
+	if len(name) == 0 {
+		return badProperties("a member without a name: name it, or leave it out")
+	}
+	if len(name) > MaxPropertyName {
+		return badProperties("the name %.20q… is longer than %d bytes: shorten it", name, MaxPropertyName)
+	}
+	for _, r := range string(name) {
+		if unicode.IsControl(r) {
+			return badProperties("the name %q has a control character: take it out", name)
+		}
+	}
+	return nil
+}
+
+// AppendFields appends the object of those members that have one of the names,
+// in the object's order. The object is compact.
+func AppendFields(dst, object []byte, fields []string) []byte {
+	dst = append(dst, '{')
+	start := len(dst)
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			return append(dst, '}')
+		}
+		text := textOf(name)
+		for _, field := range fields {
+			if string(text) == field {
+				dst = appendMember(dst, start, name, value)
+				break
+			}
+		}
+	}
+}
+
+// appendMember appends a member to the object whose members begin at start.
+func appendMember(dst []byte, start int, name, value []byte) []byte {
+	if len(dst) > start {
+		dst = append(dst, ',')
+	}
+	dst = append(append(dst, name...), ':')
+	return append(dst, value...)
+}
+
+// PatchProperties appends a compact object with changes made to it: each member of
+// changes takes the place of the object's member of that name, or follows the
+// others, and null removes it. This is RFC 7396 for the first level: inner
+// objects are replaced as a whole. Changes that are null change nothing.
+func PatchProperties(dst, object, changes []byte) ([]byte, error) {
+	changes, err := AppendProperties(nil, changes)
+	if err != nil {
+		return dst, err
+	}
+	left := make(map[string][]byte)
+	for w := (walker{changes}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			break
+		}
+		left[string(name)] = value
+	}
+	out := append(dst, '{')
+	start, members := len(out), 0
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			break
+		}
+		if changed, ok := left[string(name)]; ok {
+			delete(left, string(name))
+			if string(changed) == "null" {
+				continue
+			}
+			value = changed
+		}
+		out = appendMember(out, start, name, value)
+		members++
+	}
+	for w := (walker{changes}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			break
+		}
+		if _, ok := left[string(name)]; ok && string(value) != "null" {
+			out = appendMember(out, start, name, value)
+			members++
+		}
+	}
+	out = append(out, '}')
+	if members > MaxProperties {
+		return dst, badProperties("%d members after the change: remove some by null, at most %d can stay", members, MaxProperties)
+	}
+	if n := len(out) - len(dst); n > MaxPropertiesBytes {
+		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, MaxPropertiesBytes)
+	}
+	return out, nil
+}

@@ -1,0 +1,240 @@
+package points
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestNewSchema(t *testing.T) {
+	s, err := NewSchema([]Field{{"b", Text}, {"a", Number}})
+	if err != nil || !slices.Equal(s, Schema{{"a", Number}, {"b", Text}}) {
+		t.Error(s, err)
+	}
+	if f, ok := s.Lookup("a"); !ok || f.Type != Number {
+		t.Error(f, ok)
+	}
+	if _, ok := s.Lookup("c"); ok {
+		t.Error("there is no c")
+	}
+	for _, bad := range [][]Field{{{"a", Text}, {"a", Number}}, {{"a", "string"}}, make([]Field, 1001)} {
+		if _, err := NewSchema(bad); !errors.Is(err, ErrType) {
+			t.Error(err)
+		}
+	}
+	if _, err := NewSchema([]Field{{"", Text}}); !errors.Is(err, ErrProperties) {
+		t.Error(err)
+	}
+	if b, err := json.Marshal(s); err != nil || string(b) != `[{"name":"a","type":"number"},{"name":"b","type":"text"}]` {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestLearn(t *testing.T) {
+	for values, want := range map[string]Type{
+		`"x" "y"`: Text, `"x" 2026`: Any, `"2026-01-01" "2026-01-01T00:00:00+01:00"`: Time, `"2026-01-01" "x"`: Text, `"x" "2026-01-01"`: Text, `"2026-01-01" ""`: Text,
+		`1 2.5 null`: Number, `1 true`: Any, `true false`: Boolean, `["a"] [] ["b","c"]`: Texts, `[]`: Any, `["a",1]`: Any, `"a" ["a"]`: Any, `null`: Any, `{}`: Any, `[[]]`: Any, `"01234"`: Text,
+	} {
+		l := NewLearner(nil)
+		for v := range strings.FieldsSeq(values) {
+			l.Learn(compact(t, `{"other":1,"<v>":`+v+`}`))
+			l.Learn([]byte("{}"))
+		}
+		if got := l.Schema(); !slices.Equal(got, Schema{{"<v>", want}, {"other", Number}}) {
+			t.Errorf("%s: %v, want %s", values, got, want)
+		}
+	}
+}
+
+func TestLearnText(t *testing.T) {
+	for values, want := range map[string]Type{
+		"1|2.5|": Number, "-1|.5|5.|1e3|0|0.5": Number, "01234": Text, "1|01": Text, "+49": Text, "1,5": Text, "1e999": Text, "NaN": Text, "0x10": Text,
+		"true|FALSE|": Boolean, "yes|no": Text, "true|1": Text, "2026-01-01|2026-01-01T00:00:00.5Z": Time, "2026-01-01|x": Text, "2026-13-01": Text, "||": Text, " 5 | ": Number, "x|5": Text,
+	} {
+		l := NewLearner(nil)
+		for v := range strings.SplitSeq(values, "|") {
+			l.LearnText(compact(t, fmt.Sprintf(`{"v":%q}`, v)))
+		}
+		if got := l.Schema(); !slices.Equal(got, Schema{{"v", want}}) {
+			t.Errorf("%s: %v, want %s", values, got, want)
+		}
+	}
+	for values, want := range map[string]bool{"1,5": true, "1,5|2||-3,25": true, "1,5|x": false, "x|1,5": false, "1": false, "1,5,6": false, "1,": false} {
+		l := NewLearner(nil)
+		for v := range strings.SplitSeq(values, "|") {
+			l.LearnText(compact(t, fmt.Sprintf(`{"v":%q}`, v)))
+		}
+		if got := l.Commas("v"); got != want {
+			t.Errorf("%s: %v", values, got)
+		}
+		if l.Commas("w") {
+			t.Error("there is no w")
+		}
+	}
+}
+
+func TestLearnDeclaredAndMany(t *testing.T) {
+	l := NewLearner(Schema{{"unseen", Time}, {"zip", Text}})
+	l.Learn(compact(t, `{"zip":8001,"name":"x"}`))
+	l.LearnText(compact(t, `{"zip":"8001"}`))
+	if got := l.Schema(); !slices.Equal(got, Schema{{"name", Text}, {"unseen", Time}, {"zip", Text}}) {
+		t.Error(got)
+	}
+	l = NewLearner(nil)
+	for i := range 1002 {
+		l.Learn(compact(t, fmt.Sprintf(`{"%d":1}`, i)))
+	}
+	if s := l.Schema(); len(s) != MaxFields || l.Unlisted() != 2 || !slices.IsSortedFunc(s, byName) {
+		t.Error(len(s), l.Unlisted())
+	}
+}
+
+func TestConvert(t *testing.T) {
+	s := Schema{{"any", Any}, {"b", Boolean}, {"l", Texts}, {"n", Number}, {"s", Text}, {"t", Time}}
+	for in, want := range map[string]string{
+		`{"x":"1","any":"","s":"","n":null}`:            `{"x":"1","any":"","s":"","n":null}`,
+		`{"b":"True","n":" -12.50 "}`:                   `{"b":true,"n":-12.5}`,
+		`{"b":"","l":" ; ","n":" ","t":"","s":" "}`:     `{"s":" "}`,
+		`{"n":".5","b":false}`:                          `{"n":0.5,"b":false}`,
+		`{"s":12.50}`:                                   `{"s":"12.5"}`,
+		`{"s":true,"l":5}`:                              `{"s":"true","l":["5"]}`,
+		`{"l":"swiss; vegan;;<x>"}`:                     `{"l":["swiss","vegan","\u003cx\u003e"]}`,
+		`{"l":["a;b",1,false]}`:                         `{"l":["a;b","1","false"]}`,
+		`{"s":[],"n":[],"any":[]}`:                      `{"any":[]}`,
+		`{"l":[]}`:                                      `{"l":[]}`,
+		`{"t":"2026-01-01"}`:                            `{"t":"2026-01-01T00:00:00Z"}`,
+		`{"t":"2026-01-01t01:30:00.500+02:00"}`:         `{"t":"2025-12-31T23:30:00.5Z"}`,
+		`{"t":"2024-02-29T23:59:59.12345678999-00:30"}`: `{"t":"2024-03-01T00:29:59.123456789Z"}`,
+	} {
+		if got, err := s.Convert([]byte("x"), compact(t, in)); err != nil || string(got) != "x"+want {
+			t.Errorf("%s: %s, %v, want %s", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"n":"abc"}`: `n: "abc" is no number`, `{"n":"1,5"}`: `"1,5" has a decimal comma: write a point, as in 1.5`, `{"n":"01"}`: "without leading zeros", `{"n":true}`: "true is no number", `{"n":"1e999"}`: "no number",
+		`{"b":"yes"}`: "neither true nor false", `{"b":1}`: "1 is neither", `{"t":"2026-02-29"}`: "no time", `{"t":20260101}`: "no time", `{"t":"0000-01-01T00:00:00+01:00"}`: "no time",
+		`{"s":["a"]}`: "no text", `{"n":[1]}`: "no number", `{"l":[[]]}`: "no text", `{"l":{}}`: "no list of text", `{"l":[null]}`: "no text", `{"l":[["a"]]}`: "no text",
+	} {
+		if got, err := s.Convert([]byte("x"), compact(t, in)); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), want) || string(got) != "x" {
+			t.Errorf("%s: %s, %v, want %s", in, got, err, want)
+		}
+	}
+	if _, err := s.Convert(nil, compact(t, `{"l":"`+strings.Repeat("a;", 30000)+`"}`)); !errors.Is(err, ErrProperties) {
+		t.Error(err)
+	}
+}
+
+// What was learned from points converts them.
+func TestLearnedTypesConvert(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := NewLearner(nil)
+		var all [][]byte
+		for range rapid.IntRange(1, 4).Draw(t, "points") {
+			object := encode(t, objects(t))
+			l.Learn(object)
+			all = append(all, object)
+		}
+		s := l.Schema()
+		for _, object := range all {
+			checkConverted(t, s, object, true)
+		}
+	})
+}
+
+func checkConverted(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s Schema, object []byte, must bool) {
+	out, err := s.Convert(nil, object)
+	if err != nil {
+		if must || !errors.Is(err, ErrType) && !errors.Is(err, ErrProperties) || len(out) > 0 {
+			t.Fatalf("%s: %v: %v", object, s, err)
+		}
+		return
+	}
+	if normal, err := AppendProperties(nil, out); err != nil || !bytes.Equal(normal, out) {
+		t.Fatalf("%s became %s: %v", object, out, err)
+	}
+	if again, err := s.Convert(nil, out); err != nil || !bytes.Equal(again, out) {
+		t.Fatalf("%s became %s, then %s, %v", object, out, again, err)
+	}
+	for name, v := range decode(t, out) {
+		if v == nil {
+			continue
+		}
+		f, _ := s.Lookup(name)
+		ok := true
+		switch f.Type {
+		case Text:
+			_, ok = v.(string)
+		case Number:
+			_, ok = v.(json.Number)
+		case Boolean:
+			_, ok = v.(bool)
+		case Time:
+			text, isText := v.(string)
+			when, err := time.Parse(time.RFC3339, text)
+			ok = isText && err == nil && when.Format(time.RFC3339Nano) == text && strings.HasSuffix(text, "Z")
+		case Texts:
+			list, isList := v.([]any)
+			ok = isList && !slices.ContainsFunc(list, func(v any) bool { _, isText := v.(string); return !isText })
+		}
+		if !ok {
+			t.Fatalf("%s became %s: %s is no %s", object, out, name, f.Type)
+		}
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	for _, s := range []string{`{"n":"1,5"}`, `{"l":"a;b","t":"2026-01-01"}`, `{"b":"TRUE","n":"-.5e3"}`, `{"t":"2026-01-01T01:00:00.120+01:00","l":["x",1,true]}`, `{"s":1e2,"l":[]}`} {
+		f.Add([]byte(s))
+	}
+	s := Schema{{"any", Any}, {"b", Boolean}, {"l", Texts}, {"n", Number}, {"s", Text}, {"t", Time}}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if object, err := AppendProperties(nil, raw); err == nil {
+			checkConverted(t, s, object, false)
+			l := NewLearner(nil)
+			l.Learn(object)
+			checkConverted(t, l.Schema(), object, true)
+		}
+	})
+}
+
+// Times are those that the standard library accepts.
+func TestParseTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringMatching(`[0-9]{3,4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{0,11})?(Z|[+-][0-2][0-9]:[0-6][0-9])?)?`).Draw(t, "time")
+		got, ok := parseTime([]byte(s))
+		want, wantOK := slowTime(s)
+		if len(s) > 6 && ok != wantOK && !(strings.HasSuffix(s, ":60") || strings.Contains(s[len(s)-6:], "24:")) { // time.Parse takes offsets of 24 hours and 60 minutes
+			t.Fatalf("%s: %v, want %v", s, ok, wantOK)
+		}
+		if ok && !got.Equal(want) {
+			t.Fatalf("%s: %v, want %v", s, got, want)
+		}
+	})
+}
+
+func TestDecimals(t *testing.T) {
+	literal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,2})?`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := literal.Draw(t, "a"), literal.Draw(t, "b")
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		if got := parseDecimal([]byte(a)).compare(parseDecimal([]byte(b))); got != x.Cmp(y) {
+			t.Fatalf("%s, %s: %d", a, b, got)
+		}
+		out := string(parseDecimal([]byte(a)).appendTo(nil))
+		if back, ok := new(big.Rat).SetString(out); !ok || back.Cmp(x) != 0 || !json.Valid([]byte(out)) {
+			t.Fatalf("%s became %s", a, out)
+		}
+	})
+}

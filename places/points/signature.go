@@ -1,0 +1,124 @@
+package points
+
+import (
+	"math"
+	"strconv"
+)
+
+// Nodes of the tree keep a signature of the points below them: 64 bits, of
+// which each value of their text, boolean and texts properties sets one. A
+// filter for some values need not look at nodes that lack the bits of all. The
+// types are those of the schema, so another schema needs other signatures.
+
+// maxSignedValue bounds the values that set a bit, in bytes of compact JSON.
+// Longer ones are descriptions, which nobody filters by.
+const maxSignedValue = 42
+
+// valueBit returns the bit of a value. Both are in compact form.
+func valueBit[N string | []byte](name N, value []byte) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h := uint64(offset)
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * prime
+	}
+	for _, c := range value {
+		h = (h ^ uint64(c)) * prime
+	}
+	return 1 << ((h * 0x9e3779b97f4a7c15) >> 58)
+}
+
+// bits returns the signature of one point, whose properties are compact.
+func bits(s Schema, object []byte) uint64 {
+	var set uint64
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			return set
+		}
+		switch {
+		case isText(value) || isBoolean(value):
+			if len(value) <= maxSignedValue {
+				if t := s.typeOf(name); t == Text && isText(value) || t == Boolean && isBoolean(value) {
+					set |= valueBit(name, value)
+				}
+			}
+		case isList(value) && s.typeOf(name) == Texts:
+			for elements := (lister{value}); ; {
+				element, ok := elements.next()
+				if !ok {
+					break
+				}
+				if len(element) <= maxSignedValue {
+					set |= valueBit(name, element)
+				}
+			}
+		}
+	}
+}
+
+// masks appends sets of bits: points that match have a bit of each set in their
+// signature.
+func (f *Filter) masks(dst []uint64) []uint64 {
+	if f == nil {
+		return dst
+	}
+	for i := range f.conditions {
+		c := &f.conditions[i]
+		if c.op != OpEquals || c.typ != Text && c.typ != Boolean && c.typ != Texts {
+			continue
+		}
+		var set uint64
+		for j := range c.values {
+			if len(c.values[j].text) > maxSignedValue {
+				set = 0
+				break
+			}
+			set |= valueBit(c.key[:len(c.key)-1], c.values[j].text)
+		}
+		if set != 0 && set != math.MaxUint64 {
+			dst = append(dst, set)
+		}
+	}
+	return dst
+}
+
+// sortKey returns a number that is in the order of a field's values, for which
+// ok is true: numbers as float64, times to 100 nanoseconds, false before true.
+// Values closer than that can have the same key.
+func sortKey(object []byte, f Field) (key uint64, ok bool) {
+	value, ok := member(object, f.Name)
+	if !ok {
+		return 0, false
+	}
+	switch f.Type {
+	case Number:
+		if !isNumber(value) {
+			return 0, false
+		}
+		v, err := strconv.ParseFloat(string(value), 64)
+		if err != nil {
+			return 0, false
+		}
+		key = math.Float64bits(v)
+		if key>>63 != 0 {
+			return ^key, true
+		}
+		return key | 1<<63, true
+	case Boolean:
+		if string(value) == "true" {
+			return 1, true
+		}
+		return 0, string(value) == "false"
+	case Time:
+		if !isText(value) {
+			return 0, false
+		}
+		t, ok := parseTime(value[1 : len(value)-1])
+		if !ok {
+			return 0, false
+		}
+		// The first second of the year 0 is 0. A key of nanoseconds would end within 600 years.
+		return uint64(t.Unix()+62_167_219_200)*1e7 + uint64(t.Nanosecond()/100), true
+	}
+	return 0, false
+}

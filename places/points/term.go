@@ -1,0 +1,103 @@
+package points
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of filters.
+const (
+	MaxTerms      = 20
+	MaxTermValues = 50
+	MaxTermBytes  = 256 // of one value
+)
+
+// ErrFilter matches the errors of filters that cannot be.
+var ErrFilter = errors.New("bad filter")
+
+func badFilter(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFilter, fmt.Sprintf(format, args...))
+}
+
+// Operators of terms.
+const (
+	OpEquals         = ""       // the value is one of Values; a list has one of them
+	OpFlagless       = "not"    // the member is absent, null, false, empty text or an empty list
+	OpDiffers        = "ne"     // the member is present and none of Values; a list has none of them
+	OpLess           = "lt"     // the value is less than the one of Values
+	OpLessOrEqual    = "lte"    //
+	OpGreater        = "gt"     //
+	OpGreaterOrEqual = "gte"    //
+	OpPrefix         = "prefix" // the text, or one of a list, begins with one of Values; case counts
+	OpHas            = "has"    // all members that Values name are present; Name is empty
+	OpLacks          = "lacks"  // no member that Values name is present; Name is empty
+)
+
+// suffixes are the operators that a key may end with.
+var suffixes = []string{OpDiffers, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, OpPrefix}
+
+// Term is one condition on the properties of a point. A member that is null
+// counts as absent everywhere, and an absent one fulfils nothing but "not" and
+// "lacks".
+type Term struct {
+	Name   string
+	Op     string
+	Values []string
+}
+
+// ParseTerm reads a term as a query has it:
+//
+//	category=cafe,bakery   one of them
+//	category.ne=cafe       any other
+//	price.lt=20            also lte, gt, gte
+//	name.prefix=Caf
+//	-closed=               not true
+//	has=phone,email        both present
+//	lacks=website
+//
+// Commas separate values. A backslash before a comma or a backslash makes that
+// a part of the value. A key that is the whole name of a property has no
+// operator in it.
+func (s Schema) ParseTerm(key, values string) (Term, error) {
+	if len(values) > MaxTermValues*(2*MaxTermBytes+1) {
+		return Term{}, badFilter("%.40s: %d bytes of values: give at most %d values of at most %d bytes", key, len(values), MaxTermValues, MaxTermBytes)
+	}
+	t := Term{Name: key}
+	if _, whole := s.Lookup(key); !whole {
+		dot := strings.LastIndexByte(key, '.')
+		switch {
+		case key == OpHas || key == OpLacks:
+			t.Name, t.Op = "", key
+		case strings.HasPrefix(key, "-"):
+			if values != "" {
+				return Term{}, badFilter("%.40s=%.40s: give it no value; %.40s.ne=%.40s asks for another value", key, values, key[1:], values)
+			}
+			return Term{Name: key[1:], Op: OpFlagless}, nil
+		case dot >= 0 && slices.Contains(suffixes, key[dot+1:]):
+			t.Name, t.Op = key[:dot], key[dot+1:]
+		}
+	}
+	t.Values = splitValues(values)
+	return t, nil
+}
+
+// splitValues splits at commas without a backslash before them.
+func splitValues(s string) []string {
+	var values []string
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == ',':
+			values = append(values, b.String())
+			b.Reset()
+		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == ',' || s[i+1] == '\\'):
+			i++
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return append(values, b.String())
+}
