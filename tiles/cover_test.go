@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/paulmach/orb"
 
+	"quadrille/cellstore"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -166,6 +169,9 @@ func TestCoverEdges(t *testing.T) {
 	if n, _ := checkCover(t, r, "world", "all", 0, nil); n != 1 {
 		t.Errorf("the world has %d tiles", n)
 	}
+	if got := ids(t, r, 87, math.Nextafter(180, 0), "world"); got != "all" {
+		t.Errorf("at the last longitude before 180°: %q", got)
+	}
 }
 
 func TestCoverRefuses(t *testing.T) {
@@ -214,5 +220,153 @@ func TestCoverAllocates(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// countedStore counts the rows that scans yield.
+type countedStore struct {
+	cellstore.Store
+	rows int
+}
+
+func (s *countedStore) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	table, err := s.Store.Table(ctx, name)
+	return &countedTable{table, s}, err
+}
+
+type countedTable struct {
+	cellstore.Table
+	store *countedStore
+}
+
+func (t *countedTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	return func(yield func(*cellstore.Row, error) bool) {
+		for row, err := range t.Table.Scan(ctx, scan) {
+			t.store.rows++
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// The cover of a country reads little besides the country's own rows, however
+// far its parts are from each other.
+func TestCoverNaturalEarth(t *testing.T) {
+	file := "110m/ne_110m_admin_0_countries.geojson.gz"
+	if tilestest.Full {
+		file = "50m/ne_50m_admin_0_countries.geojson.gz"
+	}
+	layer := naturalEarth(t, "country", file, "ADM0_A3", "NAME")
+	store := &countedStore{Store: tilestest.OpenStore(t)}
+	ctx := context.Background()
+	meta, _, err := build.Run(ctx, store, []build.Layer{layer}, build.Options{Timestamp: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tiles.Open(ctx, store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(53, 54))
+	whole := newStoredWorld(t, store, "country")
+	all := store.rows
+	everywhere := awkwardPoints(rnd, whole, 150/lookupShare)
+	for _, c := range []struct {
+		id    string
+		share float64 // most rows read, of all of the type
+	}{{"fra", 0.05}, {"usa", 0.2}, {"rus", 0.3}, {"ata", 0.2}, {"fji", 0.02}, {"can", 0.25}, {"zaf", 0.05}, {"lso", 0.02}, {"ita", 0.05}} {
+		ref := whole.only(c.id)
+		points := coverPoints(t, r, "country", append(awkwardPoints(rnd, ref, 150/lookupShare), everywhere...))
+		store.rows = 0
+		covered, inside := checkCover(t, r, "country", c.id, 0, points)
+		t.Logf("%s: %d tiles, %d of %d points, %d of %d rows read", c.id, covered, inside, len(points), store.rows, all)
+		if float64(store.rows) > c.share*float64(all) {
+			t.Errorf("%s: %d of %d rows read", c.id, store.rows, all)
+		}
+		// A cover continues without reading what is before.
+		var cells []quadkey.Cell
+		if err := r.Cover(ctx, "country", c.id, 0, func(d *tiles.Covered) error {
+			first, _ := d.Tile.CellRange()
+			cells = append(cells, first)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		store.rows = 0
+		if n, _ := checkCover(t, r, "country", c.id, cells[len(cells)-10], points); n != 10 || store.rows > 5000 {
+			t.Errorf("%s: the last ten tiles are %d, %d rows read", c.id, n, store.rows)
+		}
+	}
+}
+
+// only is the world of one region.
+func (w *storedWorld) only(id string) *storedWorld {
+	i := slices.Index(w.ids, id)
+	return &storedWorld{typ: w.typ, ids: w.ids[i : i+1], edges: w.edges[i : i+1], caps: w.caps[i : i+1]}
+}
+
+// BenchmarkCover lists the tiles of large countries at 1:50 m, and tests points
+// in their mixed tiles, with what At takes for the same points.
+func BenchmarkCover(b *testing.B) {
+	r, _ := benchReader(b)
+	ctx := context.Background()
+	const each = 20 // points in a tile
+	for _, id := range []string{"fra", "rus"} {
+		var tests, at, first time.Duration
+		var points [each][2]float64
+		rnd := rand.New(rand.NewPCG(55, 56))
+		b.Run(id, func(b *testing.B) {
+			covered := 0
+			for b.Loop() {
+				covered = 0
+				start := time.Now()
+				err := r.Cover(ctx, "country", id, 0, func(*tiles.Covered) error {
+					if covered++; covered == 1 {
+						first += time.Since(start)
+					}
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(covered), "tiles/op")
+			b.ReportMetric(float64(first.Microseconds())/float64(b.N), "first-µs")
+		})
+		b.Run(id+"/points", func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				err := r.Cover(ctx, "country", id, 0, func(d *tiles.Covered) error {
+					if d.Whole {
+						return nil
+					}
+					box := d.Tile.Bound()
+					for i := range points {
+						points[i] = [2]float64{box.South + rnd.Float64()*(box.North-box.South), box.West + rnd.Float64()*(box.East-box.West)}
+					}
+					n += each
+					start := time.Now()
+					for _, p := range points {
+						if _, err := d.Contains(p[0], p[1]); err != nil {
+							return err
+						}
+					}
+					between := time.Now()
+					for _, p := range points {
+						if _, err := r.At(ctx, p[0], p[1], "country"); err != nil {
+							return err
+						}
+					}
+					tests, at = tests+between.Sub(start), at+time.Since(between)
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(tests.Nanoseconds())/float64(n), "contains-ns")
+			b.ReportMetric(float64(at.Nanoseconds())/float64(n), "at-ns")
+		})
 	}
 }
