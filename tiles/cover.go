@@ -48,10 +48,11 @@ const (
 //
 // Cover reads the rows in the region's bounding box. If that box is large, it
 // first reads the region's stored geometry and then only the rows within a tile
-// of zoom 9 of it. That geometry is on a coarser grid: a part of a region that
-// vanishes there, such as a strip less than two metres wide, is missed if it is
-// farther than such a tile, tens of kilometres, from all the rest. Memory does
-// not grow with the cover.
+// of zoom 8 of it, 156 km at the equator. That geometry is on another grid of
+// about a metre, or a coarser one if it would take more than 10 MB. A part of a
+// region that vanishes there, such as a strip less than two metres wide, is
+// missed if it is farther than such a tile from all the rest. Memory does not
+// grow with the cover.
 //
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.

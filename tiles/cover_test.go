@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,6 +147,9 @@ func TestCover(t *testing.T) {
 // Regions at the edges of the world, alone in a cap, and with nested holes.
 func TestCoverEdges(t *testing.T) {
 	const u = 1.40625 // exact everywhere
+	// A strip that is in the tiles, but too narrow for the stored geometry.
+	const step, k = 360.0 / grid.WorldSize, 2 << 20
+	strip := tilestest.Square(-39.5, 90-(k+0.3)*step, -39, 90-(k-0.3)*step)
 	r, store, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "a", Geometry: tilestest.Square(u, u, 3*u, 3*u)},
 		{ID: "b", Geometry: tilestest.Square(3*u, u, 5*u, 3*u)},
@@ -157,12 +161,16 @@ func TestCoverEdges(t *testing.T) {
 		{ID: "west", Geometry: tilestest.Square(-140, 30, -100, 85.5)},
 		{ID: "limit", Geometry: tilestest.Square(120, 80, 140, quadkey.MaxLatitude)},
 		{ID: "south", Geometry: orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {60, -80}, {-60, -80}, {-180, -80}}}},
+		{ID: "strip", Geometry: orb.MultiPolygon{tilestest.Square(-60, 60, -40, 70), strip}},
 		{ID: "shell", Geometry: orb.Polygon{tilestest.Square(20, -60, 80, -20)[0], tilestest.Square(30, -50, 70, -30)[0]}},
 		{ID: "yolk", Geometry: orb.Polygon{tilestest.Square(30, -50, 70, -30)[0], tilestest.Square(40, -45, 60, -35)[0]}},
 		{ID: "far", Geometry: orb.MultiPolygon{tilestest.Square(-170, -40, -169.9, -39.9), tilestest.Square(45, -41, 46, -40), tilestest.Square(170, 60, 171, 61)}},
 	}}, build.Layer{Type: "world", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-180, -90, 180, 90)}}},
 		build.Layer{Type: "zone", Features: []build.Feature{
 			{ID: "x", Geometry: tilestest.Square(0, 0, 30, 60)}, {ID: "y", Geometry: tilestest.Square(20, 10, 42*u, 70)}}})
+	if g, err := r.Region(context.Background(), "land", "strip", true); err != nil || strings.Contains(string(g), "-39.5") {
+		t.Errorf("the strip is not as narrow as the test wants it: %s, %v", g, err)
+	}
 	for _, typ := range []string{"land", "world", "zone"} {
 		testCover(t, r, newStoredWorld(t, store, typ), 150)
 	}

@@ -45,7 +45,7 @@ type coverMask struct {
 }
 
 const (
-	maskZoom = 9
+	maskZoom = 8
 	maskSide = 1 << maskZoom
 )
 
