@@ -171,6 +171,14 @@ func TestCoverEdges(t *testing.T) {
 	if g, err := r.Region(context.Background(), "land", "strip", true); err != nil || strings.Contains(string(g), "-39.5") {
 		t.Errorf("the strip is not as narrow as the test wants it: %s, %v", g, err)
 	}
+	var along [][2]float64
+	for i := range 1000 {
+		along = append(along, [2]float64{-39.6 + 0.0007*float64(i), 90 - k*step})
+	}
+	points := coverPoints(t, r, "land", along)
+	if _, inside := checkCover(t, r, "land", "strip", 0, points); inside < 600 {
+		t.Errorf("%d points in the strip", inside)
+	}
 	for _, typ := range []string{"land", "world", "zone"} {
 		testCover(t, r, newStoredWorld(t, store, typ), 150)
 	}
