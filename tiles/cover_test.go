@@ -130,7 +130,7 @@ func testCover(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	points := coverPoints(t, r, ref.typ, awkwardPoints(rnd, ref, n/lookupShare))
 	for _, id := range ref.ids {
 		covered, inside := checkCover(t, r, ref.typ, id, 0, points)
-		if covered == 0 || inside == 0 {
+		if covered == 0 || inside == 0 && lookupShare == 1 {
 			t.Errorf("%s: %d tiles, %d points", id, covered, inside)
 		}
 		for range 3 {
@@ -221,12 +221,16 @@ func TestCoverRefuses(t *testing.T) {
 // Contains allocates nothing after its first call.
 func TestCoverAllocates(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
+	tested := 0
 	err := r.Cover(context.Background(), "land", "fjords", 0, func(c *tiles.Covered) error {
 		b := c.Tile.Bound()
 		ask := func() {
 			if _, err := c.Contains((b.South+b.North)/2, (b.West+b.East)/2); err != nil {
 				t.Error(err)
 			}
+		}
+		if tested++; tested > 50 {
+			return nil
 		}
 		ask()
 		if n := testing.AllocsPerRun(1, ask); n > 0 {
@@ -273,7 +277,12 @@ func TestCoverNaturalEarth(t *testing.T) {
 	if tilestest.Full {
 		file = "50m/ne_50m_admin_0_countries.geojson.gz"
 	}
-	layer := naturalEarth(t, "country", file, "ADM0_A3", "NAME")
+	var only []string // all
+	regions := []string{"fra", "usa", "rus", "ata", "fji", "can", "zaf", "lso", "ita"}
+	if lookupShare > 1 {
+		only, regions = []string{"FRA", "ITA", "LSO", "ZAF", "FJI"}, []string{"fra", "fji", "lso"}
+	}
+	layer := naturalEarth(t, "country", file, "ADM0_A3", "NAME", only...)
 	store := &countedStore{Store: tilestest.OpenStore(t)}
 	ctx := context.Background()
 	meta, _, err := build.Run(ctx, store, []build.Layer{layer}, build.Options{Timestamp: 1})
@@ -288,21 +297,18 @@ func TestCoverNaturalEarth(t *testing.T) {
 	whole := newStoredWorld(t, store, "country")
 	all := store.rows
 	everywhere := awkwardPoints(rnd, whole, 150/lookupShare)
-	for _, c := range []struct {
-		id    string
-		share float64 // most rows read, of all of the type
-	}{{"fra", 0.05}, {"usa", 0.2}, {"rus", 0.3}, {"ata", 0.2}, {"fji", 0.02}, {"can", 0.25}, {"zaf", 0.05}, {"lso", 0.02}, {"ita", 0.05}} {
-		ref := whole.only(c.id)
+	for _, id := range regions {
+		ref := whole.only(id)
 		points := coverPoints(t, r, "country", append(awkwardPoints(rnd, ref, 150/lookupShare), everywhere...))
 		store.rows = 0
-		covered, inside := checkCover(t, r, "country", c.id, 0, points)
-		t.Logf("%s: %d tiles, %d of %d points, %d of %d rows read", c.id, covered, inside, len(points), store.rows, all)
-		if float64(store.rows) > c.share*float64(all) {
-			t.Errorf("%s: %d of %d rows read", c.id, store.rows, all)
+		covered, inside := checkCover(t, r, "country", id, 0, points)
+		t.Logf("%s: %d tiles, %d of %d points, %d of %d rows read", id, covered, inside, len(points), store.rows, all)
+		if store.rows > 4*covered+1000 {
+			t.Errorf("%s: %d tiles, %d rows read", id, covered, store.rows)
 		}
 		// A cover continues without reading what is before.
 		var cells []quadkey.Cell
-		if err := r.Cover(ctx, "country", c.id, 0, func(d *tiles.Covered) error {
+		if err := r.Cover(ctx, "country", id, 0, func(d *tiles.Covered) error {
 			first, _ := d.Tile.CellRange()
 			cells = append(cells, first)
 			return nil
@@ -310,8 +316,8 @@ func TestCoverNaturalEarth(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.rows = 0
-		if n, _ := checkCover(t, r, "country", c.id, cells[len(cells)-10], points); n != 10 || store.rows > 5000 {
-			t.Errorf("%s: the last ten tiles are %d, %d rows read", c.id, n, store.rows)
+		if n, _ := checkCover(t, r, "country", id, cells[len(cells)-10], points); n != 10 || store.rows > 5000 {
+			t.Errorf("%s: the last ten tiles are %d, %d rows read", id, n, store.rows)
 		}
 	}
 }
