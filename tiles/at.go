@@ -45,9 +45,7 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 			s.types = append(s.types, rt)
 		}
 	}
-	if lon == 180 || math.Abs(lat) == 90 {
-		lon = -180 // the same meridian
-	}
+	lon = meridian(lon, lat)
 	var px, py int64
 	var err error
 	sub := uint(tileSubBits)
@@ -86,6 +84,15 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	return found, nil
 }
 
+// meridian returns the longitude by which a point is looked up. 180° is −180°,
+// and so is every longitude at a pole.
+func meridian(lon, lat float64) float64 {
+	if lon == 180 || math.Abs(lat) == 90 {
+		return -180
+	}
+	return lon
+}
+
 // Points are rounded down to this many fractional bits of a grid unit. Caps
 // have fewer, because they are as wide as the world and products of their
 // coordinates must fit 64 bits.
@@ -104,13 +111,20 @@ func (r *Reader) seekPoint(ctx context.Context, s *scratch, lon, lat float64) (p
 	if err := r.seek(ctx, s, t, s.types, true); err != nil {
 		return 0, 0, err
 	}
+	px, py = tilePoint(t, lon, lat)
+	return px, py, nil
+}
+
+// tilePoint returns a point in the sub-units of the tile of zoom 13 that it
+// belongs to.
+func tilePoint(t quadkey.Tile, lon, lat float64) (px, py int64) {
 	inTile := func(world float64, tile uint32) int64 {
 		v := int64(math.Floor((world - float64(tile)*mvt.Extent) * (1 << tileSubBits)))
 		// Rounding can put the point just outside the tile that was chosen for
 		// it.
 		return min(max(v, 0), mvt.Extent<<tileSubBits-1)
 	}
-	return inTile(layout.GridX(lon), t.X), inTile(layout.MercatorY(lat), t.Y), nil
+	return inTile(layout.GridX(lon), t.X), inTile(layout.MercatorY(lat), t.Y)
 }
 
 // seekCap reads the polar rows beyond the tiles and returns the point in
@@ -130,12 +144,18 @@ func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px,
 			return 0, 0, err
 		}
 	}
-	px = int64(math.Floor(layout.GridX(lon) * (1 << capSubBits)))
-	py = int64(math.Floor((layout.PlateY(lat) - float64(polar.Y0)) * (1 << capSubBits)))
-	// At the pole every longitude is the same point. The clamp keeps the south
-	// pole off the far edge.
-	py = min(max(py, 0), int64(grid.WorldSize/2-polar.Y0)<<capSubBits-1)
+	px, py = capPoint(polar, lon, lat)
 	return px, py, nil
+}
+
+// capPoint returns a point in the sub-units of the polar cap that it lies in.
+func capPoint(polar *layout.Cap, lon, lat float64) (px, py int64) {
+	in := func(v float64, size int32) int64 {
+		return min(max(int64(math.Floor(v*(1<<capSubBits))), 0), int64(size)<<capSubBits-1)
+	}
+	// The clamp keeps the south pole off the far edge, and so the last longitude
+	// before 180°, which rounding puts there.
+	return in(layout.GridX(lon), polar.X1-polar.X0), in(layout.PlateY(lat)-float64(polar.Y0), polar.Y1-polar.Y0)
 }
 
 // holds reports whether a stored polygon feature contains a point given in
@@ -144,7 +164,7 @@ func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px,
 // a border contains a point on it.
 func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
 	if f.Type != mvt.Polygon {
-		return false, fmt.Errorf("%w: a region that is not a polygon", ErrCorrupt)
+		return false, errNoPolygon()
 	}
 	var p mvt.Path
 	p.Reset(f)
@@ -157,27 +177,37 @@ func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
 		if pts == nil {
 			return winding > 0, nil
 		}
-		a := pts[len(pts)-1]
-		for _, b := range pts {
-			ay, by := int64(a.Y)<<sub, int64(b.Y)<<sub
-			if (ay <= py) != (by <= py) {
-				// Compute from the northern end, whatever the edge's direction:
-				// both neighbours then get the same result.
-				lo, hi := a, b
+		winding += windingOf(pts, px, py, sub)
+	}
+}
+
+func errNoPolygon() error {
+	return fmt.Errorf("%w: a region that is not a polygon", ErrCorrupt)
+}
+
+// windingOf counts how often a ring winds around a point.
+func windingOf(ring []grid.Point, px, py int64, sub uint) (winding int) {
+	a := ring[len(ring)-1]
+	for _, b := range ring {
+		ay, by := int64(a.Y)<<sub, int64(b.Y)<<sub
+		if (ay <= py) != (by <= py) {
+			// Compute from the northern end, whatever the edge's direction: both
+			// neighbours then get the same result.
+			lo, hi := a, b
+			if ay > by {
+				lo, hi = b, a
+			}
+			left := (px - int64(lo.X)<<sub) * int64(hi.Y-lo.Y)
+			right := (py - int64(lo.Y)<<sub) * int64(hi.X-lo.X)
+			if left < right {
 				if ay > by {
-					lo, hi = b, a
-				}
-				left := (px - int64(lo.X)<<sub) * int64(hi.Y-lo.Y)
-				right := (py - int64(lo.Y)<<sub) * int64(hi.X-lo.X)
-				if left < right {
-					if ay > by {
-						winding--
-					} else {
-						winding++
-					}
+					winding--
+				} else {
+					winding++
 				}
 			}
-			a = b
 		}
+		a = b
 	}
+	return winding
 }

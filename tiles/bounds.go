@@ -14,10 +14,14 @@ func common(b quadkey.Box, bounds [4]float64) quadkey.Box {
 
 // widened is a bounding box with a margin.
 func widened(b [4]float64, margin float64) quadkey.Box {
-	return quadkey.Box{
+	w := quadkey.Box{
 		West: max(-180, b[0]-margin), South: max(-90, b[1]-margin),
 		East: min(180, b[2]+margin), North: min(90, b[3]+margin),
 	}
+	if b[0] > b[2] && w.West <= w.East { // the margin closes the gap
+		w.West, w.East = -180, 180
+	}
+	return w
 }
 
 // lonSpan is a stretch of longitudes from start, to the east.

@@ -1,7 +1,6 @@
 package tiles
 
 import (
-	"fmt"
 	"math"
 
 	"quadrille/quadkey"
@@ -157,7 +156,7 @@ func (w *window) tilesAt(z int) int64 {
 // of the rectangles. sub is the number of fractional bits of their coordinates.
 func (s *scratch) touches(f mvt.Feature, rects []rect, sub uint) (bool, error) {
 	if f.Type != mvt.Polygon {
-		return false, fmt.Errorf("%w: a region that is not a polygon", ErrCorrupt)
+		return false, errNoPolygon()
 	}
 	var p mvt.Path
 	p.Reset(f)

@@ -31,6 +31,22 @@ func TestWithinBounds(t *testing.T) {
 	}
 }
 
+// A margin never makes a box smaller.
+func TestWidened(t *testing.T) {
+	for _, c := range []struct {
+		bounds [4]float64
+		want   quadkey.Box
+	}{
+		{[4]float64{1, 2, 3, 4}, quadkey.Box{West: 0, South: 1, East: 4, North: 5}},
+		{[4]float64{170, 2, -170, 89.5}, quadkey.Box{West: 169, South: 1, East: -169, North: 90}},
+		{[4]float64{11, 2, 10, 4}, quadkey.Box{West: -180, South: 1, East: 180, North: 5}},
+	} {
+		if got := widened(c.bounds, 1); got != c.want {
+			t.Errorf("%v: %v, want %v", c.bounds, got, c.want)
+		}
+	}
+}
+
 func FuzzWithinCursor(f *testing.F) {
 	q := WithinQuery{Box: quadkey.World, Types: []string{"b", "a"}}
 	f.Add(encodeCursor(q, Region{Type: "a", ID: "x-1"}))

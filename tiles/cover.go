@@ -1,0 +1,258 @@
+package tiles
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// Covered is a tile in the cover of a region. It is valid until the function
+// that [Reader.Cover] called with it returns.
+type Covered struct {
+	Tile quadkey.Tile
+	// Whole says that every point of the tile is in the region. Other tiles are
+	// of zoom MaxZoom.
+	Whole bool
+
+	cover   *cover
+	ground  ground
+	feature mvt.Feature // of mixed ground
+	rings   rings       // of the feature, once read
+	read    bool
+}
+
+// ground says what a region has of a tile, without what belongs to the tile
+// beyond the limits of Mercator.
+type ground uint8
+
+const (
+	groundNone ground = iota
+	groundMixed
+	groundAll
+)
+
+// Cover calls fn with the tiles that a region lies in. The tiles are disjoint
+// and come in the order of their cells. Tiles whose last cell is before from are
+// skipped without being read, so that a caller can continue where it stopped.
+//
+// A point is in the region if and only if it belongs to a tile of the cover that
+// is Whole or whose Contains accepts the point. That is the answer of At. Points
+// beyond the latitudes of Mercator belong to the tiles of the top and the bottom
+// row, as package quadkey has it.
+//
+// Cover reads the rows in the region's bounding box. If that box is large, it
+// first reads the region's stored geometry and then only the rows within a tile
+// of zoom 8 of it, 156 km at the equator. That geometry is on another grid of
+// about a metre, or a coarser one if it would take more than 10 MB. A part of a
+// region that vanishes there, such as a strip less than two metres wide, is
+// missed if it is farther than such a tile from all the rest. Memory does not
+// grow with the cover.
+//
+// Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
+// error of fn, which ends the cover.
+func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *Covered) error) error {
+	record, err := r.Region(ctx, typ, id, false)
+	if err != nil {
+		return err
+	}
+	rec, err := parseRecord(record)
+	if err != nil {
+		return fmt.Errorf("%w: record of %s %s", err, typ, id)
+	}
+	c := &cover{r: r, ctx: ctx, rt: r.types[typ], ids: []string{id}, from: from, fn: fn}
+	c.tile.cover = c
+	c.keep = func(f mvt.Feature, _, _ []byte) error {
+		c.feature, c.found = f, true
+		return nil
+	}
+	c.s = r.scratch.Get().(*scratch)
+	defer r.scratch.Put(c.s)
+	// Bounds are those of the source, and the grid rounds its points.
+	const slack = 1e-4
+	box := widened(rec.BBox, slack)
+	if err := c.readCaps(box); err != nil {
+		return err
+	}
+	ranges, err := c.ranges(box)
+	if err != nil {
+		return err
+	}
+	return c.scan(ranges)
+}
+
+// cover is the state of one Cover.
+type cover struct {
+	r    *Reader
+	ctx  context.Context
+	s    *scratch
+	rt   *readerType
+	ids  []string // the region's
+	from quadkey.Cell
+	fn   func(c *Covered) error
+	caps [2]coverCap // north, south
+	rim  int         // the next tile of the rims, see rimTile
+	tile Covered     // given to fn
+
+	keep    func(f mvt.Feature, id, name []byte) error
+	feature mvt.Feature // the one that keep found
+	found   bool
+}
+
+// scan reads the rows of ranges and hands out their tiles.
+func (c *cover) scan(ranges []quadkey.Range) error {
+	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{c.rt.mvt}}}
+	next := uint64(c.from)
+	for _, g := range ranges {
+		// The row of a tile is at its last cell, which can be outside of the box.
+		g.Last |= 1<<(2*(quadkey.CellZoom-grid.MaxZoom)) - 1
+		if uint64(g.Last) < next {
+			continue
+		}
+		g.First = max(g.First, quadkey.Cell(next))
+		next = uint64(g.Last) + 1
+		start, stop := g.Keys()
+		if stop == nil {
+			stop = layout.NorthCap.Key
+		}
+		scan.Ranges = append(scan.Ranges, cellstore.Range{From: start, To: stop})
+	}
+	if len(scan.Ranges) > 0 {
+		for row, err := range c.r.bounds.Scan(c.ctx, scan) {
+			if err != nil {
+				return err
+			}
+			if err := c.row(row); err != nil {
+				return err
+			}
+		}
+	}
+	return c.rims(math.MaxUint32 + 1)
+}
+
+// row hands out the tile of a row if the region is in it.
+func (c *cover) row(row *cellstore.Row) error {
+	t, ok := layout.RowTile(row.Key)
+	if !ok {
+		return fmt.Errorf("%w: key %x", ErrCorrupt, row.Key)
+	}
+	mark, value, err := splitMark(row.Cells[0].Value)
+	if err != nil {
+		return err
+	}
+	g := groundAll
+	if mark != layout.MarkLeaf {
+		if t.Z < grid.MaxZoom {
+			return nil // the rows below it are exact
+		}
+		g = groundMixed
+	}
+	c.found = false
+	if err := c.s.eachFeature(value, c.ids, c.keep); err != nil || !c.found {
+		return err
+	}
+	return c.place(t, g)
+}
+
+// place hands out a tile of the square, and before it the tiles of the rims that
+// precede it. A tile that the region fills up to a rim is split if the cap
+// beyond is not full too.
+func (c *cover) place(t quadkey.Tile, g ground) error {
+	first, last := t.CellRange()
+	if last < c.from {
+		return nil
+	}
+	top, bottom := t.Y == 0, t.Y == 1<<t.Z-1
+	whole := g == groundAll && (!top || c.caps[0].full) && (!bottom || c.caps[1].full)
+	if g == groundAll && !whole && t.Z < grid.MaxZoom {
+		for _, child := range t.Children() {
+			if err := c.place(child, g); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := c.rims(uint64(first)); err != nil {
+		return err
+	}
+	for ; c.rim < rimTiles && t.Contains(rimTile(c.rim)); c.rim++ {
+		continue // t has it
+	}
+	return c.give(t, g, whole)
+}
+
+func (c *cover) give(t quadkey.Tile, g ground, whole bool) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	d := &c.tile
+	d.Tile, d.Whole, d.ground, d.feature, d.read = t, whole, g, c.feature, false
+	return c.fn(d)
+}
+
+// Contains reports whether a point in degrees is in the region. The point must
+// belong to the tile, see quadkey.TileAt. The first call reads the region's
+// border in the tile, and the others allocate nothing. Errors match
+// quadkey.ErrCoordinate or ErrCorrupt.
+func (d *Covered) Contains(lat, lon float64) (bool, error) {
+	if err := quadkey.CheckCoordinate(lon, lat); err != nil {
+		return false, err
+	}
+	lon = meridian(lon, lat)
+	switch {
+	case d.Whole:
+		return true, nil
+	case lat > quadkey.MaxLatitude:
+		return d.cover.caps[0].contains(layout.NorthCap, lon, lat), nil
+	case lat < -quadkey.MaxLatitude:
+		return d.cover.caps[1].contains(layout.SouthCap, lon, lat), nil
+	case d.ground != groundMixed:
+		return d.ground == groundAll, nil
+	}
+	if !d.read {
+		if err := d.rings.read(d.cover.s, d.feature); err != nil {
+			return false, err
+		}
+		d.read = true
+	}
+	px, py := tilePoint(d.Tile, lon, lat)
+	return d.rings.contain(px, py, tileSubBits), nil
+}
+
+// rings are the rings of a polygon feature.
+type rings struct {
+	points []grid.Point
+	ends   []int // of each ring in points
+}
+
+func (r *rings) read(s *scratch, f mvt.Feature) error {
+	if f.Type != mvt.Polygon {
+		return errNoPolygon()
+	}
+	r.points, r.ends = r.points[:0], r.ends[:0]
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		pts, err := s.nextRing(&p)
+		if pts == nil || err != nil {
+			return err
+		}
+		r.points = append(r.points, pts...)
+		r.ends = append(r.ends, len(r.points))
+	}
+}
+
+// contain reports what scratch.holds does.
+func (r *rings) contain(px, py int64, sub uint) bool {
+	winding, start := 0, 0
+	for _, end := range r.ends {
+		winding += windingOf(r.points[start:end], px, py, sub)
+		start = end
+	}
+	return winding > 0
+}
