@@ -209,3 +209,35 @@ func (l *Learner) Commas(name string) bool {
 // Unlisted returns how many members had names that the schema does not list,
 // because it has MaxFields others.
 func (l *Learner) Unlisted() int64 { return l.unlisted }
+
+// Seed takes in what was learned before.
+func (l *Learner) Seed(found Schema) {
+	for _, f := range found {
+		c := l.column(jsontext.AppendString(nil, f.Name))
+		if c == nil || c.declared != "" {
+			continue
+		}
+		switch f.Type {
+		case Text:
+			c.kinds = kindText
+		case Number:
+			c.kinds = kindNumber
+		case Boolean:
+			c.kinds = kindBoolean
+		case Time:
+			c.kinds = kindTime
+		case Texts:
+			c.kinds = kindTexts
+		default:
+			c.kinds = kindOther
+		}
+	}
+}
+
+// state is a number that changes when the schema does.
+func (l *Learner) state() (sum uint64) {
+	for i := range l.columns {
+		sum = (sum ^ uint64(l.columns[i].kinds)) * 1099511628211
+	}
+	return sum + uint64(len(l.columns))
+}

@@ -5,17 +5,18 @@ import (
 	"strconv"
 )
 
-// Nodes of the tree keep a signature of the points below them: 64 bits, of
-// which each value of their text, boolean and texts properties sets one. A
-// filter for some values need not look at nodes that lack the bits of all. The
-// types are those of the schema, so another schema needs other signatures.
+// Nodes of the tree keep a signature of the points below them: 64 bits, of which each
+// text and boolean of their properties sets one, alone or in a list. A filter for some
+// values need not look at nodes that lack the bits of all. See summary for properties
+// of many values.
 
 // maxSignedValue bounds the values that set a bit, in bytes of compact JSON.
 // Longer ones are descriptions, which nobody filters by.
 const maxSignedValue = 42
 
-// valueBit returns the bit of a value. Both are in compact form.
-func valueBit[N string | []byte](name N, value []byte) uint64 {
+// valueHash is the hash of a value. It is kept in stores. Name and value are in
+// compact form.
+func valueHash[N string | []byte](name N, value []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)
 	for i := range len(name) {
@@ -24,47 +25,21 @@ func valueBit[N string | []byte](name N, value []byte) uint64 {
 	for _, c := range value {
 		h = (h ^ uint64(c)) * prime
 	}
-	return 1 << ((h * 0x9e3779b97f4a7c15) >> 58)
+	return h * 0x9e3779b97f4a7c15
 }
 
-// bits returns the signature of one point, whose properties are compact.
-func bits(s Schema, object []byte) uint64 {
-	var set uint64
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return set
-		}
-		switch {
-		case isText(value) || isBoolean(value):
-			if len(value) <= maxSignedValue {
-				if t := s.typeOf(name); t == Text && isText(value) || t == Boolean && isBoolean(value) {
-					set |= valueBit(name, value)
-				}
-			}
-		case isList(value) && s.typeOf(name) == Texts:
-			for elements := (lister{value}); ; {
-				element, ok := elements.next()
-				if !ok {
-					break
-				}
-				if len(element) <= maxSignedValue {
-					set |= valueBit(name, element)
-				}
-			}
-		}
-	}
-}
+// bitOf is the bit of a hash in signatures.
+func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 
 // masks appends sets of bits: points that match have a bit of each set in their
-// signature.
-func (f *Filter) masks(dst []uint64) []uint64 {
+// signature. few reports of which properties signatures have all values.
+func (f *Filter) masks(dst []uint64, few func(name string) bool) []uint64 {
 	if f == nil {
 		return dst
 	}
 	for i := range f.conditions {
 		c := &f.conditions[i]
-		if c.op != OpEquals || c.typ != Text && c.typ != Boolean && c.typ != Texts {
+		if c.op != OpEquals || c.typ != Text && c.typ != Boolean && c.typ != Texts || !few(c.key[:len(c.key)-1]) {
 			continue
 		}
 		var set uint64
@@ -73,7 +48,7 @@ func (f *Filter) masks(dst []uint64) []uint64 {
 				set = 0
 				break
 			}
-			set |= valueBit(c.key[:len(c.key)-1], c.values[j].text)
+			set |= bitOf(valueHash(c.key[:len(c.key)-1], c.values[j].text))
 		}
 		if set != 0 && set != math.MaxUint64 {
 			dst = append(dst, set)
@@ -122,3 +97,6 @@ func sortKey(object []byte, f Field) (key uint64, ok bool) {
 	}
 	return 0, false
 }
+
+// sortable reports whether sortKey knows an order of the values of a type.
+func sortable(t Type) bool { return t == Number || t == Boolean || t == Time }

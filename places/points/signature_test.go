@@ -10,8 +10,10 @@ func checkMasks(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, f *Filter, s Schema, object []byte) {
-	for _, mask := range f.masks(nil) {
-		if bits(s, object)&mask == 0 {
+	few := newSummary()
+	signature := few.add(object)
+	for _, mask := range f.masks(nil, few.few) {
+		if signature&mask == 0 {
 			t.Helper()
 			t.Fatalf("%s: %+v of %+v: the signature lacks the mask %x", object, f, s, mask)
 		}
@@ -32,12 +34,12 @@ func TestMasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.masks(nil); len(got) != want {
+		if got := f.masks(nil, newSummary().few); len(got) != want {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
 	// Stored signatures depend on it.
-	if got := valueBit(`"category"`, []byte(`"cafe"`)); got != bits(filterSchema, compact(t, `{"category":"cafe"}`)) || got != 1<<51 {
+	if got := bitOf(valueHash(`"category"`, []byte(`"cafe"`))); got != newSummary().add(compact(t, `{"category":"cafe"}`)) || got != 1<<51 {
 		t.Errorf("%x", got)
 	}
 }
@@ -74,9 +76,10 @@ func TestSigningAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sum := newSummary()
 	for name, run := range map[string]func(){
-		"bits":    func() { bits(s, object) },
-		"masks":   func() { f.masks(set) },
+		"add":     func() { sum.add(object) },
+		"masks":   func() { f.masks(set, sum.few) },
 		"sortKey": func() { sortKey(object, Field{"price", Number}) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n > 0 {
@@ -89,8 +92,8 @@ func FuzzSignature(f *testing.F) {
 	f.Add([]byte(`{"a":"x\`), "a")
 	f.Add([]byte(`{"a":,"b":[,,]}`), "b")
 	f.Fuzz(func(_ *testing.T, object []byte, name string) {
+		newSummary().add(object)
 		for _, typ := range []Type{Text, Number, Boolean, Time, Texts, Any} {
-			bits(Schema{{name, typ}}, object)
 			sortKey(object, Field{name, typ})
 		}
 	})
@@ -98,12 +101,10 @@ func FuzzSignature(f *testing.F) {
 
 func BenchmarkSignature(b *testing.B) {
 	object := compact(b, cafe)
-	l := NewLearner(nil)
-	l.Learn(object)
-	s := l.Schema()
-	b.Run("bits", func(b *testing.B) {
+	sum := newSummary()
+	b.Run("add", func(b *testing.B) {
 		for b.Loop() {
-			bits(s, object)
+			sum.add(object)
 		}
 	})
 	b.Run("sortKey", func(b *testing.B) {
