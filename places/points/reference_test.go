@@ -23,13 +23,17 @@ var distributions = map[string]func(r *rand.Rand) (lat, lon float64){
 	"even":     func(r *rand.Rand) (float64, float64) { return r.Float64()*180 - 90, r.Float64()*360 - 180 },
 	"poles":    func(r *rand.Rand) (float64, float64) { return sign(r) * (90 - r.ExpFloat64()), r.Float64()*360 - 180 },
 	"meridian": func(r *rand.Rand) (float64, float64) { return r.NormFloat64() * 20, wrap(180 + r.NormFloat64()) },
-	"city":     func(r *rand.Rand) (float64, float64) { return 47.37 + r.NormFloat64()*0.02, 8.54 + r.NormFloat64()*0.03 },
+	"city": func(r *rand.Rand) (float64, float64) {
+		return 47.37 + r.NormFloat64()*0.02, 8.54 + r.NormFloat64()*0.03
+	},
 	"cities": func(r *rand.Rand) (float64, float64) {
 		c := r.IntN(30)
 		return float64(c*5-75) + r.NormFloat64()*0.1, float64(c*11%360-180) + r.Float64()*0.2
 	},
-	"one":  func(*rand.Rand) (float64, float64) { return 40.7128, -74.006 },
-	"grid": func(r *rand.Rand) (float64, float64) { return float64(r.IntN(13)*15 - 90), float64(r.IntN(25)*15 - 180) },
+	"one": func(*rand.Rand) (float64, float64) { return 40.7128, -74.006 },
+	"grid": func(r *rand.Rand) (float64, float64) {
+		return float64(r.IntN(13)*15 - 90), float64(r.IntN(25)*15 - 180)
+	},
 }
 
 func sign(r *rand.Rand) float64 { return float64(r.IntN(2)*2 - 1) }

@@ -7,12 +7,14 @@ import (
 	"context"
 	"html"
 	"slices"
+	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/places/points"
 	"quadrille/places/stations"
 	"quadrille/places/zones"
 	"quadrille/tiles"
@@ -57,6 +59,15 @@ var All = []Dataset{
 	Boundaries.Dataset, Places.Dataset, TimeZones.Dataset, Airports.Dataset, Stations.Dataset, Weather.Dataset, IP.Dataset,
 }
 
+// PointsPrefix begins the data sets that are collections of points.
+const PointsPrefix = "points-"
+
+// Points is the collection of a name. Collections are data sets of their own, which
+// users name, so they are not in All.
+func Points(name string) Of[*points.Collection] {
+	return of(PointsPrefix+name, points.SchemaVersion, points.OpenPublished)
+}
+
 func of[R any](name string, schema int, open func(context.Context, cellstore.Published) (R, error), uses ...string) Of[R] {
 	return Of[R]{
 		Dataset: Dataset{Name: name, Schema: schema, Uses: uses},
@@ -66,6 +77,9 @@ func of[R any](name string, schema int, open func(context.Context, cellstore.Pub
 
 // Find returns the descriptor of a data set.
 func Find(name string) (d Dataset, ok bool) {
+	if collection, found := strings.CutPrefix(name, PointsPrefix); found && points.CheckName(collection) == nil {
+		return Points(collection).Dataset, true
+	}
 	i := slices.IndexFunc(All, func(d Dataset) bool { return d.Name == name })
 	if i < 0 {
 		return d, false

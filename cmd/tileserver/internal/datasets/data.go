@@ -110,6 +110,8 @@ type Sets struct {
 	TimeZones  *dataset.Live[TimeZones]
 	Stations   *dataset.Live[Stations]
 	Weather    *dataset.Live[Weather]
+	// Collections are those of users' own points.
+	Collections *Collections
 }
 
 // States is the state of every data set that there is, in the order of /status.

@@ -1,0 +1,117 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+// Collection is what the handlers ask of a collection of points. *points.Collection
+// answers it.
+type Collection interface {
+	Meta() *points.Meta
+	GetAt(ctx context.Context, id string, at time.Time, h *points.Hit) error
+	Nearby(ctx context.Context, q points.NearbyQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
+	Within(ctx context.Context, q points.WithinQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
+	Each(ctx context.Context, q points.WithinQuery, fn func(h *points.Hit) error) error
+	Count(ctx context.Context, a points.Area, f *points.Filter, at time.Time) (int64, error)
+	ShowTile(ctx context.Context, t quadkey.Tile, fn func(*points.Shown) error) error
+}
+
+// Collections are the collections of points that a server answers for: those that
+// ingest has published, and live ones, which come before published ones of the same name.
+// A nil *Collections has none.
+type Collections struct {
+	// Live takes writes. It is nil where the server has no live collections.
+	Live *points.Live
+
+	mu        sync.RWMutex
+	published map[string]*dataset.Live[Collection]
+}
+
+// Follow adds a published collection.
+func (c *Collections) Follow(name string, live *dataset.Live[Collection]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.published == nil {
+		c.published = map[string]*dataset.Live[Collection]{}
+	}
+	c.published[name] = live
+}
+
+// Published returns a collection that ingest has published, nil if there is none.
+func (c *Collections) Published(name string) *dataset.Live[Collection] {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.published[name]
+}
+
+// Names lists the collections.
+func (c *Collections) Names() (names []string) {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for name := range c.published {
+		names = append(names, name)
+	}
+	if c.Live != nil {
+		for _, l := range c.Live.Collections() {
+			names = append(names, l.Meta().Name)
+		}
+	}
+	slices.SortFunc(names, strings.Compare)
+	return slices.Compact(names)
+}
+
+// PinnedCollection is a collection held for a request. Release it.
+type PinnedCollection struct {
+	Pinned[Collection]
+	// Live is the collection if it takes writes: its answers are of the moment and may not
+	// be kept.
+	Live *points.LiveCollection
+}
+
+// Get returns the collection, or why there is none.
+func (p *PinnedCollection) Get() (Collection, error) {
+	if p.Live != nil {
+		return p.Live, nil
+	}
+	return p.Pinned.Get()
+}
+
+// From is what the answers of the collection depend on, for tags: nil if they may not be
+// kept.
+func (p *PinnedCollection) From() []uint64 {
+	if p.Live != nil {
+		return nil
+	}
+	return []uint64{p.ID}
+}
+
+// Pin takes a collection. The error of one that is not there matches
+// points.ErrNoCollection.
+func (c *Collections) Pin(name string) PinnedCollection {
+	if c != nil && c.Live != nil {
+		if l := c.Live.Collection(name); l != nil {
+			return PinnedCollection{Live: l}
+		}
+	}
+	if live := c.Published(name); live != nil {
+		return PinnedCollection{Pinned: Pin(live)}
+	}
+	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", points.ErrNoCollection, name), ID: IDMissing}}
+}
+
+var _ Collection = (*points.Collection)(nil)
