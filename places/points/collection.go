@@ -140,8 +140,11 @@ type reading struct {
 	view *view
 }
 
-// begin returns the state as of now. End it.
-func (c *Collection) begin(ctx context.Context) (reading, error) {
+// begin returns the state that answers as of an instant are made from. End it.
+func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
+	if err := c.checkAt(at); err != nil {
+		return reading{}, err
+	}
 	if c.views == nil {
 		return reading{Reader: c.table}, nil
 	}
@@ -175,7 +178,7 @@ func (c *Collection) GetAt(ctx context.Context, id string, at time.Time, h *Hit)
 	if CheckID(id) != nil {
 		return ErrNotFound
 	}
-	r, err := c.begin(ctx)
+	r, err := c.begin(ctx, at)
 	if err != nil {
 		return err
 	}

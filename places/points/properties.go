@@ -22,9 +22,9 @@ func badProperties(format string, args ...any) error {
 }
 
 // AppendProperties checks the properties of a GeoJSON Feature, an object or
-// null, and appends them in compact form: without white space, all spellings of
+// null or nothing, and appends them in compact form: without white space, all spellings of
 // a text or a number in the same one, members in their order. Numbers keep all
-// their digits. Null becomes the empty object.
+// their digits. Null and nothing become the empty object.
 //
 // Half a surrogate pair becomes U+FFFD, as in encoding/json. Bytes that are not
 // UTF-8 are an error.
@@ -32,7 +32,7 @@ func AppendProperties(dst, object []byte) (out []byte, err error) {
 	n := normalizer{in: object, out: dst, start: len(dst)}
 	n.space()
 	switch {
-	case n.literal("null"):
+	case len(object) == 0 || n.literal("null"):
 		n.out = append(n.out, "{}"...)
 	case n.peek() == '{':
 		if err := n.object(1); err != nil {

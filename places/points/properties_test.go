@@ -67,7 +67,7 @@ func many(n int, member string) string {
 
 func TestBadProperties(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                      "JSON object",
+		" ":                                     "JSON object",
 		"[]":                                    "JSON object",
 		"1":                                     "JSON object",
 		`{"a":1} x`:                             "the end",

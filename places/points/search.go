@@ -254,7 +254,7 @@ func (c *Collection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits
 			return dst[:0], "", err
 		}
 	}
-	r, err := c.begin(ctx)
+	r, err := c.begin(ctx, q.At)
 	if err != nil {
 		return dst[:0], "", err
 	}

@@ -28,7 +28,7 @@ const (
 // clusters: of each of its 16 × 16 parts with more than a few points, their number and
 // the mean of their positions. The argument of fn is used again for the next.
 func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
-	r, err := c.begin(ctx)
+	r, err := c.begin(ctx, time.Time{})
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (c *Collection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits
 	if err != nil {
 		return dst[:0], "", err
 	}
-	r, err := c.begin(ctx)
+	r, err := c.begin(ctx, q.At)
 	if err != nil {
 		return dst[:0], "", err
 	}
@@ -176,7 +176,7 @@ func rankOf(object []byte, by Sort) uint64 {
 // again for the next. Limit and Cursor of the query mean nothing, and it cannot be
 // sorted. Errors are those of Within, or that of fn, which ends it.
 func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) error) error {
-	r, err := c.begin(ctx)
+	r, err := c.begin(ctx, q.At)
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, f
 // is now. Whole tiles are counted without reading a point, unless there is a filter
 // or an instant. Points that expired within the last moments may count.
 func (c *Collection) Count(ctx context.Context, a Area, f *Filter, at time.Time) (n int64, err error) {
-	r, err := c.begin(ctx)
+	r, err := c.begin(ctx, at)
 	if err != nil {
 		return 0, err
 	}

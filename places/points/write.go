@@ -70,6 +70,10 @@ type LiveCollection struct {
 	changed chan struct{} // closed when there are new events
 	waiting sync.Mutex    // guards changed
 
+	// pruning is the family that prune is at, and pruned the row.
+	pruning int
+	pruned  []byte
+
 	row cellstore.Row
 }
 
@@ -178,6 +182,7 @@ func (c *LiveCollection) run() {
 			if r := c.expired(); r != nil {
 				batch = append(batch, r)
 			}
+			_ = c.prune() // it is tried again in a second
 		case <-c.quit:
 			for {
 				select {

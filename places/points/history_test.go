@@ -1,0 +1,292 @@
+package points
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/quadkey"
+)
+
+// liveAt returns a live collection whose clock the test sets, in milliseconds.
+func liveAt(t *testing.T, meta Meta) (*LiveCollection, *atomic.Int64) {
+	t.Helper()
+	store, err := pebblestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := OpenLive(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(l.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	now := new(atomic.Int64)
+	now.Store(1_000_000_000_000)
+	l.clock = func() time.Time { return time.UnixMilli(now.Load()) }
+	meta.Name = "test"
+	c, err := l.Create(t.Context(), meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, now
+}
+
+// then is what the collection was from an instant on.
+type then struct {
+	at     int64
+	points map[string][2]float64 // latitude, longitude
+}
+
+// What was is what it was: questions as of an instant answer as they would have then,
+// also after what is older has been removed.
+func TestHistory(t *testing.T) {
+	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	r := rand.New(rand.NewPCG(1, 1))
+	var past []then
+	current := map[string][2]float64{}
+	steps := 300
+	if testing.Short() {
+		steps = 80
+	}
+	for range steps {
+		now.Add(int64(1 + r.IntN(30_000)))
+		id := fmt.Sprint("p", r.IntN(20))
+		w := Write{Kind: Put, ID: id, Lat: float64(r.IntN(10)), Lon: float64(r.IntN(10)), Properties: []byte(`{"a":1}`)}
+		if _, there := current[id]; there && r.IntN(4) == 0 {
+			w.Kind = Delete
+			delete(current, id)
+		} else {
+			current[id] = [2]float64{w.Lat, w.Lon}
+		}
+		outcomes := make([]Outcome, 1)
+		if err := c.Write(t.Context(), []Write{w}, outcomes); err != nil || outcomes[0].Err != nil {
+			t.Fatal(err, outcomes[0].Err)
+		}
+		copied := map[string][2]float64{}
+		for id, p := range current {
+			copied[id] = p
+		}
+		past = append(past, then{outcomes[0].Version, copied})
+	}
+	check := func() {
+		t.Helper()
+		for range 100 {
+			at := now.Load() - r.Int64N(time.Hour.Milliseconds())
+			i, _ := slices.BinarySearchFunc(past, at+1, func(p then, at int64) int { return int(p.at - at) })
+			want := map[string][2]float64{}
+			if i > 0 {
+				want = past[i-1].points
+			}
+			instant := time.UnixMilli(at)
+			n, err := c.Count(t.Context(), Tile{}, nil, instant)
+			if err != nil || n != int64(len(want)) {
+				t.Fatalf("%d points %d ms ago, want %d: %v", n, now.Load()-at, len(want), err)
+			}
+			hits, _, err := c.Nearby(t.Context(), NearbyQuery{Lat: 5, Lon: 5, Limit: 100, At: instant}, nil)
+			if err != nil || len(hits) != len(want) {
+				t.Fatalf("%d points, want %d: %v", len(hits), len(want), err)
+			}
+			for i := range hits {
+				h := &hits[i]
+				if p := want[h.ID]; p != [2]float64{h.Lat, h.Lon} || i > 0 && h.DistanceM < hits[i-1].DistanceM {
+					t.Fatalf("%+v, want it at %v", h, p)
+				}
+				var one Hit
+				if err := c.GetAt(t.Context(), h.ID, instant, &one); err != nil || one.Lat != h.Lat || one.Lon != h.Lon || one.Version != h.Version {
+					t.Fatalf("%+v, want %+v: %v", one, h, err)
+				}
+			}
+		}
+	}
+	check()
+	for _, family := range []string{famID, famPoint} {
+		if before := versions(t, c, family); before < len(past) {
+			t.Fatalf("%d versions of %s", before, family)
+		}
+	}
+	prune := func() {
+		t.Helper()
+		for range 2 {
+			if err := c.prune(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	prune()
+	check()
+	now.Add(2 * time.Hour.Milliseconds())
+	prune()
+	check()
+	for _, family := range []string{famID, famPoint} {
+		if after := versions(t, c, family); after != len(current) {
+			t.Errorf("%d versions of %s are left of %d points", after, family, len(current))
+		}
+	}
+	if _, _, err := c.Nearby(t.Context(), NearbyQuery{At: time.UnixMilli(now.Load()).Add(-2 * time.Hour)}, nil); !errors.Is(err, ErrQuery) {
+		t.Error(err)
+	}
+}
+
+func versions(t *testing.T, c *LiveCollection, family string) (n int) {
+	t.Helper()
+	for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(row.Cells)
+	}
+	return n
+}
+
+func TestTrack(t *testing.T) {
+	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	do := func(w Write) int64 {
+		t.Helper()
+		w.ID = "van"
+		o := make([]Outcome, 1)
+		if err := c.Write(t.Context(), []Write{w}, o); err != nil || o[0].Err != nil {
+			t.Fatal(err, o[0].Err)
+		}
+		now.Add(1000)
+		return o[0].Version
+	}
+	a := do(Write{Kind: Put, Lat: 1, Lon: 2})
+	b := do(Write{Kind: Patch, Lat: 3, Lon: 4, Move: true})
+	d := do(Write{Kind: Delete})
+	e := do(Write{Kind: Put, Lat: 5, Lon: 6})
+	want := []Stop{{1, 2, a, false}, {3, 4, b, false}, {0, 0, d, true}, {5, 6, e, false}}
+	got, next, err := c.Track(t.Context(), "van", time.Time{}, time.Time{}, 10)
+	if err != nil || !slices.Equal(got, want) || !next.IsZero() {
+		t.Fatalf("%+v, want %+v: %v", got, want, err)
+	}
+	got, next, err = c.Track(t.Context(), "van", time.UnixMilli(b), time.UnixMilli(d), 1)
+	if err != nil || !slices.Equal(got, want[1:2]) || next.UnixMilli() != d {
+		t.Fatalf("%+v, %v: %v", got, next, err)
+	}
+	if _, _, err := c.Track(t.Context(), "nobody", time.Time{}, time.Time{}, 1); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	plain, _ := liveAt(t, Meta{})
+	if _, _, err := plain.Track(t.Context(), "van", time.Time{}, time.Time{}, 1); !errors.Is(err, ErrQuery) {
+		t.Error(err)
+	}
+}
+
+// A point that has expired is gone at once, and its rows soon after.
+func TestExpiry(t *testing.T) {
+	c, now := liveAt(t, Meta{})
+	var writes []Write
+	for i := range 100 {
+		w := Write{Kind: Put, ID: fmt.Sprint(i), Lat: 1, Lon: 1}
+		if i%2 == 0 {
+			w.Expires = time.UnixMilli(now.Load() + 5000)
+		}
+		writes = append(writes, w)
+	}
+	// One is kept on, another one goes sooner.
+	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{Kind: Patch, ID: "1", Expire: true, Expires: time.UnixMilli(now.Load() + 1)})
+	outcomes := make([]Outcome, len(writes))
+	if err := c.Write(t.Context(), writes, outcomes); err != nil {
+		t.Fatal(err)
+	}
+	count := func(ids ...string) (n int) {
+		for i := range 100 {
+			var h Hit
+			if err := c.Get(t.Context(), fmt.Sprint(i), &h); err == nil {
+				n++
+			} else if !errors.Is(err, ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		return n
+	}
+	if n := count(); n != 100 {
+		t.Fatal(n)
+	}
+	now.Add(5000)
+	if n := count(); n != 50 {
+		t.Fatal(n)
+	}
+	if err := c.Write(t.Context(), []Write{{Kind: Patch, ID: "2"}}, outcomes[:1]); err != nil || !errors.Is(outcomes[0].Err, ErrNotFound) {
+		t.Fatal(err, outcomes[0].Err)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for c.tree.root().count != 50 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d points are counted", c.tree.root().count)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for family, want := range map[string]int{famID: 50, famPoint: 50, famEnd: 0} {
+		if n := versions(t, c, family); n != want {
+			t.Errorf("%d rows of %s, want %d", n, family, want)
+		}
+	}
+}
+
+// The tree agrees with the rows after any writes, and forgets tiles that are empty.
+func TestTreeAgreesWithRows(t *testing.T) {
+	c, _ := liveAt(t, Meta{})
+	r := rand.New(rand.NewPCG(7, 7))
+	for round := range 8 {
+		var writes []Write
+		for range 3000 {
+			w := Write{Kind: Put, ID: fmt.Sprint(r.IntN(3000)), Lat: r.NormFloat64() + float64(10*round), Lon: r.NormFloat64()}
+			writes = append(writes, w)
+		}
+		if round == 7 {
+			for i := range writes {
+				writes[i] = Write{Kind: Delete, ID: fmt.Sprint(i)}
+			}
+		}
+		outcomes := make([]Outcome, len(writes))
+		if err := c.Write(t.Context(), writes, outcomes); err != nil {
+			t.Fatal(err)
+		}
+		want := map[quadkey.Tile]uint32{}
+		for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: *selectPoint}) {
+			var rec record
+			if err == nil {
+				_, err = rec.parse(row)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for z := range uint8(quadkey.MaxZoom + 1) {
+				want[rec.key.Tile(z)]++
+			}
+		}
+		leaves := 0
+		var check func(b branch)
+		check = func(b branch) {
+			if b.count != want[b.tile] || b.any != (b.count > 0) {
+				t.Fatalf("round %d: %v has %d points, want %d", round, b.tile, b.count, want[b.tile])
+			}
+			four, divided := c.tree.children(&b)
+			if !divided {
+				leaves++
+				return
+			}
+			for _, f := range four {
+				check(f)
+			}
+		}
+		check(c.tree.root())
+		if most := int(want[quadkey.Tile{}])/2 + 200; leaves > most {
+			t.Errorf("round %d: %d leaves of %d points", round, leaves, want[quadkey.Tile{}])
+		}
+	}
+	if n := len(c.tree.nodes) - 4*len(c.tree.free); n > 5 {
+		t.Errorf("%d nodes of no points", n)
+	}
+}
