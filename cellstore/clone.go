@@ -14,23 +14,41 @@ func (s *Selection) Clone() *Selection {
 		return nil
 	}
 	own := *s
-	own.Families, own.Columns = slices.Clone(s.Families), slices.Clone(s.Columns)
-	for i := range own.Columns {
-		own.Columns[i].Qualifier = bytes.Clone(own.Columns[i].Qualifier)
-	}
-	f := &own.Filter
-	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
+	own.detach()
 	return &own
+}
+
+// detach gives s memory of its own.
+func (s *Selection) detach() {
+	s.Families, s.Columns = slices.Clone(s.Families), slices.Clone(s.Columns)
+	for i := range s.Columns {
+		s.Columns[i].Qualifier = bytes.Clone(s.Columns[i].Qualifier)
+	}
+	f := &s.Filter
+	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
 }
 
 // Clone returns a copy that shares no memory with s.
 func (s Scan) Clone() Scan {
 	s.Ranges = slices.Clone(s.Ranges)
+	size := 0
+	for i := range s.Ranges {
+		size += len(s.Ranges[i].From) + len(s.Ranges[i].To)
+	}
+	keys := make([]byte, 0, size)
+	own := func(key []byte) []byte {
+		if key == nil {
+			return nil
+		}
+		at := len(keys)
+		keys = append(keys, key...)
+		return keys[at:len(keys):len(keys)]
+	}
 	for i := range s.Ranges {
 		r := &s.Ranges[i]
-		r.From, r.To = bytes.Clone(r.From), bytes.Clone(r.To)
+		r.From, r.To = own(r.From), own(r.To)
 	}
-	s.Selection = *s.Selection.Clone()
+	s.detach()
 	return s
 }
 

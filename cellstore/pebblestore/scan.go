@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"quadrille/cellstore"
 )
@@ -15,12 +16,16 @@ import (
 func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
 	scan = scan.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {
-		row := new(cellstore.Row)
+		row := rows.Get().(*cellstore.Row)
+		defer rows.Put(row)
 		if err := t.scan(ctx, &scan, row, yield); err != nil {
 			yield(nil, fail("Scan", t.name, row.Key, err))
 		}
 	}
 }
+
+// rows are reused memory for the rows of scans, which are valid only within the loop.
+var rows = sync.Pool{New: func() any { return new(cellstore.Row) }}
 
 func (t *source) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.Row, yield func(*cellstore.Row, error) bool) error {
 	if scan.Limit < 0 {

@@ -80,8 +80,47 @@ type LiveCollection struct {
 // request is writes that wait for their commit.
 type request struct {
 	writes   []Write
+	ready    []ready
 	outcomes []Outcome
 	done     chan struct{}
+}
+
+// ready is what can be said of a write without a look at the collection. Callers do so
+// side by side.
+type ready struct {
+	at         position
+	properties []byte // of a Put
+	err        error
+}
+
+// prepare checks a write.
+func (c *LiveCollection) prepare(w *Write) (r ready) {
+	if r.err = CheckID(w.ID); r.err != nil || w.Kind == Delete {
+		return r
+	}
+	if w.Kind == Put || w.Move {
+		if r.err = CheckPosition(w.Lat, w.Lon); r.err != nil {
+			return r
+		}
+		if r.at, r.err = positionAt(w.Lat, w.Lon); r.err != nil {
+			return r
+		}
+	}
+	if w.Kind == Put {
+		if r.properties, r.err = AppendProperties(nil, w.Properties); r.err == nil {
+			r.properties, r.err = c.typed(r.properties)
+		}
+	}
+	return r
+}
+
+// typed gives properties the types that are declared.
+func (c *LiveCollection) typed(object []byte) ([]byte, error) {
+	declared := c.meta.Load().Declared
+	if len(declared) == 0 {
+		return object, nil
+	}
+	return declared.Convert(nil, object)
 }
 
 // Bounds of a commit.
@@ -145,7 +184,10 @@ func (c *LiveCollection) close() error {
 // ErrNotFound where there is none to patch or delete, ErrExists and ErrChanged where a
 // condition does not hold, or are the store's.
 func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
-	r := &request{writes, outcomes, make(chan struct{})}
+	r := &request{writes, make([]ready, len(writes)), outcomes, make(chan struct{})}
+	for i := range writes {
+		r.ready[i] = c.prepare(&writes[i])
+	}
 	select {
 	case c.requests <- r:
 	case <-c.quit:
@@ -212,7 +254,7 @@ func (c *LiveCollection) commit(batch []*request) {
 	k := newCommit(c)
 	for _, r := range batch {
 		for i := range r.writes {
-			k.write(&r.writes[i], &r.outcomes[i])
+			k.write(&r.writes[i], &r.ready[i], &r.outcomes[i])
 			if len(k.outcomes) >= maxCommit {
 				k.end()
 			}
@@ -266,8 +308,10 @@ func (k *commit) state(id string) (s state, err error) {
 }
 
 // write adds a write to the step, or says why not.
-func (k *commit) write(w *Write, o *Outcome) {
-	*o = Outcome{}
+func (k *commit) write(w *Write, given *ready, o *Outcome) {
+	if *o = (Outcome{Err: given.err}); o.Err != nil {
+		return
+	}
 	old, err := k.state(w.ID)
 	if err != nil {
 		o.Err = err
@@ -279,7 +323,7 @@ func (k *commit) write(w *Write, o *Outcome) {
 	}
 	next := record{version: max(k.now, old.last+1)}
 	if w.Kind == Put || w.Kind == Patch {
-		if next, err = k.next(w, &old.record, next.version); err != nil {
+		if next, err = k.next(w, given, &old.record, next.version); err != nil {
 			o.Err = err
 			return
 		}
@@ -307,40 +351,24 @@ func (k *commit) refused(w *Write, old *record, there bool) error {
 }
 
 // next returns the point that a Put or Patch makes.
-func (k *commit) next(w *Write, old *record, version int64) (next record, err error) {
-	if err := CheckID(w.ID); err != nil {
-		return next, err
-	}
+func (k *commit) next(w *Write, given *ready, old *record, version int64) (next record, err error) {
 	next = *old
-	next.version, next.properties = version, nil
+	next.version, next.properties = version, given.properties
 	if w.Kind == Put || w.Move {
-		if err := CheckPosition(w.Lat, w.Lon); err != nil {
-			return next, err
-		}
-		if next.position, err = positionAt(w.Lat, w.Lon); err != nil {
-			return next, err
-		}
+		next.position = given.at
 	}
 	if w.Kind == Put || w.Expire {
 		next.expires = expiresOf(w.Expires)
 	}
-	given, err := w.Properties, error(nil)
-	if w.Kind == Patch {
-		before, err := k.properties(w.ID, old)
-		if err != nil {
-			return next, err
-		}
-		if len(given) == 0 {
-			next.properties = before
-			return next, nil
-		}
-		if given, err = PatchProperties(nil, before, given); err != nil {
-			return next, err
-		}
-	} else if given, err = AppendProperties(nil, given); err != nil {
+	if w.Kind == Put {
+		return next, nil
+	}
+	if next.properties, err = k.properties(w.ID, old); err != nil || len(w.Properties) == 0 {
 		return next, err
 	}
-	next.properties, err = k.c.meta.Load().Declared.Convert(nil, given)
+	if next.properties, err = PatchProperties(nil, next.properties, w.Properties); err == nil {
+		next.properties, err = k.c.typed(next.properties)
+	}
 	return next, err
 }
 
@@ -501,7 +529,7 @@ func (c *LiveCollection) expired() *request {
 	if len(r.writes) == 0 {
 		return nil
 	}
-	r.outcomes = make([]Outcome, len(r.writes))
+	r.ready, r.outcomes = make([]ready, len(r.writes)), make([]Outcome, len(r.writes))
 	return r
 }
 

@@ -1,0 +1,265 @@
+package points_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+func TestConditions(t *testing.T) {
+	_, c := openLive(t)
+	put := points.Write{Kind: points.Put, ID: "a", Lat: 1, Lon: 2, Properties: []byte(`{"n":1}`)}
+	first := write(t, c, put)[0]
+	if first.Err != nil || !first.Created || first.Version == 0 {
+		t.Fatalf("%+v", first)
+	}
+	for name, step := range map[string]struct {
+		write points.Write
+		want  error
+	}{
+		"there":            {points.Write{Kind: points.Put, ID: "a", IfAbsent: true}, points.ErrExists},
+		"other version":    {points.Write{Kind: points.Put, ID: "a", IfVersion: first.Version + 1}, points.ErrChanged},
+		"none to compare":  {points.Write{Kind: points.Put, ID: "b", IfVersion: 5}, points.ErrChanged},
+		"none to patch":    {points.Write{Kind: points.Patch, ID: "b"}, points.ErrNotFound},
+		"none to delete":   {points.Write{Kind: points.Delete, ID: "b"}, points.ErrNotFound},
+		"delete changed":   {points.Write{Kind: points.Delete, ID: "a", IfVersion: 1}, points.ErrChanged},
+		"no id":            {points.Write{Kind: points.Put}, points.ErrPoint},
+		"long id":          {points.Write{Kind: points.Put, ID: strings.Repeat("x", 257)}, points.ErrPoint},
+		"control":          {points.Write{Kind: points.Put, ID: "a\n"}, points.ErrPoint},
+		"not UTF-8":        {points.Write{Kind: points.Put, ID: "\xff"}, points.ErrPoint},
+		"swapped":          {points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39}, points.ErrPoint},
+		"far":              {points.Write{Kind: points.Put, ID: "c", Lat: 95, Lon: 200}, points.ErrPoint},
+		"no object":        {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`[1]`)}, points.ErrProperties},
+		"broken":           {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":`)}, points.ErrProperties},
+		"broken patch":     {points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"a":`)}, points.ErrProperties},
+		"patch far":        {points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 91}, points.ErrPoint},
+		"many properties":  {points.Write{Kind: points.Put, ID: "c", Properties: many(10_000)}, points.ErrProperties},
+		"large properties": {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, points.ErrProperties},
+	} {
+		if o := write(t, c, step.write)[0]; !errors.Is(o.Err, step.want) || o.Version != 0 || o.Created {
+			t.Errorf("%s: %+v, want %v", name, o, step.want)
+		}
+	}
+	var h points.Hit
+	if err := c.Get(t.Context(), "a", &h); err != nil || h.Version != first.Version || string(h.Properties) != `{"n":1}` {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	swapped := write(t, c, points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39})[0].Err
+	if !strings.Contains(swapped.Error(), "swapped") {
+		t.Error(swapped)
+	}
+	// Several writes of one point in one commit follow one another.
+	outcomes := write(t, c,
+		points.Write{Kind: points.Patch, ID: "a", IfVersion: first.Version, Properties: []byte(`{"m":[1, 2],"n":null}`)},
+		points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 3, Lon: 4},
+		points.Write{Kind: points.Delete, ID: "a"},
+		points.Write{Kind: points.Patch, ID: "a"},
+		points.Write{Kind: points.Put, ID: "a", IfAbsent: true, Lat: 5, Lon: 6},
+		points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"k":"v"}`)},
+	)
+	for i, want := range []error{nil, nil, nil, points.ErrNotFound, nil, nil} {
+		if !errors.Is(outcomes[i].Err, want) || outcomes[i].Created != (i == 4) {
+			t.Errorf("%d: %+v", i, outcomes[i])
+		}
+	}
+	if err := c.Get(t.Context(), "a", &h); err != nil || h.Lat != 5 || string(h.Properties) != `{"k":"v"}` || h.Version != outcomes[5].Version {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	if n, err := c.Count(t.Context(), points.Tile{}, nil, time.Time{}); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	if err := c.Each(t.Context(), points.WithinQuery{Area: points.Box(quadkey.World)}, func(h *points.Hit) error {
+		if h.Lat != 5 {
+			return fmt.Errorf("%+v", h)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func many(n int) []byte {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"p%d":%d`, i, i)
+	}
+	return []byte("{" + b.String()[1:] + "}")
+}
+
+// Types that are declared hold; others are found, and filters know them at once.
+func TestSchemaOfLive(t *testing.T) {
+	l, _ := openLive(t)
+	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: points.Schema{{Name: "price", Type: points.Number}, {Name: "at", Type: points.Time}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := write(t, c,
+		points.Write{Kind: points.Put, ID: "a", Properties: []byte(`{"price":"12.50","at":"2026-01-01","kind":"cafe"}`)},
+		points.Write{Kind: points.Put, ID: "b", Properties: []byte(`{"price":"1,5"}`)},
+		points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"price":"dear"}`)},
+	)
+	if o[0].Err != nil || !errors.Is(o[1].Err, points.ErrType) || !errors.Is(o[2].Err, points.ErrType) || !strings.Contains(o[1].Err.Error(), "comma") {
+		t.Fatalf("%+v", o)
+	}
+	var h points.Hit
+	if err := c.Get(t.Context(), "a", &h); err != nil || string(h.Properties) != `{"price":12.5,"at":"2026-01-01T00:00:00Z","kind":"cafe"}` {
+		t.Fatalf("%s, %v", h.Properties, err)
+	}
+	f, err := points.ParseFilter(c.Meta().Schema, []points.Term{{Name: "kind", Values: []string{"cafe"}}, {Name: "price", Op: "lt", Values: []string{"13"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Count(t.Context(), points.Tile{}, f, time.Time{}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	l, _ := openLive(t)
+	for name, m := range map[string]points.Meta{
+		"taken":   {Name: "test"},
+		"no name": {}, "upper": {Name: "Shops"}, "slash": {Name: "a/b"}, "long": {Name: strings.Repeat("a", 41)},
+		"history": {Name: "a", History: -1},
+		"title":   {Name: "a", Title: strings.Repeat("x", 2000)},
+		"schema":  {Name: "a", Schema: points.Schema{{Name: "x", Type: "colour"}}},
+	} {
+		if c, err := l.Create(t.Context(), m); err == nil || c != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := l.Drop(t.Context(), "none"); !errors.Is(err, points.ErrNoCollection) {
+		t.Error(err)
+	}
+	c := l.Collection("test")
+	write(t, c, points.Write{Kind: points.Put, ID: "a"})
+	if err := l.Drop(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(t.Context(), []points.Write{{ID: "a"}}, make([]points.Outcome, 1)); !errors.Is(err, points.ErrClosed) {
+		t.Error(err)
+	}
+	if _, _, err := c.Nearby(t.Context(), points.NearbyQuery{}, nil); err == nil {
+		t.Error("a dropped collection answers")
+	}
+	again, err := l.Create(t.Context(), points.Meta{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := again.Count(t.Context(), points.Tile{}, nil, time.Time{}); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// Events are complete and in order over 20 restarts, for one who goes on from the last.
+func TestFollow(t *testing.T) {
+	dir := t.TempDir()
+	last := uint64(0)
+	n, seen := 0, 0
+	for range 20 {
+		store, err := pebblestore.Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := points.OpenLive(t.Context(), store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := l.Collection("test")
+		if c == nil {
+			if c, err = l.Create(t.Context(), points.Meta{Name: "test"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		from := n // what is written before anybody listens is kept
+		var wg sync.WaitGroup
+		if last == 0 {
+			for range 3 {
+				n++
+				write(t, c, points.Write{Kind: points.Put, ID: "van", Lat: 1, Lon: float64(n) / 10})
+			}
+			seen = n
+		}
+		listening := make(chan struct{})
+		wg.Go(func() {
+			first := true
+			if last == 0 {
+				close(listening)
+			}
+			err := c.Follow(ctx, last, func(e *points.Event) error {
+				if first && last != 0 {
+					close(listening)
+				}
+				first = false
+				if e.Seq <= last || e.ID != "van" || e.To == nil || e.To[0] != float64(seen+1)/10 || e.From == nil || e.From[0] != float64(seen)/10 {
+					return fmt.Errorf("event %+v after %d", e, seen)
+				}
+				last = e.Seq
+				if seen++; seen%10 == 0 {
+					return errors.New("enough")
+				}
+				return nil
+			})
+			if err != nil && err.Error() != "enough" && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		if from == 0 {
+			<-listening
+			time.Sleep(20 * time.Millisecond) // until it follows
+		}
+		for range 10 {
+			n++
+			write(t, c, points.Write{Kind: points.Put, ID: "van", Lat: 1, Lon: float64(n) / 10})
+		}
+		wg.Wait()
+		cancel()
+		if err := errors.Join(l.Close(), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if seen < 150 {
+		t.Errorf("%d events of %d", seen, n)
+	}
+}
+
+func TestEventsGone(t *testing.T) {
+	_, c := openLive(t)
+	if err := c.Follow(t.Context(), 1, func(*points.Event) error { return nil }); !errors.Is(err, points.ErrEventsGone) {
+		t.Error(err)
+	}
+}
+
+// Whatever a cursor says, it is one that was handed out or an error.
+func FuzzCursor(f *testing.F) {
+	_, c := openLive(f)
+	var writes []points.Write
+	for i := range 50 {
+		writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprint(i), Lat: 1, Lon: float64(i % 7)})
+	}
+	write(f, c, writes...)
+	_, next, err := c.Nearby(f.Context(), points.NearbyQuery{}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(next)
+	f.Add(next + "\r\n")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		hits, _, err := c.Nearby(t.Context(), points.NearbyQuery{Cursor: cursor}, nil)
+		if err != nil && !errors.Is(err, points.ErrCursor) || err == nil && len(hits) > 10 {
+			t.Fatal(err)
+		}
+	})
+}
