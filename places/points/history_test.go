@@ -238,10 +238,14 @@ func TestExpiry(t *testing.T) {
 func TestTreeAgreesWithRows(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	r := rand.New(rand.NewPCG(7, 7))
+	points := 3000
+	if testing.Short() {
+		points = 500
+	}
 	for round := range 8 {
 		var writes []Write
-		for range 3000 {
-			w := Write{Kind: Put, ID: fmt.Sprint(r.IntN(3000)), Lat: r.NormFloat64() + float64(10*round), Lon: r.NormFloat64()}
+		for range points {
+			w := Write{Kind: Put, ID: fmt.Sprint(r.IntN(points)), Lat: r.NormFloat64() + float64(10*round), Lon: r.NormFloat64()}
 			writes = append(writes, w)
 		}
 		if round == 7 {
