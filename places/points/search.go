@@ -64,6 +64,12 @@ type search struct {
 	frontier []waiting
 	examined int
 
+	visit   visit
+	onPoint func() (bool, error)
+	fn      func() (bool, error)
+	onRow   func(*cellstore.Row, error) bool
+	err     error
+
 	row    cellstore.Row
 	record record
 	key    []byte
@@ -184,35 +190,50 @@ func tooMuch() error {
 }
 
 // rows calls fn with the points of a range of keys, which fn finds in s.record, until it
-// returns false or an error. limit bounds the rows, 0 is for none.
+// returns false or an error. limit bounds the rows, 0 is for none. fn must not call rows.
 func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func() (bool, error)) error {
 	s.ranges[0] = cellstore.Range{From: from, To: to}
 	scan := cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: cellstore.Selection{Families: selectPoint.Families, Time: s.when}}
-	for row, err := range s.from.Scan(ctx, scan) {
-		if err != nil {
-			return wrap(err)
-		}
-		gone, err := s.record.parse(row)
-		if err != nil {
-			return err
-		}
-		if gone {
-			s.record.properties = nil
-			s.record.expires = 1 // long ago
-		}
-		if more, err := fn(); err != nil || !more {
-			return err
-		}
+	if s.onRow == nil {
+		s.onRow = s.take // once: it allocates
 	}
-	return nil
+	s.fn, s.err = fn, nil
+	s.from.Scan(ctx, scan)(s.onRow)
+	return s.err
+}
+
+// take is the body of the loop over rows.
+func (s *search) take(row *cellstore.Row, err error) (more bool) {
+	if err != nil {
+		s.err = wrap(err)
+		return false
+	}
+	gone, err := s.record.parse(row)
+	if err != nil {
+		s.err = err
+		return false
+	}
+	if gone {
+		s.record.properties = nil
+		s.record.expires = 1 // long ago
+	}
+	more, s.err = s.fn()
+	return more && s.err == nil
 }
 
 // rangeOf sets the keys of the rows of a tile.
 func (s *search) rangeOf(t quadkey.Tile) {
 	first, last := t.PointKeys()
 	s.key = appendPointKey(s.key[:0], first, "")
-	s.until = appendPointKey(s.until[:0], last, "")
-	s.until = append(s.until[:0], cellstore.PrefixEnd(s.until)...)
+	s.until = appendEnd(s.until[:0], last)
+}
+
+// appendEnd appends the row key that follows all points of a key.
+func appendEnd(dst []byte, last quadkey.PointKey) []byte {
+	if last == math.MaxUint64 {
+		return append(dst, rowPoint+1)
+	}
+	return appendPointKey(dst, last+1, "")
 }
 
 // NearbyQuery asks for the nearest points.
@@ -330,34 +351,49 @@ func (s *search) leaf(ctx context.Context, q *NearbyQuery, b *branch, most int) 
 	if b.tile.Z == quadkey.MaxZoom {
 		most = 0
 	}
-	s.rangeOf(b.tile)
-	for again := true; again && err == nil; {
-		again = false
-		var before quadkey.PointKey
-		n := 0
-		err = s.rows(ctx, s.key, s.until, most, func() (bool, error) {
-			if n++; n == most {
-				full = true
-				return false, nil
-			}
-			rank := near.ByDistance(quadkey.Distance(q.Lon, q.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
-			if s.wants(rank) {
-				if math.Float64frombits(rank) >= q.MinRadiusM && s.passes() && !(most > 0 && s.has()) {
-					s.keep(rank)
-				}
-			} else if s.skip(rank, n > 1 && before == s.record.key) {
-				again = true
-				return false, nil
-			}
-			before = s.record.key
-			s.examined++
-			if s.examined > MaxExamined {
-				return false, tooMuch()
-			}
-			return true, nil
-		})
+	if s.onPoint == nil {
+		s.onPoint = s.look // once: it allocates
 	}
-	return full, err
+	s.rangeOf(b.tile)
+	s.visit = visit{query: q, most: most, again: true}
+	for s.visit.again && err == nil {
+		s.visit.again, s.visit.seen = false, 0
+		err = s.rows(ctx, s.key, s.until, most, s.onPoint)
+	}
+	return s.visit.full, err
+}
+
+// visit is a look at the points of one tile.
+type visit struct {
+	query  *NearbyQuery
+	most   int
+	seen   int
+	before quadkey.PointKey // of the point before
+	again  bool             // the rest is read from s.key on
+	full   bool
+}
+
+// look looks at the record at hand.
+func (s *search) look() (more bool, err error) {
+	v := &s.visit
+	if v.seen++; v.seen == v.most {
+		v.full = true
+		return false, nil
+	}
+	rank := near.ByDistance(quadkey.Distance(v.query.Lon, v.query.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
+	if s.wants(rank) {
+		if math.Float64frombits(rank) >= v.query.MinRadiusM && s.passes() && !(v.most > 0 && s.has()) {
+			s.keep(rank)
+		}
+	} else if s.skip(rank, v.seen > 1 && v.before == s.record.key) {
+		v.again = true
+		return false, nil
+	}
+	v.before = s.record.key
+	if s.examined++; s.examined > MaxExamined {
+		return false, tooMuch()
+	}
+	return true, nil
 }
 
 // has reports whether the record at hand is kept already. A blind search may look at it

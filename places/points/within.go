@@ -284,12 +284,7 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, f
 	if a := &s.after; a.set && a.rank == 0 && a.key == run.first {
 		s.key = append(append(s.key, a.id...), 0)
 	}
-	s.until = s.until[:0]
-	if run.last < math.MaxUint64 {
-		s.until = appendPointKey(s.until, run.last+1, "")
-	} else {
-		s.until = append(s.until, rowPoint+1)
-	}
+	s.until = appendEnd(s.until[:0], run.last)
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
 		if s.examined++; most > 0 && s.examined > most {
 			return false, tooMuch()
