@@ -160,7 +160,7 @@ func (q *question) read(p *web.Params, a *asking) error {
 		return p.Err
 	}
 	if len(others) > points.MaxTerms {
-		return web.Refuse(web.ErrParameter, web.Printable(others[0].Name), "Filter by at most "+strconv.Itoa(points.MaxTerms)+" parameters.")
+		return web.Refuse(web.ErrParameter, "", "Filter by at most "+strconv.Itoa(points.MaxTerms)+" parameters.")
 	}
 	for i := range q.asked {
 		if err := q.filter(&q.asked[i], a.query, others); err != nil {
