@@ -118,10 +118,10 @@ func (o *Stream) End() error {
 	return err
 }
 
-// Line ends a line, and writes when there is enough. Its error ends the answer.
+// Line ends a line, and has lines sent when there are enough. Its error ends the answer.
 func (o *Stream) Line() error {
 	if o.Body = append(o.Body, '\n'); o.Full() {
-		return o.Write()
+		return o.Flush()
 	}
 	return nil
 }
