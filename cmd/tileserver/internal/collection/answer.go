@@ -69,11 +69,22 @@ type page struct {
 	next string
 }
 
+// release gives the memory back, unless properties have made it large.
+func (p *page) release() {
+	bytes := 0
+	for i := range p.hits {
+		bytes += cap(p.hits[i].Properties)
+	}
+	if bytes <= web.MaxScratch {
+		pages.Put(p)
+	}
+}
+
 // send answers with a page, which find fills.
 func (q *question) send(find func(ctx context.Context, into *page) error) error {
 	return q.reply(web.Answer{Form: q.shape.form, ByAccept: true}, func(ctx context.Context, out *web.Scratch) error {
 		found := pages.Get().(*page)
-		defer pages.Put(found)
+		defer found.release()
 		found.next = ""
 		if err := find(ctx, found); err != nil {
 			return err
