@@ -38,10 +38,7 @@ const (
 	// maxBatchLine is the longest line that is read, in bytes; of a longer one
 	// only the end is looked for.
 	maxBatchLine = 8 << 10
-	batchBuffer  = 32 << 10 // of what is read, and of what is written at once
-	// batchStall is how long a client may neither send nor take anything. All in
-	// all it has the time of the limits.
-	batchStall = 30 * time.Second
+	batchBuffer  = 32 << 10 // of what is read at once
 	// batchLinger is how long, and maxLinger how much in bytes, is read on of a
 	// body that has been given up.
 	batchLinger = 500 * time.Millisecond
@@ -69,6 +66,7 @@ func (s *Room) postBatch(c echo.Context) error {
 	b := batches.Get().(*batch)
 	b.s, b.c, b.reader, b.part, b.now = s, c, q.reader, q.part, q.now
 	b.rc = http.NewResponseController(c.Response().Writer)
+	b.out.Begin(s.Kit, c, web.PrivateNoStore)
 	defer b.release()
 	err = b.run(cd)
 	s.Charge(c, b.line)
@@ -99,25 +97,21 @@ type batch struct {
 	lines *bufio.Reader
 	line  int64
 	res   ipgeo.Result
-	out   []byte       // not yet written
-	zip   *gzip.Writer // nil for answers as they are
-	begun bool         // the header is out
+	out   web.Stream
 
 	fields, lang string  // of the last line that had any
 	chosen       *ipPart // made of them
 }
 
 var batches = sync.Pool{New: func() any {
-	return &batch{lines: bufio.NewReaderSize(nil, batchBuffer), out: make([]byte, 0, 2*batchBuffer)}
+	return &batch{lines: bufio.NewReaderSize(nil, batchBuffer), out: web.Stream{Body: make([]byte, 0, 2*batchBuffer)}}
 }}
 
 func (b *batch) release() {
-	if b.zip != nil {
-		web.GzipWriters[web.Once].Put(b.zip)
-	}
+	b.out.Release()
 	b.lines.Reset(nil)
-	*b = batch{lines: b.lines, out: b.out[:0]}
-	if cap(b.out) <= web.MaxScratch {
+	*b = batch{lines: b.lines, out: b.out}
+	if cap(b.out.Body) <= web.MaxScratch {
 		batches.Put(b)
 	}
 }
@@ -134,9 +128,9 @@ func (b *batch) run(cd web.Coding) error {
 		b.hangUp()
 	}
 	switch {
-	case errors.Is(err, errClientGone):
+	case errors.Is(err, web.ErrGone):
 		return nil
-	case err != nil && !b.begun && b.line <= 1:
+	case err != nil && !b.out.Begun() && b.line <= 1:
 		if !whole {
 			b.linger()
 		}
@@ -148,9 +142,8 @@ func (b *batch) run(cd web.Coding) error {
 		}
 		b.refuse("", err)
 	}
-	if b.write() == nil && b.zip != nil {
-		_ = b.zip.Close() // the client is gone if this fails
-	}
+	b.tell()
+	_ = b.out.End() // the client is gone if this fails
 	if !whole {
 		_ = b.rc.Flush() // a client that reads slowly has the time of its own
 		b.linger()
@@ -190,10 +183,6 @@ func (b *batch) open(cd web.Coding) error {
 		body = &limited{r: z, left: b.s.BatchBytes + 1, max: b.s.BatchBytes}
 	}
 	b.lines.Reset(body)
-	if web.PreferStream.Of(r) == web.Gzipped {
-		b.zip = web.GzipWriters[web.Once].Get().(*gzip.Writer)
-		b.zip.Reset(b.c.Response())
-	}
 	return nil
 }
 
@@ -221,9 +210,10 @@ func (b *batch) answer() error {
 		default:
 			err = b.explain(err)
 		}
-		if err == nil && len(b.out) >= batchBuffer {
+		if err == nil && b.out.Full() {
 			// Much may be answered between two reads, of a body that is packed.
-			if err = b.write(); err == nil && !time.Now().Before(b.body.end) {
+			b.tell()
+			if err = b.out.Write(); err == nil && !time.Now().Before(b.body.end) {
 				err = errBatchTimeout
 			}
 		}
@@ -243,7 +233,7 @@ func (b *batch) locate(ctx context.Context, line []byte) error {
 	}
 	switch err := b.reader.Lookup(ctx, addr, &b.res); {
 	case err == nil:
-		b.out = append(appendAnswer(b.out, b.now, &b.res, part), '\n')
+		b.out.Body = append(appendAnswer(b.out.Body, b.now, &b.res, part), '\n')
 	case errors.Is(err, ipgeo.ErrNotFound), errors.Is(err, ipgeo.ErrReserved):
 		b.refuse(addr.String(), explainAddress(err, addr))
 	default:
@@ -355,78 +345,35 @@ func (f *fieldList) UnmarshalJSON(text []byte) error {
 // it could not be read.
 func (b *batch) refuse(ip string, err error) {
 	_, p := b.s.Classify(b.s.Replaced(err))
-	b.out = strconv.AppendInt(append(b.out, `{"line":`...), b.line, 10)
+	b.out.Body = strconv.AppendInt(append(b.out.Body, `{"line":`...), b.line, 10)
 	if ip != "" {
-		b.out = jsontext.AppendString(append(b.out, `,"ip":`...), ip)
+		b.out.Body = jsontext.AppendString(append(b.out.Body, `,"ip":`...), ip)
 	}
-	b.out = jsontext.AppendString(append(b.out, `,"error":{"type":`...), p.Type)
-	b.out = jsontext.AppendString(append(b.out, `,"title":`...), p.Title)
-	b.out = jsontext.AppendString(append(b.out, `,"detail":`...), p.Detail)
-	b.out = append(b.out, "}}\n"...)
+	b.out.Body = jsontext.AppendString(append(b.out.Body, `,"error":{"type":`...), p.Type)
+	b.out.Body = jsontext.AppendString(append(b.out.Body, `,"title":`...), p.Title)
+	b.out.Body = jsontext.AppendString(append(b.out.Body, `,"detail":`...), p.Detail)
+	b.out.Body = append(b.out.Body, "}}\n"...)
 }
 
-// errClientGone means that nothing can be answered any more.
-var errClientGone = errors.New("the client is gone")
-
-// write writes what has been answered, at least the header.
-func (b *batch) write() error {
-	res := b.c.Response()
-	if !b.begun {
-		b.begun = true
-		h := res.Header()
-		if b.s.Origin != nil {
-			h["Access-Control-Allow-Origin"] = b.s.Origin
-		}
-		h["Cache-Control"] = web.PrivateNoStore
-		h["Content-Type"] = web.ContentTypes[web.FormNDJSON]
-		h["X-Content-Type-Options"] = web.NoSniff
-		h["Vary"] = web.VaryEncoding
-		h[web.DatabaseHeader] = b.now.Header
-		if b.zip != nil {
-			h["Content-Encoding"] = web.ContentEncodings[web.Gzipped]
-		}
-		res.WriteHeader(http.StatusOK)
+// tell sets the header that says which data answers are from.
+func (b *batch) tell() {
+	if !b.out.Begun() {
+		b.c.Response().Header()[web.DatabaseHeader] = b.now.Header
 	}
-	// A writer without deadlines is a test's.
-	_ = b.rc.SetWriteDeadline(time.Now().Add(batchStall))
-	if len(b.out) == 0 {
-		return nil
-	}
-	var err error
-	if b.zip != nil {
-		_, err = b.zip.Write(b.out)
-	} else {
-		_, err = res.Write(b.out)
-	}
-	if b.out = b.out[:0]; err != nil {
-		return errClientGone
-	}
-	return nil
 }
 
 // flush sends what has been answered so far.
 func (b *batch) flush() error {
-	if len(b.out) == 0 {
-		return nil
+	if len(b.out.Body) > 0 {
+		b.tell()
 	}
-	if err := b.write(); err != nil {
-		return err
-	}
-	if b.zip != nil {
-		if err := b.zip.Flush(); err != nil {
-			return errClientGone
-		}
-	}
-	if err := b.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return errClientGone
-	}
-	return nil
+	return b.out.Flush()
 }
 
 // explain turns what went wrong in reading the body into what to tell.
 func (b *batch) explain(err error) error {
 	switch {
-	case errors.Is(err, errClientGone), errors.Is(err, errBatchTimeout), errors.Is(err, errBatchTooLong):
+	case errors.Is(err, web.ErrGone), errors.Is(err, errBatchTimeout), errors.Is(err, errBatchTooLong):
 		return err
 	case errors.Is(b.body.err, os.ErrDeadlineExceeded):
 		return errBatchTimeout
@@ -453,7 +400,7 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	if !now.Before(r.end) {
 		return 0, errBatchTimeout
 	}
-	wait := now.Add(batchStall)
+	wait := now.Add(web.StreamStall)
 	if r.end.Before(wait) {
 		wait = r.end
 	}
