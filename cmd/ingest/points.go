@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
@@ -79,10 +78,13 @@ func (c *pointsCmd) dataset() string { return catalogue.Points(c.Collection).Nam
 
 func (c *pointsCmd) left(s *session) string { return s.unpublished(c.dataset()) }
 
+// reads leaves out standard input, which refreshes refuse.
 func (c *pointsCmd) reads() []string {
-	files := slices.Clone(c.Files)
-	for i, name := range files {
-		files[i], _ = source.SplitLayer(name)
+	var files []string
+	for _, name := range c.Files {
+		if file, _ := source.SplitLayer(name); file != "-" {
+			files = append(files, file)
+		}
 	}
 	return files
 }
