@@ -144,7 +144,7 @@ func pointBinary(x, y float64) []byte {
 // pointShapefile writes shops as the parts of a shapefile.
 func pointShapefile(all []shop) map[string]string {
 	be, le := binary.BigEndian, binary.LittleEndian
-	shp := make([]byte, 100)
+	shp := bytes.Repeat([]byte{0}, 100)
 	be.PutUint32(shp, 9994)
 	le.PutUint32(shp[28:], 1000)
 	le.PutUint32(shp[32:], 1)
@@ -159,7 +159,7 @@ func pointShapefile(all []shop) map[string]string {
 		kind  byte
 		width int
 	}{{"id", 'C', 8}, {"brand", 'C', 20}, {"price", 'N', 10}, {"open", 'L', 1}}
-	dbf := make([]byte, 32)
+	dbf := bytes.Repeat([]byte{0}, 32)
 	dbf[0] = 3
 	le.PutUint32(dbf[4:], uint32(len(all)))
 	le.PutUint16(dbf[8:], uint16(32+32*len(fields)+1))

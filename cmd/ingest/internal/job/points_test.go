@@ -355,6 +355,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		want  string
 	}{
 		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, of "n", "Breite", "Länge"`},
+		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `--lat and --lon both name "lat"`},
+		"towns":         {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
 		"wrong column":  {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "north"}}, want: `no column "north" for --lat; there are "id", "lat", "lon"`},
 		"wrong name":    {texts: []string{string(geoPackage(t, shops(1), "s"))}, of: Collection{Columns: pointtable.Columns{Name: "label"}}, want: `no property "label" for --name; there are ["id" "brand" "price" "open"]`},
 		"two columns":   {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},

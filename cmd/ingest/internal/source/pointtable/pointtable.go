@@ -158,6 +158,9 @@ func (t *Table) find() error {
 			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, t.list())
 		}
 	}
+	if c.Lat != "" && c.Lat == c.Lon {
+		return fmt.Errorf("%s: --lat and --lon both name %s: name two columns of %s", t.name, source.Excerpt(c.Lat), t.list())
+	}
 	t.position = (*Table).twoColumns
 	one := c.Lat == "" && c.Lon == ""
 	if c.Lat == "" {
@@ -273,7 +276,7 @@ func (t *Table) wellKnownText(fields [][]byte, p *source.Point) (err error) {
 func (t *Table) pair(fields [][]byte, p *source.Point) (err error) {
 	lat, lon, found := bytes.Cut(bytes.Trim(fields[t.lat], "()[]"), []byte{','})
 	if !found {
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat]))
+		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat])+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
 	}
 	if p.Lat, err = t.degrees(lat); err != nil {
 		return err
