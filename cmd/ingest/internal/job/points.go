@@ -21,7 +21,7 @@ import (
 
 // pointCosts are for each byte of the unpacked files. What is sorted on disk is
 // counted with what is built.
-var pointCosts = costs{nanoseconds: 60, memory: 2, disk: 4}
+var pointCosts = costs{nanoseconds: 60, memory: 6, disk: 3}
 
 // Collection says what is published from files of points.
 type Collection struct {

@@ -221,7 +221,7 @@ func (t *Table) row(p *source.Point) error {
 		return err
 	}
 	if t.id >= 0 {
-		if p.ID = string(fields[t.id]); p.ID == "" {
+		if p.ID = string(bytes.TrimSpace(fields[t.id])); p.ID == "" {
 			return t.in.Bad(source.NoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
 		}
 	}
