@@ -31,6 +31,7 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
   bin/ingest timezones timezones.geojson.zip
   bin/ingest airports airports.csv
+  bin/ingest points shops shops.csv
   bin/ingest list                 # what is there, and what is published
   bin/ingest rollback places      # publish the generation before
   bin/ingest refresh              # what the file of --config says, where something changed
@@ -57,6 +58,7 @@ type cli struct {
 	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100, and the borders of zones."`
 	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
 	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
+	Points     pointsCmd     `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage or shapefiles."`
 	Demo       demoCmd       `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
 	World      worldCmd      `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
 	Refresh    refreshCmd    `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`

@@ -156,7 +156,7 @@ func (c *verifyCmd) Run(s *session) error {
 }
 
 type rollbackCmd struct {
-	Dataset string `arg:"" help:"The data set: ${datasets}."`
+	Dataset string `arg:"" help:"The data set: ${datasets}, or points-COLLECTION."`
 	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one before the published one when not given. It may be a later one."`
 }
 

@@ -73,6 +73,9 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"places", "none.txt"}, 1},
 		{[]string{"places", "--as", "places=none.txt"}, 1},
 		{[]string{"rollback", "places"}, 1},
+		{[]string{"points", "shops"}, 2},
+		{[]string{"points", "Shops", "none.csv"}, 2},
+		{[]string{"points", "shops", "none.csv"}, 1},
 	} {
 		err := run(context.Background(), append(tc.args, flagsFor(t, tc.args)...), io.Discard, io.Discard)
 		if code := exitCode(err); code != tc.code {
@@ -107,6 +110,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"ip", "../tileserver/testdata/browser/ip.csv"}, "the data set ip is as before (none yet)"},
 		{[]string{"world", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "the data set boundaries is as before (generation 1), places is as before (none yet), "},
 		{[]string{"world", "--only", "ip", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "nothing was published; the data set ip is as before (none yet); the next run goes on"},
+		{[]string{"points", "shops", "../../sample/airports.csv"}, "the data set points-shops is as before (none yet)"},
 		{[]string{"refresh", "--config", settings}, "nothing was published; the data set boundaries is as before (generation 1), timezones is as before (none yet)"},
 		{[]string{"refresh", "timezones", "--config", settings}, "nothing was published; the data set timezones is as before (none yet)"},
 		{[]string{"verify"}, "nothing was changed; data sets that are not named as intact"},

@@ -102,7 +102,7 @@ func (c *refreshCmd) left(s *session) string {
 		case st.name == "world":
 			names = append(names, st.cli.World.publishes()...)
 		default:
-			names = append(names, st.name)
+			names = append(names, st.dataset())
 		}
 	}
 	if err != nil {

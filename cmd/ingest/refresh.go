@@ -35,6 +35,10 @@ func (refreshCmd) Help() string {
   ip:
     file: [/srv/ip/offices.csv, /srv/ip/GeoLite2-City.mmdb]
     max-change: 10%
+  points:
+    collection: shops
+    file: [/srv/shops/shops.csv]
+    type: [price=number]
 
   ingest config check --config /etc/quadrille/ingest.yaml
   ingest refresh --config /etc/quadrille/ingest.yaml`
@@ -75,15 +79,23 @@ func (c *weatherCmd) reads() []string  { return c.Files }
 func (c *worldCmd) reads() []string    { return c.IPFile }
 
 // refreshed are the commands that a refresh knows, in its order: those of the data
-// sets, and world after boundaries and places, so that the others look at what it
-// publishes.
-var refreshed = slices.Insert(catalogue.Names(catalogue.All), 2, "world")
+// sets, world after boundaries and places, so that the others look at what it
+// publishes, and points.
+var refreshed = append(slices.Insert(catalogue.Names(catalogue.All), 2, "world"), "points")
 
 // step is one command of a refresh.
 type step struct {
 	name string
 	cli  *cli
 	ctx  *kong.Context
+}
+
+// dataset is the data set that the command publishes. It is not for world.
+func (st *step) dataset() string {
+	if st.name == "points" {
+		return st.cli.Points.dataset()
+	}
+	return st.name
 }
 
 // refreshes are the commands of the file, ready to run.
@@ -100,6 +112,9 @@ func refreshes(s *session) ([]step, error) {
 		}
 		if name == catalogue.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
 			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: true, or timezone=%s as a layer", c.Timezones.File)
+		}
+		if name == "points" && slices.Contains(c.Points.Files, "-") {
+			return nil, errors.New("points has standard input as a file: name files only, since each refresh reads them")
 		}
 		steps = append(steps, step{name, c, ctx})
 		publishes[name] = true
@@ -173,7 +188,7 @@ func (st step) run(s *session, force bool) error {
 	if st.name == catalogue.Boundaries.Name {
 		st.cli.Boundaries.keepZones = true
 	}
-	return basis.Renew(s.ctx, s.catalog, st.name, refreshRecord(s, st.name), force, s.reporter, func() error { return st.ctx.Run(s) })
+	return basis.Renew(s.ctx, s.catalog, st.dataset(), refreshRecord(s, st.dataset()), force, s.reporter, func() error { return st.ctx.Run(s) })
 }
 
 // refreshRecord is the path of the record of what a refresh has made a data set of.
@@ -191,5 +206,5 @@ func (st step) basis(s *session) (job.Basis, error) {
 	if r, ok := target(st.ctx).(reader); ok {
 		files = r.reads()
 	}
-	return job.BasisOf(s.ctx, s.catalog, st.name, of, files)
+	return job.BasisOf(s.ctx, s.catalog, st.dataset(), of, files)
 }

@@ -34,8 +34,11 @@ type BuildOptions struct {
 	// Duplicate is told of a point that is left out, since one of the same id came before
 	// it. Its error ends the build. Nil leaves them out in silence.
 	Duplicate func(id string, line int64) error
-	// Progress, if set, is told how many points have been written.
-	Progress func(points int64)
+	// Learned, if set, is told what was found of the properties, when all points have
+	// been read.
+	Learned func(*Learner)
+	// Progress, if set, is told how many ids or points have been written, of all.
+	Progress func(stage string, done, total int64)
 }
 
 // Build writes a collection into an empty store. The points may be in any order; line
@@ -63,11 +66,14 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 			return Meta{}, err
 		}
 	}
+	if opts.Learned != nil {
+		opts.Learned(b.learner)
+	}
 	if err := store.CreateTable(ctx, publishedSchema()); err != nil {
 		return Meta{}, fmt.Errorf("points: %w", err)
 	}
 	err := bulkload.Fill(ctx, store, tableName, func(l *bulkload.Load) error {
-		if err := b.writeIDs(l); err != nil {
+		if err := b.writeIDs(ctx, l); err != nil {
 			return err
 		}
 		if err := b.writePoints(ctx, l); err != nil {
@@ -139,11 +145,27 @@ func (b *builder) add(p *Point) error {
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
+// progress tells now and then how much of a stage is done, and whether to stop.
+func (b *builder) progress(ctx context.Context, stage string, done int64) error {
+	if done%4096 != 0 {
+		return nil
+	}
+	if b.opts.Progress != nil {
+		b.opts.Progress(stage, done, b.points.Added())
+	}
+	return ctx.Err()
+}
+
 // writeIDs writes the rows of ids, and finds those that several points have.
-func (b *builder) writeIDs(l *bulkload.Load) error {
+func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
 	var last []byte
+	var done int64
 	first := true
 	return b.ids.Each(func(id, value []byte) error {
+		if err := b.progress(ctx, "writing ids", done); err != nil {
+			return err
+		}
+		done++
 		if !first && bytes.Equal(id, last) {
 			lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
 			line := int64(binary.BigEndian.Uint64(value[idValue:]))
@@ -164,18 +186,16 @@ func (b *builder) writeIDs(l *bulkload.Load) error {
 // writePoints writes the rows of points, and plants the tree.
 func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 	b.meta.Schema = b.learner.Schema()
+	var done int64
 	return b.points.Each(func(key, value []byte) error {
+		if err := b.progress(ctx, "writing points", done); err != nil {
+			return err
+		}
+		done++
 		if len(b.dropped) > 0 && b.dropped[string(key)] {
 			return nil
 		}
-		if b.meta.Points++; b.meta.Points%4096 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if b.opts.Progress != nil {
-				b.opts.Progress(b.meta.Points)
-			}
-		}
+		b.meta.Points++
 		key = key[:len(key)-sortTail]
 		var err error
 		if b.properties, err = b.meta.Schema.Convert(b.properties[:0], value[valueHead:]); err != nil {

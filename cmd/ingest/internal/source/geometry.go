@@ -12,7 +12,8 @@ import (
 // of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
 const MaxVertices = 16 << 20
 
-// Reasons for which a feature is refused, shared by the readers of polygons.
+// Reasons for which a feature is refused, shared by the readers of
+// polygons and of points.
 const (
 	NotAFeature    = "not a feature"
 	NoGeometry     = "no geometry"
@@ -25,6 +26,9 @@ const (
 	BadTopologyArc = "arc reference that does not fit"
 	Damaged        = "record is damaged"
 	OtherSystem    = "coordinates are in another system than the layer says"
+	NotAPoint      = "geometry is not a point"
+	TooLarge       = "properties are too large"
+	NoID           = "id is missing"
 )
 
 // AddRepair adds a sentence about one more thing a reader made up to those
@@ -41,6 +45,26 @@ func AddRepair(repair *string, what string) {
 // IsOpen is whether a ring does not end where it begins, although it has the
 // points to enclose something.
 func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
+
+// OnePoint tells why a multipoint of so many positions is no point; "" for one.
+func OnePoint(positions int) (reason, detail string) {
+	switch positions {
+	case 0:
+		return NoGeometry, "empty"
+	case 1:
+		return "", ""
+	}
+	return NotAPoint, "MultiPoint of " + strconv.Itoa(positions) + " positions"
+}
+
+// CheckFinite refuses a position that is not finite with a reason and detail for a
+// BadRecord.
+func CheckFinite(lon, lat float64) (reason, detail string) {
+	if math.IsNaN(lon-lon) || math.IsNaN(lat-lat) {
+		return NotANumber, pair(lon, lat)
+	}
+	return "", ""
+}
 
 // rounding is how far, in degrees, a coordinate may leave the world by the
 // arithmetic of whatever wrote it: time zones of Natural Earth reach 90.0002.

@@ -26,13 +26,26 @@ type Feature struct {
 	// degrees, every one finite and within ±360° and ±90°, rings closed and of
 	// four points or more. Nothing else is repaired: rings may cross themselves
 	// and wind either way, and cross the antimeridian by leaving ±180° or by a
-	// step of more than 180°.
+	// step of more than 180°. Readers that were opened for points give an orb.Point
+	// instead, finite and otherwise as the file has it.
 	Geometry orb.Geometry
 	// Line is the 1-based line of the file where the feature starts, or its
 	// 1-based number among the features where the format has no lines.
 	Line int
 	// Repair says what the reader had to make up, "" when nothing.
 	Repair string
+}
+
+// Point is one point feature, or one row of a table of points.
+type Point struct {
+	// ID is the point's own id as text, or "" when the file gives none.
+	ID string
+	// Lat and Lon are finite, and otherwise as the file has them.
+	Lat, Lon float64
+	// Properties is a JSON object as the file spells it, or is empty.
+	Properties []byte
+	// Line is as in Feature.
+	Line int
 }
 
 // Repairs of the readers; a feature's Repair may name several.

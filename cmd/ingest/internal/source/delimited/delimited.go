@@ -1,5 +1,5 @@
 // Package delimited reads tables of text in bounded memory: a row a line, its
-// columns separated by commas or tabs. All tables of foreign data are read by it.
+// columns separated by commas, semicolons or tabs. All tables of foreign data are read by it.
 package delimited
 
 import (
@@ -19,8 +19,8 @@ import (
 
 // Format says how a table is written.
 type Format struct {
-	// Separator is a comma, and then fields may be quoted (RFC 4180), or a tab,
-	// and then a quote is part of the text.
+	// Separator is a comma or a semicolon, and then fields may be quoted (RFC 4180),
+	// or a tab, and then a quote is part of the text.
 	Separator byte
 	// MaxBytes bounds a row, its line ends included.
 	MaxBytes int
@@ -245,7 +245,7 @@ func (f *Format) split(row []byte, fields [][]byte) ([][]byte, bool) {
 		}
 		if f.Separator == '\t' || len(rest) == 0 || rest[0] != '"' {
 			field, rest, more := bytes.Cut(row, []byte{f.Separator})
-			if f.Separator == ',' && !f.Lax && bytes.IndexByte(field, '"') >= 0 {
+			if f.Separator != '\t' && !f.Lax && bytes.IndexByte(field, '"') >= 0 {
 				return fields, false
 			}
 			fields = append(fields, trim(field))
@@ -263,7 +263,7 @@ func (f *Format) split(row []byte, fields [][]byte) ([][]byte, bool) {
 		if rest = trim(rest); len(rest) == 0 {
 			return fields, true
 		}
-		if rest[0] != ',' {
+		if rest[0] != f.Separator {
 			return fields, false
 		}
 		row = rest[1:]

@@ -1,4 +1,4 @@
-// Package geopackage reads the polygons of a layer of an OGC GeoPackage, an
+// Package geopackage reads the polygons or the points of a layer of an OGC GeoPackage, an
 // SQLite database of tables whose geometries are blobs: a head of the format's
 // own and well-known binary. The file is opened read-only and nothing in it is
 // run: a layer must be a table, not a view. One row is in memory at a time.
@@ -20,6 +20,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/paulmach/orb"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -49,9 +50,22 @@ type File struct {
 	conn    *sql.Conn
 	geom    string // name of the column
 	srs     int64
+	kind    *layerKind
 	columns []column
 	count   int64
 }
+
+// layerKind is what the features of a layer are.
+type layerKind struct {
+	name     string
+	declared []string // the geometry types that such a layer may declare
+	geometry func(blob []byte, srs int64) (g orb.Geometry, repair, reason, detail string)
+}
+
+var (
+	polygonLayer = &layerKind{"polygons", []string{"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"}, decodePolygons}
+	pointLayer   = &layerKind{"points", []string{"POINT", "MULTIPOINT", "GEOMETRY"}, decodePoint}
+)
 
 type column struct {
 	name    string
@@ -60,8 +74,17 @@ type column struct {
 
 // Open opens a layer of polygons of a GeoPackage: the one named, or with "" the
 // only one there is.
-func Open(ctx context.Context, name, layer string) (_ *File, err error) {
-	f := &File{name: name, Layer: layer}
+func Open(ctx context.Context, name, layer string) (*File, error) {
+	return open(ctx, name, layer, polygonLayer)
+}
+
+// OpenPoints is Open of a layer of points.
+func OpenPoints(ctx context.Context, name, layer string) (*File, error) {
+	return open(ctx, name, layer, pointLayer)
+}
+
+func open(ctx context.Context, name, layer string, kind *layerKind) (_ *File, err error) {
+	f := &File{name: name, Layer: layer, kind: kind}
 	if err := checkFile(name); err != nil {
 		return nil, err
 	}
@@ -143,9 +166,6 @@ func (f *File) fail(err error) error {
 	return fmt.Errorf("%s: %w", f.name, err)
 }
 
-// polygonal are the geometry types a layer that has polygons may declare.
-var polygonal = []string{"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"}
-
 // find finds the table and its geometry.
 func (f *File) find(ctx context.Context) error {
 	for _, table := range []string{"gpkg_contents", "gpkg_geometry_columns", "gpkg_spatial_ref_sys"} {
@@ -171,7 +191,7 @@ func (f *File) find(ctx context.Context) error {
 			return f.fail(err)
 		}
 		all = append(all, l)
-		if f.Layer == l.name || f.Layer == "" && slices.Contains(polygonal, strings.ToUpper(l.kind)) {
+		if f.Layer == l.name || f.Layer == "" && slices.Contains(f.kind.declared, strings.ToUpper(l.kind)) {
 			usable = append(usable, l)
 		}
 	}
@@ -188,9 +208,9 @@ func (f *File) find(ctx context.Context) error {
 	case len(usable) == 0 && f.Layer != "":
 		return fmt.Errorf("%s: no layer %s; it has %q", f.name, source.Excerpt(f.Layer), names(all))
 	case len(usable) == 0:
-		return fmt.Errorf("%s: no layer of polygons; it has %q", f.name, names(all))
+		return fmt.Errorf("%s: no layer of %s; it has %q", f.name, f.kind.name, names(all))
 	case len(usable) > 1:
-		return fmt.Errorf("%s: has %d layers of polygons, %q; choose one as %s#%s", f.name, len(usable), names(usable), f.name, usable[0].name)
+		return fmt.Errorf("%s: has %d layers of %s, %q; choose one as %s#%s", f.name, len(usable), f.kind.name, names(usable), f.name, usable[0].name)
 	}
 	l := usable[0]
 	f.Layer, f.geom, f.srs = l.name, l.geom, l.srs
@@ -266,6 +286,15 @@ func (f *File) readColumns(ctx context.Context) error {
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+// Columns are the names of the columns that are properties, in their order.
+func (f *File) Columns() []string {
+	names := make([]string, len(f.columns))
+	for i, c := range f.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
 // Progress is how many rows of Size have been read.
 func (f *File) Progress() int64 { return min(f.count, f.Size) }
 
@@ -318,12 +347,12 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 			return err
 		}
 		f.count++
-		g := decode(blob, f.srs)
-		out, bad := source.Feature{Line: int(f.count), Repair: g.repair}, error(nil)
-		if g.reason != "" {
-			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: int(f.count), Reason: g.reason, Detail: g.detail}
+		g, repair, reason, detail := f.kind.geometry(blob, f.srs)
+		out, bad := source.Feature{Line: int(f.count), Geometry: g, Repair: repair}, error(nil)
+		if reason != "" {
+			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: int(f.count), Reason: reason, Detail: detail}
 		} else {
-			out.Geometry, out.Properties = source.Join(g.polygons), f.properties(values)
+			out.Properties = f.properties(values)
 		}
 		if !yield(out, bad) {
 			return errStop

@@ -46,33 +46,7 @@ func (g *geometry) refuse(reason, format string, args ...any) bool {
 //	0 "GP"   2 version 0   3 flags   4 coordinate system, int32   8 envelope   then WKB
 //	flags: extended<<5 | empty<<4 | kind of envelope<<1 | little-endian
 func decode(blob []byte, srs int64) (g geometry) {
-	if len(blob) == 0 {
-		g.refuse(source.NoGeometry, "")
-		return g
-	}
-	if len(blob) < 8 || blob[0] != 'G' || blob[1] != 'P' {
-		g.refuse(source.Damaged, "not a GeoPackage geometry")
-		return g
-	}
-	flags := blob[3]
-	if blob[2] != 0 || flags&(1<<5) != 0 {
-		g.refuse(source.NotAPolygon, "GeoPackage geometry of a later or an extended kind")
-		return g
-	}
-	g.setOrder(flags & 1)
-	// 0 and -1 are "unknown" and common in the blobs of careless writers.
-	if id := int64(int32(g.order.Uint32(blob[4:]))); id != srs && id != 0 && id != -1 {
-		g.refuse(source.OtherSystem, "%d, the layer in %d", id, srs)
-		return g
-	}
-	envelope := [8]int{0, 32, 48, 48, 64, -1, -1, -1}[flags>>1&7]
-	if envelope < 0 || len(blob) < 8+envelope {
-		g.refuse(source.Damaged, "envelope cut off")
-		return g
-	}
-	g.rest = blob[8+envelope:]
-	if len(g.rest) == 0 {
-		g.refuse(source.NoGeometry, "")
+	if !g.begin(blob, srs) {
 		return g
 	}
 	switch {
@@ -86,6 +60,40 @@ func decode(blob []byte, srs int64) (g geometry) {
 		g.refuse(source.NoGeometry, "empty")
 	}
 	return g
+}
+
+// begin reads the head of a GeoPackage geometry.
+func (g *geometry) begin(blob []byte, srs int64) bool {
+	if len(blob) == 0 {
+		return g.refuse(source.NoGeometry, "")
+	}
+	if len(blob) < 8 || blob[0] != 'G' || blob[1] != 'P' {
+		return g.refuse(source.Damaged, "not a GeoPackage geometry")
+	}
+	flags := blob[3]
+	if blob[2] != 0 || flags&(1<<5) != 0 {
+		return g.refuse(source.NotAPolygon, "GeoPackage geometry of a later or an extended kind")
+	}
+	g.setOrder(flags & 1)
+	// 0 and -1 are "unknown" and common in the blobs of careless writers.
+	if id := int64(int32(g.order.Uint32(blob[4:]))); id != srs && id != 0 && id != -1 {
+		return g.refuse(source.OtherSystem, "%d, the layer in %d", id, srs)
+	}
+	envelope := [8]int{0, 32, 48, 48, 64, -1, -1, -1}[flags>>1&7]
+	if envelope < 0 || len(blob) < 8+envelope {
+		return g.refuse(source.Damaged, "envelope cut off")
+	}
+	g.rest = blob[8+envelope:]
+	if len(g.rest) == 0 {
+		return g.refuse(source.NoGeometry, "")
+	}
+	return true
+}
+
+// decodePolygons is decode for a layer of polygons.
+func decodePolygons(blob []byte, srs int64) (polygons orb.Geometry, repair, reason, detail string) {
+	g := decode(blob, srs)
+	return source.Join(g.polygons), g.repair, g.reason, g.detail
 }
 
 func (g *geometry) setOrder(little byte) {
@@ -106,34 +114,11 @@ func (g *geometry) read(depth int) bool {
 	if g.parts++; depth > maxDepth || g.parts > maxParts {
 		return g.refuse(source.TooManyPoints, "geometries nested more than %d deep, or more than %d of them", maxDepth, maxParts)
 	}
-	if len(g.rest) < 5 {
-		return g.cutOff()
-	}
-	if g.rest[0] > 1 {
-		return g.refuse(source.Damaged, "byte order %d", g.rest[0])
-	}
 	outer := g.order
-	g.setOrder(g.rest[0])
-	kind := g.order.Uint32(g.rest[1:])
-	g.rest = g.rest[5:]
-	dimensions := 2
-	const z, m, srid = 1 << 31, 1 << 30, 1 << 29
-	for _, flag := range []uint32{z, m} {
-		if kind&flag != 0 {
-			dimensions++
-		}
+	kind, dimensions, ok := g.head()
+	if !ok {
+		return false
 	}
-	if kind&srid != 0 {
-		return g.refuse(source.Damaged, "well-known binary with a coordinate system of its own")
-	}
-	kind &^= z | m
-	switch kind / 1000 {
-	case 1, 2:
-		dimensions = 3
-	case 3:
-		dimensions = 4
-	}
-	kind %= 1000
 	defer func() { g.order = outer }()
 	switch kind {
 	case 3, 17:
@@ -169,6 +154,38 @@ func (g *geometry) read(depth int) bool {
 		name = fmt.Sprintf("well-known binary of type %d", kind)
 	}
 	return g.refuse(source.NotAPolygon, "%s", name)
+}
+
+// head reads how a geometry of well-known binary begins: its byte order, its kind and
+// how many numbers a position has.
+func (g *geometry) head() (kind uint32, dimensions int, ok bool) {
+	if len(g.rest) < 5 {
+		return 0, 0, g.cutOff()
+	}
+	if g.rest[0] > 1 {
+		return 0, 0, g.refuse(source.Damaged, "byte order %d", g.rest[0])
+	}
+	g.setOrder(g.rest[0])
+	kind = g.order.Uint32(g.rest[1:])
+	g.rest = g.rest[5:]
+	dimensions = 2
+	const z, m, srid = 1 << 31, 1 << 30, 1 << 29
+	for _, flag := range []uint32{z, m} {
+		if kind&flag != 0 {
+			dimensions++
+		}
+	}
+	if kind&srid != 0 {
+		return 0, 0, g.refuse(source.Damaged, "well-known binary with a coordinate system of its own")
+	}
+	kind &^= z | m
+	switch kind / 1000 {
+	case 1, 2:
+		dimensions = 3
+	case 3:
+		dimensions = 4
+	}
+	return kind % 1000, dimensions, true
 }
 
 // other notes a geometry that is no polygon; beside polygons it is left out,

@@ -102,6 +102,7 @@ type Scanner struct {
 	depth    int
 	text     []byte // of the last Text or name
 	number   []byte // literal of the last Float
+	raw      *raw   // of the value that Raw is reading; nil: none
 	err      error
 	readErr  error
 }
@@ -131,6 +132,10 @@ func (s *Scanner) fail(format string, args ...any) error {
 func (s *Scanner) fill() bool {
 	if s.readErr != nil {
 		return false
+	}
+	if s.raw != nil {
+		s.raw.keep(s.buf[s.raw.from:s.end])
+		s.raw.from = 0
 	}
 	s.base += int64(s.end)
 	s.pos, s.end = 0, 0

@@ -1,4 +1,4 @@
-// Package shapefile reads the polygons of an ESRI shapefile: NAME.shp with
+// Package shapefile reads the polygons or the points of an ESRI shapefile: NAME.shp with
 // NAME.shx, NAME.dbf, NAME.prj and NAME.cpg beside it, or the zip archive such files are
 // distributed in. One record is in memory at a time.
 //
@@ -46,6 +46,7 @@ type File struct {
 	Unroll func(orb.Ring) orb.Ring
 
 	name    string // for messages
+	kind    *shapeKind
 	shp     *shapes
 	dbf     *table // nil when there is none
 	closers []io.Closer
@@ -53,8 +54,13 @@ type File struct {
 
 // Open opens a .shp file or a zip archive. Of an archive that holds several
 // shapefiles, layer says which: its name without folder and .shp.
-func Open(name, layer string) (_ *File, err error) {
-	f := &File{name: name}
+func Open(name, layer string) (*File, error) { return open(name, layer, polygonShapes) }
+
+// OpenPoints is Open of a shapefile of points.
+func OpenPoints(name, layer string) (*File, error) { return open(name, layer, pointShapes) }
+
+func open(name, layer string, kind *shapeKind) (_ *File, err error) {
+	f := &File{name: name, kind: kind}
 	defer func() {
 		if err != nil {
 			_ = f.Close() // only read
@@ -210,7 +216,7 @@ func (f *File) begin(p *parts) error {
 		return err
 	}
 	f.Size = size
-	if f.shp, err = newShapes(r, seeker, size); err != nil {
+	if f.shp, err = newShapes(r, seeker, size, f.kind); err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
 	if r, size, ok, err := open(".shx"); err != nil {
@@ -241,6 +247,18 @@ func (f *File) begin(p *parts) error {
 		return fmt.Errorf("%s: .dbf: %w", f.name, err)
 	}
 	return nil
+}
+
+// Columns are the names of the properties that features may have, in their order.
+func (f *File) Columns() []string {
+	if f.dbf == nil {
+		return nil
+	}
+	names := make([]string, len(f.dbf.fields))
+	for i := range f.dbf.fields {
+		names[i] = f.dbf.fields[i].name
+	}
+	return names
 }
 
 // Progress is how much of Size has been read.
@@ -305,7 +323,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 			bad = &source.BadRecord{Source: f.name, Line: f.shp.count, Reason: g.reason, Detail: g.detail}
 			out = source.Feature{}
 		} else {
-			out.Geometry = source.Join(g.polygons)
+			out.Geometry = g.geometry()
 		}
 		if !yield(out, bad) {
 			return errStop

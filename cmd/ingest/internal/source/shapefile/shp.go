@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 
@@ -33,6 +34,7 @@ const (
 )
 
 var typeNames = map[int32]string{
+	typePolygon: "polygons", typePolygonZ: "polygons", typePolygonM: "polygons",
 	1: "points", 11: "points", 21: "points", 3: "lines", 13: "lines", 23: "lines",
 	8: "points", 18: "points", 28: "points", 31: "surfaces in space",
 }
@@ -40,6 +42,7 @@ var typeNames = map[int32]string{
 // shapes reads the records of a .shp file.
 type shapes struct {
 	r      *bufio.Reader
+	kind   *shapeKind
 	seeker io.ReadSeeker // beneath r; nil in an archive
 	offset int64         // of r
 	end    int64         // by the head
@@ -54,21 +57,19 @@ type shapes struct {
 
 var errTruncated = errors.New("is truncated; fetch it again")
 
-func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64) (*shapes, error) {
-	s := &shapes{r: r, seeker: seeker, offset: headSize}
+func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, kind *shapeKind) (*shapes, error) {
+	s := &shapes{r: r, kind: kind, seeker: seeker, offset: headSize}
 	var err error
 	var head [headSize]byte
 	if head, s.end, err = readHead(r, size); err != nil {
 		return nil, err
 	}
-	switch t := int32(binary.LittleEndian.Uint32(head[32:])); t {
-	case typeNull, typePolygon, typePolygonZ, typePolygonM:
-	default:
+	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && !slices.Contains(kind.types, t) {
 		what := typeNames[t]
 		if what == "" {
 			what = fmt.Sprintf("shapes of type %d", t)
 		}
-		return nil, fmt.Errorf("holds %s; regions need polygons", what)
+		return nil, fmt.Errorf("holds %s; %s", what, kind.needs)
 	}
 	return s, nil
 }
@@ -167,12 +168,29 @@ func (s *shapes) skip(n int64) error {
 	return nil
 }
 
-// shape is what a record holds: polygons, or the reason why none.
+// shapeKind is what a file is opened for.
+type shapeKind struct {
+	types []int32
+	unfit string // the reason for other shapes
+	needs string // in errors
+}
+
+var polygonShapes = &shapeKind{[]int32{typePolygon, typePolygonZ, typePolygonM}, source.NotAPolygon, "regions need polygons"}
+
+// shape is what a record holds: polygons or a point, or the reason why none.
 type shape struct {
 	polygons       []orb.Polygon
+	point          *orb.Point
 	repair         string
 	reason, detail string
 	unroll         func(orb.Ring) orb.Ring // nil: as drawn
+}
+
+func (g *shape) geometry() orb.Geometry {
+	if g.point != nil {
+		return *g.point
+	}
+	return source.Join(g.polygons)
 }
 
 func (g *shape) refuse(reason, format string, args ...any) {
@@ -228,14 +246,15 @@ func (s *shapes) content(g *shape, length int64) error {
 	if err := s.read(head[:4]); err != nil {
 		return err
 	}
-	switch t := int32(binary.LittleEndian.Uint32(head[:])); t {
-	case typePolygon, typePolygonZ, typePolygonM:
-	case typeNull:
+	switch t := int32(binary.LittleEndian.Uint32(head[:])); {
+	case t == typeNull:
 		g.refuse(source.NoGeometry, "")
 		return nil
-	default:
-		g.refuse(source.NotAPolygon, "shape type %d", t)
+	case !slices.Contains(s.kind.types, t):
+		g.refuse(s.kind.unfit, "shape type %d", t)
 		return nil
+	case slices.Contains(pointShapes.types, t):
+		return s.pointContent(g, t, length)
 	}
 	if length < polygonHead {
 		g.refuse(source.Damaged, "polygon of %d bytes", length)

@@ -1,0 +1,329 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/points"
+)
+
+// pointCosts are for each byte of the unpacked files. What is sorted on disk is
+// counted with what is built.
+var pointCosts = costs{nanoseconds: 60, memory: 6, disk: 3}
+
+// Collection says what is published from files of points.
+type Collection struct {
+	Name    string
+	Columns pointtable.Columns // of tables; of other files the id and the name
+	// Types are the types of properties that are not to be found from the points.
+	Types points.Schema
+	// Layer is that of GeoPackages and archives that have several; an input may name
+	// its own behind #.
+	Layer string
+	// Title and Private are those of points.Meta; Credit is that of all files.
+	Title   string
+	Private bool
+	Credit  Credit
+	// Stdin is what an input of the path "-" is.
+	Stdin io.Reader
+}
+
+// Points reads files of points and publishes a generation of a collection. All of
+// them are tables, or none is. Of points with one id the first is taken, in the order
+// of the files, and the others are bad records. Points without an id get the number of
+// their record, counted over all files.
+func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o Options) (dataset.Manifest, error) {
+	if err := points.CheckName(of.Name); err != nil {
+		return dataset.Manifest{}, err
+	}
+	if len(paths) > maxPointFiles {
+		return dataset.Manifest{}, fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
+	}
+	if err := o.announce(c, pointCosts.of(unpackedBytes(paths...))); err != nil {
+		return dataset.Manifest{}, err
+	}
+	d := catalogue.Points(of.Name).Dataset
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name)}
+	defer func() { j.tally.Report(j.rep) }()
+	return publish(ctx, c, d, j.rep, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
+		defer func() { err = errors.Join(err, j.close()) }()
+		if err := j.open(paths); err != nil {
+			return nil, err
+		}
+		meta, err := points.Build(ctx, b.Store(), sequence(j.read), points.BuildOptions{
+			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
+			Memory: o.memory() / 4, TempDir: j.dir,
+			Duplicate: j.duplicate, Learned: j.learned, Progress: progressOf(j.rep, "points"),
+		})
+		if err != nil {
+			return nil, err
+		}
+		meta.Title, meta.Private, meta.Attribution, meta.Licence = of.Title, of.Private, of.Credit.Attribution, of.Credit.License
+		j.note(&meta)
+		m.Bad, m.Records, m.Bounds = j.tally.Counts(), map[string]int64{"points": meta.Points}, meta.Bounds[:]
+		for _, f := range j.files {
+			m.Sources = append(m.Sources, f.src...)
+		}
+		return meta, nil
+	})
+}
+
+// Reasons of bad records.
+const (
+	reasonRange      = "latitude or longitude out of range"
+	reasonSwapped    = "latitude out of range, where the longitude could be one"
+	reasonID         = "id cannot be kept"
+	reasonRepeated   = "id was given before"
+	reasonProperties = "properties cannot be kept"
+	reasonType       = "value has not the type that is declared"
+)
+
+// pointsJob is the work of Points. The goroutine that reads ahead has number, unnamed
+// and swapped while it runs.
+type pointsJob struct {
+	ctx   context.Context
+	rep   Reporter
+	of    Collection
+	tally *Tally
+	dir   string
+	files []*pointFile
+	temp  []string // files to remove
+
+	number  int64 // of records so far, bad ones among them
+	unnamed int64 // points that got their number as id
+	swapped int64
+}
+
+// tables reports whether the files are tables.
+func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].format == pointsTable }
+
+// newest is when the newest of the files was changed.
+func (j *pointsJob) newest() (t time.Time) {
+	for _, f := range j.files {
+		if f.modified.After(t) {
+			t = f.modified
+		}
+	}
+	return t
+}
+
+// read hands over the points of all files.
+func (j *pointsJob) read(take func(points.Point) error) error {
+	for _, f := range j.files {
+		if err := j.readFile(f, take); err != nil {
+			return j.explain(f, err)
+		}
+	}
+	if j.tally.good == 0 && j.tally.bad == 0 {
+		return errors.New("the files hold no points; check that they are the files you mean")
+	}
+	return j.explain(j.files[len(j.files)-1], j.tally.Err())
+}
+
+// Enough records to tell that a file has latitudes and longitudes swapped.
+const swappedCheck = 100
+
+var errSwapped = errors.New("latitudes and longitudes are swapped")
+
+// explain adds to the error for too many bad records what is wrong with most.
+func (j *pointsJob) explain(f *pointFile, err error) error {
+	var many *TooManyBadError
+	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
+		return err
+	}
+	advice := "put the longitude first in the coordinates of " + f.Path
+	if c := f.columns; f.format == pointsTable && c.Lat != c.Lon {
+		advice = fmt.Sprintf("give --lat %q --lon %q", c.Lon, c.Lat)
+	}
+	if many == nil {
+		return fmt.Errorf("%s: %w in %d of the first %d records: %s", f.Path, err, j.swapped, j.number, advice)
+	}
+	return fmt.Errorf("%w; in %d of them latitude and longitude seem to be swapped: %s", err, j.swapped, advice)
+}
+
+// checked makes points of what a reader yields. What a collection cannot have is a bad
+// record.
+func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error) bool)) func(func(points.Point, error) bool) {
+	return func(yield func(points.Point, error) bool) {
+		for rec, err := range records {
+			var p points.Point
+			var bad *source.BadRecord
+			if errors.As(err, &bad) {
+				bad.Source = f.Path // a copy may be what is read
+			} else if err != nil {
+				yield(p, err)
+				return
+			}
+			j.number++
+			f.number++
+			if err == nil {
+				p, err = j.point(f, &rec)
+			}
+			if j.number >= swappedCheck && 10*j.swapped >= 9*j.number {
+				yield(p, errSwapped)
+				return
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+func (j *pointsJob) point(f *pointFile, rec *source.Point) (points.Point, error) {
+	p := points.Point{ID: rec.ID, Lat: rec.Lat, Lon: rec.Lon, Line: f.place(rec.Line)}
+	refuse := func(reason string, err error) (points.Point, error) {
+		return points.Point{}, &source.BadRecord{Source: f.Path, Line: rec.Line, Reason: reason, Detail: err.Error()}
+	}
+	if err := points.CheckPosition(p.Lat, p.Lon); err != nil {
+		if math.Abs(p.Lon) <= 90 && math.Abs(p.Lat) <= 180 {
+			j.swapped++
+			return refuse(reasonSwapped, err)
+		}
+		return refuse(reasonRange, err)
+	}
+	if p.ID == "" {
+		j.unnamed++
+		p.ID = strconv.FormatInt(j.number, 10)
+	} else if err := points.CheckID(p.ID); err != nil {
+		return refuse(reasonID, err)
+	}
+	var err error
+	if p.Properties, err = points.AppendProperties(nil, orNull(rec.Properties)); err != nil {
+		return refuse(reasonProperties, err)
+	}
+	if len(j.of.Types) > 0 {
+		if p.Properties, err = j.of.Types.Convert(nil, p.Properties); errors.Is(err, points.ErrType) {
+			return refuse(reasonType, err)
+		} else if err != nil {
+			return refuse(reasonProperties, err)
+		}
+	}
+	return p, nil
+}
+
+func orNull(object []byte) []byte {
+	if len(object) == 0 {
+		return []byte("null")
+	}
+	return object
+}
+
+// duplicate counts a point as bad whose id another had before.
+func (j *pointsJob) duplicate(id string, at int64) error {
+	f := j.files[at>>pointFileShift]
+	line := int(at & (1<<pointFileShift - 1))
+	bad := &source.BadRecord{Source: f.Path, Line: line, Reason: reasonRepeated, Detail: source.Excerpt(id)}
+	if f.format == pointsJSON {
+		bad.Detail += fmt.Sprintf(", of feature number %d", line)
+	}
+	j.tally.good-- // it was, when it was read
+	if err := j.tally.Bad(bad); err != nil {
+		return err
+	}
+	if err := j.tally.Err(); err != nil {
+		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
+	}
+	return nil
+}
+
+// learned warns of properties that are not what one would take them for.
+func (j *pointsJob) learned(l *points.Learner) {
+	for _, f := range l.Schema() {
+		if f.Type == points.Text && l.Commas(f.Name) {
+			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
+		}
+	}
+	if n := l.Unlisted(); n > 0 {
+		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))
+	}
+}
+
+// note tells what was made of the files.
+func (j *pointsJob) note(meta *points.Meta) {
+	for _, f := range j.files {
+		if c := f.columns; f.format == pointsTable {
+			text := fmt.Sprintf("%s: latitude from %q, longitude from %q", filepath.Base(f.Path), c.Lat, c.Lon)
+			if c.ID != "" {
+				text += fmt.Sprintf(", id from %q", c.ID)
+			}
+			j.rep.Note(text)
+		}
+	}
+	if j.unnamed > 0 {
+		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
+	}
+	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
+		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")
+	}
+	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Columns.Name != "" {
+		j.rep.Note(fmt.Sprintf("warning: no point has the property %s of --name", source.Excerpt(j.of.Columns.Name)))
+	}
+	const most = 30
+	var fields []string
+	for _, f := range meta.Schema[:min(len(meta.Schema), most)] {
+		fields = append(fields, f.Name+" "+string(f.Type))
+	}
+	if more := len(meta.Schema) - len(fields); more > 0 {
+		fields = append(fields, fmt.Sprintf("and %d more", more))
+	}
+	if len(fields) > 0 {
+		j.rep.Note("properties: " + strings.Join(fields, ", "))
+	}
+}
+
+// propertiesOf are the members of a feature in the order of the columns, with that of
+// the id taken out.
+func (j *pointsJob) propertiesOf(f *source.Feature, columns []string, id string) source.Point {
+	names := j.of.Columns
+	p := source.Point{ID: f.ID, Line: f.Line}
+	var out []byte
+	for _, column := range columns {
+		v, ok := f.Properties[column]
+		switch {
+		case !ok, column == "name" && names.Name != "" && names.Name != "name":
+			continue
+		case column == id:
+			p.ID = idText(v)
+			continue
+		case column == names.Name:
+			column = "name"
+		}
+		out = appendValue(out, column, v)
+	}
+	if len(out) > 0 {
+		out[0] = '{'
+		p.Properties = append(out, '}')
+	}
+	return p
+}
+
+// idText is a scalar of a feature as an id.
+func idText(value any) string {
+	if f, ok := value.(float64); ok {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// checkColumns refuses names that are not those of columns.
+func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
+	for _, told := range []struct{ flag, column string }{{"id", j.of.Columns.ID}, {"name", j.of.Columns.Name}} {
+		if told.column != "" && !slices.Contains(columns, told.column) {
+			return fmt.Errorf("%s: there is no property %s for --%s; there are %.1000q", f.Path, source.Excerpt(told.column), told.flag, columns)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,436 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+// openPoints opens what is published.
+func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collection {
+	t.Helper()
+	d := catalogue.Points(name)
+	g, err := c.OpenCurrent(t.Context(), d.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	collection, err := d.Open(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return collection
+}
+
+var everywhere = points.Box{West: -180, South: -90, East: 180, North: 90}
+
+// answers are what a collection says: its points, those near one and those within a box.
+func answers(t *testing.T, c *points.Collection) map[string][]string {
+	t.Helper()
+	show := func(h *points.Hit) string { return fmt.Sprintf("%s %v %v %s", h.ID, h.Lat, h.Lon, h.Properties) }
+	got := map[string][]string{}
+	err := c.Each(t.Context(), points.WithinQuery{Area: everywhere}, func(h *points.Hit) error {
+		got["all"] = append(got["all"], show(h))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got["all"])
+	hits, _, err := c.Nearby(t.Context(), points.NearbyQuery{Lat: 46.3, Lon: 7.3, Limit: 5}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hits {
+		got["near"] = append(got["near"], show(&hits[i]))
+	}
+	hits, _, err = c.Within(t.Context(), points.WithinQuery{Area: points.Box{West: 7.1, South: 46.1, East: 7.3, North: 46.4}, Limit: 100}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hits {
+		got["within"] = append(got["within"], show(&hits[i]))
+	}
+	return got
+}
+
+// Whatever the format and the packing, the collection is the same.
+func TestPointsOfEveryFormat(t *testing.T) {
+	all := shops(500)
+	want := map[string][]string{}
+	for _, s := range all {
+		price := ""
+		if s.price != "" {
+			price = `,"price":` + s.price
+		}
+		brand := jsontext.AppendString(nil, s.brand)
+		want["all"] = append(want["all"], fmt.Sprintf(`%s %v %v {"brand":%s%s,"open":%t}`, s.id, s.lat, s.lon, brand, price, s.open))
+	}
+	slices.Sort(want["all"])
+	shape := pointShapefile(all)
+	sequence := geoFeatures(all, "\x1e")
+	var golden map[string][]string
+	for _, tc := range []struct {
+		name    string
+		content string
+		layer   string
+		fixed   bool // packed as it is
+	}{
+		{name: "comma.csv", content: "\ufeff" + table(all, ",")},
+		{name: "semicolon.csv", content: table(all, ";") + ";;;;;\r\n"},
+		{name: "tab.tsv", content: table(all, "\t")},
+		{name: "collection.geojson", content: featureCollection(all)},
+		{name: "lines.ndjson", content: geoFeatures(all, " ")},
+		{name: "sequence.geojsons", content: sequence},
+		{name: "one.gpkg", content: string(geoPackage(t, all, "shops"))},
+		{name: "two.gpkg", content: string(geoPackage(t, all, "shops", "others")), layer: "shops"},
+		{name: "shape.zip", content: zipMembers(t, shape), fixed: true},
+		{name: "shapes.zip", content: zipMembers(t, map[string]string{
+			"shops.shp": shape["shops.shp"], "shops.dbf": shape["shops.dbf"], "shops.cpg": "UTF-8", "other.shp": shape["shops.shp"],
+		}), layer: "shops", fixed: true},
+	} {
+		packings := map[string]string{"": tc.content}
+		if !tc.fixed {
+			packings[".gz"] = gzipText(t, tc.content)
+			packings[".zip"] = zipMembers(t, map[string]string{tc.name: tc.content, "README.md": "words"})
+			packings[".alone.zip"] = zipMembers(t, map[string]string{"data": tc.content})
+		}
+		for packing, content := range packings {
+			for _, stdin := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s%s stdin %t", tc.name, packing, stdin), func(t *testing.T) {
+					c, rep := newCatalog(t), &recorder{}
+					of := Collection{Name: "shops", Layer: tc.layer, Title: "Shops", Private: true, Credit: Credit{License: "CC0-1.0", Attribution: "Shops & Co"}}
+					path := "-"
+					if stdin {
+						of.Stdin = strings.NewReader(content)
+					} else {
+						path = write(t, "file", content) // the name tells nothing
+					}
+					m, err := Points(t.Context(), c, of, []string{path}, Options{Reporter: rep})
+					if err != nil {
+						t.Fatal(err)
+					}
+					collection := openPoints(t, c, "shops")
+					meta := *collection.Meta()
+					wantMeta := points.Meta{
+						SchemaVersion: points.SchemaVersion, Name: "shops", Points: 500, Bounds: [4]float64{7, 46, 7 + 24/16.0, 46 + 19/16.0},
+						Schema: points.Schema{{Name: "brand", Type: points.Text}, {Name: "open", Type: points.Boolean}, {Name: "price", Type: points.Number}},
+						Title:  "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",
+					}
+					if d := gocmp.Diff(wantMeta, meta); d != "" {
+						t.Error(d)
+					}
+					got := answers(t, collection)
+					if d := gocmp.Diff(want["all"], got["all"]); d != "" {
+						t.Error(d)
+					}
+					if golden == nil {
+						golden = got
+					}
+					if d := gocmp.Diff(golden, got); d != "" || len(got["near"]) != 5 || !strings.HasPrefix(got["near"][0], "s-105 46.3125 7.3125 ") || len(got["within"]) != 15 {
+						t.Error(got["near"], len(got["within"]), d)
+					}
+					src := m.Sources[0]
+					if src.License != "CC0-1.0" || src.Attribution != "Shops & Co" || src.SHA256 == "" || src.Records != 500 || m.Records["points"] != 500 || m.Bad != nil {
+						t.Errorf("%+v", m)
+					}
+					if name := "file"; !stdin && src.File != name || stdin && src.File != "standard input" {
+						t.Errorf("%+v", src)
+					}
+					if left, _ := filepath.Glob(filepath.Join(c.Dir(), "points-shops", copies)); left != nil {
+						t.Errorf("left behind: %q", left)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A shapefile is found with what lies beside it.
+func TestPointsOfShapefile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range pointShapefile(shops(20)) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newCatalog(t)
+	m, err := Points(t.Context(), c, Collection{Name: "shops"}, []string{filepath.Join(dir, "shops.shp")}, Options{})
+	if err != nil || m.Records["points"] != 20 || len(m.Sources) != 4 {
+		t.Fatal(err, m)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "shops.prj"), []byte(`PROJCS["CH1903+ / LV95"]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Points(t.Context(), c, Collection{Name: "shops"}, []string{filepath.Join(dir, "shops.shp")}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "ogr2ogr -t_srs EPSG:4326 out.shp") {
+		t.Error(err)
+	}
+}
+
+// What the flags say, and what is found without them.
+func TestPointsColumns(t *testing.T) {
+	feature := func(id, properties string) string {
+		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`
+	}
+	for name, tc := range map[string]struct {
+		files []string
+		of    Collection
+		want  []string
+		notes []string
+	}{
+		"told": {
+			files: []string{"ref,label,name,north,east,lat\nA,One,old,46,7,x\n"},
+			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label", Lat: "north", Lon: "east"}},
+			want:  []string{`A 46 7 {"name":"One","lat":"x"}`},
+		},
+		"numbers over all files": {
+			files: []string{"lat,lon,n\n1,1,1\n2,2,2\n", "LATITUDE,LONG,n\n3,3,3\n"},
+			want:  []string{`1 1 1 {"n":1}`, `2 2 2 {"n":2}`, `3 3 3 {"n":3}`},
+			notes: []string{"3 points have no id and got the number of their record; --id names the property that is the id"},
+		},
+		"well-known text": {files: []string{"id,wkt\na,POINT (7 46)\nb,SRID=4326;point z(8 47 5)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
+		"pairs":           {files: []string{"id;location\na;46,7\nb;(47, 8)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
+		"declared": {
+			files: []string{"id,lat,lon,zip,tags,since\na,46,7,08001,x; y,2026-01-31\nb,47,8,8002,,2026-01-31T12:00:00+01:00\n"},
+			of:    Collection{Types: points.Schema{{Name: "tags", Type: points.Texts}, {Name: "zip", Type: points.Text}}},
+			want: []string{
+				`a 46 7 {"zip":"08001","tags":["x","y"],"since":"2026-01-31T00:00:00Z"}`, `b 47 8 {"zip":"8002","since":"2026-01-31T11:00:00Z"}`,
+			},
+		},
+		"decimal commas": {
+			files: []string{"id;lat;lon;price\na;46;7;1,5\nb;47;8;2\n"}, want: []string{`a 46 7 {"price":"1,5"}`, `b 47 8 {"price":"2"}`},
+			notes: []string{`warning: the numbers of "price" have decimal commas, so it is text; write decimal points to compare them`},
+		},
+		"ids of features": {
+			files: []string{feature(`"id":5,`, `{"id":"own","n":1}`), feature("", `{"id":"own","n":[1,{"a":null}]}`), feature("", `null`)},
+			want:  []string{`3 46 7 {}`, `5 46 7 {"id":"own","n":1}`, `own 46 7 {"n":[1,{"a":null}]}`},
+			notes: []string{"1 points have no id and got the number of their record; --id names the property that is the id"},
+		},
+		"told of features": {
+			files: []string{feature(`"id":5,`, `{"name":"old","label":"One","ref":7}`)},
+			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
+			want:  []string{`7 46 7 {"name":"One"}`},
+		},
+		"lines in quotes": {files: []string{"id,lat,lon,note\na,46,7,\"two\nlines\"\n"}, want: []string{`a 46 7 {"note":"two\u000alines"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.files {
+				paths = append(paths, write(t, fmt.Sprint(i), text))
+			}
+			c, rep := newCatalog(t), &recorder{}
+			tc.of.Name = "mine"
+			if _, err := Points(t.Context(), c, tc.of, paths, Options{Reporter: rep}); err != nil {
+				t.Fatal(err)
+			}
+			if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+				t.Error(d)
+			}
+			for _, note := range tc.notes {
+				if !slices.Contains(rep.notes, note) {
+					t.Errorf("no %q among %q", note, rep.notes)
+				}
+			}
+		})
+	}
+}
+
+// examples keeps the first bad record of each reason.
+type examples struct {
+	recorder
+	first []string
+}
+
+func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) {
+	e.recorder.Bad(reason, count, records)
+	e.first = append(e.first, records[0].Error())
+}
+
+// Records that cannot be used are counted and left out.
+func TestPointsBadRecords(t *testing.T) {
+	const head = "id,lat,lon,n\n"
+	long := strings.Repeat("x", 70_000)
+	feature := func(geometry string) string {
+		return `{"type":"FeatureCollection","features":[{"type":"Feature","id":"bad","properties":{},"geometry":` + geometry + `},
+{"type":"Feature","id":"good","properties":{"n":1},"geometry":{"coordinates":[7,46],"type":"Point"}}]}`
+	}
+	type test struct {
+		text   string
+		types  points.Schema
+		reason string
+		at     string
+	}
+	tests := map[string]test{
+		"latitude":      {text: head + "bad,95,170,1\ngood,46,7,1\n", reason: reasonRange, at: ":2: "},
+		"longitude":     {text: head + "bad,5,-181,1\ngood,46,7,1\n", reason: reasonRange},
+		"swapped":       {text: head + "bad,150,-33,1\ngood,46,7,1\n", reason: reasonSwapped},
+		"decimal comma": {text: "id;lat;lon\ngood;46;7\nbad;47,37;8,54\n", reason: pointtable.ReasonComma, at: ":3: "},
+		"not a number":  {text: head + "bad,north,7,1\ngood,46,7,1\n", reason: source.NotANumber},
+		"hexadecimal":   {text: head + "bad,0x10,7,1\ngood,46,7,1\n", reason: source.NotANumber},
+		"missing":       {text: head + "bad,46,,1\ngood,46,7,1\n", reason: pointtable.ReasonNoPosition},
+		"no id":         {text: head + ",46,7,1\ngood,46,7,1\n", reason: source.NoID},
+		"repeated":      {text: head + "good,46,7,1\ngood,46.5,7.5,2\n", reason: reasonRepeated, at: ":3: "},
+		"same place":    {text: head + "good,46,7,1\ngood,46,7,2\n", reason: reasonRepeated, at: ":3: "},
+		"control":       {text: head + "b\aad,46,7,1\ngood,46,7,1\n", reason: reasonID},
+		"long id":       {text: head + strings.Repeat("b", 257) + ",46,7,1\ngood,46,7,1\n", reason: reasonID},
+		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
+		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: points.Schema{{Name: "n", Type: points.Number}}, reason: reasonType, at: ":2: "},
+		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
+		"encoding":      {text: head + "bad,46,7,\xe9\ngood,46,7,1\n", reason: "not UTF-8"},
+		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
+		"nested":        {text: strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
+		"large feature": {text: strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},
+		"one line":      {text: strings.ReplaceAll(strings.Replace(feature(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""), reason: reasonRepeated, at: "feature number 2"},
+	}
+	for name, geometry := range map[string][2]string{
+		"none":           {`null`, source.NoGeometry},
+		"empty":          {`{"type":"Point","coordinates":[]}`, source.NoGeometry},
+		"line":           {`{"type":"LineString","coordinates":[[1,1],[2,2]]}`, source.NotAPoint},
+		"several points": {`{"type":"MultiPoint","coordinates":[[1,1],[2,2]]}`, source.NotAPoint},
+		"no points":      {`{"type":"MultiPoint","coordinates":[]}`, source.NoGeometry},
+		"nesting":        {`{"type":"Point","coordinates":[[1,1]]}`, source.WrongNesting},
+		"one number":     {`{"type":"Point","coordinates":[1]}`, source.WrongNesting},
+		"text":           {`{"type":"Point","coordinates":["1","1"]}`, source.NotANumber},
+		"NaN":            {`{"type":"Point","coordinates":[NaN,1]}`, source.NotANumber},
+		"range":          {`{"type":"Point","coordinates":[181,1]}`, reasonRange},
+		"swap":           {`{"type":"Point","coordinates":[-33,151]}`, reasonSwapped},
+	} {
+		tests["geometry "+name] = test{text: feature(geometry[0]), reason: geometry[1]}
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, rep := newCatalog(t), &examples{}
+			path := write(t, "file", tc.text)
+			of := Collection{Name: "mine", Types: tc.types}
+			m, err := Points(t.Context(), c, of, []string{path}, Options{Reporter: rep, MaxBad: 0.67})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Bad[tc.reason] != 1 {
+				t.Errorf("%v, want %q: %q", m.Bad, tc.reason, rep.first)
+			}
+			if !slices.ContainsFunc(rep.first, func(text string) bool {
+				return strings.HasPrefix(text, path+":") && strings.Contains(text, tc.reason) && strings.Contains(text, tc.at)
+			}) {
+				t.Errorf("%q", rep.first)
+			}
+			if n := openPoints(t, c, "mine").Meta().Points; n != 1 {
+				t.Errorf("%d points", n)
+			}
+			// None is tolerated without leave, and what is published stays.
+			_, err = Points(t.Context(), c, of, []string{path}, Options{MaxBad: 0.2})
+			var many *TooManyBadError
+			if !errors.As(err, &many) {
+				t.Error(err)
+			}
+			if m, err := c.Current(t.Context(), "points-mine"); err != nil || m.Generation != 1 {
+				t.Error(m.Generation, err)
+			}
+		})
+	}
+}
+
+// Files that are no points fail, say what to do and publish nothing.
+func TestPointsRefusesFiles(t *testing.T) {
+	rows := func(row string, n int) string { return "id,lat,lon\n" + strings.Repeat(row, n) }
+	unnumbered := func(row string, n int) string { return "n,Breite,Länge\n" + strings.Repeat(row, n) }
+	polygon := string(geoPackage(t, nil))
+	for name, tc := range map[string]struct {
+		texts []string
+		of    Collection
+		want  string
+	}{
+		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, of "n", "Breite", "Länge"`},
+		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `--lat and --lon both name "lat"`},
+		"towns":         {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
+		"wrong column":  {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "north"}}, want: `no column "north" for --lat; there are "id", "lat", "lon"`},
+		"wrong name":    {texts: []string{string(geoPackage(t, shops(1), "s"))}, of: Collection{Columns: pointtable.Columns{Name: "label"}}, want: `no property "label" for --name; there are ["id" "brand" "price" "open"]`},
+		"two columns":   {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},
+		"empty":         {texts: []string{""}, want: "is empty"},
+		"header alone":  {texts: []string{"id,lat,lon\n"}, want: "hold no points"},
+		"open quote":    {texts: []string{"\"id,lat,lon\n1,1,1\n"}, want: "it should be the names of the columns"},
+		"array":         {texts: []string{"[1,2]"}, want: "not GeoJSON: array at line 1"},
+		"other JSON":    {texts: []string{`{"a":1}`}, want: "not a feature"},
+		"topology":      {texts: []string{`{"type":"Topology"}`}, want: "TopoJSON"},
+		"cut off":       {texts: []string{`{"type":"FeatureCollection","features":[{"type":"Fea`}, want: "truncated"},
+		"projected":     {texts: []string{`{"type":"FeatureCollection","crs":{"properties":{"name":"EPSG:2056"}},"features":[]}`}, want: "ogr2ogr -t_srs EPSG:4326"},
+		"binary":        {texts: []string{"\x00\x01\x02"}, want: "neither a table"},
+		"UTF-16":        {texts: []string{"\xff\xfei\x00d\x00"}, want: "iconv"},
+		"gz of shapes":  {texts: []string{gzipText(t, pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
+		"no layer":      {texts: []string{polygon}, want: "no layer of points"},
+		"several":       {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},
+		"packed layers": {texts: []string{gzipText(t, string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
+		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
+		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat "lon" --lon "lat"`},
+		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat "lon" --lon "lat"`},
+		"GeoJSON swapped": {
+			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)}, want: "put the longitude first in the coordinates of ",
+		},
+		"repeated": {texts: []string{rows("a,1,1\n", 3)}, want: "name it by --id"},
+		"name":     {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Name: "My shops"}, want: "name of a collection is not valid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.texts {
+				paths = append(paths, write(t, fmt.Sprint("file", i), text))
+			}
+			if tc.of.Name == "" {
+				tc.of.Name = "mine"
+			}
+			c := newCatalog(t)
+			_, err := Points(t.Context(), c, tc.of, paths, Options{MaxBad: 0.1})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v; want %q", err, tc.want)
+			}
+			if _, err := c.Current(t.Context(), "points-mine"); !errors.Is(err, dataset.ErrNoGeneration) {
+				t.Error(err)
+			}
+		})
+	}
+	c := newCatalog(t)
+	if _, err := Points(t.Context(), c, Collection{Name: "mine", Stdin: strings.NewReader(rows("a,1,1\n", 1))}, []string{"-", "-"}, Options{}); err == nil || !strings.Contains(err.Error(), "once") {
+		t.Error(err)
+	}
+}
+
+// A real table, with the columns that its publisher gives it.
+func TestRealPoints(t *testing.T) {
+	if _, err := os.Stat(realAirports); err != nil {
+		t.Skip("the file of OurAirports is not there: ", err)
+	}
+	c, rep := newCatalog(t), &recorder{}
+	m, err := Points(t.Context(), c, Collection{Name: "airports"}, []string{realAirports}, Options{Reporter: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Records["points"] < 70_000 || m.Bad != nil {
+		t.Errorf("%+v", m)
+	}
+	collection := openPoints(t, c, "airports")
+	hits, _, err := collection.Nearby(t.Context(), points.NearbyQuery{Lat: 47.4581, Lon: 8.5481, Limit: 1}, nil)
+	if err != nil || len(hits) != 1 || !strings.Contains(string(hits[0].Properties), `"ident":"LSZH"`) {
+		t.Errorf("%v %+v", err, hits)
+	}
+	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Type != points.Number {
+		t.Errorf("%+v", collection.Meta().Schema)
+	}
+	if !slices.ContainsFunc(rep.notes, func(n string) bool {
+		return strings.HasSuffix(n, `latitude from "latitude_deg", longitude from "longitude_deg", id from "id"`)
+	}) {
+		t.Errorf("%q", rep.notes)
+	}
+}

@@ -1,0 +1,116 @@
+package geojson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
+)
+
+// readPoints reads all of a text, byte by byte if slow.
+func readPoints(text string, names geojson.PointNames, slow bool) (found []source.Point, bad []string, err error) {
+	in := strings.NewReader(text)
+	seq := geojson.ReadPoints(in, "f", names)
+	if slow {
+		seq = geojson.ReadPoints(iotest.OneByteReader(in), "f", names)
+	}
+	for p, e := range seq {
+		var record *source.BadRecord
+		switch {
+		case e == nil:
+			found = append(found, p)
+		case errors.As(e, &record):
+			bad = append(bad, record.Error())
+		default:
+			err = e
+		}
+	}
+	return found, bad, err
+}
+
+func TestReadPoints(t *testing.T) {
+	const point = `{"type":"Point","coordinates":[8.5,47.25,400]}`
+	at := func(id, properties string, line int) source.Point {
+		p := source.Point{ID: id, Lat: 47.25, Lon: 8.5, Line: line}
+		if properties != "" {
+			p.Properties = []byte(properties)
+		}
+		return p
+	}
+	for name, tc := range map[string]struct {
+		text  string
+		names geojson.PointNames
+		want  []source.Point
+		bad   []string
+	}{
+		"as spelt": {
+			text: `{"type":"Feature","properties":{ "a" : [1, {"b":"\u00e9"}] ,"n":1.50},"geometry":` + point + `}`,
+			want: []source.Point{at("", `{"a":[1, {"b":"\u00e9"}],"n":1.50}`, 1)},
+		},
+		"members in any order": {
+			text: "{\"features\":[\n{\"geometry\":{\"coordinates\":[[8.5,47.25]],\"type\":\"MultiPoint\"},\"id\":7,\"type\":\"Feature\"}],\"type\":\"FeatureCollection\"}",
+			want: []source.Point{at("7", "", 2)},
+		},
+		"property id": {
+			text: `{"type":"Feature","properties":{"id":"own"},"geometry":` + point + `} {"type":"Feature","properties":{"a":1,"id":2,"b":3},"geometry":` + point + `}`,
+			want: []source.Point{at("own", "", 1), at("2", `{"a":1,"b":3}`, 1)},
+		},
+		"id of no kind": {
+			text: `{"type":"Feature","properties":{"id":[1]},"geometry":` + point + `}`,
+			want: []source.Point{at("", "", 1)},
+		},
+		"told": {
+			text:  `{"type":"Feature","id":1,"properties":{"ref":"r","name":"old","label":"new"},"geometry":` + point + `}`,
+			names: geojson.PointNames{ID: "ref", Name: "label"},
+			want:  []source.Point{at("r", `{"name":"new"}`, 1)},
+		},
+		"told and not there": {
+			text:  `{"type":"Feature","id":1,"geometry":` + point + `}`,
+			names: geojson.PointNames{ID: "ref"},
+			bad:   []string{`f:1: id is missing: no property "ref" that is text or a number`},
+		},
+		"bare geometry": {text: point, bad: []string{`f:1: not a feature: type "Point"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, slow := range []bool{false, true} {
+				found, bad, err := readPoints(tc.text, tc.names, slow)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(tc.want, found) + cmp.Diff(tc.bad, bad); d != "" {
+					t.Error(d)
+				}
+			}
+		})
+	}
+}
+
+func FuzzReadPoints(f *testing.F) {
+	f.Add(`{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":{"id":2,"a":[{}]},"geometry":{"type":"Point","coordinates":[1,2]}},{}]}`)
+	f.Add("\x1e{\"type\":\"Feature\",\"properties\":null,\"geometry\":{\"coordinates\":[[1,NaN]],\"type\":\"MultiPoint\"}}\n\x1e{}")
+	f.Add(`{"type":"Feature","properties":{"ref":"\ud800","name":-Infinity},"geometry":null}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, names := range []geojson.PointNames{{}, {ID: "ref", Name: "label"}} {
+			found, bad, err := readPoints(text, names, false)
+			slowly, slowlyBad, slowlyErr := readPoints(text, names, true)
+			if d := cmp.Diff(found, slowly) + cmp.Diff(bad, slowlyBad); d != "" || (err == nil) != (slowlyErr == nil) {
+				t.Fatal(d, err, slowlyErr)
+			}
+			for _, p := range found {
+				if math.IsNaN(p.Lat-p.Lat) || math.IsNaN(p.Lon-p.Lon) || p.Line < 1 {
+					t.Fatalf("%+v", p)
+				}
+				if len(p.Properties) > 0 && !strings.ContainsAny(text, "NI") && !json.Valid(p.Properties) {
+					t.Fatalf("%q", p.Properties)
+				}
+			}
+		}
+	})
+}

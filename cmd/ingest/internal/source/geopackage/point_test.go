@@ -1,0 +1,70 @@
+package geopackage
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+func pointBlob(t testing.TB, g orb.Geometry, order binary.ByteOrder) []byte {
+	t.Helper()
+	body, err := wkb.Marshal(g, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...)
+}
+
+func TestDecodePoint(t *testing.T) {
+	at := orb.Point{-200, 95} // the caller checks degrees
+	little, nan := binary.LittleEndian, math.NaN()
+	z := pointBlob(t, at, little)
+	binary.LittleEndian.PutUint32(z[9:], 1001)
+	z = append(z, make([]byte, 8)...)
+	for name, tc := range map[string]struct {
+		blob           []byte
+		reason, detail string
+	}{
+		"little-endian": {blob: pointBlob(t, at, little)},
+		"big-endian":    {blob: pointBlob(t, at, binary.BigEndian)},
+		"with height":   {blob: z},
+		"alone":         {blob: pointBlob(t, orb.MultiPoint{at}, little)},
+		"several":       {pointBlob(t, orb.MultiPoint{at, at}, little), source.NotAPoint, "MultiPoint of 2 positions"},
+		"none":          {pointBlob(t, orb.MultiPoint{}, little), source.NoGeometry, "empty"},
+		"empty":         {pointBlob(t, orb.Point{nan, nan}, little), source.NoGeometry, "empty"},
+		"infinite":      {pointBlob(t, orb.Point{math.Inf(1), 1}, little), source.NotANumber, "[+Inf, 1]"},
+		"line":          {pointBlob(t, orb.LineString{at, at}, little), source.NotAPoint, "LineString"},
+		"null":          {nil, source.NoGeometry, ""},
+		"cut off":       {pointBlob(t, at, little)[:20], source.Damaged, "well-known binary cut off"},
+		"extended":      {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.NotAPoint, "GeoPackage geometry of a later or an extended kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _, reason, detail := decodePoint(tc.blob, 4326)
+			if reason != tc.reason || detail != tc.detail || reason == "" && g != orb.Geometry(at) {
+				t.Errorf("%v %q %q", g, reason, detail)
+			}
+		})
+	}
+}
+
+func FuzzPoint(f *testing.F) {
+	f.Add(pointBlob(f, orb.Point{1, 2}, binary.LittleEndian))
+	f.Add(pointBlob(f, orb.MultiPoint{{1, 2}}, binary.BigEndian))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		kept := slices.Clone(b)
+		g, _, reason, _ := decodePoint(b, 4326)
+		p, ok := g.(orb.Point)
+		if (reason == "") != ok || math.IsNaN(p[0]-p[0]+p[1]-p[1]) {
+			t.Fatalf("%q and %v", reason, g)
+		}
+		if !slices.Equal(kept, b) {
+			t.Fatal("the blob was changed")
+		}
+	})
+}

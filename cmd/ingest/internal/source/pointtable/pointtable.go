@@ -1,0 +1,303 @@
+// Package pointtable reads tables of points: CSV or tab-separated text with a header,
+// a point a row, whose position is in columns of latitude and longitude. Which
+// columns these are shows in their names, or is told.
+package pointtable
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/internal/jsontext"
+)
+
+// Bounds of a row.
+const (
+	maxBytes = 256 << 10
+	maxLines = 1000
+)
+
+// Reasons of bad rows.
+const (
+	ReasonNoPosition = "coordinates are missing"
+	ReasonComma      = "coordinate has a decimal comma; write a decimal point"
+)
+
+// Columns are the names of the columns that have a meaning.
+type Columns struct {
+	ID       string // is the id of the point
+	Name     string // becomes the property name, in place of one called so
+	Lat, Lon string
+}
+
+// Names that columns have, the most certain ones first. They match in either case.
+var (
+	latNames  = []string{"lat", "latitude", "latitude_deg", "geo_lat", "gps_lat", "stop_lat", "decimallatitude", "lat_wgs84", "y", "y_coord", "point_y"}
+	lonNames  = []string{"lon", "lng", "long", "longitude", "longitude_deg", "geo_lon", "geo_lng", "geo_long", "gps_lon", "gps_lng", "gps_long", "stop_lon", "decimallongitude", "lon_wgs84", "x", "x_coord", "point_x"}
+	idNames   = []string{"id", "_id", "identifier", "uuid", "guid", "key", "osm_id", "stop_id", "code", "ident"}
+	wktNames  = []string{"wkt", "geometry", "geom", "the_geom"}
+	pairNames = []string{"location", "coordinates", "latlon", "lat_lon", "latlng", "lat_lng"}
+)
+
+// GuessID returns the one of the columns that is the id by its name, or "".
+func GuessID(columns []string) string { return guess(columns, idNames) }
+
+func guess(columns, names []string) string {
+	for _, name := range names {
+		for _, column := range columns {
+			if strings.EqualFold(column, name) {
+				return column
+			}
+		}
+	}
+	return ""
+}
+
+// Table is a table that is read once, by one goroutine.
+type Table struct {
+	// Columns are those taken. With the position in one column, Lat and Lon are both it.
+	// It is set once a record has been read.
+	Columns Columns
+
+	in       *delimited.Reader
+	name     string
+	names    []string // of all columns, as properties
+	prefixes [][]byte // of the members of the properties; nil: no property
+	id       int      // -1: none
+	lat, lon int
+	position func(t *Table, fields [][]byte, p *source.Point) error
+	size     int // of the properties of the row before
+}
+
+// New returns a reader of the table in r. Errors and bad rows bear the name. Columns
+// that are not told are found by their names.
+func New(r *bufio.Reader, name string, told Columns) *Table {
+	t := &Table{Columns: told, name: name}
+	head, _ := r.Peek(64 << 10) // reading tells the error
+	by := separator(head)
+	t.in = delimited.New(r, name, delimited.Format{
+		// A row that ends in empty cells ends in tabs, which are blanks.
+		Separator: by, Lax: by != '\t', MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
+	})
+	return t
+}
+
+// separator is the one of comma, semicolon and tab that the first line has most.
+func separator(head []byte) byte {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\ufeff \r\n"), []byte{'\n'})
+	var counts [256]int
+	quoted := false
+	for _, c := range line {
+		if c == '"' {
+			quoted = !quoted
+		}
+		if !quoted {
+			counts[c]++
+		}
+	}
+	best := byte(',')
+	for _, c := range []byte(";\t") {
+		if counts[c] > counts[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// Points yields the rows. A row that cannot be used is a *source.BadRecord and
+// reading goes on; any other error ends it. Empty cells and columns without a name
+// are no properties.
+func (t *Table) Points() iter.Seq2[source.Point, error] {
+	return delimited.Records(t.in, t.row)
+}
+
+func (t *Table) header(fields [][]byte, err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: is empty; it should begin with the names of the columns", t.name)
+	case err != nil:
+		return errors.New(err.Error() + ": it should be the names of the columns") // not a bad record: the file is
+	}
+	for _, f := range fields {
+		t.names = append(t.names, string(bytes.TrimSpace(f)))
+	}
+	for i, name := range t.names {
+		if name != "" && slices.Contains(t.names[:i], name) {
+			return fmt.Errorf("%s: two columns are called %s: rename one in the first line", t.name, source.Excerpt(name))
+		}
+	}
+	if err := t.find(); err != nil {
+		return err
+	}
+	t.prefixes = make([][]byte, len(t.names))
+	for i, name := range t.names {
+		switch {
+		case name == "", i == t.id, i == t.lat, i == t.lon, name == "name" && t.Columns.Name != "" && t.Columns.Name != "name":
+			continue
+		case name == t.Columns.Name:
+			name = "name"
+		}
+		t.prefixes[i] = append(jsontext.AppendString([]byte{','}, name), ':')
+	}
+	return nil
+}
+
+// find finds the columns that have a meaning.
+func (t *Table) find() error {
+	c := &t.Columns
+	for _, told := range []struct{ flag, column string }{{"id", c.ID}, {"name", c.Name}, {"lat", c.Lat}, {"lon", c.Lon}} {
+		if told.column != "" && !slices.Contains(t.names, told.column) {
+			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, t.list())
+		}
+	}
+	if c.Lat != "" && c.Lat == c.Lon {
+		return fmt.Errorf("%s: --lat and --lon both name %s: name two columns of %s", t.name, source.Excerpt(c.Lat), t.list())
+	}
+	t.position = (*Table).twoColumns
+	one := c.Lat == "" && c.Lon == ""
+	if c.Lat == "" {
+		c.Lat = guess(t.names, latNames)
+	}
+	if c.Lon == "" {
+		c.Lon = guess(t.names, lonNames)
+	}
+	if one && (c.Lat == "" || c.Lon == "") {
+		t.position = (*Table).wellKnownText
+		column := guess(t.names, wktNames)
+		if column == "" {
+			t.position = (*Table).pair
+			column = guess(t.names, pairNames)
+		}
+		c.Lat, c.Lon = column, column
+	}
+	if c.Lat == "" || c.Lon == "" {
+		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, of %s", t.name, t.list())
+	}
+	if c.ID == "" {
+		c.ID = GuessID(t.names)
+	}
+	index := func(name string) int {
+		if name == "" {
+			return -1
+		}
+		return slices.Index(t.names, name)
+	}
+	t.id, t.lat, t.lon = index(c.ID), index(c.Lat), index(c.Lon)
+	return nil
+}
+
+// list shows the columns in an error.
+func (t *Table) list() string {
+	const most = 40
+	shown := make([]string, 0, most)
+	for _, name := range t.names[:min(len(t.names), most)] {
+		shown = append(shown, source.Excerpt(name))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(t.names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (t *Table) row(p *source.Point) error {
+	fields, err := t.in.Fields()
+	if err != nil {
+		return err
+	}
+	p.Line = t.in.Line
+	if err := t.position(t, fields, p); err != nil {
+		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
+			return delimited.ErrSkip // spreadsheets end in such rows
+		}
+		return err
+	}
+	if t.id >= 0 {
+		if p.ID = string(bytes.TrimSpace(fields[t.id])); p.ID == "" {
+			return t.in.Bad(source.NoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
+		}
+	}
+	out := make([]byte, 0, t.size+t.size/8+64)
+	for i, f := range fields {
+		if prefix := t.prefixes[i]; prefix != nil && len(f) > 0 {
+			out = jsontext.AppendString(append(out, prefix...), string(f))
+		}
+	}
+	if t.size = len(out); t.size > 0 {
+		out[0] = '{'
+		p.Properties = append(out, '}')
+	}
+	return nil
+}
+
+func (t *Table) twoColumns(fields [][]byte, p *source.Point) (err error) {
+	if p.Lat, err = t.degrees(fields[t.lat]); err != nil {
+		return err
+	}
+	p.Lon, err = t.degrees(fields[t.lon])
+	return err
+}
+
+// wellKnownText reads POINT (lon lat).
+func (t *Table) wellKnownText(fields [][]byte, p *source.Point) (err error) {
+	text := fields[t.lat]
+	if len(text) == 0 {
+		return t.in.Bad(ReasonNoPosition, "")
+	}
+	_, text, _ = bytes.Cut(text, []byte{';'}) // behind the coordinate system of EWKT
+	if len(text) == 0 {
+		text = fields[t.lat]
+	}
+	if len(text) < 5 || !bytes.EqualFold(text[:5], []byte("POINT")) {
+		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
+	}
+	_, text, _ = bytes.Cut(text, []byte{'('})
+	text, _, _ = bytes.Cut(text, []byte{')'})
+	numbers := bytes.Fields(text)
+	if len(numbers) < 2 {
+		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat]))
+	}
+	if p.Lon, err = t.degrees(numbers[0]); err != nil {
+		return err
+	}
+	p.Lat, err = t.degrees(numbers[1])
+	return err
+}
+
+// pair reads "lat,lon".
+func (t *Table) pair(fields [][]byte, p *source.Point) (err error) {
+	lat, lon, found := bytes.Cut(bytes.Trim(fields[t.lat], "()[]"), []byte{','})
+	if !found {
+		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat])+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
+	}
+	if p.Lat, err = t.degrees(lat); err != nil {
+		return err
+	}
+	p.Lon, err = t.degrees(lon)
+	return err
+}
+
+// degrees parses a coordinate.
+func (t *Table) degrees(text []byte) (float64, error) {
+	text = bytes.TrimSpace(text)
+	if v, ok := source.Decimal(text, math.MaxFloat64); ok {
+		return v, nil
+	}
+	switch {
+	case len(text) == 0:
+		return 0, t.in.Bad(ReasonNoPosition, "")
+	case bytes.Count(text, []byte{','}) == 1:
+		if _, ok := source.Decimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
+			return 0, t.in.Bad(ReasonComma, source.Excerpt(text))
+		}
+	}
+	return 0, t.in.Bad(source.NotANumber, source.Excerpt(text))
+}

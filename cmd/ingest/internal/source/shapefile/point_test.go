@@ -1,0 +1,90 @@
+package shapefile_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/shapefile"
+)
+
+// pointRecord is the content of a record of that type; several coordinates make a
+// multipoint.
+func pointRecord(kind uint32, points ...orb.Point) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, kind)
+	if kind%10 == 8 {
+		b = le.AppendUint32(append(b, make([]byte, 32)...), uint32(len(points)))
+	}
+	for _, p := range points {
+		b = le.AppendUint64(le.AppendUint64(b, math.Float64bits(p[0])), math.Float64bits(p[1]))
+	}
+	return append(b, make([]byte, 16)...) // of Z and M
+}
+
+func readPoints(path string) (found []string, bad []string, err error) {
+	f, err := shapefile.OpenPoints(path, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	for feature, e := range f.Features() {
+		if b, ok := e.(*source.BadRecord); ok {
+			bad = append(bad, strings.TrimSpace(fmt.Sprintf("%d: %s %s", b.Line, b.Reason, b.Detail)))
+			continue
+		} else if e != nil {
+			return found, bad, e
+		}
+		found = append(found, fmt.Sprint(feature.Line, feature.Geometry.(orb.Point), feature.Properties))
+	}
+	return found, bad, nil
+}
+
+func TestPoints(t *testing.T) {
+	content := shp(1, pointRecord(1, orb.Point{8, 47}), pointRecord(11, orb.Point{-200, 95}), pointRecord(21, orb.Point{1, 2}),
+		pointRecord(8, orb.Point{3, 4}), pointRecord(8, orb.Point{3, 4}, orb.Point{5, 6}), pointRecord(18), []byte{0, 0, 0, 0},
+		pointRecord(1, orb.Point{math.NaN(), 1}), pointRecord(1, orb.Point{-1e39, -1e39}), []byte{1, 0, 0, 0, 0, 0, 0, 0},
+		record(box(0, 0, 1, 1)), pointRecord(1, orb.Point{9, 9}))
+	path := write(t, "p.shp", content)
+	found, bad, err := readPoints(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 [8 47] map[]", "2 [-200 95] map[]", "3 [1 2] map[]", "4 [3 4] map[]", "12 [9 9] map[]"}
+	wantBad := []string{
+		"5: geometry is not a point MultiPoint of 2 positions", "6: no geometry empty", "7: no geometry", "8: coordinate is not a number [NaN, 1]",
+		"9: no geometry empty", "10: record is damaged point of 8 bytes", "11: geometry is not a point shape type 5",
+	}
+	if d := cmp.Diff(want, found) + cmp.Diff(wantBad, bad); d != "" {
+		t.Error(d)
+	}
+	if _, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), "holds points; regions need polygons") {
+		t.Error(err)
+	}
+	if _, _, err := readPoints(write(t, "q.shp", shp(5))); err == nil || !strings.Contains(err.Error(), "holds polygons; a collection needs points") {
+		t.Error(err)
+	}
+}
+
+func FuzzPoints(f *testing.F) {
+	f.Add(shp(1, pointRecord(1, orb.Point{8, 47}), pointRecord(8, orb.Point{8, 47})))
+	f.Add(shp(11, pointRecord(18, orb.Point{8, 47}, orb.Point{1, 1}), []byte{0, 0, 0, 0}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		file, err := shapefile.OpenPoints(write(t, "p.shp", b), "")
+		if err != nil {
+			return
+		}
+		defer file.Close()
+		for feature, err := range file.Features() {
+			if p, ok := feature.Geometry.(orb.Point); err == nil && (!ok || math.IsNaN(p[0]-p[0]+p[1]-p[1])) {
+				t.Fatalf("%+v", feature)
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding"
+	"fmt"
+	"os"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/points"
+)
+
+type pointsCmd struct {
+	Collection  string     `arg:"" optional:"" config:"" name:"collection" help:"Name of the collection: a letter a to z and then letters, digits, hyphens and underscores."`
+	Files       []string   `arg:"" optional:"" config:"" name:"file" help:"Tables, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
+	ID          string     `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
+	Name        string     `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
+	Lat         string     `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
+	Lon         string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees."`
+	Type        []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
+	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
+	Title       string     `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
+	Attribution string     `placeholder:"TEXT" help:"What a map must show for using the points."`
+	Licence     string     `aliases:"license" env:"QUADRILLE_LICENSE" placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
+	Private     bool       `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
+}
+
+func (pointsCmd) Help() string {
+	return `Publishes a collection of your own points, such as shops, as the data set points-COLLECTION. The files together become the collection; what was published of it before is replaced.
+
+  ingest points shops shops.csv
+  ingest points chargers north.geojson south.geojson.gz --id ref --name operator
+  ingest points shops export.csv --lat geo_y --lon geo_x --type price=number --type tags=texts
+  ingest points stops survey.gpkg --layer stops
+  curl https://example.org/shops.csv | ingest points shops -
+
+FILE is, whatever its name, one of these, with positions in degrees (WGS84; NAD83 and ETRS89 are within two metres of it). Each may be compressed by gzip or be alone of its kind in a .zip:
+
+  A table of UTF-8 text with a header: columns separated by commas, semicolons or tabs.
+  GeoJSON: a FeatureCollection, a Feature, or Features one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
+  A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
+  A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
+
+Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
+
+Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column wkt or geometry with POINT(lon lat), or location or coordinates with "lat,lon". The id is the column id, _id, identifier, uuid, key, osm_id, code or one of a few more. The columns taken are printed. All other columns with a name become properties. An empty cell is no property. A column whose texts all are numbers becomes numbers, and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
+
+The id of a feature is its own, or else the property id. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records.
+
+--type declares a type, and values that do not have it are bad records. A list of texts in a table is separated by semicolons.`
+}
+
+// typeFlag is PROPERTY=TYPE.
+type typeFlag struct{ field points.Field }
+
+var _ encoding.TextUnmarshaler = (*typeFlag)(nil)
+
+func (f *typeFlag) UnmarshalText(text []byte) error {
+	i := strings.LastIndexByte(string(text), '=')
+	if i < 1 {
+		return fmt.Errorf("%q is not a type; give one as PROPERTY=TYPE, such as price=number", text)
+	}
+	f.field = points.Field{Name: string(text[:i]), Type: points.Type(text[i+1:])}
+	_, err := points.NewSchema([]points.Field{f.field})
+	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (f typeFlag) MarshalText() ([]byte, error) {
+	return []byte(f.field.Name + "=" + string(f.field.Type)), nil
+}
+
+// dataset is the data set that the command publishes.
+func (c *pointsCmd) dataset() string { return catalogue.Points(c.Collection).Name }
+
+func (c *pointsCmd) left(s *session) string { return s.unpublished(c.dataset()) }
+
+// reads leaves out standard input, which refreshes refuse.
+func (c *pointsCmd) reads() []string {
+	var files []string
+	for _, name := range c.Files {
+		if file, _ := source.SplitLayer(name); file != "-" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+func (c *pointsCmd) Run(s *session) error {
+	fields := make([]points.Field, len(c.Type))
+	for i, f := range c.Type {
+		fields[i] = f.field
+	}
+	types, err := points.NewSchema(fields)
+	if err != nil {
+		return &usageError{err}
+	}
+	if err := points.CheckName(c.Collection); err != nil {
+		return &usageError{err}
+	}
+	_, err = job.Points(s.ctx, s.catalog, job.Collection{
+		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Stdin: os.Stdin,
+		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon},
+		Credit:  job.Credit{License: c.Licence, Attribution: c.Attribution},
+	}, c.Files, s.options)
+	return err
+}
