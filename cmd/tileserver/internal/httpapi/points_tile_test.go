@@ -102,7 +102,7 @@ func newCollections(t *testing.T) (w *world, cars *points.LiveCollection) {
 		t.Fatal(err)
 	}
 	w.cfg.Collections = &datasets.Collections{}
-	for name, seq := range map[string]iter.Seq[points.Point]{"shops": scattered(5000, 1, 20, 3), "odd_label": hostile, "secret": scattered(3, 1, 20, 1)} {
+	for name, seq := range map[string]iter.Seq[points.Point]{"shops": scattered(5000, 1, 20, 3), "shops_label": hostile, "secret": scattered(3, 1, 20, 1)} {
 		publishPoints(t, c, name, seq)
 		live := catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(name))
 		if err := live.Poll(t.Context()); err != nil {
@@ -267,8 +267,8 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 // Texts are told as they are and shortened, names of the layer's own attributes are its own.
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	w, _ := newCollections(t)
-	layers, err := orbmvt.Unmarshal([]byte(body(t, w.get("/tiles/points:odd_label/0/0/0.mvt"))))
-	if err != nil || len(layers) != 1 || layers[0].Name != "points:odd_label" || len(layers[0].Features) != 2 {
+	layers, err := orbmvt.Unmarshal([]byte(body(t, w.get("/tiles/points:shops_label/0/0/0.mvt"))))
+	if err != nil || len(layers) != 1 || layers[0].Name != "points:shops_label" || len(layers[0].Features) != 2 {
 		t.Fatalf("%v, %v", layers, err)
 	}
 	for _, f := range layers[0].Features {
@@ -293,7 +293,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 			t.Errorf("the number %v of a feature", f.ID)
 		}
 	}
-	fc, err := geojson.UnmarshalFeatureCollection([]byte(body(t, w.get("/tiles/points:odd_label/0/0/0.geojson"))))
+	fc, err := geojson.UnmarshalFeatureCollection([]byte(body(t, w.get("/tiles/points:shops_label/0/0/0.geojson"))))
 	if err != nil || len(fc.Features) != 2 {
 		t.Fatal(fc, err)
 	}
@@ -301,7 +301,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	if i < 0 || fc.Features[i].Properties["id"] != "not mine" || fc.Features[i].Properties["name"] != hostileName {
 		t.Errorf("%v", fc.Features)
 	}
-	if !visible(decodePNG(t, w.get("/tiles/points:odd_label/0/0/0.png"))) {
+	if !visible(decodePNG(t, w.get("/tiles/points:shops_label/0/0/0.png"))) {
 		t.Error("no dot in the picture")
 	}
 }
@@ -323,7 +323,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 
 	var style tile.MapStyle
 	for path, sources := range map[string][]string{
-		"/style.json":                                  {"points:cars", "points:odd_label", "points:shops", "quadrille"},
+		"/style.json":                                  {"points:cars", "points:shops", "points:shops_label", "quadrille"},
 		"/style.json?layers=points:shops":              {"points:shops"},
 		"/style.json?layers=country&theme=dark":        {"quadrille"},
 		"/style.json?layers=country,points:cars":       {"points:cars", "quadrille"},

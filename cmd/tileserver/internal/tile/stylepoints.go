@@ -49,7 +49,7 @@ func sources(set *layerSet, base string) map[string]styleSource {
 var clustered = []any{"==", []any{"get", "cluster"}, true}
 
 // ofCollection is a layer of a style that draws the points of a collection, or its
-// clusters.
+// clusters. Its id ends in what the name of a collection cannot have.
 func ofCollection(name, ending, kind string, clusters bool) styleLayer {
 	l := of(pointsPrefix+name, pointsPrefix+name+ending, kind)
 	l.Source = pointsPrefix + name
@@ -74,7 +74,7 @@ func (p *palette) colour(number int) string { return p.points[number%len(p.point
 
 // clusters draws discs, larger ones for more points.
 func (p *palette) clusters(name string, number int) styleLayer {
-	l := ofCollection(name, "_cluster", "circle", true)
+	l := ofCollection(name, ":cluster", "circle", true)
 	size := []any{"log10", []any{"max", []any{"get", "point_count"}, 1}}
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-opacity"] = 0.85
@@ -86,7 +86,7 @@ func (p *palette) clusters(name string, number int) styleLayer {
 
 // nameOfPoint writes the names of points below their dots.
 func (p *palette) nameOfPoint(name string) styleLayer {
-	l := ofCollection(name, "_label", "symbol", false)
+	l := ofCollection(name, ":label", "symbol", false)
 	l.MinZoom = 8
 	l.Layout = map[string]any{
 		"text-field": []any{"to-string", []any{"coalesce", []any{"get", "name"}, ""}}, "text-size": 11, "text-max-width": 8,
@@ -98,7 +98,7 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 
 // countOfCluster writes how many points a cluster stands for onto its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
-	l := ofCollection(name, "_count", "symbol", true)
+	l := ofCollection(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
 	short := []any{"concat", []any{"to-string", []any{"round", []any{"/", count, 1000}}}, "k"}
 	l.Layout = map[string]any{
