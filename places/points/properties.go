@@ -85,6 +85,20 @@ func AppendFields(dst, object []byte, fields []string) []byte {
 	}
 }
 
+// EachMember calls fn with each member of a compact object, in its order, until fn
+// returns false: the text of its name, and its value as JSON.
+func EachMember(object []byte, fn func(name, value []byte) bool) {
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok || !fn(textOf(name), value) {
+			return
+		}
+	}
+}
+
+// TextOf returns the text of a value that is a JSON string.
+func TextOf(value []byte) []byte { return textOf(value) }
+
 // appendMember appends a member to the object whose members begin at start.
 func appendMember(dst []byte, start int, name, value []byte) []byte {
 	if len(dst) > start {

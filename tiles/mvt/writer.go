@@ -2,6 +2,7 @@ package mvt
 
 import (
 	"encoding/binary"
+	"math"
 
 	"quadrille/tiles/internal/grid"
 )
@@ -118,6 +119,13 @@ func (l *Layer) TagInt(key string, value int64) {
 	} else {
 		l.scratch = appendVarintField(l.scratch[:0], valueSint, zigzag64(value))
 	}
+	l.tag(key)
+}
+
+// TagDouble adds a number to the current feature.
+func (l *Layer) TagDouble(key string, value float64) {
+	l.scratch = binary.AppendUvarint(l.scratch[:0], valueDouble<<3|wireFixed64)
+	l.scratch = binary.LittleEndian.AppendUint64(l.scratch, math.Float64bits(value))
 	l.tag(key)
 }
 

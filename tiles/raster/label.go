@@ -20,6 +20,7 @@ type name struct {
 	rank  float64
 	id    []byte
 	num   uint64
+	disc  float64 // the radius of the dot, in pixels of a tile of 256
 	text  []byte
 	box   image.Rectangle // empty if nothing can be written
 }
@@ -27,6 +28,18 @@ type name struct {
 // maxNames is how many names of a tile are considered. They are the most
 // important ones, which are the same for each tile nearby.
 const maxNames = 256
+
+// maxDots is how many points of a tile have dots. They cost less than names.
+const maxDots = 4096
+
+// discOf is the radius of the dot of a point that stands for a number of points. The
+// largest discs touch their neighbours where 16 fit side by side in a tile.
+func discOf(radius float64, count float64) float64 {
+	if count <= 1 {
+		return radius
+	}
+	return min(radius+1+math.Floor(math.Log10(count)), 8)
+}
 
 // drawPoints draws dots, then the names that touch no name of higher priority.
 func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
@@ -39,8 +52,12 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 		own := c.names[start:]
 		if len(own) > maxNames {
 			slices.SortFunc(own, comparePriority)
-			clear(own[maxNames:])
-			c.names = c.names[:start+maxNames]
+			for j := maxNames; j < len(own); j++ {
+				own[j].text = nil
+			}
+			dots := min(len(own), maxDots)
+			clear(own[dots:])
+			c.names = c.names[:start+dots]
 		}
 	}
 	defer func() { clear(c.names) }() // they refer to the caller's bytes
@@ -118,7 +135,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 			if f.Type != mvt.Point {
 				continue
 			}
-			n := name{look: look, typ: typ, label: label, num: f.ID}
+			n := name{look: look, typ: typ, label: label, num: f.ID, disc: look.Dot.Radius}
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
@@ -145,7 +162,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 }
 
 // read reads a name's attributes. Points without a rank are ranked by
-// population, largest first.
+// population, largest first. Those that stand for many points come before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	ranked := false
@@ -162,6 +179,11 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 		case "population":
 			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) && !ranked {
 				n.rank = -v
+			}
+		case "point_count":
+			if v, ok := mvt.NumberValue(value); ok && v > 0 {
+				n.rank, ranked = -v*1e12, true
+				n.disc = discOf(n.disc, v)
 			}
 		}
 		return true
@@ -188,7 +210,7 @@ func (c *canvas) place(n *name) {
 	x, y := int(math.Floor(n.x))-width/2, int(math.Floor(n.y))-height/2
 	if !n.label {
 		// The name goes above the dot. The padding gives enough air.
-		y = int(math.Floor(n.y)) - height - int(n.look.Dot.Radius*float64(c.scale)) + c.pad()/2
+		y = int(math.Floor(n.y)) - height - int(n.disc*float64(c.scale)) + c.pad()/2
 	}
 	box := image.Rect(x, y, x+width, y+height)
 	reach := Reach * c.scale
@@ -202,10 +224,10 @@ func (c *canvas) place(n *name) {
 // on top.
 func (c *canvas) drawDots() error {
 	for i := len(c.names) - 1; i >= 0; {
-		l := c.names[i].look
-		p := pen{c: c, inner: l.Dot.Radius * float64(c.scale), outer: (l.Dot.Radius + 1) * float64(c.scale)}
+		l, disc := c.names[i].look, c.names[i].disc
+		p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
 		drawn := false
-		for ; i >= 0 && c.names[i].look == l; i-- {
+		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
 			n := &c.names[i]
 			if n.label || l.Dot.Radius == 0 {
 				continue

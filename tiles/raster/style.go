@@ -107,9 +107,12 @@ func (t *Type) check() error {
 }
 
 // typeOf returns the region type of a layer and whether the layer holds its
-// labels.
+// labels. Of a name with a colon, such as points:shops, the type is what is before it.
 func typeOf(layer []byte) (name string, label bool) {
 	s := string(layer)
+	if group, _, ok := strings.Cut(s, ":"); ok {
+		return group, false
+	}
 	if t, ok := strings.CutSuffix(s, "_label"); ok {
 		return t, true
 	}
@@ -124,6 +127,7 @@ func DefaultStyle() Style {
 	paper := color.NRGBA{0xff, 0xff, 0xff, 0xd8}
 	faint := color.NRGBA{0xff, 0xff, 0xff, 0x80}
 	flight := color.NRGBA{0x2f, 0x6f, 0x8f, 0xff}
+	own := color.NRGBA{0xb3, 0x26, 0x1e, 0xff}
 	sea := color.NRGBA{0x86, 0xa3, 0xb8, 0xff}
 	line := func(width float64, c color.NRGBA, casing float64, from int) Line {
 		return Line{Width: width, Color: c, Casing: casing, Around: faint, From: from}
@@ -165,6 +169,10 @@ func DefaultStyle() Style {
 			"airports": {
 				Order: 10, Text: Text{Size: 9.5, Color: flight, Halo: paper},
 				Dot: Dot{Radius: 2, Color: color.NRGBA{0xff, 0xff, 0xff, 0xff}, Rim: flight, Share: 1},
+			},
+			"points": {
+				Order: 11, Text: Text{Size: 9.5, Color: own, Halo: paper},
+				Dot: Dot{Radius: 3, Color: own, Rim: color.NRGBA{0xff, 0xff, 0xff, 0xff}},
 			},
 		},
 		Other: Type{

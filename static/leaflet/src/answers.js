@@ -2,6 +2,7 @@
 import { createAddressLookup } from './address.js'
 import { createFound, nameOfPlace } from './found.js'
 import { createHere, pointAt } from './here.js'
+import { createOwnPoint } from './ownpoint.js'
 
 /**
  * The answers a reader can open. view is the map's, select highlights a region of it; a new question ends the one before.
@@ -20,6 +21,7 @@ export function createAnswers({ card, view, types, permalink, select, announce }
   const here = createHere({ ...parts, types, flyToPoint, choose: place => api.place(place), zoom: () => map.getZoom() })
   const found = createFound({ ...parts, fly, choose: place => api.place(place) })
   const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox })
+  const own = createOwnPoint({ ...parts, zoom: () => map.getZoom() })
   const step = selection => permalink.set({ select: selection }, { step: true })
 
   // The card must not cover what was asked about; its height is known once the answer has come.
@@ -36,6 +38,15 @@ export function createAnswers({ card, view, types, permalink, select, announce }
       const at = pointAt({ lat, lon: lng, zoom: map.getZoom() })
       step(at)
       return ask(at)
+    },
+
+    /** A point of a collection, { layer, point }. The permalink names the spot. */
+    async own(shown) {
+      step(pointAt({ ...shown.point, zoom: map.getZoom() }))
+      const answered = own(shown)
+      view.reveal(shown.point)
+      await answered
+      view.reveal(shown.point)
     },
 
     /** A place of which everything is known. */

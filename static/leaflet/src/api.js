@@ -109,6 +109,7 @@ async function json(path, isAnswer, { signal } = {}) {
 
 const isPosition = ({ lat, lon }) => Number.isFinite(lat) && Number.isFinite(lon)
 const isPoint = answer => isPosition(answer) && (Array.isArray(answer.regions) || [answer.missing].flat().includes('boundaries'))
+const isFeature = ({ geometry, properties }) => geometry?.coordinates?.length >= 2 && geometry.coordinates.every(Number.isFinite) && properties !== null && typeof properties === 'object'
 const isList = ({ places }) => Array.isArray(places)
 
 // A colon may stand in a path as it is, and an IPv6 address is easier to read in a log with its colons.
@@ -116,6 +117,9 @@ const segment = text => encodeURIComponent(text).replaceAll('%3A', ':')
 
 export const tileJSON = options => json('tiles/all.json', answer => Array.isArray(answer.vector_layers), options)
 export const status = options => json('status', answer => Array.isArray(answer.datasets), options)
+export const collections = options => json('points', answer => Array.isArray(answer.collections), options)
+export const collectionPointPath = (name, id) => `points/${segment(name)}/${segment(id)}`
+export const collectionPoint = (name, id, options) => json(collectionPointPath(name, id), isFeature, options)
 export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, ({ id }) => typeof id === 'string', options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
 export const point = (lat, lon, options) => json(pointPath(lat, lon), isPoint, options)

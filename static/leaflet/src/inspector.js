@@ -170,13 +170,14 @@ function figuresOf({ name, path, tile }) {
   return el('dl', {}, el('dt', {}, name, tile && el('small', {}, ` ${tile.z}/${tile.x}/${tile.y}`)), el('dd', {}, costOf(entry)))
 }
 
-/** The requests of a tile of the map: of its regions, which may come from a coarser tile, and of its places. */
-export function tileRequests(tile, { regions, places }) {
+/** The requests of a tile of the map: of its regions and collections, which may come from a coarser tile, and of its places. */
+export function tileRequests(tile, { regions, places, points }) {
   const list = []
   const source = regions?.source(tile)
   if (source?.types.length > 0) {
     list.push({ name: 'Regions', path: vectorTilePath(source.types, source.tile), tile: source.tile.z < tile.z ? source.tile : undefined })
   }
   if (places) list.push({ name: 'Places', path: placeTilePath(tile) })
+  for (const { type, label, tile: from } of points?.source(tile) ?? []) list.push({ name: label, path: vectorTilePath([type], from), tile: from.z < tile.z ? from : undefined })
   return list
 }

@@ -1,4 +1,4 @@
-// The list of layers: one checkbox for each region type the server has, and one for places.
+// The list of layers: one checkbox for each region type the server has, one for places, and one for each collection of points.
 import { el } from './dom.js'
 
 /**
@@ -14,7 +14,7 @@ export function createLayerSwitch(fieldset, types, changed) {
       type.on = box.checked
       changed(type)
     })
-    return { type, box, note, row: el('label', {}, box, el('span', {}, type.label), note) }
+    return { type, box, note, row: el('label', {}, box, swatch(type), el('span', {}, type.label), note) }
   })
   fieldset.append(...rows.map(({ row }) => row))
   return {
@@ -29,4 +29,9 @@ export function createLayerSwitch(fieldset, types, changed) {
       for (const { type, box } of rows) box.checked = type.on
     },
   }
+}
+
+// The colour that the points of a collection have on the map.
+function swatch({ colour }) {
+  return colour !== undefined && el('i', { class: `swatch swatch-${colour}`, 'aria-hidden': 'true' })
 }

@@ -2,10 +2,11 @@
 import { control } from 'leaflet'
 import { createAnnouncer } from './announce.js'
 import { createAnswers } from './answers.js'
-import { sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
+import { collections as fetchCollections, sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
 import { ME } from './address.js'
 import { attributions } from './attribution.js'
 import { createCard } from './card.js'
+import { collectionLayers, followChanges } from './collections.js'
 import { Credits } from './credits.js'
 import { wrapLongitude } from './hash.js'
 import { createHelp } from './help.js'
@@ -14,6 +15,7 @@ import { createLayerSwitch } from './layerswitch.js'
 import { NamesLayer } from './nameslayer.js'
 import { createNotice } from './notice.js'
 import { createPermalink } from './permalink.js'
+import { PointsLayer } from './pointslayer.js'
 import { PLACES, regionTypes } from './regiontypes.js'
 import { listen } from './shortcuts.js'
 import { createSuggest } from './suggest.js'
@@ -62,7 +64,7 @@ addEventListener('pointerdown', () => document.documentElement.classList.remove(
 start()
 
 async function start() {
-  const [tileJSON, status] = await Promise.allSettled([fetchTileJSON(), fetchStatus()])
+  const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
   new Credits(attributions(status.value), { roomy }).addTo(map)
   control.zoom({ position: 'bottomright' }).addTo(map)
   control.scale({ position: 'bottomleft', maxWidth: 120, imperial: false }).addTo(map)
@@ -70,16 +72,18 @@ async function start() {
   view.startAt(tileJSON.value?.center)
   const types = regionTypes(tileJSON.value)
   const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
-  const switches = hasPlaces ? [...types, PLACES] : types
+  const collections = collectionLayers(own.value) // a server without any may not know the question
+  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...collections]
   const usual = typesOn(switches)
   switchTo(switches, permalink.state.layers)
   const regions = addRegions(tileJSON.value, types)
   const names = addNames(regions, hasPlaces)
-  const inspector = addInspector(regions, hasPlaces)
-  const layers = addLayerSwitch(switches, usual, { regions, names, inspector })
+  const points = addPoints(collections)
+  const inspector = addInspector(regions, hasPlaces, points)
+  const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector })
 
   answers = createAnswers({ card, view, types, permalink, select: selection => selectRegion(selection), announce })
-  ask()
+  ask(points)
   const help = createHelp(element('help'), status.value)
   const tools = addTools(inspector, help)
   permalink.onVisit(state => {
@@ -88,6 +92,7 @@ async function start() {
     layers.show()
     regions?.refresh()
     names.showPlaces(hasPlaces && PLACES.on)
+    points?.switched()
     inspector.toggle(state.tiles)
     answers.open(state.select)
     layOut()
@@ -97,8 +102,8 @@ async function start() {
   if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
 
   if (!regions) element('map').setAttribute('aria-busy', 'false')
-  if (tileJSON.status === 'rejected') tellMissing(tileJSON.reason)
-  watchConnection(regions, names)
+  if (tileJSON.status === 'rejected' && collections.length === 0) tellMissing(tileJSON.reason)
+  watchConnection(regions, names, points)
 }
 
 // A server without boundaries and places still answers for what it has.
@@ -107,11 +112,12 @@ function tellMissing(error) {
   notice.show('server', words, () => location.reload())
 }
 
-function watchConnection(regions, names) {
+function watchConnection(regions, names, points) {
   const again = () => {
     notice.settle('connection')
     regions?.retry()
     names.update()
+    points?.layer.update()
   }
   const lost = () => notice.show('connection', 'You are offline. What is on the map stays; the rest waits for the connection.', again)
   addEventListener('offline', lost)
@@ -126,9 +132,10 @@ function switchTo(switches, names) {
   for (const type of switches) type.on = names.includes(type.type)
 }
 
-function addLayerSwitch(switches, usual, { regions, names, inspector }) {
+function addLayerSwitch(switches, usual, { regions, names, points, inspector }) {
   const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
+    else if (type.role === 'points') points.switched()
     else regions.refresh()
     inspector.refresh()
     const on = typesOn(switches)
@@ -167,11 +174,32 @@ function addNames(regions, hasPlaces) {
   return layer.addTo(map)
 }
 
+// Users' own points; null where the server has none.
+function addPoints(collections) {
+  if (collections.length === 0) return null
+  const layer = new PointsLayer({ collections, theme: readTheme() })
+  const failed = ({ error }) => notice.show('points', `Some points are missing. ${sentence(error)}`, () => layer.update())
+  layer.on('pointsfailed', failed)
+  layer.on('pointsshown', () => notice.settle('points'))
+  onThemeChange(() => layer.setTheme(readTheme()))
+  const follow = followChanges(collections, () => layer.update())
+  follow()
+  map.on('mousemove', ({ latlng }) => map.getContainer().classList.toggle('over-point', layer.at(latlng) !== null))
+  layer.addTo(map)
+  return {
+    layer,
+    switched() {
+      follow()
+      layer.update()
+    },
+  }
+}
+
 let toolbar = null
-function addInspector(regions, hasPlaces) {
+function addInspector(regions, hasPlaces, points) {
   return createInspector(map, element('tile'), {
     announce,
-    requests: tile => tileRequests(tile, { regions, places: hasPlaces && PLACES.on }),
+    requests: tile => tileRequests(tile, { regions, places: hasPlaces && PLACES.on, points: points?.layer }),
     toggled(on) {
       toolbar?.press('grid', on)
       permalink.set({ tiles: on })
@@ -210,16 +238,24 @@ function addTools(inspector, help) {
   return toolbar
 }
 
-function ask() {
+// A point of a collection that is drawn there answers before what lies beneath, and a cluster by opening.
+function askAt(points, latlng) {
+  const shown = points?.layer.at(latlng)
+  if (!shown) answers.point(latlng)
+  else if (shown.point.count > 0 && view.approach(shown.point)) announce(`${shown.point.count} points of ${shown.layer.label}. The map goes closer.`)
+  else answers.own(shown)
+}
+
+function ask(points) {
   // The first half of a double click, which zooms, is no question.
   let pending = 0
   map.on('click', event => {
     clearTimeout(pending)
-    pending = setTimeout(answers.point, DOUBLE_CLICK, event.latlng)
+    pending = setTimeout(askAt, DOUBLE_CLICK, points, event.latlng)
   })
   map.on('dblclick', () => clearTimeout(pending))
   map.getContainer().addEventListener('keydown', event => {
-    if (event.target === map.getContainer() && event.key === 'Enter') answers.point(map.getCenter())
+    if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter())
   })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),

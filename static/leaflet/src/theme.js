@@ -1,6 +1,8 @@
 // The style sheets own every colour; the canvas reads them from their custom properties, again whenever light turns dark. The
 // dark sheet lies over the light one: which of the two holds is a matter of its media attribute.
 
+import { COLOURS } from './collections.js'
+
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const still = matchMedia('(prefers-reduced-motion: reduce)')
 const sheet = document.querySelector('#dark')
@@ -45,6 +47,11 @@ export function readTheme() {
     missing: value('missing'),
     built: value('built'),
     accent: value('accent'),
+    points: {
+      colours: Array.from({ length: COLOURS }, (_, i) => value(`points-${i}`)),
+      rim: value('points-rim'),
+      count: value('points-count'),
+    },
     tint: Number(value('tint')),
     borders: {
       country: value('country'),

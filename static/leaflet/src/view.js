@@ -24,7 +24,7 @@ export function createView(root, { card, bar, permalink }) {
     fadeAnimation: !prefersStill(),
     inertia: !prefersStill(),
   })
-  map.createPane('names').setAttribute('aria-hidden', 'true')
+  for (const name of ['names', 'points']) map.createPane(name).setAttribute('aria-hidden', 'true')
   const linked = parseHash(location.hash, limits)
   const start = linked ?? { ...START, zoom: limits.minZoom }
   map.setView([start.lat, start.lon], start.zoom)
@@ -99,6 +99,14 @@ export function createView(root, { card, bar, permalink }) {
     flyToPoint(point, radiusKm) {
       const at = near(point)
       fly(latLngBounds(at, at), { maxZoom: zoomForRadius(radiusKm) })
+    },
+
+    /** Goes two zooms closer to a point; false where the map is as close as it can be. */
+    approach({ lat, lon }) {
+      const zoom = Math.min(map.getZoom() + 2, MAX_ZOOM)
+      if (zoom === map.getZoom()) return false
+      map.setView([lat, lon], zoom, { animate: !prefersStill() })
+      return true
     },
 
     /** Flies to a box [west, south, east, north], which may cross ±180° (west > east). */

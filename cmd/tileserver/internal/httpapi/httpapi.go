@@ -110,7 +110,7 @@ func newServer(cfg *Config) *server {
 	return &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
-			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports,
+			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports, Collections: cfg.Collections,
 			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8,
 		}),
 		region:  region.New(k, cfg.Boundaries),

@@ -29,7 +29,7 @@ func promisedNames(t *testing.T, where, text string) []string {
 		names = append(names, m[1])
 	}
 	slices.Sort(names)
-	if want := []string{"airports", "all", "places", "type:id"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
+	if want := []string{"airports", "all", "places", "points:name", "type:id"}; !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
 		t.Errorf("%s promises %q, want %q", where, names, want)
 	}
 	return names
@@ -85,7 +85,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	singles := append([]string{"country:el", "state:wl-n"}, everything...)
 	for _, name := range names {
-		if name != "type:id" && name != "all" && !slices.Contains(singles, name) {
+		if name != "type:id" && name != "points:name" && name != "all" && !slices.Contains(singles, name) {
 			t.Errorf("%s is promised, and not in %s", name, "all")
 		}
 	}

@@ -12,13 +12,14 @@ type tileKey struct {
 	boundaries uint64 // identity of the generation; 0 when it plays no part
 	places     uint64
 	airports   uint64
+	points     uint64 // of the collections
 	tile       uint64 // packed with its zoom
 	form       web.Form
 	coding     web.Coding
 }
 
 func (k tileKey) Spread() uint64 {
-	return k.tile ^ k.boundaries ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16
+	return k.tile ^ k.boundaries ^ k.points ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16
 }
 
 func (k tileKey) Extra() int { return len(k.layers) }

@@ -24,13 +24,17 @@ const (
 type layerSet struct {
 	// canonical is the same for every spelling of the same set: types in
 	// their published order, regions of a type by id, places and airports
-	// last.
+	// last, then collections of points by name.
 	canonical string
 	hash      web.Hash // of canonical
 	selectors []tiles.Selector
 	types     []string // the region types in selectors, each once
 	places    bool
 	airports  bool
+	// others is canonical without the collections of points, which are in collections,
+	// sorted.
+	others      string
+	collections []string
 }
 
 // resolveLayers returns the set that a list of layers names, from memory when
@@ -38,10 +42,13 @@ type layerSet struct {
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.boundaries.ID, places: stateOf(v.places.ID), airports: stateOf(v.airports.ID)}
 	if set := s.layerSets.get(key); set != nil {
-		return set, nil
+		return set, v.pinCollections(set.collections)
 	}
 	set, err := s.parseLayers(ctx, v, list)
 	if err != nil {
+		return nil, err
+	}
+	if err := v.pinCollections(set.collections); err != nil {
 		return nil, err
 	}
 	key.list = strings.Clone(list) // a part of the request's path otherwise
@@ -102,13 +109,17 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 			set.places = set.places || perr == nil
 			set.airports = set.airports || aerr == nil
 		default:
+			if collection, ok := strings.CutPrefix(name, pointsPrefix); ok {
+				set.collections = append(set.collections, strings.Clone(collection))
+				continue
+			}
 			b, err := v.boundaries.Get()
 			if err != nil {
 				return nil, err
 			}
 			typ, id, one := strings.Cut(name, ":")
 			if !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ }) {
-				return nil, unknownLayer(b)
+				return nil, v.unknownLayer()
 			}
 			if !one {
 				whole[typ] = true
@@ -152,18 +163,29 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 	if set.airports {
 		canonical = append(canonical, airportsLayer)
 	}
+	set.others = strings.Join(canonical, ",")
+	slices.Sort(set.collections)
+	set.collections = slices.Compact(set.collections)
+	for _, name := range set.collections {
+		canonical = append(canonical, pointsPrefix+name)
+	}
 	set.canonical = strings.Join(canonical, ",")
 	set.hash = web.HashStart.Bytes(set.canonical)
 	return set, nil
 }
 
 // unknownLayer says which layers there are.
-func unknownLayer(b datasets.Boundaries) error {
-	names := make([]string, 0, len(b.Types())+3)
-	for _, t := range b.Types() {
-		names = append(names, t.Name)
+func (v *view) unknownLayer() error {
+	var names []string
+	if b, err := v.boundaries.Get(); err == nil {
+		for _, t := range b.Types() {
+			names = append(names, t.Name)
+		}
 	}
 	names = append(names, placesLayer, airportsLayer, allLayers)
+	for _, name := range v.all.public() {
+		names = append(names, pointsPrefix+name)
+	}
 	return web.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
 		"; add :id to a type for a single region.")
 }

@@ -55,9 +55,6 @@ func (s *Room) getStyle(c echo.Context) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	if list == "" {
-		list = allLayers
-	}
 	if name == "" {
 		name = "light"
 	}
@@ -67,7 +64,12 @@ func (s *Room) getStyle(c echo.Context) error {
 	}
 	v := s.pinTiles()
 	defer v.release()
-	set, err := s.resolveLayers(r.Context(), &v, list)
+	var set *layerSet
+	if list != "" {
+		set, err = s.resolveLayers(r.Context(), &v, list)
+	} else {
+		set, err = s.everything(r.Context(), &v)
+	}
 	if err != nil {
 		return err
 	}
@@ -94,10 +96,12 @@ func (s *Room) getStyle(c echo.Context) error {
 func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, set *layerSet) web.Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(s.Glyphs).Number(uint64(set.hash)).
 		Number(v.boundaries.ID).Number(v.places.ID).Number(v.airports.ID)
+	from, _ := v.fromCollections()
+	h = h.Number(from)
 	return h.Number(uint64(a.Coding)).Tag()
 }
 
-// styleSourceName is the one source of a style.
+// styleSourceName is the source of a style, besides those of collections of points.
 const styleSourceName = "quadrille"
 
 // styleOrder are the region types that have a look of their own, from the one
@@ -118,7 +122,7 @@ func (s *Room) makeStyle(v *view, set *layerSet, base, theme string, names bool)
 		// 512.
 		Zoom:    max(tiles.Center[2]-1, 0),
 		Glyphs:  s.Glyphs,
-		Sources: map[string]styleSource{styleSourceName: {Type: "vector", URL: base + "/tiles/" + escapeLayers(set.canonical) + ".json"}},
+		Sources: sources(set, base),
 		Layers:  []styleLayer{{ID: "background", Type: "background", Paint: map[string]any{"background-color": p.water}}},
 	}
 	types := slices.Clone(set.types)
@@ -143,6 +147,9 @@ func (s *Room) makeStyle(v *view, set *layerSet, base, theme string, names bool)
 	}
 	if set.airports {
 		style.Layers = append(style.Layers, p.airports())
+	}
+	for i, name := range set.collections {
+		style.Layers = append(style.Layers, p.dots(name, i), p.clusters(name, i))
 	}
 	if names {
 		style.Layers = append(style.Layers, p.allNames(set, types, s.fonts())...)
@@ -170,6 +177,9 @@ func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []style
 	for _, typ := range slices.Backward(types) {
 		layers = append(layers, p.names(typ))
 	}
+	for _, name := range set.collections {
+		layers = append(layers, p.nameOfPoint(name), p.countOfCluster(name))
+	}
 	for i := range layers {
 		layers[i].Layout["text-font"] = fonts
 	}
@@ -183,6 +193,8 @@ type palette struct {
 	border, fine              string   // between countries, and between smaller regions
 	dot, rim, airport         string
 	ink, quiet, halo          string
+	points                    []string // of collections, one after another
+	count                     string   // on clusters
 }
 
 var palettes = map[string]*palette{
@@ -192,6 +204,7 @@ var palettes = map[string]*palette{
 		border: "#86789c", fine: "#b4acc0",
 		dot: "#5d5570", rim: "#ffffff", airport: "#2f6f8f",
 		ink: "#3b3550", quiet: "#6b647c", halo: "rgba(255,255,255,0.85)",
+		points: []string{"#b3261e", "#0b57d0", "#7b1fa2", "#00695c", "#9a5b00", "#c2185b"}, count: "#ffffff",
 	},
 	"dark": {
 		water: "#10171f", shore: "#3d5a70", lake: "#18303f", urban: "#3f3b40",
@@ -199,6 +212,7 @@ var palettes = map[string]*palette{
 		border: "#8d84a6", fine: "#575067",
 		dot: "#c9c2dc", rim: "#17161c", airport: "#7cc3e2",
 		ink: "#e6e1f2", quiet: "#a69fb8", halo: "rgba(16,20,26,0.85)",
+		points: []string{"#ff8a80", "#82b1ff", "#d6a2ff", "#64d8c4", "#ffc166", "#ff8fb8"}, count: "#10141a",
 	},
 }
 

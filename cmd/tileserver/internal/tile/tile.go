@@ -24,6 +24,8 @@ type Config struct {
 	Boundaries *dataset.Live[datasets.Boundaries]
 	Places     *dataset.Live[datasets.Places]
 	Airports   *dataset.Live[datasets.Airports]
+	// Collections are users' own points.
+	Collections *datasets.Collections
 	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
 	// with no bytes, or 404: clients differ. 204.
 	EmptyTile int
@@ -116,9 +118,13 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 	if set.airports {
 		key.airports = v.airports.ID
 	}
+	var live bool
+	if key.points, live = v.fromCollections(); live {
+		return s.sendLive(c, v, set, t, f)
+	}
 	absent := f == web.FormMVT && s.EmptyTile == http.StatusNotFound // if it is empty
 	etag := s.tileTag(&key, set, absent)
-	s.TraceFrom(r.Context(), key.boundaries, key.places, key.airports)
+	s.TraceFrom(r.Context(), key.boundaries, key.places, key.airports, key.points)
 	if web.Matches(r, &etag, !absent) {
 		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: cache})
 	}
@@ -174,7 +180,7 @@ func (s *Room) tileTag(key *tileKey, set *layerSet, absent bool) web.Tag {
 	if absent {
 		start = start.Number(http.StatusNotFound)
 	}
-	return start.Number(uint64(set.hash)).Number(key.boundaries).Number(key.places).Number(key.airports).
+	return start.Number(uint64(set.hash)).Number(key.boundaries).Number(key.places).Number(key.airports).Number(key.points).
 		Number(key.tile).Number(uint64(key.form)<<8 | uint64(key.coding)).Tag()
 }
 
@@ -218,19 +224,7 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 		b := web.GetScratch()
 		defer b.Release()
 		var err error
-		switch key.form {
-		case web.FormMVT:
-			b.Body, err = appendLayers(read, b.Body, v, set, t, datasets.Boundaries.AppendMVT)
-		case web.FormPNG, web.FormPNG2x:
-			if !s.BeginHeavy() {
-				return nil, web.ErrBusy
-			}
-			defer s.Heavy.Add(-1)
-			b.Body, err = s.appendPNG(read, b.Body, v, set, t, key.form)
-		default:
-			b.Body, err = appendGeoJSON(read, b.Body, v, set, t)
-		}
-		if err != nil {
+		if b.Body, err = s.appendTile(read, b.Body, v, set, t, key.form); err != nil {
 			return nil, err
 		}
 		if key.coding != web.Identity && len(b.Body) > lightBody {
@@ -241,6 +235,45 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 		}
 		return web.Finish(b.Body, key.form, key.coding, &etag), nil
 	})
+}
+
+// appendTile appends a tile in a form.
+func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form) ([]byte, error) {
+	switch f {
+	case web.FormMVT:
+		return appendLayers(ctx, dst, v, set, t, datasets.Boundaries.AppendMVT)
+	case web.FormPNG, web.FormPNG2x:
+		if !s.BeginHeavy() {
+			return dst, web.ErrBusy
+		}
+		defer s.Heavy.Add(-1)
+		return s.appendPNG(ctx, dst, v, set, t, f)
+	}
+	return appendGeoJSON(ctx, dst, v, set, t)
+}
+
+// sendLive answers with a tile of this moment, which nobody may keep.
+func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, f web.Form) error {
+	r := c.Request()
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	b := web.GetScratch()
+	defer b.Release()
+	read, end := s.TraceRead(ctx)
+	var err error
+	b.Body, err = s.appendTile(read, b.Body, v, set, t, f)
+	end()
+	switch {
+	case err != nil:
+		return err
+	case len(b.Body) == 0:
+		return s.sendEmptyTile(c, web.Finish(nil, f, web.Identity, nil), web.NoStore)
+	}
+	a := web.Answer{Form: f, Cache: web.NoStore}
+	if !f.Picture() {
+		a.Coding = web.Accepted(r)
+	}
+	return s.Send(c, a, b)
 }
 
 // lightBody is the largest kept answer, in bytes, that is compressed without a heavy
@@ -296,6 +329,12 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 			return dst, err
 		}
 	}
+	for i := range v.collections {
+		var err error
+		if dst, err = appendFeatures(ctx, dst, start, t, v.collections[i].appendTileGeoJSON); err != nil {
+			return dst, err
+		}
+	}
 	return append(dst, listing.CollectionTail...), nil
 }
 
@@ -320,16 +359,23 @@ type view struct {
 	boundaries datasets.Pinned[datasets.Boundaries]
 	places     datasets.Pinned[datasets.Places]
 	airports   datasets.Pinned[datasets.Airports]
+	// all are the collections that may be named, collections those that were.
+	all         shownCollections
+	collections []collectionOf
 }
 
-// pinTiles pins all, since a list of layers may name any. Whoever calls it
+// pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
 // releases the view.
 func (s *Room) pinTiles() view {
-	return view{boundaries: datasets.Pin(s.Boundaries), places: datasets.Pin(s.Places), airports: datasets.Pin(s.Airports)}
+	return view{boundaries: datasets.Pin(s.Boundaries), places: datasets.Pin(s.Places), airports: datasets.Pin(s.Airports),
+		all: shownCollections{s.Collections}}
 }
 
 func (v *view) release() {
 	v.boundaries.Release()
 	v.places.Release()
 	v.airports.Release()
+	for i := range v.collections {
+		v.collections[i].Release()
+	}
 }

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"encoding/json"
+	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -79,14 +80,21 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if set.airports {
 		h = h.Number(v.airports.ID)
 	}
+	from, live := v.fromCollections()
+	// Addresses of generations do not name those of collections.
+	pinned = pinned && from == 0
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
 	if pinned {
 		h = h.Bytes("pinned")
 	}
-	etag := h.Number(uint64(a.Coding)).Tag()
-	a.Tag = &etag
-	if web.Matches(r, a.Tag, true) {
-		return s.NotModified(c, a)
+	etag := h.Number(from).Number(uint64(a.Coding)).Tag()
+	if live {
+		a.Cache = web.NoStore // the properties change
+	} else {
+		a.Tag = &etag
+		if web.Matches(r, a.Tag, true) {
+			return s.NotModified(c, a)
+		}
 	}
 	if pinned {
 		base += v.pinnedPath(set)
@@ -151,6 +159,18 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
 			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
 		})
+	}
+	for i := range v.collections {
+		c := &v.collections[i]
+		if c.Handle != nil {
+			credits = catalogue.AppendCredits(credits, c.Handle.Manifest())
+		}
+		if credit := html.EscapeString(c.Meta().Attribution); credit != "" && !slices.Contains(credits, credit) {
+			credits = append(credits, credit)
+		}
+		ext.add(c.bounds())
+		doc.VectorLayers = append(doc.VectorLayers, c.describe())
+		doc.MaxZoom = pointsZoom
 	}
 	// Semantic, and larger after every publication.
 	doc.Version = strconv.FormatUint(generations[0], 10) + "." + strconv.FormatUint(generations[1], 10) + "." + strconv.FormatUint(generations[2], 10)

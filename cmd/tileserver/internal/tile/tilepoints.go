@@ -28,9 +28,12 @@ func appendPointLayers(ctx context.Context, dst []byte, v *view, set *layerSet, 
 		}
 	}
 	if set.airports {
-		return appendAirportsLayer(ctx, dst, v, t)
+		var err error
+		if dst, err = appendAirportsLayer(ctx, dst, v, t); err != nil {
+			return dst, err
+		}
 	}
-	return dst, nil
+	return appendCollections(ctx, dst, v, t)
 }
 
 // appendPlacesLayer appends the vector layer of the places in a tile.
@@ -74,12 +77,17 @@ func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer
 
 // begin begins a point with the attributes that all have.
 func (l *pointLayer) begin(id uint32, lon, lat float64, name string) {
-	x, y := quadkey.Project(lon, lat)
-	n := float64(uint64(1) << l.tile.Z)
-	l.Begin(uint64(id), mvt.Point)
-	l.Point(mvt.XY{X: unit(x*n - float64(l.tile.X)), Y: unit(y*n - float64(l.tile.Y))})
+	l.place(uint64(id), lon, lat)
 	l.TagInt("id", int64(id))
 	l.TagString("name", name)
+}
+
+// place begins a point without attributes.
+func (l *pointLayer) place(id uint64, lon, lat float64) {
+	x, y := quadkey.Project(lon, lat)
+	n := float64(uint64(1) << l.tile.Z)
+	l.Begin(id, mvt.Point)
+	l.Point(mvt.XY{X: unit(x*n - float64(l.tile.X)), Y: unit(y*n - float64(l.tile.Y))})
 }
 
 // text adds an attribute that is not known of every point.

@@ -1,0 +1,243 @@
+package tile
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"strconv"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+// pointsPrefix begins the names of the layers that are collections of points.
+const pointsPrefix = "points:"
+
+// Bounds of what a vector tile tells of a point. Its record tells everything.
+const (
+	maxTags = 20  // properties, besides the name
+	maxText = 200 // bytes
+)
+
+// pointsZoom is the deepest zoom of tiles of collections. Their clusters dissolve zoom by
+// zoom, so that clients must ask for deep tiles and not enlarge others.
+const pointsZoom = 22
+
+// shownCollections are the collections of a server that tiles may show.
+type shownCollections struct{ *datasets.Collections }
+
+// collectionOf is a collection held for a request.
+type collectionOf struct {
+	name string
+	datasets.PinnedCollection
+	datasets.Collection
+}
+
+// pin takes a collection if all may see it. Release it if ok. An error is one of the store.
+func (s shownCollections) pin(name string) (c collectionOf, ok bool, err error) {
+	c = collectionOf{name: name, PinnedCollection: s.Pin(name)}
+	c.Collection, err = c.PinnedCollection.Get()
+	if err == nil && !c.Meta().Private {
+		return c, true, nil
+	}
+	c.Release()
+	if !errors.Is(err, datasets.ErrFailed) {
+		err = nil
+	}
+	return c, false, err
+}
+
+// public lists the collections that all may see, at most as many as a list may name.
+func (s shownCollections) public() (names []string) {
+	for _, name := range s.Names() {
+		if c, ok, _ := s.pin(name); ok {
+			c.Release()
+			names = append(names, name)
+		}
+		if len(names) == web.MaxList {
+			break
+		}
+	}
+	return names
+}
+
+// pinCollections takes the collections of a set. The error of one that is not there, or
+// is private, lists the layers.
+func (v *view) pinCollections(names []string) error {
+	for _, name := range names {
+		c, ok, err := v.all.pin(name)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return v.unknownLayer()
+		}
+		v.collections = append(v.collections, c)
+	}
+	return nil
+}
+
+// fromCollections is what the tiles of the view's collections depend on, 0 if there are
+// none. Those of live ones may not be kept.
+func (v *view) fromCollections() (id uint64, live bool) {
+	if len(v.collections) == 0 {
+		return 0, false
+	}
+	h := web.HashStart
+	for i := range v.collections {
+		live = live || v.collections[i].Live != nil
+		h = h.Number(v.collections[i].ID)
+	}
+	return uint64(h) | 1, live
+}
+
+// appendCollections appends a vector layer for each collection of the view.
+func appendCollections(ctx context.Context, dst []byte, v *view, t quadkey.Tile) ([]byte, error) {
+	for i := range v.collections {
+		c := &v.collections[i]
+		var err error
+		dst, err = appendLayer(dst, pointsPrefix+c.name, t, func(l *pointLayer) error {
+			return c.ShowTile(ctx, t, func(s *points.Shown) error {
+				l.show(s)
+				return nil
+			})
+		})
+		if err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// show writes a point with its scalar properties, or a cluster. A property whose name
+// the layer uses itself is left out.
+func (l *pointLayer) show(s *points.Shown) {
+	if s.Count > 0 {
+		l.place(0, s.Lon, s.Lat)
+		l.TagBool("cluster", true)
+		l.TagInt("point_count", s.Count)
+		l.End()
+		return
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s.ID))
+	// Numbers of JavaScript are exact up to 53 bits.
+	l.place(h.Sum64()>>11, s.Lon, s.Lat)
+	l.TagString("id", s.ID)
+	left := maxTags
+	points.EachMember(s.Properties, func(name, value []byte) bool {
+		switch string(name) {
+		case "id", "cluster", "point_count":
+			return true
+		case "name":
+			l.scalar("name", value)
+			return true
+		}
+		if left > 0 && l.scalar(string(name), value) {
+			left--
+		}
+		return true
+	})
+	l.End()
+}
+
+// scalar adds an attribute from a JSON value if that is a text, a number or a boolean.
+func (l *pointLayer) scalar(key string, value []byte) bool {
+	switch value[0] {
+	case '"':
+		l.TagString(key, shorten(points.TextOf(value)))
+	case 't', 'f':
+		l.TagBool(key, value[0] == 't')
+	case '[', '{', 'n':
+		return false
+	default:
+		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			l.TagInt(key, n)
+			return true
+		}
+		n, err := strconv.ParseFloat(string(value), 64)
+		if err != nil {
+			return false // too large for a tile
+		}
+		l.TagDouble(key, n)
+	}
+	return true
+}
+
+// shorten cuts a text to what a tile tells of it, between characters.
+func shorten(text []byte) string {
+	if len(text) <= maxText {
+		return string(text)
+	}
+	end := maxText - len("…")
+	for text[end]&0xC0 == 0x80 {
+		end--
+	}
+	return string(text[:end]) + "…"
+}
+
+// appendTileGeoJSON appends what a tile shows of a collection as GeoJSON features joined
+// by commas.
+func (c *collectionOf) appendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error) {
+	start := len(dst)
+	err := c.ShowTile(ctx, t, func(s *points.Shown) error {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"type":"Feature",`...)
+		if s.Count == 0 {
+			dst = append(jsontext.AppendString(append(dst, `"id":`...), s.ID), ',')
+		}
+		dst = strconv.AppendFloat(append(dst, `"geometry":{"type":"Point","coordinates":[`...), s.Lon, 'f', -1, 64)
+		dst = strconv.AppendFloat(append(dst, ','), s.Lat, 'f', -1, 64)
+		dst = append(dst, `]},"properties":`...)
+		if s.Count == 0 {
+			dst = append(dst, s.Properties...)
+		} else {
+			dst = append(strconv.AppendInt(append(dst, `{"cluster":true,"point_count":`...), s.Count, 10), '}')
+		}
+		dst = append(dst, '}')
+		return nil
+	})
+	return dst, err
+}
+
+// describe is the vector layer of a collection in TileJSON.
+func (c *collectionOf) describe() vectorLayer {
+	m := c.Meta()
+	fields := map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number"}
+	for _, f := range m.Schema {
+		if _, own := fields[f.Name]; own {
+			continue
+		}
+		switch f.Type {
+		case points.Text, points.Time:
+			fields[f.Name] = "String"
+		case points.Number:
+			fields[f.Name] = "Number"
+		case points.Boolean:
+			fields[f.Name] = "Boolean"
+		case points.Any:
+			fields[f.Name] = "Mixed"
+		}
+	}
+	what := "Points"
+	if m.Title != "" {
+		what = m.Title
+	}
+	return vectorLayer{
+		ID: pointsPrefix + c.name, Fields: fields, MaxZoom: pointsZoom,
+		Description: what + "; where there are many, clusters, of which point_count tells how many points they stand for",
+	}
+}
+
+// bounds are those of the points. Those of a live collection change, so they are the world.
+func (c *collectionOf) bounds() []float64 {
+	if b := c.Meta().Bounds; c.Live == nil && b != [4]float64{} {
+		return b[:]
+	}
+	return []float64{-180, -90, 180, 90}
+}

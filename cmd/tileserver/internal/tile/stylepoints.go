@@ -1,0 +1,110 @@
+package tile
+
+import (
+	"context"
+	"errors"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// everything is the layer set of a style that names no layers: "all" and the collections
+// of points that all may see.
+func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
+	collections := v.all.public()
+	set, err := s.resolveLayers(ctx, v, allLayers)
+	switch {
+	case len(collections) == 0:
+		return set, err
+	case errors.Is(err, datasets.ErrMissing):
+		set = &layerSet{hash: web.HashStart}
+	case err != nil:
+		return nil, err
+	}
+	if err := v.pinCollections(collections); err != nil {
+		return nil, err
+	}
+	both := *set // the set itself is kept
+	both.collections = collections
+	for _, name := range collections {
+		both.hash = both.hash.Bytes(name)
+	}
+	return &both, nil
+}
+
+// sources are those of a style. Each collection has its own, since its tiles are deeper
+// than those of other layers, and may change while those do not.
+func sources(set *layerSet, base string) map[string]styleSource {
+	all := map[string]styleSource{}
+	if list := set.others; list != "" {
+		all[styleSourceName] = styleSource{Type: "vector", URL: base + "/tiles/" + escapeLayers(list) + ".json"}
+	}
+	for _, name := range set.collections {
+		all[pointsPrefix+name] = styleSource{Type: "vector", URL: base + "/tiles/" + pointsPrefix + name + ".json"}
+	}
+	return all
+}
+
+// clustered tells clusters from points.
+var clustered = []any{"==", []any{"get", "cluster"}, true}
+
+// ofCollection is a layer of a style that draws the points of a collection, or its
+// clusters. Its id ends in what the name of a collection cannot have.
+func ofCollection(name, ending, kind string, clusters bool) styleLayer {
+	l := of(pointsPrefix+name, pointsPrefix+name+ending, kind)
+	l.Source = pointsPrefix + name
+	l.Filter = clustered
+	if !clusters {
+		l.Filter = []any{"!", clustered}
+	}
+	return l
+}
+
+// dots draws points; number chooses the colour of the collection.
+func (p *palette) dots(name string, number int) styleLayer {
+	l := ofCollection(name, "", "circle", false)
+	l.Paint["circle-color"] = p.colour(number)
+	l.Paint["circle-radius"] = byZoom(3, 3, 14, 6)
+	l.Paint["circle-stroke-color"] = p.rim
+	l.Paint["circle-stroke-width"] = 1
+	return l
+}
+
+func (p *palette) colour(number int) string { return p.points[number%len(p.points)] }
+
+// clusters draws discs, larger ones for more points.
+func (p *palette) clusters(name string, number int) styleLayer {
+	l := ofCollection(name, ":cluster", "circle", true)
+	size := []any{"log10", []any{"max", []any{"get", "point_count"}, 1}}
+	l.Paint["circle-color"] = p.colour(number)
+	l.Paint["circle-opacity"] = 0.85
+	l.Paint["circle-radius"] = []any{"interpolate", []any{"linear"}, size, 0, 7, 5, 19}
+	l.Paint["circle-stroke-color"] = p.rim
+	l.Paint["circle-stroke-width"] = 1.5
+	return l
+}
+
+// nameOfPoint writes the names of points below their dots.
+func (p *palette) nameOfPoint(name string) styleLayer {
+	l := ofCollection(name, ":label", "symbol", false)
+	l.MinZoom = 8
+	l.Layout = map[string]any{
+		"text-field": []any{"to-string", []any{"coalesce", []any{"get", "name"}, ""}}, "text-size": 11, "text-max-width": 8,
+		"text-anchor": "top", "text-offset": []float64{0, 0.6}, "text-optional": true,
+	}
+	l.Paint = map[string]any{"text-color": p.ink, "text-halo-color": p.halo, "text-halo-width": 1.2}
+	return l
+}
+
+// countOfCluster writes how many points a cluster stands for onto its disc.
+func (p *palette) countOfCluster(name string) styleLayer {
+	l := ofCollection(name, ":count", "symbol", true)
+	count := []any{"get", "point_count"}
+	short := []any{"concat", []any{"to-string", []any{"round", []any{"/", count, 1000}}}, "k"}
+	l.Layout = map[string]any{
+		"text-field": []any{"case", []any{">=", count, 10000}, short, []any{"to-string", count}},
+		"text-size":  11, "symbol-sort-key": []any{"-", count},
+	}
+	l.Paint = map[string]any{"text-color": p.count}
+	return l
+}

@@ -1,0 +1,57 @@
+// The card of a point of a user's own collection.
+import { collectionPoint, collectionPointPath } from './api.js'
+import { facts, jsonLink, note } from './card.js'
+import { linkOf } from './collections.js'
+import { copyButton } from './copy.js'
+import { el } from './dom.js'
+import { coordinates, displayText, title } from './format.js'
+import { decimals } from './hash.js'
+
+const MOST = 100 // rows; who wants more has the JSON
+
+/** Shows points, { layer, point }. pin marks one; signal() ends the question before. */
+export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
+  // A tile is exact to a part of a pixel and has short texts only, so the record is asked for. Without it the tile's must do.
+  async function ofPoint(layer, point) {
+    const question = signal()
+    const path = collectionPointPath(layer.name, point.id)
+    const show = (at, digits, properties) => {
+      const named = properties.find(([name]) => name === 'name')?.[1]
+      const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), jsonLink(path)]
+      pin(at)
+      card.show({
+        kicker: layer.label, title: displayText(named) || displayText(point.id), subtitle: coordinates(at.lat, at.lon, digits), chips,
+      }, facts(rows(point.id, properties)))
+    }
+    const digits = Math.min(5, Math.max(2, decimals(zoom())))
+    const rounded = { lat: Number(point.lat.toFixed(digits)), lon: Number(point.lon.toFixed(digits)) }
+    const told = point.name ? [['name', point.name], ...point.properties] : point.properties
+    show(rounded, digits, told)
+    try {
+      const { geometry: { coordinates: [lon, lat] }, properties } = await collectionPoint(layer.name, point.id, { signal: question })
+      if (!question.aborted) show({ lat, lon }, 5, Object.entries(properties))
+    } catch { /* what the tile tells stays */ }
+  }
+
+  return function own({ layer, point }) {
+    select(null)
+    if (point.count === 0) return ofPoint(layer, point)
+    signal()
+    pin(point)
+    card.show({ kicker: layer.label, title: `${point.count.toLocaleString('en')} points` }, note('They are too near to each other to be shown one by one.'))
+    return Promise.resolve()
+  }
+}
+
+/** The properties of a point, [name, value], as rows of a card. */
+export function rows(id, properties) {
+  return [['Id', displayText(id)], ...properties.filter(([name]) => name !== 'name').slice(0, MOST)
+    .map(([name, value]) => [title(name) || '?', shown(value)])]
+}
+
+function shown(value) {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return value.slice(0, MOST).map(one => displayText(one)).filter(Boolean).join(', ')
+  const href = linkOf(value)
+  return href ? el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, displayText(value)) : displayText(value)
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { PbfWriter } from 'pbf'
+import { answerWith } from './document.js'
+
+const { collectionLayers, followChanges, linkOf, radiusOf, shortCount, shownPoints } = await import('../src/collections.js')
+const { rows } = await import('../src/ownpoint.js')
+const api = await import('../src/api.js')
+const { formatState, parseState } = await import('../src/hash.js')
+
+test('each public collection has a row in the switch, the first three are on', () => {
+  const list = collectionLayers({ collections: [
+    { name: 'cars', title: 'Cars\u202e <b>', live: true }, { name: 'secret', private: true }, { name: 'my_shops', live: false }, { name: 'c' }, { name: 'd' },
+  ] })
+  assert.deepEqual(list.map(({ type, label, on, live }) => [type, label, on, live]), [
+    ['points:cars', 'Cars <b>', true, true], ['points:my_shops', 'My shops', true, false], ['points:c', 'C', true, false], ['points:d', 'D', false, false],
+  ])
+})
+
+test('what is no list of collections is an empty one', () => {
+  for (const answer of [undefined, null, {}, { collections: 5 }, { collections: [{}, null, { name: 5 }, { name: '../x' }, { name: 'A' }, { name: 'a/b' }] }]) {
+    assert.deepEqual(collectionLayers(answer), [])
+  }
+  assert.ok(collectionLayers({ collections: Array.from({ length: 500 }, (_, i) => ({ name: `c${i}` })) }).length <= 20)
+})
+
+test('a service that does not know collections has none', async () => {
+  answerWith({ status: 404, body: 'no' })
+  await assert.rejects(api.collections())
+  answerWith({ body: '{"collections":[]}' })
+  assert.deepEqual(await api.collections(), { collections: [] })
+})
+
+test('a permalink keeps collections among its layers', () => {
+  const layers = ['country', 'points:shops', 'points:my-cars']
+  assert.deepEqual(parseState(`#5/1/2/${formatState({ layers })}`).layers, layers)
+})
+
+// The bytes of a tile with one layer of points, each { at: [x, y], tags: { name: value } }.
+function tile(name, points) {
+  const out = new PbfWriter()
+  out.writeMessage(3, (_, layer) => {
+    const keys = [...new Set(points.flatMap(({ tags }) => Object.keys(tags)))]
+    const values = points.flatMap(({ tags }) => Object.values(tags))
+    let next = 0
+    layer.writeVarintField(15, 2)
+    layer.writeStringField(1, name)
+    for (const { at: [x, y], tags } of points) {
+      layer.writeMessage(2, (_, feature) => {
+        feature.writePackedVarint(2, Object.keys(tags).flatMap(key => [keys.indexOf(key), next++]))
+        feature.writeVarintField(3, 1)
+        feature.writePackedVarint(4, [9, x << 1, y << 1])
+      })
+    }
+    for (const key of keys) layer.writeStringField(3, key)
+    for (const value of values) {
+      layer.writeMessage(4, (_, message) => {
+        if (typeof value === 'string') message.writeStringField(1, value)
+        else if (typeof value === 'boolean') message.writeBooleanField(7, value)
+        else message.writeDoubleField(3, value)
+      })
+    }
+    layer.writeVarintField(5, 4096)
+  })
+  return out.finish()
+}
+
+test('a tile shows points with their properties, and clusters', () => {
+  const bytes = tile('points:shops', [
+    { at: [2048, 2048], tags: { id: 'a/1', name: '<b>A\u0000</b>', open: true, stars: 4.5 } },
+    { at: [0, 2048], tags: { cluster: true, point_count: 1200 } },
+    { at: [0, 0], tags: { cluster: true, point_count: 0 } },
+  ])
+  assert.deepEqual(shownPoints(bytes, 'points:shops', { z: 0, x: 0, y: 0 }), [
+    { id: 'a/1', name: '<b>A </b>', count: 0, lat: 0, lon: 0, properties: [['open', true], ['stars', 4.5]] },
+    { id: '', name: '', count: 1200, lat: 0, lon: -180, properties: [] },
+  ])
+  assert.deepEqual(shownPoints(bytes, 'points:others', { z: 0, x: 0, y: 0 }), [])
+  assert.deepEqual(shownPoints(new ArrayBuffer(0), 'points:shops', { z: 0, x: 0, y: 0 }), [])
+})
+
+test('a count has room on its disc', () => {
+  for (const [count, text] of [[2, '2'], [999, '999'], [1000, '1k'], [1249, '1.2k'], [9960, '10k'], [123456, '123k'], [5e6, '5M'], [2.5e9, '2.5G']]) {
+    assert.equal(shortCount(count), text)
+  }
+  assert.ok(radiusOf(0) < radiusOf(2) && radiusOf(2) < radiusOf(2000) && radiusOf(1e12) < 32)
+})
+
+test('only an address of the web is a link', () => {
+  assert.equal(linkOf('https://example.org/a?b=<c>'), 'https://example.org/a?b=%3Cc%3E')
+  for (const text of ['javascript:alert(1)', 'data:text/html,x', ' https://a b', 'see https://example.org', 'https://', '//example.org', 5, null, undefined]) {
+    assert.equal(linkOf(text), '', `${text}`)
+  }
+})
+
+test('the card has the properties as text', () => {
+  const [id, ...others] = rows('<i>', [['name', 'left out'], ['opening_hours', '9–5'], ['open', false], ['tags', ['a', '<b>', { c: 1 }]], ['inner', { a: 1 }], ['web', 'http://example.org']])
+  assert.deepEqual(id, ['Id', '<i>'])
+  assert.deepEqual(others.slice(0, 4), [['Opening hours', '9–5'], ['Open', 'no'], ['Tags', 'a, <b>'], ['Inner', '']])
+  const link = others[4][1]
+  assert.deepEqual([link.tagName, link.attributes.get('href'), link.attributes.get('rel'), link.textContent], ['a', 'http://example.org/', 'noopener noreferrer', 'http://example.org'])
+})
+
+test('news of live collections that are on are told at most once in the interval, the last ones too', t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const sources = []
+  const open = path => {
+    const source = new EventTarget()
+    sources.push(Object.assign(source, { path, closed: false, close: () => { source.closed = true } }))
+    return source
+  }
+  const layers = collectionLayers({ collections: [{ name: 'cars', live: true }, { name: 'shops' }, { name: 'vans', live: true }] })
+  layers[2].on = false
+  const told = []
+  const follow = followChanges(layers, ({ name, revision }) => told.push(`${name} ${revision}`), { open, interval: 1000 })
+  follow()
+  follow()
+  assert.deepEqual(sources.map(({ path }) => path), ['points/cars/events'])
+  const news = () => sources[0].dispatchEvent(new Event('message'))
+  news()
+  news()
+  news()
+  assert.deepEqual(told, ['cars 1'])
+  t.mock.timers.tick(1000)
+  assert.deepEqual(told, ['cars 1', 'cars 2'])
+  t.mock.timers.tick(5000)
+  assert.deepEqual(told, ['cars 1', 'cars 2'])
+  news()
+  news()
+  layers[0].on = false
+  layers[2].on = true
+  follow()
+  t.mock.timers.tick(5000)
+  assert.deepEqual(told, ['cars 1', 'cars 2', 'cars 3'])
+  assert.deepEqual(sources.map(({ path, closed }) => [path, closed]), [['points/cars/events', true], ['points/vans/events', false]])
+})
