@@ -56,8 +56,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 		dropped: map[string]bool{},
 		meta:    Meta{SchemaVersion: SchemaVersion, Name: opts.Name, Bounds: [4]float64{180, 90, -180, -90}},
 	}
-	defer b.ids.Close()
-	defer b.points.Close()
+	defer func() { _ = errors.Join(b.ids.Close(), b.points.Close()) }() // a temporary file stays at worst
 	for p, err := range seq {
 		if err == nil {
 			err = b.add(&p)
@@ -106,16 +105,21 @@ type builder struct {
 	// dropped are the sort keys of points whose id another one has.
 	dropped map[string]bool
 
+	taken uint64 // points
+
 	key, value, properties []byte
 	record                 record
 }
 
-// sortKey is the key of the row of a point and its line, so that of the points of one
-// id and position the first stays.
-func (b *builder) sortKey(p position, id string, line int64) []byte {
+// sortKey is the key of the row of a point and its number, so that each can be told from
+// others of its id and position.
+func (b *builder) sortKey(p position, id string, number uint64) []byte {
 	b.key = appendPointKey(b.key[:0], p.key, id)
-	return binary.BigEndian.AppendUint64(append(b.key, 0), uint64(line))
+	return binary.BigEndian.AppendUint64(append(b.key, 0), number)
 }
+
+// maxDropped bounds the points left out because of their ids.
+const maxDropped = 1_000_000
 
 const sortTail = 9
 
@@ -138,10 +142,12 @@ func (b *builder) add(p *Point) error {
 	}
 	b.record = record{position: at, expires: expiresOf(p.Expires), properties: b.properties}
 	b.value = b.record.appendValue(b.value[:0])
-	if err := b.points.Add(b.sortKey(at, p.ID, p.Line), b.value); err != nil {
+	if err := b.points.Add(b.sortKey(at, p.ID, b.taken), b.value); err != nil {
 		return err
 	}
-	b.value = binary.BigEndian.AppendUint64(b.record.appendIDValue(b.value[:0]), uint64(p.Line))
+	b.value = binary.BigEndian.AppendUint64(b.record.appendIDValue(b.value[:0]), b.taken)
+	b.value = binary.BigEndian.AppendUint64(b.value, uint64(p.Line))
+	b.taken++
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
@@ -168,13 +174,16 @@ func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
 		done++
 		if !first && bytes.Equal(id, last) {
 			lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
-			line := int64(binary.BigEndian.Uint64(value[idValue:]))
+			number, line := binary.BigEndian.Uint64(value[idValue:]), int64(binary.BigEndian.Uint64(value[idValue+8:]))
 			if b.opts.Duplicate != nil {
 				if err := b.opts.Duplicate(string(id), line); err != nil {
 					return err
 				}
 			}
-			b.dropped[string(b.sortKey(positionOf(lat, lon), string(id), line))] = true
+			b.dropped[string(b.sortKey(positionOf(lat, lon), string(id), number))] = true
+			if len(b.dropped) > maxDropped {
+				return fmt.Errorf("%w: more than %d have ids that others have: take another property as their id", ErrPoint, maxDropped)
+			}
 			return nil
 		}
 		first, last = false, append(last[:0], id...)

@@ -239,7 +239,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	}
 	want := ref.nearby(&q, f)
 	var got []string
-	for page := 0; page < 4; page++ {
+	for range 4 {
 		hits, next, err := c.Nearby(t.Context(), q, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -346,4 +346,28 @@ func wrapped(lon float64) float64 {
 		return lon + 360
 	}
 	return lon
+}
+
+// Of points with one id the first stays, in whatever order they are kept.
+func TestDuplicates(t *testing.T) {
+	var list []points.Point
+	for i := range 300 {
+		list = append(list, points.Point{ID: fmt.Sprint(i % 100), Lat: float64(i / 150), Lon: float64(i % 3), Properties: fmt.Appendf(nil, `{"n":%d}`, i)})
+	}
+	told := 0
+	c := build(t, list, points.BuildOptions{Duplicate: func(string, int64) error { told++; return nil }})
+	if c.Meta().Points != 100 || told != 200 {
+		t.Fatalf("%d points, %d left out", c.Meta().Points, told)
+	}
+	n := 0
+	err := c.Each(t.Context(), points.WithinQuery{Area: points.Tile{}}, func(h *points.Hit) error {
+		n++
+		if want := fmt.Sprintf(`{"n":%s}`, h.ID); string(h.Properties) != want {
+			return fmt.Errorf("%s has %s", h.ID, h.Properties)
+		}
+		return nil
+	})
+	if err != nil || n != 100 {
+		t.Fatal(n, err)
+	}
 }

@@ -108,9 +108,7 @@ func (s *search) blind() bool {
 
 // reset forgets what was kept, to keep the first points of a ranking.
 func (s *search) reset(want int, limit uint64, after mark) {
-	for i := range s.heap {
-		s.spare = append(s.spare, s.heap[i])
-	}
+	s.spare = append(s.spare, s.heap...)
 	s.want, s.limit, s.after, s.heap = want, limit, after, s.heap[:0]
 }
 
@@ -309,7 +307,7 @@ func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
 	for len(s.frontier) > 0 && s.frontier[0].rank <= s.limit {
 		var w waiting
 		w, s.frontier = near.Pop(s.frontier)
-		divide := false
+		var divide bool
 		var four [4]branch
 		if s.blind() {
 			full, err := s.leaf(ctx, q, &w.branch, leafPoints*8)

@@ -24,9 +24,9 @@ const (
 	maxTile = 1000
 )
 
-// ShowTile calls fn with what a map shows in a tile. A tile of more than 256 points shows
-// clusters: of each of its 16 × 16 parts with more than a few points, their number and
-// the mean of their positions. The argument of fn is used again for the next.
+// ShowTile calls fn with what a map shows in a tile. Of a tile with more than 256 points,
+// each of the 16 × 16 parts shows its only point, or a cluster: the number of its points
+// at the mean of their positions. The argument of fn is used again for the next.
 func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
 	r, err := c.begin(ctx, time.Time{})
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Show
 	return s.clusters(ctx, b, min(t.Z+clusterZooms, quadkey.MaxZoom), &shown, fn)
 }
 
-// clusters shows the tiles of a zoom in a branch: leaves by their points.
+// clusters shows the tiles of a zoom in a branch.
 func (s *search) clusters(ctx context.Context, b branch, zoom uint8, shown *Shown, fn func(*Shown) error) error {
 	if !b.any {
 		return nil
@@ -63,7 +63,7 @@ func (s *search) clusters(ctx context.Context, b branch, zoom uint8, shown *Show
 	}
 	four, divided := s.c.tree.children(&b)
 	if !divided {
-		return s.show(ctx, b.tile, fn)
+		return s.parts(ctx, b.tile, zoom, shown, fn)
 	}
 	for i := range four {
 		if err := s.clusters(ctx, four[i], zoom, shown, fn); err != nil {
@@ -71,6 +71,41 @@ func (s *search) clusters(ctx context.Context, b branch, zoom uint8, shown *Show
 		}
 	}
 	return nil
+}
+
+// parts shows the tiles of a zoom in a leaf, whose points come tile by tile.
+func (s *search) parts(ctx context.Context, leaf quadkey.Tile, zoom uint8, shown *Shown, fn func(*Shown) error) error {
+	var tile quadkey.Tile
+	var n, lat, lon int64
+	emit := func() error {
+		switch {
+		case n == 0:
+			return nil
+		case n > 1:
+			*shown = Shown{Count: n, Hit: Hit{Lat: toDegrees(int32(lat / n)), Lon: toDegrees(int32(lon / n))}}
+		}
+		return fn(shown)
+	}
+	s.rangeOf(leaf)
+	err := s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
+		if s.record.over(s.now) {
+			return true, nil
+		}
+		if at := s.record.key.Tile(zoom); n == 0 || at != tile {
+			if err := emit(); err != nil {
+				return false, err
+			}
+			tile, n, lat, lon = at, 0, 0, 0
+			shown.Count = 0
+			shown.set(&s.record)
+		}
+		n, lat, lon = n+1, lat+int64(s.record.lat), lon+int64(s.record.lon)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return emit()
 }
 
 // show shows the points of a tile, at most maxTile.

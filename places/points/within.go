@@ -154,7 +154,7 @@ func (s *search) within(ctx context.Context, q *WithinQuery) error {
 		}
 		return nil
 	})
-	if err == errEnough {
+	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
@@ -198,8 +198,8 @@ func (s *search) walk(ctx context.Context, a Area, from quadkey.PointKey, most i
 		first, last := pointKeys(p.Cells)
 		first = max(first, from)
 		for first <= last {
-			run, rest, any := s.run(first, last)
-			if any {
+			run, rest, found := s.run(first, last)
+			if found {
 				if err := s.walkRun(ctx, run, p, most, fn); err != nil {
 					return err
 				}
@@ -226,7 +226,7 @@ type keyRange struct{ first, last quadkey.PointKey }
 
 // run returns the first run of keys from first to last that can have points that the
 // filter lets pass, and where to go on.
-func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, any bool) {
+func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, found bool) {
 	if s.blind() {
 		return keyRange{first, last}, 0, true
 	}
@@ -236,7 +236,7 @@ func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.P
 // run returns the first run of keys from first to last that is worth reading: points may
 // be there, and no tile of it lacks all of a mask. rest is where the search for the
 // next one begins, 0 if there is none.
-func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, rest quadkey.PointKey, any bool) {
+func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, rest quadkey.PointKey, found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var enter func(at uint32, low quadkey.PointKey, z uint8) bool
@@ -254,15 +254,15 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 		}
 		for _, m := range masks {
 			if n.bits&m == 0 {
-				if any {
+				if found {
 					rest = high + 1
 				}
-				return !any
+				return !found
 			}
 		}
 		if n.child == 0 || len(masks) == 0 {
-			if !any {
-				run.first, any = max(low, first), true
+			if !found {
+				run.first, found = max(low, first), true
 			}
 			run.last = min(high, last)
 			return true
@@ -275,7 +275,7 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 		return true
 	}
 	enter(0, 0, 0)
-	return run, rest, any
+	return run, rest, found
 }
 
 // walkRun calls fn with the points of a run.
