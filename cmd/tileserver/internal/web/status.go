@@ -51,6 +51,8 @@ var Kinds = []Kind{
 		Detail: "Send a key in the header X-API-Key, as a bearer token, or as the parameter key; the operator hands them out."},
 	{Err: ErrKeyUnknown, Status: http.StatusUnauthorized, Type: "key-unknown", Title: "The key is not valid",
 		Detail: "Check the key for missing characters, or ask the operator for a new one."},
+	{Err: ErrScopeMissing, Status: http.StatusForbidden, Type: "scope-missing", Title: "The key does not allow this",
+		Detail: "Send a key that has the scope for this collection; the operator makes one with tileserver keys new."},
 	{Err: ErrParameter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the parameter and send the request again."},
 	{Err: errHost, Status: http.StatusBadRequest, Type: "bad-host", Title: "The Host header is not valid",
