@@ -60,12 +60,8 @@ func (s *Room) Routes() []web.Route {
 	}
 }
 
-// What lines and batches are refused for.
-var (
-	errBatchLine    = errors.New("line is not an address")
-	errBatchTooLong = errors.New("batch is too long")
-	errBatchTimeout = errors.New("batch came too slowly")
-)
+// errBatchLine is what lines are refused for.
+var errBatchLine = errors.New("line is not an address")
 
 var Kinds = []web.Kind{
 	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
@@ -76,10 +72,6 @@ var Kinds = []web.Kind{
 		Detail: "No source this server was built from covers the address."},
 	{Err: errBatchLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
 		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
-	{Err: errBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
-		Detail: "Send the rest in further requests."},
-	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
-		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 }
 
 // addressQuery is what requests about addresses begin with: which part of the

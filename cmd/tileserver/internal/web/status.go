@@ -73,6 +73,10 @@ var Kinds = []Kind{
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
 	{Err: ErrBodyType, Status: http.StatusUnsupportedMediaType, Type: "unsupported-type", Title: "The type of the request body is not offered",
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
+	{Err: ErrBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
+		Detail: "Send the rest in further requests."},
+	{Err: ErrBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
+		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
 		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
 }
