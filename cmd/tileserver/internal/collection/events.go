@@ -203,7 +203,7 @@ func (e *eventStream) run() error {
 			return nil
 		}
 		if err != nil {
-			return nil //nolint:nilerr // the header is out
+			return nil // the header is out
 		}
 	}
 }
