@@ -11,12 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
-	"quadrille/cmd/tileserver/internal/region"
+	regions "quadrille/cmd/tileserver/internal/region"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -74,7 +72,7 @@ func newService(t testing.TB, change func(*web.Config, *Config)) *service {
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(datasets.Unreadable, web.Kinds, Kinds, region.Kinds, web.Interrupted, datasets.Damaged),
+		Kinds: slices.Concat(datasets.Unreadable, web.Kinds, Kinds, regions.Kinds, web.Interrupted, datasets.Damaged),
 	}
 	room := Config{
 		Collections: &datasets.Collections{Live: live},
@@ -84,7 +82,7 @@ func newService(t testing.TB, change func(*web.Config, *Config)) *service {
 		change(&cfg, &room)
 	}
 	k := web.New(&cfg)
-	room.MayRead = func(c echo.Context, name string) bool { return k.HasScope(c, quota.Scope{Collection: name}) }
+	room.MayRead = k.ReadsCollection
 	s := &service{t: t, live: live, room: New(k, room)}
 	s.handler = k.Handler(s.room.Routes())
 	return s

@@ -286,6 +286,11 @@ func (s *Kit) HasScope(c echo.Context, scope quota.Scope) bool {
 	return ok && k.Has(scope)
 }
 
+// ReadsCollection reports whether a request was made with a key that may read a collection.
+func (s *Kit) ReadsCollection(c echo.Context, name string) bool {
+	return s.HasScope(c, quota.Scope{Collection: name})
+}
+
 // CheckScope refuses a request to change something unless its key has the scope. A
 // server that asks for no keys refuses all.
 func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
