@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"kyes"}, 2, `did you mean "keys"?`},
 		{[]string{"confg", "print"}, 2, `did you mean "config"?`},
 		{[]string{"config", "chek"}, 2, `did you mean "check"?`},
-		{[]string{"--lisen=:1"}, 2, `did you mean "--listen"?`},
+		{[]string{"--listn=:1"}, 2, `did you mean "--listen"?`},
 		{[]string{"--cache=much"}, 2, "--cache"},
 		{[]string{"--cache=1"}, 2, "--cache must be"},
 		{[]string{"--anonymous"}, 2, "give --keys too"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/cellstore/hbasestore"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
@@ -51,6 +52,7 @@ type config struct {
 	Data    string `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
 	Store   string `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
 	IPIndex bool   `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
+	Live    string `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
 
 	Listen         string        `group:"network" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
 	SocketMode     fileMode      `group:"network" default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
@@ -80,7 +82,7 @@ type config struct {
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch of addresses, in lines, ${default} if not given."`
 	BatchBytes     bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
-	BatchTimeout   time.Duration `group:"work" default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers."`
+	BatchTimeout   time.Duration `group:"work" default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers, or to read all points of an area."`
 
 	AdminListen     string        `group:"watch" placeholder:"ADDR" help:"Another address to listen on, for the operator alone, such as 127.0.0.1:6060: /metrics, profiles at /debug/pprof, /status and the busiest clients at /usage/top. Without it there is none."`
 	PublicMetrics   bool          `group:"watch" default:"true" negatable:"" help:"Serve /metrics on --listen too. --no-public-metrics leaves it to --admin-listen."`
@@ -203,6 +205,8 @@ func (c *config) Validate() error {
 		return fmt.Errorf("--store: %w", err)
 	}
 	switch {
+	case strings.HasPrefix(c.Live, hbasestore.Scheme+":"):
+		return errors.New("--live must be a directory: live collections are kept on this machine, not in HBase")
 	case c.MaxConcurrent < 1:
 		return errors.New("--max-concurrent must be at least 1")
 	case c.MaxConnections < 0:

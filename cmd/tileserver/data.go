@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/ipgeo"
+	"quadrille/places/points"
 )
 
 // source is where the server has its generations from.
@@ -85,6 +88,11 @@ type followed struct {
 	source
 	log *slog.Logger
 	all []live
+
+	// Collections of points are data sets that users name, and new ones appear.
+	collections datasets.Collections
+	looking     sync.WaitGroup
+	stopLooking context.CancelFunc // nil before looking begins
 }
 
 // live is a data set in service, whatever it answers.
@@ -112,6 +120,8 @@ func (c *config) sets(s *followed) datasets.Sets {
 		TimeZones:  serveAs[datasets.TimeZones](s, catalogue.TimeZones),
 		Stations:   serveAs[datasets.Stations](s, catalogue.Stations),
 		Weather:    serveAs[datasets.Weather](s, catalogue.Weather),
+
+		Collections: &s.collections,
 	}
 	if c.IPIndex {
 		sets.Addresses = serveAs[datasets.Addresses](s, catalogue.IP)
@@ -143,24 +153,96 @@ func (s *followed) follow(ctx context.Context) int {
 	defer cancel()
 	var serving atomic.Int64
 	var wg sync.WaitGroup
-	for _, l := range s.all {
-		wg.Go(func() {
-			_ = l.Poll(first)              // notify has said why
-			go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
-			if l.Status().Serving != nil {
-				serving.Add(1)
-			}
-		})
+	begin := func(l live) {
+		_ = l.Poll(first)              // notify has said why
+		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
+		if l.Status().Serving != nil {
+			serving.Add(1)
+		}
 	}
+	for _, l := range s.all {
+		wg.Go(func() { begin(l) })
+	}
+	s.look(first, func(l live) { wg.Go(func() { begin(l) }) })
 	wg.Wait()
+	var looking context.Context
+	looking, s.stopLooking = context.WithCancel(ctx)
+	s.looking.Go(func() { s.lookAgain(looking) })
 	return int(serving.Load())
+}
+
+// lookInterval is the time between two looks for new collections, as it is between two
+// looks for new generations.
+const lookInterval = 2 * time.Second
+
+// lookAgain takes collections into service that are published while ctx lasts.
+func (s *followed) lookAgain(ctx context.Context) {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.look(ctx, func(l live) {
+				go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
+			})
+		}
+	}
+}
+
+// look calls begin with each published collection that is not followed yet.
+func (s *followed) look(ctx context.Context, begin func(live)) {
+	names, err := s.from.Datasets(ctx)
+	if err != nil {
+		// The store does not answer, which the data sets that are followed report.
+		s.log.Debug("collections of points cannot be listed", "error", err)
+		return
+	}
+	for _, dataset := range names {
+		name, ok := strings.CutPrefix(dataset, catalogue.PointsPrefix)
+		if !ok || points.CheckName(name) != nil || s.collections.Published(name) != nil {
+			continue
+		}
+		l := serveAs[datasets.Collection](s, catalogue.Points(name))
+		s.collections.Follow(name, l)
+		begin(l)
+	}
 }
 
 // stop takes everything out of service and closes where it came from.
 func (s *followed) stop() error {
+	if s.stopLooking != nil {
+		s.stopLooking()
+		s.looking.Wait()
+	}
 	var errs []error
 	for _, l := range s.all {
 		errs = append(errs, l.Close())
 	}
 	return errors.Join(append(errs, s.close())...)
 }
+
+// openLive opens the live collections of --live. stop ends them, and with them the
+// writes that have begun.
+func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observed *observer, log *slog.Logger) (live *points.Live, stop func() error, err error) {
+	none := func() error { return nil }
+	if c.Live == "" {
+		return nil, none, nil
+	}
+	local, err := pebblestore.Open(c.Live, &pebblestore.Options{Cache: cache, Logger: log})
+	if errors.Is(err, cellstore.ErrLocked) {
+		return nil, none, fmt.Errorf("--live: %s is in use by another process: stop it, or name another directory: %w", c.Live, err)
+	}
+	if err != nil {
+		return nil, none, fmt.Errorf("--live: %w", err)
+	}
+	store := observed.stores.opened(local, liveName)
+	if live, err = points.OpenLive(ctx, store); err != nil {
+		return nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
+	}
+	return live, func() error { return errors.Join(live.Close(), store.Close()) }, nil
+}
+
+// liveName is what metrics call the store of live collections.
+const liveName = "live"

@@ -1,9 +1,10 @@
 // Command tileserver serves published data sets over HTTP: map tiles, what is
 // at a point, nearby places and IP geolocation.
 //
-// It holds no state of its own. It opens the generations that ingest has
-// published below its data directory, takes newer ones into service as they
-// appear, and may run any number of times over one directory.
+// It opens the generations that ingest has published below its data directory, takes
+// newer ones into service as they appear, and may run any number of times over one
+// directory. It holds no state of its own but the live collections of points that
+// --live names.
 package main
 
 import (
@@ -100,6 +101,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	followed := &followed{source: data, log: log}
 	defer func() { err = errors.Join(err, followed.stop()) }()
+	live, stopLive, err := cfg.openLive(ctx, cache, observed, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopLive()) }()
+	followed.collections.Live = live
 
 	api := httpapi.Config{
 		Config: web.Config{

@@ -1,9 +1,13 @@
-// Package collection answers what is in users' own collections of points, and takes
-// writes.
+// Package collection answers what is in users' own collections of points: near a point,
+// within a box, a tile or a region, by id, and how many. It takes writes of live collections, and tells their
+// events.
 package collection
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,12 +15,15 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 )
 
 // Config says what the room of collections serves.
 type Config struct {
 	Collections *datasets.Collections
 	Boundaries  *dataset.Live[datasets.Boundaries]
+	// StreamTimeout is how long a client may take over an answer of lines. 5 minutes.
+	StreamTimeout time.Duration
 	// MayRead reports whether whoever sent a request may read a private collection. Nil
 	// shows those to nobody.
 	MayRead func(c echo.Context, name string) bool
@@ -34,15 +41,140 @@ type Room struct {
 }
 
 // New makes the room.
-func New(k *web.Kit, cfg Config) *Room { return &Room{k, cfg} }
+func New(k *web.Kit, cfg Config) *Room {
+	if cfg.StreamTimeout <= 0 {
+		cfg.StreamTimeout = 5 * time.Minute
+	}
+	return &Room{k, cfg}
+}
+
+// Parameters of searches. Every other name is that of a property.
+var (
+	nearbyQuery = filtered(web.Position, "radius", "min_radius", "fields", "at", web.Paging)
+	withinQuery = filtered("bbox", "tile", "sort", "fields", "at", web.Paging)
+	regionQuery = filtered("sort", "fields", "at", web.Paging)
+	countQuery  = filtered("bbox", "tile", "region", "at")
+)
+
+// filtered lists parameters, besides which filters are taken.
+func filtered(names ...any) web.Query {
+	q := web.Takes(names...)
+	q.Others = true
+	return q
+}
 
 // Routes are the endpoints.
-func (s *Room) Routes() []web.Route { return s.writeRoutes() }
+func (s *Room) Routes() []web.Route {
+	return append(s.writeRoutes(), []web.Route{
+		{Path: "/points", Handle: s.getCollections, Cost: web.Light},
+		{Path: "/points/:collection", Handle: s.getCollection, Cost: web.Light},
+		{Path: "/points/:collection/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: nearbyQuery},
+		{Path: "/points/:collection/within", Handle: s.getWithin, Cost: web.Heavy, Query: withinQuery},
+		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Heavy, Query: regionQuery},
+		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
+		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},
+	}...)
+}
 
-// Kinds are the errors of collections.
+// Kinds are the errors of collections. Those of queries are of places, too.
 var Kinds = append([]web.Kind{
 	{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of the collections that /points lists."},
 	{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
 		Detail: "Check the point's id; it may have been removed, or have expired."},
+	{Err: points.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+		Detail: "Correct the filters; /points lists the properties of each collection."},
 }, writeKinds...)
+
+// description is what is told of a collection.
+type description struct {
+	Name        string         `json:"name"`
+	Title       string         `json:"title,omitempty"`
+	Points      int64          `json:"points"`
+	BBox        []float64      `json:"bbox,omitempty"`
+	Live        bool           `json:"live"`
+	Private     bool           `json:"private,omitempty"`
+	History     string         `json:"history,omitempty"`
+	Attribution string         `json:"attribution,omitempty"`
+	Licence     string         `json:"licence,omitempty"`
+	Schema      []points.Field `json:"schema"`
+}
+
+// describe describes a collection.
+func (a *asked) describe(ctx context.Context) (d description, err error) {
+	m := a.meta
+	d = description{
+		Name: a.name, Title: m.Title, Points: m.Points, Live: a.pin.Live != nil, Private: m.Private,
+		Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema,
+	}
+	if d.Schema == nil {
+		d.Schema = []points.Field{}
+	}
+	if m.History > 0 {
+		d.History = time.Duration(m.History).String()
+	}
+	switch {
+	case d.Live:
+		d.Points, err = a.from.Count(ctx, points.Box(quadkey.World), nil, time.Time{})
+	case m.Points > 0:
+		d.BBox = m.Bounds[:]
+	}
+	return d, err
+}
+
+// getCollections answers GET /points: the collections there are.
+func (s *Room) getCollections(c echo.Context) error {
+	q := question{room: s, context: c, from: []uint64{}}
+	defer q.release()
+	if s.Collections != nil && s.Collections.Live != nil {
+		q.from = nil // another one may begin at any time
+	}
+	for _, name := range s.Collections.Names() {
+		// One that cannot be read, or is not there any more, must not hide the others.
+		_ = q.hold(name)
+	}
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, q.from, func(ctx context.Context, out *web.Scratch) error {
+		doc := struct {
+			Collections []description `json:"collections"`
+		}{Collections: []description{}}
+		for i := range q.asked {
+			d, err := q.asked[i].describe(ctx)
+			if q.asked[i].dropped(s) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			doc.Collections = append(doc.Collections, d)
+		}
+		var err error
+		out.Body, err = appendJSON(out.Body, &doc)
+		return err
+	})
+}
+
+// getCollection answers GET /points/{collection}: what is known of one.
+func (s *Room) getCollection(c echo.Context) error {
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	q := web.QueryParams(c.Request())
+	a, err := s.ask(c, &q, asking{})
+	if err != nil {
+		return err
+	}
+	defer a.release()
+	return a.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+		d, err := a.asked[0].describe(ctx)
+		if err != nil {
+			return err
+		}
+		out.Body, err = appendJSON(out.Body, d)
+		return err
+	})
+}
+
+func appendJSON(dst []byte, doc any) ([]byte, error) {
+	b, err := json.Marshal(doc)
+	return append(dst, b...), err
+}

@@ -227,11 +227,11 @@ func (b *batch) write(c *chunk) error {
 			b.appendRefusal(l.number, l.id, err)
 			continue
 		}
-		b.Out = strconv.AppendInt(append(b.Out, `{"line":`...), l.number, 10)
-		b.Out = jsontext.AppendString(append(b.Out, `,"id":`...), l.id)
-		b.Out = strconv.AppendInt(append(b.Out, `,"status":`...), int64(statusOf(w, o)), 10)
-		b.Out = strconv.AppendInt(append(b.Out, `,"version":`...), o.Version, 10)
-		b.Out = append(b.Out, "}\n"...)
+		b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), l.number, 10)
+		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
+		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
+		b.Body = strconv.AppendInt(append(b.Body, `,"version":`...), o.Version, 10)
+		b.Body = append(b.Body, "}\n"...)
 	}
 	return b.Spill()
 }
@@ -258,12 +258,12 @@ func (b *batch) refuse(err error) {
 
 func (b *batch) appendRefusal(number int64, id string, err error) {
 	_, p := b.s.Classify(err)
-	b.Out = strconv.AppendInt(append(b.Out, `{"line":`...), number, 10)
+	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), number, 10)
 	if id != "" {
-		b.Out = jsontext.AppendString(append(b.Out, `,"id":`...), id)
+		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), id)
 	}
-	b.Out = strconv.AppendInt(append(b.Out, `,"status":`...), int64(p.Status), 10)
-	b.Out = jsontext.AppendString(append(b.Out, `,"type":`...), p.Type)
-	b.Out = jsontext.AppendString(append(b.Out, `,"detail":`...), p.Detail)
-	b.Out = append(b.Out, "}\n"...)
+	b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(p.Status), 10)
+	b.Body = jsontext.AppendString(append(b.Body, `,"type":`...), p.Type)
+	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail)
+	b.Body = append(b.Body, "}\n"...)
 }

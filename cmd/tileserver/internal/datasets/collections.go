@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -54,6 +55,19 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.published[name]
+}
+
+// appendStates appends the states of those that ingest has published.
+func (c *Collections) appendStates(all []dataset.Status) []dataset.Status {
+	if c == nil {
+		return all
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, name := range slices.Sorted(maps.Keys(c.published)) {
+		all = appendState(all, c.published[name])
+	}
+	return all
 }
 
 // Names lists the collections.

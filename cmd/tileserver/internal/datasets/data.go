@@ -37,6 +37,7 @@ type Boundaries interface {
 	Within(ctx context.Context, q tiles.WithinQuery) (page []tiles.Overlap, next string, err error)
 	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)
 	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
+	Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *tiles.Covered) error) error
 }
 
 // Places is what the handlers ask of a generation of places. *places.Finder
@@ -122,7 +123,8 @@ func (s *Sets) States() (all []dataset.Status) {
 	all = appendState(all, s.Airports)
 	all = appendState(all, s.TimeZones)
 	all = appendState(all, s.Stations)
-	return appendState(all, s.Weather)
+	all = appendState(all, s.Weather)
+	return s.Collections.appendStates(all)
 }
 
 func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.Status {

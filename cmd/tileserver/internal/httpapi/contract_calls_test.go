@@ -21,13 +21,13 @@ import (
 
 // contractWorlds are services that between them have everything.
 type contractWorlds struct {
-	tiles, globe, airfield, stations, addresses, guarded, admin *fixture
+	tiles, globe, airfield, stations, addresses, shops, guarded, admin *fixture
 }
 
 func newContractWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{
 		tiles: &newWorld(t).fixture, globe: newGlobe(t, nil).fixture, airfield: newAirfield(t),
-		stations: stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: newAddresses(t, nil),
+		stations: stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: newAddresses(t, nil), shops: &newShops(t).fixture,
 		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t),
 	}
 }
@@ -38,7 +38,7 @@ func (w *contractWorlds) of(path string) *fixture {
 		fixture *fixture
 	}{
 		{"/tiles/", w.tiles}, {"/g/", w.tiles}, {"/style", w.tiles}, {"/regions/", w.tiles}, {"/airports/", w.airfield},
-		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles}, {"/points", w.shops},
 		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
 	} {
 		if strings.HasPrefix(path, c.prefix) {
@@ -141,15 +141,23 @@ var contractCalls = map[string][]string{
 	"/countryCodeJSON":            {"/countryCodeJSON?lat=45.7&lng=7&radius=20&lang=de", "/countryCodeJSON?lat=0&lng=-140"},
 	"/countrySubdivision":         {"/countrySubdivision?lat=47.36&lng=8.55&type=json"},
 	"/countrySubdivisionJSON":     {"/countrySubdivisionJSON?lat=47.36&lng=8.55&level=5", "/countrySubdivisionJSON?lat=-12.1&lng=-77", "/countrySubdivisionJSON?lat=0&lng=-140"},
-	"/healthz":                    {"/healthz"},
-	"/readyz":                     {"/readyz"},
-	"/status":                     {"/status"},
-	"/metrics":                    {"/metrics"},
-	"/usage":                      {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
-	"/usage/top":                  {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
-	"/":                           {"/"},
-	"/openapi.json":               {"/openapi.json"},
-	"/docs":                       {"/docs"},
+	"/points":                     {"/points"},
+	"/points/{collection}":        {"/points/shops", "/points/drivers", "/points/secret", "/points/a,b"},
+	"/points/{collection}/nearby": {"/points/shops/nearby?lat=48&lon=6", "/points/shops/nearby?lat=48&lon=6&category=cafe&price.lt=20&fields=name,price&format=geojson", "/points/drivers/nearby?lat=48&lon=6&at=2026-01-31T00:00:00Z",
+		"/points/shops,drivers/nearby?lat=48&lon=6&limit=1000", "/points/shops/nearby?lat=48&lon=6&colour=red", "/points/shops/nearby?lat=48&lon=6&cursor=AAAA", "/points/none/nearby?lat=48&lon=6"},
+	"/points/{collection}/within":             {"/points/shops/within?bbox=4,46,9,50", "/points/shops/within?tile=4/8/5&sort=-price&limit=2", "/points/drivers/within?tile=0/0/0&format=ndjson", "/points/shops/within?bbox=4,46,6,50&format=ndjson&-open=", "/points/shops/within"},
+	"/points/{collection}/within/{type}/{id}": {"/points/shops/within/country/wl", "/points/shops/within/country/is?format=ndjson", "/points/shops/within/country/el?format=geojson&limit=3", "/points/drivers/within/state/wl-n", "/points/shops/within/planet/x", "/points/shops/within/country/x"},
+	"/points/{collection}/count":              {"/points/shops/count", "/points/shops/count?region=country:wl&category=zoo", "/points/shops,drivers/count?bbox=4,46,6,50", "/points/drivers/count?tile=0/0/0", "/points/shops/count?region=country:x"},
+	"/points/{collection}/{id}":               {"/points/shops/s-2", "/points/shops/%63ount?fields=name", "/points/shops/a%2Fb%20%22%C3%BC%22%20%3Ci%3E", "/points/drivers/d-1", "/points/shops/x"},
+	"/healthz":                                {"/healthz"},
+	"/readyz":                                 {"/readyz"},
+	"/status":                                 {"/status"},
+	"/metrics":                                {"/metrics"},
+	"/usage":                                  {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
+	"/usage/top":                              {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
+	"/":                                       {"/"},
+	"/openapi.json":                           {"/openapi.json"},
+	"/docs":                                   {"/docs"},
 }
 
 // send is do, with an empty body where one is read.

@@ -74,7 +74,13 @@ var dearest = map[string][]string{
 	"/timezone": {"/timezone?type=json&lat=60&lng=-43"}, "/timezoneJSON": {"/timezoneJSON?lat=60&lng=-43&radius=300&date=2026-01-01", "/timezoneJSON?lat=52.3&lng=4.9"},
 	"/countryCode": {"/countryCode?lat=60&lng=-43&radius=300"}, "/countryCodeJSON": {"/countryCodeJSON?lat=-50&lng=-75&radius=300&lang=de"},
 	"/countrySubdivision": {"/countrySubdivision?type=json&lat=-50&lng=-75&radius=300"}, "/countrySubdivisionJSON": {"/countrySubdivisionJSON?lat=60&lng=-43&radius=300&level=5"},
-	"/openapi.json": {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/*": {"/"},
+	"/points": {"/points"}, "/points/:collection": {"/points/shops"}, "/points/:collection/:id": {"/points/shops/s-7"},
+	"/points/:collection/nearby": {"/points/shops/nearby?lat=52&lon=5&limit=100", "/points/shops/nearby?lat=-80&lon=170&limit=100", "/points/shops/nearby?lat=52&lon=5&limit=1000", "/points/shops/nearby?lat=52&lon=5&price=7",
+		"/points/shops/nearby?lat=52&lon=5&min_radius=500000"},
+	"/points/:collection/within":           {"/points/shops/within?bbox=-180,-90,180,90&limit=1000&sort=price", "/points/shops/within?tile=0/0/0&format=ndjson"},
+	"/points/:collection/within/:type/:id": {"/points/shops/within/country/{region}?limit=1000&sort=-price", "/points/shops/within/country/{region}?format=ndjson"},
+	"/points/:collection/count":            {"/points/shops/count?price=7", "/points/shops/count?region=country:{region}"},
+	"/openapi.json":                        {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/*": {"/"},
 	"/healthz": {"/healthz"}, "/readyz": {"/readyz"}, "/status": {"/status"}, "/metrics": {"/metrics"}, "/usage": {"/usage?key=" + testKey},
 }
 
@@ -217,11 +223,17 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 			Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries), Places: catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
 			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP), Airports: catalogue.Live[datasets.Airports](c.Generations, catalogue.Airports),
 			TimeZones: catalogue.Live[datasets.TimeZones](c.Generations, catalogue.TimeZones), Stations: catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
-			Weather: catalogue.Live[datasets.Weather](c.Generations, catalogue.Weather),
+			Weather:     catalogue.Live[datasets.Weather](c.Generations, catalogue.Weather),
+			Collections: &datasets.Collections{},
 		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
+	shops := catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(toyworld.Shops))
+	w.cfg.Collections.Follow(toyworld.Shops, shops)
 	if made {
+		if err := toyworld.PublishShops(context.Background(), c, dearPlaces); err != nil {
+			t.Fatal(err)
+		}
 		for _, publish := range []func(context.Context, *dataset.Catalog) error{toyworld.PublishBoundaries, toyworld.PublishAddresses, toyworld.PublishAirports, toyworld.PublishTimeZones, publishMany} {
 			if err := publish(context.Background(), c); err != nil {
 				t.Fatal(err)
@@ -233,7 +245,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	for _, live := range []interface {
 		Poll(context.Context) error
 		Close() error
-	}{w.cfg.Boundaries, w.cfg.Places, w.cfg.Addresses, w.cfg.Airports, w.cfg.TimeZones, w.cfg.Stations, w.cfg.Weather} {
+	}{w.cfg.Boundaries, w.cfg.Places, w.cfg.Addresses, w.cfg.Airports, w.cfg.TimeZones, w.cfg.Stations, w.cfg.Weather, shops} {
 		t.Cleanup(func() {
 			if err := live.Close(); err != nil {
 				t.Error(err)

@@ -257,6 +257,10 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 	return found, nil
 }
 
+func (f *boundBoundaries) Cover(context.Context, string, string, quadkey.Cell, func(*tiles.Covered) error) error {
+	return f.err
+}
+
 func (f *boundBoundaries) Nearest(_ context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error) {
 	f.reads.Add(1)
 	f.radius = radius

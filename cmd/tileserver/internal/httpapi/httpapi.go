@@ -1,18 +1,20 @@
 // Package httpapi composes the HTTP face of the tile server: a web.Kit, a room for every
 // kind of question, and the tables of their routes and errors.
 //
-// The rooms are tile, region, place, airport, station, ip, point, geonames, geoip and
-// ops. None knows another. What several need is in datasets, listing, localtime and
+// The rooms are tile, region, place, airport, collection, station, ip, point, geonames,
+// geoip and ops. None knows another. What several need is in datasets, listing, localtime and
 // ipdatabase.
 package httpapi
 
 import (
+	"cmp"
 	"io/fs"
 	"net/http"
 	"slices"
 	"time"
 
 	"quadrille/cmd/tileserver/internal/airport"
+	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
@@ -66,7 +68,7 @@ type Config struct {
 
 	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
 	// its body, compressed or not, and BatchTimeout how long its client may take
-	// over it. 1,000,000, 256 MiB, 5 minutes.
+	// over it, or over an answer of all points of an area. 1,000,000, 256 MiB, 5 minutes.
 	BatchLines   int64
 	BatchBytes   int64
 	BatchTimeout time.Duration
@@ -91,6 +93,7 @@ type server struct {
 	geoip    *geoip.Room
 	point    *point.Room
 	geonames *geonames.Room
+	points   *collection.Room
 	ops      *ops.Room
 }
 
@@ -101,10 +104,14 @@ func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
 func newServer(cfg *Config) *server {
 	cache := cfg.ResponseCacheBytes
 	http := cfg.Config
-	http.Kinds = slices.Concat(datasets.Unreadable, web.Kinds, tile.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds,
+	http.Kinds = slices.Concat(datasets.Unreadable, web.Kinds, tile.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
 		station.Kinds, ip.Kinds, ops.Kinds, web.Interrupted, datasets.Damaged)
 	http.Meaning, http.Generations = datasets.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
+	batch := web.BatchLimits{
+		Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
+		Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),
+	}
 	return &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
@@ -116,12 +123,15 @@ func newServer(cfg *Config) *server {
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
-			Addresses:  cfg.Addresses,
-			BatchLines: cfg.BatchLines, BatchBytes: cfg.BatchBytes, BatchTimeout: cfg.BatchTimeout,
+			Addresses: cfg.Addresses, Batch: batch,
 		}),
 		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
 		point:    point.New(k, cfg.Sets),
 		geonames: geonames.New(k, cfg.Sets),
+		points: collection.New(k, collection.Config{
+			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
+			Batch: batch, Draining: cfg.Draining,
+		}),
 		ops: ops.New(k, ops.Config{
 			Sets: cfg.Sets, Version: cfg.Version, Store: cfg.Store,
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
@@ -142,7 +152,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 // routes is the table of endpoints.
 func (s *server) routes() []web.Route {
 	return slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.airport.Routes(), s.station.Routes(),
-		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.ops.Routes())
+		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.points.Routes(), s.ops.Routes())
 }
 
 func (s *server) handler() http.Handler { return s.Kit.Handler(s.routes()) }

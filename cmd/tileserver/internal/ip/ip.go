@@ -3,12 +3,10 @@
 package ip
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,15 +17,10 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Config says how addresses are located. Zero fields mean the defaults named.
+// Config says how addresses are located.
 type Config struct {
 	Addresses *dataset.Live[datasets.Addresses]
-	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
-	// its body, compressed or not, and BatchTimeout how long its client may take
-	// over it. 1,000,000, 256 MiB, 5 minutes.
-	BatchLines   int64
-	BatchBytes   int64
-	BatchTimeout time.Duration
+	Batch     web.BatchLimits
 }
 
 // Room answers where addresses are.
@@ -38,10 +31,7 @@ type Room struct {
 }
 
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg}
-	s.BatchLines, s.BatchBytes = cmp.Or(max(s.BatchLines, 0), 1_000_000), cmp.Or(max(s.BatchBytes, 0), 256<<20)
-	s.BatchTimeout = cmp.Or(max(s.BatchTimeout, 0), 5*time.Minute)
-	return s
+	return &Room{Kit: k, Config: cfg}
 }
 
 func (s *Room) Routes() []web.Route {

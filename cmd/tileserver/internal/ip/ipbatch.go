@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -37,10 +36,10 @@ func (s *Room) postBatch(c echo.Context) error {
 		return err
 	}
 	defer q.Release()
-	b := &batch{Batch: s.NewBatch(c, web.BatchLimits{Lines: s.BatchLines, Bytes: s.BatchBytes, Timeout: s.BatchTimeout}), s: s, q: &q}
+	b := &batch{Batch: s.NewBatch(c, s.Batch), s: s, q: &q}
 	defer b.Release()
 	b.LineBytes = maxBatchLine
-	b.Header = func(h http.Header) { h[web.DatabaseHeader] = q.now.Header }
+	c.Response().Header()[web.DatabaseHeader] = q.now.Header
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent. One that is gone
 	// shows in what is written to it.
@@ -93,7 +92,7 @@ func (b *batch) locate(ctx context.Context, line []byte) error {
 	}
 	switch err := b.q.reader.Lookup(ctx, addr, &b.res); {
 	case err == nil:
-		b.Out = append(appendAnswer(b.Out, b.q.now, &b.res, part), '\n')
+		b.Body = append(appendAnswer(b.Body, b.q.now, &b.res, part), '\n')
 	case errors.Is(err, ipgeo.ErrNotFound), errors.Is(err, ipgeo.ErrReserved):
 		b.refuse(addr.String(), explainAddress(err, addr))
 	default:
@@ -181,12 +180,12 @@ func (f *fieldList) UnmarshalJSON(text []byte) error {
 // it could not be read.
 func (b *batch) refuse(ip string, err error) {
 	_, p := b.s.Classify(b.s.Replaced(err))
-	b.Out = strconv.AppendInt(append(b.Out, `{"line":`...), b.Line, 10)
+	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if ip != "" {
-		b.Out = jsontext.AppendString(append(b.Out, `,"ip":`...), ip)
+		b.Body = jsontext.AppendString(append(b.Body, `,"ip":`...), ip)
 	}
-	b.Out = jsontext.AppendString(append(b.Out, `,"error":{"type":`...), p.Type)
-	b.Out = jsontext.AppendString(append(b.Out, `,"title":`...), p.Title)
-	b.Out = jsontext.AppendString(append(b.Out, `,"detail":`...), p.Detail)
-	b.Out = append(b.Out, "}}\n"...)
+	b.Body = jsontext.AppendString(append(b.Body, `,"error":{"type":`...), p.Type)
+	b.Body = jsontext.AppendString(append(b.Body, `,"title":`...), p.Title)
+	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail)
+	b.Body = append(b.Body, "}}\n"...)
 }

@@ -24,10 +24,7 @@ import (
 // writes; what memory a batch takes does not depend on its size.
 
 const (
-	batchBuffer = 32 << 10 // of what is read, and of what is written at once
-	// batchStall is how long a client may neither send nor take anything. All in
-	// all it has the time of the limits.
-	batchStall = 30 * time.Second
+	batchBuffer = 32 << 10 // of what is read at once
 	// batchLinger is how long, and maxLinger how much in bytes, is read on of a
 	// body that has been given up.
 	batchLinger = 500 * time.Millisecond
@@ -40,8 +37,6 @@ var (
 	ErrBatchTimeout = errors.New("batch came too slowly")
 	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
 	ErrLongLine = errors.New("line is too long")
-	// errClientGone means that nothing can be answered any more.
-	errClientGone = errors.New("the client is gone")
 )
 
 // BatchLimits bound a batch.
@@ -53,54 +48,45 @@ type BatchLimits struct {
 
 // Batch is the state of a batch.
 type Batch struct {
+	Stream // of the answers
 	BatchLimits
 	// LineBytes is the longest line that is read, in bytes; of a longer one only the end
 	// is looked for.
 	LineBytes int
-	// Header sets what the header of the answer has of its own. Nil sets nothing.
-	Header func(h http.Header)
 	// Answer answers the lines that Next returns, until that fails.
 	Answer func() error
 	// Wait is called before the batch waits for more of the body. Nil is Flush.
 	Wait func() error
-	// Refuse appends to Out why the batch ends with the line Line.
+	// Refuse appends to Body why the batch ends with the line Line.
 	Refuse func(err error)
 
 	// Line is the number of the line that Next returned last, from 1.
 	Line int64
-	// Out are the answers that are not written yet.
-	Out []byte
 
-	kit   *Kit
-	c     echo.Context
-	rc    *http.ResponseController
 	body  batchBody
 	lines *bufio.Reader
-	long  []byte       // of a line that does not fit the buffer of lines
-	zip   *gzip.Writer // nil for answers as they are
-	begun bool         // the header is out
+	long  []byte // of a line that does not fit the buffer of lines
 }
 
 var batches = sync.Pool{New: func() any {
-	return &Batch{lines: bufio.NewReaderSize(nil, batchBuffer), Out: make([]byte, 0, 2*batchBuffer)}
+	return &Batch{lines: bufio.NewReaderSize(nil, batchBuffer), Stream: Stream{Body: make([]byte, 0, 2*batchBuffer)}}
 }}
 
 // NewBatch returns a batch whose fields the caller sets before it calls Run. The caller
 // releases it.
 func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	b := batches.Get().(*Batch)
-	b.kit, b.c, b.rc, b.BatchLimits = s, c, http.NewResponseController(c.Response().Writer), limits
+	b.Begin(s, c, PrivateNoStore)
+	b.BatchLimits = limits
 	return b
 }
 
 // Release gives the memory of a batch back.
 func (b *Batch) Release() {
-	if b.zip != nil {
-		GzipWriters[Once].Put(b.zip)
-	}
+	b.Stream.Release()
 	b.lines.Reset(nil)
-	*b = Batch{lines: b.lines, Out: b.Out[:0], long: b.long[:0]}
-	if cap(b.Out) <= MaxScratch && cap(b.long) <= MaxScratch {
+	*b = Batch{lines: b.lines, Stream: b.Stream, long: b.long[:0]}
+	if cap(b.Body) <= MaxScratch && cap(b.long) <= MaxScratch {
 		batches.Put(b)
 	}
 }
@@ -135,7 +121,7 @@ func (b *Batch) Run(cd Coding) error {
 		b.hangUp()
 	}
 	switch {
-	case errors.Is(err, errClientGone):
+	case errors.Is(err, ErrGone):
 		return nil
 	case err != nil && !b.begun && b.Line <= 1:
 		if !whole {
@@ -149,9 +135,7 @@ func (b *Batch) Run(cd Coding) error {
 		}
 		b.Refuse(err)
 	}
-	if b.write() == nil && b.zip != nil {
-		_ = b.zip.Close() // the client is gone if this fails
-	}
+	_ = b.End() // the client is gone if this fails
 	if !whole {
 		_ = b.rc.Flush() // a client that reads slowly has the time of its own
 		b.linger()
@@ -194,10 +178,6 @@ func (b *Batch) open(cd Coding) error {
 		body = &limited{r: z, left: b.Bytes + 1, max: b.Bytes}
 	}
 	b.lines.Reset(body)
-	if PreferStream.Of(r) == Gzipped {
-		b.zip = GzipWriters[Once].Get().(*gzip.Writer)
-		b.zip.Reset(b.c.Response())
-	}
 	return nil
 }
 
@@ -245,71 +225,14 @@ func (b *Batch) read() (line []byte, err error) {
 // Spill writes the answers if they are many. Much may be answered between two reads,
 // of a body that is packed.
 func (b *Batch) Spill() error {
-	if len(b.Out) < batchBuffer {
+	if !b.Full() {
 		return nil
 	}
-	if err := b.write(); err != nil {
+	if err := b.Write(); err != nil {
 		return err
 	}
 	if !time.Now().Before(b.body.end) {
 		return ErrBatchTimeout
-	}
-	return nil
-}
-
-// write writes what has been answered, at least the header.
-func (b *Batch) write() error {
-	res := b.c.Response()
-	if !b.begun {
-		b.begun = true
-		h := res.Header()
-		if b.kit.Origin != nil {
-			h["Access-Control-Allow-Origin"] = b.kit.Origin
-		}
-		h["Cache-Control"] = PrivateNoStore
-		h["Content-Type"] = ContentTypes[FormNDJSON]
-		h["X-Content-Type-Options"] = NoSniff
-		h["Vary"] = VaryEncoding
-		if b.Header != nil {
-			b.Header(h)
-		}
-		if b.zip != nil {
-			h["Content-Encoding"] = ContentEncodings[Gzipped]
-		}
-		res.WriteHeader(http.StatusOK)
-	}
-	// A writer without deadlines is a test's.
-	_ = b.rc.SetWriteDeadline(time.Now().Add(batchStall))
-	if len(b.Out) == 0 {
-		return nil
-	}
-	var err error
-	if b.zip != nil {
-		_, err = b.zip.Write(b.Out)
-	} else {
-		_, err = res.Write(b.Out)
-	}
-	if b.Out = b.Out[:0]; err != nil {
-		return errClientGone
-	}
-	return nil
-}
-
-// Flush sends what has been answered so far.
-func (b *Batch) Flush() error {
-	if len(b.Out) == 0 {
-		return nil
-	}
-	if err := b.write(); err != nil {
-		return err
-	}
-	if b.zip != nil {
-		if err := b.zip.Flush(); err != nil {
-			return errClientGone
-		}
-	}
-	if err := b.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return errClientGone
 	}
 	return nil
 }
@@ -348,7 +271,7 @@ func (r *batchBody) Read(p []byte) (int, error) {
 		r.failed = ErrBatchTimeout
 		return 0, r.failed
 	}
-	wait := now.Add(batchStall)
+	wait := now.Add(StreamStall)
 	if r.end.Before(wait) {
 		wait = r.end
 	}

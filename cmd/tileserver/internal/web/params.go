@@ -3,9 +3,11 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 
@@ -238,6 +240,29 @@ func (p *Params) List(name string, max int) []string {
 	return entries
 }
 
+// Other is a parameter that the endpoint does not name.
+type Other struct{ Name, Value string }
+
+// Others returns the parameters that a query with Others does not name, by name. What
+// is free for every endpoint is not among them.
+func (p *Params) Others(q *Query) (list []Other) {
+	for name, values := range p.values {
+		if isFree(name) || slices.Contains(q.Names, name) {
+			continue
+		}
+		shown := Printable(name)
+		switch {
+		case len(values) > 1:
+			p.Refuse(shown, "Give "+shown+" once.")
+		case strings.ContainsFunc(values[0], unicode.IsControl):
+			p.Refuse(shown, "Remove the control characters from "+shown+".")
+		}
+		list = append(list, Other{name, values[0]})
+	}
+	slices.SortFunc(list, func(a, b Other) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
 // Position reads lat and lon.
 func (p *Params) Position() (lat, lon float64) {
 	lat = p.number("lat", "degrees", -90, 90)
@@ -386,8 +411,15 @@ func (p *Params) Language(name string) string {
 
 // Format reads the form of an answer: what format says, or else what the
 // client prefers.
-func (p *Params) Format(r *http.Request) Form {
-	switch p.OneOf("format", "json", "geojson") {
+func (p *Params) Format(r *http.Request) Form { return p.form(r, "json", "geojson") }
+
+// FormatOrLines is Format for answers that may also be lines of JSON, by format alone.
+func (p *Params) FormatOrLines(r *http.Request) Form { return p.form(r, "json", "geojson", "ndjson") }
+
+func (p *Params) form(r *http.Request, words ...string) Form {
+	switch p.OneOf("format", words...) {
+	case "ndjson":
+		return FormNDJSON
 	case "json":
 		return FormJSON
 	case "geojson":

@@ -20,6 +20,8 @@ import (
 type Query struct {
 	Names []string
 	Any   bool // others are ignored
+	// Others says that further names are for the handler to judge, by [Params.Others].
+	Others bool
 }
 
 // Anything is for endpoints whose callers add parameters that are not for us.
@@ -74,10 +76,13 @@ func (q *Query) Check(raw string) error {
 			}
 			name, _ = url.QueryUnescape(name)
 		}
-		if strings.HasPrefix(name, "_") || name == keyParameter {
+		if isFree(name) {
 			continue
 		}
 		i := slices.Index(q.Names, name)
+		if i < 0 && q.Others {
+			continue
+		}
 		if i < 0 {
 			return q.unknown(name)
 		}
@@ -89,6 +94,9 @@ func (q *Query) Check(raw string) error {
 	}
 	return nil
 }
+
+// isFree reports whether a parameter is none of an endpoint's.
+func isFree(name string) bool { return strings.HasPrefix(name, "_") || name == keyParameter }
 
 var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")
 
@@ -119,16 +127,16 @@ func (q *Query) unknown(name string) error {
 	if len(q.Names) > 0 {
 		told = "This endpoint takes " + strings.Join(q.Names, ", ")
 	}
-	shown := printable(name)
+	shown := Printable(name)
 	sign := ". "
-	if meant := q.nearest(name); meant != "" {
+	if meant := q.Nearest(name); meant != "" {
 		sign = ": did you mean " + meant + "? "
 	}
 	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+told+"; names that begin with _ are ignored.")
 }
 
-// nearest is the parameter that a name was meant for, "" when none is near.
-func (q *Query) nearest(name string) string {
+// Nearest is the parameter that a name was meant for, "" when none is near.
+func (q *Query) Nearest(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
 	}
@@ -139,9 +147,9 @@ func (q *Query) nearest(name string) string {
 // maxShown is how much is repeated of a name that a client made up, in bytes.
 const maxShown = 40
 
-// printable makes a name from a request fit to be repeated: short, and quoted
+// Printable makes a name from a request fit to be repeated: short, and quoted
 // unless it is made of letters, digits and marks.
-func printable(name string) string {
+func Printable(name string) string {
 	end := ""
 	if len(name) > maxShown {
 		cut := maxShown

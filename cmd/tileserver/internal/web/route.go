@@ -134,12 +134,22 @@ const streamShare = 8
 // guardStreamed does the same for streamed requests.
 func (s *Kit) guardStreamed(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		defer s.streams.Add(-1)
-		if s.streams.Add(1) > max(s.maxRunning/streamShare, 1) {
+		if !s.beginStream() {
 			return ErrBusy
 		}
+		defer s.streams.Add(-1)
 		return h(c)
 	}
+}
+
+// beginStream takes a place of a streamed request, if there is one. Whoever has it
+// subtracts 1 from streams in the end.
+func (s *Kit) beginStream() bool {
+	if s.streams.Add(1) > max(s.maxRunning/streamShare, 1) {
+		s.streams.Add(-1)
+		return false
+	}
+	return true
 }
 
 // bodiless refuses large bodies of requests whose body nobody reads.

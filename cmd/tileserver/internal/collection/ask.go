@@ -1,0 +1,281 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
+)
+
+const (
+	// maxCollections is how many collections one question may be for.
+	maxCollections = 10
+	// maxFields is how many properties may be chosen.
+	maxFields = 64
+	// propertyPrefix begins a parameter that is a filter whatever its name is.
+	propertyPrefix = "p."
+)
+
+// asked is a collection that a question is for.
+type asked struct {
+	name   string
+	pin    datasets.PinnedCollection
+	from   datasets.Collection
+	meta   *points.Meta
+	filter *points.Filter
+}
+
+// dropped reports whether a live collection is gone.
+func (a *asked) dropped(s *Room) bool {
+	return a.pin.Live != nil && s.Collections.Live.Collection(a.name) != a.pin.Live
+}
+
+// question is what a request asks of collections, which are held for it.
+type question struct {
+	room    *Room
+	context echo.Context
+	asked   []asked
+	from    []uint64 // what answers depend on; nil if they may not be kept
+	shape   shape
+	at      time.Time
+}
+
+// asking says how an endpoint asks.
+type asking struct {
+	query   *web.Query // of its parameters, if it takes filters
+	several bool       // collections may be asked at once
+	shape   shape
+	at      time.Time
+}
+
+// readAsking reads the parameters that searches have in common but for their filters.
+func readAsking(q *web.Params, r *http.Request, query *web.Query, lines bool) asking {
+	a := asking{query: query, at: readAt(q)}
+	a.shape.fields = q.List("fields", maxFields)
+	if lines {
+		a.shape.form = q.FormatOrLines(r)
+	} else {
+		a.shape.form = q.Format(r)
+	}
+	return a
+}
+
+// ask takes the collections that the path names, and reads the filters. Release what it
+// returns.
+func (s *Room) ask(c echo.Context, p *web.Params, a asking) (*question, error) {
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Split(values[0], ",")
+	switch {
+	case len(names) > 1 && !a.several:
+		return nil, web.Refuse(web.ErrParameter, "collection", "Name one collection: only nearby and count take several.")
+	case len(names) > maxCollections:
+		return nil, web.Refuse(web.ErrParameter, "collection", "Name at most "+strconv.Itoa(maxCollections)+" collections.")
+	}
+	q := &question{room: s, context: c, from: []uint64{}, shape: a.shape, at: a.at}
+	if err = q.holdAll(names); err == nil {
+		err = q.read(p, &a)
+	}
+	if err != nil {
+		q.release()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (q *question) holdAll(names []string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return web.Refuse(web.ErrParameter, "collection", "Name each collection once.")
+		}
+		if err := q.hold(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold takes a collection. One that is private is not there for those who may not read it.
+func (q *question) hold(name string) error {
+	a := asked{name: name, pin: q.room.Collections.Pin(name)}
+	from, err := a.pin.Get()
+	if err != nil {
+		return err
+	}
+	a.from, a.meta = from, from.Meta()
+	ids := a.pin.From()
+	if ids == nil || a.meta.Private { // what is shown of private ones depends on the key
+		q.from = nil
+	} else if q.from != nil {
+		q.from = append(q.from, ids...)
+	}
+	if a.meta.Private && (q.room.MayRead == nil || !q.room.MayRead(q.context, name)) {
+		a.pin.Release()
+		return fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+	}
+	q.asked = append(q.asked, a)
+	return nil
+}
+
+// release gives the collections back.
+func (q *question) release() {
+	for i := range q.asked {
+		q.asked[i].pin.Release()
+	}
+}
+
+// read checks what can be checked only against the collections.
+func (q *question) read(p *web.Params, a *asking) error {
+	for i := range q.asked {
+		if err := q.checkAt(&q.asked[i]); err != nil {
+			return err
+		}
+	}
+	for _, name := range q.shape.fields {
+		known := func(a asked) bool { _, ok := a.meta.Schema.Lookup(name); return ok }
+		if !slices.ContainsFunc(q.asked, known) {
+			return web.Refuse(web.ErrParameter, "fields", "There is no property "+web.Printable(name)+": "+q.properties())
+		}
+	}
+	q.shape.several = len(q.asked) > 1
+	if a.query == nil {
+		return nil
+	}
+	others := p.Others(a.query)
+	if p.Err != nil {
+		return p.Err
+	}
+	if len(others) > points.MaxTerms {
+		return web.Refuse(web.ErrParameter, "", "Filter by at most "+strconv.Itoa(points.MaxTerms)+" parameters.")
+	}
+	for i := range q.asked {
+		if err := q.filter(&q.asked[i], a.query, others); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filter makes the filter of a collection. Each parameter is tried alone first, so that
+// the refusal names it.
+func (q *question) filter(a *asked, query *web.Query, others []web.Other) error {
+	schema := a.meta.Schema
+	var terms []points.Term
+	for _, o := range others {
+		key := strings.TrimPrefix(o.Name, propertyPrefix)
+		term, err := schema.ParseTerm(key, o.Value)
+		if err == nil {
+			_, err = points.ParseFilter(schema, []points.Term{term})
+		}
+		if err == nil {
+			terms = append(terms, term)
+			continue
+		}
+		shown := web.Printable(o.Name)
+		if _, known := schema.Lookup(term.Name); term.Name == "" || known {
+			return web.Refuse(web.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
+		}
+		detail := "Unknown parameter " + shown
+		if meant := query.Nearest(o.Name); meant != "" {
+			detail += ": did you mean " + meant + "?"
+		} else {
+			detail += "."
+		}
+		return web.Refuse(web.ErrParameter, shown, detail+" As a filter it names no property of "+a.name+": "+q.properties())
+	}
+	var err error
+	a.filter, err = points.ParseFilter(schema, terms)
+	return err
+}
+
+// reason is the text of an error without that of its kind.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), points.ErrFilter.Error()+": ")
+}
+
+// namesInRefusal is how many properties a refusal lists.
+const namesInRefusal = 8
+
+// properties says which properties there are.
+func (q *question) properties() string {
+	var names []string
+	for i := range q.asked {
+		for _, f := range q.asked[i].meta.Schema {
+			if name := web.Printable(f.Name); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "these points have none."
+	case len(names) > namesInRefusal:
+		return "use one of those that /points/" + q.asked[0].name + " lists, such as " + strings.Join(names[:namesInRefusal], ", ") + "."
+	}
+	return "use one of " + strings.Join(names, ", ") + "."
+}
+
+// lastMillisecond is that of the year 9999.
+const lastMillisecond = 253_402_300_799_999
+
+// readAt reads an instant, zero if it is absent.
+func readAt(q *web.Params) time.Time {
+	if !q.Has("at") {
+		return time.Time{}
+	}
+	text := q.Text("at", 64)
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= lastMillisecond {
+		return time.UnixMilli(ms)
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UnixMilli() <= 0 || at.UnixMilli() > lastMillisecond {
+		q.Refuse("at", "Set at to an instant such as 2026-07-01T12:00:00Z, with + written as %2B, or to milliseconds since 1970.")
+	}
+	return at
+}
+
+// checkAt refuses an instant that a collection cannot answer for.
+func (q *question) checkAt(a *asked) error {
+	if q.at.IsZero() {
+		return nil
+	}
+	history := time.Duration(a.meta.History)
+	switch {
+	case a.pin.Live == nil || history == 0:
+		return web.Refuse(web.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
+	case q.at.Before(q.room.Now().Add(-history)):
+		return web.Refuse(web.ErrParameter, "at", "Set at to a later instant: the collection "+a.name+" remembers "+history.String()+".")
+	}
+	return nil
+}
+
+// explain gives an error the words it has here. A live collection that was removed in the
+// meantime is one that is not there.
+func (q *question) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for i := range q.asked {
+		if q.asked[i].dropped(q.room) {
+			return fmt.Errorf("%w: %.60q", points.ErrNoCollection, q.asked[i].name)
+		}
+	}
+	if errors.Is(err, points.ErrTooMuchWork) {
+		return web.Refuse(points.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
+	}
+	return err
+}

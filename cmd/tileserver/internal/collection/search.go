@@ -1,0 +1,338 @@
+package collection
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// maxLightLimit is the longest page of the points nearest that is light.
+const maxLightLimit = 100
+
+// getNearby answers GET /points/{collection}/nearby: the nearest points that pass the
+// filters, ordered by distance.
+func (s *Room) getNearby(c echo.Context) error {
+	p := web.QueryParams(c.Request())
+	var query points.NearbyQuery
+	query.Lat, query.Lon = p.Position()
+	query.RadiusM = p.Optional("radius", "metres", 1, web.MaxRadius, 0)
+	query.MinRadiusM = p.Optional("min_radius", "metres", 0, web.MaxRadius, 0)
+	if query.RadiusM > 0 && query.MinRadiusM > query.RadiusM {
+		p.Refuse("min_radius", "Set min_radius to at most radius.")
+	}
+	query.Limit = int(p.Integer("limit", 1, points.MaxLimit, points.DefaultLimit))
+	query.Cursor = p.Cursor()
+	how := readAsking(&p, c.Request(), &nearbyQuery, false)
+	how.several, how.shape.near = true, true
+	q, err := s.ask(c, &p, how)
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	if query.Cursor != "" && len(q.asked) > 1 {
+		return web.Refuse(web.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
+	}
+	query.At = q.at
+	plain := len(q.asked) == 1 && q.asked[0].filter == nil && query.Cursor == "" && q.at.IsZero()
+	if !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit {
+		if !s.BeginHeavy() {
+			return web.ErrBusy
+		}
+		defer s.Heavy.Add(-1)
+	}
+	return q.send(func(ctx context.Context, into *page) (err error) {
+		if len(q.asked) > 1 {
+			return q.nearest(ctx, &query, into)
+		}
+		query.Filter = q.asked[0].filter
+		into.hits, into.next, err = q.asked[0].from.Nearby(ctx, query, into.hits)
+		return err
+	})
+}
+
+// nearest finds the nearest points of several collections.
+func (q *question) nearest(ctx context.Context, query *points.NearbyQuery, into *page) error {
+	type found struct {
+		points.Hit
+		of string
+	}
+	var list []found
+	for i := range q.asked {
+		a := &q.asked[i]
+		query.Filter = a.filter
+		hits, _, err := a.from.Nearby(ctx, *query, nil)
+		if err != nil {
+			return err
+		}
+		for i := range hits {
+			list = append(list, found{hits[i], a.name})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(a.DistanceM, b.DistanceM) })
+	into.hits, into.of = into.hits[:0], into.of[:0]
+	for i := range list[:min(len(list), query.Limit)] {
+		into.hits, into.of = append(into.hits, list[i].Hit), append(into.of, list[i].of)
+	}
+	return nil
+}
+
+// area is ground that points are asked for in. Release it.
+type area struct {
+	points.Area
+	name    string // for cursors
+	regions datasets.Pinned[datasets.Boundaries]
+}
+
+func (a *area) release() { a.regions.Release() }
+
+// region is the area of a named region.
+type region struct {
+	of      datasets.Boundaries
+	typ, id string
+}
+
+// Cover implements points.Area.
+func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *points.Part) error) error {
+	var part points.Part
+	var tile *tiles.Covered
+	contains := func(lat, lon float64) (bool, error) { return tile.Contains(lat, lon) }
+	return r.of.Cover(ctx, r.typ, r.id, from, func(c *tiles.Covered) error {
+		tile = c
+		part.Cells.First, part.Cells.Last = c.Tile.CellRange()
+		if part.Contains = contains; c.Whole {
+			part.Contains = nil
+		}
+		return fn(&part)
+	})
+}
+
+// inRegion takes a region. parameter is the one that names its type.
+func (s *Room) inRegion(typ, id, parameter string) (area, error) {
+	a := area{name: "region " + typ + "/" + id, regions: datasets.Pin(s.Boundaries)}
+	b, err := a.regions.Get()
+	if err != nil {
+		return a, err
+	}
+	if datasets.CheckTypes(b, []string{typ}) != nil {
+		a.release()
+		return area{}, datasets.UnknownType(b, parameter)
+	}
+	a.Area = region{b, typ, id}
+	return a, nil
+}
+
+// inBox is the area of a box.
+func inBox(b quadkey.Box) area { return area{Area: points.Box(b), name: fmt.Sprint("bbox ", b)} }
+
+// inTile is the area of a tile.
+func inTile(t quadkey.Tile) area { return area{Area: points.Tile(t), name: fmt.Sprint("tile ", t)} }
+
+// getWithin answers GET /points/{collection}/within: the points in a box or a tile.
+func (s *Room) getWithin(c echo.Context) error {
+	p := web.QueryParams(c.Request())
+	var in area
+	switch {
+	case p.Has("bbox") && p.Has("tile"):
+		p.Refuse("tile", "Give either bbox or tile, not both.")
+	case p.Has("tile"):
+		in = inTile(*p.Tile("tile"))
+	case p.Has("bbox"):
+		in = inBox(p.Box("bbox"))
+	default:
+		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
+	}
+	return s.sendWithin(c, &p, &withinQuery, func() (area, error) { return in, nil })
+}
+
+// getWithinRegion answers GET /points/{collection}/within/{type}/{id}: the points in a
+// region.
+func (s *Room) getWithinRegion(c echo.Context) error {
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	typ, id := values[1], values[2]
+	p := web.QueryParams(c.Request())
+	return s.sendWithin(c, &p, &regionQuery, func() (area, error) { return s.inRegion(typ, id, "type") })
+}
+
+// sendWithin answers with the points in an area: a page of them, or all of them as lines.
+func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in func() (area, error)) error {
+	query := points.WithinQuery{Limit: int(p.Integer("limit", 1, points.MaxLimit, points.DefaultLimit)), Cursor: p.Cursor()}
+	sort := p.Text("sort", points.MaxPropertyName+1)
+	if p.Has("sort") && sort == "" {
+		p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
+	}
+	how := readAsking(p, c.Request(), names, true)
+	if how.shape.form == web.FormNDJSON {
+		for _, name := range []string{"limit", "cursor", "sort"} {
+			if p.Has(name) {
+				p.Refuse(name, "Give either "+name+" or format=ndjson, which answers with all points in the order they are kept in.")
+			}
+		}
+	}
+	q, err := s.ask(c, p, how)
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	a := &q.asked[0]
+	if query.Sort, err = q.sort(sort); err != nil {
+		return err
+	}
+	where, err := in()
+	if err != nil {
+		return err
+	}
+	defer where.release()
+	query.Area, query.Name, query.Filter, query.At = where.Area, where.name, a.filter, q.at
+	q.dependOn(&where)
+	if q.shape.form == web.FormNDJSON {
+		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
+				out.Body = q.shape.append(out.Body, h, a.name)
+				return out.Line()
+			}))
+		})
+	}
+	return q.send(func(ctx context.Context, into *page) (err error) {
+		into.hits, into.next, err = a.from.Within(ctx, query, into.hits)
+		return err
+	})
+}
+
+// dependOn adds the regions to what answers depend on.
+func (q *question) dependOn(where *area) {
+	if where.regions.Handle != nil && q.from != nil {
+		q.from = append(q.from, where.regions.ID)
+	}
+}
+
+// sort reads the order of a page.
+func (q *question) sort(text string) (by points.Sort, err error) {
+	if text == "" {
+		return by, nil
+	}
+	name, down := strings.CutPrefix(text, "-")
+	field, known := q.asked[0].meta.Schema.Lookup(name)
+	if !known {
+		return by, web.Refuse(web.ErrParameter, "sort", "There is no property "+web.Printable(name)+": "+q.properties())
+	}
+	switch field.Type {
+	case points.Number, points.Time, points.Boolean:
+		return points.Sort{Field: field, Down: down}, nil
+	}
+	return by, web.Refuse(web.ErrParameter, "sort", "Sort by a property of numbers, times or booleans: "+web.Printable(name)+" has the type "+string(field.Type)+".")
+}
+
+// getCount answers GET /points/{collection}/count: how many points are in an area, or in
+// all.
+func (s *Room) getCount(c echo.Context) error {
+	p := web.QueryParams(c.Request())
+	in := func() (area, error) { return inBox(quadkey.World), nil }
+	given := ""
+	for _, name := range []string{"bbox", "tile", "region"} {
+		if !p.Has(name) {
+			continue
+		}
+		if given != "" {
+			p.Refuse(name, "Give either "+given+" or "+name+", not both.")
+		}
+		given = name
+	}
+	switch given {
+	case "bbox":
+		b := p.Box("bbox")
+		in = func() (area, error) { return inBox(b), nil }
+	case "tile":
+		t := *p.Tile("tile")
+		in = func() (area, error) { return inTile(t), nil }
+	case "region":
+		typ, id, ok := strings.Cut(p.Text("region", web.MaxListText), ":")
+		if !ok || typ == "" || id == "" {
+			p.Refuse("region", "Set region to a region type and an id such as country:ch.")
+		}
+		in = func() (area, error) { return s.inRegion(typ, id, "region") }
+	}
+	q, err := s.ask(c, &p, asking{query: &countQuery, several: true, at: readAt(&p)})
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	where, err := in()
+	if err != nil {
+		return err
+	}
+	defer where.release()
+	q.dependOn(&where)
+	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+		counts := make([]int64, len(q.asked))
+		sum := int64(0)
+		for i := range q.asked {
+			a := &q.asked[i]
+			n, err := a.from.Count(ctx, where, a.filter, q.at)
+			if err != nil {
+				return err
+			}
+			counts[i] = n
+			sum += n
+		}
+		out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
+		if len(counts) > 1 {
+			out.Body = append(out.Body, `,"collections":{`...)
+			for i, n := range counts {
+				if i > 0 {
+					out.Body = append(out.Body, ',')
+				}
+				out.Body = append(jsontext.AppendString(out.Body, q.asked[i].name), ':')
+				out.Body = strconv.AppendInt(out.Body, n, 10)
+			}
+			out.Body = append(out.Body, '}')
+		}
+		out.Body = append(out.Body, '}')
+		return nil
+	})
+}
+
+// getPoint answers GET /points/{collection}/{id}: a point as a GeoJSON feature.
+func (s *Room) getPoint(c echo.Context) error {
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	id := values[1]
+	p := web.QueryParams(c.Request())
+	how := asking{at: readAt(&p)}
+	how.shape = shape{form: web.FormGeoJSON, fields: p.List("fields", maxFields)}
+	q, err := s.ask(c, &p, how)
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
+		var h points.Hit
+		if err := q.asked[0].from.GetAt(ctx, id, q.at, &h); err != nil {
+			return err
+		}
+		out.Body = q.shape.append(out.Body, &h, "")
+		return nil
+	})
+}

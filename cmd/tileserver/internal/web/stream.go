@@ -1,0 +1,167 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	// streamBuffer is how much is written at once, in bytes.
+	streamBuffer = 32 << 10
+	// StreamStall is how long a client of a stream may neither send nor take anything.
+	StreamStall = 30 * time.Second
+)
+
+// Stream is an answer of lines whose number nobody knows. What it takes of memory does
+// not depend on it.
+type Stream struct {
+	// Body is what has not been written. Lines are appended to it.
+	Body []byte
+
+	kit   *Kit
+	c     echo.Context
+	rc    *http.ResponseController
+	cache []string
+	zip   *gzip.Writer // nil for lines as they are
+	begun bool         // the header is out
+}
+
+// ErrGone is matched when nothing can be written any more.
+var ErrGone = errors.New("the client is gone")
+
+// Begin prepares an answer with a Cache-Control, over the memory of the one before.
+// Release it.
+func (o *Stream) Begin(s *Kit, c echo.Context, cache []string) {
+	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), cache: cache}
+}
+
+// Release gives back what the answer holds, but for the memory of Body.
+func (o *Stream) Release() {
+	if o.zip != nil {
+		GzipWriters[Once].Put(o.zip)
+	}
+	*o = Stream{Body: o.Body[:0]}
+}
+
+// Begun reports whether the header is out, and with it the status.
+func (o *Stream) Begun() bool { return o.begun }
+
+// Full reports whether there is enough to be written at once.
+func (o *Stream) Full() bool { return len(o.Body) >= streamBuffer }
+
+func (o *Stream) writeHeader() {
+	o.begun = true
+	r := o.c.Request()
+	h := o.c.Response().Header()
+	o.kit.CommonHeaders(h, Answer{Form: FormNDJSON, Cache: o.cache}, true)
+	h["Content-Type"] = ContentTypes[FormNDJSON]
+	h["X-Content-Type-Options"] = NoSniff
+	if PreferStream.Of(r) == Gzipped {
+		h["Content-Encoding"] = ContentEncodings[Gzipped]
+		if r.Method != http.MethodHead {
+			o.zip = GzipWriters[Once].Get().(*gzip.Writer)
+			o.zip.Reset(o.c.Response())
+		}
+	}
+	o.c.Response().WriteHeader(http.StatusOK)
+}
+
+// Write writes what there is, at least the header. Its error is ErrGone.
+func (o *Stream) Write() error {
+	if !o.begun {
+		o.writeHeader()
+	}
+	_ = o.rc.SetWriteDeadline(time.Now().Add(StreamStall)) // a writer without deadlines is a test's
+	if len(o.Body) == 0 {
+		return nil
+	}
+	var err error
+	if o.zip != nil {
+		_, err = o.zip.Write(o.Body)
+	} else {
+		_, err = o.c.Response().Write(o.Body)
+	}
+	if o.Body = o.Body[:0]; err != nil {
+		return ErrGone
+	}
+	return nil
+}
+
+// Flush writes what there is, and has it sent.
+func (o *Stream) Flush() error {
+	if len(o.Body) == 0 {
+		return nil
+	}
+	if err := o.Write(); err != nil {
+		return err
+	}
+	if o.zip != nil && o.zip.Flush() != nil {
+		return ErrGone
+	}
+	if err := o.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return ErrGone
+	}
+	return nil
+}
+
+// End writes the end of the answer.
+func (o *Stream) End() error {
+	err := o.Write()
+	if err == nil && o.zip != nil && o.zip.Close() != nil {
+		err = ErrGone
+	}
+	return err
+}
+
+// Line ends a line, and writes when there is enough. Its error ends the answer.
+func (o *Stream) Line() error {
+	if o.Body = append(o.Body, '\n'); o.Full() {
+		return o.Write()
+	}
+	return nil
+}
+
+// Stream answers with the lines that fill writes, calling Line after each, within a
+// time. The answer is never kept. An error before the first write is answered as any
+// other. One after it cuts the connection, so that the client knows that lines are
+// missing.
+func (s *Kit) Stream(c echo.Context, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
+	if !s.beginStream() {
+		return ErrBusy
+	}
+	defer s.streams.Add(-1)
+	r := c.Request()
+	ctx, cancel := context.WithTimeout(r.Context(), most)
+	defer cancel()
+	memory := GetScratch()
+	defer memory.Release()
+	out := &Stream{Body: memory.Body}
+	out.Begin(s, c, NoStore)
+	defer func() {
+		out.Release()
+		memory.Body = out.Body
+	}()
+	var err error
+	if r.Method != http.MethodHead {
+		err = fill(ctx, out)
+	}
+	if err == nil {
+		err = out.End()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !out.begun:
+		return err
+	case !errors.Is(err, ErrGone) && r.Context().Err() == nil:
+		if k := s.KindOf(s.Replaced(err)); k.Status >= http.StatusInternalServerError && !k.Expected {
+			s.LogFailure(c, err)
+		}
+	}
+	panic(http.ErrAbortHandler)
+}
