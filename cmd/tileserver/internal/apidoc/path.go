@@ -281,7 +281,7 @@ func (b *builder) answerHeaders(p *pathFile) (object, error) {
 		}
 		key := name
 		switch name {
-		case "ETag-Of-Instant", "ETag-Of-Some":
+		case "ETag-Of-Instant", "ETag-Of-Some", "ETag-Of-Point":
 			key = "ETag"
 		case "WWW-Authenticate-Of-Some":
 			key = "WWW-Authenticate"
@@ -363,6 +363,9 @@ func problemResponse(kinds []*Problem) object {
 		examples[k.Type] = object{"value": object{"type": k.Type, "title": k.Title, "status": k.Status, "detail": k.Detail}}
 		if k.Retry {
 			headers["Retry-After"] = ref("headers", "Retry-After")
+		}
+		if k.Status == http.StatusMethodNotAllowed {
+			headers["Allow"] = ref("headers", "Allow")
 		}
 		if k.Status == http.StatusUnauthorized {
 			headers["WWW-Authenticate"] = ref("headers", "WWW-Authenticate")

@@ -302,24 +302,24 @@ func readCoordinates(value []byte, lat, lon *float64) bool {
 func readLifetime(r *http.Request, now time.Time, w *points.Write) error {
 	q := web.QueryParams(r)
 	change := changeReader{now: now, w: w}
-	if q.Has("expires") {
-		text := q.Text("expires", 64)
-		if q.Err != nil {
+	for _, name := range [...]string{"expires", "ttl"} {
+		if !q.Has(name) {
+			continue
+		}
+		text := q.Text(name, 64)
+		err := errExpires
+		if name == "ttl" {
+			seconds, ok := web.Decimal(text)
+			if err = errTTL; ok {
+				err = change.live(seconds)
+			}
+		} else if text != "" {
+			err = change.expire(text)
+		}
+		if err != nil {
+			q.Refuse(name, web.DetailOf(err))
 			return q.Err
 		}
-		if text == "" {
-			return errExpires
-		}
-		if err := change.expire(text); err != nil {
-			return err
-		}
-	}
-	if q.Has("ttl") {
-		seconds, ok := web.Decimal(q.Text("ttl", 64))
-		if !ok {
-			return errTTL
-		}
-		return change.live(seconds)
 	}
 	return nil
 }

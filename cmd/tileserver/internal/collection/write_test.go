@@ -320,8 +320,9 @@ func TestHostilePoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", one, "Content-Type", "multipart/form-data; boundary=x"), 415, "unsupported-type")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a%00b", one), 400, "bad-point")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/"+strings.Repeat("a", 257), one), 400, "bad-point")
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a?ttl=0", one), 400, "bad-point")
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a?ttl=1&expires=2030-01-01T00:00:00Z", one), 400, "bad-point")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a?ttl=0", one), 400, "bad-parameter")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a?ttl=1&expires=2030-01-01T00:00:00Z", one), 400, "bad-parameter")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a?expires=soon", one), 400, "bad-parameter")
 	s.want(s.send(shopsKey, "PATCH", "/points/shops/a", `{"property":1}`), 400, "bad-point")
 	s.want(s.send(shopsKey, "PATCH", "/points/shops/a", `{}`), 400, "bad-point")
 	if n, err := s.live.Collection("shops").Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || n != 0 {
