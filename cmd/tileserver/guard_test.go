@@ -170,7 +170,7 @@ func TestLocalOnly(t *testing.T) {
 // When files are looked at again has nothing to do with the time of day.
 func TestReloadInterval(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
-	if err := addKey(t.Context(), file, "one", "first", nil, io.Discard); err != nil {
+	if err := (&newKeyCommand{Name: "one"}).addKey(t.Context(), file, "first", io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := newReloaded(slog.New(slog.DiscardHandler), "--keys", (&guardConfig{Keys: file}).readKeys, file)
@@ -180,7 +180,7 @@ func TestReloadInterval(t *testing.T) {
 	var now time.Duration
 	keys.elapsed = func() time.Duration { return now }
 	for i, key := range []string{"second", "third", "fourth"} {
-		if err := addKey(t.Context(), file, "more", key, nil, io.Discard); err != nil {
+		if err := (&newKeyCommand{Name: "more"}).addKey(t.Context(), file, key, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		if now += reloadInterval - 1; keys.get().Find(key) != nil {
@@ -195,7 +195,7 @@ func TestReloadInterval(t *testing.T) {
 // Changed keys are taken into use, and a broken file leaves those before.
 func TestKeysReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
-	if err := addKey(t.Context(), file, "one", "first", nil, io.Discard); err != nil {
+	if err := (&newKeyCommand{Name: "one"}).addKey(t.Context(), file, "first", io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var log syncBuffer
@@ -205,7 +205,7 @@ func TestKeysReload(t *testing.T) {
 	}
 	keys.interval = 0
 	keys.next.Store(0)
-	if err := addKey(t.Context(), file, "two", "second", nil, io.Discard); err != nil {
+	if err := (&newKeyCommand{Name: "two"}).addKey(t.Context(), file, "second", io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if keys.get().Find("second") == nil {

@@ -19,6 +19,15 @@ import (
 type newKeyCommand struct {
 	Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
 	Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
+	Scope []scope `placeholder:"RIGHT:COLLECTION" help:"Collection of points that it may read or write, such as write:shops, or read:* for all; repeatable. Who may write may read."`
+}
+
+type scope quota.Scope
+
+func (s *scope) UnmarshalText(text []byte) error {
+	v, err := quota.ParseScope(string(text))
+	*s = scope(v)
+	return err
 }
 
 // run adds the key to file and prints it. Notes for a person go to stderr.
@@ -33,7 +42,7 @@ func (c *newKeyCommand) run(ctx context.Context, file string, stdout, stderr io.
 		return &usageError{err}
 	}
 	key := quota.NewKey()
-	if err := addKey(ctx, file, c.Name, key, c.Limit, stderr); err != nil {
+	if err := c.addKey(ctx, file, key, stderr); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(stdout, key); err != nil {
@@ -42,15 +51,23 @@ func (c *newKeyCommand) run(ctx context.Context, file string, stdout, stderr io.
 	return nil
 }
 
+// line is the line of the key in its file.
+func (c *newKeyCommand) line(key string) string {
+	limits, scopes := make([]quota.Limit, len(c.Limit)), make([]quota.Scope, len(c.Scope))
+	for i, l := range c.Limit {
+		limits[i] = quota.Limit(l)
+	}
+	for i, s := range c.Scope {
+		scopes[i] = quota.Scope(s)
+	}
+	return quota.Line(c.Name, quota.HashOf(key), limits, scopes...) + "\n"
+}
+
 // addKey appends a key to a file and returns once it is on the disk. Only the
 // owner may read a file it makes: names and limits are nobody else's business.
 // Programs that add keys at once wait for each other. Servers read without
 // waiting, see quota.ErrUnfinished. Notes are for a person.
-func addKey(ctx context.Context, file, name, key string, limits []limit, notes io.Writer) (err error) {
-	list := make([]quota.Limit, len(limits))
-	for i, l := range limits {
-		list[i] = quota.Limit(l)
-	}
+func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.Writer) (err error) {
 	f, err := lockKeys(ctx, file)
 	if err != nil {
 		return err
@@ -60,7 +77,7 @@ func addKey(ctx context.Context, file, name, key string, limits []limit, notes i
 	if err != nil {
 		return err
 	}
-	whole, added := old, quota.Line(name, quota.HashOf(key), list)+"\n"
+	whole, added := old, c.line(key)
 	switch keys, err := quota.ReadKeys(bytes.NewReader(old)); {
 	case errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0:
 		// A program that was killed left it, before it printed the key. It

@@ -293,7 +293,7 @@ func TestKeysLocked(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err = addKey(ctx, file, "acme", "key", nil, io.Discard)
+	err = (&newKeyCommand{Name: "acme"}).addKey(ctx, file, "key", io.Discard)
 	if !errors.Is(err, filelock.ErrLocked) || !strings.Contains(err.Error(), file) {
 		t.Errorf("a locked file: %v", err)
 	}

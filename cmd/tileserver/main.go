@@ -107,6 +107,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, stopLive()) }()
 	followed.collections.Live = live
+	if live != nil && cfg.Guard.Keys == "" {
+		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
+	}
 
 	api := httpapi.Config{
 		Config: web.Config{

@@ -175,7 +175,7 @@ func checkMoved(ctx context.Context, dir string, acked map[string]int64) (err er
 // checkEvents follows all events: each move of a point begins where the one before it
 // ended, and the last one ends where the point is.
 func checkEvents(ctx context.Context, c *LiveCollection, places map[string][2]float64) error {
-	last, err := c.lastEvent(ctx)
+	last, err := c.LastEvent(ctx)
 	if err != nil {
 		return err
 	}

@@ -168,6 +168,9 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 	return c, nil
 }
 
+// Declared returns the types that Create was given.
+func (c *LiveCollection) Declared() Schema { return c.meta.Load().Declared }
+
 // close ends the collection after the writes that have begun.
 func (c *LiveCollection) close() error {
 	c.once.Do(func() { close(c.quit) })
@@ -589,7 +592,7 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 		changed := c.changed
 		c.waiting.Unlock()
 		if first && after == 0 {
-			last, err := c.lastEvent(ctx)
+			last, err := c.LastEvent(ctx)
 			if err != nil {
 				return err
 			}
@@ -623,8 +626,8 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 	}
 }
 
-// lastEvent returns the sequence of the newest event, 0 if there is none.
-func (c *LiveCollection) lastEvent(ctx context.Context) (uint64, error) {
+// LastEvent returns the sequence of the newest event, 0 if there is none.
+func (c *LiveCollection) LastEvent(ctx context.Context) (uint64, error) {
 	var row cellstore.Row
 	found, err := c.table.Prev(ctx, []byte{rowEvent + 1}, []byte{rowEvent}, &cellstore.Selection{Families: []string{famEvent}}, &row)
 	if err != nil || !found || len(row.Key) != 9 {

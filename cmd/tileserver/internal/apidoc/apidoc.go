@@ -175,25 +175,26 @@ func (b *builder) document() (object, error) {
 	ids := map[string]string{}
 	for _, p := range b.paths {
 		for _, path := range append([]string{p.Path}, p.Also...) {
-			if paths[path] != nil {
-				return nil, bad("%s is described twice", path)
-			}
 			item, err := b.item(p, path)
 			if err != nil {
 				return nil, err
 			}
-			for _, op := range item {
-				op, ok := op.(object)
-				if !ok {
-					continue
+			all, some := paths[path].(object)
+			if !some {
+				all = object{}
+				paths[path] = all
+			}
+			for method, op := range item {
+				if all[method] != nil {
+					return nil, bad("%s %s is described twice", method, path)
 				}
-				id := op["operationId"].(string)
+				all[method] = op
+				id := op.(object)["operationId"].(string)
 				if ids[id] != "" {
 					return nil, bad("%s and %s are both called %s", ids[id], path, id)
 				}
 				ids[id] = path
 			}
-			paths[path] = item
 		}
 	}
 	server := object{"url": "/"}

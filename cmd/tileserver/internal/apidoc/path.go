@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// pathFile is a file of the directory paths. From it come the operations of
-// one path, and of those in Also, which answer the same.
+// pathFile is a file of the directory paths. From it come operations of one path, and
+// of those in Also, which answer the same. A path may have several files, each for other
+// methods.
 type pathFile struct {
 	Path string   `json:"path"` // with {parameters}
 	Also []string `json:"also,omitempty"`
@@ -100,9 +101,6 @@ func (b *builder) item(p *pathFile, path string) (object, error) {
 		return nil, err
 	}
 	item := object{}
-	if len(params) > 0 {
-		item["parameters"] = params
-	}
 	id := p.ID
 	if path != p.Path {
 		id += "_" + strconv.Itoa(slices.Index(p.Also, path)+2)
@@ -111,6 +109,9 @@ func (b *builder) item(p *pathFile, path string) (object, error) {
 		op := object{"operationId": id, "tags": []string{p.Tag}, "summary": p.Summary, "responses": responses}
 		if p.Description != "" {
 			op["description"] = p.Description
+		}
+		if len(params) > 0 {
+			op["parameters"] = params
 		}
 		if method != p.methods()[0] {
 			op["operationId"] = strings.ToLower(method) + strings.ToUpper(id[:1]) + id[1:]
@@ -280,7 +281,7 @@ func (b *builder) answerHeaders(p *pathFile) (object, error) {
 		}
 		key := name
 		switch name {
-		case "ETag-Of-Instant", "ETag-Of-Some":
+		case "ETag-Of-Instant", "ETag-Of-Some", "ETag-Of-Point":
 			key = "ETag"
 		case "WWW-Authenticate-Of-Some":
 			key = "WWW-Authenticate"
@@ -362,6 +363,9 @@ func problemResponse(kinds []*Problem) object {
 		examples[k.Type] = object{"value": object{"type": k.Type, "title": k.Title, "status": k.Status, "detail": k.Detail}}
 		if k.Retry {
 			headers["Retry-After"] = ref("headers", "Retry-After")
+		}
+		if k.Status == http.StatusMethodNotAllowed {
+			headers["Allow"] = ref("headers", "Allow")
 		}
 		if k.Status == http.StatusUnauthorized {
 			headers["WWW-Authenticate"] = ref("headers", "WWW-Authenticate")

@@ -1,5 +1,6 @@
 // Package collection answers what is in users' own collections of points: near a point,
-// within a box, a tile or a region, by id, and how many.
+// within a box, a tile or a region, by id, and how many. It takes writes of live collections, and tells their
+// events.
 package collection
 
 import (
@@ -26,6 +27,11 @@ type Config struct {
 	// MayRead reports whether whoever sent a request may read a private collection. Nil
 	// shows those to nobody.
 	MayRead func(c echo.Context, name string) bool
+	// Batch bounds a body of many writes.
+	Batch web.BatchLimits
+	// Draining is closed when the server is about to stop, which ends streams of events.
+	// Nil never is.
+	Draining <-chan struct{}
 }
 
 // Room answers what is in collections of points.
@@ -59,7 +65,7 @@ func filtered(names ...any) web.Query {
 
 // Routes are the endpoints.
 func (s *Room) Routes() []web.Route {
-	return []web.Route{
+	return append(s.writeRoutes(), []web.Route{
 		{Path: "/points", Handle: s.getCollections, Cost: web.Light},
 		{Path: "/points/:collection", Handle: s.getCollection, Cost: web.Light},
 		{Path: "/points/:collection/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: nearbyQuery},
@@ -67,18 +73,18 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Heavy, Query: regionQuery},
 		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
 		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},
-	}
+	}...)
 }
 
 // Kinds are the errors of collections. Those of queries are of places, too.
-var Kinds = []web.Kind{
+var Kinds = append([]web.Kind{
 	{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of the collections that /points lists."},
 	{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
 		Detail: "Check the point's id; it may have been removed, or have expired."},
 	{Err: points.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the filters; /points lists the properties of each collection."},
-}
+}, writeKinds...)
 
 // description is what is told of a collection.
 type description struct {

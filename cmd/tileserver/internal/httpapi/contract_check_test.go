@@ -117,13 +117,12 @@ func (d *apiDoc) operations() (all []operation) {
 	paths := d.at("/paths").(map[string]any)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		item := paths[path].(map[string]any)
-		var params []map[string]any
-		list, _ := item["parameters"].([]any)
-		for _, p := range list {
-			params = append(params, d.follow(p).(map[string]any))
-		}
 		for _, method := range slices.Sorted(maps.Keys(item)) {
 			if members, ok := item[method].(map[string]any); ok {
+				var params []map[string]any
+				for _, p := range sliceOf(members["parameters"]) {
+					params = append(params, d.follow(p).(map[string]any))
+				}
 				pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/" + method
 				all = append(all, operation{strings.ToUpper(method), path, pointer, members, params})
 			}

@@ -7,6 +7,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -107,6 +108,10 @@ func newServer(cfg *Config) *server {
 		station.Kinds, ip.Kinds, ops.Kinds, web.Interrupted, datasets.Damaged)
 	http.Meaning, http.Generations = datasets.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
+	batch := web.BatchLimits{
+		Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
+		Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),
+	}
 	return &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
@@ -118,13 +123,15 @@ func newServer(cfg *Config) *server {
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
-			Addresses:  cfg.Addresses,
-			BatchLines: cfg.BatchLines, BatchBytes: cfg.BatchBytes, BatchTimeout: cfg.BatchTimeout,
+			Addresses: cfg.Addresses, Batch: batch,
 		}),
 		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
 		point:    point.New(k, cfg.Sets),
 		geonames: geonames.New(k, cfg.Sets),
-		points:   collection.New(k, collection.Config{Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout}),
+		points: collection.New(k, collection.Config{
+			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
+			Batch: batch, Draining: cfg.Draining,
+		}),
 		ops: ops.New(k, ops.Config{
 			Sets: cfg.Sets, Version: cfg.Version, Store: cfg.Store,
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,

@@ -3,12 +3,10 @@
 package ip
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,15 +17,10 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Config says how addresses are located. Zero fields mean the defaults named.
+// Config says how addresses are located.
 type Config struct {
 	Addresses *dataset.Live[datasets.Addresses]
-	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
-	// its body, compressed or not, and BatchTimeout how long its client may take
-	// over it. 1,000,000, 256 MiB, 5 minutes.
-	BatchLines   int64
-	BatchBytes   int64
-	BatchTimeout time.Duration
+	Batch     web.BatchLimits
 }
 
 // Room answers where addresses are.
@@ -38,10 +31,7 @@ type Room struct {
 }
 
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg}
-	s.BatchLines, s.BatchBytes = cmp.Or(max(s.BatchLines, 0), 1_000_000), cmp.Or(max(s.BatchBytes, 0), 256<<20)
-	s.BatchTimeout = cmp.Or(max(s.BatchTimeout, 0), 5*time.Minute)
-	return s
+	return &Room{Kit: k, Config: cfg}
 }
 
 func (s *Room) Routes() []web.Route {
@@ -60,12 +50,8 @@ func (s *Room) Routes() []web.Route {
 	}
 }
 
-// What lines and batches are refused for.
-var (
-	errBatchLine    = errors.New("line is not an address")
-	errBatchTooLong = errors.New("batch is too long")
-	errBatchTimeout = errors.New("batch came too slowly")
-)
+// errBatchLine is what lines are refused for.
+var errBatchLine = errors.New("line is not an address")
 
 var Kinds = []web.Kind{
 	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
@@ -76,10 +62,6 @@ var Kinds = []web.Kind{
 		Detail: "No source this server was built from covers the address."},
 	{Err: errBatchLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
 		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
-	{Err: errBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
-		Detail: "Send the rest in further requests."},
-	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
-		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 }
 
 // addressQuery is what requests about addresses begin with: which part of the

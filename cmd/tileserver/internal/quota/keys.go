@@ -23,6 +23,17 @@ func HashOf(key string) Hash { return sha256.Sum256([]byte(key)) }
 type Key struct {
 	Name   string
 	Limits Limits // none of its own means those for all keys
+	Scopes []Scope
+}
+
+// Has reports whether the key has a scope, be it by a wider one.
+func (k *Key) Has(s Scope) bool {
+	for _, own := range k.Scopes {
+		if (own.Write || !s.Write) && (own.Collection == AnyCollection || own.Collection == s.Collection) {
+			return true
+		}
+	}
+	return false
 }
 
 // Keys are the keys that are accepted. They are not changed and may be used by
@@ -43,12 +54,15 @@ const (
 	maxKey  = 256 // bytes of a key that a client sends
 )
 
-// Line writes a key as Read reads it.
-func Line(name string, hash Hash, limits []Limit) string {
+// Line writes a key as ReadKeys reads it.
+func Line(name string, hash Hash, limits []Limit, scopes ...Scope) string {
 	var b strings.Builder
 	b.WriteString(name + ":" + hex.EncodeToString(hash[:]))
 	for _, l := range limits {
 		b.WriteString(" " + l.String())
+	}
+	for _, s := range scopes {
+		b.WriteString(" " + s.String())
 	}
 	return b.String()
 }
@@ -73,11 +87,11 @@ func CheckName(name string) error {
 
 // ReadKeys reads a line for each key:
 //
-//	NAME:SHA256 [LIMIT …]
+//	NAME:SHA256 [LIMIT …] [SCOPE …]
 //
-// such as "acme:9f86…0a08 600/1m 100000/1d". A name may have several keys, old
-// and new while one replaces the other; they share counts, and limits are those
-// of the key that is used. Empty lines and those that begin with # are passed
+// such as "acme:9f86…0a08 600/1m 100000/1d write:shops". A name may have several keys, old
+// and new while one replaces the other; they share counts, and limits and
+// scopes are those of the key that is used. Empty lines and those that begin with # are passed
 // over. Errors name the line and never its text. With one that matches
 // [ErrUnfinished], the keys of the lines before are returned.
 func ReadKeys(r io.Reader) (*Keys, error) {
@@ -120,7 +134,7 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 // file is just being written, or the program that wrote it was killed.
 var ErrUnfinished = errors.New("the file ends within this line: end it or remove it")
 
-var errKeyLine = errors.New("write NAME:SHA256 and limits such as 600/1m behind it; tileserver keys new NAME makes such a line")
+var errKeyLine = errors.New("write NAME:SHA256, and limits such as 600/1m and scopes such as write:shops behind it; tileserver keys new NAME makes such a line")
 
 func readKey(line string) (*hashedKey, error) {
 	fields := strings.Fields(line)
@@ -136,6 +150,14 @@ func readKey(line string) (*hashedKey, error) {
 		return nil, errKeyLine
 	}
 	for _, f := range fields[1:] {
+		if strings.Contains(f, ":") {
+			scope, err := ParseScope(f)
+			if err != nil {
+				return nil, errKeyLine
+			}
+			k.Scopes = append(k.Scopes, scope)
+			continue
+		}
 		l, err := ParseLimit(f)
 		if err != nil {
 			return nil, errKeyLine

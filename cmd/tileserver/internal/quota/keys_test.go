@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,8 +51,46 @@ func TestReadKeysRefuses(t *testing.T) {
 	}
 }
 
+// Scopes are read beside limits, and the right to write includes the right to read.
+func TestScopes(t *testing.T) {
+	key := NewKey()
+	line := Line("acme", HashOf(key), []Limit{{600, Minute}}, Scope{Write: true, Collection: "shops"}, Scope{Collection: "taxis"})
+	if !strings.HasSuffix(line, " 600/1m write:shops read:taxis") {
+		t.Fatal(line)
+	}
+	all := NewKey()
+	keys, err := ReadKeys(strings.NewReader(line + "\nroot:" + strings.Repeat("0", 64) + " write:* 5/1m\n" + Line("reader", HashOf(all), nil, Scope{Collection: AnyCollection})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		key, scope string
+		want       bool
+	}{
+		{key, "read:shops", true}, {key, "write:shops", true}, {key, "read:taxis", true}, {key, "write:taxis", false},
+		{key, "read:shop", false}, {key, "write:*", false}, {key, "read:*", false},
+		{all, "read:shops", true}, {all, "read:*", true}, {all, "write:shops", false},
+	} {
+		s, err := ParseScope(tt.scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := keys.Find(tt.key).Has(s); got != tt.want {
+			t.Errorf("%s: %v", tt.scope, got)
+		}
+	}
+	for _, wrong := range []string{"", ":", "write", "write:", "Write:shops", "write:Shops", "admin:shops", "write:a.b", "write:a*", "write:**", "read:a,b", "write:shops:x"} {
+		if s, err := ParseScope(wrong); err == nil {
+			t.Errorf("%q was read as %v", wrong, s)
+		}
+		if _, err := ReadKeys(strings.NewReader(line + " " + wrong + "\n")); err == nil && wrong != "" {
+			t.Errorf("a line with %q was read", wrong)
+		}
+	}
+}
+
 func FuzzReadKeys(f *testing.F) {
-	f.Add(Line("acme", HashOf("x"), []Limit{{600, Minute}}) + "\n# more\n")
+	f.Add(Line("acme", HashOf("x"), []Limit{{600, Minute}}, Scope{Write: true, Collection: "*"}) + "\n# more\n")
 	f.Add("acme:zz 1/1m")
 	f.Fuzz(func(t *testing.T, file string) {
 		k, err := ReadKeys(strings.NewReader(file))
@@ -71,8 +110,8 @@ func FuzzReadKeys(f *testing.F) {
 					list = append(list, Limit{n, Window(w)})
 				}
 			}
-			again, err := ReadKeys(strings.NewReader(Line(key.Name, key.hash, list)))
-			if err != nil || again.byHash[key.hash] == nil || again.byHash[key.hash].Limits != key.Limits {
+			again, err := ReadKeys(strings.NewReader(Line(key.Name, key.hash, list, key.Scopes...)))
+			if err != nil || again.byHash[key.hash] == nil || again.byHash[key.hash].Limits != key.Limits || !slices.Equal(again.byHash[key.hash].Scopes, key.Scopes) {
 				t.Errorf("%+v is written as what is not read: %v", key, err)
 			}
 		}

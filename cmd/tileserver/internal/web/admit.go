@@ -35,6 +35,8 @@ var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
 	ErrRateLimited = errors.New("limit of requests is used up")
+	// ErrScopeMissing is matched when a key lacks the right to what was asked.
+	ErrScopeMissing = errors.New("key lacks the scope")
 )
 
 // KeyRule says who may ask an endpoint.
@@ -96,6 +98,9 @@ func (a *admission) judge(c echo.Context) error {
 	if keys != nil && sent != "" {
 		if k := keys.Find(sent); k != nil {
 			a.s.NameClient(c, k.Name)
+			if len(k.Scopes) > 0 || r.Method != http.MethodGet { // for most requests nothing is remembered, which would cost memory
+				c.Set(clientKey, k)
+			}
 			if a.lines {
 				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
 			}
@@ -270,6 +275,35 @@ func (s *Kit) NameClient(c echo.Context, name string) {
 	if s.access != nil {
 		c.Set(clientName, name)
 	}
+}
+
+// clientKey is the context key of the request's *quota.Key.
+const clientKey = "key"
+
+// HasScope reports whether a request was made with a key that has the scope.
+func (s *Kit) HasScope(c echo.Context, scope quota.Scope) bool {
+	k, ok := c.Get(clientKey).(*quota.Key)
+	return ok && k.Has(scope)
+}
+
+// ReadsCollection reports whether a request was made with a key that may read a collection.
+func (s *Kit) ReadsCollection(c echo.Context, name string) bool {
+	return s.HasScope(c, quota.Scope{Collection: name})
+}
+
+// CheckScope refuses a request to change something unless its key has the scope. A
+// server that asks for no keys refuses all.
+func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
+	making := "tileserver keys new NAME --keys FILE --scope " + scope.String()
+	switch {
+	case s.HasScope(c, scope):
+		return nil
+	case s.Guarding == nil || s.Guarding.Keys == nil:
+		return Refuse(ErrScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
+	case c.Get(clientKey) == nil:
+		return RefuseUnkeyed(c, ErrKeyMissing)
+	}
+	return Refuse(ErrScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
 }
 
 // chargeName is under which a request's context keeps what counts its lines.

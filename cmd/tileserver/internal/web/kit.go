@@ -276,7 +276,8 @@ func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
 var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " + requestIDHeader + ", " + DatabaseHeader}
 
 // Preflight answers the question browsers ask before a cross-origin request
-// with headers of its own. Everything here is public and read-only.
+// with headers of its own. Pages of any origin may ask: writes need a key, which no
+// browser sends by itself.
 func (s *Kit) Preflight(methods string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()

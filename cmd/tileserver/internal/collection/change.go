@@ -1,0 +1,325 @@
+package collection
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
+)
+
+// form is what the JSON of a write may be.
+type form uint8
+
+const (
+	formFeature form = iota // a GeoJSON Feature, which replaces a point
+	formPatch               // members that are to be changed
+	formLine                // a Feature, or an id with delete or patch
+)
+
+// maxTTL is the longest time in seconds until a point expires: 100 years.
+const maxTTL = 100 * 366 * 24 * 60 * 60
+
+// The members of a write. A bit of each says that it was there.
+const (
+	memberType = 1 << iota
+	memberID
+	memberGeometry
+	memberProperties
+	memberExpires
+	memberTTL
+	memberDelete
+	memberPatch
+)
+
+var members = map[string]uint{
+	"type": memberType, "id": memberID, "geometry": memberGeometry, "properties": memberProperties,
+	"expires": memberExpires, "ttl": memberTTL, "delete": memberDelete, "patch": memberPatch,
+}
+
+// readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts
+// from.
+func readChange(text []byte, f form, now time.Time, w *points.Write) error {
+	if !utf8.Valid(text) {
+		return refusePoint("Write the JSON in UTF-8.")
+	}
+	r := changeReader{now: now, w: w}
+	if err := r.object(text, f); err != nil {
+		return err
+	}
+	if f == formLine {
+		return r.line()
+	}
+	return r.check(f)
+}
+
+type changeReader struct {
+	now   time.Time
+	w     *points.Write
+	seen  uint
+	patch []byte
+}
+
+func (r *changeReader) object(text []byte, f form) error {
+	for o := (objectReader{in: text}); ; {
+		name, value, more, err := o.next()
+		if err != nil || !more {
+			return err
+		}
+		member := members[string(name)]
+		switch {
+		case member == 0 || member >= memberDelete && f != formLine:
+			// Features may have members of others; a patch is ours alone.
+			if f == formPatch {
+				return refusePoint("Unknown member " + strconv.Quote(shorten(name)) + ": a change has geometry, properties, expires or ttl.")
+			}
+			if !json.Valid(value) {
+				return syntaxError("a value", o.i-len(value))
+			}
+			continue
+		case r.seen&member != 0:
+			return refusePoint("Give " + string(name) + " once.")
+		}
+		r.seen |= member
+		if err := r.member(member, value); err != nil {
+			return err
+		}
+	}
+}
+
+// shorten returns the beginning of a name for a refusal.
+func shorten(name []byte) string { return string(name[:min(len(name), 40)]) }
+
+func (r *changeReader) member(member uint, value []byte) error {
+	w, null := r.w, string(value) == "null"
+	switch member {
+	case memberType:
+		if text, _ := textOf(value); string(text) != "Feature" {
+			return refusePoint(`Set type to "Feature", and send each Feature of a collection by itself or in a line of its own.`)
+		}
+	case memberID:
+		if text, ok := textOf(value); ok {
+			w.ID = string(text)
+		} else if _, ok := numberOf(value); ok {
+			w.ID = string(value)
+		} else {
+			return refusePoint("Set id to a text or a number.")
+		}
+		return points.CheckID(w.ID)
+	case memberGeometry:
+		w.Move = true
+		return readPosition(value, &w.Lat, &w.Lon)
+	case memberProperties:
+		w.Properties = value
+	case memberExpires:
+		text, ok := textOf(value)
+		if !ok && !null {
+			return errExpires
+		}
+		return r.expire(string(text))
+	case memberTTL:
+		seconds, ok := numberOf(value)
+		if !ok && !null {
+			return errTTL
+		}
+		if null {
+			return r.expire("")
+		}
+		return r.live(seconds)
+	case memberDelete:
+		if string(value) != "true" {
+			return refusePoint("Set delete to true, or leave it out.")
+		}
+	case memberPatch:
+		r.patch = value
+	}
+	return nil
+}
+
+var (
+	errExpires = refusePoint("Set expires to a time such as 2026-07-01T12:00:00Z; null is never.")
+	errTTL     = refusePoint("Set ttl to the number of seconds until the point goes, more than 0 and at most " + strconv.Itoa(maxTTL) + "; null is never.")
+	errBoth    = refusePoint("Give expires or ttl, not both.")
+)
+
+// expire sets when the point goes, "" for never.
+func (r *changeReader) expire(text string) error {
+	if r.w.Expire {
+		return errBoth
+	}
+	r.w.Expire = true
+	if text == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return errExpires
+	}
+	r.w.Expires = at
+	return nil
+}
+
+// live sets for how long the point stays.
+func (r *changeReader) live(seconds float64) error {
+	switch {
+	case r.w.Expire:
+		return errBoth
+	case !(seconds > 0 && seconds <= maxTTL):
+		return errTTL
+	}
+	r.w.Expire = true
+	r.w.Expires = r.now.Add(time.Duration(seconds * float64(time.Second)))
+	return nil
+}
+
+// line finds out what a line is.
+func (r *changeReader) line() error {
+	const others = memberType | memberGeometry | memberProperties | memberExpires | memberTTL
+	if r.w.ID == "" {
+		return refusePoint("Add id, which every line needs.")
+	}
+	switch r.seen & (memberDelete | memberPatch) {
+	case 0:
+		return r.check(formFeature)
+	case memberDelete:
+		r.w.Kind = points.Delete
+	case memberPatch:
+		r.w.Kind = points.Patch
+	}
+	if r.seen&others != 0 || r.seen&memberDelete != 0 && r.seen&memberPatch != 0 {
+		return refusePoint(`Write {"id":…,"delete":true} or {"id":…,"patch":{…}} without other members.`)
+	}
+	if r.w.Kind == points.Delete {
+		return nil
+	}
+	id := r.w.ID
+	r.seen = 0
+	if err := r.object(r.patch, formPatch); err != nil {
+		return err
+	}
+	if r.w.ID != id {
+		return errOtherID
+	}
+	return r.check(formPatch)
+}
+
+var noProperties = []byte("{}")
+
+var errOtherID = refusePoint("Leave the id out here, or make the two ids the same.")
+
+// check refuses what lacks a member.
+func (r *changeReader) check(f form) error {
+	if f == formPatch {
+		r.w.Kind = points.Patch
+		if r.seen&(memberGeometry|memberProperties|memberExpires|memberTTL) == 0 && !r.w.Expire {
+			return refusePoint("Add what is to be changed: geometry, properties, expires or ttl.")
+		}
+		return nil
+	}
+	r.w.Kind = points.Put
+	if r.seen&memberType == 0 || r.seen&memberGeometry == 0 {
+		return refusePoint(`Write a GeoJSON Feature, such as {"type":"Feature","id":"a1","geometry":{"type":"Point","coordinates":[2.35,48.85]},"properties":{"name":"x"}}.`)
+	}
+	if r.w.Properties == nil {
+		r.w.Properties = noProperties
+	}
+	return nil
+}
+
+// errGeometry is for what is no GeoJSON Point.
+var errGeometry = refusePoint(`Set geometry to a Point, such as {"type":"Point","coordinates":[2.35,48.85]}: longitude, then latitude, in degrees.`)
+
+// readPosition reads a GeoJSON Point. Altitudes are passed over.
+func readPosition(value []byte, lat, lon *float64) error {
+	var seen uint
+	if value[0] != '{' {
+		return errGeometry
+	}
+	for o := (objectReader{in: value}); ; {
+		name, value, more, err := o.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		switch string(name) {
+		case "type":
+			if text, _ := textOf(value); seen&1 != 0 || string(text) != "Point" {
+				return errGeometry
+			}
+			seen |= 1
+		case "coordinates":
+			if seen&2 != 0 || !readCoordinates(value, lat, lon) {
+				return errGeometry
+			}
+			seen |= 2
+		default:
+			if !json.Valid(value) {
+				return errGeometry
+			}
+		}
+	}
+	if seen != 3 {
+		return errGeometry
+	}
+	return points.CheckPosition(*lat, *lon)
+}
+
+// readCoordinates reads a list of two or three numbers.
+func readCoordinates(value []byte, lat, lon *float64) bool {
+	if value[0] != '[' {
+		return false
+	}
+	o := objectReader{in: value, i: 1}
+	for n := 0; ; n++ {
+		o.space()
+		v, ok := numberOf(o.value())
+		if !ok {
+			return false
+		}
+		switch n {
+		case 0:
+			*lon = v
+		case 1:
+			*lat = v
+		}
+		c := o.space()
+		o.i++
+		switch {
+		case c == ']' && o.i == len(value):
+			return n == 1 || n == 2
+		case c != ',' || n == 2:
+			return false
+		}
+	}
+}
+
+// readLifetime reads the parameters expires and ttl into a write whose body has neither.
+func readLifetime(r *http.Request, now time.Time, w *points.Write) error {
+	q := web.QueryParams(r)
+	change := changeReader{now: now, w: w}
+	for _, name := range [...]string{"expires", "ttl"} {
+		if !q.Has(name) {
+			continue
+		}
+		text := q.Text(name, 64)
+		err := errExpires
+		if name == "ttl" {
+			seconds, ok := web.Decimal(text)
+			if err = errTTL; ok {
+				err = change.live(seconds)
+			}
+		} else if text != "" {
+			err = change.expire(text)
+		}
+		if err != nil {
+			q.Refuse(name, web.DetailOf(err))
+			return q.Err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package collection
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
+	"quadrille/tiles"
+)
+
+// halves are boundaries of two states, west and east of Greenwich, and of a country north
+// of the equator.
+type halves struct {
+	datasets.Boundaries
+	asked chan int // a number for each question
+}
+
+func (halves) Types() []tiles.TypeMeta { return []tiles.TypeMeta{{Name: "country"}, {Name: "state"}} }
+
+func (h halves) At(_ context.Context, lat, lon float64, types ...string) (at []tiles.Region, err error) {
+	select {
+	case h.asked <- len(types):
+	default:
+	}
+	for _, t := range []string{"country", "state"} {
+		switch {
+		case !slices.Contains(types, t):
+		case t == "country" && lat > 0:
+			at = append(at, tiles.Region{Type: t, ID: "north"})
+		case t == "state" && lon < 0:
+			at = append(at, tiles.Region{Type: t, ID: "west"})
+		case t == "state":
+			at = append(at, tiles.Region{Type: t, ID: "east"})
+		}
+	}
+	return at, nil
+}
+
+func (halves) Region(_ context.Context, _, id string, _ bool) ([]byte, error) {
+	if id == "north" || id == "west" || id == "east" {
+		return []byte("{}"), nil
+	}
+	return nil, tiles.ErrNotFound
+}
+
+type emptyStore struct{ cellstore.Store }
+
+func (emptyStore) Close() error { return nil }
+
+// withHalves publishes the boundaries of halves.
+func withHalves(t *testing.T, asked chan int) func(*web.Config, *Config) {
+	t.Helper()
+	catalog, err := dataset.Open(t.TempDir(), func(string, string, bool) (cellstore.Store, error) { return emptyStore{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := catalog.Begin(t.Context(), catalogue.Boundaries.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 1}, Meta: json.RawMessage(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	live := dataset.NewLive(catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (datasets.Boundaries, error) { return halves{asked: asked}, nil })
+	if err := live.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(_ *web.Config, c *Config) { c.Boundaries = live }
+}
+
+// event is a server-sent event.
+type event struct {
+	id, name, data string
+}
+
+// follower reads a stream of events.
+type follower struct {
+	t     *testing.T
+	lines *bufio.Reader
+	end   func()
+}
+
+func follow(t *testing.T, server *httptest.Server, query, last string) *follower {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/points/taxis/events"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", rootKey)
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &follower{t: t, lines: bufio.NewReader(res.Body), end: func() { cancel(); res.Body.Close() }}
+	t.Cleanup(f.end)
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Cache-Control") != "private, no-store" {
+		text, _ := io.ReadAll(res.Body)
+		t.Fatalf("%s %v %s", res.Status, res.Header, text)
+	}
+	if e := f.next(); e.name != "" {
+		t.Errorf("the stream begins with %+v", e)
+	}
+	return f
+}
+
+// next returns the next event, or what begins the stream.
+func (f *follower) next() (e event) {
+	f.t.Helper()
+	for {
+		line, err := f.lines.ReadString('\n')
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "id":
+			e.id = value
+		case "event":
+			e.name = value
+		case "data":
+			e.data = value
+		case "":
+			return e
+		}
+	}
+}
+
+func (f *follower) want(name, data string) event {
+	f.t.Helper()
+	e := f.next()
+	if cut, _, _ := strings.Cut(e.data, `,"version":`); e.name != name || cut != data || e.id == "" {
+		f.t.Errorf("%+v, want %s %s", e, name, data)
+	}
+	return e
+}
+
+func (s *service) move(id string, lon, lat float64) {
+	s.t.Helper()
+	if w := s.send(rootKey, "PUT", "/points/taxis/"+id, feature(id, lon, lat, "{}")); w.Code >= 300 {
+		s.t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Crossings of fences are told in the order of the writes, and a stream that breaks goes
+// on with the next crossing.
+func TestEvents(t *testing.T) {
+	asked := make(chan int, 1000)
+	s := newService(t, withHalves(t, asked))
+	s.make("taxis", "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	const query = "?enter=state,state:east,country:north&leave=state:west&within=10,10,5000&bbox=100,0,120,20"
+	f := follow(t, server, query, "")
+	s.move("a", -5, -1)
+	f.want("enter", `{"id":"a","fence":"state:west","lat":-1,"lon":-5`)
+	s.move("a", -6, -1) // crosses nothing
+	s.move("a", 10, 10)
+	first := f.want("leave", `{"id":"a","fence":"state:west","lat":10,"lon":10`)
+	second := f.want("enter", `{"id":"a","fence":"country:north","lat":10,"lon":10`)
+	f.want("enter", `{"id":"a","fence":"state:east","lat":10,"lon":10`)
+	last := f.want("enter", `{"id":"a","fence":"within:10,10,5000","lat":10,"lon":10`)
+	if strings.Contains(last.id, ".") || !strings.HasSuffix(second.id, ".2") || !strings.HasPrefix(first.id, last.id) {
+		t.Errorf("ids %s, %s, %s", first.id, second.id, last.id)
+	}
+	s.move("a", 110, 10)
+	f.want("leave", `{"id":"a","fence":"within:10,10,5000","lat":10,"lon":110`)
+	f.want("enter", `{"id":"a","fence":"bbox:100,0,120,20","lat":10,"lon":110`)
+	if w := s.send(rootKey, "DELETE", "/points/taxis/a", ""); w.Code != 204 {
+		t.Fatal(w.Body)
+	}
+	f.want("leave", `{"id":"a","fence":"bbox:100,0,120,20","gone":true`)
+	f.end()
+	for range len(asked) {
+		if n := <-asked; n != 2 {
+			t.Errorf("%d types were asked at once, want both", n)
+		}
+	}
+
+	f = follow(t, server, query, second.id)
+	f.want("enter", `{"id":"a","fence":"state:east","lat":10,"lon":10`)
+	f.want("enter", `{"id":"a","fence":"within:10,10,5000","lat":10,"lon":10`)
+	f.end()
+	f = follow(t, server, query+"&last_event_id="+last.id, "")
+	f.want("leave", `{"id":"a","fence":"within:10,10,5000","lat":10,"lon":110`)
+	f.end()
+
+	f = follow(t, server, "", "")
+	s.move("b", 1, 2)
+	f.want("move", `{"id":"b","lat":2,"lon":1`)
+	s.move("b", 1.5, 2)
+	f.want("move", `{"id":"b","from":{"lat":2,"lon":1},"lat":2,"lon":1.5`)
+	if err := s.live.Drop(t.Context(), "taxis"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.lines.ReadByte(); err != io.EOF {
+		t.Errorf("the stream of a dropped collection ends with %v", err)
+	}
+}
+
+func TestEventsRefuse(t *testing.T) {
+	s := newService(t, withHalves(t, nil))
+	s.make("shops", `{"private":true}`)
+	s.make("taxis", "")
+	for _, tt := range []struct {
+		target string
+		status int
+		typ    string
+	}{
+		{"/points/none/events", 404, "collection-not-found"},
+		{"/points/shops/events", 404, "collection-not-found"},
+		{"/points/taxis/events?enter=", 400, "bad-parameter"},
+		{"/points/taxis/events?enter=state:", 400, "bad-parameter"},
+		{"/points/taxis/events?enter=planet", 404, "unknown-layer"},
+		{"/points/taxis/events?leave=state:north-west", 404, "region-not-found"},
+		{"/points/taxis/events?within=1,2", 400, "bad-parameter"},
+		{"/points/taxis/events?within=1,2,0", 400, "bad-parameter"},
+		{"/points/taxis/events?within=100,2,5", 400, "bad-parameter"},
+		{"/points/taxis/events?within=1,nan,5", 400, "bad-parameter"},
+		{"/points/taxis/events?bbox=1,5,2,4", 400, "bad-parameter"},
+		{"/points/taxis/events?within=" + strings.TrimSuffix(strings.Repeat("1,2,3,", 101), ","), 400, "bad-parameter"},
+		{"/points/taxis/events?enter=" + strings.TrimSuffix(strings.Repeat("state,", 200), ","), 400, "bad-parameter"},
+		{"/points/taxis/events?last_event_id=x", 400, "bad-parameter"},
+		{"/points/taxis/events?last_event_id=5.x", 400, "bad-parameter"},
+		{"/points/taxis/events?last_event_id=1", 410, "events-gone"},
+		{"/points/taxis/events?near=1", 400, "bad-parameter"},
+	} {
+		s.want(s.send("", "GET", tt.target, ""), tt.status, tt.typ)
+	}
+	s.want(s.send(rootKey, "POST", "/points/shops/events", ""), 405, "")
+	s = newService(t, nil)
+	s.make("taxis", "")
+	s.want(s.send("", "GET", "/points/taxis/events?enter=state", ""), 404, "dataset-missing")
+}
+
+// A server that is about to stop ends its streams.
+func TestEventsDrain(t *testing.T) {
+	draining := make(chan struct{})
+	s := newService(t, func(_ *web.Config, c *Config) { c.Draining = draining })
+	s.make("taxis", "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	f := follow(t, server, "", "")
+	close(draining)
+	if _, err := f.lines.ReadByte(); err != io.EOF {
+		t.Errorf("the stream ends with %v", err)
+	}
+}
+
+// Each move is told once, however often the stream breaks.
+func TestEventsOnce(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("taxis", "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	f := follow(t, server, "", "")
+	s.move("a", 0, 0)
+	last := f.next().id
+	const n = 300
+	written := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 1; i <= n && err == nil; i++ {
+			var o [1]points.Outcome
+			if err = l.Write(context.Background(), []points.Write{{Kind: points.Put, ID: "a", Lat: float64(i) / 10, Properties: noProperties}}, o[:]); err == nil {
+				err = o[0].Err
+			}
+		}
+		written <- err
+	}()
+	for i := 1; i <= n; i++ {
+		if i%50 == 0 {
+			f.end()
+			f = follow(t, server, "", last)
+		}
+		e := f.next()
+		var d struct{ Lat float64 }
+		if err := json.Unmarshal([]byte(e.data), &d); err != nil || d.Lat != float64(i)/10 {
+			t.Fatalf("%+v, want move %d, %v", e, i, err)
+		}
+		last = e.id
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}

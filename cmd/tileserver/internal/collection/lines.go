@@ -1,0 +1,269 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+// Bounds of the lines that are written together.
+const (
+	maxLines     = 1000
+	maxLineBytes = 1 << 20 // of the text of all
+)
+
+// postLines answers POST /points/{collection}: a write in each line.
+func (s *Room) postLines(c echo.Context) error {
+	path, err := pathOf(c)
+	if err != nil {
+		return err
+	}
+	l, err := s.toWrite(c, path[0])
+	if err != nil {
+		return err
+	}
+	cd, err := web.BodyCoding(c.Request())
+	if err != nil {
+		return err
+	}
+	b := &batch{
+		Batch: s.NewBatch(c, s.Batch), s: s, live: l, chunk: new(chunk),
+		queue: make(chan *chunk, 1), failed: make(chan struct{}), ended: make(chan struct{}),
+		// The context of the request ends when its client has closed its half of the
+		// connection, and may do so because everything is sent.
+		ctx: context.WithoutCancel(c.Request().Context()),
+	}
+	defer b.Release()
+	b.LineBytes = maxBody
+	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
+	return b.Run(cd)
+}
+
+// batch is a batch of writes. One goroutine reads lines into a chunk while another writes
+// the chunk before and answers it.
+type batch struct {
+	*web.Batch
+	s    *Room
+	live *points.LiveCollection
+	ctx  context.Context
+
+	chunk   *chunk // which is being filled
+	waiting bool   // the last chunk was queued because there was nothing to read
+
+	queue  chan *chunk
+	failed chan struct{} // closed when err is set
+	err    error         // why no more is written
+	at     int64         // the line that err is about
+	ended  chan struct{}
+}
+
+// chunk is lines that are written together.
+type chunk struct {
+	lines    []line
+	text     []byte
+	writes   []points.Write
+	outcomes []points.Outcome
+}
+
+// line is a line that is to be answered.
+type line struct {
+	number int64
+	id     string
+	write  int   // its index among the writes
+	err    error // why there is no write
+}
+
+// answer reads all lines.
+func (b *batch) answer() (err error) {
+	go b.writeAll()
+	defer func() {
+		close(b.queue)
+		if <-b.ended; b.err != nil {
+			err = b.err
+		}
+	}()
+	for {
+		text, err := b.Next()
+		switch {
+		case err == nil:
+			b.read(text)
+		case errors.Is(err, web.ErrLongLine):
+			b.add(line{err: refusePoint("Shorten the line to at most " + strconv.Itoa(maxBody) + " bytes.")})
+		default:
+			if err := b.enqueue(); err != nil {
+				return err
+			}
+			return err
+		}
+		if len(b.chunk.lines) >= maxLines || len(b.chunk.text) >= maxLineBytes {
+			if err := b.enqueue(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read adds the write in a line.
+func (b *batch) read(text []byte) {
+	c := b.filling()
+	from := len(c.text)
+	c.text = append(c.text, text...)
+	var w points.Write
+	if err := readChange(c.text[from:len(c.text):len(c.text)], formLine, b.s.Now(), &w); err != nil {
+		b.add(line{id: w.ID, err: err})
+		return
+	}
+	c.writes = append(c.writes, w)
+	b.add(line{id: w.ID, write: len(c.writes) - 1})
+}
+
+func (b *batch) add(l line) {
+	l.number = b.Line
+	c := b.filling()
+	c.lines = append(c.lines, l)
+}
+
+// filling returns the chunk that lines are added to: the last one that was queued, if it
+// has not been begun.
+func (b *batch) filling() *chunk {
+	if b.waiting {
+		b.waiting = false
+		select {
+		case b.chunk = <-b.queue:
+		default:
+		}
+	}
+	return b.chunk
+}
+
+// enqueue has the chunk written, after the one before.
+func (b *batch) enqueue() error {
+	if len(b.chunk.lines) == 0 {
+		return nil
+	}
+	select {
+	case b.queue <- b.chunk:
+		b.chunk = new(chunk)
+		return nil
+	case <-b.failed:
+		return b.err
+	}
+}
+
+// wait is called before the client is waited for. Its lines must be answered now, since it
+// may send more only then; but until a chunk is begun, it can grow.
+func (b *batch) wait() error {
+	select {
+	case <-b.failed:
+		return b.err
+	default:
+	}
+	if len(b.chunk.lines) == 0 {
+		return nil
+	}
+	err := b.enqueue()
+	b.waiting = err == nil
+	return err
+}
+
+// writeAll writes and answers chunks until there are no more.
+func (b *batch) writeAll() {
+	defer close(b.ended)
+	for {
+		var c *chunk
+		open := true
+		select {
+		case c, open = <-b.queue:
+		default:
+			if b.err = b.Flush(); b.err == nil {
+				c, open = <-b.queue
+			}
+		}
+		if !open {
+			return
+		}
+		if b.err == nil {
+			b.err = b.write(c)
+		}
+		if b.err != nil {
+			close(b.failed)
+			return
+		}
+	}
+}
+
+// write writes a chunk and answers its lines.
+func (b *batch) write(c *chunk) error {
+	b.at = c.lines[0].number
+	if len(c.writes) > 0 {
+		c.outcomes = make([]points.Outcome, len(c.writes))
+		ctx, cancel := context.WithTimeout(b.ctx, b.s.Timeout)
+		defer cancel()
+		if err := b.live.Write(ctx, c.writes, c.outcomes); err != nil {
+			return err
+		}
+	}
+	for i := range c.lines {
+		l := &c.lines[i]
+		b.at = l.number
+		var w *points.Write
+		var o *points.Outcome
+		if l.err == nil {
+			w, o = &c.writes[l.write], &c.outcomes[l.write]
+			l.err = o.Err
+		}
+		if l.err != nil {
+			err := b.s.Replaced(refusal(l.err))
+			if k, _ := b.s.Classify(err); k.Status >= http.StatusInternalServerError {
+				return err
+			}
+			b.appendRefusal(l.number, l.id, err)
+			continue
+		}
+		b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), l.number, 10)
+		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
+		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
+		b.Body = strconv.AppendInt(append(b.Body, `,"version":`...), o.Version, 10)
+		b.Body = append(b.Body, "}\n"...)
+	}
+	return b.Spill()
+}
+
+// statusOf is the status that a write would have alone.
+func statusOf(w *points.Write, o *points.Outcome) int {
+	switch {
+	case o.Created:
+		return http.StatusCreated
+	case w.Kind == points.Delete:
+		return http.StatusNoContent
+	}
+	return http.StatusOK
+}
+
+// refuse ends the answer with why the rest of the lines is not written.
+func (b *batch) refuse(err error) {
+	at := b.Line
+	if b.err != nil {
+		at = b.at
+	}
+	b.appendRefusal(at, "", err)
+}
+
+func (b *batch) appendRefusal(number int64, id string, err error) {
+	_, p := b.s.Classify(err)
+	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), number, 10)
+	if id != "" {
+		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), id)
+	}
+	b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(p.Status), 10)
+	b.Body = jsontext.AppendString(append(b.Body, `,"type":`...), p.Type)
+	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail)
+	b.Body = append(b.Body, "}\n"...)
+}

@@ -1,0 +1,232 @@
+package collection
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+// answer is a line that answers a write.
+type answer struct {
+	Line    int64
+	ID      string
+	Status  int
+	Version int64
+	Type    string
+	Detail  string
+}
+
+func answersIn(t testing.TB, text string) (all []answer) {
+	t.Helper()
+	for l := range strings.Lines(text) {
+		var a answer
+		if err := json.Unmarshal([]byte(l), &a); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// Lines are written in their order, and a broken one spoils only itself.
+func TestLines(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("shops", "")
+	body := strings.Join([]string{
+		feature("a", 1, 2, `{"n":1}`),
+		feature("a", 3, 4, `{"n":2}`),
+		"",
+		`{"id":"a","patch":{"properties":{"m":3}}}`,
+		`{"broken`,
+		feature("", 1, 2, `{}`),
+		feature("b", 1, 200, `{}`),
+		`{"id":"c","delete":true}`,
+		`{"id":"c","delete":false}`,
+		`{"id":"c","delete":true,"patch":{}}`,
+		`{"delete":true}`,
+		strings.Repeat("x", maxBody+1),
+		"{\"id\":\"\xff\",\"delete\":true}",
+		feature("d", 5, 6, `{"x":1,"x":2}`),
+		`{"id":"d","patch":{"id":"e","ttl":5}}`,
+		feature("d", 5, 6, `{}`) + "\r",
+		`{"id":"d","delete":true}`,
+		feature("e", 7, 8, `{}`),
+	}, "\n")
+	w := s.send(shopsKey, "POST", "/points/shops", body)
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/x-ndjson" {
+		t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	got := answersIn(t, w.Body.String())
+	want := []struct {
+		status int
+		id     string
+	}{{201, "a"}, {200, "a"}, {400, ""}, {200, "a"}, {400, ""}, {400, ""}, {400, "b"}, {404, "c"}, {400, "c"}, {400, "c"}, {400, ""}, {400, ""}, {400, ""}, {400, "d"}, {400, "e"}, {201, "d"}, {204, "d"}, {201, "e"}}
+	if len(got) != len(want) {
+		t.Fatalf("%d answers: %s", len(got), w.Body)
+	}
+	for i, a := range got {
+		if a.Line != int64(i+1) || a.Status != want[i].status || a.ID != want[i].id || (a.Status < 400) != (a.Version > 0) || (a.Status >= 400) != (a.Type != "" && a.Detail != "") {
+			t.Errorf("line %d: %+v, want %v", i+1, a, want[i])
+		}
+	}
+	var h points.Hit
+	if err := l.Get(t.Context(), "a", &h); err != nil || h.Lat != 4 || string(h.Properties) != `{"n":2,"m":3}` {
+		t.Errorf("%+v %s %v", h, h.Properties, err)
+	}
+}
+
+// Bodies of many lines, plain and packed, are written as a whole.
+func TestManyLines(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("shops", "")
+	const n = 5000
+	var body bytes.Buffer
+	for i := range n {
+		fmt.Fprintln(&body, feature(fmt.Sprint(i), float64(i%360)-180, float64(i%180)-90, `{"name":"shop"}`))
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(body.Bytes()); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct{ body, coding string }{{body.String(), "identity"}, {packed.String(), "gzip"}} {
+		w := s.send(shopsKey, "POST", "/points/shops", tt.body, "Content-Encoding", tt.coding)
+		got := answersIn(t, w.Body.String())
+		if len(got) != n {
+			t.Fatalf("%d answers", len(got))
+		}
+		for j, a := range got {
+			if a.Line != int64(j+1) || a.ID != fmt.Sprint(j) || a.Status != 201-i {
+				t.Fatalf("%+v", a)
+			}
+		}
+	}
+	if count, err := l.Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || count != n {
+		t.Errorf("%d points, %v", count, err)
+	}
+}
+
+// A batch that is too long, or whose body is damaged, keeps what it has written.
+func TestLinesEnd(t *testing.T) {
+	s := newService(t, func(_ *web.Config, c *Config) { c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute} })
+	l := s.make("shops", "")
+	text := func(id string) string { return feature(id, 1, 2, "{}") + "\n" }
+	got := answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+text("b")+text("c")+text("d")).Body.String())
+	if len(got) != 4 || got[2].Status != 201 || got[3].Status != 413 || got[3].Type != "batch-too-long" || got[3].Line != 4 {
+		t.Errorf("%+v", got)
+	}
+	var h points.Hit
+	if err := l.Get(t.Context(), "c", &h); err != nil {
+		t.Error(err)
+	}
+	got = answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+strings.Repeat("x", 2000)).Body.String())
+	if len(got) != 2 || got[0].Status != 200 || got[1].Status != 413 {
+		t.Errorf("%+v", got)
+	}
+	s.want(s.send(shopsKey, "POST", "/points/shops", "no gzip", "Content-Encoding", "gzip"), 400, "bad-body")
+	s.want(s.send(shopsKey, "POST", "/points/shops", "x", "Content-Type", "multipart/form-data; boundary=x"), 415, "unsupported-type")
+	s.want(s.send(shopsKey, "POST", "/points/shops", ""), 200, "")
+	if err := s.live.Drop(t.Context(), "shops"); err != nil {
+		t.Fatal(err)
+	}
+	b := &batch{live: l, s: s.room, ctx: t.Context(), Batch: new(web.Batch)}
+	c := &chunk{lines: []line{{number: 1}}, writes: make([]points.Write, 1)}
+	if err := b.write(c); err == nil {
+		t.Error("a dropped collection was written")
+	}
+}
+
+// Each line is answered while the next is not yet sent.
+func TestLinesAreAnsweredAtOnce(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	from, to := io.Pipe()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/points/shops", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", shopsKey)
+	sent := make(chan error, 1)
+	asked := make(chan string)
+	go func() {
+		for l := range asked {
+			if _, err := io.WriteString(to, l); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- to.Close()
+	}()
+	asked <- feature("0", 1, 2, "{}") + "\n"
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewReader(res.Body)
+	for i := range 20 {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := answersIn(t, text)[0]; a.Line != int64(i+1) || a.Status != 201 {
+			t.Fatalf("%+v", a)
+		}
+		if i < 19 {
+			asked <- feature(fmt.Sprint(i+1), 1, 2, "{}") + "\n"
+		}
+	}
+	close(asked)
+	if _, err := lines.ReadString('\n'); err != io.EOF {
+		t.Errorf("the answer ends with %v", err)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkLines(b *testing.B) {
+	s := newService(b, nil)
+	s.make("shops", "")
+	server := httptest.NewServer(s.handler)
+	b.Cleanup(server.Close)
+	const n = 20_000
+	var body bytes.Buffer
+	for i := range n {
+		fmt.Fprintln(&body, feature(fmt.Sprint("vehicle-", i), float64(i%3600)/10-180, float64(i%1800)/10-90, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way"}`))
+	}
+	for b.Loop() {
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server.URL+"/points/shops", bytes.NewReader(body.Bytes()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Header.Set("X-Api-Key", shopsKey)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		if err != nil || bytes.Count(text, []byte("\n")) != n {
+			b.Fatal(err, string(text[max(0, len(text)-500):]))
+		}
+		res.Body.Close()
+	}
+	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "lines/s")
+}

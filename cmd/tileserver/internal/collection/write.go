@@ -1,0 +1,386 @@
+package collection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+// Paths of what can be written.
+const (
+	collectionPath = "/points/:collection"
+	pointPath      = "/points/:collection/:id"
+)
+
+// Methods of a collection and of a point, for headers.
+const (
+	collectionMethods = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
+	pointMethods      = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
+	readMethods       = "GET, HEAD, OPTIONS"
+)
+
+func (s *Room) writeRoutes() []web.Route {
+	write := func(path, method string, h echo.HandlerFunc, cost web.Cost, names ...any) web.Route {
+		return web.Route{Path: path, Methods: []string{method}, Handle: h, Cost: cost, Query: web.Takes(names...), Body: true}
+	}
+	preflight := func(path, methods string) web.Route {
+		return web.Route{Path: path, Methods: []string{http.MethodOptions}, Handle: s.Preflight(methods), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel}
+	}
+	return []web.Route{
+		write(collectionPath, http.MethodPut, s.putCollection, web.Light),
+		write(collectionPath, http.MethodDelete, s.deleteCollection, web.Light),
+		write(collectionPath, http.MethodPost, s.postLines, web.Streamed),
+		write(pointPath, http.MethodPut, s.putPoint, web.Light, "expires", "ttl"),
+		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
+		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
+		{Path: collectionPath + "/events", Methods: []string{http.MethodGet}, Handle: s.getEvents, Cost: web.Streamed,
+			Query: web.Takes("enter", "leave", "within", "bbox", "last_event_id")},
+		preflight(collectionPath, collectionMethods),
+		preflight(pointPath, pointMethods),
+	}
+}
+
+// What writes are refused for.
+var (
+	errReadOnly    = errors.New("no writes are taken")
+	errDescription = errors.New("description of a collection is not valid")
+	errDiffers     = errors.New("collection is there with another description")
+	errTooLarge    = errors.New("body of a write is too large")
+)
+
+var writeKinds = []web.Kind{
+	{Err: errReadOnly, Status: http.StatusMethodNotAllowed, Type: "read-only", Title: "No writes are taken here",
+		Detail: "This server takes no writes: the operator starts it with --live DIR for that."},
+	{Err: points.ErrName, Status: http.StatusBadRequest, Type: "bad-name", Title: "A collection cannot have this name",
+		Detail: "Give a letter a to z and then letters a to z, digits, hyphens and underscores, at most 40 in all."},
+	{Err: errDescription, Status: http.StatusBadRequest, Type: "bad-description", Title: "The description of the collection is not valid",
+		Detail: `Write an object such as {"title":"Shops","history":"720h","schema":{"price":"number"}}, all members of which may be left out.`},
+	{Err: errDiffers, Status: http.StatusConflict, Type: "collection-exists", Title: "The collection is there with another description",
+		Detail: "Choose another name, or delete the collection first."},
+	{Err: errTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
+		Detail: "Send at most 1 MiB; many points go by POST /points/{collection}, one in each line."},
+	{Err: points.ErrPoint, Status: http.StatusBadRequest, Type: "bad-point", Title: "The point is not valid",
+		Detail: "Correct the point and send it again."},
+	{Err: points.ErrProperties, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
+		Detail: "Correct the properties and send the point again."},
+	{Err: points.ErrType, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
+		Detail: "Correct the properties and send the point again."},
+	{Err: points.ErrExists, Status: http.StatusPreconditionFailed, Type: "point-exists", Title: "The point is there already",
+		Detail: "Leave out If-None-Match to replace it."},
+	{Err: points.ErrChanged, Status: http.StatusPreconditionFailed, Type: "point-changed", Title: "The point has changed",
+		Detail: "Read it again and repeat the change with its new ETag."},
+	{Err: points.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, Expected: true},
+	{Err: points.ErrEventsGone, Status: http.StatusGone, Type: "events-gone", Title: "Events after that one are not kept any more",
+		Detail: "Read the points again, and follow events without a last event id."},
+}
+
+// refusal turns why a point or collection was not written into words for the client.
+func refusal(err error) error {
+	for _, known := range [...]error{points.ErrPoint, points.ErrProperties, points.ErrType, points.ErrName} {
+		if web.DetailOf(err) == "" && errors.Is(err, known) {
+			_, detail, ok := strings.Cut(err.Error(), known.Error()+": ")
+			switch first, size := utf8.DecodeRuneInString(detail); {
+			case !ok:
+			case errors.Is(err, points.ErrType): // begins with the name of a property
+				return web.Refuse(known, "", "Correct "+detail+".")
+			default:
+				return web.Refuse(known, "", string(unicode.ToUpper(first))+detail[size:]+".")
+			}
+		}
+	}
+	return err
+}
+
+// pathOf returns the parts of the path of a write.
+func pathOf(c echo.Context) ([]string, error) {
+	if web.RunsOn(c) {
+		return nil, web.ErrNoRoute
+	}
+	return web.PathParams(c)
+}
+
+// mayWrite refuses those who may not write a collection.
+func (s *Room) mayWrite(c echo.Context, name string) error {
+	if s.Collections == nil || s.Collections.Live == nil {
+		c.Response().Header()["Allow"] = []string{readMethods}
+		return errReadOnly
+	}
+	if err := points.CheckName(name); err != nil {
+		return refusal(err)
+	}
+	return s.CheckScope(c, quota.Scope{Write: true, Collection: name})
+}
+
+// toWrite returns a collection that whoever sent the request may write.
+func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, error) {
+	if err := s.mayWrite(c, name); err != nil {
+		return nil, err
+	}
+	if l := s.Collections.Live.Collection(name); l != nil {
+		return l, nil
+	}
+	if s.Collections.Published(name) != nil {
+		c.Response().Header()["Allow"] = []string{readMethods}
+		return nil, web.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
+	}
+	return nil, web.Refuse(points.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
+}
+
+// maxBody bounds the body of one write, packed or not, in bytes.
+const maxBody = 1 << 20
+
+// readBody reads the body of a write.
+func readBody(c echo.Context) ([]byte, error) {
+	r := c.Request()
+	cd, err := web.BodyCoding(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge
+	}
+	var from io.Reader = http.MaxBytesReader(c.Response().Writer, r.Body, maxBody)
+	if cd == web.Gzipped {
+		if from, err = gzip.NewReader(from); err != nil {
+			return nil, web.ErrBodyCorrupt
+		}
+	}
+	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
+	switch tooLarge := (*http.MaxBytesError)(nil); {
+	case errors.As(err, &tooLarge), len(body) > maxBody:
+		return nil, errTooLarge
+	case err != nil:
+		return nil, web.ErrBodyCorrupt
+	}
+	return body, nil
+}
+
+// creation is the description of a collection that is to be made.
+type creation struct {
+	Title       string                 `json:"title"`
+	Attribution string                 `json:"attribution"`
+	Licence     string                 `json:"licence"`
+	Private     bool                   `json:"private"`
+	History     points.Duration        `json:"history"`
+	Events      points.Duration        `json:"events"`
+	Schema      map[string]points.Type `json:"schema"`
+}
+
+func readCreation(name string, body []byte) (m points.Meta, err error) {
+	var d creation
+	if len(body) > 0 {
+		in := json.NewDecoder(strings.NewReader(string(body)))
+		in.DisallowUnknownFields()
+		if err := in.Decode(&d); err != nil || in.More() || !utf8.Valid(body) {
+			if unknown, ok := strings.CutPrefix(errorText(err), "json: unknown field "); ok {
+				return m, web.Refuse(errDescription, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a description has title, attribution, licence, private, history, events and schema.")
+			}
+			return m, errDescription
+		}
+	}
+	m = points.Meta{
+		Name: name, Title: d.Title, Attribution: d.Attribution, Licence: d.Licence,
+		Private: d.Private, History: d.History, Events: d.Events,
+	}
+	if m.Events == 0 {
+		m.Events = points.DefaultEvents
+	}
+	var fields []points.Field
+	for name, typ := range d.Schema {
+		fields = append(fields, points.Field{Name: name, Type: typ})
+	}
+	m.Schema, err = points.NewSchema(fields)
+	return m, refusal(err)
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// putCollection answers PUT /points/{collection}: makes it, or finds it as described.
+func (s *Room) putCollection(c echo.Context) error {
+	path, err := pathOf(c)
+	if err != nil {
+		return err
+	}
+	if err := s.mayWrite(c, path[0]); err != nil {
+		return err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	m, err := readCreation(path[0], body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
+	defer cancel()
+	status := http.StatusCreated
+	_, err = s.Collections.Live.Create(ctx, m)
+	if errors.Is(err, points.ErrExists) {
+		status, err = http.StatusOK, nil
+		if l := s.Collections.Live.Collection(m.Name); l == nil || !isAs(l, &m) {
+			err = errDiffers
+		}
+	}
+	if err != nil {
+		return refusal(err)
+	}
+	out := web.GetScratch()
+	defer out.Release()
+	out.Body = append(jsontext.AppendString(append(out.Body, `{"name":`...), m.Name), '}')
+	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+}
+
+// isAs reports whether a collection was made from the description.
+func isAs(l *points.LiveCollection, m *points.Meta) bool {
+	was := l.Meta()
+	return was.Title == m.Title && was.Attribution == m.Attribution && was.Licence == m.Licence && was.Private == m.Private &&
+		was.History == m.History && was.Events == m.Events && slices.Equal(l.Declared(), m.Schema)
+}
+
+// deleteCollection answers DELETE /points/{collection}.
+func (s *Room) deleteCollection(c echo.Context) error {
+	path, err := pathOf(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.toWrite(c, path[0]); err != nil {
+		return err
+	}
+	if err := s.Collections.Live.Drop(context.WithoutCancel(c.Request().Context()), path[0]); err != nil {
+		return err
+	}
+	return s.sendNothing(c)
+}
+
+// sendNothing answers what has been removed.
+func (s *Room) sendNothing(c echo.Context) error {
+	s.CommonHeaders(c.Response().Header(), web.Answer{Cache: web.PrivateNoStore}, false)
+	c.Response().WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Room) putPoint(c echo.Context) error { return s.writePoint(c, points.Put, formFeature) }
+
+func (s *Room) patchPoint(c echo.Context) error { return s.writePoint(c, points.Patch, formPatch) }
+
+func (s *Room) deletePoint(c echo.Context) error { return s.writePoint(c, points.Delete, 0) }
+
+// writePoint answers PUT, PATCH and DELETE /points/{collection}/{id}.
+func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
+	path, err := pathOf(c)
+	if err != nil {
+		return err
+	}
+	l, err := s.toWrite(c, path[0])
+	if err != nil {
+		return err
+	}
+	id := path[1]
+	if err := points.CheckID(id); err != nil {
+		return refusal(err)
+	}
+	var w points.Write
+	if err := readConditions(c.Request(), kind, &w); err != nil {
+		return err
+	}
+	if kind != points.Delete {
+		now := s.Now()
+		if err := readLifetime(c.Request(), now, &w); err != nil {
+			return err
+		}
+		body, err := readBody(c)
+		if err != nil {
+			return err
+		}
+		if err := readChange(body, f, now, &w); err != nil {
+			return refusal(err)
+		}
+		if w.ID != "" && w.ID != id {
+			return errOtherID
+		}
+	}
+	w.Kind, w.ID = kind, id
+	var outcome [1]points.Outcome
+	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
+	defer cancel()
+	if err := l.Write(ctx, []points.Write{w}, outcome[:]); err != nil {
+		return err
+	}
+	if err := outcome[0].Err; err != nil {
+		return refusal(err)
+	}
+	if kind == points.Delete {
+		return s.sendNothing(c)
+	}
+	return s.sendWritten(c, id, &outcome[0])
+}
+
+// sendWritten answers with the version of a point.
+func (s *Room) sendWritten(c echo.Context, id string, o *points.Outcome) error {
+	status := http.StatusOK
+	if o.Created {
+		status = http.StatusCreated
+	}
+	out := web.GetScratch()
+	defer out.Release()
+	out.Body = jsontext.AppendString(append(out.Body, `{"id":`...), id)
+	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
+	out.Body = append(out.Body, '}')
+	c.Response().Header()["Etag"] = []string{versionTag(o.Version)}
+	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+}
+
+// versionTag is the entity tag of a version of a point.
+func versionTag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
+
+// otherVersion is the version of no point.
+const otherVersion = -1
+
+// readConditions reads the headers If-Match and If-None-Match.
+func readConditions(r *http.Request, kind points.WriteKind, w *points.Write) error {
+	if none := strings.Join(r.Header["If-None-Match"], ","); none != "" {
+		if strings.TrimSpace(none) != "*" || kind != points.Put {
+			return refuseCondition("If-None-Match", "Only PUT takes If-None-Match, with the value *: the point must not be there.")
+		}
+		w.IfAbsent = true
+	}
+	match := strings.TrimSpace(strings.Join(r.Header["If-Match"], ","))
+	switch {
+	case match == "" || match == "*" && kind != points.Put: // which need a point anyway
+	case match == "*" || strings.Contains(match, ","):
+		return refuseCondition("If-Match", `Set If-Match to one ETag, such as "v1767225600000"; PATCH changes only a point that is there.`)
+	default:
+		w.IfVersion = otherVersion
+		digits, ok := strings.CutPrefix(match, `"v`)
+		if version, err := strconv.ParseInt(strings.TrimSuffix(digits, `"`), 10, 64); ok && err == nil && versionTag(version) == match {
+			w.IfVersion = version
+		}
+	}
+	return nil
+}
+
+func refuseCondition(header, detail string) error {
+	return web.Refuse(web.ErrParameter, header, detail)
+}

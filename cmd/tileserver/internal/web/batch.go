@@ -1,0 +1,303 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/labstack/echo/v4"
+)
+
+// A batch is a request with a question, or a write, in each line of its body. Each is
+// answered by one line of JSON, in their order: line n of the answer is about line n
+// of the request. A line that cannot be answered gets an error of its own, and the
+// batch goes on. Answers are sent while lines come in, so a client must read while it
+// writes; what memory a batch takes does not depend on its size.
+
+const (
+	batchBuffer = 32 << 10 // of what is read at once
+	// batchLinger is how long, and maxLinger how much in bytes, is read on of a
+	// body that has been given up.
+	batchLinger = 500 * time.Millisecond
+	maxLinger   = 256 << 10
+)
+
+// Errors that end a batch, and ErrLongLine, which does not.
+var (
+	ErrBatchTooLong = errors.New("batch is too long")
+	ErrBatchTimeout = errors.New("batch came too slowly")
+	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
+	ErrLongLine = errors.New("line is too long")
+)
+
+// BatchLimits bound a batch.
+type BatchLimits struct {
+	Lines   int64
+	Bytes   int64 // of the body, compressed or not
+	Timeout time.Duration
+}
+
+// Batch is the state of a batch.
+type Batch struct {
+	Stream // of the answers
+	BatchLimits
+	// LineBytes is the longest line that is read, in bytes; of a longer one only the end
+	// is looked for.
+	LineBytes int
+	// Answer answers the lines that Next returns, until that fails.
+	Answer func() error
+	// Wait is called before the batch waits for more of the body. Nil is Flush.
+	Wait func() error
+	// Refuse appends to Body why the batch ends with the line Line.
+	Refuse func(err error)
+
+	// Line is the number of the line that Next returned last, from 1.
+	Line int64
+
+	body  batchBody
+	lines *bufio.Reader
+	long  []byte // of a line that does not fit the buffer of lines
+}
+
+var batches = sync.Pool{New: func() any {
+	return &Batch{lines: bufio.NewReaderSize(nil, batchBuffer), Stream: Stream{Body: make([]byte, 0, 2*batchBuffer)}}
+}}
+
+// NewBatch returns a batch whose fields the caller sets before it calls Run. The caller
+// releases it.
+func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
+	b := batches.Get().(*Batch)
+	b.Begin(s, c, PrivateNoStore)
+	b.BatchLimits = limits
+	return b
+}
+
+// Release gives the memory of a batch back.
+func (b *Batch) Release() {
+	b.Stream.Release()
+	b.lines.Reset(nil)
+	*b = Batch{lines: b.lines, Stream: b.Stream, long: b.long[:0]}
+	if cap(b.Body) <= MaxScratch && cap(b.long) <= MaxScratch {
+		batches.Put(b)
+	}
+}
+
+// BodyCoding is the coding of the body of a request. Forms of several parts are refused.
+func BodyCoding(r *http.Request) (Coding, error) {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && strings.HasPrefix(t, "multipart/") {
+		return 0, ErrBodyType
+	}
+	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
+	case c == "" || strings.EqualFold(c, "identity"):
+		return Identity, nil
+	case strings.EqualFold(c, "gzip"), strings.EqualFold(c, "x-gzip"):
+		return Gzipped, nil
+	}
+	return 0, ErrBodyCoding
+}
+
+// Run answers the lines of a body of a coding. What goes wrong before the first answer
+// is returned, to become a status; after that it is the last line.
+func (b *Batch) Run(cd Coding) error {
+	defer func() { b.kit.Charge(b.c, b.Line) }()
+	err := b.open(cd)
+	if err == nil {
+		err = b.Answer()
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	whole := errors.Is(b.body.err, io.EOF)
+	if !whole {
+		b.hangUp()
+	}
+	switch {
+	case errors.Is(err, ErrGone):
+		return nil
+	case err != nil && !b.begun && b.Line <= 1:
+		if !whole {
+			b.linger()
+		}
+		return err
+	case err != nil:
+		err = b.kit.Replaced(err)
+		if k, _ := b.kit.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
+			b.kit.LogFailure(b.c, err)
+		}
+		b.Refuse(err)
+	}
+	_ = b.End() // the client is gone if this fails
+	if !whole {
+		_ = b.rc.Flush() // a client that reads slowly has the time of its own
+		b.linger()
+	}
+	return nil
+}
+
+// hangUp ends the connection with the answer, for a body that has not been read
+// to its end. What is left of it would be taken for the next request otherwise: a
+// server that answers while it reads does not look after that.
+func (b *Batch) hangUp() {
+	// Reading beyond the limit of such a reader is how a handler says so.
+	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
+	_, _ = io.Copy(io.Discard, beyond)
+}
+
+// linger reads on for a moment. A connection that is closed while something is
+// on its way takes the answer with it.
+func (b *Batch) linger() {
+	_ = b.rc.SetReadDeadline(time.Now().Add(batchLinger)) // a writer without deadlines is a test's
+	_, _ = io.CopyN(io.Discard, b.body.r, maxLinger)
+}
+
+// open prepares the body for being read and the answer for being written while
+// it is.
+func (b *Batch) open(cd Coding) error {
+	r := b.c.Request()
+	if b.Wait == nil {
+		b.Wait = b.Flush
+	}
+	// HTTP/2 is always full duplex, so its error is ignored.
+	_ = b.rc.EnableFullDuplex()
+	b.body = batchBody{b: b, r: r.Body, left: b.Bytes + 1, end: time.Now().Add(b.Timeout)}
+	var body io.Reader = &b.body
+	if cd == Gzipped {
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return b.explain(err)
+		}
+		body = &limited{r: z, left: b.Bytes + 1, max: b.Bytes}
+	}
+	b.lines.Reset(body)
+	return nil
+}
+
+// Next returns the next line without its end, valid until the one after. Its error
+// is io.EOF at the end, ErrLongLine, after which the batch goes on, or one to end
+// the batch with. A body cut off is an error and not a last, shorter line.
+func (b *Batch) Next() ([]byte, error) {
+	line, err := b.read()
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF) && len(line) > 0:
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	default:
+		b.Line++
+		return nil, b.explain(err)
+	}
+	if b.Line++; b.Line > b.Lines {
+		return nil, Refuse(ErrBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+	}
+	if line = bytes.TrimSpace(line); len(line) > b.LineBytes {
+		return nil, ErrLongLine
+	}
+	return line, nil
+}
+
+// read returns the next line, of one that is too long only as much as shows that.
+func (b *Batch) read() (line []byte, err error) {
+	line, err = b.lines.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	b.long = b.long[:0]
+	for {
+		if len(b.long) <= b.LineBytes {
+			b.long = append(b.long, line...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return b.long, err
+		}
+		line, err = b.lines.ReadSlice('\n')
+	}
+}
+
+// Spill writes the answers if they are many. Much may be answered between two reads,
+// of a body that is packed.
+func (b *Batch) Spill() error {
+	if !b.Full() {
+		return nil
+	}
+	if err := b.Write(); err != nil {
+		return err
+	}
+	if !time.Now().Before(b.body.end) {
+		return ErrBatchTimeout
+	}
+	return nil
+}
+
+// explain turns what went wrong in reading the body into what to tell.
+func (b *Batch) explain(err error) error {
+	switch {
+	case b.body.failed != nil:
+		return b.body.failed
+	case errors.Is(err, ErrBatchTooLong):
+		return err
+	case errors.Is(b.body.err, os.ErrDeadlineExceeded):
+		return ErrBatchTimeout
+	}
+	return ErrBodyCorrupt
+}
+
+// batchBody reads the body as it comes. Before it waits for more, it sends
+// what has been answered: nothing is held back from a client that sends slowly,
+// and answers to one that sends fast travel together.
+type batchBody struct {
+	b      *Batch
+	r      io.Reader
+	left   int64 // bytes that may still come, and one
+	end    time.Time
+	err    error // of the last read, which what unpacks may not tell
+	failed error // why the batch ends, other than err
+}
+
+func (r *batchBody) Read(p []byte) (int, error) {
+	if r.failed = r.b.Wait(); r.failed != nil {
+		return 0, r.failed
+	}
+	now := time.Now()
+	if !now.Before(r.end) {
+		r.failed = ErrBatchTimeout
+		return 0, r.failed
+	}
+	wait := now.Add(StreamStall)
+	if r.end.Before(wait) {
+		wait = r.end
+	}
+	_ = r.b.rc.SetReadDeadline(wait) // as above
+	n, err := r.r.Read(p[:min(int64(len(p)), r.left)])
+	r.err = err
+	if r.left -= int64(n); r.left <= 0 {
+		return n, bodyTooLong(r.b.Bytes)
+	}
+	return n, err
+}
+
+// limited refuses a body that unpacks to more than max bytes.
+type limited struct {
+	r         io.Reader
+	left, max int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	if l.left -= int64(n); l.left <= 0 {
+		return n, bodyTooLong(l.max)
+	}
+	return n, err
+}
+
+func bodyTooLong(max int64) error {
+	return Refuse(ErrBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
+}
