@@ -499,6 +499,9 @@ func (k *commit) end() {
 func (c *LiveCollection) divide(tiles []quadkey.Tile) {
 	s := &search{from: c.table}
 	for _, tile := range tiles {
+		if b := c.tree.find(tile); !b.leaf || b.tile != tile || b.count <= leafPoints {
+			continue // several points of the commit have filled it, or left it again
+		}
 		var list []counted
 		s.rangeOf(tile)
 		err := s.rows(context.Background(), s.key, s.until, 0, func() (bool, error) {
