@@ -19,7 +19,7 @@ import (
 type newKeyCommand struct {
 	Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
 	Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
-	Scope []scope `placeholder:"RIGHT:COLLECTION" help:"Collection of points that it may read or write, such as write:shops, or read:* for all; repeatable. Who may write may read."`
+	Scope []scope `env:"-" placeholder:"RIGHT:COLLECTION" help:"Collection of points that it may read or write, such as write:shops, or read:* for all; repeatable. Who may write may read."`
 }
 
 type scope quota.Scope

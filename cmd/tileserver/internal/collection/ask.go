@@ -232,18 +232,21 @@ func (q *question) properties() string {
 // lastMillisecond is that of the year 9999.
 const lastMillisecond = 253_402_300_799_999
 
-// readAt reads an instant, zero if it is absent.
-func readAt(q *web.Params) time.Time {
-	if !q.Has("at") {
+// readAt reads the instant that a question is asked as of, zero if it is absent.
+func readAt(q *web.Params) time.Time { return readInstant(q, "at") }
+
+// readInstant reads an instant, zero if it is absent.
+func readInstant(q *web.Params, name string) time.Time {
+	if !q.Has(name) {
 		return time.Time{}
 	}
-	text := q.Text("at", 64)
+	text := q.Text(name, 64)
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= lastMillisecond {
 		return time.UnixMilli(ms)
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.UnixMilli() <= 0 || at.UnixMilli() > lastMillisecond {
-		q.Refuse("at", "Set at to an instant such as 2026-07-01T12:00:00Z, with + written as %2B, or to milliseconds since 1970.")
+		q.Refuse(name, "Set "+name+" to an instant such as 2026-07-01T12:00:00Z, with + written as %2B, or to milliseconds since 1970.")
 	}
 	return at
 }

@@ -72,6 +72,7 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/points/:collection/within", Handle: s.getWithin, Cost: web.Heavy, Query: withinQuery},
 		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Heavy, Query: regionQuery},
 		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
+		{Path: "/points/:collection/:id/track", Handle: s.getTrack, Cost: web.Light, Query: web.Takes("from", "to", "limit")},
 		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},
 	}...)
 }

@@ -43,10 +43,11 @@ func (s *Room) getEvents(c echo.Context) error {
 	q := web.QueryParams(r)
 	e := &eventStream{s: s, c: c, live: l, fences: readFences(&q)}
 	last := r.Header.Get("Last-Event-ID")
-	if q.Has("last_event_id") && last == "" { // browsers send the header when they connect again
-		last = q.Text("last_event_id", 64)
+	given := q.Has("last_event_id")
+	if text := q.Text("last_event_id", 64); last == "" { // browsers send the header when they connect again
+		last = text
 	}
-	if q.Err == nil && last != "" && !e.last.parse(last) {
+	if q.Err == nil && (given || last != "") && !e.last.parse(last) {
 		q.Refuse("last_event_id", "Send the id of the last event as it was received, or none to begin with the next event.")
 	}
 	if q.Err != nil {

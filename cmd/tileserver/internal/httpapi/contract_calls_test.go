@@ -163,16 +163,17 @@ var contractCalls = map[string][]string{
 	"/points/{collection}/count":              {"/points/shops/count", "/points/shops/count?region=country:wl&category=zoo", "/points/shops,drivers/count?bbox=4,46,6,50", "/points/drivers/count?tile=0/0/0", "/points/shops/count?region=country:x"},
 	"/points/{collection}/{id}":               {"/points/shops/s-2", "/points/shops/%63ount?fields=name", "/points/shops/a%2Fb%20%22%C3%BC%22%20%3Ci%3E", "/points/drivers/d-1", "/points/shops/x"},
 	// Good answers have no end; package collection tests them.
-	"/points/{collection}/events": {"/points/drivers/events?last_event_id=1", "/points/drivers/events?enter=planet", "/points/drivers/events?within=1", "/points/drivers/events?leave=country:x", "/points/shops/events"},
-	"/healthz":                    {"/healthz"},
-	"/readyz":                     {"/readyz"},
-	"/status":                     {"/status"},
-	"/metrics":                    {"/metrics"},
-	"/usage":                      {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
-	"/usage/top":                  {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
-	"/":                           {"/"},
-	"/openapi.json":               {"/openapi.json"},
-	"/docs":                       {"/docs"},
+	"/points/{collection}/{id}/track": {"/points/drivers/d-1/track", "/points/drivers/d-1/track?from=2026-01-01T00:00:00Z&limit=1", "/points/drivers/d-1/track?from=2&to=1", "/points/drivers/none/track", "/points/shops/s-2/track", "/points/none/d-1/track"},
+	"/points/{collection}/events":     {"/points/drivers/events?last_event_id=1", "/points/drivers/events?enter=planet", "/points/drivers/events?within=1", "/points/drivers/events?leave=country:x", "/points/shops/events"},
+	"/healthz":                        {"/healthz"},
+	"/readyz":                         {"/readyz"},
+	"/status":                         {"/status"},
+	"/metrics":                        {"/metrics"},
+	"/usage":                          {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
+	"/usage/top":                      {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
+	"/":                               {"/"},
+	"/openapi.json":                   {"/openapi.json"},
+	"/docs":                           {"/docs"},
 }
 
 // writeCalls are those of contractCalls for methods that write.

@@ -75,6 +75,7 @@ var dearest = map[string][]string{
 	"/countryCode": {"/countryCode?lat=60&lng=-43&radius=300"}, "/countryCodeJSON": {"/countryCodeJSON?lat=-50&lng=-75&radius=300&lang=de"},
 	"/countrySubdivision": {"/countrySubdivision?type=json&lat=-50&lng=-75&radius=300"}, "/countrySubdivisionJSON": {"/countrySubdivisionJSON?lat=60&lng=-43&radius=300&level=5"},
 	"/points": {"/points"}, "/points/:collection": {"/points/shops"}, "/points/:collection/:id": {"/points/shops/s-7"},
+	"/points/:collection/:id/track": {"/points/shops/s-7/track"}, // live ones read one row
 	"/points/:collection/nearby": {"/points/shops/nearby?lat=52&lon=5&limit=100", "/points/shops/nearby?lat=-80&lon=170&limit=100", "/points/shops/nearby?lat=52&lon=5&limit=1000", "/points/shops/nearby?lat=52&lon=5&price=7",
 		"/points/shops/nearby?lat=52&lon=5&min_radius=500000"},
 	"/points/:collection/within":           {"/points/shops/within?bbox=-180,-90,180,90&limit=1000&sort=price", "/points/shops/within?tile=0/0/0&format=ndjson"},

@@ -142,8 +142,11 @@ func (f *fixture) do(method, path string, headers ...string) *http.Response {
 		}
 		r.Header.Add(headers[i], headers[i+1])
 	}
+	// What answers without end, such as a stream, must fail a test and not hang it.
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	defer cancel()
 	w := httptest.NewRecorder()
-	f.handler.ServeHTTP(w, r)
+	f.handler.ServeHTTP(w, r.WithContext(ctx))
 	return w.Result()
 }
 
