@@ -42,7 +42,7 @@ func (s *Room) getTrack(c echo.Context) error {
 	defer q.release()
 	a := &q.asked[0]
 	if a.pin.Live == nil || a.meta.History == 0 {
-		return web.Refuse(web.ErrParameter, "", "Ask for the point itself: the collection "+a.name+" has no history.")
+		return web.Refuse(points.ErrNoCollection, "", "Only live collections with a history have tracks; ask for the point itself.")
 	}
 	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
 		stops, next, err := a.pin.Live.Track(ctx, id, from, to, limit)
