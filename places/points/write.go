@@ -581,26 +581,20 @@ func (c *LiveCollection) announce() {
 // ErrEventsGone is matched when events that were asked for are not kept any more.
 var ErrEventsGone = errors.New("events are not kept that long")
 
-// Follow calls fn with the events after one, 0 for those that are to come, in the order
-// of the writes, until the context ends or fn returns an error. Each event comes once,
-// whatever ends meanwhile, if the sequence of the last one is given again. Errors match
-// ErrEventsGone or ErrClosed, or come from the context, the store or fn.
+// Follow calls fn with the events after one, in the order of the writes, until the context
+// ends or fn returns an error: after LastEvent those that are to come, after 0 all that
+// are kept. Each event comes once, whatever ends meanwhile, if the sequence of the last
+// one is given again. Errors match ErrEventsGone or ErrClosed, or come from the context,
+// the store or fn.
 func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {
 	oldest := c.clock().Add(-time.Duration(c.Meta().Events))
 	if after != 0 && after < uint64(max(oldest.UnixMilli(), 0))*1000 {
 		return fmt.Errorf("%w: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(c.Meta().Events))
 	}
-	for first := true; ; first = false {
+	for {
 		c.waiting.Lock()
 		changed := c.changed
 		c.waiting.Unlock()
-		if first && after == 0 {
-			last, err := c.LastEvent(ctx)
-			if err != nil {
-				return err
-			}
-			after = last
-		}
 		scan := cellstore.Scan{
 			Ranges:    []cellstore.Range{{From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1), To: []byte{rowEvent + 1}}},
 			Selection: cellstore.Selection{Families: []string{famEvent}},
