@@ -54,7 +54,7 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 func (v *views) release(w *view) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if w.users--; w.users == 0 && w == v.alive[0] {
+	if w.users--; w.users == 0 && len(v.alive) > 0 && w == v.alive[0] {
 		_ = v.reclaim() // closing a snapshot fails only where it is closed already
 	}
 }

@@ -66,7 +66,7 @@ type LiveCollection struct {
 	ended    chan struct{}
 	once     sync.Once
 
-	seq     uint64        // of the last event
+	seq     atomic.Uint64 // of the last event
 	changed chan struct{} // closed when there are new events
 	waiting sync.Mutex    // guards changed
 
@@ -159,7 +159,7 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 		return nil, wrap(err)
 	}
 	if found && len(c.row.Key) == 9 {
-		c.seq = binary.BigEndian.Uint64(c.row.Key[1:])
+		c.seq.Store(binary.BigEndian.Uint64(c.row.Key[1:]))
 	}
 	c.Collection = newCollection(table, p.tree, &views{table: table, tree: p.tree}, l.clock, func() (*Meta, *summary) {
 		return &c.meta.Load().Meta, c.summary
@@ -562,10 +562,10 @@ func (k *commit) event(id string, old, next *record, stays bool) {
 	if e.From != nil && e.To != nil && *e.From == *e.To {
 		return
 	}
-	c := k.c
-	c.seq = max(c.seq+1, uint64(k.now)*1000)
+	seq := max(k.c.seq.Load()+1, uint64(k.now)*1000)
+	k.c.seq.Store(seq)
 	value, _ := json.Marshal(&e) // made of texts and numbers
-	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, c.seq)
+	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, seq)
 	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.Put(famEvent, nil, value)}})
 	k.events = true
 }
@@ -588,7 +588,7 @@ var ErrEventsGone = errors.New("events are not kept that long")
 // the store or fn.
 func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {
 	oldest := c.clock().Add(-time.Duration(c.Meta().Events))
-	if after != 0 && after < uint64(max(oldest.UnixMilli(), 0))*1000 {
+	if after != 0 && after < uint64(max(oldest.UnixMilli(), 0))*1000 && after < c.seq.Load() {
 		return fmt.Errorf("%w: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(c.Meta().Events))
 	}
 	for {

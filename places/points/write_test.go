@@ -215,8 +215,53 @@ func TestFollow(t *testing.T) {
 
 func TestEventsGone(t *testing.T) {
 	_, c := openLive(t)
+	write(t, c, points.Write{Kind: points.Put, ID: "a"})
 	if err := c.Follow(t.Context(), 1, func(*points.Event) error { return nil }); !errors.Is(err, points.ErrEventsGone) {
 		t.Error(err)
+	}
+}
+
+// One who has heard all there was has missed nothing, however long ago that was.
+func TestFollowAfterQuiet(t *testing.T) {
+	l, _ := openLive(t)
+	c, err := l.Create(t.Context(), points.Meta{Name: "quiet", Events: points.Duration(time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, c, points.Write{Kind: points.Put, ID: "a"})
+	last, err := c.LastEvent(t.Context())
+	if err != nil || last == 0 {
+		t.Fatal(last, err)
+	}
+	time.Sleep(1100 * time.Millisecond) // until it has expired
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := c.Follow(ctx, last, func(*points.Event) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if err := c.Follow(t.Context(), last-1, func(*points.Event) error { return nil }); !errors.Is(err, points.ErrEventsGone) {
+		t.Error(err)
+	}
+}
+
+// A collection that is dropped while it is read ends the answer with an error.
+func TestDropWhileRead(t *testing.T) {
+	l, c := openLive(t)
+	var writes []points.Write
+	for i := range 100 {
+		writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprint(i), Lat: float64(i % 50)})
+	}
+	write(t, c, writes...)
+	dropped := false
+	_ = c.Each(t.Context(), points.WithinQuery{Area: points.Tile{}}, func(*points.Hit) error {
+		if !dropped {
+			dropped = true
+			return l.Drop(t.Context(), "test")
+		}
+		return nil
+	})
+	if !dropped {
+		t.Error("nothing was read")
 	}
 }
 

@@ -141,7 +141,7 @@ func (r *changeReader) member(member uint, value []byte) error {
 
 var (
 	errExpires = refusePoint("Set expires to a time such as 2026-07-01T12:00:00Z; null is never.")
-	errTTL     = refusePoint("Set ttl to the number of seconds until the point goes, more than 0 and at most " + strconv.Itoa(maxTTL) + "; null is never.")
+	errTTL     = refusePoint("Set ttl to the number of seconds until the point goes, more than 0 and at most " + strconv.FormatInt(maxTTL, 10) + "; null is never.")
 	errBoth    = refusePoint("Give expires or ttl, not both.")
 )
 

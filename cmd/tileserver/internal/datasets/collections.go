@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,7 +58,8 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	return c.published[name]
 }
 
-// appendStates appends the states of those that ingest has published.
+// appendStates appends the states of those that ingest has published, but for private
+// ones: their names and bounds are nobody's business who cannot ask for them.
 func (c *Collections) appendStates(all []dataset.Status) []dataset.Status {
 	if c == nil {
 		return all
@@ -65,9 +67,19 @@ func (c *Collections) appendStates(all []dataset.Status) []dataset.Status {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, name := range slices.Sorted(maps.Keys(c.published)) {
-		all = appendState(all, c.published[name])
+		if st := c.published[name].Status(); !isPrivate(st.Serving) {
+			all = append(all, st)
+		}
 	}
 	return all
+}
+
+// isPrivate reports whether a generation is that of a private collection.
+func isPrivate(m *dataset.Manifest) bool {
+	var meta struct {
+		Private bool `json:"private"`
+	}
+	return m != nil && (json.Unmarshal(m.Meta, &meta) != nil || meta.Private)
 }
 
 // Names lists the collections.
