@@ -18,6 +18,7 @@ func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cells
 	return func(yield func(*cellstore.Row, error) bool) {
 		row := rows.Get().(*cellstore.Row)
 		defer rows.Put(row)
+		row.Reset() // its key is part of errors
 		if err := t.scan(ctx, &scan, row, yield); err != nil {
 			yield(nil, fail("Scan", t.name, row.Key, err))
 		}

@@ -15,6 +15,7 @@
 //	event    e │ sequence (8)                 a move, see Event (live)
 //	tree     t │ number (4)                   the counts of tiles (published)
 //	meta     m                                Meta as JSON (live)
+//	meta     ms                               sequence (8) of the last event (live)
 //	end      x │ expires (8) │ id             (live)
 //
 // key is the quadkey.PointKey of the position, so points of a tile are one range of

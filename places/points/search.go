@@ -87,7 +87,7 @@ type mark struct {
 
 // begin prepares a question.
 func (s *search) begin(c *Collection, from cellstore.Reader, f *Filter, at time.Time) {
-	s.c, s.from, s.filter, s.examined = c, from, f, 0
+	s.c, s.from, s.filter, s.examined, s.after = c, from, f, 0, mark{}
 	s.now, s.when = c.now(at), cellstore.TimeRange{}
 	if !at.IsZero() {
 		s.when = cellstore.AsOf(at.UnixMilli())
@@ -378,6 +378,9 @@ func (s *search) look() (more bool, err error) {
 		v.full = true
 		return false, nil
 	}
+	if s.record.properties == nil { // gone, so it has no position
+		return s.count()
+	}
 	rank := near.ByDistance(quadkey.Distance(v.query.Lon, v.query.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
 	if s.wants(rank) {
 		if math.Float64frombits(rank) >= v.query.MinRadiusM && s.passes() && !(v.most > 0 && s.has()) {
@@ -388,6 +391,11 @@ func (s *search) look() (more bool, err error) {
 		return false, nil
 	}
 	v.before = s.record.key
+	return s.count()
+}
+
+// count counts a row that was looked at.
+func (s *search) count() (more bool, err error) {
 	if s.examined++; s.examined > MaxExamined {
 		return false, tooMuch()
 	}

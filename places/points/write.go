@@ -129,6 +129,9 @@ const (
 	maxWaiting = 1024 // requests
 )
 
+// sequenceRow has the sequence of the last event, which stays when events have expired.
+var sequenceRow = []byte{rowMeta, 's'}
+
 // start opens the points of a table, and takes writes.
 func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*LiveCollection, error) {
 	c := &LiveCollection{
@@ -154,12 +157,12 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 			p.add(&counted{r.position, c.summary.add(r.properties)})
 		}
 	}
-	found, err := table.Prev(ctx, []byte{rowEvent + 1}, []byte{rowEvent}, &cellstore.Selection{Families: []string{famEvent}}, &c.row)
+	found, err := table.Get(ctx, sequenceRow, &cellstore.Selection{Families: []string{famMeta}}, &c.row)
 	if err != nil {
 		return nil, wrap(err)
 	}
-	if found && len(c.row.Key) == 9 {
-		c.seq.Store(binary.BigEndian.Uint64(c.row.Key[1:]))
+	if found && len(c.row.Cells[0].Value) == 8 {
+		c.seq.Store(binary.BigEndian.Uint64(c.row.Cells[0].Value))
 	}
 	c.Collection = newCollection(table, p.tree, &views{table: table, tree: p.tree}, l.clock, func() (*Meta, *summary) {
 		return &c.meta.Load().Meta, c.summary
@@ -281,6 +284,7 @@ type commit struct {
 	states    map[string]state // of points that the step has changed
 	meta      *liveMeta
 	events    bool
+	seq       uint64 // of the last event
 }
 
 // state is a point within a step: version is 0 if it is not there, and last is the last
@@ -291,7 +295,7 @@ type state struct {
 }
 
 func newCommit(c *LiveCollection) *commit {
-	return &commit{c: c, now: c.clock().UnixMilli(), states: map[string]state{}}
+	return &commit{c: c, now: c.clock().UnixMilli(), states: map[string]state{}, seq: c.seq.Load()}
 }
 
 // state reads a point as it is after the writes of this step, all but its properties.
@@ -332,7 +336,7 @@ func (k *commit) write(w *Write, given *ready, o *Outcome) {
 		}
 	}
 	o.Version, o.Created = next.version, w.Kind == Put && !there
-	k.change(w.ID, &old.record, &next, w.Kind == Put || w.Kind == Patch)
+	k.change(w, &old.record, &next, w.Kind == Put || w.Kind == Patch)
 	k.outcomes = append(k.outcomes, o)
 }
 
@@ -398,7 +402,8 @@ func (k *commit) properties(id string, old *record) ([]byte, error) {
 
 // change adds the rows of a change to the step: from old, whose version is 0 if there
 // was no point, to next, or to none.
-func (k *commit) change(id string, old, next *record, stays bool) {
+func (k *commit) change(w *Write, old, next *record, stays bool) {
+	id := w.ID
 	history := k.c.meta.Load().History > 0
 	idRow := cellstore.Mutation{Row: appendIDKey(nil, id)}
 	leaves := old.version != 0 && (!stays || old.key != next.key)
@@ -434,7 +439,7 @@ func (k *commit) change(id string, old, next *record, stays bool) {
 		k.left = append(k.left, counted{position: old.position})
 	}
 	k.changeEnd(id, old.expires, next.expires)
-	k.event(id, old, next, stays)
+	k.event(w, old, next, stays)
 	now := state{*next, next.version}
 	if !stays {
 		now.version = 0
@@ -467,6 +472,10 @@ func (k *commit) end() {
 	if k.meta != nil {
 		k.mutations = append(k.mutations, k.meta.mutation())
 	}
+	if k.events {
+		seq := binary.BigEndian.AppendUint64(nil, k.seq)
+		k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, seq)}})
+	}
 	for i := range k.arrived {
 		if tile, full := c.tree.add(&k.arrived[i]); full {
 			k.full = append(k.full, tile)
@@ -479,6 +488,9 @@ func (k *commit) end() {
 		for _, o := range k.outcomes {
 			*o = Outcome{Err: wrap(err)}
 		}
+		if k.meta != nil {
+			c.learned++ // what was learned is still to be written
+		}
 	} else {
 		if k.meta != nil {
 			c.meta.Store(k.meta)
@@ -489,6 +501,7 @@ func (k *commit) end() {
 		_ = c.views.committed(k.left) // closing a snapshot fails only where it is closed already
 		c.divide(k.full)
 		if k.events {
+			c.seq.Store(k.seq)
 			c.announce()
 		}
 	}
@@ -547,12 +560,12 @@ type Event struct {
 	From    *[2]float64 `json:"from,omitempty"`
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"` // of the point: milliseconds since 1970
-	Expired bool        `json:"expired,omitempty"`
+	Expired bool        `json:"expired,omitempty"` // it is gone because its time was over
 }
 
 // event adds the row of an event to the step if the point has moved.
-func (k *commit) event(id string, old, next *record, stays bool) {
-	e := Event{ID: id, Version: next.version}
+func (k *commit) event(w *Write, old, next *record, stays bool) {
+	e := Event{ID: w.ID, Version: next.version, Expired: w.Kind == expire}
 	if old.version != 0 {
 		e.From = &[2]float64{toDegrees(old.lon), toDegrees(old.lat)}
 	}
@@ -562,10 +575,9 @@ func (k *commit) event(id string, old, next *record, stays bool) {
 	if e.From != nil && e.To != nil && *e.From == *e.To {
 		return
 	}
-	seq := max(k.c.seq.Load()+1, uint64(k.now)*1000)
-	k.c.seq.Store(seq)
+	k.seq = max(k.seq+1, uint64(k.now)*1000)
 	value, _ := json.Marshal(&e) // made of texts and numbers
-	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, seq)
+	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
 	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.Put(famEvent, nil, value)}})
 	k.events = true
 }
@@ -588,7 +600,8 @@ var ErrEventsGone = errors.New("events are not kept that long")
 // the store or fn.
 func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {
 	oldest := c.clock().Add(-time.Duration(c.Meta().Events))
-	if after != 0 && after < uint64(max(oldest.UnixMilli(), 0))*1000 && after < c.seq.Load() {
+	last := c.seq.Load()
+	if after > last || after != 0 && after < last && after < uint64(max(oldest.UnixMilli(), 0))*1000 {
 		return fmt.Errorf("%w: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(c.Meta().Events))
 	}
 	for {
@@ -623,12 +636,5 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 	}
 }
 
-// LastEvent returns the sequence of the newest event, 0 if there is none.
-func (c *LiveCollection) LastEvent(ctx context.Context) (uint64, error) {
-	var row cellstore.Row
-	found, err := c.table.Prev(ctx, []byte{rowEvent + 1}, []byte{rowEvent}, &cellstore.Selection{Families: []string{famEvent}}, &row)
-	if err != nil || !found || len(row.Key) != 9 {
-		return 0, wrap(err)
-	}
-	return binary.BigEndian.Uint64(row.Key[1:]), nil
-}
+// LastEvent returns the sequence of the newest event, 0 if there has been none.
+func (c *LiveCollection) LastEvent(context.Context) (uint64, error) { return c.seq.Load(), nil }

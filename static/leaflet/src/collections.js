@@ -62,13 +62,17 @@ export function linkOf(text) {
   }
 }
 
+// A browser opens six connections to a server that does not speak HTTP/2, and tiles need some.
+const MOST_FOLLOWED = 2
+
 /**
  * Follows the news of the live collections that are on, and calls changed(layer) once a second at most for each, with its
- * revision raised. Call the returned function after layers were switched. A service without news is left alone.
+ * revision raised. The first two are followed, others are asked anew now and then, and none while nobody looks. Call the
+ * returned function after layers were switched. A service without news is left alone.
  */
-export function followChanges(layers, changed, { open = path => new EventSource(path), interval = 1000 } = {}) {
+export function followChanges(layers, changed, { open = path => new EventSource(path), interval = 1000, page = globalThis.document } = {}) {
   const sources = new Map()
-  const follow = layer => {
+  const watch = (layer, streamed) => {
     let timer = 0
     let again = false
     const tell = () => {
@@ -84,22 +88,29 @@ export function followChanges(layers, changed, { open = path => new EventSource(
         if (again) tell()
       }, interval)
     }
-    const source = open(`points/${layer.name}/events`)
-    for (const kind of ['message', 'move', 'point']) source.addEventListener(kind, tell)
-    return () => {
-      clearTimeout(timer)
-      source.close()
+    if (!streamed) {
+      const every = setInterval(tell, 10 * interval)
+      return { streamed, end: () => { clearInterval(every); clearTimeout(timer) } }
     }
+    const source = open(`points/${layer.name}/events`)
+    source.addEventListener('move', tell)
+    return { streamed, end: () => { clearTimeout(timer); source.close() } }
   }
-  return () => {
+  const update = () => {
+    let followed = 0
     for (const layer of layers) {
-      if (!layer.live || layer.on === sources.has(layer)) continue
-      if (layer.on) {
-        sources.set(layer, follow(layer))
-      } else {
-        sources.get(layer)()
+      const on = layer.live && layer.on && !page?.hidden
+      const streamed = on && followed++ < MOST_FOLLOWED
+      if (sources.has(layer) && (!on || sources.get(layer).streamed !== streamed)) {
+        sources.get(layer).end()
         sources.delete(layer)
       }
+      if (on && !sources.has(layer)) sources.set(layer, watch(layer, streamed))
     }
   }
+  page?.addEventListener('visibilitychange', () => {
+    update()
+    if (!page.hidden) for (const layer of sources.keys()) { layer.revision++; changed(layer) }
+  })
+  return update
 }

@@ -112,11 +112,11 @@ test('news of live collections that are on are told at most once in the interval
   const layers = collectionLayers({ collections: [{ name: 'cars', live: true }, { name: 'shops' }, { name: 'vans', live: true }] })
   layers[2].on = false
   const told = []
-  const follow = followChanges(layers, ({ name, revision }) => told.push(`${name} ${revision}`), { open, interval: 1000 })
+  const follow = followChanges(layers, ({ name, revision }) => told.push(`${name} ${revision}`), { open, interval: 1000, page: null })
   follow()
   follow()
   assert.deepEqual(sources.map(({ path }) => path), ['points/cars/events'])
-  const news = () => sources[0].dispatchEvent(new Event('message'))
+  const news = () => sources[0].dispatchEvent(new Event('move'))
   news()
   news()
   news()
@@ -133,4 +133,30 @@ test('news of live collections that are on are told at most once in the interval
   t.mock.timers.tick(5000)
   assert.deepEqual(told, ['cars 1', 'cars 2', 'cars 3'])
   assert.deepEqual(sources.map(({ path, closed }) => [path, closed]), [['points/cars/events', true], ['points/vans/events', false]])
+})
+
+test('two live collections are followed, others are asked anew, and none while nobody looks', t => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const sources = []
+  const open = path => {
+    const source = new EventTarget()
+    sources.push(Object.assign(source, { path, closed: false, close: () => { source.closed = true } }))
+    return source
+  }
+  const page = Object.assign(new EventTarget(), { hidden: false })
+  const layers = collectionLayers({ collections: ['a', 'b', 'c'].map(name => ({ name, live: true })) })
+  const told = []
+  followChanges(layers, ({ name }) => told.push(name), { open, interval: 1000, page })()
+  assert.deepEqual(sources.map(({ path }) => path), ['points/a/events', 'points/b/events'])
+  t.mock.timers.tick(10_000)
+  assert.deepEqual(told, ['c'])
+  page.hidden = true
+  page.dispatchEvent(new Event('visibilitychange'))
+  assert.deepEqual(sources.map(({ closed }) => closed), [true, true])
+  t.mock.timers.tick(60_000)
+  assert.deepEqual(told, ['c'])
+  page.hidden = false
+  page.dispatchEvent(new Event('visibilitychange'))
+  assert.deepEqual(told, ['c', 'a', 'b', 'c'])
+  assert.equal(sources.length, 4)
 })

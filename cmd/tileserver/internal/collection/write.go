@@ -48,7 +48,7 @@ func (s *Room) writeRoutes() []web.Route {
 		write(pointPath, http.MethodPut, s.putPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
-		{Path: collectionPath + "/events", Methods: []string{http.MethodGet}, Handle: s.getEvents, Cost: web.Streamed,
+		{Path: collectionPath + "/events", Methods: []string{http.MethodGet}, Handle: s.getEvents, Cost: web.Followed,
 			Query: web.Takes("enter", "leave", "within", "bbox", "last_event_id")},
 		preflight(collectionPath, collectionMethods),
 		preflight(pointPath, pointMethods),

@@ -118,6 +118,7 @@ type Kit struct {
 	maxRunning int64
 	Heavy      atomic.Int64 // of running, those that take long
 	streams    atomic.Int64
+	followers  followers
 	Timeout    time.Duration
 	Now        func() time.Time // the clock; tests have their own
 

@@ -1,6 +1,11 @@
 package web
 
-import "github.com/labstack/echo/v4"
+import (
+	"net/netip"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+)
 
 // Parameters that many endpoints take, for Takes.
 var (
@@ -45,6 +50,9 @@ const (
 	Mixed
 	// Streamed requests run for as long as their client sends lines.
 	Streamed
+	// Followed requests are answered for as long as their client listens, and hardly
+	// work. They have places of their own, of which a client address gets a few.
+	Followed
 	// Vital requests take no place: they are needed most when the service is at
 	// its limit.
 	Vital
@@ -60,6 +68,8 @@ func (s *Kit) add(e *echo.Echo, r *Route) {
 		h = s.guard(r, s.guardHeavy(r, h))
 	case Streamed:
 		h = s.guard(r, s.guardStreamed(h))
+	case Followed:
+		h = s.guardFollowed(h)
 	case Vital:
 	default:
 		panic("web: the route " + r.Path + " has no class of cost")
@@ -150,6 +160,53 @@ func (s *Kit) beginStream() bool {
 		return false
 	}
 	return true
+}
+
+// MaxFollowed is how many followed requests of one client address run at once.
+const MaxFollowed = 32
+
+// guardFollowed bounds followed requests: as many as others run at once, and MaxFollowed
+// of one client address.
+func (s *Kit) guardFollowed(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		addr := s.ClientAddr(c.Request())
+		if !s.followers.begin(addr, s.maxRunning) {
+			return ErrBusy
+		}
+		defer s.followers.end(addr)
+		return h(c)
+	}
+}
+
+// followers counts followed requests by client address.
+type followers struct {
+	mu  sync.Mutex
+	all int64
+	of  map[netip.Addr]int
+}
+
+// begin takes a place, if there is one. End gives it back.
+func (f *followers) begin(addr netip.Addr, most int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all >= most || f.of[addr] >= MaxFollowed {
+		return false
+	}
+	if f.of == nil {
+		f.of = map[netip.Addr]int{}
+	}
+	f.all++
+	f.of[addr]++
+	return true
+}
+
+func (f *followers) end(addr netip.Addr) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all--
+	if f.of[addr]--; f.of[addr] <= 0 {
+		delete(f.of, addr)
+	}
 }
 
 // bodiless refuses large bodies of requests whose body nobody reads.
