@@ -12,6 +12,8 @@ import (
 type summary struct {
 	mu      sync.RWMutex // one goroutine adds, others ask
 	members map[string]*values
+	// full says that there were more members, of which nothing is known.
+	full bool
 }
 
 // values says which hashes the texts of a member have had.
@@ -57,6 +59,7 @@ func (s *summary) value(name, value []byte) uint64 {
 	v := s.members[string(name)]
 	if v == nil {
 		if len(s.members) == MaxFields {
+			s.overflow()
 			return 0
 		}
 		v = &values{}
@@ -87,36 +90,52 @@ func (s *summary) few(name string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	v := s.members[name]
-	return v == nil && len(s.members) < MaxFields || v != nil && !v.many
+	return v == nil && !s.full || v != nil && !v.many
 }
 
-// MarshalJSON writes the members that have many values, and whether there are others
-// that nothing is known of.
+// overflow says that there are more members than are listed.
+func (s *summary) overflow() {
+	if !s.full {
+		s.mu.Lock()
+		s.full = true
+		s.mu.Unlock()
+	}
+}
+
+// storedSummary is a summary as it is stored. Members of neither list have no values.
+type storedSummary struct {
+	Many []string `json:"many"`
+	Few  []string `json:"few"`
+	Full bool     `json:"full"`
+}
+
+// MarshalJSON writes which members have many values, and which few.
 func (s *summary) MarshalJSON() ([]byte, error) {
-	many := []string{}
+	stored := storedSummary{Many: []string{}, Few: []string{}, Full: s.full}
 	for name, v := range s.members {
 		if v.many {
-			many = append(many, name)
+			stored.Many = append(stored.Many, name)
+		} else {
+			stored.Few = append(stored.Few, name)
 		}
 	}
-	slices.Sort(many)
-	return json.Marshal(struct {
-		Many []string `json:"many"`
-		Full bool     `json:"full"`
-	}{many, len(s.members) == MaxFields})
+	slices.Sort(stored.Many)
+	slices.Sort(stored.Few)
+	return json.Marshal(stored)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (s *summary) UnmarshalJSON(b []byte) error {
-	var stored struct {
-		Many []string `json:"many"`
-		Full bool     `json:"full"`
-	}
+	var stored storedSummary
 	if err := json.Unmarshal(b, &stored); err != nil {
 		return err
 	}
+	s.full = stored.Full
 	for _, name := range stored.Many {
 		s.members[name] = &values{many: true}
+	}
+	for _, name := range stored.Few {
+		s.members[name] = &values{}
 	}
 	return nil
 }

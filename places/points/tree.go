@@ -71,16 +71,49 @@ func (n *node) give(c *counted) {
 // full reports whether a leaf should be divided.
 func (n *node) full(z uint8) bool { return n.count > leafPoints && z < quadkey.MaxZoom }
 
-// add counts a point. If the leaf that it is in should be divided now, full is set and
-// tile is that of the leaf.
-func (t *tree) add(c *counted) (tile quadkey.Tile, full bool) {
+// expect says that points are about to arrive. Their tiles are searched from now on.
+func (t *tree) expect(arrived []counted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	leaf, z := t.path(c.key, func(_ uint32, n *node) { n.take(c) })
-	if !t.nodes[leaf].full(z) {
-		return tile, false
+	for i := range arrived {
+		t.path(arrived[i].key, func(_ uint32, n *node) {
+			n.held++
+			n.bits |= arrived[i].bits
+		})
 	}
-	return c.key.Tile(z), true
+}
+
+// settle counts points that were expected and have arrived, and those that have left,
+// whose tiles are searched until drop. It adds to full the tiles of leaves that should be
+// divided now.
+func (t *tree) settle(arrived, left []counted, full []quadkey.Tile) []quadkey.Tile {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range left {
+		t.path(left[i].key, func(_ uint32, n *node) {
+			n.give(&left[i])
+			n.held++
+		})
+	}
+	for i := range arrived {
+		leaf, z := t.path(arrived[i].key, func(_ uint32, n *node) {
+			n.held--
+			n.take(&arrived[i])
+		})
+		if t.nodes[leaf].full(z) {
+			full = append(full, arrived[i].key.Tile(z))
+		}
+	}
+	return full
+}
+
+// forget takes back expect of points that did not arrive.
+func (t *tree) forget(arrived []counted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range arrived {
+		t.path(arrived[i].key, func(_ uint32, n *node) { n.held-- })
+	}
 }
 
 // mark adds the bits of a point that is counted already.
@@ -88,23 +121,6 @@ func (t *tree) mark(c *counted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.path(c.key, func(_ uint32, n *node) { n.bits |= c.bits })
-}
-
-// undo takes back add of a point that was not written after all.
-func (t *tree) undo(c *counted) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.path(c.key, func(_ uint32, n *node) { n.give(c) })
-}
-
-// hold says that a point has left. Its tiles are searched until drop.
-func (t *tree) hold(c *counted) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.path(c.key, func(_ uint32, n *node) {
-		n.give(c)
-		n.held++
-	})
 }
 
 // drop says that no answer sees the points any more that have left. Tiles with few
@@ -149,8 +165,9 @@ func (t *tree) reuse(unlinked []uint32) {
 }
 
 // divide gives children to the leaf of a tile, which has the points and still holds
-// those that have left, and to its children in turn.
-func (t *tree) divide(tile quadkey.Tile, points, left []counted) {
+// those that have left, and to its children in turn. If it is seen by answers of earlier
+// states, the children get all its bits: the points may have had other values then.
+func (t *tree) divide(tile quadkey.Tile, points, left []counted, seen bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	first, _ := tile.PointKeys()
@@ -159,6 +176,21 @@ func (t *tree) divide(tile quadkey.Tile, points, left []counted) {
 		return // it is divided already, or has been merged
 	}
 	t.split(leaf, z, points, left)
+	if seen {
+		t.spread(leaf, t.nodes[leaf].bits)
+	}
+}
+
+// spread gives bits to all nodes below one.
+func (t *tree) spread(at uint32, bits uint64) {
+	first := t.nodes[at].child
+	if first == 0 {
+		return
+	}
+	for i := first; i < first+4; i++ {
+		t.nodes[i].bits |= bits
+		t.spread(i, bits)
+	}
 }
 
 func (t *tree) split(leaf uint32, z uint8, points, left []counted) {

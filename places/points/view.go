@@ -102,14 +102,16 @@ func (v *views) divide(tile quadkey.Tile, points []counted) {
 	defer v.mu.Unlock()
 	first, last := tile.PointKeys()
 	var left []counted
+	seen := false
 	for _, w := range v.alive {
+		seen = seen || w.users > 0
 		for _, c := range w.left {
 			if c.key >= first && c.key <= last {
 				left = append(left, c)
 			}
 		}
 	}
-	v.tree.divide(tile, points, left)
+	v.tree.divide(tile, points, left, seen)
 }
 
 // close ends all states.

@@ -280,7 +280,6 @@ type commit struct {
 	outcomes  []*Outcome
 	arrived   []counted
 	left      []counted
-	full      []quadkey.Tile
 	states    map[string]state // of points that the step has changed
 	meta      *liveMeta
 	events    bool
@@ -476,15 +475,9 @@ func (k *commit) end() {
 		seq := binary.BigEndian.AppendUint64(nil, k.seq)
 		k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, seq)}})
 	}
-	for i := range k.arrived {
-		if tile, full := c.tree.add(&k.arrived[i]); full {
-			k.full = append(k.full, tile)
-		}
-	}
+	c.tree.expect(k.arrived)
 	if err := c.table.Apply(context.Background(), k.mutations...); err != nil {
-		for i := range k.arrived {
-			c.tree.undo(&k.arrived[i])
-		}
+		c.tree.forget(k.arrived)
 		for _, o := range k.outcomes {
 			*o = Outcome{Err: wrap(err)}
 		}
@@ -495,11 +488,9 @@ func (k *commit) end() {
 		if k.meta != nil {
 			c.meta.Store(k.meta)
 		}
-		for i := range k.left {
-			c.tree.hold(&k.left[i])
-		}
+		full := c.tree.settle(k.arrived, k.left, nil)
 		_ = c.views.committed(k.left) // closing a snapshot fails only where it is closed already
-		c.divide(k.full)
+		c.divide(full)
 		if k.events {
 			c.seq.Store(k.seq)
 			c.announce()
@@ -559,7 +550,7 @@ type Event struct {
 	ID      string      `json:"id"`
 	From    *[2]float64 `json:"from,omitempty"`
 	To      *[2]float64 `json:"to,omitempty"`
-	Version int64       `json:"version"` // of the point: milliseconds since 1970
+	Version int64       `json:"version"`           // of the point: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // it is gone because its time was over
 }
 
