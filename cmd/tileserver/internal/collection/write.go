@@ -100,6 +100,9 @@ func refusal(err error) error {
 			case errors.Is(err, points.ErrType): // begins with the name of a property
 				return web.Refuse(known, "", "Correct "+detail+".")
 			default:
+				if strings.HasSuffix(detail, "?") { // whether latitude and longitude are swapped
+					detail += " Give longitude, then latitude"
+				}
 				return web.Refuse(known, "", string(unicode.ToUpper(first))+detail[size:]+".")
 			}
 		}
