@@ -10,10 +10,12 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"quadrille/cmd/tileserver/internal/ops"
 )
 
 // adminHandler is what the listener of --admin-listen serves: metrics,
-// profiles and the states that main serves too, beneath base.
+// profiles and the states that main serves too, beneath base, here with private collections.
 func adminHandler(main http.Handler, base string, metrics, top http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -22,6 +24,7 @@ func adminHandler(main http.Handler, base string, metrics, top http.Handler) htt
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	main = ops.ForOperator(main)
 	for _, path := range []string{"/healthz", "/readyz", "/status"} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			r.URL.Path, r.URL.RawPath = base+path, ""

@@ -123,7 +123,7 @@ func (q *question) hold(name string) error {
 	} else if q.from != nil {
 		q.from = append(q.from, ids...)
 	}
-	if a.meta.Private && (q.room.MayRead == nil || !q.room.MayRead(q.context, name)) {
+	if !q.room.mayRead(q.context, name, a.meta) {
 		a.pin.Release()
 		return fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
 	}

@@ -38,6 +38,7 @@ type Config struct {
 type Room struct {
 	*web.Kit
 	Config
+	heartbeat time.Duration
 }
 
 // New makes the room.
@@ -45,7 +46,12 @@ func New(k *web.Kit, cfg Config) *Room {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	return &Room{k, cfg}
+	return &Room{k, cfg, heartbeat}
+}
+
+// mayRead reports whether whoever sent a request may read a collection.
+func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
+	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
 }
 
 // Parameters of searches. Every other name is that of a property.
@@ -69,8 +75,8 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/points", Handle: s.getCollections, Cost: web.Light},
 		{Path: "/points/:collection", Handle: s.getCollection, Cost: web.Light},
 		{Path: "/points/:collection/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: nearbyQuery},
-		{Path: "/points/:collection/within", Handle: s.getWithin, Cost: web.Heavy, Query: withinQuery},
-		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Heavy, Query: regionQuery},
+		{Path: "/points/:collection/within", Handle: s.getWithin, Cost: web.Mixed, Query: withinQuery},
+		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Mixed, Query: regionQuery},
 		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
 		{Path: "/points/:collection/:id/track", Handle: s.getTrack, Cost: web.Light, Query: web.Takes("from", "to", "limit")},
 		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},

@@ -19,7 +19,7 @@ import (
 
 const (
 	// heartbeat is how often a stream says something, so that proxies keep it open and
-	// clients that are gone are noticed.
+	// clients that are gone are noticed. So are keys that have been revoked.
 	heartbeat = 15 * time.Second
 	// takeTimeout is how long a client may take to read what it has been sent.
 	takeTimeout = 30 * time.Second
@@ -73,7 +73,7 @@ func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, er
 	if err != nil {
 		return nil, err
 	}
-	if from.Meta().Private && (s.MayRead == nil || !s.MayRead(c, name)) {
+	if !s.mayRead(c, name, from.Meta()) {
 		return nil, points.ErrNoCollection
 	}
 	if pin.Live == nil {
@@ -158,8 +158,9 @@ func (e *eventStream) after() uint64 {
 	return e.last.seq
 }
 
-// run sends events until the client or the collection is gone, or the server stops. What
-// else goes wrong ends the stream, too: the client connects again and is told then.
+// run sends events until the client or the collection is gone, the client's key loses the
+// right to read it, or the server stops. What else goes wrong ends the stream, too: the
+// client connects again and is told then.
 func (e *eventStream) run() error {
 	ctx, cancel := context.WithCancel(e.c.Request().Context())
 	defer cancel()
@@ -185,7 +186,7 @@ func (e *eventStream) run() error {
 			}
 		})
 	}()
-	tick := time.NewTicker(heartbeat)
+	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
 	for {
 		var err error
@@ -193,6 +194,9 @@ func (e *eventStream) run() error {
 		case v := <-events:
 			err = e.tell(ctx, v)
 		case <-tick.C:
+			if !e.s.mayRead(e.c, e.live.Meta().Name, e.live.Meta()) {
+				return nil
+			}
 			err = e.beat()
 		case err = <-failed:
 			if ctx.Err() == nil && !errors.Is(err, points.ErrClosed) {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 	"quadrille/tiles"
@@ -303,5 +305,38 @@ func TestEventsOnce(t *testing.T) {
 	}
 	if err := <-written; err != nil {
 		t.Error(err)
+	}
+}
+
+// A key that is revoked, or loses its scope, ends its streams of private collections.
+func TestEventsOfRevokedKey(t *testing.T) {
+	for _, line := range []string{quota.Line("other", quota.HashOf(plainKey), nil), quota.Line("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"})} {
+		revoked, err := quota.ReadKeys(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var later atomic.Pointer[quota.Keys]
+		s := newService(t, func(c *web.Config, _ *Config) {
+			first := c.Guard.Keys
+			c.Guard.Keys = func() *quota.Keys {
+				if keys := later.Load(); keys != nil {
+					return keys
+				}
+				return first()
+			}
+		})
+		s.room.heartbeat = time.Millisecond
+		s.make("taxis", `{"private":true}`)
+		server := httptest.NewServer(s.handler)
+		t.Cleanup(server.Close)
+		f := follow(t, server, "", "")
+		s.move("a", 1, 2)
+		if e := f.next(); e.name != "move" {
+			t.Errorf("%+v", e)
+		}
+		later.Store(revoked)
+		if _, err := io.Copy(io.Discard, f.lines); err != nil {
+			t.Errorf("the stream ends with %v", err)
+		}
 	}
 }

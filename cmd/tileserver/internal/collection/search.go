@@ -210,6 +210,10 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 			}))
 		})
 	}
+	if !s.BeginHeavy() {
+		return web.ErrBusy
+	}
+	defer s.Heavy.Add(-1)
 	return q.send(func(ctx context.Context, into *page) (err error) {
 		into.hits, into.next, err = a.from.Within(ctx, query, into.hits)
 		return err
@@ -327,6 +331,9 @@ func (s *Room) getPoint(c echo.Context) error {
 		return err
 	}
 	defer q.release()
+	if q.asked[0].pin.Live != nil && !p.Has("fields") && q.at.IsZero() {
+		return q.sendVersion(id)
+	}
 	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
 		var h points.Hit
 		if err := q.asked[0].from.GetAt(ctx, id, q.at, &h); err != nil {
@@ -335,4 +342,28 @@ func (s *Room) getPoint(c echo.Context) error {
 		out.Body = q.shape.append(out.Body, &h, "")
 		return nil
 	})
+}
+
+// sendVersion answers with a point of a live collection, whole and as it is now, under the
+// entity tag that writes take. Tags name bytes, so these are not compressed.
+func (q *question) sendVersion(id string) error {
+	s, c := q.room, q.context
+	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
+	defer cancel()
+	ctx, end := s.TraceRead(ctx)
+	var h points.Hit
+	err := q.asked[0].from.GetAt(ctx, id, q.at, &h)
+	end()
+	if err != nil {
+		return q.explain(err)
+	}
+	a, tag := web.Answer{Form: web.FormGeoJSON, Cache: web.NoStore}, versionTag(h.Version)
+	c.Response().Header()["Etag"] = []string{tag}
+	if web.MatchesText(c.Request(), tag, true) {
+		return s.NotModified(c, a)
+	}
+	out := web.GetScratch()
+	defer out.Release()
+	out.Body = q.shape.append(out.Body, &h, "")
+	return s.Send(c, a, out)
 }

@@ -100,6 +100,9 @@ func refusal(err error) error {
 			case errors.Is(err, points.ErrType): // begins with the name of a property
 				return web.Refuse(known, "", "Correct "+detail+".")
 			default:
+				if strings.HasSuffix(detail, "?") { // whether latitude and longitude are swapped
+					detail += " Give longitude, then latitude"
+				}
 				return web.Refuse(known, "", string(unicode.ToUpper(first))+detail[size:]+".")
 			}
 		}
@@ -185,12 +188,10 @@ type creation struct {
 func readCreation(name string, body []byte) (m points.Meta, err error) {
 	var d creation
 	if len(body) > 0 {
-		in := json.NewDecoder(strings.NewReader(string(body)))
-		in.DisallowUnknownFields()
-		if err := in.Decode(&d); err != nil || in.More() || !utf8.Valid(body) {
-			if unknown, ok := strings.CutPrefix(errorText(err), "json: unknown field "); ok {
-				return m, web.Refuse(errDescription, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a description has title, attribution, licence, private, history, events and schema.")
-			}
+		if err := checkMembers(body, "title", "attribution", "licence", "private", "history", "events", "schema"); err != nil {
+			return m, err
+		}
+		if err := json.Unmarshal(body, &d); err != nil || !utf8.Valid(body) {
 			return m, errDescription
 		}
 	}
@@ -209,11 +210,31 @@ func readCreation(name string, body []byte) (m points.Meta, err error) {
 	return m, refusal(err)
 }
 
-func errorText(err error) string {
-	if err == nil {
-		return ""
+// checkMembers refuses an object that has a member twice, one that is not known, or
+// anything behind it; encoding/json would take names in any case and the last of two. Of
+// the object schema any name is known.
+func checkMembers(text []byte, known ...string) error {
+	seen := map[string]bool{}
+	for o := (objectReader{in: text}); ; {
+		name, value, more, err := o.next()
+		if err != nil {
+			return web.Refuse(errDescription, "", web.DetailOf(err))
+		}
+		if !more {
+			return nil
+		}
+		switch {
+		case len(known) > 0 && !slices.Contains(known, string(name)):
+			return web.Refuse(errDescription, "", "Leave out "+strconv.Quote(shorten(name))+": a description has "+strings.Join(known, ", ")+".")
+		case seen[string(name)]:
+			return web.Refuse(errDescription, "", "Give "+strconv.Quote(shorten(name))+" once.")
+		case len(known) > 0 && string(name) == "schema" && value[0] == '{':
+			if err := checkMembers(value); err != nil {
+				return err
+			}
+		}
+		seen[string(name)] = true
 	}
-	return err.Error()
 }
 
 // putCollection answers PUT /points/{collection}: makes it, or finds it as described.

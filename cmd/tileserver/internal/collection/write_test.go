@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,7 +189,8 @@ func TestCollections(t *testing.T) {
 	s.want(s.send(rootKey, "POST", "/points/other", feature("x", 1, 2, "{}")), 404, "collection-not-found")
 	for body, typ := range map[string]string{
 		"[]": "bad-description", `{"titel":"x"}`: "bad-description", `{"history":5}`: "bad-description", `{"history":"long"}`: "bad-description",
-		"{}{}": "bad-description", "{\"title\":\"\xff\"}": "bad-description", `{"history":"-1h"}`: "bad-point", `{"history":"90000h"}`: "bad-point",
+		"{}{}": "bad-description", "{}}": "bad-description", "{} x": "bad-description", `{"title":"a","title":"b"}`: "bad-description", `{"Title":"a"}`: "bad-description",
+		`{"schema":{"a":"text","a":"number"}}`: "bad-description", `{"schema":{"a":"text"}]}`: "bad-description", "null": "bad-description", "{\"title\":\"\xff\"}": "bad-description", `{"history":"-1h"}`: "bad-point", `{"history":"90000h"}`: "bad-point",
 		`{"schema":{"a":"integer"}}`: "bad-properties", `{"schema":{"":"text"}}`: "bad-properties", `{"title":"` + strings.Repeat("x", 2000) + `"}`: "bad-point",
 	} {
 		s.want(s.send(rootKey, "PUT", "/points/bad", body), 400, typ)
@@ -369,3 +371,40 @@ func BenchmarkReadChange(b *testing.B) {
 
 // built is the time of tests that need one.
 var built = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A live point is told with the tag that writes answer with and take.
+func TestPointTag(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", `{"history":"1h"}`)
+	const path = "/points/shops/a"
+	properties := `{"text":"` + strings.Repeat("x", 5000) + `"}`
+	tag := s.send(rootKey, "PUT", path, feature("a", 2, 48, properties)).Header().Get("Etag")
+	for _, method := range []string{"GET", "HEAD"} {
+		w := s.send("", method, path, "", "Accept-Encoding", "gzip, br")
+		if h := w.Header(); w.Code != 200 || h.Get("Etag") != tag || h.Get("Cache-Control") != "no-store" || h.Get("Content-Encoding") != "" {
+			t.Errorf("%s: %d %v, want the tag %s", method, w.Code, h, tag)
+		}
+		for _, match := range []string{tag, "W/" + tag, `"v1", ` + tag, "*"} {
+			w := s.send("", method, path, "", "If-None-Match", match)
+			if w.Code != 304 || w.Body.Len() > 0 || w.Header().Get("Etag") != tag {
+				t.Errorf("%s with %s: %d %v", method, match, w.Code, w.Header())
+			}
+		}
+	}
+	for _, other := range []string{"?fields=text", "?at=" + strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)} {
+		if w := s.send("", "GET", path+other, "", "If-None-Match", tag); w.Code != 200 || w.Header().Get("Etag") != "" {
+			t.Errorf("%s: %d %v", other, w.Code, w.Header())
+		}
+	}
+	s.want(s.send(rootKey, "PUT", path, feature("a", 2, 49, "{}"), "If-Match", tag), 200, "")
+	w := s.send("", "GET", path, "", "If-None-Match", tag)
+	if s.want(w, 200, ""); w.Header().Get("Etag") == tag {
+		t.Error("the tag is that of the point as it was")
+	}
+	s.want(s.send(rootKey, "DELETE", path, ""), 204, "")
+	s.want(s.send("", "GET", path, "", "If-None-Match", tag), 404, "point-not-found")
+	w = s.send(rootKey, "PUT", path, `{"type":"Feature","geometry":{"type":"Point","coordinates":[47,122]}}`)
+	if !strings.Contains(w.Body.String(), `swapped? Give longitude, then latitude."`) {
+		t.Errorf("a likely swap: %s", w.Body)
+	}
+}

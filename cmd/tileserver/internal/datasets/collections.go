@@ -58,16 +58,16 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	return c.published[name]
 }
 
-// appendStates appends the states of those that ingest has published, but for private
-// ones: their names and bounds are nobody's business who cannot ask for them.
-func (c *Collections) appendStates(all []dataset.Status) []dataset.Status {
+// appendStates appends the states of those that ingest has published, private ones only
+// if asked to.
+func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset.Status {
 	if c == nil {
 		return all
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, name := range slices.Sorted(maps.Keys(c.published)) {
-		if st := c.published[name].Status(); !isPrivate(st.Serving) {
+		if st := c.published[name].Status(); private || !isPrivate(st.Serving) {
 			all = append(all, st)
 		}
 	}

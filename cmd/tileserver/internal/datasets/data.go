@@ -115,8 +115,14 @@ type Sets struct {
 	Collections *Collections
 }
 
-// States is the state of every data set that there is, in the order of /status.
-func (s *Sets) States() (all []dataset.Status) {
+// States is the state of every data set that there is, in the order of /status, but for
+// private collections: their names and bounds are nobody's business who cannot ask for them.
+func (s *Sets) States() []dataset.Status { return s.states(false) }
+
+// AllStates is States with private collections.
+func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
+
+func (s *Sets) states(private bool) (all []dataset.Status) {
 	all = appendState(all, s.Boundaries)
 	all = appendState(all, s.Places)
 	all = appendState(all, s.Addresses)
@@ -124,7 +130,7 @@ func (s *Sets) States() (all []dataset.Status) {
 	all = appendState(all, s.TimeZones)
 	all = appendState(all, s.Stations)
 	all = appendState(all, s.Weather)
-	return s.Collections.appendStates(all)
+	return s.Collections.appendStates(all, private)
 }
 
 func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.Status {

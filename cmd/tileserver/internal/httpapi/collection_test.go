@@ -592,3 +592,23 @@ func TestCollectionLines(t *testing.T) {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	}
 }
+
+// Answers of all points take a place of a stream, which a slow client may hold for long,
+// and none of a heavy request; pages take one of those.
+func TestLinesTakeNoHeavyPlace(t *testing.T) {
+	w := newShops(t)
+	for _, area := range []string{"within?tile=0/0/0", "within/country/wl?"} {
+		w.server.Heavy.Add(1 << 20)
+		if res := w.get("/points/shops/" + area + "&format=ndjson"); res.StatusCode != http.StatusOK {
+			t.Errorf("%s as lines: %d %s", area, res.StatusCode, body(t, res))
+		}
+		wantProblem(t, w.get("/points/shops/"+area), http.StatusServiceUnavailable, "too-busy")
+		w.server.Heavy.Add(-1 << 20)
+		if res := w.get("/points/shops/" + area); res.StatusCode != http.StatusOK {
+			t.Errorf("%s as a page: %d %s", area, res.StatusCode, body(t, res))
+		}
+		if n := w.server.Heavy.Load(); n != 0 {
+			t.Errorf("%d places are not given back", n)
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/places/points"
 )
@@ -357,5 +358,86 @@ func TestCollectionsInDocuments(t *testing.T) {
 	w.handler = New(Config{Sets: datasets.Sets{Collections: w.cfg.Collections}})
 	if res := w.get("/style.json"); res.StatusCode != 200 {
 		t.Errorf("a style of collections alone: %d %s", res.StatusCode, body(t, res))
+	}
+}
+
+// Of a tile with a live layer only that is made anew. The others are those that are kept.
+func TestLiveTilesKeepOtherLayers(t *testing.T) {
+	w, cars := newCollections(t)
+	measured(&w.cfg)
+	w.handler = New(w.cfg)
+	for _, form := range []string{"mvt", "geojson"} {
+		address := func(layers string) string { return "/tiles/" + layers + "/3/4/3." + form }
+		hits := w.scrape()["quadrille_response_cache_hits_total{cache=tiles}"]
+		others := body(t, w.get(address("country,points:shops"), "Accept-Encoding", "identity"))
+		for i := range 2 {
+			drive(t, cars, fmt.Sprint(form, i), 1, 20+float64(i))
+			text := body(t, w.get(address("country,points:shops,points:cars")))
+			live := body(t, w.get(address("points:cars")))
+			want := others + live
+			if form == "geojson" {
+				const head, tail = `{"type":"FeatureCollection","features":[`, `]}`
+				want = strings.TrimSuffix(others, tail) + "," + strings.TrimPrefix(live, head)
+			}
+			if text != want {
+				t.Errorf("%s: %d bytes of all layers, want %d of others and %d of the live one", form, len(text), len(others), len(live))
+			}
+		}
+		if got := w.scrape()["quadrille_response_cache_hits_total{cache=tiles}"] - hits; got != 2 {
+			t.Errorf("%s: %v tiles came from the cache, want 2", form, got)
+		}
+		// Alone they are answered as before, and an empty part does no harm.
+		if again := body(t, w.get(address("country,points:shops"), "Accept-Encoding", "identity")); again != others {
+			t.Errorf("%s: the layers that are kept have changed", form)
+		}
+		if text := body(t, w.get("/tiles/country,points:cars/3/0/7."+form)); form == "geojson" && !json.Valid([]byte(text)) {
+			t.Errorf("a tile of nothing: %s", text)
+		}
+	}
+}
+
+// A style is made of the collections that are there while others come and go.
+func TestStyleWhileCollectionsGo(t *testing.T) {
+	w, _ := newCollections(t)
+	gone := make(chan error, 1)
+	stop := make(chan struct{})
+	go func() {
+		var err error
+		for err == nil {
+			select {
+			case <-stop:
+				gone <- nil
+				return
+			default:
+			}
+			if _, err = w.cfg.Collections.Live.Create(context.Background(), points.Meta{Name: "brief"}); err == nil {
+				err = w.cfg.Collections.Live.Drop(context.Background(), "brief")
+			}
+		}
+		gone <- err
+	}()
+	for range 200 {
+		if res := w.get("/style.json"); res.StatusCode != http.StatusOK {
+			t.Fatalf("%d %s", res.StatusCode, body(t, res))
+		}
+	}
+	close(stop)
+	if err := <-gone; err != nil {
+		t.Error(err)
+	}
+}
+
+// Private collections are in the state of the service for its operator alone.
+func TestStatusOfPrivateCollections(t *testing.T) {
+	w, _ := newCollections(t)
+	if text := body(t, w.get("/status")); strings.Contains(text, "points-secret") || !strings.Contains(text, "points-shops") {
+		t.Error(text)
+	}
+	w.handler = ops.ForOperator(w.handler)
+	if text := body(t, w.get("/status")); !strings.Contains(text, "points-secret") || !strings.Contains(text, "points-shops") {
+		t.Error(text)
+	}
+	if res := w.get("/readyz"); res.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", res.StatusCode, body(t, res))
 	}
 }

@@ -4,6 +4,7 @@
 package ops
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -102,7 +103,7 @@ func (s *Room) getReady(c echo.Context) error {
 	default:
 	}
 	var waiting, damaged []string
-	for _, st := range s.States() {
+	for _, st := range s.states(c) {
 		switch catalogue.State(st) {
 		case catalogue.Failed:
 			waiting = append(waiting, st.Dataset)
@@ -118,6 +119,25 @@ func (s *Room) getReady(c echo.Context) error {
 		return web.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
 	}
 	return s.sendText(c, `{"status":"ready"}`)
+}
+
+// operator is the context key of requests of the operator.
+type operator struct{}
+
+// ForOperator makes requests to h those of the operator, who is told of private
+// collections in /status and /readyz.
+func ForOperator(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operator{}, true)))
+	})
+}
+
+// states are those of data sets that whoever sent a request may know of.
+func (s *Room) states(c echo.Context) []dataset.Status {
+	if c.Request().Context().Value(operator{}) != nil {
+		return s.AllStates()
+	}
+	return s.States()
 }
 
 type Status struct {
@@ -151,7 +171,7 @@ type typeStatus struct {
 // it may name files, which are nobody else's business.
 func (s *Room) getStatus(c echo.Context) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}}
-	for _, st := range s.States() {
+	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
 		if m := st.Serving; m != nil {
 			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)

@@ -50,18 +50,18 @@ func (s shownCollections) pin(name string) (c collectionOf, ok bool, err error) 
 	return c, false, err
 }
 
-// public lists the collections that all may see, at most as many as a list may name.
-func (s shownCollections) public() (names []string) {
+// pinPublic takes the collections that all may see, at most as many as a list may name.
+// One that cannot be read, or is not there any more, must not hide the others.
+func (s shownCollections) pinPublic() (all []collectionOf) {
 	for _, name := range s.Names() {
 		if c, ok, _ := s.pin(name); ok {
-			c.Release()
-			names = append(names, name)
+			all = append(all, c)
 		}
-		if len(names) == web.MaxList {
+		if len(all) == web.MaxList {
 			break
 		}
 	}
-	return names
+	return all
 }
 
 // pinCollections takes the collections of a set. The error of one that is not there, or
@@ -78,6 +78,36 @@ func (v *view) pinCollections(names []string) error {
 		v.collections = append(v.collections, c)
 	}
 	return nil
+}
+
+// divide returns the view with all but its live collections, and with these alone.
+func (v *view) divide() (kept, live view) {
+	kept, live = *v, *v
+	kept.collections, live.collections = nil, nil
+	for _, c := range v.collections {
+		if c.Live != nil {
+			live.collections = append(live.collections, c)
+		} else {
+			kept.collections = append(kept.collections, c)
+		}
+	}
+	return kept, live
+}
+
+// kept is the layer set without collections that are not in the view.
+func (set *layerSet) kept(v *view) *layerSet {
+	part := *set
+	part.canonical, part.collections = set.others, nil
+	for i := range v.collections {
+		name := v.collections[i].name
+		part.collections = append(part.collections, name)
+		if part.canonical != "" {
+			part.canonical += ","
+		}
+		part.canonical += pointsPrefix + name
+	}
+	part.hash = web.HashStart.Bytes(part.canonical)
+	return &part
 }
 
 // fromCollections is what the tiles of the view's collections depend on, 0 if there are

@@ -183,8 +183,9 @@ func (v *view) unknownLayer() error {
 		}
 	}
 	names = append(names, placesLayer, airportsLayer, allLayers)
-	for _, name := range v.all.public() {
-		names = append(names, pointsPrefix+name)
+	for _, c := range v.all.pinPublic() {
+		names = append(names, pointsPrefix+c.name)
+		c.Release()
 	}
 	return web.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
 		"; add :id to a type for a single region.")

@@ -11,22 +11,21 @@ import (
 // everything is the layer set of a style that names no layers: "all" and the collections
 // of points that all may see.
 func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
-	collections := v.all.public()
 	set, err := s.resolveLayers(ctx, v, allLayers)
+	v.collections = v.all.pinPublic()
 	switch {
-	case len(collections) == 0:
+	case len(v.collections) == 0:
 		return set, err
 	case errors.Is(err, datasets.ErrMissing):
 		set = &layerSet{hash: web.HashStart}
 	case err != nil:
 		return nil, err
 	}
-	if err := v.pinCollections(collections); err != nil {
-		return nil, err
-	}
 	both := *set // the set itself is kept
-	both.collections = collections
-	for _, name := range collections {
+	both.collections = nil
+	for i := range v.collections {
+		name := v.collections[i].name
+		both.collections = append(both.collections, name)
 		both.hash = both.hash.Bytes(name)
 	}
 	return &both, nil

@@ -100,29 +100,14 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 	if err != nil {
 		return err
 	}
-	key := tileKey{
-		layers: set.canonical,
-		tile:   uint64(t.Z)<<58 | t.Packed(),
-		form:   f,
-		coding: web.AcceptedKept(r),
-	}
-	if f.Picture() {
-		key.coding = web.Identity
-	}
-	if len(set.selectors) > 0 {
-		key.boundaries = v.boundaries.ID
-	}
-	if set.places {
-		key.places = v.places.ID
-	}
-	if set.airports {
-		key.airports = v.airports.ID
-	}
-	var live bool
-	if key.points, live = v.fromCollections(); live {
+	key, live := v.keyOf(set, t, f)
+	if live {
 		return s.sendLive(c, v, set, t, f)
 	}
-	absent := f == web.FormMVT && s.EmptyTile == http.StatusNotFound // if it is empty
+	if !f.Picture() {
+		key.coding = web.AcceptedKept(r)
+	}
+	absent := s.emptyAbsent(f)
 	etag := s.tileTag(&key, set, absent)
 	s.TraceFrom(r.Context(), key.boundaries, key.places, key.airports, key.points)
 	if web.Matches(r, &etag, !absent) {
@@ -149,6 +134,27 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 		return s.sendEmptyTile(c, res, cache)
 	}
 	return s.SendKept(c, res, cache)
+}
+
+// emptyAbsent reports whether a tile that is empty is 404.
+func (s *Room) emptyAbsent(f web.Form) bool {
+	return f == web.FormMVT && s.EmptyTile == http.StatusNotFound
+}
+
+// keyOf is the key of a tile as it is, and whether it must not be kept.
+func (v *view) keyOf(set *layerSet, t quadkey.Tile, f web.Form) (key tileKey, live bool) {
+	key = tileKey{layers: set.canonical, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}
+	if len(set.selectors) > 0 {
+		key.boundaries = v.boundaries.ID
+	}
+	if set.places {
+		key.places = v.places.ID
+	}
+	if set.airports {
+		key.airports = v.airports.ID
+	}
+	key.points, live = v.fromCollections()
+	return key, live
 }
 
 // sendEmptyTile answers with a kept tile that has nothing in it.
@@ -261,7 +267,7 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 	defer b.Release()
 	read, end := s.TraceRead(ctx)
 	var err error
-	b.Body, err = s.appendTile(read, b.Body, v, set, t, f)
+	b.Body, err = s.appendLive(read, b.Body, v, set, t, f)
 	end()
 	switch {
 	case err != nil:
@@ -274,6 +280,31 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 		a.Coding = web.Accepted(r)
 	}
 	return s.Send(c, a, b)
+}
+
+// appendLive appends a tile that has live collections. The other layers are those of the
+// tile without these, which may be kept. Pictures are drawn as a whole.
+func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form) ([]byte, error) {
+	kept, live := v.divide()
+	part := set.kept(&kept)
+	if f.Picture() || part.canonical == "" {
+		return s.appendTile(ctx, dst, v, set, t, f)
+	}
+	key, _ := kept.keyOf(part, t, f)
+	res := s.responses.Get(key)
+	s.TraceCache(ctx, res != nil)
+	if res == nil {
+		var err error
+		if res, err = s.makeTile(ctx, &kept, part, t, key, s.tileTag(&key, part, s.emptyAbsent(f))); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, res.Body...)
+	if f == web.FormMVT {
+		return appendCollections(ctx, dst, &live, t)
+	}
+	dst = dst[:len(dst)-len(listing.CollectionTail)]
+	return appendCollectionFeatures(ctx, dst, len(listing.CollectionHead), &live, t)
 }
 
 // lightBody is the largest kept answer, in bytes, that is compressed without a heavy
@@ -329,6 +360,12 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 			return dst, err
 		}
 	}
+	return appendCollectionFeatures(ctx, dst, start, v, t)
+}
+
+// appendCollectionFeatures appends the features of the view's collections, after those
+// since start, and the end of the FeatureCollection.
+func appendCollectionFeatures(ctx context.Context, dst []byte, start int, v *view, t quadkey.Tile) ([]byte, error) {
 	for i := range v.collections {
 		var err error
 		if dst, err = appendFeatures(ctx, dst, start, t, v.collections[i].appendTileGeoJSON); err != nil {

@@ -99,7 +99,12 @@ func (a *admission) judge(c echo.Context) error {
 		if k := keys.Find(sent); k != nil {
 			a.s.NameClient(c, k.Name)
 			if len(k.Scopes) > 0 || r.Method != http.MethodGet { // for most requests nothing is remembered, which would cost memory
-				c.Set(clientKey, k)
+				c.Set(clientKey, func() *quota.Key {
+					if keys := g.Keys(); keys != nil {
+						return keys.Find(sent)
+					}
+					return nil
+				})
 			}
 			if a.lines {
 				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
@@ -277,13 +282,19 @@ func (s *Kit) NameClient(c echo.Context, name string) {
 	}
 }
 
-// clientKey is the context key of the request's *quota.Key.
+// clientKey is the context key of what finds the request's *quota.Key, nil once the key
+// has been revoked.
 const clientKey = "key"
 
-// HasScope reports whether a request was made with a key that has the scope.
+// HasScope reports whether a request was made with a key that has the scope now. Keys may
+// be revoked while a long request runs.
 func (s *Kit) HasScope(c echo.Context, scope quota.Scope) bool {
-	k, ok := c.Get(clientKey).(*quota.Key)
-	return ok && k.Has(scope)
+	find, ok := c.Get(clientKey).(func() *quota.Key)
+	if !ok {
+		return false
+	}
+	k := find()
+	return k != nil && k.Has(scope)
 }
 
 // ReadsCollection reports whether a request was made with a key that may read a collection.

@@ -113,7 +113,10 @@ func (h Hash) Tag() (t Tag) {
 // between us and the client may have weakened the tag. "*", which stands alone,
 // means any representation there is, so it matches only when exists is true: the
 // caller knows that there is one.
-func Matches(r *http.Request, t *Tag, exists bool) bool {
+func Matches(r *http.Request, t *Tag, exists bool) bool { return MatchesText(r, string(t[:]), exists) }
+
+// MatchesText is Matches for a tag that is no hash.
+func MatchesText(r *http.Request, tag string, exists bool) bool {
 	lines := r.Header["If-None-Match"]
 	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return true
@@ -122,7 +125,7 @@ func Matches(r *http.Request, t *Tag, exists bool) bool {
 		for len(v) > 0 {
 			var item string
 			item, v, _ = strings.Cut(v, ",")
-			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == string(t[:]) {
+			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == tag {
 				return true
 			}
 		}
