@@ -21,9 +21,7 @@ func (c *LiveCollection) commit(batch []*request) {
 		}
 	}
 	k.end()
-	for _, r := range batch {
-		close(r.done)
-	}
+	c.committed <- committed{slices.Clone(batch), c.last}
 }
 
 // commit is one atomic step of several writes.
@@ -36,7 +34,6 @@ type commit struct {
 	left      []counted
 	states    map[string]state // of points that the step has changed
 	meta      *liveMeta
-	events    bool
 	seq       uint64 // of the last event
 	floor     int64  // the greatest version of a point that is gone
 }
@@ -49,7 +46,7 @@ type state struct {
 }
 
 func newCommit(c *LiveCollection) *commit {
-	return &commit{c: c, now: c.clock().UnixMilli(), states: map[string]state{}, seq: c.seq.Load(), floor: c.floor}
+	return &commit{c: c, now: c.clock().UnixMilli(), states: map[string]state{}, seq: c.last, floor: c.floor}
 }
 
 // state reads a point as it is after the writes of this step, all but its properties.
@@ -245,9 +242,10 @@ func (k *commit) end() {
 	if k.meta != nil {
 		k.mutations = append(k.mutations, k.meta.mutation())
 	}
-	if k.events {
-		seq := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, k.seq), uint64(k.floor))
-		k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, seq)}})
+	seq := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, k.seq), uint64(k.floor))
+	k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, seq)}})
+	for i := range k.mutations {
+		k.mutations[i].Durability = cellstore.Async // until acknowledge
 	}
 	c.tree.expect(k.arrived)
 	err := c.table.Apply(context.Background(), k.mutations...)
@@ -283,14 +281,10 @@ func (k *commit) settle() {
 	if k.meta != nil {
 		c.meta.Store(k.meta)
 	}
-	c.floor = k.floor
+	c.floor, c.last = k.floor, k.seq
 	full := c.tree.settle(k.arrived, k.left, nil)
 	_ = c.views.committed(k.left) // closing a snapshot fails only where it is closed already
 	c.divide(full)
-	if k.events {
-		c.seq.Store(k.seq)
-		c.announce()
-	}
 }
 
 // divide gives children to leaves that have become full.

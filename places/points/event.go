@@ -37,7 +37,6 @@ func (k *commit) event(w *Write, old, next *record, stays bool) {
 	value, _ := json.Marshal(&e) // made of texts and numbers
 	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
 	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.Put(famEvent, nil, value)}})
-	k.events = true
 }
 
 // announce wakes those who follow events.
@@ -66,7 +65,10 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 		changed := c.changed
 		c.waiting.Unlock()
 		scan := cellstore.Scan{
-			Ranges:    []cellstore.Range{{From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1), To: []byte{rowEvent + 1}}},
+			Ranges: []cellstore.Range{{
+				From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1),
+				To:   binary.BigEndian.AppendUint64([]byte{rowEvent}, c.seq.Load()+1), // others may be lost yet
+			}},
 			Selection: cellstore.Selection{Families: []string{famEvent}},
 		}
 		for row, err := range c.table.Scan(ctx, scan) {

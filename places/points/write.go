@@ -57,16 +57,18 @@ type LiveCollection struct {
 	learner *Learner
 	learned uint64 // the state of learner that meta has
 
-	requests chan *request
-	quit     chan struct{}
-	ended    chan struct{}
-	once     sync.Once
+	requests  chan *request
+	committed chan committed
+	quit      chan struct{}
+	ended     chan struct{}
+	once      sync.Once
 
-	seq     atomic.Uint64 // of the last event
+	seq     atomic.Uint64 // of the last event that is on the disk
 	changed chan struct{} // closed when there are new events
 	waiting sync.Mutex    // guards changed
 
-	floor   int64 // the greatest version of a point that is gone
+	last    uint64 // the sequence of the last event
+	floor   int64  // the greatest version of a point that is gone
 	pruning sync.WaitGroup
 
 	row cellstore.Row
@@ -120,12 +122,14 @@ func (c *LiveCollection) typed(object []byte) ([]byte, error) {
 
 // Bounds of a commit.
 const (
-	maxCommit  = 4096 // writes
-	maxWaiting = 1024 // requests
+	maxCommit   = 4096 // writes
+	maxWaiting  = 1024 // requests
+	maxUnsynced = 16   // commits that are not on the disk yet
 )
 
 // sequenceRow has the sequence of the last event, which stays when events have expired,
-// and the floor of versions.
+// and the floor of versions. Every step writes it, so that what makes this row durable
+// makes all steps durable.
 var sequenceRow = []byte{rowMeta, 's'}
 
 const sequenceValue = 16
@@ -135,7 +139,7 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 	c := &LiveCollection{
 		summary: newSummary(), learner: NewLearner(m.Declared),
 		requests: make(chan *request, maxWaiting), quit: make(chan struct{}), ended: make(chan struct{}),
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), committed: make(chan committed, maxUnsynced),
 	}
 	c.learner.Seed(m.Schema)
 	c.learned = c.learner.state()
@@ -157,13 +161,15 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 		return nil, wrap(err)
 	}
 	if found && len(c.row.Cells[0].Value) == sequenceValue {
-		c.seq.Store(binary.BigEndian.Uint64(c.row.Cells[0].Value))
+		c.last = binary.BigEndian.Uint64(c.row.Cells[0].Value)
+		c.seq.Store(c.last)
 		c.floor = int64(binary.BigEndian.Uint64(c.row.Cells[0].Value[8:]))
 	}
 	c.Collection = newCollection(table, p.tree, &views{table: table, tree: p.tree}, l.clock, func() (*Meta, *summary) {
 		return &c.meta.Load().Meta, c.summary
 	})
 	go c.run()
+	go c.acknowledge()
 	if m.History > 0 {
 		c.pruning.Go((&pruner{c: c}).run)
 	}
@@ -217,7 +223,7 @@ func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []O
 // run commits writes, those that wait together. It is the only one that changes the
 // collection.
 func (c *LiveCollection) run() {
-	defer close(c.ended)
+	defer close(c.committed)
 	expiry := time.NewTimer(time.Second)
 	defer expiry.Stop()
 	var batch []*request
@@ -256,6 +262,55 @@ func (c *LiveCollection) run() {
 			break
 		}
 		c.commit(batch)
+	}
+}
+
+// committed are requests whose writes are visible, but not on the disk yet.
+type committed struct {
+	requests []*request
+	seq      uint64 // of the last event
+}
+
+// acknowledge brings commits to the disk, as many at once as there are, and answers their
+// requests. Meanwhile run makes others.
+func (c *LiveCollection) acknowledge() {
+	defer close(c.ended)
+	var batch []committed
+	for first := range c.committed {
+		batch = append(batch[:0], first)
+		for more := true; more; {
+			select {
+			case next, open := <-c.committed:
+				if more = open; open {
+					batch = append(batch, next)
+				}
+			default:
+				more = false
+			}
+		}
+		err := wrap(c.table.Apply(context.Background(), cellstore.Mutation{Row: sequenceRow}))
+		if seq := batch[len(batch)-1].seq; err == nil && seq != c.seq.Load() {
+			c.seq.Store(seq)
+			c.announce()
+		}
+		for _, b := range batch {
+			for _, r := range b.requests {
+				if err != nil {
+					r.fail(err)
+				}
+				close(r.done)
+			}
+		}
+		clear(batch)
+	}
+}
+
+// fail tells an error to all writes that have none of their own.
+func (r *request) fail(err error) {
+	for i := range r.outcomes {
+		if r.outcomes[i].Err == nil {
+			r.outcomes[i] = Outcome{Err: err}
+		}
 	}
 }
 
