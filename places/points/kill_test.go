@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,9 +22,10 @@ const (
 	killPoints  = 20 // of each writer
 )
 
-// TestKill kills a process that moves points, at a random moment, many times over. Every
-// acknowledged write must be there, no point in two places or in none, and the events
-// must tell of every move, in order.
+// TestKill kills a process that moves and deletes points, at a random moment, many times
+// over. Every acknowledged write must be there, no point in two places or in none, and the
+// events must tell of every move, in order: from the first one on, and to a follower that
+// goes on from the last one before the kill.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("POINTS_KILL_DIR"); dir != "" {
 		moveUntilKilled(dir)
@@ -33,22 +35,32 @@ func TestKill(t *testing.T) {
 		rounds = 50
 	}
 	dir := t.TempDir()
-	acked := map[string]int64{}
+	acked := map[string]*written{}
+	follower := newFollower()
 	for round := range rounds {
 		before := len(acked)
 		killMover(t, dir, time.Duration(20+rand.IntN(300))*time.Millisecond, acked)
 		if len(acked) == 0 || before > len(acked) {
 			t.Fatal("nothing was acknowledged")
 		}
-		if err := checkMoved(t.Context(), dir, acked); err != nil {
+		if err := checkMoved(t.Context(), dir, acked, follower); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
 }
 
-// killMover runs this test as a writer and kills it. acked gets the number of the last
-// acknowledged write of each point.
-func killMover(t *testing.T, dir string, after time.Duration, acked map[string]int64) {
+// written is what the writers have told of a point: the numbers of its last acknowledged
+// write, and of its last delete that has begun.
+type written struct{ acknowledged, deleting int64 }
+
+// What a writer tells of a write.
+const (
+	tellAcknowledged = "acknowledged."
+	tellDeleting     = "deleting."
+)
+
+// killMover runs this test as a writer and kills it. acked gets what it has told.
+func killMover(t *testing.T, dir string, after time.Duration, acked map[string]*written) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
 	cmd.Env = append(os.Environ(), "POINTS_KILL_DIR="+dir)
 	cmd.Stderr = os.Stderr
@@ -65,10 +77,17 @@ func killMover(t *testing.T, dir string, after time.Duration, acked map[string]i
 		var id, end string
 		var n int64
 		// The kill may cut the last line.
-		if k, _ := fmt.Sscanf(lines.Text(), "%s %d %s", &id, &n, &end); k != 3 || end != "." {
+		if k, _ := fmt.Sscanf(lines.Text(), "%s %d %s", &id, &n, &end); k != 3 || end != tellAcknowledged && end != tellDeleting {
 			continue
 		}
-		acked[id] = n
+		if acked[id] == nil {
+			acked[id] = &written{}
+		}
+		if end == tellDeleting {
+			acked[id].deleting = n
+			continue
+		}
+		acked[id].acknowledged = n
 		if !begun {
 			begun = true
 			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
@@ -113,15 +132,19 @@ func moveUntilKilled(dir string) {
 						Kind: Put, ID: fmt.Sprint(w, "-", r.IntN(killPoints)), Lat: r.Float64()*180 - 90, Lon: r.Float64() * 10,
 						Properties: fmt.Appendf(nil, `{"n":%d}`, n+i),
 					})
+					if w := &writes[i]; r.IntN(5) == 0 {
+						w.Kind = Delete
+						fmt.Println(w.ID, n+i, tellDeleting)
+					}
 				}
 				if err := c.Write(ctx, writes, outcomes); err != nil {
 					panic(err)
 				}
 				for i, o := range outcomes {
-					if o.Err != nil {
+					if o.Err != nil && (writes[i].Kind == Put || !errors.Is(o.Err, ErrNotFound)) {
 						panic(o.Err)
 					}
-					fmt.Printf("%s %d .\n", writes[i].ID, n+int64(i))
+					fmt.Println(writes[i].ID, n+int64(i), tellAcknowledged)
 				}
 			}
 		}()
@@ -130,7 +153,7 @@ func moveUntilKilled(dir string) {
 }
 
 // checkMoved looks at all rows.
-func checkMoved(ctx context.Context, dir string, acked map[string]int64) (err error) {
+func checkMoved(ctx context.Context, dir string, acked map[string]*written, follower *follower) (err error) {
 	store, l, c, err := openMoved(ctx, dir)
 	if err != nil {
 		return err
@@ -160,50 +183,69 @@ func checkMoved(ctx context.Context, dir string, acked map[string]int64) (err er
 		var properties struct {
 			N int64 `json:"n"`
 		}
-		if err := json.Unmarshal(h.Properties, &properties); err != nil || properties.N < acked[id] {
-			return fmt.Errorf("%s: write %d was acknowledged, %d is there: %w", id, acked[id], properties.N, err)
+		err := json.Unmarshal(h.Properties, &properties)
+		if w := acked[id]; err != nil || w != nil && properties.N < w.acknowledged {
+			return fmt.Errorf("%s: %+v, %d is there: %w", id, w, properties.N, err)
 		}
 	}
-	for id := range acked {
-		if _, there := places[id]; !there {
+	for id, w := range acked {
+		if _, there := places[id]; !there && w.deleting < w.acknowledged {
 			return fmt.Errorf("%s is nowhere", id)
 		}
 	}
-	return checkEvents(ctx, c, places)
+	rows := 0
+	for _, err := range c.table.Scan(ctx, cellstore.Scan{Selection: *selectID}) {
+		if err != nil {
+			return err
+		}
+		rows++
+	}
+	if n, err := c.Count(ctx, Tile{}, nil, time.Time{}); err != nil || rows != len(places) || n != int64(rows) {
+		return fmt.Errorf("%d ids and %d counted of %d points: %w", rows, n, len(places), err)
+	}
+	return errors.Join(follower.check(ctx, c, places), newFollower().check(ctx, c, places))
 }
 
-// checkEvents follows all events: each move of a point begins where the one before it
-// ended, and the last one ends where the point is.
-func checkEvents(ctx context.Context, c *LiveCollection, places map[string][2]float64) error {
+// follower knows where points are by the events it was told.
+type follower struct {
+	seq uint64 // of the last one
+	at  map[string][2]float64
+}
+
+func newFollower() *follower { return &follower{at: map[string][2]float64{}} }
+
+// check follows the events that are new: each move of a point begins where the one before
+// it ended, and the last one ends where the point is.
+func (f *follower) check(ctx context.Context, c *LiveCollection, places map[string][2]float64) error {
 	last, err := c.LastEvent(ctx)
 	if err != nil {
 		return err
 	}
-	moved := map[string][2]float64{}
-	seq := uint64(0)
 	end := errors.New("end")
-	oldest := uint64(c.clock().Add(-time.Hour).UnixMilli()) * 1000
-	err = c.Follow(ctx, oldest, func(e *Event) error {
-		if e.Seq <= seq || e.To == nil {
-			return fmt.Errorf("event %+v after %d", e, seq)
+	if f.seq < last {
+		err = c.Follow(ctx, f.seq, func(e *Event) error {
+			at, known := f.at[e.ID]
+			switch {
+			case e.Seq <= f.seq:
+				return fmt.Errorf("event %+v after %d", e, f.seq)
+			case known != (e.From != nil) || known && *e.From != at:
+				return fmt.Errorf("%+v begins elsewhere than at %v", e, at)
+			case e.To == nil:
+				delete(f.at, e.ID)
+			default:
+				f.at[e.ID] = *e.To
+			}
+			if f.seq = e.Seq; f.seq == last {
+				return end
+			}
+			return nil
+		})
+		if !errors.Is(err, end) {
+			return err
 		}
-		at, known := moved[e.ID]
-		if known != (e.From != nil) || known && *e.From != at {
-			return fmt.Errorf("%+v begins elsewhere than at %v", e, at)
-		}
-		moved[e.ID], seq = *e.To, e.Seq
-		if seq == last {
-			return end
-		}
-		return nil
-	})
-	if !errors.Is(err, end) {
-		return err
 	}
-	for id, at := range places {
-		if moved[id] != at {
-			return fmt.Errorf("%s is at %v, the last event said %v", id, at, moved[id])
-		}
+	if !maps.Equal(f.at, places) {
+		return fmt.Errorf("by the events points are at %v, by their rows at %v", f.at, places)
 	}
 	return nil
 }

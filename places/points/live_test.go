@@ -46,6 +46,36 @@ func putOf(p points.Point) points.Write {
 	return points.Write{Kind: points.Put, ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties}
 }
 
+// randomWrite returns a write that makes p or a part of it, or removes it, and does the
+// same to a model.
+func randomWrite(r *rand.Rand, p points.Point, model map[string]points.Point) points.Write {
+	old, there := model[p.ID]
+	w := putOf(p)
+	switch k := r.IntN(10); {
+	case k == 0:
+		delete(model, p.ID)
+		return points.Write{Kind: points.Delete, ID: p.ID}
+	case k < 3:
+		w.Kind, w.Move = points.Patch, true
+	case k < 4:
+		w.Kind = points.Patch
+		p.Lat, p.Lon = old.Lat, old.Lon
+	}
+	if there || w.Kind == points.Put {
+		model[p.ID] = p
+	}
+	return w
+}
+
+// failed reports whether a write has failed that does not need a point that is not there.
+func failed(w *points.Write, err error) bool {
+	return err != nil && (w.Kind == points.Put || !errors.Is(err, points.ErrNotFound))
+}
+
+func inOrder(model map[string]points.Point) reference {
+	return slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) })
+}
+
 // A live collection that is changed at random answers as a list does that is changed in
 // the same way, also once it is opened again.
 func TestLiveAgainstReference(t *testing.T) {
@@ -84,40 +114,19 @@ func TestLiveAgainstReference(t *testing.T) {
 				for range 12 {
 					var writes []points.Write
 					for range r.IntN(150) {
-						p := randomPoint(r, r.IntN(1000), at)
-						old, there := model[p.ID]
-						w := putOf(p)
-						switch k := r.IntN(10); {
-						case k == 0:
-							w = points.Write{Kind: points.Delete, ID: p.ID}
-							delete(model, p.ID)
-						case k < 3:
-							w.Kind, w.Move = points.Patch, true
-							if there {
-								model[p.ID] = p
-							}
-						case k < 4:
-							w.Kind = points.Patch
-							if there {
-								old.Properties = p.Properties
-								model[p.ID] = old
-							}
-						default:
-							model[p.ID] = p
-						}
-						writes = append(writes, w)
+						writes = append(writes, randomWrite(r, randomPoint(r, r.IntN(1000), at), model))
 					}
 					for i, o := range write(t, c, writes...) {
-						if o.Err != nil && (writes[i].Kind == points.Put || !errors.Is(o.Err, points.ErrNotFound)) {
+						if failed(&writes[i], o.Err) {
 							t.Fatal(o.Err)
 						}
 					}
-					ref := reference(slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) }))
+					ref := inOrder(model)
 					for range questions / 10 {
 						compare(t, c.Collection, ref, r, at)
 					}
 				}
-				ref := reference(slices.SortedFunc(maps.Values(model), func(a, b points.Point) int { return strings.Compare(a.ID, b.ID) }))
+				ref := inOrder(model)
 				for range questions {
 					compare(t, c.Collection, ref, r, at)
 				}

@@ -51,7 +51,11 @@ var categories = []string{"cafe", "bakery", "shop", "charger", "zoo"}
 func randomPoint(r *rand.Rand, id int, at func(*rand.Rand) (float64, float64)) points.Point {
 	lat, lon := at(r)
 	category := categories[min(int(r.ExpFloat64()), len(categories)-1)]
-	properties := fmt.Sprintf(`{"name":"Place %d","category":%q,"price":%d,"open":%v}`, id, category, r.IntN(100), r.IntN(3) > 0)
+	properties := fmt.Sprintf(`{"name":"Place %d","category":%q,"price":%d,"open":%v`, id, category, r.IntN(100), r.IntN(3) > 0)
+	if id%3 == 0 {
+		properties += fmt.Sprintf(`,"seats":%d`, id%7)
+	}
+	properties += "}"
 	return points.Point{
 		ID: fmt.Sprint("p-", id), Lat: round(math.Max(-90, math.Min(90, lat))), Lon: round(lon), Properties: []byte(properties), Line: int64(id),
 	}
@@ -76,6 +80,7 @@ var filters = []filter{
 	}},
 	{[]points.Term{{Name: "price", Op: "lt", Values: []string{"5"}}}, func(p map[string]any) bool { return p["price"].(float64) < 5 }},
 	{[]points.Term{{Name: "open", Op: "not"}}, func(p map[string]any) bool { return p["open"] != true }},
+	{[]points.Term{{Op: "has", Values: []string{"seats"}}}, func(p map[string]any) bool { return p["seats"] != nil }},
 }
 
 func (f *filter) parse(t testing.TB, s points.Schema) *points.Filter {
@@ -116,36 +121,56 @@ func (ref reference) passing(f *filter, in func(lat, lon float64) bool) (list []
 
 func everywhere(float64, float64) bool { return true }
 
-func (ref reference) nearby(q *points.NearbyQuery, f *filter) []string {
-	type at struct {
-		distance float64
-		key      quadkey.PointKey
-		id       string
-	}
-	var list []at
-	for _, p := range ref.passing(f, everywhere) {
-		d := quadkey.Distance(q.Lon, q.Lat, p.Lon, p.Lat)
-		key, _ := quadkey.PointKeyOf(p.Lon, p.Lat)
-		if d >= q.MinRadiusM && (q.RadiusM == 0 || d <= q.RadiusM) {
-			list = append(list, at{d, key, p.ID})
-		}
-	}
-	slices.SortFunc(list, func(a, b at) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.key, b.key), strings.Compare(a.id, b.id))
-	})
-	ids := []string{}
-	for _, x := range list {
-		ids = append(ids, x.id)
-	}
-	return ids
+// ranked is a point in the order of an answer.
+type ranked struct {
+	rank  float64
+	key   quadkey.PointKey
+	point *points.Point
 }
 
-func sortedIDs(list []points.Point) []string {
+func (a ranked) compare(b ranked) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.key, b.key), strings.Compare(a.point.ID, b.point.ID))
+}
+
+// rank puts points in the order of a rank, then of their positions and ids.
+func rank(list []points.Point, by func(p *points.Point) float64) []ranked {
+	order := []ranked{}
+	for i := range list {
+		p := &list[i]
+		key, _ := quadkey.PointKeyOf(p.Lon, p.Lat)
+		order = append(order, ranked{by(p), key, p})
+	}
+	slices.SortFunc(order, ranked.compare)
+	return order
+}
+
+// nearby lists the points of all pages of an answer.
+func (ref reference) nearby(q *points.NearbyQuery, f *filter) []ranked {
+	list := rank(ref.passing(f, everywhere), func(p *points.Point) float64 { return quadkey.Distance(q.Lon, q.Lat, p.Lon, p.Lat) })
+	return slices.DeleteFunc(list, func(r ranked) bool { return r.rank < q.MinRadiusM || q.RadiusM > 0 && r.rank > q.RadiusM })
+}
+
+// within lists the points of all pages of an answer. Sorts are by price.
+func (ref reference) within(q *points.WithinQuery, f *filter, in func(lat, lon float64) bool) []ranked {
+	return rank(ref.passing(f, in), func(p *points.Point) float64 {
+		price, ok := properties(p)[q.Sort.Field.Name].(float64)
+		switch {
+		case q.Sort.Field.Name == "":
+			return 0
+		case !ok:
+			return math.Inf(1)
+		case q.Sort.Down:
+			return -price
+		}
+		return price
+	})
+}
+
+func idsOf(list []ranked) []string {
 	ids := []string{}
 	for _, p := range list {
-		ids = append(ids, p.ID)
+		ids = append(ids, p.point.ID)
 	}
-	slices.Sort(ids)
 	return ids
 }
 
@@ -228,16 +253,9 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	t.Helper()
 	f := &filters[r.IntN(len(filters))]
 	parsed := f.parse(t, c.Meta().Schema)
-	q := points.NearbyQuery{Limit: 1 + r.IntN(30), Filter: parsed}
-	if q.Lat, q.Lon = at(r); r.IntN(4) == 0 {
-		q.Lat, q.Lon = distributions["even"](r)
-	}
-	q.Lat = math.Max(-90, math.Min(90, q.Lat))
-	if r.IntN(3) == 0 {
-		q.RadiusM = math.Exp(r.Float64() * 16)
-		q.MinRadiusM = q.RadiusM * r.Float64() * float64(r.IntN(2))
-	}
-	want := ref.nearby(&q, f)
+	q := randomNearby(r, at)
+	q.Filter = parsed
+	want := idsOf(ref.nearby(&q, f))
 	var got []string
 	for range 4 {
 		hits, next, err := c.Nearby(t.Context(), q, nil)
@@ -270,33 +288,11 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 		t.Fatalf("%+v: %v, want %v", q, got, want[:len(got)])
 	}
 
-	lat, lon := at(r)
-	size := math.Exp(r.Float64()*10 - 5)
-	box := quadkey.Box{West: wrapped(lon - size), South: math.Max(lat-size/2, -90), East: wrapped(lon + size/3), North: math.Min(lat+size/2, 90)}
-	if !box.Valid() || size > 90 {
-		box = quadkey.World
-	}
-	tile, err := quadkey.TileAt(lon, math.Max(-90, math.Min(90, lat)), uint8(r.IntN(23)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	areas := map[string]struct {
-		area points.Area
-		in   func(lat, lon float64) bool
-	}{
-		"box": {points.Box(box), func(lat, lon float64) bool { return box.Contains(lon, lat) }},
-		"tile": {points.Tile(tile), func(lat, lon float64) bool {
-			is, _ := quadkey.TileAt(lon, lat, tile.Z)
-			return is == tile
-		}},
-	}
+	areas, tile := randomAreas(r, at)
 	for kind, a := range areas {
-		want := sortedIDs(ref.passing(f, a.in))
 		got := []string{}
-		q := points.WithinQuery{Area: a.area, Filter: parsed, Limit: 1 + r.IntN(1000), Name: kind}
-		if r.IntN(2) == 0 {
-			q.Sort = points.Sort{Field: points.Field{Name: "price", Type: points.Number}, Down: r.IntN(2) == 0}
-		}
+		q := points.WithinQuery{Area: a.area, Filter: parsed, Limit: 1 + r.IntN(1000), Name: kind, Sort: randomSort(r)}
+		want := idsOf(ref.within(&q, f, a.in))
 		for {
 			hits, next, err := c.Within(t.Context(), q, nil)
 			if err != nil {
@@ -310,13 +306,12 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 				break
 			}
 		}
-		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Fatalf("%s %v %+v: %d points, want %d", kind, box, q, len(got), len(want))
+			t.Fatalf("%s %+v: %v, want %v", kind, q, got, want)
 		}
 		n, err := c.Count(t.Context(), a.area, parsed, q.At)
 		if err != nil || n != int64(len(want)) {
-			t.Fatalf("%s %v %v: counted %d, want %d: %v", kind, box, tile, n, len(want), err)
+			t.Fatalf("%s %+v: counted %d, want %d: %v", kind, q, n, len(want), err)
 		}
 		streamed := 0
 		if err := c.Each(t.Context(), q, func(*points.Hit) error { streamed++; return nil }); err != nil || streamed != len(want) {
@@ -324,7 +319,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 		}
 	}
 	shown := int64(0)
-	err = c.ShowTile(t.Context(), tile, func(s *points.Shown) error {
+	err := c.ShowTile(t.Context(), tile, func(s *points.Shown) error {
 		shown += max(s.Count, 1)
 		return nil
 	})
@@ -336,16 +331,6 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	if err := c.Get(t.Context(), p.ID, &h); err != nil || h.ID != p.ID || h.Lat != p.Lat || h.Lon != p.Lon || string(h.Properties) != string(p.Properties) {
 		t.Fatalf("%+v, want %+v: %v", h, p, err)
 	}
-}
-
-func wrapped(lon float64) float64 {
-	switch {
-	case lon > 180:
-		return lon - 360
-	case lon < -180:
-		return lon + 360
-	}
-	return lon
 }
 
 // Of points with one id the first stays, in whatever order they are kept.

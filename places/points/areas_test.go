@@ -1,0 +1,136 @@
+package points_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+// randomNearby returns a question about a place of a distribution, or about any other.
+func randomNearby(r *rand.Rand, at func(*rand.Rand) (float64, float64)) points.NearbyQuery {
+	q := points.NearbyQuery{Limit: 1 + r.IntN(30)}
+	if q.Lat, q.Lon = at(r); r.IntN(4) == 0 {
+		q.Lat, q.Lon = distributions["even"](r)
+	}
+	q.Lat = math.Max(-90, math.Min(90, q.Lat))
+	if r.IntN(3) == 0 {
+		q.RadiusM = math.Exp(r.Float64() * 16)
+		q.MinRadiusM = q.RadiusM * r.Float64() * float64(r.IntN(2))
+	}
+	return q
+}
+
+// randomSort returns no order, or one by price.
+func randomSort(r *rand.Rand) points.Sort {
+	if r.IntN(2) == 0 {
+		return points.Sort{}
+	}
+	return points.Sort{Field: points.Field{Name: "price", Type: points.Number}, Down: r.IntN(2) == 0}
+}
+
+// ground is an area, and what is in it.
+type ground struct {
+	area points.Area
+	in   func(lat, lon float64) bool
+}
+
+// randomAreas returns areas of each kind around a place of a distribution, and the tile
+// that is one of them.
+func randomAreas(r *rand.Rand, at func(*rand.Rand) (float64, float64)) (map[string]ground, quadkey.Tile) {
+	lat, lon := at(r)
+	size := math.Exp(r.Float64()*10 - 5)
+	box := quadkey.Box{West: wrapped(lon - size), South: math.Max(lat-size/2, -90), East: wrapped(lon + size/3), North: math.Min(lat+size/2, 90)}
+	if !box.Valid() || size > 90 {
+		box = quadkey.World
+	}
+	tile := tileOf(lat, lon, uint8(r.IntN(23)))
+	p := newPatchwork(r, tileOf(lat, lon, uint8(r.IntN(quadkey.CellZoom-patchZooms+1))))
+	return map[string]ground{
+		"box":       {points.Box(box), func(lat, lon float64) bool { return box.Contains(lon, lat) }},
+		"tile":      {points.Tile(tile), func(lat, lon float64) bool { return tileOf(lat, lon, tile.Z) == tile }},
+		"patchwork": {p, p.contains},
+	}, tile
+}
+
+func tileOf(lat, lon float64, z uint8) quadkey.Tile {
+	tile, err := quadkey.TileAt(lon, math.Max(-90, math.Min(90, lat)), z)
+	if err != nil {
+		panic(err) // not in range
+	}
+	return tile
+}
+
+func wrapped(lon float64) float64 {
+	switch {
+	case lon > 180:
+		return lon - 360
+	case lon < -180:
+		return lon + 360
+	}
+	return lon
+}
+
+// patchZooms is by how many zooms the patches of a patchwork are deeper than it.
+const patchZooms = 3
+
+// patchwork is an Area of many parts: of the 64 patches of a tile some are out, some in
+// and some in by stripes, as the tiles of a region are.
+type patchwork struct {
+	patches [1 << (2 * patchZooms)]quadkey.Tile // in the order of their cells
+	kinds   [1 << (2 * patchZooms)]uint8
+	stripes float64 // for each degree
+}
+
+// Kinds of patches.
+const (
+	patchOut = iota
+	patchIn
+	patchStriped
+)
+
+func newPatchwork(r *rand.Rand, tile quadkey.Tile) *patchwork {
+	p := &patchwork{stripes: math.Exp2(float64(tile.Z)) / 30}
+	for i := range p.patches {
+		patch := tile
+		for shift := 2 * (patchZooms - 1); shift >= 0; shift -= 2 {
+			patch = patch.Children()[i>>shift&3]
+		}
+		p.patches[i], p.kinds[i] = patch, uint8(r.IntN(3))
+	}
+	return p
+}
+
+func (p *patchwork) striped(lat, lon float64) bool {
+	return int(math.Floor((lat+lon)*p.stripes))&1 == 0
+}
+
+func (p *patchwork) contains(lat, lon float64) bool {
+	at := tileOf(lat, lon, p.patches[0].Z)
+	for i, patch := range p.patches {
+		if patch == at {
+			return p.kinds[i] == patchIn || p.kinds[i] == patchStriped && p.striped(lat, lon)
+		}
+	}
+	return false
+}
+
+// Cover implements points.Area.
+func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*points.Part) error) error {
+	for i, patch := range p.patches {
+		var part points.Part
+		part.Cells.First, part.Cells.Last = patch.CellRange()
+		if p.kinds[i] == patchOut || part.Cells.Last < from {
+			continue
+		}
+		if p.kinds[i] == patchStriped {
+			part.Contains = func(lat, lon float64) (bool, error) { return p.striped(lat, lon), nil }
+		}
+		if err := fn(&part); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package points_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quadrille/places/points"
+)
+
+// moment is a state of the points of one mover. The one after it is there as soon as the
+// writes begin that lead to it.
+type moment struct {
+	ref  reference
+	next atomic.Pointer[moment]
+}
+
+// mover changes points of its own.
+type mover struct {
+	acknowledged atomic.Pointer[moment]
+}
+
+// move writes batches until stop, each in one atomic step.
+func (m *mover) move(ctx context.Context, c *points.LiveCollection, r *rand.Rand, first int, at func(*rand.Rand) (float64, float64), stop <-chan struct{}) error {
+	model := map[string]points.Point{}
+	for _, p := range m.acknowledged.Load().ref {
+		model[p.ID] = p
+	}
+	for {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		writes := make([]points.Write, 1+r.IntN(40))
+		for i := range writes {
+			writes[i] = randomWrite(r, randomPoint(r, first+r.IntN(moverPoints), at), model)
+		}
+		after := &moment{ref: inOrder(model)}
+		m.acknowledged.Load().next.Store(after)
+		outcomes := make([]points.Outcome, len(writes))
+		if err := c.Write(ctx, writes, outcomes); err != nil {
+			return err
+		}
+		for i, o := range outcomes {
+			if failed(&writes[i], o.Err) {
+				return o.Err
+			}
+		}
+		m.acknowledged.Store(after)
+	}
+}
+
+// moverPoints is how many points a mover has.
+const moverPoints = 300
+
+// world is points that several movers change.
+type world struct {
+	c       *points.LiveCollection
+	movers  []*mover
+	filters []*points.Filter // parsed, as filters has them
+}
+
+// once asks, and returns an error unless the answer is right for a state of the points
+// that there was meanwhile: of each mover, one of those from the last that had been
+// acknowledged to the last whose writes had begun.
+func (w *world) once(ask func() error, right func(ref reference) bool) error {
+	moments := make([]*moment, len(w.movers))
+	for i, m := range w.movers {
+		moments[i] = m.acknowledged.Load()
+	}
+	if err := ask(); err != nil {
+		return err
+	}
+	states := []reference{nil}
+	for _, m := range moments {
+		var more []reference
+		for ; m != nil; m = m.next.Load() {
+			for _, s := range states {
+				more = append(more, slices.Concat(s, m.ref))
+			}
+		}
+		states = more
+	}
+	if !slices.ContainsFunc(states, right) {
+		return fmt.Errorf("wrong for each of %d states", len(states))
+	}
+	return nil
+}
+
+// questions asks random questions, and counts them down.
+func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand) (float64, float64), left *atomic.Int64) error {
+	for left.Load() > 0 {
+		i := r.IntN(len(filters))
+		f, parsed := &filters[i], w.filters[i]
+		if r.IntN(2) == 0 {
+			q := randomNearby(r, at)
+			q.Filter = parsed
+			err := w.pages(q.Limit, left, func(ref reference) []ranked { return ref.nearby(&q, f) }, func(cursor string) ([]points.Hit, string, error) {
+				q.Cursor = cursor
+				return w.c.Nearby(ctx, q, nil)
+			})
+			if err != nil {
+				return fmt.Errorf("nearby %+v, filter %d: %w", q, i, err)
+			}
+			continue
+		}
+		areas, _ := randomAreas(r, at)
+		for name, a := range areas {
+			q := points.WithinQuery{Area: a.area, Filter: parsed, Limit: 1 + r.IntN(100), Name: name, Sort: randomSort(r)}
+			err := w.pages(q.Limit, left, func(ref reference) []ranked { return ref.within(&q, f, a.in) }, func(cursor string) ([]points.Hit, string, error) {
+				q.Cursor = cursor
+				return w.c.Within(ctx, q, nil)
+			})
+			if err == nil {
+				q.Sort = points.Sort{}
+				err = w.whole(ctx, &q, f, a.in, left)
+			}
+			if err != nil {
+				return fmt.Errorf("%s %+v, filter %d: %w", name, q, i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// pages asks for some pages of a question. Each must be right for a state of its own.
+func (w *world) pages(limit int, left *atomic.Int64, all func(reference) []ranked, ask func(cursor string) ([]points.Hit, string, error)) error {
+	var hits []points.Hit
+	next := ""
+	for page := range 4 {
+		begin := func(list []ranked) []ranked { return list }
+		if page > 0 {
+			last := all(reference{pointOf(&hits[len(hits)-1])})[0]
+			begin = func(list []ranked) []ranked {
+				return slices.DeleteFunc(list, func(r ranked) bool { return r.compare(last) <= 0 })
+			}
+		}
+		left.Add(-1)
+		err := w.once(func() (err error) {
+			hits, next, err = ask(next)
+			return err
+		}, func(ref reference) bool {
+			list := begin(all(ref))
+			return (next != "") == (len(list) > limit) && same(hits, list[:min(limit, len(list))])
+		})
+		if err != nil || next == "" {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole asks for all points of an area, and for their number.
+func (w *world) whole(ctx context.Context, q *points.WithinQuery, f *filter, in func(lat, lon float64) bool, left *atomic.Int64) error {
+	left.Add(-1)
+	var hits []points.Hit
+	err := w.once(func() error {
+		return w.c.Each(ctx, *q, func(h *points.Hit) error {
+			hits = append(hits, *h)
+			hits[len(hits)-1].Properties = slices.Clone(h.Properties)
+			return nil
+		})
+	}, func(ref reference) bool { return same(hits, ref.within(q, f, in)) })
+	if err != nil {
+		return fmt.Errorf("each: %w", err)
+	}
+	if q.Filter == nil && q.Name != "tile" {
+		return nil // counted part by part, each as of its own moment
+	}
+	left.Add(-1)
+	var n int64
+	err = w.once(func() (err error) {
+		n, err = w.c.Count(ctx, q.Area, q.Filter, time.Time{})
+		return err
+	}, func(ref reference) bool { return n == int64(len(ref.passing(f, in))) })
+	if err != nil {
+		return fmt.Errorf("count %d: %w", n, err)
+	}
+	return nil
+}
+
+func pointOf(h *points.Hit) points.Point {
+	return points.Point{ID: h.ID, Lat: h.Lat, Lon: h.Lon, Properties: h.Properties}
+}
+
+// same reports whether hits are the points of a list, in their order.
+func same(hits []points.Hit, list []ranked) bool {
+	return slices.EqualFunc(hits, list, func(h points.Hit, r ranked) bool {
+		p := r.point
+		return h.ID == p.ID && h.Lat == p.Lat && h.Lon == p.Lon && string(h.Properties) == string(p.Properties)
+	})
+}
+
+// Every answer is right for some moment between its question and itself, while points are
+// put, moved, changed and deleted.
+func TestAnswersWhilePointsChange(t *testing.T) {
+	questions := 2000
+	switch {
+	case testing.Short():
+		questions = 700
+	case os.Getenv("QUADRILLE_FULL") != "":
+		questions = 100_000
+	}
+	each := questions / len(distributions)
+	for name, at := range distributions {
+		t.Run(name, func(t *testing.T) { testMoments(t, at, 0, each) })
+		// A history makes every move a row more to read, so fewer questions do.
+		t.Run(name+" with history", func(t *testing.T) { testMoments(t, at, points.Duration(time.Hour), each/20) })
+	}
+}
+
+func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), history points.Duration, questions int) {
+	const movers, askers = 2, 2
+	t.Cleanup(decoded.Clear)
+	l, _ := openLive(t)
+	c, err := l.Create(t.Context(), points.Meta{Name: "moving", History: history})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{c: c}
+	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	for i := range movers {
+		model := map[string]points.Point{}
+		var writes []points.Write
+		for id := range moverPoints {
+			p := randomPoint(r, i*moverPoints+id, at)
+			model[p.ID] = p
+			writes = append(writes, putOf(p))
+		}
+		write(t, c, writes...)
+		m := &mover{}
+		m.acknowledged.Store(&moment{ref: inOrder(model)})
+		w.movers = append(w.movers, m)
+	}
+	for i := range filters {
+		w.filters = append(w.filters, filters[i].parse(t, c.Meta().Schema))
+	}
+	stop := make(chan struct{})
+	var moving, asking sync.WaitGroup
+	for i, m := range w.movers {
+		moving.Go(func() {
+			if err := m.move(t.Context(), c, rand.New(rand.NewPCG(rand.Uint64(), 0)), i*moverPoints, at, stop); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var left atomic.Int64
+	left.Store(int64(questions))
+	for range askers {
+		asking.Go(func() {
+			if err := w.questions(t.Context(), rand.New(rand.NewPCG(rand.Uint64(), 0)), at, &left); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	asking.Wait()
+	close(stop)
+	moving.Wait()
+}
