@@ -48,9 +48,6 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	if err := points.CheckName(of.Name); err != nil {
 		return dataset.Manifest{}, err
 	}
-	if len(paths) > maxPointFiles {
-		return dataset.Manifest{}, fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
-	}
 	if err := o.announce(c, pointCosts.of(unpackedBytes(paths...))); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -223,20 +220,24 @@ func orNull(object []byte) []byte {
 
 // duplicate counts a point as bad whose id another had before.
 func (j *pointsJob) duplicate(id string, at int64) error {
-	f := j.files[at>>pointFileShift]
-	line := int(at & (1<<pointFileShift - 1))
-	bad := &source.BadRecord{Source: f.Path, Line: line, Reason: reasonRepeated, Detail: source.Excerpt(id)}
-	if f.format == pointsJSON {
-		bad.Detail += fmt.Sprintf(", of feature number %d", line)
-	}
-	j.tally.good-- // it was, when it was read
-	if err := j.tally.Bad(bad); err != nil {
-		return err
-	}
-	if err := j.tally.Err(); err != nil {
+	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
 		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
 	}
 	return nil
+}
+
+// leaveOut counts a point as bad that was good when it was read.
+func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
+	f := j.files[at>>pointFileShift]
+	line := int(at & (1<<pointFileShift - 1))
+	if f.format == pointsJSON {
+		detail += fmt.Sprintf(", of feature number %d", line)
+	}
+	j.tally.good--
+	if err := j.tally.Bad(&source.BadRecord{Source: f.Path, Line: line, Reason: reason, Detail: detail}); err != nil {
+		return err
+	}
+	return j.tally.Err()
 }
 
 // learned warns of properties that are not what one would take them for.

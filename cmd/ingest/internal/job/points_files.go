@@ -73,6 +73,9 @@ const stdinName = "standard input"
 
 // open finds out what the files are.
 func (j *pointsJob) open(paths []string) error {
+	if len(paths) > maxPointFiles {
+		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
+	}
 	// A killed run has left its copies. No other runs now.
 	left, err := filepath.Glob(filepath.Join(j.dir, copies))
 	if err != nil {
