@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,12 +60,13 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		if err := j.open(paths); err != nil {
 			return nil, err
 		}
+		var unseen error
 		meta, err := points.Build(ctx, b.Store(), sequence(j.read), points.BuildOptions{
 			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.memory() / 4, TempDir: j.dir,
-			Duplicate: j.duplicate, Learned: j.learned, Progress: progressOf(j.rep, "points"),
+			Duplicate: j.duplicate, Learned: func(l *points.Learner) { unseen = j.learned(l) }, Progress: progressOf(j.rep, "points"),
 		})
-		if err != nil {
+		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
 		}
 		meta.Title, meta.Private, meta.Attribution, meta.Licence = of.Title, of.Private, of.Credit.Attribution, of.Credit.License
@@ -240,8 +242,18 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	return j.tally.Err()
 }
 
-// learned warns of properties that are not what one would take them for.
-func (j *pointsJob) learned(l *points.Learner) {
+// learned warns of properties that are not what one would take them for, and refuses
+// types of properties that no point has. Of tables, the headers have told.
+func (j *pointsJob) learned(l *points.Learner) error {
+	if unseen := l.Unseen(); !j.tables() && len(unseen) > 0 {
+		var names []string
+		for _, f := range l.Schema() {
+			if !slices.Contains(unseen, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+		return noProperty(unseen[0], names)
+	}
 	for _, f := range l.Schema() {
 		if f.Type == points.Text && l.Commas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
@@ -250,6 +262,7 @@ func (j *pointsJob) learned(l *points.Learner) {
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))
 	}
+	return nil
 }
 
 // note tells what was made of the files.

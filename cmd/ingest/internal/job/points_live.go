@@ -101,7 +101,9 @@ func (j *pointsJob) spool(o Options) (s *spooled, err error) {
 	if err != nil {
 		return nil, err
 	}
-	j.learned(learner)
+	if err := j.learned(learner); err != nil {
+		return nil, err
+	}
 	meta := points.Meta{Schema: learner.Schema()}
 	j.note(&meta)
 	s = &spooled{}

@@ -80,7 +80,7 @@ func TestPointsIntoLive(t *testing.T) {
 	}
 	want := []string{
 		`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[8,47.1234567]},"properties":{"name":"A","price":3,"zip":"8002","tags":["x"]}}`,
-		`{"type":"Feature","id":"b","geometry":{"type":"Point","coordinates":[-7.25,46.5]},"properties":{"name":"B \"1\"","price":2.50,"zip":"08001","tags":["x","y"]}}`,
+		`{"type":"Feature","id":"b","geometry":{"type":"Point","coordinates":[-7.25,46.5]},"properties":{"name":"B \"1\"","price":2.5,"zip":"08001","tags":["x","y"]}}`,
 	}
 	if d := gocmp.Diff(want, s.lines); d != "" {
 		t.Error(d)
