@@ -341,3 +341,38 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 	}
 	return nil
 }
+
+// checkHeaders refuses types of columns that no table has, before the rows are read.
+func (j *pointsJob) checkHeaders() error {
+	if !j.tables() || len(j.of.Types) == 0 {
+		return nil
+	}
+	var names []string
+	for _, f := range j.files {
+		file, err := f.open()
+		if err != nil {
+			return err
+		}
+		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
+		for _, err = range table.Points() {
+			break
+		}
+		file.Close()
+		var bad *source.BadRecord
+		if err != nil && !errors.As(err, &bad) {
+			return err
+		}
+		names = append(names, table.Properties...)
+	}
+	for _, t := range j.of.Types {
+		if !slices.Contains(names, t.Name) {
+			return noProperty(t.Name, names)
+		}
+	}
+	return nil
+}
+
+func noProperty(name string, names []string) error {
+	slices.Sort(names)
+	return fmt.Errorf("there is no property %s for --type: the properties are %.1000q", source.Excerpt(name), slices.Compact(names))
+}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,7 +137,7 @@ func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer   func(w http.ResponseWriter, r *http.Request)
 		text     string
-		attempts int
+		attempts int64
 	}{
 		"no key":    {func(w http.ResponseWriter, _ *http.Request) { problem(w, 403, "scope-missing") }, "answered 403: Title: Do this", 1},
 		"published": {func(w http.ResponseWriter, _ *http.Request) { problem(w, 405, "read-only") }, "answered 405: Title: Do this", 1},
@@ -150,11 +151,11 @@ func TestRefusals(t *testing.T) {
 		"cut":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "(tried 6 times)", 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requests := 0
-			c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; tc.answer(w, r) })
+			var requests atomic.Int64
+			c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { requests.Add(1); tc.answer(w, r) })
 			err := c.Write(t.Context(), lines(4), func(*liveclient.Line, string) error { return nil })
-			if err == nil || !strings.Contains(err.Error(), tc.text) || requests != tc.attempts {
-				t.Error(err, requests)
+			if err == nil || !strings.Contains(err.Error(), tc.text) || requests.Load() != tc.attempts {
+				t.Error(err, requests.Load())
 			}
 			if strings.Contains(fmt.Sprint(err), "secret") {
 				t.Error("the key is shown")
