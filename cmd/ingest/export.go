@@ -87,13 +87,7 @@ func (c *exportCmd) Run(s *session) (err error) {
 // openBoundaries opens a generation of the boundaries, 0 being the published
 // one. The caller closes it.
 func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.Meta, error) {
-	var gen *dataset.Generation
-	var err error
-	if generation == 0 {
-		gen, err = s.catalog.OpenCurrent(s.ctx, catalogue.Boundaries.Name)
-	} else {
-		gen, err = s.catalog.OpenGeneration(s.ctx, catalogue.Boundaries.Name, generation)
-	}
+	gen, err := openGeneration(s, catalogue.Boundaries.Name, generation)
 	if err != nil {
 		return nil, tiles.Meta{}, err
 	}
@@ -103,4 +97,12 @@ func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.M
 		return nil, tiles.Meta{}, fmt.Errorf("generation %d of %s: %w", gen.Manifest.Generation, catalogue.Boundaries.Name, err)
 	}
 	return gen, meta, nil
+}
+
+// openGeneration opens a generation of a data set; 0 is the published one.
+func openGeneration(s *session, name string, generation uint64) (*dataset.Generation, error) {
+	if generation == 0 {
+		return s.catalog.OpenCurrent(s.ctx, name)
+	}
+	return s.catalog.OpenGeneration(s.ctx, name, generation)
 }

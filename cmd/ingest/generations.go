@@ -99,13 +99,15 @@ func sourceNames(sources []dataset.Source) string {
 type verifyCmd struct {
 	Datasets   []string `arg:"" optional:"" name:"dataset" help:"The data sets to check; all when none is named."`
 	Generation uint64   `placeholder:"GENERATION" help:"The generation to check, as ingest list shows it; the published one when not given."`
-	Checksums  bool     `help:"Compare checksums only, and do not look into the tiles of boundaries."`
+	Checksums  bool     `help:"Compare checksums only, and do not look into the tiles of boundaries and the rows of collections."`
 }
 
 func (verifyCmd) Help() string {
 	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed. With --store it reads every row of the tables there and compares them with the counts and checksums of the push, and does nothing else.
 
 Of boundaries it then checks every tile: that vector tiles are valid and polygons too, that neighbours share each edge of their border and neither overlap nor leave gaps, that no region is lost at any zoom, that the pieces of a region add up to it, that labels lie in their regions, that GeoJSON and vector tiles agree, and that points are in the regions they are in by the source, as the build noted before it computed anything. It prints what it counted and what it found.
+
+Of a collection of points it then reads every row: that each point has its id and each id its point, that points are where their rows say, that properties are valid and have their types, and that counts agree with the points.
 
   ingest verify
   ingest verify --checksums
@@ -129,6 +131,9 @@ func (c *verifyCmd) Run(s *session) error {
 		})
 		if err == nil && s.depot == nil && name == catalogue.Boundaries.Name && !c.Checksums {
 			err = verifyTiles(s, c.Generation)
+		}
+		if err == nil && s.depot == nil && strings.HasPrefix(name, catalogue.PointsPrefix) && !c.Checksums {
+			err = verifyPoints(s, name, c.Generation)
 		}
 		s.reporter.close()
 		if s.ctx.Err() != nil {

@@ -2,11 +2,16 @@ package main
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
 	"os"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
@@ -26,6 +31,8 @@ type pointsCmd struct {
 	Attribution string     `placeholder:"TEXT" help:"What a map must show for using the points."`
 	Licence     string     `aliases:"license" env:"QUADRILLE_LICENSE" placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 	Private     bool       `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
+	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
+	KeyFile     string     `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 }
 
 func (pointsCmd) Help() string {
@@ -49,6 +56,10 @@ Tables and other files do not mix. A MultiPoint of one position is a point; othe
 Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column wkt or geometry with POINT(lon lat), or location or coordinates with "lat,lon". The id is the column id, _id, identifier, uuid, key, osm_id, code or one of a few more. The columns taken are printed. All other columns with a name become properties. An empty cell is no property. A column whose texts all are numbers becomes numbers, and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
 
 The id of a feature is its own, or else the property id. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records.
+
+With --into-live the points are put into a live collection of a running tileserver, in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a bad record.
+
+  ingest points shops shops.csv --into-live http://127.0.0.1:8080 --key-file writer.key
 
 --type declares a type, and values that do not have it are bad records. A list of texts in a table is separated by semicolons.`
 }
@@ -76,7 +87,12 @@ func (f typeFlag) MarshalText() ([]byte, error) {
 // dataset is the data set that the command publishes.
 func (c *pointsCmd) dataset() string { return catalogue.Points(c.Collection).Name }
 
-func (c *pointsCmd) left(s *session) string { return s.unpublished(c.dataset()) }
+func (c *pointsCmd) left(s *session) string {
+	if c.IntoLive != "" {
+		return "points written so far stay in the live collection " + c.Collection
+	}
+	return s.unpublished(c.dataset())
+}
 
 // reads leaves out standard input, which refreshes refuse.
 func (c *pointsCmd) reads() []string {
@@ -101,10 +117,65 @@ func (c *pointsCmd) Run(s *session) error {
 	if err := points.CheckName(c.Collection); err != nil {
 		return &usageError{err}
 	}
-	_, err = job.Points(s.ctx, s.catalog, job.Collection{
+	of := job.Collection{
 		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Stdin: os.Stdin,
 		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon},
 		Credit:  job.Credit{License: c.Licence, Attribution: c.Attribution},
-	}, c.Files, s.options)
-	return err
+	}
+	if c.IntoLive == "" {
+		if c.KeyFile != "" {
+			return &usageError{errors.New("--key-file is for --into-live URL: give both or none")}
+		}
+		_, err = job.Points(s.ctx, s.catalog, of, c.Files, s.options)
+		return err
+	}
+	to := liveclient.Target{Collection: c.Collection}
+	if to.Server, err = serverURL(c.IntoLive); err != nil {
+		return &usageError{err}
+	}
+	if c.KeyFile != "" {
+		if to.Key, err = readKey(c.KeyFile); err != nil {
+			return &usageError{err}
+		}
+		if to.Server.Scheme == "http" && !isLoopback(to.Server.Hostname()) {
+			s.reporter.Note("warning: the key goes to " + to.Server.Host + " unencrypted, where others may read it; name the server by https://")
+		}
+	}
+	return job.PointsIntoLive(s.ctx, of, c.Files, to, s.options)
+}
+
+// serverURL reads the address of a tileserver.
+func serverURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("--into-live %q: give the address of a tileserver, such as http://127.0.0.1:8080, without the collection or a key", text)
+	}
+	return u, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// maxKeyLine bounds a key in bytes.
+const maxKeyLine = 1024
+
+// readKey reads the first line of a file.
+func readKey(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("--key-file: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyLine+1))
+	if err != nil {
+		return "", fmt.Errorf("--key-file: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	key := strings.TrimSpace(line)
+	if key == "" || len(line) > maxKeyLine || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("--key-file %s: its first line is no key: write what tileserver keys new has printed into it", path)
+	}
+	return key, nil
 }

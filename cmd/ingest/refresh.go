@@ -116,6 +116,9 @@ func refreshes(s *session) ([]step, error) {
 		if name == "points" && slices.Contains(c.Points.Files, "-") {
 			return nil, errors.New("points has standard input as a file: name files only, since each refresh reads them")
 		}
+		if name == "points" && c.Points.IntoLive != "" {
+			return nil, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
+		}
 		steps = append(steps, step{name, c, ctx})
 		publishes[name] = true
 	}

@@ -8,6 +8,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/points"
 	"quadrille/tiles/verify"
 )
 
@@ -49,6 +50,27 @@ func verifyTiles(s *session, generation uint64) (err error) {
 		n += f.Count
 	}
 	return fmt.Errorf("%s findings in the tiles of generation %d; ingest boundaries builds them again", grouped(n), gen.Manifest.Generation)
+}
+
+// verifyPoints reads every row of a generation of a collection.
+func verifyPoints(s *session, name string, generation uint64) (err error) {
+	gen, err := openGeneration(s, name, generation)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close()) }()
+	var meta points.Meta
+	store, err := gen.Contents(points.SchemaVersion, &meta)
+	if err != nil {
+		return err
+	}
+	err = points.Verify(s.ctx, store, meta, func(done, total int64) {
+		s.reporter.Progress(job.Progress{Stage: "checking rows of " + name, Done: done, Total: total, Unit: "rows"})
+	})
+	if err != nil {
+		return fmt.Errorf("generation %d: %w; publish the collection again by ingest points, or an earlier generation by ingest rollback", gen.Manifest.Generation, err)
+	}
+	return nil
 }
 
 // printReport writes a report as two tables: what was counted by type, and what

@@ -19,7 +19,8 @@ type Learner struct {
 type column struct {
 	name     string // in compact form
 	declared Type   // or ""
-	kinds    kinds
+	kinds    kinds  // of what is not declared
+	seen     bool   // of what is declared: a point had it
 }
 
 // kinds is the set of what the values of a column are.
@@ -79,7 +80,11 @@ func (l *Learner) Learn(object []byte) {
 		if !ok {
 			return
 		}
-		if c := l.column(name); c != nil && c.declared == "" {
+		switch c := l.column(name); {
+		case c == nil:
+		case c.declared != "":
+			c.seen = true
+		default:
 			c.kinds |= kindOf(value, c.kinds)
 		}
 	}
@@ -204,6 +209,16 @@ func (c *column) typ() Type {
 func (l *Learner) Commas(name string) bool {
 	i, ok := l.index[string(jsontext.AppendString(nil, name))]
 	return ok && l.columns[i].kinds&kindComma != 0 && l.columns[i].kinds&^(kindComma|kindNumber|fromTable) == 0
+}
+
+// Unseen returns the declared fields that no point had which Learn took in.
+func (l *Learner) Unseen() (names []string) {
+	for i := range l.columns {
+		if c := &l.columns[i]; c.declared != "" && !c.seen {
+			names = append(names, string(textOf([]byte(c.name))))
+		}
+	}
+	return names
 }
 
 // Unlisted returns how many members had names that the schema does not list,

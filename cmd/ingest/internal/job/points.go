@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,6 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	if err := points.CheckName(of.Name); err != nil {
 		return dataset.Manifest{}, err
 	}
-	if len(paths) > maxPointFiles {
-		return dataset.Manifest{}, fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
-	}
 	if err := o.announce(c, pointCosts.of(unpackedBytes(paths...))); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -62,12 +60,13 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		if err := j.open(paths); err != nil {
 			return nil, err
 		}
+		var unseen error
 		meta, err := points.Build(ctx, b.Store(), sequence(j.read), points.BuildOptions{
 			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.memory() / 4, TempDir: j.dir,
-			Duplicate: j.duplicate, Learned: j.learned, Progress: progressOf(j.rep, "points"),
+			Duplicate: j.duplicate, Learned: func(l *points.Learner) { unseen = j.learned(l) }, Progress: progressOf(j.rep, "points"),
 		})
-		if err != nil {
+		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
 		}
 		meta.Title, meta.Private, meta.Attribution, meta.Licence = of.Title, of.Private, of.Credit.Attribution, of.Credit.License
@@ -223,24 +222,38 @@ func orNull(object []byte) []byte {
 
 // duplicate counts a point as bad whose id another had before.
 func (j *pointsJob) duplicate(id string, at int64) error {
-	f := j.files[at>>pointFileShift]
-	line := int(at & (1<<pointFileShift - 1))
-	bad := &source.BadRecord{Source: f.Path, Line: line, Reason: reasonRepeated, Detail: source.Excerpt(id)}
-	if f.format == pointsJSON {
-		bad.Detail += fmt.Sprintf(", of feature number %d", line)
-	}
-	j.tally.good-- // it was, when it was read
-	if err := j.tally.Bad(bad); err != nil {
-		return err
-	}
-	if err := j.tally.Err(); err != nil {
+	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
 		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
 	}
 	return nil
 }
 
-// learned warns of properties that are not what one would take them for.
-func (j *pointsJob) learned(l *points.Learner) {
+// leaveOut counts a point as bad that was good when it was read.
+func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
+	f := j.files[at>>pointFileShift]
+	line := int(at & (1<<pointFileShift - 1))
+	if f.format == pointsJSON {
+		detail += fmt.Sprintf(", of feature number %d", line)
+	}
+	j.tally.good--
+	if err := j.tally.Bad(&source.BadRecord{Source: f.Path, Line: line, Reason: reason, Detail: detail}); err != nil {
+		return err
+	}
+	return j.tally.Err()
+}
+
+// learned warns of properties that are not what one would take them for, and refuses
+// types of properties that no point has. Of tables, the headers have told.
+func (j *pointsJob) learned(l *points.Learner) error {
+	if unseen := l.Unseen(); !j.tables() && len(unseen) > 0 {
+		var names []string
+		for _, f := range l.Schema() {
+			if !slices.Contains(unseen, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+		return noProperty(unseen[0], names)
+	}
 	for _, f := range l.Schema() {
 		if f.Type == points.Text && l.Commas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
@@ -249,6 +262,7 @@ func (j *pointsJob) learned(l *points.Learner) {
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))
 	}
+	return nil
 }
 
 // note tells what was made of the files.
@@ -326,4 +340,39 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 		}
 	}
 	return nil
+}
+
+// checkHeaders refuses types of columns that no table has, before the rows are read.
+func (j *pointsJob) checkHeaders() error {
+	if !j.tables() || len(j.of.Types) == 0 {
+		return nil
+	}
+	var names []string
+	for _, f := range j.files {
+		file, err := f.open()
+		if err != nil {
+			return err
+		}
+		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
+		for _, err = range table.Points() {
+			break
+		}
+		file.Close()
+		var bad *source.BadRecord
+		if err != nil && !errors.As(err, &bad) {
+			return err
+		}
+		names = append(names, table.Properties...)
+	}
+	for _, t := range j.of.Types {
+		if !slices.Contains(names, t.Name) {
+			return noProperty(t.Name, names)
+		}
+	}
+	return nil
+}
+
+func noProperty(name string, names []string) error {
+	slices.Sort(names)
+	return fmt.Errorf("there is no property %s for --type: the properties are %.1000q", source.Excerpt(name), slices.Compact(names))
 }

@@ -73,6 +73,9 @@ const stdinName = "standard input"
 
 // open finds out what the files are.
 func (j *pointsJob) open(paths []string) error {
+	if len(paths) > maxPointFiles {
+		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
+	}
 	// A killed run has left its copies. No other runs now.
 	left, err := filepath.Glob(filepath.Join(j.dir, copies))
 	if err != nil {
@@ -97,7 +100,7 @@ func (j *pointsJob) open(paths []string) error {
 		}
 		j.files = append(j.files, f)
 	}
-	return nil
+	return j.checkHeaders()
 }
 
 // close removes the copies.

@@ -434,3 +434,30 @@ func TestRealPoints(t *testing.T) {
 		t.Errorf("%q", rep.notes)
 	}
 }
+
+// A type of a property that no file has is refused: of tables before the rows are read.
+func TestPointsTypeOfNothing(t *testing.T) {
+	const feature = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
+	of := Collection{Name: "mine", Types: points.Schema{{Name: "zipp", Type: points.Text}}}
+	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
+	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", feature} {
+		_, err := Points(t.Context(), newCatalog(t), of, []string{write(t, "file", text)}, Options{})
+		if err == nil || err.Error() != want {
+			t.Errorf("%v", err)
+		}
+		server := &liveServer{}
+		err = PointsIntoLive(t.Context(), of, []string{write(t, "file", text)}, server.target(t), Options{})
+		if err == nil || err.Error() != want || server.there {
+			t.Errorf("%v", err)
+		}
+	}
+	_, err := Points(t.Context(), newCatalog(t), of, []string{write(t, "file", "id,lat,lon\na,1,1\n")}, Options{})
+	if err == nil || err.Error() != `there is no property "zipp" for --type: the properties are []` {
+		t.Error(err)
+	}
+	// One of several files has it, and it may be empty.
+	_, err = Points(t.Context(), newCatalog(t), of, []string{write(t, "a", "id,lat,lon\na,1,1\n"), write(t, "b", "id,lat,lon,zipp\nb,1,1,\n")}, Options{})
+	if err != nil {
+		t.Error(err)
+	}
+}

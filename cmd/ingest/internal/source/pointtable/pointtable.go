@@ -66,6 +66,8 @@ type Table struct {
 	// Columns are those taken. With the position in one column, Lat and Lon are both it.
 	// It is set once a record has been read.
 	Columns Columns
+	// Properties are the names of the columns that are properties, set with Columns.
+	Properties []string
 
 	in       *delimited.Reader
 	name     string
@@ -145,6 +147,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 		case name == t.Columns.Name:
 			name = "name"
 		}
+		t.Properties = append(t.Properties, name)
 		t.prefixes[i] = append(jsontext.AppendString([]byte{','}, name), ':')
 	}
 	return nil

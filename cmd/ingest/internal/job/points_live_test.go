@@ -1,0 +1,146 @@
+package job
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/places/points"
+)
+
+// liveServer takes lines as tileserver does.
+type liveServer struct {
+	there  bool
+	made   string
+	lines  []string
+	refuse string // lines that hold it
+}
+
+func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPut:
+		body, _ := io.ReadAll(r.Body)
+		s.made, s.there = string(body), true
+		w.WriteHeader(http.StatusCreated)
+	case !s.there:
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"type":"collection-not-found"}`)
+	default:
+		in := bufio.NewScanner(r.Body)
+		for n := 1; in.Scan(); n++ {
+			if s.refuse != "" && strings.Contains(in.Text(), s.refuse) {
+				fmt.Fprintf(w, `{"line":%d,"status":400,"type":"bad-point","detail":"Not this one."}`+"\n", n)
+				continue
+			}
+			s.lines = append(s.lines, in.Text())
+			fmt.Fprintf(w, `{"line":%d,"status":200}`+"\n", n)
+		}
+	}
+}
+
+func (s *liveServer) target(t *testing.T) liveclient.Target {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return liveclient.Target{Server: u, Collection: "mine"}
+}
+
+// What is written has the types and ids that would be published.
+func TestPointsIntoLive(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s, rep := &liveServer{refuse: `"id":"r"`}, &examples{}
+	of := Collection{
+		Name: "mine", Title: "Mine", Private: true, Credit: Credit{License: "CC0-1.0"},
+		Types: points.Schema{{Name: "tags", Type: points.Texts}}, Columns: pointtable.Columns{Name: "label"},
+		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46,5;7;x;1;1;\nr;1;2;R;2;3;\n"),
+	}
+	path := write(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
+		"a;47.1234567;8;A;3;8002;x\na;1;1;again;1;1;\n")
+	err := PointsIntoLive(t.Context(), of, []string{path, "-"}, s.target(t), Options{Reporter: rep, MaxBad: 0.9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[8,47.1234567]},"properties":{"name":"A","price":3,"zip":"8002","tags":["x"]}}`,
+		`{"type":"Feature","id":"b","geometry":{"type":"Point","coordinates":[-7.25,46.5]},"properties":{"name":"B \"1\"","price":2.5,"zip":"08001","tags":["x","y"]}}`,
+	}
+	if d := gocmp.Diff(want, s.lines); d != "" {
+		t.Error(d)
+	}
+	if want := `{"title":"Mine","licence":"CC0-1.0","private":true,"schema":{"tags":"texts"}}`; s.made != want {
+		t.Error(s.made)
+	}
+	slices.Sort(rep.first)
+	wantBad := []string{
+		path + `:4: id was given before: "a"`,
+		"standard input:2: coordinate has a decimal comma; write a decimal point: \"46,5\"",
+		"standard input:3: the server refuses it: Not this one.",
+	}
+	if d := gocmp.Diff(wantBad, rep.first); d != "" {
+		t.Error(d)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); left != nil {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// Every feature arrives, in several requests, whatever the format.
+func TestManyPointsIntoLive(t *testing.T) {
+	all := shops(12_000)
+	var want []string
+	for _, content := range []string{featureCollection(all), string(geoPackage(t, all, "shops"))} {
+		s := &liveServer{there: true}
+		of := Collection{Name: "mine"}
+		if err := PointsIntoLive(t.Context(), of, []string{write(t, "file", content)}, s.target(t), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.lines) != len(all) || s.made != "" {
+			t.Fatal(len(s.lines), s.made)
+		}
+		if want == nil {
+			want = s.lines
+		}
+		if !slices.Equal(want, s.lines) {
+			t.Error("formats differ")
+		}
+	}
+}
+
+// Nothing is made or written where too many records are bad.
+func TestNothingIntoLive(t *testing.T) {
+	for name, text := range map[string]string{
+		"bad":        "id,lat,lon\na,1,1\nb,x,1\n",
+		"duplicates": "id,lat,lon\na,1,1\na,2,1\n",
+		"empty":      "id,lat,lon\n",
+	} {
+		s := &liveServer{}
+		err := PointsIntoLive(t.Context(), Collection{Name: "mine"}, []string{write(t, "file", text)}, s.target(t), Options{MaxBad: 0.1})
+		if err == nil || s.there || s.lines != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s := &liveServer{there: true, refuse: "id"}
+	err := PointsIntoLive(t.Context(), Collection{Name: "mine"}, []string{write(t, "file", "id,lat,lon\na,1,1\n")}, s.target(t), Options{MaxBad: 0.1})
+	var many *TooManyBadError
+	if !errors.As(err, &many) || !strings.Contains(err.Error(), "Not this one.") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,258 @@
+// Package liveclient writes points into a live collection of a running tileserver.
+//
+// Requests are small and are repeated when a connection breaks or the server is busy:
+// a point that is put twice is the same. What the server has answered is not sent again.
+package liveclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"quadrille/places/points"
+)
+
+// Bounds of the lines that one call of Write should have. They are below what tileserver
+// takes in a request if it is not told otherwise, and what proxies in front of it do.
+const (
+	MaxLines = 5000
+	MaxBytes = 1_000_000
+)
+
+const (
+	attempts     = 6 // without an answer to any line
+	firstPause   = time.Second
+	longestPause = time.Minute
+	// longestAnswer is how long a request may take.
+	longestAnswer = 2 * time.Minute
+)
+
+// Target says which collection is written.
+type Target struct {
+	Server     *url.URL // such as http://127.0.0.1:8080
+	Collection string
+	Key        string
+	// Note is told of attempts that failed and will be repeated.
+	Note func(text string)
+	// Wait pauses between attempts; nil: for that long, or until the context ends.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// Line is a feature that is to be written.
+type Line struct {
+	At   int64 // where it stands in its source
+	Text []byte
+}
+
+// Client writes a collection. It is for one goroutine.
+type Client struct {
+	to    Target
+	http  http.Client
+	url   string
+	lines int // most lines of a request
+}
+
+// New returns a client of a collection.
+func New(to Target) *Client {
+	c := &Client{to: to, lines: MaxLines, url: to.Server.JoinPath("points", to.Collection).String()}
+	// A redirect would take the key elsewhere.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.to.Wait == nil {
+		c.to.Wait = func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-time.After(d):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return c
+}
+
+// Exists reports whether the collection is there. Its error says why it cannot be
+// written.
+func (c *Client) Exists(ctx context.Context) (bool, error) {
+	err := c.repeat(ctx, func() (int, error) {
+		res, cancel, err := c.do(ctx, http.MethodPost, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer cancel()
+		return 0, res.Body.Close()
+	})
+	var refused *RefusedError
+	if errors.As(err, &refused) && refused.Type == "collection-not-found" {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Create makes the collection. Its name is that of the target.
+func (c *Client) Create(ctx context.Context, m *points.Meta) error {
+	types := map[string]points.Type{}
+	for _, f := range m.Schema {
+		types[f.Name] = f.Type
+	}
+	body, err := json.Marshal(struct {
+		Title       string                 `json:"title,omitempty"`
+		Attribution string                 `json:"attribution,omitempty"`
+		Licence     string                 `json:"licence,omitempty"`
+		Private     bool                   `json:"private,omitempty"`
+		Schema      map[string]points.Type `json:"schema,omitempty"`
+	}{m.Title, m.Attribution, m.Licence, m.Private, types})
+	if err != nil {
+		return err
+	}
+	return c.repeat(ctx, func() (int, error) {
+		res, cancel, err := c.do(ctx, http.MethodPut, body)
+		if err != nil {
+			return 0, err
+		}
+		defer cancel()
+		return 0, res.Body.Close()
+	})
+}
+
+// Write writes lines, in several requests if the server takes fewer at once. It calls answered for each, in their order, with why the server has
+// refused it, or with "". The error of answered ends it.
+func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line, refusal string) error) error {
+	return c.repeat(ctx, func() (done int, err error) {
+		for len(lines) > 0 {
+			n := min(len(lines), c.lines)
+			answers, err := c.post(ctx, lines[:n])
+			for i, refusal := range answers {
+				if err := answered(&lines[i], refusal); err != nil {
+					return done, &finalError{err}
+				}
+			}
+			done += len(answers)
+			lines = lines[len(answers):]
+			var refused *RefusedError
+			if errors.As(err, &refused) && refused.Status == http.StatusRequestEntityTooLarge && n > 1 {
+				if c.lines = len(answers); c.lines == 0 { // of a proxy, or by the length alone
+					c.lines = n / 2
+				}
+				err = nil
+			}
+			if err != nil {
+				return done, err
+			}
+		}
+		return done, nil
+	})
+}
+
+// post sends a request and returns what was answered to its first lines. Without an error
+// these are all.
+func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err error) {
+	var body bytes.Buffer
+	for i := range lines {
+		body.Write(lines[i].Text)
+		body.WriteByte('\n')
+	}
+	res, cancel, err := c.do(ctx, http.MethodPost, body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	defer res.Body.Close()
+	in := json.NewDecoder(res.Body)
+	for len(refusals) < len(lines) {
+		var a struct {
+			Line   int64  `json:"line"`
+			Status int    `json:"status"`
+			Type   string `json:"type"`
+			Detail string `json:"detail"`
+		}
+		if err := in.Decode(&a); err != nil {
+			return refusals, fmt.Errorf("%s: the answer ends after %d of %d lines: %w", c.url, len(refusals), len(lines), err)
+		}
+		switch next := int64(len(refusals) + 1); {
+		case a.Line == next && a.Status/100 == 2:
+			refusals = append(refusals, "")
+		case a.Line == next && (a.Status == http.StatusBadRequest && a.Type != "bad-body" || a.Status == http.StatusPreconditionFailed):
+			refusals = append(refusals, a.Detail)
+		case a.Status >= http.StatusBadRequest: // of the rest of the request
+			return refusals, &RefusedError{URL: c.url, Status: a.Status, Type: a.Type, Detail: a.Detail}
+		default:
+			return refusals, &finalError{fmt.Errorf("%s answers no lines of points: is this a tileserver?", c.url)}
+		}
+	}
+	return refusals, nil
+}
+
+// do sends a request. An answer that is no success is a *RefusedError. The caller calls
+// cancel once the answer has been read.
+func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.Response, cancel context.CancelFunc, err error) {
+	ctx, cancel = context.WithTimeout(ctx, longestAnswer)
+	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
+	if err != nil {
+		cancel()
+		return nil, nil, &finalError{err}
+	}
+	if c.to.Key != "" {
+		req.Header.Set("X-API-Key", c.to.Key)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	if res, err = c.http.Do(req); err == nil && res.StatusCode/100 != 2 {
+		err = c.refusal(res)
+		res.Body.Close()
+	}
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return res, cancel, nil
+}
+
+// repeat calls send until it has no error that may pass. One that has done something
+// begins anew to count.
+func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) error {
+	failures := 0
+	for {
+		done, err := send()
+		var final *finalError
+		var refused *RefusedError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &final):
+			return final.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &refused) && !refused.passes():
+			return err
+		}
+		if done > 0 {
+			failures = 0
+		}
+		if failures++; failures == attempts {
+			return fmt.Errorf("%w (tried %d times)", err, attempts)
+		}
+		pause := firstPause << (failures - 1)
+		if refused != nil {
+			pause = max(pause, refused.After)
+		}
+		pause = min(pause, longestPause)
+		if c.to.Note != nil {
+			c.to.Note(fmt.Sprintf("%s; trying again in %v", strings.TrimSuffix(err.Error(), "."), pause))
+		}
+		if err := c.to.Wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// finalError ends all attempts.
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }

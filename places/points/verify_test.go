@@ -1,0 +1,173 @@
+package points
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+)
+
+// builtRows builds a collection and returns it with its rows.
+func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
+	t.Helper()
+	store, err := pebblestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	meta, err := Build(t.Context(), store, func(yield func(Point, error) bool) {
+		for i := range 300 {
+			p := Point{ID: fmt.Sprint("p", i), Lat: float64(i%17)/8 + 46, Lon: float64(i%23)/16 + 7}
+			p.Properties = fmt.Appendf(nil, `{"name":"Line\nÜ %d","price":%d.50,"kind":"k%d","open":%t,"tags":["a","b\u0007"],"more":{"a":[1, null]}}`, i, i, i%5, i%2 == 0)
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}, BuildOptions{Name: "shops", Memory: 64 << 20, TempDir: t.TempDir(), Timestamp: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := store.Table(t.Context(), tableName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []cellstore.Row
+	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := row.Cells[0]
+		c.Value = bytes.Clone(c.Value)
+		rows = append(rows, cellstore.Row{Key: bytes.Clone(row.Key), Cells: []cellstore.Cell{c}})
+	}
+	return store, meta, rows
+}
+
+func TestVerify(t *testing.T) {
+	store, meta, rows := builtRows(t)
+	var last int64
+	if err := Verify(t.Context(), store, meta, func(done, total int64) { last = done }); err != nil {
+		t.Fatal(err)
+	}
+	if last != 0 {
+		t.Errorf("progress %d of few rows", last)
+	}
+	table, err := store.Table(t.Context(), tableName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(kind byte) []cellstore.Row {
+		return slices.DeleteFunc(slices.Clone(rows), func(r cellstore.Row) bool { return r.Key[0] != kind })
+	}
+	ids, placed, trees := of(rowID), of(rowPoint), of(rowTree)
+	apply := func(row []byte, ops ...cellstore.Op) {
+		t.Helper()
+		if err := table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: ops}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := func(r *cellstore.Row, value []byte) {
+		t.Helper()
+		apply(r.Key, cellstore.PutAt(r.Cells[0].Family, nil, r.Cells[0].Timestamp, value))
+	}
+	drop := func(r *cellstore.Row) { t.Helper(); apply(r.Key, cellstore.DeleteRow(math.MaxInt64)) }
+	// check expects the damage to be told, and mends the rows.
+	check := func(name, want string, damaged ...*cellstore.Row) {
+		t.Helper()
+		err := Verify(t.Context(), store, meta, nil)
+		if !errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, r := range damaged {
+			drop(r)
+			set(r, r.Cells[0].Value)
+		}
+		if err := Verify(t.Context(), store, meta, nil); err != nil {
+			t.Fatalf("%s: not mended: %v", name, err)
+		}
+	}
+	with := func(r *cellstore.Row, old, text string) []byte {
+		return bytes.Replace(r.Cells[0].Value, []byte(old), []byte(text), 1)
+	}
+
+	id, p := &ids[7], &placed[100]
+	drop(id)
+	check("id dropped", "its id has no row", id)
+	drop(p)
+	check("point dropped", "there are 299 points and 300 ids", p)
+
+	moved := cellstore.Row{Key: append(appendPointKey(nil, 12345, ""), p.Key[keyHead:]...), Cells: p.Cells}
+	drop(p)
+	set(&moved, p.Cells[0].Value)
+	err = Verify(t.Context(), store, meta, nil)
+	if err == nil || !strings.Contains(err.Error(), "which has another key") {
+		t.Error(err)
+	}
+	drop(&moved)
+	set(p, p.Cells[0].Value)
+
+	renamed := cellstore.Row{Key: append(slices.Clone(p.Key), 'x'), Cells: p.Cells}
+	set(&renamed, p.Cells[0].Value)
+	err = Verify(t.Context(), store, meta, nil)
+	if err == nil || !strings.Contains(err.Error(), "its id has no row") {
+		t.Error(err)
+	}
+	drop(&renamed)
+
+	stray := cellstore.Row{Key: []byte("zz"), Cells: p.Cells}
+	set(&stray, nil)
+	err = Verify(t.Context(), store, meta, nil)
+	if err == nil || !strings.Contains(err.Error(), "it is of no point, id or tree") {
+		t.Error(err)
+	}
+	drop(&stray)
+
+	set(p, nil)
+	check("point emptied", "holds no point", p)
+	set(p, p.Cells[0].Value[:10])
+	check("point cut", "does not hold a point", p)
+	set(p, with(p, `{"name"`, `{ "name"`))
+	check("blank", "not compact", p)
+	set(p, with(p, `{"name"`, `{"name`))
+	check("no JSON", "bad properties: no valid JSON", p)
+	set(p, with(p, `"open":`, `"open":"x","o":`))
+	check("type", "not the types of the schema", p)
+	kind := string(p.Cells[0].Value)
+	from := strings.Index(kind, `"kind":"k`) + len(`"kind":"k`)
+	set(p, []byte(kind[:from]+"9"+kind[from+1:]))
+	check("value", "signature", p)
+
+	version := slices.Clone(id.Cells[0].Value)
+	version[15]++
+	set(id, version)
+	check("id flipped", "another position", id)
+	version[15]--
+	apply(id.Key, cellstore.PutAt(famID, nil, 9, version))
+	check("id of another version", "another position, version or end", id)
+
+	nodes := &trees[1]
+	for name, at := range map[string]int{"latitude": 15, "longitude": 23, "signature": 31} {
+		flipped := slices.Clone(nodes.Cells[0].Value)
+		flipped[nodeBytes+at] ^= 1
+		set(nodes, flipped)
+		check(name, "of the points in its tile", nodes)
+	}
+	set(&trees[0], with(&trees[0], "tags", "togs"))
+	check("summary", "summary of values", &trees[0])
+
+	other := meta
+	other.Points++
+	if err := Verify(t.Context(), store, other, nil); !errors.Is(err, cellstore.ErrCorrupt) {
+		t.Error(err)
+	}
+	other.SchemaVersion++
+	if err := Verify(t.Context(), store, other, nil); !errors.Is(err, ErrNewer) {
+		t.Error(err)
+	}
+}
