@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
@@ -96,22 +97,17 @@ func (b *pointsBench) live() error {
 	if err := b.fillPeers(peers); err != nil {
 		return err
 	}
-	// All writes move points, by some hundred metres.
-	for i := range b.at {
-		b.at[i].Lat += 0.002
-	}
-	features, lines := make([][]byte, len(b.at)), make([][]byte, 0, len(b.at)/batchLines)
-	for i := range b.at {
-		features[i] = manypoints.AppendFeature(nil, b.at[i])
-		if i%batchLines == 0 {
-			lines = append(lines, nil)
+	moves := b.moves()
+	features, lines := make([][]byte, len(moves)), make([][]byte, len(moves)/batchLines)
+	for i := range moves {
+		features[i] = manypoints.AppendFeature(nil, moves[i])
+		if l := i / batchLines; l < len(lines) {
+			lines[l] = append(append(lines[l], features[i]...), '\n')
 		}
-		last := len(lines) - 1
-		lines[last] = append(append(lines[last], features[i]...), '\n')
 	}
 	single := target{name: "PUT", address: address, answer: found, request: func(dst []byte, i int) []byte {
 		i %= len(features)
-		return b.send(dst, "PUT", "/points/"+name+"/"+b.at[i].ID, address, features[i])
+		return b.send(dst, "PUT", "/points/"+name+"/"+moves[i].ID, address, features[i])
 	}}
 	batch := target{name: "POST", address: address, answer: written(batchLines), request: func(dst []byte, i int) []byte {
 		return b.send(dst, "POST", "/points/"+name, address, lines[i%len(lines)])
@@ -126,7 +122,7 @@ func (b *pointsBench) live() error {
 	} {
 		targets := []target{w.ours}
 		for _, p := range peers {
-			targets = append(targets, b.commands(p, "its own protocol", w.writes, p.put))
+			targets = append(targets, commands(p, "its own protocol", w.writes, moves, p.put))
 		}
 		rates, err := b.rates(targets, w.callers, w.writes)
 		if err != nil {
@@ -150,6 +146,20 @@ func (b *pointsBench) live() error {
 		}
 	}
 	return nil
+}
+
+// moves are writes that move points by some hundred metres, in any order. Each point has
+// several, for a write to where it is already may cost nothing.
+func (b *pointsBench) moves() (list []manypoints.Point) {
+	for i := range 8 {
+		for _, p := range b.at {
+			p.Lat += 0.002 * float64(i+1)
+			list = append(list, p)
+		}
+	}
+	r := rand.New(rand.NewPCG(3, 3))
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
 }
 
 // rates returns how many writes a second each target takes.

@@ -122,6 +122,7 @@ func written(n int) func(*bufio.Reader) error {
 		if err != nil {
 			return err
 		}
+		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
 		if err == nil && bytes.Count(body, []byte(`"status":20`)) != n {
 			err = fmt.Errorf("%s, of %d lines not all were written: %.300s", res.Status, n, body)

@@ -77,7 +77,7 @@ func (b *pointsBench) startPeers() (all peers, err error) {
 			http.fresh = true
 			started.near = append(started.near, http)
 		}
-		started.near = append(started.near, b.commands(started, "nearest by its own protocol", 1, started.nearest))
+		started.near = append(started.near, commands(started, "nearest by its own protocol", 1, b.at, started.nearest))
 	}
 	return all, nil
 }
@@ -114,11 +114,11 @@ func (p *peer) put(at *manypoints.Point) []string {
 	return []string{"GEOADD", fleet, decimal(at.Lon), decimal(at.Lat), at.ID}
 }
 
-// commands is a target that sends n commands with each request.
-func (b *pointsBench) commands(p *peer, what string, n int, command func(*manypoints.Point) []string) target {
-	lines := make([][]byte, len(b.at))
-	for i := range b.at {
-		lines[i] = resp.AppendCommand(nil, command(&b.at[i])...)
+// commands is a target that sends n commands about points with each request.
+func commands(p *peer, what string, n int, list []manypoints.Point, command func(*manypoints.Point) []string) target {
+	lines := make([][]byte, len(list))
+	for i := range list {
+		lines[i] = resp.AppendCommand(nil, command(&list[i])...)
 	}
 	return target{name: p.name + ", " + what, address: p.address, answer: replies(n), request: func(dst []byte, i int) []byte {
 		for j := range n {
@@ -136,7 +136,7 @@ func (b *pointsBench) fillPeers(all peers) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }() // nothing is lost with it
 		r, read := bufio.NewReaderSize(conn, 64<<10), replies(1)
 		begin := time.Now()
 		var out []byte
