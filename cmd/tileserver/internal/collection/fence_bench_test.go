@@ -6,20 +6,30 @@ import (
 	"os"
 	"testing"
 
-	"quadrille/cellstore/published"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/manypoints"
 	"quadrille/places/points"
 	"quadrille/tiles"
 )
 
 // BenchmarkFence tests moves of some 100 m against every state of the boundaries that
-// ingest has published in the directory QUADRILLE_DATA. The positions are
-// anywhere on land, so that moves after each other read other rows.
+// ingest has published in the directory QUADRILLE_DATA, at positions anywhere on land and
+// at some that lie as places do.
 func BenchmarkFence(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {
 		b.Skip("set QUADRILLE_DATA to a directory that ingest has published boundaries with states in")
 	}
-	g, err := published.Open(b.Context(), dir, "boundaries")
+	catalog, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, CacheBytes: 512 << 20})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := catalog.OpenCurrent(b.Context(), catalogue.Boundaries.Name)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -28,12 +38,25 @@ func BenchmarkFence(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	var cities [][2]float64
+	for p := range manypoints.Each(100_000) {
+		cities = append(cities, [2]float64{p.Lon, p.Lat})
+	}
+	for name, position := range map[string]func() [2]float64{
+		"anywhere": func() [2]float64 { return [2]float64{360*rnd.Float64() - 180, 150*rnd.Float64() - 65} },
+		"cities":   func() [2]float64 { return cities[rnd.IntN(len(cities))] },
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkFence(b, r, rnd, position) })
+	}
+}
+
+func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
 	regions := func(lon, lat float64) ([]tiles.Region, error) { return r.At(b.Context(), lat, lon, "state") }
 	f := fences{enter: []regionFence{{typ: "state"}}, leave: []regionFence{{typ: "state"}}, types: []string{"state"}}
-	rnd := rand.New(rand.NewPCG(1, 1))
 	var moves []points.Event
 	for len(moves) < 20_000 {
-		from := [2]float64{360*rnd.Float64() - 180, 150*rnd.Float64() - 65}
+		from := position()
 		at, err := regions(from[0], from[1])
 		if err != nil {
 			b.Fatal(err)
@@ -48,6 +71,7 @@ func BenchmarkFence(b *testing.B) {
 	b.ReportAllocs()
 	crossed, asked := 0, 0
 	var dst []crossing
+	var err error
 	for i := 0; b.Loop(); i++ {
 		if dst, err = f.crossings(dst[:0], &moves[i%len(moves)], regions); err != nil {
 			b.Fatal(err)
