@@ -27,7 +27,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench clean
+.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-points clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -135,6 +135,22 @@ bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport latency -- go run ./cmd/internal/httpbench latency
 	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
 	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
+
+# What bench-points compares with and measures on; what is empty is left out.
+TILE38 ?= $(shell command -v tile38-server)
+REDIS ?= $(shell command -v redis-server)
+# Data sets with boundaries of countries and states, and others with very many regions.
+POINTS_DATA ?= data
+POINTS_REGIONS ?=
+# More flags of httpbench points, such as --scratch /big --points 100000 --many 0.
+POINTS_FLAGS ?=
+
+bench-points: build ## measure collections of points, beside Tile38 and Redis if named; some 10 GB
+	go run ./cmd/internal/benchreport points -- go run ./cmd/internal/httpbench points $(POINTS_FLAGS) \
+	  $(if $(TILE38),--tile38 $(TILE38)) $(if $(REDIS),--redis $(REDIS)) \
+	  $(if $(POINTS_DATA),--boundaries $(POINTS_DATA)) $(if $(POINTS_REGIONS),--regions $(POINTS_REGIONS))
+	QUADRILLE_FULL=1 QUADRILLE_DATA=$(abspath $(POINTS_DATA)) go run ./cmd/internal/benchreport points-go -- \
+	  go test -run '^$$' -bench '^Benchmark(Build|Read|Write|Fence)$$' -benchmem -count $(BENCHCOUNT) -timeout 60m ./places/points ./cmd/tileserver/internal/collection
 
 clean: ## remove what was built and installed, but not data/
 	rm -rf bin/ingest bin/tileserver sample/build sample/node_modules static/leaflet/node_modules

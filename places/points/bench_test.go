@@ -1,115 +1,142 @@
 package points_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/manypoints"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 )
 
-// shops yields points that lie as places do, in cities of all sizes, with ten properties.
-func shops(n int) func(yield func(points.Point, error) bool) {
-	return func(yield func(points.Point, error) bool) {
-		r := rand.New(rand.NewPCG(9, 9))
-		type city struct{ lat, lon, size float64 }
-		cities := make([]city, 5000)
-		for i := range cities {
-			cities[i] = city{r.Float64()*130 - 60, r.Float64()*360 - 180, 0.005 + r.ExpFloat64()*0.05}
-		}
-		var b []byte
-		for i := range n {
-			c := cities[int(float64(len(cities))*r.Float64()*r.Float64()*r.Float64())]
-			lat, lon := c.lat+r.NormFloat64()*c.size, wrapped(c.lon+r.NormFloat64()*c.size)
-			b = fmt.Appendf(b[:0], `{"name":"Shop number %d","category":%q,"price":%d.%d,"open":%v,"phone":"+41 44 %07d","street":"Main Street %d","city":"City %d","opened":"20%02d-0%d-11T00:00:00Z","tags":["a%d","b%d"],"rating":%d}`,
-				i, categories[min(int(r.ExpFloat64()), len(categories)-1)], r.IntN(100), r.IntN(10), r.IntN(3) > 0, r.IntN(1e7), r.IntN(300), r.IntN(5000), r.IntN(26), 1+r.IntN(9), r.IntN(20), r.IntN(20), r.IntN(6))
-			if !yield(points.Point{ID: fmt.Sprint("shop-", i), Lat: lat, Lon: lon, Properties: b, Line: int64(i)}, nil) {
+func buildMany(b *testing.B, store cellstore.Store, n int) points.Meta {
+	b.Helper()
+	seq := func(yield func(points.Point, error) bool) {
+		line := int64(0)
+		for p := range manypoints.Each(n) {
+			if line++; !yield(points.Point{ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties, Line: line}, nil) {
 				return
 			}
 		}
 	}
+	meta, err := points.Build(b.Context(), store, seq, points.BuildOptions{Name: "shops", Memory: 512 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return meta
 }
 
-const benchPoints = 1_000_000
-
-var benchOnce = sync.OnceValues(func() (*points.Collection, error) {
-	dir, err := benchDir()
-	if err != nil {
-		return nil, err
-	}
-	store, err := pebblestore.Open(dir, &pebblestore.Options{Cache: pebblestore.NewCache(512 << 20)})
-	if err != nil {
-		return nil, err
-	}
-	return buildInto(store, benchPoints)
-})
-
-func buildInto(store cellstore.Store, n int) (*points.Collection, error) {
-	ctx := contextOf()
-	meta, err := points.Build(ctx, store, shops(n), points.BuildOptions{Name: "shops", Memory: 512 << 20})
-	if err != nil {
-		return nil, err
-	}
-	return points.Open(ctx, store, meta)
-}
-
+// BenchmarkBuild builds a million points with ten properties each.
 func BenchmarkBuild(b *testing.B) {
+	const n = 1_000_000
+	b.ReportAllocs()
 	for b.Loop() {
-		store := openStore(b)
-		if _, err := buildInto(store, benchPoints/4); err != nil {
-			b.Fatal(err)
-		}
+		buildMany(b, openStore(b), n)
 	}
-	b.ReportMetric(float64(benchPoints/4*b.N)/b.Elapsed().Seconds(), "points/s")
+	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "points/s")
 }
 
-// BenchmarkNearby asks for the ten nearest of a million points.
-func BenchmarkNearby(b *testing.B) {
-	c, err := benchOnce()
+// BenchmarkRead asks collections of rising size: the ten nearest, pages of a box that has
+// about as many points in each size, and all. What a tenfold size costs is their growth.
+// The largest needs QUADRILLE_FULL and 3 GB of disk.
+func BenchmarkRead(b *testing.B) {
+	sizes := []int{100_000, 1_000_000}
+	if os.Getenv("QUADRILLE_FULL") != "" {
+		sizes = append(sizes, 10_000_000)
+	}
+	for _, n := range sizes {
+		b.Run(fmt.Sprint("points=", n), func(b *testing.B) { benchmarkReads(b, n) })
+	}
+}
+
+func benchmarkReads(b *testing.B, n int) {
+	store, err := pebblestore.Open(b.TempDir(), &pebblestore.Options{Cache: pebblestore.NewCache(512 << 20)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { store.Close() })
+	c, err := points.Open(b.Context(), store, buildMany(b, store, n))
 	if err != nil {
 		b.Fatal(err)
 	}
 	var at [][2]float64
-	for p := range shops(2000) {
+	for p := range manypoints.Each(2000) {
 		at = append(at, [2]float64{p.Lat, p.Lon})
 	}
-	for _, f := range []struct {
-		name  string
-		terms []points.Term
-	}{{"all", nil}, {"category", []points.Term{{Name: "category", Values: []string{"zoo"}}}}} {
-		b.Run(f.name, func(b *testing.B) {
-			filter := (&filter{terms: f.terms}).parse(b, c.Meta().Schema)
-			b.ReportAllocs()
-			var hits []points.Hit
-			for i := 0; b.Loop(); i++ {
-				p := at[i%len(at)]
+	var hits []points.Hit
+	nearby := func(filter *points.Filter) func(*testing.B) {
+		return func(b *testing.B) {
+			ask := func(p [2]float64) error {
 				var err error
-				if hits, _, err = c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 10, Filter: filter}, hits); err != nil || len(hits) != 10 {
-					b.Fatal(len(hits), err)
+				hits, _, err = c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 10, Filter: filter}, hits)
+				if err == nil && len(hits) != 10 {
+					err = fmt.Errorf("%d points", len(hits))
 				}
+				return err
 			}
-		})
+			benchmarkAsk(b, at, ask)
+		}
 	}
+	b.Run("nearby", nearby(nil))
+	b.Run("nearby/zoo", nearby((&filter{terms: []points.Term{{Name: "category", Values: []string{"zoo"}}}}).parse(b, c.Meta().Schema)))
+	b.Run("within", func(b *testing.B) {
+		// How far the hundredth nearest is tells how wide a box of some 100 points is.
+		areas := make(map[[2]float64]points.Box, len(at))
+		for _, p := range at {
+			near, _, err := c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 100}, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			d := min(near[len(near)-1].DistanceM/111_000, 1)
+			areas[p] = points.Box(quadkey.Box{West: wrapped(p[1] - d), South: max(p[0]-d, -90), East: wrapped(p[1] + d), North: min(p[0]+d, 90)})
+		}
+		benchmarkAsk(b, at, func(p [2]float64) (err error) {
+			hits, _, err = c.Within(b.Context(), points.WithinQuery{Area: areas[p], Limit: 50}, hits)
+			return err
+		})
+	})
+	b.Run("each", func(b *testing.B) {
+		listed := 0
+		for b.Loop() {
+			if err := c.Each(b.Context(), points.WithinQuery{Area: points.Tile{}}, func(*points.Hit) error { listed++; return nil }); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(listed)/b.Elapsed().Seconds(), "points/s")
+	})
 }
 
-// BenchmarkEach lists a million points.
-func BenchmarkEach(b *testing.B) {
-	c, err := benchOnce()
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := 0
-	for b.Loop() {
-		if err := c.Each(b.Context(), points.WithinQuery{Area: points.Tile{}}, func(*points.Hit) error { n++; return nil }); err != nil {
+// benchmarkAsk asks at one position after the other, and reports the percentiles. The
+// first round, in which caches fill, does not count.
+func benchmarkAsk(b *testing.B, at [][2]float64, ask func([2]float64) error) {
+	b.Helper()
+	for _, p := range at {
+		if err := ask(p); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "points/s")
+	b.ReportAllocs()
+	took := make([]time.Duration, 0, 1<<20)
+	for i := 0; b.Loop(); i++ {
+		begin := time.Now()
+		if err := ask(at[i%len(at)]); err != nil {
+			b.Fatal(err)
+		}
+		if len(took) < cap(took) {
+			took = append(took, time.Since(begin))
+		}
+	}
+	slices.Sort(took)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(float64(took[(len(took)-1)*p/100].Nanoseconds())/1e3, fmt.Sprintf("p%d-µs", p))
+	}
 }
 
 // BenchmarkWrite moves points, one or a hundred with each call of 64 callers.
@@ -141,7 +168,3 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
-
-func benchDir() (string, error) { return os.MkdirTemp("", "quadrille-points-") }
-
-func contextOf() context.Context { return context.Background() }

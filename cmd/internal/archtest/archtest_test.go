@@ -83,6 +83,11 @@ var rules = []rule{
 		why:  "the tests of every package of boundaries share it, so it knows none of them",
 	},
 	{
+		of:   []string{"internal/manypoints"},
+		ours: none,
+		why:  "benchmarks of the domain package and of the server share it, so it knows neither",
+	},
+	{
 		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
 		neverDirectly: []string{module + "/internal/tilestest"},
 		why:           "it is for tests and depends on testing",

@@ -2,9 +2,7 @@ package gazgen_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"os/exec"
@@ -14,11 +12,12 @@ import (
 	"time"
 
 	"quadrille/cmd/internal/gazgen"
+	"quadrille/cmd/internal/resp"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
 
-// redis is a connection to a server of our own: just enough of its protocol.
+// redis is a connection to a server of our own.
 type redis struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -62,43 +61,11 @@ func startRedis(tb testing.TB) *redis {
 }
 
 func (c *redis) send(args ...string) {
-	fmt.Fprintf(c.w, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(c.w, "$%d\r\n%s\r\n", len(a), a)
-	}
+	_, _ = c.w.Write(resp.AppendCommand(nil, args...)) // Flush tells
 }
 
 // reply reads an answer and returns the strings in it.
-func (c *redis) reply(into []string) ([]string, error) {
-	line, err := c.r.ReadSlice('\n')
-	if err != nil || len(line) < 3 {
-		return into, errors.Join(err, io.ErrUnexpectedEOF)
-	}
-	kind, text := line[0], string(line[1:len(line)-2])
-	switch kind {
-	case '-':
-		return into, errors.New(text)
-	case '+', ':':
-		return append(into, text), nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return into, err
-	}
-	if kind == '$' {
-		b := make([]byte, n+2)
-		if _, err := io.ReadFull(c.r, b); err != nil {
-			return into, err
-		}
-		return append(into, string(b[:n])), nil
-	}
-	for range n {
-		if into, err = c.reply(into); err != nil {
-			return into, err
-		}
-	}
-	return into, nil
-}
+func (c *redis) reply(into []string) ([]string, error) { return resp.Read(c.r, into) }
 
 func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 

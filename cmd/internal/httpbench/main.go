@@ -22,6 +22,7 @@
 //   - swap: what swaps of generations do to the latency of requests.
 //   - remote: as run, but a server whose data is in a cluster against the same
 //     program over the directory it was pushed from.
+//   - points: collections of points, published and live, beside Tile38 and Redis.
 //
 // Examples:
 //
@@ -55,6 +56,7 @@ func main() {
 		Soak    soakCmd    `cmd:"" help:"Send millions of mixed requests while generations are swapped, and watch memory."`
 		Swap    swapCmd    `cmd:"" help:"Measure what swaps of generations do to requests."`
 		Remote  remoteCmd  `cmd:"" help:"Measure a server whose data is in a cluster against one over a directory."`
+		Points  pointsCmd  `cmd:"" help:"Measure collections of points, beside Tile38 and Redis."`
 		Bare    bareCmd    `cmd:"" hidden:"" help:"Serve answers read from standard input."`
 		Load    loadCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input."`
 		Paced   pacedCmd   `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
