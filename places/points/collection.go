@@ -157,6 +157,19 @@ func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
 	return reading{v.snapshot, v}, nil
 }
 
+// moment is begin for an answer as of now that also counts in the tree: in fn the tree is
+// in the state that is read.
+func (c *Collection) moment(ctx context.Context, fn func()) (r reading, err error) {
+	if c.views != nil {
+		c.views.agree.RLock()
+		defer c.views.agree.RUnlock()
+	}
+	if r, err = c.begin(ctx, time.Time{}); err == nil {
+		fn()
+	}
+	return r, err
+}
+
 func (c *Collection) end(r reading) {
 	if r.view != nil {
 		c.views.release(r.view)

@@ -32,6 +32,7 @@ type commit struct {
 	outcomes  []*Outcome
 	arrived   []counted
 	left      []counted
+	moved     [][2]position    // within their keys: from, to
 	states    map[string]state // of points that the step has changed
 	meta      *liveMeta
 	seq       uint64 // of the last event
@@ -178,6 +179,7 @@ func (k *commit) change(w *Write, old, next *record, stays bool) {
 			k.arrived = append(k.arrived, counted{next.position, bits})
 		} else {
 			k.c.tree.mark(&counted{next.position, bits})
+			k.moved = append(k.moved, [2]position{old.position, next.position})
 		}
 		if k.c.learner.Learn(next.properties); k.c.learner.state() != k.c.learned {
 			k.c.learned = k.c.learner.state()
@@ -248,21 +250,30 @@ func (k *commit) end() {
 		k.mutations[i].Durability = cellstore.Async // until acknowledge
 	}
 	c.tree.expect(k.arrived)
-	err := c.table.Apply(context.Background(), k.mutations...)
+	full, err := k.apply()
 	for _, o := range k.outcomes {
 		if err != nil {
 			*o = Outcome{Err: wrap(err)}
 		}
 	}
-	if err == nil || k.visible() {
-		k.settle()
-	} else {
-		c.tree.forget(k.arrived)
-		if k.meta != nil {
-			c.learned++ // what was learned is still to be written
-		}
-	}
+	c.divide(full)
 	*k = *newCommit(c)
+}
+
+// apply writes the step, and makes the collection know what it has changed. It returns
+// the tiles of leaves that are full.
+func (k *commit) apply() (full []quadkey.Tile, err error) {
+	c := k.c
+	c.views.agree.Lock()
+	defer c.views.agree.Unlock()
+	if err = c.table.Apply(context.Background(), k.mutations...); err == nil || k.visible() {
+		return k.settle(), err
+	}
+	c.tree.forget(k.arrived)
+	if k.meta != nil {
+		c.learned++ // what was learned is still to be written
+	}
+	return nil, err
 }
 
 // visible reports whether a step that failed is seen all the same: it may only not be on
@@ -276,15 +287,16 @@ func (k *commit) visible() bool {
 }
 
 // settle makes the collection know what the step has changed.
-func (k *commit) settle() {
+func (k *commit) settle() (full []quadkey.Tile) {
 	c := k.c
 	if k.meta != nil {
 		c.meta.Store(k.meta)
 	}
 	c.floor, c.last = k.floor, k.seq
-	full := c.tree.settle(k.arrived, k.left, nil)
+	c.tree.shift(k.moved)
+	full = c.tree.settle(k.arrived, k.left, nil)
 	_ = c.views.committed(k.left) // closing a snapshot fails only where it is closed already
-	c.divide(full)
+	return full
 }
 
 // divide gives children to leaves that have become full.

@@ -171,9 +171,6 @@ func (w *world) whole(ctx context.Context, q *points.WithinQuery, f *filter, in 
 	if err != nil {
 		return fmt.Errorf("each: %w", err)
 	}
-	if q.Filter == nil && q.Name != "tile" {
-		return nil // counted part by part, each as of its own moment
-	}
 	left.Add(-1)
 	var n int64
 	err = w.once(func() (err error) {

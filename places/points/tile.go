@@ -28,7 +28,18 @@ const (
 // each of the 16 × 16 parts shows its only point, or a cluster: the number of its points
 // at the mean of their positions. The argument of fn is used again for the next.
 func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
-	r, err := c.begin(ctx, time.Time{})
+	var clusters []cluster
+	var show bool
+	r, err := c.moment(ctx, func() {
+		if c.tree == nil {
+			show = true
+			return
+		}
+		b := c.tree.find(t)
+		if show = b.count <= maxShown || b.tile != t; !show {
+			clusters = c.tree.clusters(nil, b, min(t.Z+clusterZooms, quadkey.MaxZoom))
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -37,40 +48,48 @@ func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Show
 	defer c.finds.Put(s)
 	s.begin(c, r.Reader, nil, time.Time{})
 	s.reset(0, 0, mark{})
-	if s.blind() {
-		return s.show(ctx, t, fn)
-	}
-	b := c.tree.find(t)
-	if !b.any {
-		return nil
-	}
-	if b.count <= maxShown || b.tile != t {
+	if show {
 		return s.show(ctx, t, fn)
 	}
 	var shown Shown
-	return s.clusters(ctx, b, min(t.Z+clusterZooms, quadkey.MaxZoom), &shown, fn)
-}
-
-// clusters shows the tiles of a zoom in a branch.
-func (s *search) clusters(ctx context.Context, b branch, zoom uint8, shown *Shown, fn func(*Shown) error) error {
-	if !b.any {
-		return nil
-	}
-	if b.tile.Z >= zoom && b.count > 1 {
-		n := int64(b.count)
-		*shown = Shown{Count: n, Hit: Hit{Lat: toDegrees(int32(b.lat / n)), Lon: toDegrees(int32(b.lon / n))}}
-		return fn(shown)
-	}
-	four, divided := s.c.tree.children(&b)
-	if !divided {
-		return s.parts(ctx, b.tile, zoom, shown, fn)
-	}
-	for i := range four {
-		if err := s.clusters(ctx, four[i], zoom, shown, fn); err != nil {
+	for i := range clusters {
+		k := &clusters[i]
+		if k.count == 0 {
+			err = s.parts(ctx, k.tile, min(t.Z+clusterZooms, quadkey.MaxZoom), &shown, fn)
+		} else {
+			shown = Shown{Count: k.count, Hit: Hit{Lat: toDegrees(int32(k.lat / k.count)), Lon: toDegrees(int32(k.lon / k.count))}}
+			err = fn(&shown)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cluster is a tile whose points are shown as one, or if count is 0 a leaf whose points
+// are to be read.
+type cluster struct {
+	tile            quadkey.Tile
+	count, lat, lon int64
+}
+
+// clusters appends the clusters of a zoom in a branch.
+func (t *tree) clusters(dst []cluster, b branch, zoom uint8) []cluster {
+	if b.count == 0 {
+		return dst
+	}
+	if b.tile.Z >= zoom && b.count > 1 {
+		return append(dst, cluster{b.tile, int64(b.count), b.lat, b.lon})
+	}
+	four, divided := t.children(&b)
+	if !divided {
+		return append(dst, cluster{tile: b.tile})
+	}
+	for i := range four {
+		dst = t.clusters(dst, four[i], zoom)
+	}
+	return dst
 }
 
 // parts shows the tiles of a zoom in a leaf, whose points come tile by tile.

@@ -123,6 +123,22 @@ func (t *tree) mark(c *counted) {
 	t.path(c.key, func(_ uint32, n *node) { n.bits |= c.bits })
 }
 
+// shift corrects the sums for points that have moved within their keys, as they can near
+// the poles.
+func (t *tree) shift(moved [][2]position) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range moved {
+		if m[0] == m[1] {
+			continue
+		}
+		t.path(m[0].key, func(_ uint32, n *node) {
+			n.lat += int64(m[1].lat) - int64(m[0].lat)
+			n.lon += int64(m[1].lon) - int64(m[0].lon)
+		})
+	}
+}
+
 // drop says that no answer sees the points any more that have left. Tiles with few
 // points left become leaves. The nodes below them are returned, by the first of
 // four: give them back by reuse once no search can know them.

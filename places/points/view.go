@@ -18,6 +18,10 @@ type views struct {
 	table cellstore.Table
 	tree  *tree
 
+	// agree is held to change rows and tree. Who holds it for reading finds both in the
+	// same state.
+	agree sync.RWMutex
+
 	mu    sync.Mutex
 	stale bool    // the newest view does not show the last commit
 	alive []*view // oldest first; the last one is the newest

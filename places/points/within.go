@@ -194,23 +194,26 @@ func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) er
 // walk calls fn with the points in an area that pass the filter, each in s.record. most
 // bounds how many are looked at; 0 is for any number.
 func (s *search) walk(ctx context.Context, a Area, from quadkey.PointKey, most int, fn func() error) error {
-	return a.Cover(ctx, quadkey.Cell(from>>cellShift), func(p *Part) error {
-		first, last := pointKeys(p.Cells)
-		first = max(first, from)
-		for first <= last {
-			run, rest, found := s.run(first, last)
-			if found {
-				if err := s.walkRun(ctx, run, p, most, fn); err != nil {
-					return err
-				}
+	return a.Cover(ctx, quadkey.Cell(from>>cellShift), func(p *Part) error { return s.walkPart(ctx, p, from, most, fn) })
+}
+
+// walkPart is walk in one part of an area.
+func (s *search) walkPart(ctx context.Context, p *Part, from quadkey.PointKey, most int, fn func() error) error {
+	first, last := pointKeys(p.Cells)
+	first = max(first, from)
+	for first <= last {
+		run, rest, found := s.run(first, last)
+		if found {
+			if err := s.walkRun(ctx, run, p, most, fn); err != nil {
+				return err
 			}
-			if rest <= first {
-				break // beyond the last key there is
-			}
-			first = rest
 		}
-		return nil
-	})
+		if rest <= first {
+			break // beyond the last key there is
+		}
+		first = rest
+	}
+	return nil
 }
 
 // cellShift makes a PointKey of a Cell.
@@ -306,42 +309,62 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, f
 // is now. Whole tiles are counted without reading a point, unless there is a filter
 // or an instant. Points that expired within the last moments may count.
 func (c *Collection) Count(ctx context.Context, a Area, f *Filter, at time.Time) (n int64, err error) {
-	r, err := c.begin(ctx, at)
+	if f != nil || c.tree == nil || !at.IsZero() || c.Meta().Expiring {
+		r, err := c.begin(ctx, at)
+		if err != nil {
+			return 0, err
+		}
+		defer c.end(r)
+		s := c.finds.Get().(*search)
+		defer c.finds.Put(s)
+		s.begin(c, r.Reader, f, at)
+		return n, s.walk(ctx, a, 0, 0, func() error { n++; return nil })
+	}
+	// The tree counts what is whole. What is not is read, in the same state.
+	var whole, parts []keyRange
+	err = a.Cover(ctx, 0, func(p *Part) error {
+		first, last := pointKeys(p.Cells)
+		switch end := len(whole) - 1; {
+		case p.Contains != nil:
+		case end >= 0 && whole[end].last+1 == first:
+			whole[end].last = last
+		default:
+			whole = append(whole, keyRange{first, last})
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	r, err := c.moment(ctx, func() {
+		for i := range whole {
+			n += c.tree.count(&whole[i], &parts)
+		}
+	})
 	if err != nil {
 		return 0, err
 	}
 	defer c.end(r)
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	s.begin(c, r.Reader, f, at)
+	s.begin(c, r.Reader, nil, at)
 	count := func() error { n++; return nil }
-	if f != nil || s.blind() || c.Meta().Expiring {
-		return n, s.walk(ctx, a, 0, 0, count)
+	for _, part := range parts {
+		if err := s.walkRun(ctx, part, &Part{}, 0, count); err != nil {
+			return 0, err
+		}
 	}
 	err = a.Cover(ctx, 0, func(p *Part) error {
-		first, last := pointKeys(p.Cells)
-		whole := keyRange{first, last}
-		if p.Contains != nil {
-			if c.tree.count(&whole, nil) == 0 {
-				return nil
-			}
-			return s.walkRun(ctx, whole, p, 0, count)
+		if p.Contains == nil {
+			return nil
 		}
-		var parts []keyRange
-		n += c.tree.count(&whole, &parts)
-		for _, part := range parts {
-			if err := s.walkRun(ctx, part, p, 0, count); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.walkPart(ctx, p, 0, 0, count)
 	})
 	return n, err
 }
 
 // count counts the points of the tiles in a run of keys. Where a run ends within a leaf
-// with points, the part of the leaf is added to parts instead, or counted as a whole if
-// parts is nil.
+// with points, the part of the leaf is added to parts instead.
 func (t *tree) count(run *keyRange, parts *[]keyRange) (n int64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -360,8 +383,6 @@ func (t *tree) count(run *keyRange, parts *[]keyRange) (n int64) {
 			for i := range uint32(4) {
 				enter(b.child+i, low+quadkey.PointKey(i)<<(62-2*uint(z)), z+1)
 			}
-		case parts == nil:
-			n += int64(b.count)
 		default:
 			*parts = append(*parts, keyRange{max(low, run.first), min(high, run.last)})
 		}

@@ -144,6 +144,9 @@ func (f *follower) next() (e event) {
 		case "data":
 			e.data = value
 		case "":
+			if e == (event{}) {
+				continue // only a comment
+			}
 			return e
 		}
 	}

@@ -1,0 +1,112 @@
+package points
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"quadrille/quadkey"
+)
+
+// halves is the world in two parts. between is called once, between them.
+type halves struct {
+	between  func()
+	contains func(lat, lon float64) (bool, error)
+}
+
+func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
+	world := quadkey.Tile{}.Children()
+	for i, tiles := range [2][2]quadkey.Tile{{world[0], world[1]}, {world[2], world[3]}} {
+		if i == 1 {
+			h.between()
+		}
+		p := Part{Contains: h.contains}
+		p.Cells.First, _ = tiles[0].CellRange()
+		_, p.Cells.Last = tiles[1].CellRange()
+		if err := fn(&p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A count of several parts is of one moment: points that move from one part to another
+// meanwhile count once.
+func TestCountOfPartsIsOfOneMoment(t *testing.T) {
+	const n = 100
+	everything := func(float64, float64) (bool, error) { return true, nil }
+	for name, contains := range map[string]func(lat, lon float64) (bool, error){"whole": nil, "mixed": everything} {
+		for _, from := range []float64{-20, 20} {
+			t.Run(fmt.Sprint(name, " from ", from), func(t *testing.T) {
+				c, _ := liveAt(t, Meta{})
+				put := func(lat float64) {
+					t.Helper()
+					writes := make([]Write, n)
+					for i := range writes {
+						writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: lat, Lon: float64(i)}
+					}
+					if err := c.Write(t.Context(), writes, make([]Outcome, n)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				put(from)
+				got, err := c.Count(t.Context(), &halves{func() { put(-from) }, contains}, nil, time.Time{})
+				if err != nil || got != n {
+					t.Errorf("%d points, want %d: %v", got, n, err)
+				}
+			})
+		}
+	}
+}
+
+// A point that moves within its key, as near a pole, is where it is on average too.
+func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
+	c, _ := liveAt(t, Meta{})
+	for _, lat := range []float64{86, 89.5, 87} {
+		if err := c.Write(t.Context(), []Write{{Kind: Put, ID: "a", Lat: lat, Lon: 10}}, make([]Outcome, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := c.tree.root().lat, int64(toUnits(lat)); got != want {
+			t.Errorf("the sum of latitudes is %d, want %d", got, want)
+		}
+	}
+	if err := c.Write(t.Context(), []Write{{Kind: Delete, ID: "a"}}, make([]Outcome, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if b := c.tree.root(); b.count != 0 || b.lat != 0 || b.lon != 0 {
+		t.Errorf("of no points: %+v", b)
+	}
+}
+
+// A tile of clusters is of one moment too.
+func TestClustersAreOfOneMoment(t *testing.T) {
+	const n = 600
+	c, _ := liveAt(t, Meta{})
+	put := func(west float64) {
+		t.Helper()
+		writes := make([]Write, n)
+		for i := range writes {
+			writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: 20, Lon: 100 + float64(i%300)/10}
+			if i%2 == 0 {
+				writes[i].Lon -= west
+			}
+		}
+		if err := c.Write(t.Context(), writes, make([]Outcome, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(90)
+	shown, moved := int64(0), false
+	err := c.ShowTile(t.Context(), quadkey.Tile{}, func(s *Shown) error {
+		shown += max(s.Count, 1)
+		if !moved {
+			moved = true
+			put(0) // those that are shown go where others still are
+		}
+		return nil
+	})
+	if err != nil || shown != n {
+		t.Errorf("%d points are shown, want %d: %v", shown, n, err)
+	}
+}
