@@ -202,16 +202,17 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 	defer where.release()
 	query.Area, query.Name, query.Filter, query.At = where.Area, where.name, a.filter, q.at
 	q.dependOn(&where)
+	if !s.BeginHeavy() {
+		return web.ErrBusy
+	}
 	if q.shape.form == web.FormNDJSON {
+		s.Heavy.Add(-1) // its client may take long, and places for streams bound it
 		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
 				out.Body = q.shape.append(out.Body, h, a.name)
 				return out.Line()
 			}))
 		})
-	}
-	if !s.BeginHeavy() {
-		return web.ErrBusy
 	}
 	defer s.Heavy.Add(-1)
 	return q.send(func(ctx context.Context, into *page) (err error) {
