@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -49,7 +50,7 @@ func (s *Room) writeRoutes() []web.Route {
 		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
 		{Path: collectionPath + "/events", Methods: []string{http.MethodGet}, Handle: s.getEvents, Cost: web.Followed,
-			Query: web.Takes("enter", "leave", "within", "bbox", "last_event_id")},
+			Query: web.Takes(fence.Parameters, "last_event_id")},
 		preflight(collectionPath, collectionMethods),
 		preflight(pointPath, pointMethods),
 	}
