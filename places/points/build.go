@@ -128,6 +128,7 @@ func (b *builder) add(p *Point) error {
 	if err := errors.Join(CheckID(p.ID), CheckPosition(p.Lat, p.Lon)); err != nil {
 		return err
 	}
+	b.meta.Expiring = b.meta.Expiring || !p.Expires.IsZero()
 	at, err := positionAt(p.Lat, p.Lon)
 	if err != nil {
 		return err

@@ -22,6 +22,8 @@ type Meta struct {
 	// collection.
 	Points int64      `json:"points,omitempty"`
 	Bounds [4]float64 `json:"bounds,omitzero"`
+	// Expiring says that points of a published collection expire.
+	Expiring bool `json:"expiring,omitempty"`
 	// Title, Attribution and Licence are told to whoever asks.
 	Title       string `json:"title,omitempty"`
 	Attribution string `json:"attribution,omitempty"`
@@ -164,6 +166,7 @@ func (c *Collection) end(r reading) {
 var (
 	selectID    = &cellstore.Selection{Families: []string{famID}}
 	selectPoint = &cellstore.Selection{Families: []string{famPoint}}
+	selectPast  = &cellstore.Selection{Families: []string{famPast}}
 )
 
 // Get finds a point by its id, as it is now. Errors match ErrNotFound or come from
@@ -213,7 +216,7 @@ func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at t
 	if !at.IsZero() {
 		when := cellstore.AsOf(at.UnixMilli())
 		selID = &cellstore.Selection{Families: selectID.Families, Time: when}
-		selPoint = &cellstore.Selection{Families: selectPoint.Families, Time: when}
+		selPoint = &cellstore.Selection{Families: selectPast.Families, Time: when}
 	}
 	s.key = appendIDKey(s.key[:0], id)
 	found, err = from.Get(ctx, s.key, selID, &s.row)
@@ -224,6 +227,7 @@ func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at t
 		return false, err
 	}
 	s.key = appendPointKey(s.key[:0], s.record.key, id)
+	s.key[0] = rowOf(at)
 	found, err = from.Get(ctx, s.key, selPoint, &s.row)
 	if err != nil {
 		return false, wrap(err)
@@ -236,6 +240,15 @@ func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at t
 		err = damaged(&s.row)
 	}
 	return true, err
+}
+
+// rowOf begins the rows that tell where points are as of an instant: those of the past
+// have all versions, the others only points that are there.
+func rowOf(at time.Time) byte {
+	if at.IsZero() {
+		return rowPoint
+	}
+	return rowPast
 }
 
 func wrap(err error) error {

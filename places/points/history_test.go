@@ -109,15 +109,16 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	check()
-	for _, family := range []string{famID, famPoint} {
+	for _, family := range prunedFamilies {
 		if before := versions(t, c, family); before < len(past) {
 			t.Fatalf("%d versions of %s", before, family)
 		}
 	}
+	pruning := &pruner{c: c}
 	prune := func() {
 		t.Helper()
 		for range 2 {
-			if err := c.prune(); err != nil {
+			if _, err := pruning.step(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -127,7 +128,7 @@ func TestHistory(t *testing.T) {
 	now.Add(2 * time.Hour.Milliseconds())
 	prune()
 	check()
-	for _, family := range []string{famID, famPoint} {
+	for _, family := range prunedFamilies {
 		if after := versions(t, c, family); after != len(current) {
 			t.Errorf("%d versions of %s are left of %d points", after, family, len(current))
 		}
@@ -292,5 +293,151 @@ func TestTreeAgreesWithRows(t *testing.T) {
 	}
 	if n := len(c.tree.nodes) - 4*len(c.tree.free); n > 5 {
 		t.Errorf("%d nodes of no points", n)
+	}
+}
+
+// A track of more versions than are read at once has them all, page by page.
+func TestLongTrack(t *testing.T) {
+	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	var want []Stop
+	for range 10 {
+		writes := make([]Write, 1000)
+		for i := range writes {
+			writes[i] = Write{Kind: Put, ID: "van", Lat: float64(len(want) + i), Lon: 1}
+			writes[i].Lat /= 1000
+		}
+		outcomes := make([]Outcome, len(writes))
+		if err := c.Write(t.Context(), writes, outcomes); err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range outcomes {
+			if o.Err != nil {
+				t.Fatal(o.Err)
+			}
+			want = append(want, Stop{Lat: writes[i].Lat, Lon: 1, Version: o.Version})
+		}
+		now.Add(100_000)
+	}
+	for _, most := range []int{1 << 30, 777, 5000} {
+		var got []Stop
+		from := time.Time{}
+		for pages := 0; ; pages++ {
+			page, next, err := c.Track(t.Context(), "van", from, time.Time{}, most)
+			if err != nil || len(page) > most || pages > len(want) {
+				t.Fatal(len(page), pages, err)
+			}
+			got = append(got, page...)
+			if from = next; next.IsZero() {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d stops by %d, want %d", len(got), most, len(want))
+		}
+	}
+	one, _, err := c.Track(t.Context(), "van", time.UnixMilli(want[5000].Version), time.UnixMilli(want[5002].Version), 10)
+	if err != nil || !slices.Equal(one, want[5000:5003]) {
+		t.Errorf("%v: %v", one, err)
+	}
+}
+
+// A point that is made again has another version than any that had its id.
+func TestVersionsRise(t *testing.T) {
+	for _, history := range []Duration{0, Duration(time.Hour)} {
+		c, now := liveAt(t, Meta{History: history})
+		last := int64(0)
+		for i := range 20 {
+			kind := Put
+			if i%2 == 1 {
+				kind = Delete
+			}
+			if i == 10 {
+				now.Add(-5000) // a clock that was set back
+			}
+			outcomes := make([]Outcome, 1)
+			if err := c.Write(t.Context(), []Write{{Kind: kind, ID: "a"}}, outcomes); err != nil || outcomes[0].Err != nil {
+				t.Fatal(err, outcomes[0].Err)
+			}
+			if outcomes[0].Version <= last {
+				t.Fatalf("version %d after %d", outcomes[0].Version, last)
+			}
+			last = outcomes[0].Version
+		}
+	}
+}
+
+// A reader that takes long keeps its own state, and none of those that begin and end
+// meanwhile.
+func TestSlowReaderKeepsOneState(t *testing.T) {
+	c, now := liveAt(t, Meta{})
+	put := func(i int) {
+		t.Helper()
+		outcomes := make([]Outcome, 1)
+		w := Write{Kind: Put, ID: "a", Lat: float64(i % 80), Lon: float64(i % 170)}
+		if err := c.Write(t.Context(), []Write{w}, outcomes); err != nil || outcomes[0].Err != nil {
+			t.Fatal(err, outcomes[0].Err)
+		}
+		now.Add(10)
+	}
+	put(1)
+	seen := 0
+	err := c.Each(t.Context(), WithinQuery{Area: Box(quadkey.World)}, func(h *Hit) error {
+		seen++
+		for i := range 500 {
+			put(i + 2)
+			var now Hit
+			if err := c.Get(t.Context(), "a", &now); err != nil || now.Lat == h.Lat && i%80 != 79 {
+				t.Fatalf("%+v: %v", now, err)
+			}
+		}
+		if n := len(c.views.alive); n > 3 {
+			t.Errorf("%d states are kept", n)
+		}
+		return nil
+	})
+	if err != nil || seen != 1 {
+		t.Fatal(seen, err)
+	}
+	put(1000)
+	c.tree.mu.RLock()
+	defer c.tree.mu.RUnlock()
+	if root := c.tree.nodes[0]; root.count != 1 || root.held > 2 {
+		t.Errorf("%d points and %d held", root.count, root.held)
+	}
+}
+
+// A sorted page begins after the cursor, though the points before are of the least rank.
+func TestSortedCursor(t *testing.T) {
+	c, _ := liveAt(t, Meta{})
+	writes := make([]Write, 40)
+	for i := range writes {
+		writes[i] = Write{Kind: Put, ID: fmt.Sprintf("p%02d", i), Lat: 1, Lon: 1, Properties: fmt.Appendf(nil, `{"open":%t}`, i%2 == 1)}
+	}
+	outcomes := make([]Outcome, len(writes))
+	if err := c.Write(t.Context(), writes, outcomes); err != nil {
+		t.Fatal(err)
+	}
+	q := WithinQuery{Area: Box(quadkey.World), Limit: 3, Sort: Sort{Field: Field{Name: "open", Type: Boolean}}}
+	var ids []string
+	for {
+		hits, next, err := c.Within(t.Context(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			ids = append(ids, h.ID)
+		}
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	var want []string
+	for _, odd := range []int{0, 1} {
+		for i := odd; i < len(writes); i += 2 {
+			want = append(want, writes[i].ID)
+		}
+	}
+	if !slices.Equal(ids, want) {
+		t.Errorf("%v, want %v", ids, want)
 	}
 }

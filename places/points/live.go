@@ -112,7 +112,7 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 		versions = cellstore.Unlimited
 	}
 	schema := cellstore.Schema{Table: tablePrefix + m.Name, Families: []cellstore.Family{
-		{Name: famID, MaxVersions: versions}, {Name: famPoint, MaxVersions: versions},
+		{Name: famID, MaxVersions: versions}, {Name: famPoint}, {Name: famPast, MaxVersions: versions},
 		{Name: famEvent, TTL: time.Duration(m.Events).Truncate(time.Millisecond)}, {Name: famMeta}, {Name: famEnd},
 	}}
 	if err := l.store.CreateTable(ctx, schema); err != nil {
@@ -122,14 +122,16 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	if err := table.Apply(ctx, m.mutation()); err != nil {
-		return nil, wrap(err)
-	}
-	c, err := l.start(ctx, table, m)
+	err = wrap(table.Apply(ctx, m.mutation()))
+	var c *LiveCollection
 	if err == nil {
-		l.collections[m.Name] = c
+		c, err = l.start(ctx, table, m)
 	}
-	return c, err
+	if err != nil { // another one of the name can be made
+		return nil, errors.Join(err, wrap(l.store.DropTable(context.WithoutCancel(ctx), schema.Table)))
+	}
+	l.collections[m.Name] = c
+	return c, nil
 }
 
 // Bounds of what a description says.

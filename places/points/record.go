@@ -20,6 +20,7 @@ const SchemaVersion = 1
 const (
 	famID    = "id"
 	famPoint = "point"
+	famPast  = "past"
 	famEvent = "event"
 	famTree  = "tree"
 	famMeta  = "meta"
@@ -27,6 +28,7 @@ const (
 
 	rowID    = 'i'
 	rowPoint = 'p'
+	rowPast  = 'h'
 	rowEvent = 'e'
 	rowTree  = 't'
 	rowMeta  = 'm'
@@ -104,10 +106,10 @@ func (r *record) appendIDValue(dst []byte) []byte {
 // appendValue appends the value of the row of a point.
 func (r *record) appendValue(dst []byte) []byte { return append(r.appendIDValue(dst), r.properties...) }
 
-// parse reads the row of a point. A point that has left the row leaves it with an
-// empty value: then gone is set.
+// parse reads the row of a point. Of the past, a point that has left the row leaves it
+// with an empty value: then gone is set.
 func (r *record) parse(row *cellstore.Row) (gone bool, err error) {
-	if len(row.Cells) == 0 || len(row.Key) <= keyHead || row.Key[0] != rowPoint {
+	if len(row.Cells) == 0 || len(row.Key) <= keyHead {
 		return false, damaged(row)
 	}
 	c := &row.Cells[0]

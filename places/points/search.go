@@ -53,13 +53,17 @@ type search struct {
 	filter *Filter
 	masks  []uint64
 	now    int64
-	when   cellstore.TimeRange
+	sel    cellstore.Selection // of the rows of points
+	kind   byte                // begins their keys
+	past   bool                // it asks as of an instant
 
 	want  int
 	limit uint64 // the last rank that is wanted
 	after mark
-	heap  []kept // last on top, once it is full
-	spare []kept // memory of points displaced
+	// resumes says that the order is that of rows, so that after is where to begin.
+	resumes bool
+	heap    []kept // last on top, once it is full
+	spare   []kept // memory of points displaced
 
 	frontier []waiting
 	examined int
@@ -87,10 +91,11 @@ type mark struct {
 
 // begin prepares a question.
 func (s *search) begin(c *Collection, from cellstore.Reader, f *Filter, at time.Time) {
-	s.c, s.from, s.filter, s.examined, s.after = c, from, f, 0, mark{}
-	s.now, s.when = c.now(at), cellstore.TimeRange{}
-	if !at.IsZero() {
-		s.when = cellstore.AsOf(at.UnixMilli())
+	s.c, s.from, s.filter, s.examined, s.after, s.resumes = c, from, f, 0, mark{}, false
+	s.now, s.past = c.now(at), !at.IsZero()
+	s.sel, s.kind = *selectPoint, rowOf(at)
+	if s.past {
+		s.sel = cellstore.Selection{Families: selectPast.Families, Time: cellstore.AsOf(at.UnixMilli())}
 	}
 	_, sum := c.tables()
 	s.masks = s.masks[:0]
@@ -101,10 +106,7 @@ func (s *search) begin(c *Collection, from cellstore.Reader, f *Filter, at time.
 
 // blind reports whether the tree does not say where points are: as of an earlier time,
 // and where other programs write too.
-func (s *search) blind() bool {
-	_, _, timed := s.when.Bounds()
-	return timed || s.c.tree == nil
-}
+func (s *search) blind() bool { return s.past || s.c.tree == nil }
 
 // reset forgets what was kept, to keep the first points of a ranking.
 func (s *search) reset(want int, limit uint64, after mark) {
@@ -190,8 +192,12 @@ func tooMuch() error {
 // rows calls fn with the points of a range of keys, which fn finds in s.record, until it
 // returns false or an error. limit bounds the rows, 0 is for none. fn must not call rows.
 func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func() (bool, error)) error {
+	from[0], to[0] = s.kind, s.kind
+	if len(to) == 1 {
+		to[0]++ // the end of all keys
+	}
 	s.ranges[0] = cellstore.Range{From: from, To: to}
-	scan := cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: cellstore.Selection{Families: selectPoint.Families, Time: s.when}}
+	scan := cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: s.sel}
 	if s.onRow == nil {
 		s.onRow = s.take // once: it allocates
 	}

@@ -39,31 +39,74 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 	if !to.IsZero() {
 		end = max(to.UnixMilli()+1, first)
 	}
-	var row cellstore.Row
-	sel := &cellstore.Selection{Families: selectID.Families, Versions: cellstore.Unlimited, Time: cellstore.Between(first, end)}
-	found, err := c.table.Get(ctx, appendIDKey(nil, id), sel, &row)
-	if err != nil {
-		return nil, next, wrap(err)
-	}
-	if !found {
+	most = min(max(most, 1), MaxTrack)
+	t := trackReader{from: c.table, key: appendIDKey(nil, id)}
+	newest, err := t.versions(ctx, first, end, 1)
+	switch {
+	case err != nil:
+		return nil, next, err
+	case len(newest) == 0:
 		return nil, next, ErrNotFound
 	}
-	var r record
-	for i := len(row.Cells) - 1; i >= 0; i-- { // the newest is the first cell
-		cell := &row.Cells[i]
-		if len(stops) == min(max(most, 1), MaxTrack) {
-			return stops, time.UnixMilli(cell.Timestamp).UTC(), nil
+	end = newest[0].Timestamp + 1
+	// The store tells the newest versions of a time, and the oldest are wanted: the time is
+	// halved until all of its versions are told.
+	for span := end - first; first < end; {
+		cells, err := t.versions(ctx, first, min(first+span, end), trackStep+1)
+		if err != nil {
+			return nil, next, err
 		}
-		s := Stop{Version: cell.Timestamp, Gone: len(cell.Value) == 0}
-		if !s.Gone {
-			if len(cell.Value) != idValue || !r.parseHead(cell.Value) {
-				return nil, next, damaged(&row)
+		if len(cells) > trackStep {
+			span = (span + 1) / 2
+			continue
+		}
+		for i := len(cells) - 1; i >= 0; i-- {
+			if len(stops) == most {
+				return stops, time.UnixMilli(cells[i].Timestamp).UTC(), nil
 			}
-			s.Lat, s.Lon = toDegrees(r.lat), toDegrees(r.lon)
+			stop, err := t.stop(&cells[i])
+			if err != nil {
+				return nil, next, err
+			}
+			stops = append(stops, stop)
 		}
-		stops = append(stops, s)
+		first, span = first+span, 2*span
 	}
 	return stops, next, nil
+}
+
+// trackStep bounds the versions that Track has in memory at once.
+const trackStep = 4096
+
+// trackReader reads the versions of one id.
+type trackReader struct {
+	from cellstore.Table
+	key  []byte
+	row  cellstore.Row
+}
+
+// versions returns the newest versions from one instant to before another one, newest
+// first. They are valid until the next call.
+func (t *trackReader) versions(ctx context.Context, first, end int64, most int) ([]cellstore.Cell, error) {
+	sel := &cellstore.Selection{Families: selectID.Families, Versions: most, Time: cellstore.Between(first, end)}
+	found, err := t.from.Get(ctx, t.key, sel, &t.row)
+	if err != nil || !found {
+		return nil, wrap(err)
+	}
+	return t.row.Cells, nil
+}
+
+// stop returns the stop that a version is.
+func (t *trackReader) stop(cell *cellstore.Cell) (Stop, error) {
+	s := Stop{Version: cell.Timestamp, Gone: len(cell.Value) == 0}
+	var r record
+	if !s.Gone {
+		if len(cell.Value) != idValue || !r.parseHead(cell.Value) {
+			return s, damaged(&t.row)
+		}
+		s.Lat, s.Lon = toDegrees(r.lat), toDegrees(r.lon)
+	}
+	return s, nil
 }
 
 func noHistory() error {
@@ -86,32 +129,57 @@ func (c *Collection) checkAt(at time.Time) error {
 // prunedRows is how many rows prune looks at in one go.
 const prunedRows = 2000
 
-// prune removes versions that no question may ask for any more, from some rows: those
-// before the newest one that was there at the end of the history, and that one too if it
-// says that the point had gone.
-func (c *LiveCollection) prune() error {
-	history := time.Duration(c.Meta().History)
-	if history == 0 {
-		return nil
+// pruner removes what a collection need not remember any more.
+type pruner struct {
+	c      *LiveCollection
+	family int    // that is being pruned, of prunedFamilies
+	at     []byte // the row to go on with
+}
+
+var prunedFamilies = [2]string{famID, famPast}
+
+// run prunes until the collection is closed: a few rows every second, and on and on where
+// there is much to remove.
+func (p *pruner) run() {
+	pause := time.NewTimer(time.Second)
+	defer pause.Stop()
+	for {
+		select {
+		case <-p.c.quit:
+			return
+		case <-pause.C:
+		}
+		began := time.Now()
+		removed, err := p.step()
+		next := time.Second
+		if err == nil && removed > prunedRows/20 {
+			next = min(next, 3*time.Since(began)) // others want the disk too
+		}
+		pause.Reset(next)
 	}
-	families := [2]string{famID, famPoint}
-	family := families[c.pruning]
+}
+
+// step removes versions that no question may ask for any more, from some rows: those
+// before the newest one that was there at the end of the history, and that one too if it
+// says that the point had gone. It may run beside writes, which are newer.
+func (p *pruner) step() (removed int, err error) {
+	family := prunedFamilies[p.family]
 	scan := cellstore.Scan{
-		Ranges: []cellstore.Range{{From: c.pruned}}, Limit: prunedRows,
+		Ranges: []cellstore.Range{{From: p.at}}, Limit: prunedRows,
 		Selection: cellstore.Selection{
-			Families: []string{family}, Versions: cellstore.Unlimited,
-			Time: cellstore.Between(0, c.clock().Add(-history).UnixMilli()+1),
+			Families: []string{family}, Versions: 2,
+			Time: cellstore.Between(0, p.c.clock().Add(-time.Duration(p.c.Meta().History)).UnixMilli()+1),
 		},
 	}
 	ctx := context.Background()
 	var mutations []cellstore.Mutation
 	n := 0
-	for row, err := range c.table.Scan(ctx, scan) {
+	for row, err := range p.c.table.Scan(ctx, scan) {
 		if err != nil {
-			return wrap(err)
+			return 0, wrap(err)
 		}
 		n++
-		c.pruned = append(append(c.pruned[:0], row.Key...), 0)
+		p.at = append(append(p.at[:0], row.Key...), 0)
 		old := row.Cells
 		if len(old[0].Value) > 0 {
 			old = old[1:]
@@ -123,13 +191,13 @@ func (c *LiveCollection) prune() error {
 		}
 	}
 	if n < prunedRows {
-		c.pruning, c.pruned = 1-c.pruning, c.pruned[:0]
+		p.family, p.at = 1-p.family, p.at[:0]
 	}
 	if len(mutations) == 0 {
-		return nil
+		return 0, nil
 	}
-	if err := c.table.Apply(ctx, mutations...); err != nil {
-		return fmt.Errorf("points: history: %w", err)
+	if err := p.c.table.Apply(ctx, mutations...); err != nil {
+		return 0, fmt.Errorf("points: history: %w", err)
 	}
-	return nil
+	return len(mutations), nil
 }

@@ -55,7 +55,7 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 func (v *views) release(w *view) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if w.users--; w.users == 0 && len(v.alive) > 0 && w == v.alive[0] {
+	if w.users--; w.users == 0 && len(v.alive) > 0 {
 		_ = v.reclaim() // closing a snapshot fails only where it is closed already
 	}
 }
@@ -74,25 +74,35 @@ func (v *views) committed(left []counted) error {
 	return nil
 }
 
-// reclaim ends the oldest states that nobody uses, but for one that is current.
+// reclaim ends the states that nobody uses, but for one that is current. What a state
+// still sees goes to the next older one that is used, so that a slow reader keeps its own
+// state alive and no others.
 func (v *views) reclaim() error {
 	var errs []error
-	for len(v.alive) > 0 {
-		w := v.alive[0]
-		if w.users > 0 || len(v.alive) == 1 && !v.stale {
-			break
+	n := len(v.alive)
+	newest := n - 1
+	kept := v.alive[:0]
+	for i, w := range v.alive {
+		if w.users > 0 || i == newest && !v.stale {
+			kept = append(kept, w)
+			continue
 		}
 		errs = append(errs, w.snapshot.Close())
+		if len(kept) > 0 {
+			older := kept[len(kept)-1]
+			older.left, older.nodes = append(older.left, w.left...), append(older.nodes, w.nodes...)
+			continue
+		}
 		v.tree.reuse(w.nodes)
-		v.alive = v.alive[1:]
-		nodes := v.tree.drop(w.left)
-		if n := len(v.alive); n > 0 {
+		if nodes := v.tree.drop(w.left); i < newest {
 			// Searches of the states that are left may be in the middle of them.
-			v.alive[n-1].nodes = append(v.alive[n-1].nodes, nodes...)
+			v.alive[newest].nodes = append(v.alive[newest].nodes, nodes...)
 		} else {
 			v.tree.reuse(nodes)
 		}
 	}
+	clear(v.alive[len(kept):])
+	v.alive = kept
 	return errors.Join(errs...)
 }
 

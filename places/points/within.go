@@ -137,7 +137,7 @@ var errEnough = errors.New("enough")
 func (s *search) within(ctx context.Context, q *WithinQuery) error {
 	sorted := q.Sort.Field.Name != ""
 	from := quadkey.PointKey(0)
-	if !sorted && s.after.set {
+	if s.resumes = !sorted && s.after.set; s.resumes {
 		from = s.after.key
 	}
 	err := s.walk(ctx, q.Area, from, MaxExamined, func() error {
@@ -281,7 +281,7 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 // walkRun calls fn with the points of a run.
 func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, fn func() error) error {
 	s.key = appendPointKey(s.key[:0], run.first, "")
-	if a := &s.after; a.set && a.rank == 0 && a.key == run.first {
+	if a := &s.after; s.resumes && a.key == run.first {
 		s.key = append(append(s.key, a.id...), 0)
 	}
 	s.until = appendEnd(s.until[:0], run.last)
@@ -315,7 +315,7 @@ func (c *Collection) Count(ctx context.Context, a Area, f *Filter, at time.Time)
 	defer c.finds.Put(s)
 	s.begin(c, r.Reader, f, at)
 	count := func() error { n++; return nil }
-	if f != nil || s.blind() {
+	if f != nil || s.blind() || c.Meta().Expiring {
 		return n, s.walk(ctx, a, 0, 0, count)
 	}
 	err = a.Cover(ctx, 0, func(p *Part) error {

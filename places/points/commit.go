@@ -1,0 +1,315 @@
+package points
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"slices"
+)
+
+// commit makes the writes of requests, in steps of maxCommit.
+func (c *LiveCollection) commit(batch []*request) {
+	k := newCommit(c)
+	for _, r := range batch {
+		for i := range r.writes {
+			k.write(&r.writes[i], &r.ready[i], &r.outcomes[i])
+			if len(k.outcomes) >= maxCommit {
+				k.end()
+			}
+		}
+	}
+	k.end()
+	for _, r := range batch {
+		close(r.done)
+	}
+}
+
+// commit is one atomic step of several writes.
+type commit struct {
+	c         *LiveCollection
+	now       int64
+	mutations []cellstore.Mutation
+	outcomes  []*Outcome
+	arrived   []counted
+	left      []counted
+	states    map[string]state // of points that the step has changed
+	meta      *liveMeta
+	events    bool
+	seq       uint64 // of the last event
+	floor     int64  // the greatest version of a point that is gone
+}
+
+// state is a point within a step: version is 0 if it is not there, and last is the last
+// version that it had.
+type state struct {
+	record
+	last int64
+}
+
+func newCommit(c *LiveCollection) *commit {
+	return &commit{c: c, now: c.clock().UnixMilli(), states: map[string]state{}, seq: c.seq.Load(), floor: c.floor}
+}
+
+// state reads a point as it is after the writes of this step, all but its properties.
+func (k *commit) state(id string) (s state, err error) {
+	if s, known := k.states[id]; known {
+		return s, nil
+	}
+	return k.read(id)
+}
+
+// read reads a point as it is stored, all but its properties.
+func (k *commit) read(id string) (s state, err error) {
+	found, err := k.c.table.Get(context.Background(), appendIDKey(nil, id), selectID, &k.c.row)
+	if err != nil || !found {
+		return s, wrap(err)
+	}
+	s.last = k.c.row.Cells[0].Timestamp
+	if len(k.c.row.Cells[0].Value) == 0 {
+		return s, nil // deleted, with history
+	}
+	return s, s.parseID(&k.c.row)
+}
+
+// write adds a write to the step, or says why not.
+func (k *commit) write(w *Write, given *ready, o *Outcome) {
+	if *o = (Outcome{Err: given.err}); o.Err != nil {
+		return
+	}
+	old, err := k.state(w.ID)
+	if err != nil {
+		o.Err = err
+		return
+	}
+	there := old.version != 0 && !old.over(k.now)
+	if o.Err = k.refused(w, &old.record, there); o.Err != nil {
+		return
+	}
+	next := record{version: max(k.now, old.last+1)}
+	if old.last == 0 { // the versions of a point that had the id are not known
+		next.version = max(next.version, k.floor+1)
+	}
+	if w.Kind == Put || w.Kind == Patch {
+		if next, err = k.next(w, given, &old.record, next.version); err != nil {
+			o.Err = err
+			return
+		}
+	}
+	o.Version, o.Created = next.version, w.Kind == Put && !there
+	k.change(w, &old.record, &next, w.Kind == Put || w.Kind == Patch)
+	k.outcomes = append(k.outcomes, o)
+}
+
+// refused checks the conditions of a write.
+func (k *commit) refused(w *Write, old *record, there bool) error {
+	switch {
+	case w.Kind == expire:
+		if old.version == 0 || old.expires != expiresOf(w.Expires) {
+			return ErrNotFound
+		}
+	case w.IfAbsent && there:
+		return fmt.Errorf("point %q: %w: leave out the condition to replace it", w.ID, ErrExists)
+	case w.IfVersion != 0 && (!there || old.version != w.IfVersion):
+		return fmt.Errorf("point %q: %w: read it again and repeat the change", w.ID, ErrChanged)
+	case w.Kind != Put && !there:
+		return fmt.Errorf("%w: %.60q", ErrNotFound, w.ID)
+	}
+	return nil
+}
+
+// next returns the point that a Put or Patch makes.
+func (k *commit) next(w *Write, given *ready, old *record, version int64) (next record, err error) {
+	next = *old
+	next.version, next.properties = version, given.properties
+	if w.Kind == Put || w.Move {
+		next.position = given.at
+	}
+	if w.Kind == Put || w.Expire {
+		next.expires = expiresOf(w.Expires)
+	}
+	if w.Kind == Put {
+		return next, nil
+	}
+	if next.properties, err = k.properties(w.ID, old); err != nil || len(w.Properties) == 0 {
+		return next, err
+	}
+	if next.properties, err = PatchProperties(nil, next.properties, w.Properties); err == nil {
+		next.properties, err = k.c.typed(next.properties)
+	}
+	return next, err
+}
+
+// properties reads the properties of a point whose state is known.
+func (k *commit) properties(id string, old *record) ([]byte, error) {
+	if old.properties != nil {
+		return old.properties, nil // written in this step
+	}
+	found, err := k.c.table.Get(context.Background(), appendPointKey(nil, old.key, id), selectPoint, &k.c.row)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	var r record
+	if found {
+		if _, err = r.parse(&k.c.row); err != nil {
+			return nil, err
+		}
+	}
+	if r.properties == nil {
+		return nil, fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
+	}
+	return slices.Clone(r.properties), nil
+}
+
+// change adds the rows of a change to the step: from old, whose version is 0 if there
+// was no point, to next, or to none.
+func (k *commit) change(w *Write, old, next *record, stays bool) {
+	id := w.ID
+	history := k.c.meta.Load().History > 0
+	idRow := cellstore.Mutation{Row: appendIDKey(nil, id)}
+	leaves := old.version != 0 && (!stays || old.key != next.key)
+	if stays {
+		idRow.Ops = append(idRow.Ops, cellstore.PutAt(famID, nil, next.version, next.appendIDValue(nil)))
+		value := next.appendValue(nil)
+		k.put(rowPoint, famPoint, &next.position, id, next.version, value)
+		if history {
+			k.put(rowPast, famPast, &next.position, id, next.version, value)
+		}
+		bits := k.c.summary.add(next.properties)
+		if old.version == 0 || leaves {
+			k.arrived = append(k.arrived, counted{next.position, bits})
+		} else {
+			k.c.tree.mark(&counted{next.position, bits})
+		}
+		if k.c.learner.Learn(next.properties); k.c.learner.state() != k.c.learned {
+			k.c.learned = k.c.learner.state()
+			m := *k.c.meta.Load()
+			m.Schema = k.c.learner.Schema()
+			k.meta = &m
+		}
+	} else if history {
+		idRow.Ops = append(idRow.Ops, cellstore.PutAt(famID, nil, next.version, nil))
+	} else {
+		idRow.Ops = append(idRow.Ops, cellstore.DeleteColumn(famID, nil, cellstore.All))
+	}
+	k.mutations = append(k.mutations, idRow)
+	if leaves {
+		k.mutations = append(k.mutations, cellstore.Mutation{
+			Row: appendPointKey(nil, old.key, id), Ops: []cellstore.Op{cellstore.DeleteColumn(famPoint, nil, cellstore.All)},
+		})
+		if history {
+			k.put(rowPast, famPast, &old.position, id, next.version, nil)
+		}
+		k.left = append(k.left, counted{position: old.position})
+	}
+	k.changeEnd(id, old.expires, next.expires)
+	k.event(w, old, next, stays)
+	now := state{*next, next.version}
+	if !stays {
+		now.version = 0
+		k.floor = max(k.floor, next.version)
+	}
+	k.states[id] = now
+}
+
+// put adds a row of a point to the step.
+func (k *commit) put(kind byte, family string, at *position, id string, version int64, value []byte) {
+	key := appendPointKey(nil, at.key, id)
+	key[0] = kind
+	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(family, nil, version, value)}})
+}
+
+// changeEnd moves the row that says when a point expires.
+func (k *commit) changeEnd(id string, old, next int64) {
+	if old == next {
+		return
+	}
+	key := func(at int64) []byte {
+		return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(at)), id...)
+	}
+	if old != 0 {
+		k.mutations = append(k.mutations, cellstore.Mutation{Row: key(old), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.All)}})
+	}
+	if next != 0 {
+		k.mutations = append(k.mutations, cellstore.Mutation{Row: key(next), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}})
+	}
+}
+
+// end writes the step and begins another one.
+func (k *commit) end() {
+	if len(k.outcomes) == 0 {
+		return
+	}
+	c := k.c
+	if k.meta != nil {
+		k.mutations = append(k.mutations, k.meta.mutation())
+	}
+	if k.events {
+		seq := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, k.seq), uint64(k.floor))
+		k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, seq)}})
+	}
+	c.tree.expect(k.arrived)
+	err := c.table.Apply(context.Background(), k.mutations...)
+	for _, o := range k.outcomes {
+		if err != nil {
+			*o = Outcome{Err: wrap(err)}
+		}
+	}
+	if err == nil || k.visible() {
+		k.settle()
+	} else {
+		c.tree.forget(k.arrived)
+		if k.meta != nil {
+			c.learned++ // what was learned is still to be written
+		}
+	}
+	*k = *newCommit(c)
+}
+
+// visible reports whether a step that failed is seen all the same: it may only not be on
+// the disk. The tree must know the points then, though the writers are told the error.
+func (k *commit) visible() bool {
+	for id, want := range k.states {
+		got, err := k.read(id)
+		return err == nil && got.version == want.version
+	}
+	return false
+}
+
+// settle makes the collection know what the step has changed.
+func (k *commit) settle() {
+	c := k.c
+	if k.meta != nil {
+		c.meta.Store(k.meta)
+	}
+	c.floor = k.floor
+	full := c.tree.settle(k.arrived, k.left, nil)
+	_ = c.views.committed(k.left) // closing a snapshot fails only where it is closed already
+	c.divide(full)
+	if k.events {
+		c.seq.Store(k.seq)
+		c.announce()
+	}
+}
+
+// divide gives children to leaves that have become full.
+func (c *LiveCollection) divide(tiles []quadkey.Tile) {
+	s := &search{from: c.table, sel: *selectPoint, kind: rowPoint}
+	for _, tile := range tiles {
+		if b := c.tree.find(tile); !b.leaf || b.tile != tile || b.count <= leafPoints {
+			continue // several points of the commit have filled it, or left it again
+		}
+		var list []counted
+		s.rangeOf(tile)
+		err := s.rows(context.Background(), s.key, s.until, 0, func() (bool, error) {
+			if s.record.properties != nil {
+				list = append(list, counted{s.record.position, c.summary.add(s.record.properties)})
+			}
+			return true, nil
+		})
+		if err == nil { // the leaf stays as it is otherwise, which is only slower
+			c.views.divide(tile, list)
+		}
+	}
+}
