@@ -66,7 +66,9 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 		changed := c.changed
 		c.waiting.Unlock()
 		scan := cellstore.Scan{
-			Ranges:    []cellstore.Range{{From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1), To: []byte{rowEvent + 1}}},
+			// Events that are written but not announced yet are later than LastEvent: whoever
+			// came back with one of them would be told that it is gone.
+			Ranges:    []cellstore.Range{{From: eventKey(after + 1), To: eventKey(c.seq.Load()), ToInclusive: true}},
 			Selection: cellstore.Selection{Families: []string{famEvent}},
 		}
 		for row, err := range c.table.Scan(ctx, scan) {
@@ -97,6 +99,8 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 		}
 	}
 }
+
+func eventKey(seq uint64) []byte { return binary.BigEndian.AppendUint64([]byte{rowEvent}, seq) }
 
 // forgets reports whether events after one may be gone already.
 func (c *LiveCollection) forgets(after uint64) bool {
