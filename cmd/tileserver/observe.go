@@ -156,7 +156,7 @@ func (a *storeStats) sum() map[tableOf]cellstore.IOStats {
 // hookStats tells Prometheus what becomes of the requests of webhooks.
 type hookStats struct{ sender *webhook.Sender }
 
-var descHooks = prometheus.NewDesc("quadrille_hook_deliveries_total", "Requests of webhooks, by what became of them; lost counts events that were not kept long enough.", []string{"outcome"}, nil)
+var descHooks = prometheus.NewDesc("quadrille_hook_deliveries_total", "Requests of webhooks, by what became of them; lost counts the times that events were passed over which were not kept any more.", []string{"outcome"}, nil)
 
 // Describe implements prometheus.Collector.
 func (h hookStats) Describe(ch chan<- *prometheus.Desc) { ch <- descHooks }

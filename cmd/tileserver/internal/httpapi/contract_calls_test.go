@@ -51,7 +51,7 @@ func (w *contractWorlds) of(path string) *fixture {
 		fixture *fixture
 	}{
 		{"/tiles/", w.tiles}, {"/g/", w.tiles}, {"/style", w.tiles}, {"/regions/", w.tiles}, {"/airports/", w.airfield},
-		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles}, {"/points", w.shops},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles}, {"/points/{collection}/hooks", w.writers}, {"/points", w.shops},
 		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
 	} {
 		if strings.HasPrefix(path, c.prefix) {
