@@ -56,9 +56,9 @@ func (h *hook) run() {
 		case h.ctx.Err() != nil, errors.Is(err, points.ErrClosed):
 			h.settle()
 			return
-		case errors.Is(err, points.ErrEventsGone):
+		case errors.Is(err, points.ErrEventsGone) && h.stored.Position != "":
 			h.lose()
-		default: // boundaries or the store cannot be read
+		default: // boundaries or the store cannot be read, or events go as they are read
 			if !h.failed(err, 0) {
 				h.settle()
 				return
