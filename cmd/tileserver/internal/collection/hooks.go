@@ -125,10 +125,13 @@ func (s *Room) deleteHook(c echo.Context) error {
 
 // readHook reads the definition of a hook.
 func readHook(body []byte) (d webhook.Definition, err error) {
+	if !utf8.Valid(body) || !json.Valid(body) {
+		return d, webhook.ErrBad
+	}
 	in := json.NewDecoder(bytes.NewReader(body))
 	in.DisallowUnknownFields()
-	if err := in.Decode(&d); err != nil || in.More() || !utf8.Valid(body) {
-		if unknown, ok := strings.CutPrefix(errorText(err), "json: unknown field "); ok {
+	if err := in.Decode(&d); err != nil {
+		if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return d, web.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within and bbox.")
 		}
 		return d, webhook.ErrBad

@@ -109,7 +109,7 @@ func TestHooksRefuse(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("taxis", "")
 	for body, typ := range map[string]string{
-		"": "bad-hook", "[]": "bad-hook", "{}": "bad-hook", `{"url":5}`: "bad-hook", `{"url":"https://example.org","secret":"x"}`: "bad-hook", `{"url":"https://example.org"}{}`: "bad-hook",
+		"": "bad-hook", "[]": "bad-hook", "{}": "bad-hook", `{"url":5}`: "bad-hook", `{"url":"https://example.org","secret":"x"}`: "bad-hook", `{"url":"https://example.org"}{}`: "bad-hook", `{"url":"https://example.org"}]`: "bad-hook", "null": "bad-hook",
 		`{"url":"http://example.org"}`: "bad-hook", `{"url":"https://127.0.0.1/"}`: "bad-hook", `{"url":"https://example.org","enter":"state"}`: "bad-hook",
 		`{"url":"https://example.org","within":["1,2"]}`: "bad-hook", `{"url":"https://example.org","within":["1,2,x"]}`: "bad-parameter", "{\"url\":\"https://example.org/\xff\"}": "bad-hook",
 	} {
