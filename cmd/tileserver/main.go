@@ -28,6 +28,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/static"
 )
 
@@ -107,6 +108,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, stopLive()) }()
 	followed.collections.Live = live
+	sets := cfg.sets(followed)
 	if live != nil && cfg.Guard.Keys == "" {
 		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
 	}
@@ -125,7 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Log:             log,
 			Metrics:         httpapi.NewMetrics(),
 		},
-		Sets:               cfg.sets(followed),
+		Sets:               sets,
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
 		EmptyTile:          cfg.EmptyTile,
@@ -140,6 +142,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if followed.follow(ctx) == 0 {
 		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
+	}
+	if live != nil {
+		// Hooks begin once the boundaries, if there are some, are there to tell crossings.
+		hooks, err := webhook.Start(ctx, webhook.Config{Live: live, Boundaries: sets.Boundaries, Private: cfg.HooksPrivate, Grace: cfg.DrainTimeout, Log: log})
+		if err != nil {
+			return err
+		}
+		defer hooks.Close()
+		api.Hooks = hooks
+		observed.registry.MustRegister(hookStats{hooks})
 	}
 	observed.registry.MustRegister(api.Metrics)
 	metrics := observed.handler(log)

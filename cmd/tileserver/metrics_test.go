@@ -28,7 +28,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err := os.WriteFile(keys, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, _, stop := start(t, "--data="+dir, "--keys="+keys, "--anonymous", "--address-limit=100000/1m")
+	url, _, stop := start(t, "--data="+dir, "--keys="+keys, "--live="+t.TempDir(), "--anonymous", "--address-limit=100000/1m")
 	_, fresh := fetch(t, url+"/metrics")
 	if len(fresh) > 24<<10 {
 		t.Errorf("a new server tells %d bytes", len(fresh))

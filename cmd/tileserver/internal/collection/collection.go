@@ -1,12 +1,13 @@
 // Package collection answers what is in users' own collections of points: near a point,
-// within a box, a tile or a region, by id, and how many. It takes writes of live collections, and tells their
-// events.
+// within a box, a tile or a region, by id, and how many. It takes writes of live collections, tells their
+// events, and keeps the hooks that these are sent to.
 package collection
 
 import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -32,6 +33,8 @@ type Config struct {
 	// Draining is closed when the server is about to stop, which ends streams of events.
 	// Nil never is.
 	Draining <-chan struct{}
+	// Hooks are the webhooks of live collections.
+	Hooks Hooks
 }
 
 // Room answers what is in collections of points.
@@ -71,7 +74,7 @@ func filtered(names ...any) web.Query {
 
 // Routes are the endpoints.
 func (s *Room) Routes() []web.Route {
-	return append(s.writeRoutes(), []web.Route{
+	return slices.Concat(s.writeRoutes(), s.hookRoutes(), []web.Route{
 		{Path: "/points", Handle: s.getCollections, Cost: web.Light},
 		{Path: "/points/:collection", Handle: s.getCollection, Cost: web.Light},
 		{Path: "/points/:collection/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: nearbyQuery},
@@ -80,18 +83,18 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
 		{Path: "/points/:collection/:id/track", Handle: s.getTrack, Cost: web.Light, Query: web.Takes("from", "to", "limit")},
 		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},
-	}...)
+	})
 }
 
 // Kinds are the errors of collections. Those of queries are of places, too.
-var Kinds = append([]web.Kind{
+var Kinds = slices.Concat([]web.Kind{
 	{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of the collections that /points lists."},
 	{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
 		Detail: "Check the point's id; it may have been removed, or have expired."},
 	{Err: points.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the filters; /points lists the properties of each collection."},
-}, writeKinds...)
+}, writeKinds, hookKinds)
 
 // description is what is told of a collection.
 type description struct {

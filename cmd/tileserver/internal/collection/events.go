@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
-	"quadrille/tiles"
 )
 
 const (
@@ -41,25 +38,23 @@ func (s *Room) getEvents(c echo.Context) error {
 	}
 	r := c.Request()
 	q := web.QueryParams(r)
-	e := &eventStream{s: s, c: c, live: l, fences: readFences(&q)}
+	e := &eventStream{s: s, c: c, live: l, fences: fence.Read(&q)}
 	last := r.Header.Get("Last-Event-ID")
 	given := q.Has("last_event_id")
 	if text := q.Text("last_event_id", 64); last == "" { // browsers send the header when they connect again
 		last = text
 	}
-	if q.Err == nil && (given || last != "") && !e.last.parse(last) {
+	var ok bool
+	if e.last, ok = fence.ParseID(last); q.Err == nil && (given || last != "") && !ok {
 		q.Refuse("last_event_id", "Send the id of the last event as it was received, or none to begin with the next event.")
 	}
 	if q.Err != nil {
 		return q.Err
 	}
-	if len(e.fences.types) > 0 {
-		err = e.withBoundaries(func(b datasets.Boundaries) error { return e.fences.check(r.Context(), b) })
+	if err := e.fences.CheckRegions(r.Context(), s.Boundaries); err != nil {
+		return err
 	}
-	if err == nil {
-		err = e.begin(last != "")
-	}
-	if err != nil {
+	if err := e.begin(last != ""); err != nil {
 		return err
 	}
 	return e.run()
@@ -82,80 +77,32 @@ func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, er
 	return pin.Live, nil
 }
 
-// eventID is the id of a server-sent event: the sequence of a move, and of all but the
-// last crossing of a move how many came before it, so that a stream that breaks between
-// two of them goes on with the second.
-type eventID struct {
-	seq  uint64
-	sent int // crossings of seq that have been received; 0 is all
-}
-
-func (id *eventID) parse(text string) bool {
-	seq, sent, some := strings.Cut(text, ".")
-	var err error
-	if id.seq, err = strconv.ParseUint(seq, 10, 63); err != nil || id.seq == 0 {
-		return false
-	}
-	if some {
-		id.sent, err = strconv.Atoi(sent)
-		return err == nil && id.sent > 0 && id.sent <= 4*maxFences
-	}
-	return true
-}
-
-func (id eventID) append(dst []byte) []byte {
-	dst = strconv.AppendUint(dst, id.seq, 10)
-	if id.sent > 0 {
-		dst = strconv.AppendInt(append(dst, '.'), int64(id.sent), 10)
-	}
-	return dst
-}
-
 // eventStream is a stream of events that is being answered.
 type eventStream struct {
 	s      *Room
 	c      echo.Context
 	rc     *http.ResponseController
 	live   *points.LiveCollection
-	fences fences
-	last   eventID // that the client has, or is about to
+	fences fence.Set
+	last   fence.ID // that the client has, or is about to
 
-	crossed []crossing
-	out     []byte
-}
-
-// withBoundaries calls fn with the boundaries in service.
-func (e *eventStream) withBoundaries(fn func(datasets.Boundaries) error) error {
-	p := datasets.Pin(e.s.Boundaries)
-	defer p.Release()
-	b, err := p.Get()
-	if err != nil {
-		return err
-	}
-	return fn(b)
+	events []fence.Event
+	out    []byte
 }
 
 // begin refuses a stream whose events are gone, and finds out where a new one begins.
 func (e *eventStream) begin(resumed bool) error {
 	if !resumed {
 		seq, err := e.live.LastEvent(e.c.Request().Context())
-		e.last = eventID{seq: seq}
+		e.last = fence.ID{Seq: seq}
 		return err
 	}
 	over, cancel := context.WithCancel(e.c.Request().Context())
 	cancel()
-	if err := e.live.Follow(over, e.after(), func(*points.Event) error { return errStop }); errors.Is(err, points.ErrEventsGone) || errors.Is(err, points.ErrClosed) {
+	if err := e.live.Follow(over, e.last.After(), func(*points.Event) error { return errStop }); errors.Is(err, points.ErrEventsGone) || errors.Is(err, points.ErrClosed) {
 		return err
 	}
 	return nil
-}
-
-// after is the sequence of the last event that the client has whole.
-func (e *eventStream) after() uint64 {
-	if e.last.sent > 0 {
-		return e.last.seq - 1
-	}
-	return e.last.seq
 }
 
 // run sends events until the client or the collection is gone, the client's key loses the
@@ -177,7 +124,7 @@ func (e *eventStream) run() error {
 	}
 	events, failed := make(chan *points.Event), make(chan error, 1)
 	go func() {
-		failed <- e.live.Follow(ctx, e.after(), func(v *points.Event) error {
+		failed <- e.live.Follow(ctx, e.last.After(), func(v *points.Event) error {
 			select {
 			case events <- v:
 				return nil
@@ -217,8 +164,8 @@ func (e *eventStream) run() error {
 // for long would ask for events that are gone.
 func (e *eventStream) beat() error {
 	e.out = append(e.out, ":\n"...)
-	if e.last.seq != 0 {
-		e.out = append(e.last.append(append(e.out, "id: "...)), '\n')
+	if e.last.Seq != 0 {
+		e.out = append(e.last.Append(append(e.out, "id: "...)), '\n')
 	}
 	e.out = append(e.out, '\n')
 	return e.flush()
@@ -237,41 +184,17 @@ func (e *eventStream) flush() error {
 }
 
 // tell sends what a move is.
-func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
-	sent := 0
-	if v.Seq == e.last.seq {
-		sent = e.last.sent
-	}
-	if e.fences.none() {
-		e.last = eventID{seq: v.Seq}
-		e.append(v, "move", "")
-		return e.flush()
-	}
-	var err error
-	e.crossed, err = e.fences.crossings(e.crossed[:0], v, func(lon, lat float64) (at []tiles.Region, err error) {
-		err = e.withBoundaries(func(b datasets.Boundaries) error {
-			at, err = b.At(ctx, lat, lon, e.fences.types...)
-			return err
-		})
-		return at, err
-	})
-	if err != nil {
+func (e *eventStream) tell(ctx context.Context, v *points.Event) (err error) {
+	if e.events, err = e.fences.AppendEvents(ctx, e.events[:0], v, e.last, e.s.Boundaries); err != nil {
 		if ctx.Err() == nil {
 			e.s.LogFailure(e.c, err)
 		}
 		return err
 	}
-	for i := sent; i < len(e.crossed); i++ {
-		if e.last = (eventID{v.Seq, i + 1}); i+1 == len(e.crossed) {
-			e.last.sent = 0
-		}
-		name := "leave"
-		if e.crossed[i].enters {
-			name = "enter"
-		}
-		e.append(v, name, e.crossed[i].fence)
+	for i := range e.events {
+		e.append(&e.events[i])
 	}
-	e.last = eventID{seq: v.Seq}
+	e.last = fence.ID{Seq: v.Seq}
 	if len(e.out) == 0 {
 		return nil
 	}
@@ -279,29 +202,8 @@ func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
 }
 
 // append appends an event.
-func (e *eventStream) append(v *points.Event, name, fence string) {
-	b := append(e.last.append(append(e.out, "id: "...)), "\nevent: "...)
-	b = jsontext.AppendString(append(append(b, name...), "\ndata: {\"id\":"...), v.ID)
-	if fence != "" {
-		b = jsontext.AppendString(append(b, `,"fence":`...), fence)
-	}
-	if fence == "" && v.From != nil {
-		b = append(appendPosition(append(b, `,"from":{`...), v.From), '}')
-	}
-	if v.To != nil {
-		b = appendPosition(append(b, ','), v.To)
-	} else {
-		b = append(b, `,"gone":true`...)
-	}
-	if v.Expired {
-		b = append(b, `,"expired":true`...)
-	}
-	b = strconv.AppendInt(append(b, `,"version":`...), v.Version, 10)
-	e.out = append(b, "}\n\n"...)
-}
-
-// appendPosition appends the members lat and lon.
-func appendPosition(dst []byte, p *[2]float64) []byte {
-	dst = strconv.AppendFloat(append(dst, `"lat":`...), p[1], 'f', -1, 64)
-	return strconv.AppendFloat(append(dst, `,"lon":`...), p[0], 'f', -1, 64)
+func (e *eventStream) append(v *fence.Event) {
+	b := append(v.ID.Append(append(e.out, "id: "...)), "\nevent: "...)
+	b = jsontext.AppendString(append(append(b, v.Type...), "\ndata: {\"id\":"...), v.Event.ID)
+	e.out = append(v.AppendMembers(b), "}\n\n"...)
 }

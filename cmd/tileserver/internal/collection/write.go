@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -38,9 +39,6 @@ func (s *Room) writeRoutes() []web.Route {
 	write := func(path, method string, h echo.HandlerFunc, cost web.Cost, names ...any) web.Route {
 		return web.Route{Path: path, Methods: []string{method}, Handle: h, Cost: cost, Query: web.Takes(names...), Body: true}
 	}
-	preflight := func(path, methods string) web.Route {
-		return web.Route{Path: path, Methods: []string{http.MethodOptions}, Handle: s.Preflight(methods), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel}
-	}
 	return []web.Route{
 		write(collectionPath, http.MethodPut, s.putCollection, web.Light),
 		write(collectionPath, http.MethodDelete, s.deleteCollection, web.Light),
@@ -49,10 +47,14 @@ func (s *Room) writeRoutes() []web.Route {
 		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
 		{Path: collectionPath + "/events", Methods: []string{http.MethodGet}, Handle: s.getEvents, Cost: web.Followed,
-			Query: web.Takes("enter", "leave", "within", "bbox", "last_event_id")},
-		preflight(collectionPath, collectionMethods),
-		preflight(pointPath, pointMethods),
+			Query: web.Takes(fence.Parameters, "last_event_id")},
+		s.preflight(collectionPath, collectionMethods),
+		s.preflight(pointPath, pointMethods),
 	}
+}
+
+func (s *Room) preflight(path, methods string) web.Route {
+	return web.Route{Path: path, Methods: []string{http.MethodOptions}, Handle: s.Preflight(methods), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel}
 }
 
 // What writes are refused for.

@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -76,6 +77,18 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 	}
 	w.cfg.Collections = &datasets.Collections{Live: w.live}
 	w.cfg.Collections.Follow(toyworld.Shops, w.shops)
+	hooks, err := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(hooks.Close)
+	for _, name := range []string{"first", "second"} {
+		// No name below invalid leads anywhere.
+		if _, _, err := hooks.Put(t.Context(), w.live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.cfg.Hooks = hooks
 	w.server = newServer(&w.cfg)
 	w.handler = w.server.handler()
 	return w

@@ -51,7 +51,7 @@ func (w *contractWorlds) of(path string) *fixture {
 		fixture *fixture
 	}{
 		{"/tiles/", w.tiles}, {"/g/", w.tiles}, {"/style", w.tiles}, {"/regions/", w.tiles}, {"/airports/", w.airfield},
-		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles}, {"/points", w.shops},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles}, {"/points/{collection}/hooks", w.writers}, {"/points", w.shops},
 		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
 	} {
 		if strings.HasPrefix(path, c.prefix) {
@@ -162,6 +162,8 @@ var contractCalls = map[string][]string{
 	"/points/{collection}/within/{type}/{id}": {"/points/shops/within/country/wl", "/points/shops/within/country/is?format=ndjson", "/points/shops/within/country/el?format=geojson&limit=3", "/points/drivers/within/state/wl-n", "/points/shops/within/planet/x", "/points/shops/within/country/x"},
 	"/points/{collection}/count":              {"/points/shops/count", "/points/shops/count?region=country:wl&category=zoo", "/points/shops,drivers/count?bbox=4,46,6,50", "/points/drivers/count?tile=0/0/0", "/points/shops/count?region=country:x"},
 	"/points/{collection}/{id}":               {"/points/shops/s-2", "/points/shops/%63ount?fields=name", "/points/shops/a%2Fb%20%22%C3%BC%22%20%3Ci%3E", "/points/drivers/d-1", "/points/shops/x"},
+	"/points/{collection}/hooks":              {"/points/drivers/hooks | X-Api-Key: " + testKey, "/points/drivers/hooks", "/points/none/hooks | X-Api-Key: " + testKey, "/points/shops/hooks | X-Api-Key: " + testKey},
+	"/points/{collection}/hooks/{hook}":       {"/points/drivers/hooks/first | X-Api-Key: " + testKey, "/points/drivers/hooks/none | X-Api-Key: " + testKey, "/points/drivers/hooks/first"},
 	// Good answers have no end; package collection tests them.
 	"/points/{collection}/{id}/track": {"/points/drivers/d-1/track", "/points/drivers/d-1/track?from=2026-01-01T00:00:00Z&limit=1", "/points/drivers/d-1/track?from=2&to=1", "/points/drivers/none/track", "/points/shops/s-2/track", "/points/none/d-1/track"},
 	"/points/{collection}/events":     {"/points/drivers/events?last_event_id=1", "/points/drivers/events?enter=planet", "/points/drivers/events?within=1", "/points/drivers/events?leave=country:x", "/points/shops/events"},
@@ -185,12 +187,16 @@ var writeCalls = map[string][]string{
 		"/points/drivers | Body: x | Content-Encoding: gzip" + keyed},
 	"PUT /points/{collection}/{id}": {"/points/drivers/d-5 | Body: " + aPoint + keyed, "/points/drivers/d-5?ttl=5 | Body: " + aPoint + keyed, "/points/drivers/d-5 | Body: x" + keyed, "/points/drivers/d-5 | Body: " + aPoint + " | If-None-Match: *" + keyed,
 		"/points/drivers/d-5 | Body: " + aPoint + " | If-Match: \"v1\"" + keyed, "/points/drivers/d-5?ttl=0 | Body: " + aPoint + keyed, "/points/drivers/d-6 | Body: " + aPoint + keyed, "/points/drivers/d-5 | Body: " + aPoint},
-	"PATCH /points/{collection}/{id}":  {"/points/drivers/d-2 | Body: {\"properties\":{\"busy\":null}}" + keyed, "/points/drivers/d-2 | Body: {}" + keyed, "/points/drivers/none | Body: {\"ttl\":1}" + keyed, "/points/shops/s-1 | Body: {\"ttl\":1}" + keyed},
-	"DELETE /points/{collection}/{id}": {"/points/drivers/d-1 | X-Api-Key: " + testKey, "/points/drivers/d-1 | X-Api-Key: " + testKey, "/points/drivers/d-2 | If-Match: \"v1\" | X-Api-Key: " + testKey},
+	"PUT /points/{collection}/hooks/{hook}": {"/points/drivers/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: {}" + keyed, "/points/drivers/hooks/alarm | Body: " + aHook,
+		"/points/drivers/hooks/alarm | Body: {\"url\":\"https://example.org\",\"enter\":[\"planet\"]}" + keyed, "/points/none/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: x | Content-Encoding: br" + keyed},
+	"DELETE /points/{collection}/hooks/{hook}": {"/points/drivers/hooks/second | X-Api-Key: " + testKey, "/points/drivers/hooks/second | X-Api-Key: " + testKey, "/points/drivers/hooks/second"},
+	"PATCH /points/{collection}/{id}":          {"/points/drivers/d-2 | Body: {\"properties\":{\"busy\":null}}" + keyed, "/points/drivers/d-2 | Body: {}" + keyed, "/points/drivers/none | Body: {\"ttl\":1}" + keyed, "/points/shops/s-1 | Body: {\"ttl\":1}" + keyed},
+	"DELETE /points/{collection}/{id}":         {"/points/drivers/d-1 | X-Api-Key: " + testKey, "/points/drivers/d-1 | X-Api-Key: " + testKey, "/points/drivers/d-2 | If-Match: \"v1\" | X-Api-Key: " + testKey},
 }
 
 const (
 	aPoint = `{"type":"Feature","id":"d-5","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"name":"Cy"}}`
+	aHook  = `{"url":"https://hooks.invalid/","bbox":["8,47,9,48"]}`
 	keyed  = " | X-Api-Key: " + testKey
 )
 

@@ -82,6 +82,8 @@ var dearest = map[string][]string{
 	"/points/:collection/within/:type/:id": {"/points/shops/within/country/{region}?limit=1000&sort=-price", "/points/shops/within/country/{region}?format=ndjson"},
 	"/points/:collection/count":            {"/points/shops/count?price=7", "/points/shops/count?region=country:{region}"},
 	"/points/:collection/events":           {"/points/shops/events"}, // live ones answer until the client goes
+	"/points/:collection/hooks":            {"/points/shops/hooks"},
+	"/points/:collection/hooks/:hook":      {"/points/shops/hooks/first"}, // kept in memory
 	"/openapi.json":                        {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/*": {"/"},
 	"/healthz": {"/healthz"}, "/readyz": {"/readyz"}, "/status": {"/status"}, "/metrics": {"/metrics"}, "/usage": {"/usage?key=" + testKey},
 }

@@ -77,6 +77,9 @@ type Config struct {
 	// everything else goes on. Nil never is.
 	Draining <-chan struct{}
 
+	// Hooks are the webhooks of live collections. Servers with live collections have them.
+	Hooks collection.Hooks
+
 	// MetricsHandler answers /metrics; nil makes it a page there is not.
 	MetricsHandler http.Handler
 }
@@ -130,7 +133,7 @@ func newServer(cfg *Config) *server {
 		geonames: geonames.New(k, cfg.Sets),
 		points: collection.New(k, collection.Config{
 			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
-			Batch: batch, Draining: cfg.Draining,
+			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
 		}),
 		ops: ops.New(k, ops.Config{
 			Sets: cfg.Sets, Version: cfg.Version, Store: cfg.Store,

@@ -65,6 +65,8 @@ type admission struct {
 	rule  KeyRule
 	// lines are charged one by one where a request may ask many questions.
 	lines bool
+	// scoped is Route.Scoped.
+	scoped bool
 }
 
 // admitted lets requests through to h that have a key, where one is needed, and
@@ -73,7 +75,7 @@ func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 	if r.Keys == KeysUnasked {
 		return h
 	}
-	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed}
+	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed, scoped: r.Scoped}
 	return func(c echo.Context) error {
 		err := a.judge(c)
 		if err == nil {
@@ -98,7 +100,7 @@ func (a *admission) judge(c echo.Context) error {
 	if keys != nil && sent != "" {
 		if k := keys.Find(sent); k != nil {
 			a.s.NameClient(c, k.Name)
-			if len(k.Scopes) > 0 || r.Method != http.MethodGet { // for most requests nothing is remembered, which would cost memory
+			if len(k.Scopes) > 0 || a.scoped || r.Method != http.MethodGet { // for most requests nothing is remembered, which would cost memory
 				c.Set(clientKey, func() *quota.Key {
 					if keys := g.Keys(); keys != nil {
 						return keys.Find(sent)

@@ -90,6 +90,9 @@ func QueryParams(r *http.Request) Params {
 	return Params{values: values}
 }
 
+// ParamsOf returns parameters that come from elsewhere than a query.
+func ParamsOf(values url.Values) Params { return Params{values: values} }
+
 // Refuse refuses a parameter, saying what to change.
 func (p *Params) Refuse(name, detail string) {
 	if p.Err == nil {

@@ -29,6 +29,8 @@ type Route struct {
 	// Refuse answers a request that is turned away before it is handled, in the
 	// words of the service that the endpoint stands in for; nil is ours.
 	Refuse func(c echo.Context, err error)
+	// Scoped says that GET checks the scope of the key, as other methods may anyway.
+	Scoped bool
 	// Body says that the endpoint reads a body, or bears one, and bounds it itself.
 	Body bool
 	// Label names the route in metrics; "" is by its path.

@@ -1,4 +1,6 @@
-package collection
+// Package fence tells which borders moving points cross: those of regions, circles and
+// boxes. Streams of events and webhooks share it, so that both tell the same.
+package fence
 
 import (
 	"context"
@@ -13,12 +15,11 @@ import (
 	"quadrille/tiles"
 )
 
-// maxFences bounds the fences of one stream of events.
-const maxFences = 100
+// Max bounds the fences of one set.
+const Max = 100
 
-// fences are the areas whose borders a stream tells the crossings of. None stands for all
-// moves.
-type fences struct {
+// Set is the areas whose border crossings are told. An empty one stands for all moves.
+type Set struct {
 	enter, leave []regionFence
 	shapes       []shapeFence
 	types        []string // of the regions
@@ -36,19 +37,16 @@ type shapeFence struct {
 	circle   bool
 }
 
-// crossing is a fence that a move crosses.
-type crossing struct {
-	enters bool
-	fence  string
-}
-
 const (
 	enterAdvice = "a region as type:id, such as state:us-ks, or a type alone for each of its regions, or several with commas between them"
-	maxShapes   = maxFences * 80 // bytes of a list of circles or boxes
+	maxShapes   = Max * 80 // bytes of a list of circles or boxes
 )
 
-// readFences reads the parameters of a stream of events.
-func readFences(q *web.Params) (f fences) {
+// Parameters are the names of those that Read reads.
+var Parameters = []string{"enter", "leave", "within", "bbox"}
+
+// Read reads a set from parameters.
+func Read(q *web.Params) (f Set) {
 	f.enter, f.leave = readRegions(q, "enter"), readRegions(q, "leave")
 	readShapes(q, "within", 3, func(v []float64, name string) bool {
 		f.shapes = append(f.shapes, shapeFence{name: name, circle: true, lat: v[0], lon: v[1], radius: v[2]})
@@ -59,8 +57,8 @@ func readFences(q *web.Params) (f fences) {
 		f.shapes = append(f.shapes, shapeFence{name: name, box: box})
 		return box.Valid()
 	}, "west,south,east,north")
-	if len(f.enter)+len(f.leave)+len(f.shapes) > maxFences {
-		q.Refuse("", "Ask for at most "+strconv.Itoa(maxFences)+" fences in a stream; open another one for the rest.")
+	if len(f.enter)+len(f.leave)+len(f.shapes) > Max {
+		q.Refuse("", "Ask for at most "+strconv.Itoa(Max)+" fences; spread the rest over further streams or hooks.")
 	}
 	for _, r := range slices.Concat(f.enter, f.leave) {
 		if !slices.Contains(f.types, r.typ) {
@@ -81,7 +79,7 @@ func readRegions(q *web.Params, name string) (list []regionFence) {
 			q.Refuse(name, "Set "+name+" to "+enterAdvice+".")
 			return nil
 		}
-		if list = append(list, regionFence{typ, id}); len(list) > maxFences {
+		if list = append(list, regionFence{typ, id}); len(list) > Max {
 			break
 		}
 	}
@@ -113,7 +111,7 @@ func readShapes(q *web.Params, name string, n int, add func(v []float64, text st
 }
 
 // check refuses regions that are not there.
-func (f *fences) check(ctx context.Context, b datasets.Boundaries) error {
+func (f *Set) check(ctx context.Context, b datasets.Boundaries) error {
 	for name, list := range map[string][]regionFence{"enter": f.enter, "leave": f.leave} {
 		for _, r := range list {
 			if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == r.typ }) {
@@ -130,12 +128,12 @@ func (f *fences) check(ctx context.Context, b datasets.Boundaries) error {
 	return nil
 }
 
-// none reports whether all moves are asked for.
-func (f *fences) none() bool { return len(f.types) == 0 && len(f.shapes) == 0 }
+// All reports whether all moves are asked for.
+func (f *Set) All() bool { return len(f.types) == 0 && len(f.shapes) == 0 }
 
-// crossings appends the fences that a move crosses, those that it leaves first. regions
-// tells the regions of the types at a position.
-func (f *fences) crossings(dst []crossing, e *points.Event, regions func(lon, lat float64) ([]tiles.Region, error)) ([]crossing, error) {
+// appendCrossings appends the fences that a move crosses as events, those that it leaves
+// first. regions tells the regions of the types at a position.
+func (f *Set) appendCrossings(dst []Event, e *points.Event, regions func(lon, lat float64) ([]tiles.Region, error)) ([]Event, error) {
 	var from, to []tiles.Region
 	var err error
 	if len(f.types) > 0 {
@@ -149,28 +147,28 @@ func (f *fences) crossings(dst []crossing, e *points.Event, regions func(lon, la
 			return dst, err
 		}
 	}
-	dst = appendNew(dst, false, f.leave, from, to)
+	dst = appendNew(dst, Leave, f.leave, from, to)
 	for i := range f.shapes {
 		if s := &f.shapes[i]; s.holds(e.From) && !s.holds(e.To) {
-			dst = append(dst, crossing{false, s.name})
+			dst = append(dst, Event{Type: Leave, Fence: s.name})
 		}
 	}
-	dst = appendNew(dst, true, f.enter, to, from)
+	dst = appendNew(dst, Enter, f.enter, to, from)
 	for i := range f.shapes {
 		if s := &f.shapes[i]; s.holds(e.To) && !s.holds(e.From) {
-			dst = append(dst, crossing{true, s.name})
+			dst = append(dst, Event{Type: Enter, Fence: s.name})
 		}
 	}
 	return dst, nil
 }
 
 // appendNew appends the regions of in that out lacks and a fence is about.
-func appendNew(dst []crossing, enters bool, list []regionFence, in, out []tiles.Region) []crossing {
+func appendNew(dst []Event, typ string, list []regionFence, in, out []tiles.Region) []Event {
 	for _, r := range in {
 		same := func(o tiles.Region) bool { return o.Type == r.Type && o.ID == r.ID }
 		wanted := func(f regionFence) bool { return f.typ == r.Type && (f.id == "" || f.id == r.ID) }
 		if slices.ContainsFunc(list, wanted) && !slices.ContainsFunc(out, same) {
-			dst = append(dst, crossing{enters, r.Type + ":" + r.ID})
+			dst = append(dst, Event{Type: typ, Fence: r.Type + ":" + r.ID})
 		}
 	}
 	return dst

@@ -1,4 +1,4 @@
-package collection
+package fence
 
 import (
 	"math"
@@ -53,7 +53,7 @@ func BenchmarkFence(b *testing.B) {
 
 func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
 	regions := func(lon, lat float64) ([]tiles.Region, error) { return r.At(b.Context(), lat, lon, "state") }
-	f := fences{enter: []regionFence{{typ: "state"}}, leave: []regionFence{{typ: "state"}}, types: []string{"state"}}
+	f := Set{enter: []regionFence{{typ: "state"}}, leave: []regionFence{{typ: "state"}}, types: []string{"state"}}
 	var moves []points.Event
 	for len(moves) < 20_000 {
 		from := position()
@@ -70,10 +70,10 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	}
 	b.ReportAllocs()
 	crossed, asked := 0, 0
-	var dst []crossing
+	var dst []Event
 	var err error
 	for i := 0; b.Loop(); i++ {
-		if dst, err = f.crossings(dst[:0], &moves[i%len(moves)], regions); err != nil {
+		if dst, err = f.appendCrossings(dst[:0], &moves[i%len(moves)], regions); err != nil {
 			b.Fatal(err)
 		}
 		crossed += len(dst)

@@ -1,0 +1,151 @@
+package collection
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/webhook"
+	"quadrille/places/points"
+)
+
+// Hooks are the webhooks of live collections. *webhook.Sender has them.
+type Hooks interface {
+	Put(ctx context.Context, l *points.LiveCollection, name string, d webhook.Definition) (webhook.State, bool, error)
+	List(l *points.LiveCollection) []webhook.State
+	Get(l *points.LiveCollection, name string) (webhook.State, error)
+	Delete(ctx context.Context, l *points.LiveCollection, name string) error
+}
+
+const (
+	hooksPath   = collectionPath + "/hooks"
+	hookPath    = hooksPath + "/:hook"
+	hookMethods = "GET, HEAD, PUT, DELETE, OPTIONS"
+)
+
+func (s *Room) hookRoutes() []web.Route {
+	return []web.Route{
+		{Path: hooksPath, Handle: s.getHooks, Cost: web.Light, Scoped: true},
+		{Path: hookPath, Handle: s.getHook, Cost: web.Light, Scoped: true},
+		{Path: hookPath, Methods: []string{http.MethodPut}, Handle: s.putHook, Cost: web.Light, Body: true},
+		{Path: hookPath, Methods: []string{http.MethodDelete}, Handle: s.deleteHook, Cost: web.Light, Body: true},
+		s.preflight(hooksPath, readMethods),
+		s.preflight(hookPath, hookMethods),
+	}
+}
+
+var hookKinds = []web.Kind{
+	{Err: webhook.ErrBad, Status: http.StatusBadRequest, Type: "bad-hook", Title: "The hook is not valid",
+		Detail: `Write an object such as {"url":"https://example.org/events","enter":["state:us-ks"]}: url, and lists of texts enter, leave, within and bbox.`},
+	{Err: webhook.ErrNone, Status: http.StatusNotFound, Type: "hook-not-found", Title: "There is no such hook",
+		Detail: "Use one of the hooks that /points/{collection}/hooks lists."},
+	{Err: webhook.ErrTooMany, Status: http.StatusConflict, Type: "too-many-hooks", Title: "The collection has too many hooks",
+		Detail: "Delete one of the hooks of the collection first."},
+}
+
+// hooked returns the collection that a request is about the hooks of, and the path. Only
+// who may write a collection may see its hooks: their addresses are nobody else's business.
+func (s *Room) hooked(c echo.Context) (*points.LiveCollection, []string, error) {
+	path, err := pathOf(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.toWrite(c, path[0])
+	return l, path, err
+}
+
+// getHooks answers GET /points/{collection}/hooks.
+func (s *Room) getHooks(c echo.Context) error {
+	l, _, err := s.hooked(c)
+	if err != nil {
+		return err
+	}
+	return s.sendHook(c, http.StatusOK, struct {
+		Hooks []webhook.State `json:"hooks"`
+	}{s.Hooks.List(l)})
+}
+
+// getHook answers GET /points/{collection}/hooks/{hook}.
+func (s *Room) getHook(c echo.Context) error {
+	l, path, err := s.hooked(c)
+	if err != nil {
+		return err
+	}
+	state, err := s.Hooks.Get(l, path[1])
+	if err != nil {
+		return err
+	}
+	return s.sendHook(c, http.StatusOK, state)
+}
+
+// putHook answers PUT /points/{collection}/hooks/{hook}.
+func (s *Room) putHook(c echo.Context) error {
+	l, path, err := s.hooked(c)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	d, err := readHook(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
+	defer cancel()
+	state, isNew, err := s.Hooks.Put(ctx, l, path[1], d)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if isNew {
+		status = http.StatusCreated
+	}
+	return s.sendHook(c, status, state)
+}
+
+// deleteHook answers DELETE /points/{collection}/hooks/{hook}.
+func (s *Room) deleteHook(c echo.Context) error {
+	l, path, err := s.hooked(c)
+	if err != nil {
+		return err
+	}
+	if err := s.Hooks.Delete(c.Request().Context(), l, path[1]); err != nil {
+		return err
+	}
+	return s.sendNothing(c)
+}
+
+// readHook reads the definition of a hook.
+func readHook(body []byte) (d webhook.Definition, err error) {
+	if !utf8.Valid(body) || !json.Valid(body) {
+		return d, webhook.ErrBad
+	}
+	in := json.NewDecoder(bytes.NewReader(body))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&d); err != nil {
+		if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return d, web.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within and bbox.")
+		}
+		return d, webhook.ErrBad
+	}
+	return d, nil
+}
+
+// sendHook answers with what nobody may keep.
+func (s *Room) sendHook(c echo.Context, status int, doc any) error {
+	out := web.GetScratch()
+	defer out.Release()
+	var err error
+	if out.Body, err = appendJSON(out.Body, doc); err != nil {
+		return err
+	}
+	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+}

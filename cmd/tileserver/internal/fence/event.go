@@ -1,0 +1,150 @@
+package fence
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+	"quadrille/tiles"
+)
+
+// Types of events.
+const (
+	Move  = "move"
+	Enter = "enter"
+	Leave = "leave"
+)
+
+// Event is a move, or a fence that a move crosses.
+type Event struct {
+	ID    ID
+	Type  string
+	Fence string // "" of a move
+	*points.Event
+}
+
+// ID is the id of an event: the sequence of a move, and of all but the last crossing of a
+// move how many came before it and with it, so that what is cut off between two of them
+// goes on with the second.
+type ID struct {
+	Seq  uint64
+	sent int // crossings of Seq up to this one; 0 is all
+}
+
+// ParseID reads an id.
+func ParseID(text string) (id ID, ok bool) {
+	seq, sent, some := strings.Cut(text, ".")
+	var err error
+	if id.Seq, err = strconv.ParseUint(seq, 10, 63); err != nil || id.Seq == 0 {
+		return ID{}, false
+	}
+	if some {
+		if id.sent, err = strconv.Atoi(sent); err != nil || id.sent <= 0 || id.sent > 4*Max {
+			return ID{}, false
+		}
+	}
+	return id, true
+}
+
+// Append appends the id as text.
+func (id ID) Append(dst []byte) []byte {
+	dst = strconv.AppendUint(dst, id.Seq, 10)
+	if id.sent > 0 {
+		dst = strconv.AppendInt(append(dst, '.'), int64(id.sent), 10)
+	}
+	return dst
+}
+
+// String is the id as text, "" if it is of no event.
+func (id ID) String() string {
+	if id.Seq == 0 {
+		return ""
+	}
+	return string(id.Append(nil))
+}
+
+// After is the sequence of the last move that has been told whole.
+func (id ID) After() uint64 {
+	if id.sent > 0 {
+		return id.Seq - 1
+	}
+	return id.Seq
+}
+
+// AppendEvents appends what a move is told as, after the event last.
+func (f *Set) AppendEvents(ctx context.Context, dst []Event, v *points.Event, last ID, boundaries *dataset.Live[datasets.Boundaries]) ([]Event, error) {
+	if f.All() {
+		return append(dst, Event{ID: ID{Seq: v.Seq}, Type: Move, Event: v}), nil
+	}
+	first := len(dst)
+	dst, err := f.appendCrossings(dst, v, func(lon, lat float64) (at []tiles.Region, err error) {
+		err = withBoundaries(boundaries, func(b datasets.Boundaries) error {
+			at, err = b.At(ctx, lat, lon, f.types...)
+			return err
+		})
+		return at, err
+	})
+	if err != nil {
+		return dst[:first], err
+	}
+	for i := range dst[first:] {
+		e := &dst[first+i]
+		if e.ID, e.Event = (ID{v.Seq, i + 1}), v; first+i+1 == len(dst) {
+			e.ID.sent = 0
+		}
+	}
+	if v.Seq == last.Seq {
+		told := min(last.sent, len(dst)-first)
+		dst = append(dst[:first], dst[first+told:]...)
+	}
+	return dst, nil
+}
+
+// withBoundaries calls fn with the boundaries in service.
+func withBoundaries(boundaries *dataset.Live[datasets.Boundaries], fn func(datasets.Boundaries) error) error {
+	p := datasets.Pin(boundaries)
+	defer p.Release()
+	b, err := p.Get()
+	if err != nil {
+		return err
+	}
+	return fn(b)
+}
+
+// CheckRegions refuses a set with regions that are not there.
+func (f *Set) CheckRegions(ctx context.Context, boundaries *dataset.Live[datasets.Boundaries]) error {
+	if len(f.types) == 0 {
+		return nil
+	}
+	return withBoundaries(boundaries, func(b datasets.Boundaries) error { return f.check(ctx, b) })
+}
+
+// AppendMembers appends the members of a JSON object that tell an event, but for its id,
+// its type and whose it is, each with a comma before it.
+func (e *Event) AppendMembers(b []byte) []byte {
+	if e.Fence != "" {
+		b = jsontext.AppendString(append(b, `,"fence":`...), e.Fence)
+	}
+	if e.Fence == "" && e.From != nil {
+		b = append(appendPosition(append(b, `,"from":{`...), e.From), '}')
+	}
+	if e.To != nil {
+		b = appendPosition(append(b, ','), e.To)
+	} else {
+		b = append(b, `,"gone":true`...)
+	}
+	if e.Expired {
+		b = append(b, `,"expired":true`...)
+	}
+	return strconv.AppendInt(append(b, `,"version":`...), e.Version, 10)
+}
+
+// appendPosition appends the members lat and lon.
+func appendPosition(dst []byte, p *[2]float64) []byte {
+	dst = strconv.AppendFloat(append(dst, `"lat":`...), p[1], 'f', -1, 64)
+	return strconv.AppendFloat(append(dst, `,"lon":`...), p[0], 'f', -1, 64)
+}

@@ -1,0 +1,60 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"quadrille/ipgeo"
+)
+
+// errForbidden is for addresses that hooks may not go to.
+var errForbidden = errors.New("the host has an address that is not public: the operator lets hooks go there by --hooks-private")
+
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	sixToFour     = netip.MustParsePrefix("2002::/16")
+)
+
+// isPublic reports whether an address is of the public internet. Those that IANA sets
+// apart for something are not, nor are those of IPv6 that lead to some of IPv4.
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap()
+	if _, special := ipgeo.Special(a); special || a.Zone() != "" {
+		return false
+	}
+	return a.Is4() || globalUnicast.Contains(a) && !sixToFour.Contains(a)
+}
+
+// Bounds of one request.
+const (
+	requestTimeout = 10 * time.Second
+	maxHeader      = 16 << 10
+	maxAnswer      = 64 << 10 // bytes of an answer that are read
+)
+
+// newClient makes the client that sends events. Addresses are judged as they are dialled,
+// so that a name cannot mean another one then. A proxy would dial for us, so none is used.
+func newClient(cfg *Config) *http.Client {
+	dialer := &net.Dialer{Timeout: requestTimeout, Resolver: cfg.Resolver}
+	if !cfg.Private {
+		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil || !isPublic(to.Addr()) {
+				return errForbidden
+			}
+			return nil
+		}
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
+			MaxResponseHeaderBytes: maxHeader, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

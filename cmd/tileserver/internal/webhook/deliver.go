@@ -1,0 +1,299 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+const (
+	maxEvents = 100 // of one request
+	// gatherTime bounds how long events wait for others to go with.
+	gatherTime = time.Second
+	// saveInterval is the time between two saves while nothing is to be delivered.
+	saveInterval = time.Second
+	// maxRetryAfter is the longest time that a receiver may ask for.
+	maxRetryAfter = time.Hour
+)
+
+// errStop ends a Follow that has told enough.
+var errStop = errors.New("stop")
+
+// batch is the events of one request.
+type batch struct {
+	events []fence.Event
+	upTo   fence.ID // the last event that is done with after it
+}
+
+// run sends events until the hook is stopped.
+func (h *hook) run() {
+	defer close(h.ended)
+	defer h.cut()
+	defer h.end()
+	for !h.stored.Disabled {
+		b, err := h.gather()
+		switch {
+		case len(b.events) > 0: // what went wrong behind them goes wrong again
+			if !h.deliver(&b) {
+				h.settle()
+				return
+			}
+		case h.ctx.Err() != nil, errors.Is(err, points.ErrClosed):
+			h.settle()
+			return
+		case errors.Is(err, points.ErrEventsGone) && h.stored.Position != "":
+			h.lose()
+		default: // boundaries or the store cannot be read, or events go as they are read
+			if !h.failed(err, 0) {
+				h.settle()
+				return
+			}
+		}
+	}
+}
+
+// gather waits for events and returns those there are, at most maxEvents.
+func (h *hook) gather() (b batch, err error) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	from := h.stored.position()
+	err = h.live.Follow(ctx, from.After(), func(v *points.Event) error {
+		if h.forgets(v.Seq) {
+			return nil // the store has not removed it yet
+		}
+		before := len(b.events)
+		all, err := h.fences.AppendEvents(ctx, b.events, v, from, h.s.Boundaries)
+		if err != nil {
+			return err
+		}
+		b.events, b.upTo = all[:min(len(all), maxEvents)], fence.ID{Seq: v.Seq}
+		if len(all) > maxEvents {
+			b.upTo = b.events[maxEvents-1].ID
+		}
+		last, err := h.live.LastEvent(ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(b.events) == 0:
+			return h.pass(b.upTo)
+		case len(b.events) == maxEvents, v.Seq >= last:
+			return errStop
+		case before == 0:
+			// The last event may be one that has expired and never comes.
+			time.AfterFunc(gatherTime, cancel)
+		}
+		return nil
+	})
+	return b, err
+}
+
+// pass goes past events that cross no fence. That is saved once in a while.
+func (h *hook) pass(to fence.ID) error {
+	h.mu.Lock()
+	h.stored.Position = to.String()
+	h.failures, h.err, h.next = 0, "", time.Time{}
+	h.mu.Unlock()
+	h.dirty = true
+	if time.Since(h.saved) < saveInterval {
+		return nil
+	}
+	return h.save(cellstore.Async)
+}
+
+// settle saves where a hook that ends is.
+func (h *hook) settle() {
+	if !h.dirty {
+		return
+	}
+	if err := h.save(cellstore.Sync); err != nil && !errors.Is(err, points.ErrClosed) {
+		h.log().Error("the position of a hook cannot be saved; it will repeat some events", "error", err)
+	}
+}
+
+// forgets reports whether the collection may have removed an event.
+func (h *hook) forgets(seq uint64) bool {
+	oldest := time.Now().Add(-time.Duration(h.live.Meta().Events))
+	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
+}
+
+// lose goes on with the oldest event that is kept.
+func (h *hook) lose() {
+	h.s.counts[lost].Add(1)
+	h.mu.Lock()
+	h.stored.Lost = &Loss{After: h.stored.Position, At: time.Now().UTC().Truncate(time.Second), Error: h.err}
+	h.stored.Position = ""
+	h.mu.Unlock()
+	h.log().Error("events are not kept any more and have not been delivered; the hook goes on with the oldest that is kept", "after", h.stored.Lost.After, "error", h.err)
+	h.dirty = true
+	h.settle()
+}
+
+// deliver sends events until they are taken. It reports whether the hook goes on.
+func (h *hook) deliver(b *batch) bool {
+	body := h.body(b.events)
+	id := h.messageID(body)
+	for h.ctx.Err() == nil {
+		if h.forgets(b.events[0].Seq) {
+			h.lose()
+			return true
+		}
+		outcome, wait, err := h.post(id, body)
+		if h.hard.Err() != nil && outcome != delivered {
+			return false // it has been cut off
+		}
+		h.s.counts[outcome].Add(1)
+		switch outcome {
+		case delivered:
+			if h.failures > 0 {
+				h.log().Info("a hook delivers again", "failures", h.failures)
+			}
+			h.mu.Lock()
+			h.stored.Position, h.stored.Delivered = b.upTo.String(), b.events[len(b.events)-1].ID.String()
+			h.failures, h.err, h.next = 0, "", time.Time{}
+			h.mu.Unlock()
+			h.dirty = true
+			// A position that is not saved is only behind.
+			_ = h.save(cellstore.Async)
+			return true
+		case gone:
+			h.mu.Lock()
+			h.stored.Disabled, h.err, h.next = true, err.Error(), time.Time{}
+			h.failures++
+			h.mu.Unlock()
+			h.dirty = true
+			h.log().Warn("the receiver of a hook has gone, so the hook is disabled; PUT it again to enable it")
+			return false
+		}
+		if !h.failed(err, wait) {
+			return false
+		}
+	}
+	return false
+}
+
+// failed notes a failure and waits for the next attempt, at least for the time given. It
+// reports whether there is one.
+func (h *hook) failed(err error, atLeast time.Duration) bool {
+	wait := h.s.LastRetry
+	if n := h.failures; n < 30 {
+		wait = min(h.s.FirstRetry<<n, h.s.LastRetry)
+	}
+	wait = max(wait/2+rand.N(wait/2+1), atLeast)
+	h.mu.Lock()
+	h.failures++
+	h.err, h.next = shorten(err.Error()), time.Now().Add(wait)
+	h.mu.Unlock()
+	if h.failures == 1 {
+		h.log().Warn("a hook fails and is tried again", "error", h.err)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-h.ctx.Done():
+		return false
+	}
+}
+
+// shorten bounds what is shown of an error.
+func shorten(text string) string { return text[:min(len(text), 200)] }
+
+// body is the JSON of a request.
+func (h *hook) body(events []fence.Event) []byte {
+	b := jsontext.AppendString([]byte(`{"collection":`), h.live.Meta().Name)
+	b = jsontext.AppendString(append(b, `,"hook":`...), h.name)
+	b = append(b, `,"events":[`...)
+	for i := range events {
+		e := &events[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(e.ID.Append(append(b, `{"id":"`...)), `","type":"`...)
+		b = jsontext.AppendString(append(append(b, e.Type...), `","point":`...), e.Event.ID)
+		b = append(e.AppendMembers(b), '}')
+	}
+	return append(b, "]}"...)
+}
+
+// messageID is the same for the same events, also after a restart, so that receivers can
+// drop what they have.
+func (h *hook) messageID(body []byte) string {
+	sum := sha256.Sum256(body)
+	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+// sign signs a message as Standard Webhooks says.
+func sign(secret []byte, id, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// post sends a request once. wait is how long the receiver asks to leave it alone.
+func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(h.hard, requestTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.stored.URL, bytes.NewReader(body))
+	if err != nil {
+		return unreachable, 0, err
+	}
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	r.Header = http.Header{
+		"Content-Type": {"application/json"}, "User-Agent": {"Quadrille"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now},
+		"Webhook-Signature": {sign(h.stored.Secret, id, now, body)},
+	}
+	res, err := h.s.client.Do(r)
+	if err != nil {
+		outcome = unreachable
+		if errors.Is(err, errForbidden) {
+			outcome = forbidden
+		}
+		if own := (*url.Error)(nil); errors.As(err, &own) {
+			err = own.Err // without the address, which may have a secret in it
+		}
+		return outcome, 0, err
+	}
+	defer res.Body.Close()
+	// A connection whose answer is read to its end can be used again.
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
+	switch {
+	case res.StatusCode >= 200 && res.StatusCode < 300:
+		return delivered, 0, nil
+	case res.StatusCode == http.StatusGone:
+		outcome = gone
+	default:
+		outcome = rejected
+	}
+	return outcome, retryAfter(res.Header.Get("Retry-After")), fmt.Errorf("the receiver answered with the status %d", res.StatusCode)
+}
+
+// retryAfter reads how long a receiver asks to wait, 0 if it does not say.
+func retryAfter(text string) time.Duration {
+	seconds, err := strconv.ParseUint(text, 10, 31)
+	wait := time.Duration(seconds) * time.Second
+	if err != nil {
+		at, err := http.ParseTime(text)
+		if err != nil {
+			return 0
+		}
+		wait = time.Until(at)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}

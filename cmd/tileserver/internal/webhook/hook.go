@@ -1,0 +1,199 @@
+package webhook
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
+)
+
+const (
+	// notePrefix begins the names of the notes that hooks are kept in.
+	notePrefix = "hook:"
+	// MaxURL is how many bytes the address of a hook may have.
+	MaxURL      = 2000
+	secretBytes = 32
+)
+
+// Definition is what the owner of a hook says. Without fences it is told of every move.
+type Definition struct {
+	URL    string   `json:"url"`
+	Enter  []string `json:"enter,omitempty"`
+	Leave  []string `json:"leave,omitempty"`
+	Within []string `json:"within,omitempty"`
+	BBox   []string `json:"bbox,omitempty"`
+}
+
+// Loss says that events were passed over since they were not kept any more.
+type Loss struct {
+	After string    `json:"after,omitempty"` // the last event before
+	At    time.Time `json:"at"`
+	Error string    `json:"error,omitempty"` // why they could not be delivered in time
+}
+
+// State is a hook as it is shown.
+type State struct {
+	Name string `json:"name"`
+	Definition
+	Created   time.Time  `json:"created"`
+	Delivered string     `json:"delivered,omitempty"` // id of the last event that was taken
+	Failures  int        `json:"failures"`            // since then
+	Error     string     `json:"error,omitempty"`     // of the last attempt
+	Next      *time.Time `json:"next,omitempty"`      // when the next one is
+	Disabled  bool       `json:"disabled"`
+	Lost      *Loss      `json:"lost,omitempty"`
+	Secret    string     `json:"secret,omitempty"`
+}
+
+// stored is a hook as its collection keeps it.
+type stored struct {
+	Definition
+	Secret    []byte    `json:"secret"`
+	Created   time.Time `json:"created"`
+	Position  string    `json:"position,omitempty"` // of the last event that is done with; "" is before all that are kept
+	Delivered string    `json:"delivered,omitempty"`
+	Disabled  bool      `json:"disabled,omitempty"`
+	Lost      *Loss     `json:"lost,omitempty"`
+}
+
+func (s *stored) position() fence.ID {
+	id, _ := fence.ParseID(s.Position) // "" is the zero id
+	return id
+}
+
+// secret is how Standard Webhooks writes a secret.
+func (s *stored) secret() string { return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret) }
+
+// hook is a hook in service. Its goroutine alone changes stored, and holds mu for it.
+type hook struct {
+	s      *Sender
+	live   *points.LiveCollection
+	name   string
+	fences fence.Set
+
+	ctx   context.Context // ends when no new request may begin
+	end   context.CancelFunc
+	hard  context.Context // ends when one that runs is cut off
+	cut   context.CancelFunc
+	ended chan struct{}
+	saved time.Time
+	dirty bool // stored has changed since
+
+	mu       sync.Mutex
+	stored   stored
+	failures int
+	err      string
+	next     time.Time
+}
+
+// stop ends a hook, and the request that runs, which may be sent again by its successor.
+func (h *hook) stop() {
+	h.end()
+	h.cut()
+	<-h.ended
+}
+
+func (h *hook) state() State {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	st := State{
+		Name: h.name, Definition: h.stored.Definition, Created: h.stored.Created, Delivered: h.stored.Delivered,
+		Failures: h.failures, Error: h.err, Disabled: h.stored.Disabled, Lost: h.stored.Lost,
+	}
+	if !h.next.IsZero() {
+		next := h.next.UTC().Truncate(time.Second)
+		st.Next = &next
+	}
+	return st
+}
+
+func (h *hook) log() *slog.Logger {
+	return h.s.Log.With("collection", h.live.Meta().Name, "hook", h.name)
+}
+
+// save keeps the hook with its collection.
+func (h *hook) save(d cellstore.Durability) error {
+	text, err := json.Marshal(&h.stored)
+	if err != nil {
+		return err
+	}
+	h.saved, h.dirty = time.Now(), false
+	return h.live.SetNote(context.Background(), notePrefix+h.name, text, d)
+}
+
+// fences reads the fences of a definition.
+func (d *Definition) fences() (fence.Set, error) {
+	values := url.Values{}
+	for _, part := range []struct {
+		name   string
+		list   []string
+		commas int
+		one    string
+	}{
+		{"enter", d.Enter, 0, "state:us-ks"}, {"leave", d.Leave, 0, "state:us-ks"},
+		{"within", d.Within, 2, "47.37,8.54,500"}, {"bbox", d.BBox, 3, "8,47,9,48"},
+	} {
+		for _, text := range part.list {
+			if strings.Count(text, ",") != part.commas {
+				return fence.Set{}, web.Refuse(ErrBad, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
+			}
+		}
+		if len(part.list) > 0 {
+			values.Set(part.name, strings.Join(part.list, ","))
+		}
+	}
+	q := web.ParamsOf(values)
+	set := fence.Read(&q)
+	return set, q.Err
+}
+
+// check refuses a hook that cannot be.
+func (s *Sender) check(name string, d *Definition) error {
+	refuse := func(detail string) error { return web.Refuse(ErrBad, "url", detail) }
+	if points.CheckName(name) != nil {
+		return web.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")
+	}
+	if d.URL == "" || len(d.URL) > MaxURL {
+		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURL) + " bytes.")
+	}
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || !isPort(u.Port()) || strings.ContainsFunc(d.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return refuse("Set url to an address such as https://example.org/events, with percent-encoding where needed.")
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return refuse("Set url to an address that begins with https://.")
+	case u.Scheme != "https" && !s.Private:
+		return refuse("Set url to an address that begins with https://: this server sends events over http only if it is started with --hooks-private.")
+	case u.User != nil:
+		return refuse("Leave name and password out of url; receivers know us by the signature.")
+	case u.Fragment != "":
+		return refuse("Leave the part from # on out of url.")
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	addr, err := netip.ParseAddr(host)
+	if !s.Private && (err == nil && !isPublic(addr) || host == "localhost" || strings.HasSuffix(host, ".localhost")) {
+		return refuse("Set url to a public address: this server sends events to private ones only if it is started with --hooks-private.")
+	}
+	return nil
+}
+
+// isPort reports whether a url may name a port; "" is the usual one.
+func isPort(text string) bool {
+	if text == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
+}

@@ -1,0 +1,267 @@
+// Package webhook sends the events of live collections to addresses that their owners
+// name: in the order of the writes, signed by the specification Standard Webhooks, and
+// again until they are taken. What has been sent is kept with the collection, so that a
+// restart goes on there.
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/places/points"
+)
+
+// MaxHooks is how many hooks a collection may have.
+const MaxHooks = 16
+
+// Errors of hooks.
+var (
+	ErrBad     = errors.New("hook is not valid")
+	ErrNone    = errors.New("no such hook")
+	ErrTooMany = errors.New("too many hooks")
+)
+
+// Config says how events are sent.
+type Config struct {
+	Live       *points.Live
+	Boundaries *dataset.Live[datasets.Boundaries]
+	// Private lets hooks go to private addresses, and over http.
+	Private bool
+	// Grace is how long a request that runs may take once the sender ends.
+	Grace time.Duration
+	// FirstRetry and LastRetry are the shortest and the longest time until a request is
+	// sent again. A second and 5 minutes.
+	FirstRetry, LastRetry time.Duration
+	// Resolver finds addresses; nil is that of the system.
+	Resolver *net.Resolver
+	Log      *slog.Logger
+}
+
+// Sender sends the events of all hooks. Any number of goroutines may use it.
+type Sender struct {
+	Config
+	client *http.Client
+	counts [len(outcomes)]atomic.Int64
+
+	ctx  context.Context // ends when no new request may begin
+	end  context.CancelFunc
+	hard context.Context // ends when those that run are cut off
+	runs sync.WaitGroup
+
+	changing sync.Mutex // held by whoever makes, replaces or removes hooks
+	mu       sync.Mutex
+	closed   bool
+	hooks    map[*points.LiveCollection]map[string]*hook
+}
+
+// Start begins to send the events of the hooks that collections have, until ctx ends or
+// Close is called.
+func Start(ctx context.Context, cfg Config) (*Sender, error) {
+	if cfg.FirstRetry <= 0 {
+		cfg.FirstRetry = time.Second
+	}
+	if cfg.LastRetry <= 0 {
+		cfg.LastRetry = 5 * time.Minute
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*points.LiveCollection]map[string]*hook{}}
+	s.ctx, s.end = context.WithCancel(ctx)
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	s.hard = hard
+	context.AfterFunc(s.ctx, func() { time.AfterFunc(cfg.Grace, cut) })
+	for _, l := range cfg.Live.Collections() {
+		notes, err := l.Notes(ctx, notePrefix)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		for note, text := range notes {
+			h := &hook{s: s, live: l, name: note[len(notePrefix):]}
+			err := json.Unmarshal(text, &h.stored)
+			if err == nil {
+				h.fences, err = h.stored.fences()
+			}
+			if err != nil {
+				cfg.Log.Error("a hook cannot be read", "collection", l.Meta().Name, "hook", h.name, "error", err)
+				continue
+			}
+			s.begin(h)
+		}
+	}
+	return s, nil
+}
+
+// Close ends sending. Requests that run may take for Grace.
+func (s *Sender) Close() {
+	s.end()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.runs.Wait()
+	s.client.CloseIdleConnections()
+}
+
+// begin takes a hook into service.
+func (s *Sender) begin(h *hook) {
+	h.ctx, h.end = context.WithCancel(s.ctx)
+	h.hard, h.cut = context.WithCancel(s.hard)
+	h.ended = make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.hooks[h.live]
+	if s.closed {
+		close(h.ended) // the next start takes it up
+		return
+	}
+	if of == nil {
+		of = map[string]*hook{}
+		s.hooks[h.live] = of
+		s.runs.Go(func() { s.watch(h.live) })
+	}
+	of[h.name] = h
+	s.runs.Go(h.run)
+}
+
+// watch lets go of the hooks of a collection that is dropped.
+func (s *Sender) watch(l *points.LiveCollection) {
+	select {
+	case <-s.ctx.Done():
+	case <-l.Done():
+		s.mu.Lock()
+		of := s.hooks[l]
+		delete(s.hooks, l)
+		s.mu.Unlock()
+		for _, h := range of {
+			h.stop()
+		}
+	}
+}
+
+func (s *Sender) find(l *points.LiveCollection, name string) (h *hook, all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hooks[l][name], len(s.hooks[l])
+}
+
+// Put makes a hook, which begins with the next event, or replaces one, which goes on where
+// it was. Only its answer has the secret. Errors match ErrBad, ErrTooMany, those of
+// parameters or of regions, or are those of the collection.
+func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string, d Definition) (st State, isNew bool, err error) {
+	if err := s.check(name, &d); err != nil {
+		return st, false, err
+	}
+	fences, err := d.fences()
+	if err == nil {
+		err = fences.CheckRegions(ctx, s.Boundaries)
+	}
+	if err != nil {
+		return st, false, err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	old, all := s.find(l, name)
+	h := &hook{s: s, live: l, name: name, fences: fences}
+	h.stored = stored{Definition: d, Created: time.Now().UTC().Truncate(time.Second), Secret: make([]byte, secretBytes)}
+	_, _ = rand.Read(h.stored.Secret) // never fails
+	switch {
+	case old != nil:
+		old.stop()
+		was := &old.stored
+		// The fences may be others, so a move that was told in part is told again.
+		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
+		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
+	case all >= MaxHooks:
+		return st, false, ErrTooMany
+	default:
+		last, err := l.LastEvent(ctx)
+		if err != nil {
+			return st, false, err
+		}
+		h.stored.Position = fence.ID{Seq: last}.String()
+	}
+	if err := h.save(cellstore.Sync); err != nil {
+		if old != nil {
+			s.begin(&hook{s: s, live: l, name: name, fences: old.fences, stored: old.stored})
+		}
+		return st, false, err
+	}
+	st = h.state()
+	st.Secret = h.stored.secret()
+	s.begin(h)
+	return st, old == nil, nil
+}
+
+// List returns the hooks of a collection by their names.
+func (s *Sender) List(l *points.LiveCollection) []State {
+	s.mu.Lock()
+	of := maps.Clone(s.hooks[l])
+	s.mu.Unlock()
+	list := make([]State, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, of[name].state())
+	}
+	return list
+}
+
+// Get returns a hook. The error matches ErrNone.
+func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
+	h, _ := s.find(l, name)
+	if h == nil {
+		return State{}, ErrNone
+	}
+	return h.state(), nil
+}
+
+// Delete removes a hook. Errors match ErrNone or are those of the collection.
+func (s *Sender) Delete(ctx context.Context, l *points.LiveCollection, name string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	h, _ := s.find(l, name)
+	if h == nil {
+		return ErrNone
+	}
+	h.stop()
+	if err := l.SetNote(context.WithoutCancel(ctx), notePrefix+name, nil, cellstore.Sync); err != nil {
+		s.begin(&hook{s: s, live: l, name: name, fences: h.fences, stored: h.stored})
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.hooks[l], name)
+	return nil
+}
+
+// What becomes of requests.
+const (
+	delivered = iota
+	rejected  // answered otherwise than by 2xx
+	unreachable
+	forbidden // the address is one that hooks may not go to
+	gone      // answered by 410, which disables the hook
+	lost      // not a request: events that are not kept any more were passed over
+)
+
+var outcomes = [...]string{delivered: "delivered", rejected: "rejected", unreachable: "unreachable", forbidden: "forbidden", gone: "gone", lost: "lost"}
+
+// Deliveries calls fn with how many requests have had each outcome.
+func (s *Sender) Deliveries(fn func(outcome string, n int64)) {
+	for i, name := range outcomes {
+		fn(name, s.counts[i].Load())
+	}
+}

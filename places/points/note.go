@@ -1,0 +1,61 @@
+package points
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"quadrille/cellstore"
+)
+
+// MaxNote is the most bytes that the name of a note has.
+const MaxNote = 200
+
+// rowNote begins the rows of notes, behind rowMeta.
+const rowNote = 'n'
+
+// SetNote keeps a document of the program's own with the collection, under a name of 1 to
+// MaxNote bytes, in the place of one that is there; nil removes it. Notes go with their
+// collection, and mean nothing to it. An Async one may be lost for about a second. Errors
+// match ErrClosed, or come from the store.
+func (c *LiveCollection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
+	if name == "" || len(name) > MaxNote {
+		return fmt.Errorf("points: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)
+	}
+	op := cellstore.DeleteColumn(famMeta, nil, cellstore.All)
+	if value != nil {
+		op = cellstore.Put(famMeta, nil, value)
+	}
+	row := append([]byte{rowMeta, rowNote}, name...)
+	return c.unlessClosed(c.table.Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{op}, Durability: d}))
+}
+
+// Notes returns the notes whose names begin with a prefix, by their names. Errors are as
+// those of SetNote.
+func (c *LiveCollection) Notes(ctx context.Context, prefix string) (map[string][]byte, error) {
+	from := append([]byte{rowMeta, rowNote}, prefix...)
+	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(from)}, Selection: cellstore.Selection{Families: []string{famMeta}}}
+	notes := map[string][]byte{}
+	for row, err := range c.table.Scan(ctx, scan) {
+		if err != nil {
+			return nil, c.unlessClosed(err)
+		}
+		notes[string(row.Key[2:])] = bytes.Clone(row.Cells[0].Value)
+	}
+	return notes, nil
+}
+
+// Done is closed when the collection is closed or dropped.
+func (c *LiveCollection) Done() <-chan struct{} { return c.quit }
+
+// unlessClosed gives an error of the store its meaning once the collection is closed.
+func (c *LiveCollection) unlessClosed(err error) error {
+	select {
+	case <-c.quit:
+		if err != nil {
+			return ErrClosed
+		}
+	default:
+	}
+	return wrap(err)
+}
