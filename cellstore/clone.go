@@ -20,7 +20,13 @@ func (s *Selection) Clone() *Selection {
 
 // detach gives s memory of its own.
 func (s *Selection) detach() {
-	s.Families, s.Columns = slices.Clone(s.Families), slices.Clone(s.Columns)
+	s.Families = slices.Clone(s.Families)
+	s.detachColumns()
+}
+
+// detachColumns gives all of s but its families memory of its own.
+func (s *Selection) detachColumns() {
+	s.Columns = slices.Clone(s.Columns)
 	for i := range s.Columns {
 		s.Columns[i].Qualifier = bytes.Clone(s.Columns[i].Qualifier)
 	}
@@ -28,15 +34,27 @@ func (s *Selection) detach() {
 	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
 }
 
-// Clone returns a copy that shares no memory with s.
+// smallScan is memory for the copy of a usual scan: a few short ranges and families.
+type smallScan struct {
+	ranges   [2]Range
+	families [4]string
+	keys     [160]byte
+}
+
+// Clone returns a copy that shares no memory with s. It allocates once for a usual scan.
 func (s Scan) Clone() Scan {
-	s.Ranges = slices.Clone(s.Ranges)
+	var own smallScan
+	s.Ranges = append(own.ranges[:0], s.Ranges...)
+	s.Families = append(own.families[:0], s.Families...)
+	keys := own.keys[:0]
 	size := 0
 	for i := range s.Ranges {
 		size += len(s.Ranges[i].From) + len(s.Ranges[i].To)
 	}
-	keys := make([]byte, 0, size)
-	own := func(key []byte) []byte {
+	if size > len(own.keys) {
+		keys = make([]byte, 0, size)
+	}
+	take := func(key []byte) []byte {
 		if key == nil {
 			return nil
 		}
@@ -46,9 +64,9 @@ func (s Scan) Clone() Scan {
 	}
 	for i := range s.Ranges {
 		r := &s.Ranges[i]
-		r.From, r.To = own(r.From), own(r.To)
+		r.From, r.To = take(r.From), take(r.To)
 	}
-	s.detach()
+	s.Selection.detachColumns()
 	return s
 }
 

@@ -31,12 +31,16 @@ func queryTag(kind byte, f *Filter, at time.Time, numbers ...float64) near.Tag {
 }
 
 func encodeCursor(query near.Tag, last *kept) string {
-	b := append(make([]byte, 0, cursorHead+cursorCheck+len(last.id)), cursorVersion)
+	var memory [cursorHead + cursorCheck + MaxID]byte
+	b := append(memory[:0], cursorVersion)
 	b = append(b, query[:]...)
 	b = binary.BigEndian.AppendUint64(b, last.rank)
 	b = last.key.AppendTo(b)
 	check := near.TagOf(append(b, last.id...))
-	return base64.RawURLEncoding.EncodeToString(append(append(b, check[:]...), last.id...))
+	b = append(append(b, check[:]...), last.id...)
+	var text [(len(memory)*4 + 2) / 3]byte
+	base64.RawURLEncoding.Encode(text[:], b)
+	return string(text[:base64.RawURLEncoding.EncodedLen(len(b))])
 }
 
 func decodeCursor(text string, query near.Tag) (m mark, err error) {

@@ -160,7 +160,14 @@ func (s *search) page(dst []Hit) (hits []Hit, last *kept, more bool) {
 		found, more = found[:s.want-1], true
 	}
 	hits = slices.Grow(dst[:0], len(found))[:len(found)]
+	s.key = s.key[:0]
 	for i := range found {
+		s.key = append(s.key, found[i].id...)
+	}
+	ids := string(s.key) // one text for all
+	for i := range found {
+		n := len(found[i].id)
+		hits[i].ID, ids = ids[:n], ids[n:]
 		hits[i].set(&found[i].record)
 		last = &found[i]
 	}
