@@ -21,13 +21,13 @@ import (
 )
 
 // keysNew runs keys new in a process of its own.
-func keysNew(t *testing.T, name, file string) *exec.Cmd {
+func keysNew(t *testing.T, name, file string, more ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), exe, "keys", "new", name, "--keys", file)
+	cmd := exec.CommandContext(t.Context(), exe, append([]string{"keys", "new", name, "--keys", file}, more...)...)
 	cmd.Env = append(os.Environ(), "TILESERVER_TEST_RUN=1")
 	return cmd
 }

@@ -8,12 +8,12 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"quadrille/cellstore/dataset"
@@ -28,8 +28,8 @@ import (
 )
 
 // pointsSite serves the page over the boundaries and places in a directory with
-// collections, of which cars is live. moved tells the page that it has changed.
-func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *points.LiveCollection, moved func()) {
+// collections, of which cars is live.
+func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *points.LiveCollection) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -47,7 +47,6 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	must(sets.Boundaries.Poll(t.Context()))
 	must(sets.Places.Poll(t.Context()))
 	t.Cleanup(func() { must(errors.Join(sets.Boundaries.Close(), sets.Places.Close())) })
-	list := []map[string]any{{"name": "cars", "title": "Cars <b>&", "live": true}}
 	for name, seq := range published {
 		b, err := c.Begin(t.Context(), catalogue.PointsPrefix+name)
 		must(err)
@@ -61,63 +60,20 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 		must(live.Poll(t.Context()))
 		t.Cleanup(func() { must(live.Close()) })
 		sets.Collections.Follow(name, live)
-		list = append(list, map[string]any{"name": name, "points": meta.Points})
 	}
-	slices.SortFunc(list, func(a, b map[string]any) int { return strings.Compare(a["name"].(string), b["name"].(string)) })
 	store, err := pebblestore.Open(t.TempDir(), nil)
 	must(err)
 	sets.Collections.Live, err = points.OpenLive(t.Context(), store)
 	must(err)
 	t.Cleanup(func() { must(errors.Join(sets.Collections.Live.Close(), store.Close())) })
-	cars, err = sets.Collections.Live.Create(t.Context(), points.Meta{Name: "cars"})
+	cars, err = sets.Collections.Live.Create(t.Context(), points.Meta{Name: "cars", Title: "Cars <b>&"})
 	must(err)
 
 	page, _ := static.FS()
-	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.New(httpapi.Config{Sets: sets, Page: page, Config: web.Config{Version: "v1"}}))
-	mux.HandleFunc("/points", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"collections": list})
-	})
-	var news atomic.Pointer[chan struct{}]
-	renew := func() *chan struct{} {
-		next := make(chan struct{})
-		return news.Swap(&next)
-	}
-	renew()
-	mux.HandleFunc("/points/cars/events", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.WriteHeader(http.StatusOK)
-		w.(http.Flusher).Flush()
-		for {
-			select {
-			case <-*news.Load():
-				fmt.Fprint(w, "id: 1\ndata: {}\n\n")
-				w.(http.Flusher).Flush()
-			case <-r.Context().Done():
-				return
-			}
-		}
-	})
-	mux.HandleFunc("/points/{collection}/{id}", func(w http.ResponseWriter, r *http.Request) {
-		p := sets.Collections.Pin(r.PathValue("collection"))
-		defer p.Release()
-		var h points.Hit
-		collection, err := p.Get()
-		if err == nil {
-			err = collection.GetAt(r.Context(), r.PathValue("id"), time.Time{}, &h)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusNotFound)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v]},"properties":%s}`, h.Lon, h.Lat, h.Properties)
-	})
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(httpapi.New(httpapi.Config{Sets: sets, Page: page, Config: web.Config{Version: "v1"}}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
-	return server.URL, cars, func() { close(*renew()) }
+	return server.URL, cars
 }
 
 // Users' own points on the map page: the switch, dots, clusters, the card, and what
@@ -130,7 +86,7 @@ func TestMapPageOfPoints(t *testing.T) {
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
 
 	const hostile = `<img src=x onerror=alert(1)> & Sons`
-	site, cars, moved := pointsSite(t, dir, map[string]iter.Seq2[points.Point, error]{
+	site, cars := pointsSite(t, dir, map[string]iter.Seq2[points.Point, error]{
 		"shops": func(yield func(points.Point, error) bool) {
 			properties, _ := json.Marshal(map[string]any{
 				"name": hostile, "web": "https://example.org/?a=<b>", "trap": "javascript:alert(1)", "open": true, "stars": 4.5, "text": "<b>bold</b>",
@@ -215,12 +171,142 @@ func TestMapPageOfPoints(t *testing.T) {
 		w := open(t, browser, site+"/#7/42/12", screen{width: 1280, height: 800, density: 1})
 		w.waitFor(asked("tiles/points:cars/5/"))
 		w.settled()
-		put("taxi 1", 42.5, 13)
 		evaluate[any](w, `performance.clearResourceTimings()`)
-		moved()
+		put("taxi 1", 42.5, 13)
 		w.waitFor(asked("tiles/points:cars/5/"))
 		w.settled()
 		w.click(42.5, 13)
 		w.waitFor(title + ` === 'taxi 1'`)
+	})
+}
+
+// A fence fires on the map page: who asks to be told of a region is told of each point
+// that enters or leaves it, also after the server was restarted.
+func TestMapPageOfFences(t *testing.T) {
+	browser := startBrowser(t)
+	dir := t.TempDir()
+	ingest := buildIngest(t)
+	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
+		"--layer", "state=testdata/browser/states.geojson:code")
+	ingest("--data", dir, "places", "testdata/browser/places.tsv")
+	keys := filepath.Join(t.TempDir(), "keys")
+	made, err := keysNew(t, "fleet", keys, "--scope", "write:*").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := strings.TrimSpace(string(made))
+	args := []string{"--data", dir, "--live", filepath.Join(t.TempDir(), "live"), "--keys", keys, "--anonymous"}
+	site, _, stop := start(t, args...)
+	send := func(method, path, body string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, site+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-API-Key", key)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode >= 300 {
+			t.Fatalf("%s %s: %s", method, path, res.Status)
+		}
+	}
+	put := func(escaped string, lat, lon float64) {
+		t.Helper()
+		send(http.MethodPut, "/points/taxis/"+escaped, fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{"seats":4}}`, lon, lat))
+	}
+	restart := func() {
+		t.Helper()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		_, _, stop = start(t, append(args, "--listen", strings.TrimPrefix(site, "http://"))...)
+	}
+	send(http.MethodPut, "/points/taxis", `{"title":"Taxis"}`)
+	put("t-7", 44, 11) // at sea
+
+	const (
+		title     = `document.querySelector('#card h2')?.textContent`
+		notes     = `[...document.querySelectorAll('#crossings ol .place-name')].map(e => e.textContent).join('|')`
+		offered   = `[...document.querySelectorAll('#card .watch .chip')].map(e => e.textContent).join('|')`
+		connected = `[...document.querySelectorAll('#crossings .watches small')].every(e => e.hidden)`
+		tell      = "Tell me when Taxis enter or leave"
+	)
+	for _, s := range []struct {
+		name string
+		screen
+	}{
+		{"desktop", screen{width: 1280, height: 800, density: 1}},
+		{"phone", screen{width: 320, height: 640, density: 2, touch: true, dark: true}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			w := open(t, browser, site+"/#5/45/9/at=44.2,5.1", s.screen)
+			w.expect("ERR_") // while the server restarts
+			w.settled()
+			w.waitFor(title + ` === 'South Westland' && ` + offered + ` === ` + quote(tell))
+			// By keyboard only.
+			evaluate[chromedp.Void](w, `document.querySelector('#card .watch .chip').focus()`)
+			w.key(kb.Enter)
+			w.waitFor(`!document.querySelector('#crossings').hidden && document.activeElement.textContent === 'Stop telling me about Taxis'`)
+			w.waitFor(`document.querySelector('#announce').textContent === 'Watching Taxis at South Westland'`)
+			w.waitFor(connected)
+			put("t-7", 44, 8)
+			w.waitFor(notes + ` === 't-7 entered South Westland'`)
+			if role := evaluate[string](w, `document.querySelector('#crossings ol').parentElement.role + ' ' + document.querySelector('#crossings ol').parentElement.ariaLive`); role != "status polite" {
+				t.Errorf("the notes are read out as %q", role)
+			}
+			w.picture("fence-" + s.name)
+
+			// Another region shares the stream.
+			evaluate[chromedp.Void](w, `{ const s = document.querySelector('#card .watch select'); s.value = '0'; s.dispatchEvent(new Event('change')) }`)
+			w.waitFor(offered + ` === ` + quote(tell))
+			evaluate[chromedp.Void](w, `document.querySelector('#card .watch .chip').click()`)
+			w.waitFor(`document.querySelectorAll('#crossings .watches li').length === 2 && ` + connected)
+			put("t-7", 44, 11)
+			w.waitFor(notes + `.split('|').toSorted().join() === 't-7 entered South Westland,t-7 left South Westland,t-7 left Westland'`)
+
+			// A note shows its point.
+			evaluate[chromedp.Void](w, `document.querySelector('#crossings ol button').click()`)
+			w.waitFor(title + ` === 't-7' && document.querySelector('#card .subtitle').textContent === '44.00000° N, 11.00000° E' && document.querySelectorAll('#map .pin').length === 1`)
+
+			// A server that restarts.
+			restart()
+			put("%3Cb%3E%2F%26", 44, 8)
+			w.waitFor(notes + `.startsWith('<b>/& entered ')`)
+			w.waitFor(`document.querySelectorAll('#crossings ol li').length === 5`)
+			for i := range 20 {
+				put("many", 44, 8+3*float64(i%2))
+			}
+			w.waitFor(`document.querySelectorAll('#crossings ol li').length === 20 && ` + notes + `.startsWith('many left ')`)
+			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+				t.Errorf("the page is %d pixels wider than the screen", n)
+			}
+			w.picture("fence-many-" + s.name)
+
+			// Those that stop are told no more, and the focus stays in the page.
+			for range 2 {
+				evaluate[chromedp.Void](w, `{ const b = document.querySelector('#crossings .watches button'); b.focus(); b.click() }`)
+			}
+			w.waitFor(`document.activeElement.textContent === 'Clear'`)
+			evaluate[chromedp.Void](w, `document.activeElement.click()`)
+			w.waitFor(`document.querySelector('#crossings').hidden && document.activeElement.id === 'map'`)
+			send(http.MethodDelete, "/points/taxis/%3Cb%3E%2F%26", "")
+			send(http.MethodDelete, "/points/taxis/many", "")
+		})
+	}
+
+	// Ids that are words of the service's own addresses, or look like folders.
+	t.Run("ids", func(t *testing.T) {
+		for i, id := range []string{"%63ount", "%65vents", "a%2Fb", "%25"} {
+			lat := 42 + float64(i)
+			put(id, lat, 14)
+			w := open(t, browser, fmt.Sprintf("%s/#9/%v/14", site, lat), screen{width: 1000, height: 700, density: 1})
+			w.waitFor(`performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && name.includes('tiles/points:taxis/'))`)
+			w.settled()
+			w.click(lat, 14)
+			w.waitFor(`document.querySelector('#card .subtitle')?.textContent.endsWith('.00000° N, 14.00000° E') && document.querySelector('#card a.chip').getAttribute('href') === ` + quote("points/taxis/"+id))
+		}
 	})
 }

@@ -5,9 +5,10 @@ import { createHere, pointAt } from './here.js'
 import { createOwnPoint } from './ownpoint.js'
 
 /**
- * The answers a reader can open. view is the map's, select highlights a region of it; a new question ends the one before.
+ * The answers a reader can open. view is the map's, select highlights a region of it, and offer(regions) is what the
+ * card of a point says of its regions; a new question ends the one before.
  */
-export function createAnswers({ card, view, types, permalink, select, announce }) {
+export function createAnswers({ card, view, types, permalink, select, offer, announce }) {
   const { map, pin, mark, flyToPoint, flyToBox } = view
   let latest = new AbortController()
   function signal() {
@@ -18,7 +19,7 @@ export function createAnswers({ card, view, types, permalink, select, announce }
   }
   const fly = place => flyToPoint(place, reach(place))
   const parts = { card, pin, mark, select, signal, announce }
-  const here = createHere({ ...parts, types, flyToPoint, choose: place => api.place(place), zoom: () => map.getZoom() })
+  const here = createHere({ ...parts, types, offer, flyToPoint, choose: place => api.place(place), zoom: () => map.getZoom() })
   const found = createFound({ ...parts, fly, choose: place => api.place(place) })
   const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox })
   const own = createOwnPoint({ ...parts, zoom: () => map.getZoom() })
@@ -45,8 +46,7 @@ export function createAnswers({ card, view, types, permalink, select, announce }
       step(pointAt({ ...shown.point, zoom: map.getZoom() }))
       const answered = own(shown)
       view.reveal(shown.point)
-      await answered
-      view.reveal(shown.point)
+      view.reveal(await answered)
     },
 
     /** A place of which everything is known. */

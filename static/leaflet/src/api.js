@@ -118,8 +118,18 @@ const segment = text => encodeURIComponent(text).replaceAll('%3A', ':')
 export const tileJSON = options => json('tiles/all.json', answer => Array.isArray(answer.vector_layers), options)
 export const status = options => json('status', answer => Array.isArray(answer.datasets), options)
 export const collections = options => json('points', answer => Array.isArray(answer.collections), options)
-export const collectionPointPath = (name, id) => `points/${segment(name)}/${segment(id)}`
-export const collectionPoint = (name, id, options) => json(collectionPointPath(name, id), isFeature, options)
+export const collectionPoint = (path, options) => json(path, isFeature, options)
+
+/**
+ * The path of a point, or '' where no address reaches it: browsers take . and .. for folders, however they are encoded. A word may
+ * be an endpoint's, such as count, so one letter of it is encoded.
+ */
+export function collectionPointPath(name, id) {
+  if (id === '.' || id === '..') return ''
+  const word = /^[a-z]+$/.test(id)
+  return `points/${segment(name)}/${word ? `%${id.charCodeAt(0).toString(16)}${id.slice(1)}` : segment(id)}`
+}
+
 export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, ({ id }) => typeof id === 'string', options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
 export const point = (lat, lon, options) => json(pointPath(lat, lon), isPoint, options)

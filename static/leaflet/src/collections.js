@@ -1,4 +1,4 @@
-// Users' own collections of points: which there are, what a tile shows of one, and news of those that change.
+// Users' own collections of points: which there are, and what a tile shows of one.
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 import { displayText, title } from './format.js'
@@ -60,57 +60,4 @@ export function linkOf(text) {
   } catch {
     return ''
   }
-}
-
-// A browser opens six connections to a server that does not speak HTTP/2, and tiles need some.
-const MOST_FOLLOWED = 2
-
-/**
- * Follows the news of the live collections that are on, and calls changed(layer) once a second at most for each, with its
- * revision raised. The first two are followed, others are asked anew now and then, and none while nobody looks. Call the
- * returned function after layers were switched. A service without news is left alone.
- */
-export function followChanges(layers, changed, { open = path => new EventSource(path), interval = 1000, page = globalThis.document } = {}) {
-  const sources = new Map()
-  const watch = (layer, streamed) => {
-    let timer = 0
-    let again = false
-    const tell = () => {
-      if (timer) {
-        again = true
-        return
-      }
-      again = false
-      layer.revision++
-      changed(layer)
-      timer = setTimeout(() => {
-        timer = 0
-        if (again) tell()
-      }, interval)
-    }
-    if (!streamed) {
-      const every = setInterval(tell, 10 * interval)
-      return { streamed, end: () => { clearInterval(every); clearTimeout(timer) } }
-    }
-    const source = open(`points/${layer.name}/events`)
-    source.addEventListener('move', tell)
-    return { streamed, end: () => { clearTimeout(timer); source.close() } }
-  }
-  const update = () => {
-    let followed = 0
-    for (const layer of layers) {
-      const on = layer.live && layer.on && !page?.hidden
-      const streamed = on && followed++ < MOST_FOLLOWED
-      if (sources.has(layer) && (!on || sources.get(layer).streamed !== streamed)) {
-        sources.get(layer).end()
-        sources.delete(layer)
-      }
-      if (on && !sources.has(layer)) sources.set(layer, watch(layer, streamed))
-    }
-  }
-  page?.addEventListener('visibilitychange', () => {
-    update()
-    if (!page.hidden) for (const layer of sources.keys()) { layer.revision++; changed(layer) }
-  })
-  return update
 }

@@ -19,10 +19,10 @@ export function pointAt({ lat, lon, zoom }) {
 }
 
 /**
- * Answers for points. pin marks the point; select highlights a region; flyToPoint moves the map; mark rings a place; choose opens
+ * Answers for points. pin marks the point; select highlights a region; offer(regions) is what there is to do with regions; flyToPoint moves the map; mark rings a place; choose opens
  * a place of the list; signal() ends the question before and gives the signal of the new one.
  */
-export function createHere({ card, types, zoom, pin, mark, select, flyToPoint, choose, signal, announce }) {
+export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, choose, signal, announce }) {
   return async function here(at) {
     const question = { signal: signal() }
     const subtitle = coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
@@ -40,7 +40,7 @@ export function createHere({ card, types, zoom, pin, mark, select, flyToPoint, c
       const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
       const goTo = spot => flyToPoint(spot, 5)
       card.show({ kicker: KICKER, title: heading(found, missing), subtitle, chips },
-        regionFacts(found, types, missing), localTime(answer, missing), nearest(answer, missing, { mark, goTo }), near)
+        regionFacts(found, types, missing), offer(found), localTime(answer, missing), nearest(answer, missing, { mark, goTo }), near)
     } catch (error) {
       if (question.signal.aborted) return
       card.show({ kicker: KICKER, title: error.type === 'dataset-missing' ? 'A point on Earth' : 'No answer', subtitle, chips },

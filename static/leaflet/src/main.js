@@ -6,13 +6,15 @@ import { collections as fetchCollections, sentence, status as fetchStatus, tileJ
 import { ME } from './address.js'
 import { attributions } from './attribution.js'
 import { createCard } from './card.js'
-import { collectionLayers, followChanges } from './collections.js'
+import { collectionLayers } from './collections.js'
 import { Credits } from './credits.js'
+import { createCrossings } from './crossings.js'
 import { wrapLongitude } from './hash.js'
 import { createHelp } from './help.js'
 import { createInspector, tileRequests } from './inspector.js'
 import { createLayerSwitch } from './layerswitch.js'
 import { NamesLayer } from './nameslayer.js'
+import { createNews } from './news.js'
 import { createNotice } from './notice.js'
 import { createPermalink } from './permalink.js'
 import { PointsLayer } from './pointslayer.js'
@@ -82,7 +84,9 @@ async function start() {
   const inspector = addInspector(regions, hasPlaces, points)
   const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector })
 
-  answers = createAnswers({ card, view, types, permalink, select: selection => selectRegion(selection), announce })
+  answers = createAnswers({
+    card, view, types, permalink, select: selection => selectRegion(selection), offer: regions => points?.crossings.offer(regions), announce,
+  })
   ask(points)
   const help = createHelp(element('help'), status.value)
   const tools = addTools(inspector, help)
@@ -182,14 +186,18 @@ function addPoints(collections) {
   layer.on('pointsfailed', failed)
   layer.on('pointsshown', () => notice.settle('points'))
   onThemeChange(() => layer.setTheme(readTheme()))
-  const follow = followChanges(collections, () => layer.update())
-  follow()
+  const crossings = createCrossings(element('crossings'), {
+    collections, announce, watch: (...what) => news.watch(...what), show: point => answers.own(point), away: () => map.getContainer().focus(),
+  })
+  const news = createNews(collections, { ...crossings, changed: () => layer.update() })
+  news.update()
   map.on('mousemove', ({ latlng }) => map.getContainer().classList.toggle('over-point', layer.at(latlng) !== null))
   layer.addTo(map)
   return {
     layer,
+    crossings,
     switched() {
-      follow()
+      news.update()
       layer.update()
     },
   }

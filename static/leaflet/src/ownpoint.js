@@ -9,7 +9,7 @@ import { decimals } from './hash.js'
 
 const MOST = 100 // rows; who wants more has the JSON
 
-/** Shows points, { layer, point }. pin marks one; signal() ends the question before. */
+/** Shows points, { layer, point }, and tells where they are. pin marks one; signal() ends the question before. */
 export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
   // A tile is exact to a part of a pixel and has short texts only, so the record is asked for. Without it the tile's must do.
   async function ofPoint(layer, point) {
@@ -17,7 +17,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
     const path = collectionPointPath(layer.name, point.id)
     const show = (at, digits, properties) => {
       const named = properties.find(([name]) => name === 'name')?.[1]
-      const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), jsonLink(path)]
+      const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), path && jsonLink(path)]
       pin(at)
       card.show({
         kicker: layer.label, title: displayText(named) || displayText(point.id), subtitle: coordinates(at.lat, at.lon, digits), chips,
@@ -27,10 +27,14 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
     const rounded = { lat: Number(point.lat.toFixed(digits)), lon: Number(point.lon.toFixed(digits)) }
     const told = point.name ? [['name', point.name], ...point.properties] : point.properties
     show(rounded, digits, told)
+    if (!path) return rounded
     try {
-      const { geometry: { coordinates: [lon, lat] }, properties } = await collectionPoint(layer.name, point.id, { signal: question })
+      const { geometry: { coordinates: [lon, lat] }, properties } = await collectionPoint(path, { signal: question })
       if (!question.aborted) show({ lat, lon }, 5, Object.entries(properties))
-    } catch { /* what the tile tells stays */ }
+      return { lat, lon }
+    } catch { /* what the tile tells stays */
+      return rounded
+    }
   }
 
   return function own({ layer, point }) {
@@ -39,7 +43,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
     signal()
     pin(point)
     card.show({ kicker: layer.label, title: `${point.count.toLocaleString('en')} points` }, note('They are too near to each other to be shown one by one.'))
-    return Promise.resolve()
+    return Promise.resolve(point)
   }
 }
 

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { PbfWriter } from 'pbf'
 import { answerWith } from './document.js'
 
-const { collectionLayers, followChanges, linkOf, radiusOf, shortCount, shownPoints } = await import('../src/collections.js')
+const { collectionLayers, linkOf, radiusOf, shortCount, shownPoints } = await import('../src/collections.js')
 const { rows } = await import('../src/ownpoint.js')
 const api = await import('../src/api.js')
 const { formatState, parseState } = await import('../src/hash.js')
@@ -101,62 +101,11 @@ test('the card has the properties as text', () => {
   assert.deepEqual([link.tagName, link.attributes.get('href'), link.attributes.get('rel'), link.textContent], ['a', 'http://example.org/', 'noopener noreferrer', 'http://example.org'])
 })
 
-test('news of live collections that are on are told at most once in the interval, the last ones too', t => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const sources = []
-  const open = path => {
-    const source = new EventTarget()
-    sources.push(Object.assign(source, { path, closed: false, close: () => { source.closed = true } }))
-    return source
+test('the path of a point reaches it, whatever its id', () => {
+  for (const [id, path] of [['t-7', 't-7'], ['count', '%63ount'], ['events', '%65vents'], ['a/b', 'a%2Fb'], ['%', '%25'], ['%2e%2e', '%252e%252e'], ['...', '...'],
+    ['a?b#c', 'a%3Fb%23c'], ['a b', 'a%20b'], ['geo:1', 'geo:1'], ['ä', '%C3%A4']]) {
+    assert.equal(api.collectionPointPath('my-cars', id), `points/my-cars/${path}`)
+    assert.equal(new URL(api.absolute(`points/my-cars/${path}`)).pathname, `/points/my-cars/${path}`)
   }
-  const layers = collectionLayers({ collections: [{ name: 'cars', live: true }, { name: 'shops' }, { name: 'vans', live: true }] })
-  layers[2].on = false
-  const told = []
-  const follow = followChanges(layers, ({ name, revision }) => told.push(`${name} ${revision}`), { open, interval: 1000, page: null })
-  follow()
-  follow()
-  assert.deepEqual(sources.map(({ path }) => path), ['points/cars/events'])
-  const news = () => sources[0].dispatchEvent(new Event('move'))
-  news()
-  news()
-  news()
-  assert.deepEqual(told, ['cars 1'])
-  t.mock.timers.tick(1000)
-  assert.deepEqual(told, ['cars 1', 'cars 2'])
-  t.mock.timers.tick(5000)
-  assert.deepEqual(told, ['cars 1', 'cars 2'])
-  news()
-  news()
-  layers[0].on = false
-  layers[2].on = true
-  follow()
-  t.mock.timers.tick(5000)
-  assert.deepEqual(told, ['cars 1', 'cars 2', 'cars 3'])
-  assert.deepEqual(sources.map(({ path, closed }) => [path, closed]), [['points/cars/events', true], ['points/vans/events', false]])
-})
-
-test('two live collections are followed, others are asked anew, and none while nobody looks', t => {
-  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-  const sources = []
-  const open = path => {
-    const source = new EventTarget()
-    sources.push(Object.assign(source, { path, closed: false, close: () => { source.closed = true } }))
-    return source
-  }
-  const page = Object.assign(new EventTarget(), { hidden: false })
-  const layers = collectionLayers({ collections: ['a', 'b', 'c'].map(name => ({ name, live: true })) })
-  const told = []
-  followChanges(layers, ({ name }) => told.push(name), { open, interval: 1000, page })()
-  assert.deepEqual(sources.map(({ path }) => path), ['points/a/events', 'points/b/events'])
-  t.mock.timers.tick(10_000)
-  assert.deepEqual(told, ['c'])
-  page.hidden = true
-  page.dispatchEvent(new Event('visibilitychange'))
-  assert.deepEqual(sources.map(({ closed }) => closed), [true, true])
-  t.mock.timers.tick(60_000)
-  assert.deepEqual(told, ['c'])
-  page.hidden = false
-  page.dispatchEvent(new Event('visibilitychange'))
-  assert.deepEqual(told, ['c', 'a', 'b', 'c'])
-  assert.equal(sources.length, 4)
+  for (const id of ['.', '..']) assert.equal(api.collectionPointPath('my-cars', id), '')
 })
