@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
@@ -93,9 +95,18 @@ func (c *countedStore) Close() error {
 	return c.Store.Close()
 }
 
+// labelsOf names a table in metrics, which everybody may read: all collections of users'
+// points are one, since some are private.
+func labelsOf(dataset, table string) tableOf {
+	if dataset == liveName || strings.HasPrefix(dataset, catalogue.PointsPrefix) {
+		return tableOf{"points", "points"}
+	}
+	return tableOf{dataset, table}
+}
+
 func (c *countedStore) addTo(sum map[tableOf]cellstore.IOStats) {
 	for table, st := range c.StatsByTable() {
-		key := tableOf{c.dataset, table}
+		key := labelsOf(c.dataset, table)
 		old := sum[key]
 		old.Seeks += st.Seeks
 		old.BlocksRead += st.BlocksRead

@@ -13,7 +13,8 @@ import (
 // Event is a move of a point: From is where it was, nil if it was not there, and To where
 // it is, nil if it is gone. Positions are longitude and latitude in degrees.
 type Event struct {
-	Seq     uint64      `json:"-"` // rises with every event
+	Seq     uint64      `json:"-"`      // rises with every event
+	Before  uint64      `json:"before"` // the Seq of the event before, 0 for the first of all
 	ID      string      `json:"id"`
 	From    *[2]float64 `json:"from,omitempty"`
 	To      *[2]float64 `json:"to,omitempty"`
@@ -33,7 +34,8 @@ func (k *commit) event(w *Write, old, next *record, stays bool) {
 	if e.From != nil && e.To != nil && *e.From == *e.To {
 		return
 	}
-	k.seq = max(k.seq+1, uint64(k.now)*1000)
+	e.Before = k.seq
+	k.seq = max(k.seq+1, uint64(max(k.now, 0))*1000)
 	value, _ := json.Marshal(&e) // made of texts and numbers
 	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
 	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.Put(famEvent, nil, value)}})
@@ -50,46 +52,47 @@ func (c *LiveCollection) announce() {
 // ErrEventsGone is matched when events that were asked for are not kept any more.
 var ErrEventsGone = errors.New("events are not kept that long")
 
+// followed is how many events Follow reads at once.
+const followed = 256
+
 // Follow calls fn with the events after one, in the order of the writes, until the context
 // ends or fn returns an error: after LastEvent those that are to come, after 0 all that
 // are kept. Each event comes once, whatever ends meanwhile, if the sequence of the last
-// one is given again. Errors match ErrEventsGone or ErrClosed, or come from the context,
-// the store or fn.
+// one is given again. Nothing is held while fn runs, which may keep the event. Errors match ErrEventsGone or
+// ErrClosed, or come from the context, the store or fn.
+//
+// Every event names the one before, so that one which is missing is noticed.
 func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {
-	if last := c.seq.Load(); after > last || after < last && c.forgets(after) {
-		return c.eventsGone()
-	}
-	for seen := after; ; {
-		began := uint64(max(c.clock().UnixMilli(), 0)) * 1000
+	for {
 		c.waiting.Lock()
 		changed := c.changed
 		c.waiting.Unlock()
-		scan := cellstore.Scan{
-			Ranges: []cellstore.Range{{
-				From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1),
-				To:   binary.BigEndian.AppendUint64([]byte{rowEvent}, c.seq.Load()+1), // others may be lost yet
-			}},
-			Selection: cellstore.Selection{Families: []string{famEvent}},
+		last := c.seq.Load() // later ones may be lost yet
+		if after > last {
+			return c.eventsGone()
 		}
-		for row, err := range c.table.Scan(ctx, scan) {
-			if err != nil {
-				return wrap(err)
+		events, err := c.events(ctx, after, last, followed)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			e := &events[i]
+			if !e.follows(after) {
+				return c.eventsGone()
 			}
-			var e Event
-			if len(row.Key) != 9 || json.Unmarshal(row.Cells[0].Value, &e) != nil {
-				return fmt.Errorf("points: %w: the row %q is no event", cellstore.ErrCorrupt, row.Key)
-			}
-			if c.forgets(seen) {
-				return c.eventsGone() // fn is too slow: some may have gone meanwhile
-			}
-			after = binary.BigEndian.Uint64(row.Key[1:])
-			seen = after
-			e.Seq = after
-			if err := fn(&e); err != nil {
+			after = e.Seq
+			if err := fn(e); err != nil {
 				return err
 			}
 		}
-		seen = max(after, began) // there was nothing else
+		switch {
+		case len(events) == followed:
+			continue // there may be more
+		case after == 0:
+			after = last // none are kept
+		case after != last:
+			return c.eventsGone()
+		}
 		select {
 		case <-changed:
 		case <-c.quit:
@@ -100,10 +103,44 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 	}
 }
 
-// forgets reports whether events after one may be gone already.
-func (c *LiveCollection) forgets(after uint64) bool {
-	oldest := c.clock().Add(-time.Duration(c.Meta().Events))
-	return after != 0 && after < uint64(max(oldest.UnixMilli(), 0))*1000
+// follows reports whether there has been no event between one and e. After 0 there may
+// have been any.
+func (e *Event) follows(after uint64) bool { return after == 0 || e.Before == after || e.Seq == after+1 }
+
+// CheckEvents returns what Follow would at once: an error that matches ErrEventsGone
+// unless all events after one are kept.
+func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
+	last := c.seq.Load()
+	if after == 0 || after == last {
+		return nil
+	}
+	next, err := c.events(ctx, after, max(last, after), 1)
+	if err == nil && (len(next) == 0 || !next[0].follows(after)) {
+		err = c.eventsGone()
+	}
+	return err
+}
+
+// events returns the events after one up to another one, at most so many.
+func (c *LiveCollection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
+	scan := cellstore.Scan{
+		Ranges: []cellstore.Range{{
+			From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1), To: binary.BigEndian.AppendUint64([]byte{rowEvent}, last+1),
+		}},
+		Selection: cellstore.Selection{Families: []string{famEvent}}, Limit: most,
+	}
+	for row, err := range c.table.Scan(ctx, scan) {
+		if err != nil {
+			return nil, wrap(err)
+		}
+		var e Event
+		if len(row.Key) != 9 || json.Unmarshal(row.Cells[0].Value, &e) != nil {
+			return nil, fmt.Errorf("points: %w: the row %q is no event", cellstore.ErrCorrupt, row.Key)
+		}
+		e.Seq = binary.BigEndian.Uint64(row.Key[1:])
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 func (c *LiveCollection) eventsGone() error {

@@ -244,6 +244,43 @@ func TestFollowAfterQuiet(t *testing.T) {
 	}
 }
 
+// Who has been away knows what is missing: nothing while the next event is kept, and all
+// of a collection that has been made anew.
+func TestEventsKnowTheOneBefore(t *testing.T) {
+	l, _ := openLive(t)
+	meta := points.Meta{Name: "again", Events: points.Duration(time.Second)}
+	c, err := l.Create(t.Context(), meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, c, points.Write{Kind: points.Put, ID: "a"})
+	last, _ := c.LastEvent(t.Context())
+	time.Sleep(1100 * time.Millisecond) // longer than events are kept
+	write(t, c, points.Write{Kind: points.Put, ID: "b"})
+	stop := errors.New("stop")
+	err = c.Follow(t.Context(), last, func(e *points.Event) error {
+		if e.ID != "b" || e.Before != last {
+			t.Errorf("%+v", e)
+		}
+		return stop
+	})
+	if !errors.Is(err, stop) || c.CheckEvents(t.Context(), last) != nil {
+		t.Error(err)
+	}
+	if err := l.Drop(t.Context(), meta.Name); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = l.Create(t.Context(), meta); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.CheckEvents(t.Context(), last); !errors.Is(err, points.ErrEventsGone) {
+			t.Error(err)
+		}
+		write(t, c, points.Write{Kind: points.Put, ID: "a"})
+	}
+}
+
 // A collection that is dropped while it is read ends the answer with an error.
 func TestDropWhileRead(t *testing.T) {
 	l, c := openLive(t)

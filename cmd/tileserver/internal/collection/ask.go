@@ -114,7 +114,7 @@ func (q *question) hold(name string) error {
 	a := asked{name: name, pin: q.room.Collections.Pin(name)}
 	from, err := a.pin.Get()
 	if err != nil {
-		return err
+		return q.room.unread(q.context, name, err)
 	}
 	a.from, a.meta = from, from.Meta()
 	ids := a.pin.From()
@@ -129,6 +129,14 @@ func (q *question) hold(name string) error {
 	}
 	q.asked = append(q.asked, a)
 	return nil
+}
+
+// unread is why a collection cannot be read, for those who might: it may be a private one.
+func (s *Room) unread(c echo.Context, name string, err error) error {
+	if !s.mayRead(c, name, &points.Meta{Private: true}) {
+		return fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+	}
+	return err
 }
 
 // release gives the collections back.

@@ -22,9 +22,6 @@ const (
 	takeTimeout = 30 * time.Second
 )
 
-// errStop ends a Follow that has told enough.
-var errStop = errors.New("stop")
-
 // getEvents answers GET /points/{collection}/events: the moves of points as server-sent
 // events, or those across fences.
 func (s *Room) getEvents(c echo.Context) error {
@@ -66,7 +63,7 @@ func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, er
 	defer pin.Release()
 	from, err := pin.Get()
 	if err != nil {
-		return nil, err
+		return nil, s.unread(c, name, err)
 	}
 	if !s.mayRead(c, name, from.Meta()) {
 		return nil, points.ErrNoCollection
@@ -97,12 +94,7 @@ func (e *eventStream) begin(resumed bool) error {
 		e.last = fence.ID{Seq: seq}
 		return err
 	}
-	over, cancel := context.WithCancel(e.c.Request().Context())
-	cancel()
-	if err := e.live.Follow(over, e.last.After(), func(*points.Event) error { return errStop }); errors.Is(err, points.ErrEventsGone) || errors.Is(err, points.ErrClosed) {
-		return err
-	}
-	return nil
+	return e.live.CheckEvents(e.c.Request().Context(), e.last.After())
 }
 
 // run sends events until the client or the collection is gone, the client's key loses the

@@ -117,8 +117,17 @@ func pathOf(c echo.Context) ([]string, error) {
 	if web.RunsOn(c) {
 		return nil, web.ErrNoRoute
 	}
+	// The paths that a collection has of its own reach the handler of points for methods
+	// that they do not take. Only the encoded word is a point's id.
+	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths, c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
+		c.Response().Header()["Allow"] = []string{readMethods}
+		return nil, web.Refuse(errReadOnly, "", "This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
+	}
 	return web.PathParams(c)
 }
+
+// ownPaths are the last parts of the paths that collections have of their own.
+var ownPaths = []string{"nearby", "within", "count", "events", "hooks"}
 
 // mayWrite refuses those who may not write a collection.
 func (s *Room) mayWrite(c echo.Context, name string) error {
@@ -260,6 +269,10 @@ func (s *Room) putCollection(c echo.Context) error {
 	defer cancel()
 	status := http.StatusCreated
 	_, err = s.Collections.Live.Create(ctx, m)
+	if errors.Is(err, points.ErrPoint) { // of a description
+		_, detail, _ := strings.Cut(err.Error(), points.ErrPoint.Error()+": ")
+		return web.Refuse(errDescription, "", "Correct the description: "+detail+".")
+	}
 	if errors.Is(err, points.ErrExists) {
 		status, err = http.StatusOK, nil
 		if l := s.Collections.Live.Collection(m.Name); l == nil || !isAs(l, &m) {
@@ -391,6 +404,8 @@ func readConditions(r *http.Request, kind points.WriteKind, w *points.Write) err
 	}
 	match := strings.TrimSpace(strings.Join(r.Header["If-Match"], ","))
 	switch {
+	case match == "" && len(r.Header["If-Match"]) > 0:
+		return refuseCondition("If-Match", `Set If-Match to one ETag, such as "v1767225600000", or leave it out.`)
 	case match == "" || match == "*" && kind != points.Put: // which need a point anyway
 	case match == "*" || strings.Contains(match, ","):
 		return refuseCondition("If-Match", `Set If-Match to one ETag, such as "v1767225600000"; PATCH changes only a point that is there.`)

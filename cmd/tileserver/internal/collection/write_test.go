@@ -185,13 +185,19 @@ func TestCollections(t *testing.T) {
 	s.want(s.send(rootKey, "PUT", "/points/shops", description), 200, "")
 	s.want(s.send(rootKey, "PUT", "/points/shops", `{"title":"Shops"}`), 409, "collection-exists")
 	s.want(s.send(rootKey, "PUT", "/points/Shops", ""), 400, "bad-name")
+	for _, own := range []string{"count", "events", "hooks", "nearby", "within"} {
+		s.want(s.send(rootKey, "PUT", "/points/shops/"+own, feature(own, 1, 2, "{}")), 405, "read-only")
+		s.want(s.send(rootKey, "DELETE", "/points/shops/"+own, ""), 405, "read-only")
+		encoded := fmt.Sprintf("%%%x%s", own[0], own[1:])
+		s.want(s.send(rootKey, "PUT", "/points/shops/"+encoded, feature(own, 1, 2, "{}")), 201, "")
+	}
 	s.want(s.send(rootKey, "PUT", "/points/"+strings.Repeat("a", 41), ""), 400, "bad-name")
 	s.want(s.send(rootKey, "POST", "/points/other", feature("x", 1, 2, "{}")), 404, "collection-not-found")
 	for body, typ := range map[string]string{
 		"[]": "bad-description", `{"titel":"x"}`: "bad-description", `{"history":5}`: "bad-description", `{"history":"long"}`: "bad-description",
 		"{}{}": "bad-description", "{}}": "bad-description", "{} x": "bad-description", `{"title":"a","title":"b"}`: "bad-description", `{"Title":"a"}`: "bad-description",
-		`{"schema":{"a":"text","a":"number"}}`: "bad-description", `{"schema":{"a":"text"}]}`: "bad-description", "null": "bad-description", "{\"title\":\"\xff\"}": "bad-description", `{"history":"-1h"}`: "bad-point", `{"history":"90000h"}`: "bad-point",
-		`{"schema":{"a":"integer"}}`: "bad-properties", `{"schema":{"":"text"}}`: "bad-properties", `{"title":"` + strings.Repeat("x", 2000) + `"}`: "bad-point",
+		`{"schema":{"a":"text","a":"number"}}`: "bad-description", `{"schema":{"a":"text"}]}`: "bad-description", "null": "bad-description", "{\"title\":\"\xff\"}": "bad-description", `{"history":"-1h"}`: "bad-description", `{"history":"90000h"}`: "bad-description",
+		`{"schema":{"a":"integer"}}`: "bad-properties", `{"schema":{"":"text"}}`: "bad-properties", `{"title":"` + strings.Repeat("x", 2000) + `"}`: "bad-description",
 	} {
 		s.want(s.send(rootKey, "PUT", "/points/bad", body), 400, typ)
 	}

@@ -74,12 +74,13 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	return all
 }
 
-// isPrivate reports whether a generation is that of a private collection.
+// isPrivate reports whether a generation is that of a private collection, or may be: none
+// has been opened.
 func isPrivate(m *dataset.Manifest) bool {
 	var meta struct {
 		Private bool `json:"private"`
 	}
-	return m != nil && (json.Unmarshal(m.Meta, &meta) != nil || meta.Private)
+	return m == nil || json.Unmarshal(m.Meta, &meta) != nil || meta.Private
 }
 
 // Names lists the collections.

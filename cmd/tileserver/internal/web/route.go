@@ -1,7 +1,7 @@
 package web
 
 import (
-	"net/netip"
+	"quadrille/cmd/tileserver/internal/quota"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -164,14 +164,14 @@ func (s *Kit) beginStream() bool {
 	return true
 }
 
-// MaxFollowed is how many followed requests of one client address run at once.
+// MaxFollowed is how many followed requests of one client run at once.
 const MaxFollowed = 32
 
 // guardFollowed bounds followed requests: as many as others run at once, and MaxFollowed
-// of one client address.
+// of one client: an address, or a /64 of IPv6.
 func (s *Kit) guardFollowed(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		addr := s.ClientAddr(c.Request())
+		addr := quota.ClientOf(s.ClientAddr(c.Request()))
 		if !s.followers.begin(addr, s.maxRunning) {
 			return ErrBusy
 		}
@@ -180,29 +180,29 @@ func (s *Kit) guardFollowed(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// followers counts followed requests by client address.
+// followers counts followed requests by client.
 type followers struct {
 	mu  sync.Mutex
 	all int64
-	of  map[netip.Addr]int
+	of  map[quota.Client]int
 }
 
 // begin takes a place, if there is one. End gives it back.
-func (f *followers) begin(addr netip.Addr, most int64) bool {
+func (f *followers) begin(addr quota.Client, most int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.all >= most || f.of[addr] >= MaxFollowed {
 		return false
 	}
 	if f.of == nil {
-		f.of = map[netip.Addr]int{}
+		f.of = map[quota.Client]int{}
 	}
 	f.all++
 	f.of[addr]++
 	return true
 }
 
-func (f *followers) end(addr netip.Addr) {
+func (f *followers) end(addr quota.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all--

@@ -5,14 +5,16 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
-	"net/url"
 	"strconv"
+	"syscall"
 	"time"
 
 	"quadrille/cellstore"
@@ -73,9 +75,6 @@ func (h *hook) gather() (b batch, err error) {
 	defer cancel()
 	from := h.stored.position()
 	err = h.live.Follow(ctx, from.After(), func(v *points.Event) error {
-		if h.forgets(v.Seq) {
-			return nil // the store has not removed it yet
-		}
 		before := len(b.events)
 		all, err := h.fences.AppendEvents(ctx, b.events, v, from, h.s.Boundaries)
 		if err != nil {
@@ -131,8 +130,12 @@ func (h *hook) forgets(seq uint64) bool {
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
-// lose goes on with the oldest event that is kept.
+// lose goes on with the oldest event that is kept. It tells a loss once, until something
+// is delivered.
 func (h *hook) lose() {
+	if h.stored.Position == "" && h.stored.Lost != nil {
+		return
+	}
 	h.s.counts[lost].Add(1)
 	h.mu.Lock()
 	h.stored.Lost = &Loss{After: h.stored.Position, At: time.Now().UTC().Truncate(time.Second), Error: h.err}
@@ -246,6 +249,36 @@ func sign(secret []byte, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
+// Why a receiver is not reached, as it is shown to those who may write the collection.
+// They need not learn what the network answers.
+var (
+	errNoHost    = errors.New("the host of the url has no address")
+	errTooLate   = errors.New("the receiver did not answer in time")
+	errRefused   = errors.New("the host refuses the connection")
+	errUntrusted = errors.New("the certificate of the receiver is not trusted")
+	errNoHTTP    = errors.New("the connection failed, or what came was no HTTP answer")
+)
+
+// told returns the error that is shown instead of one of the network.
+func told(err error) error {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errForbidden):
+		return errForbidden
+	case errors.As(err, &name):
+		return errNoHost
+	case errors.As(err, &certificate):
+		return errUntrusted
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.Canceled):
+		return errTooLate
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errRefused
+	}
+	return errNoHTTP
+}
+
 // post sends a request once. wait is how long the receiver asks to leave it alone.
 func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(h.hard, requestTimeout)
@@ -265,10 +298,7 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 		if errors.Is(err, errForbidden) {
 			outcome = forbidden
 		}
-		if own := (*url.Error)(nil); errors.As(err, &own) {
-			err = own.Err // without the address, which may have a secret in it
-		}
-		return outcome, 0, err
+		return outcome, 0, told(err)
 	}
 	defer res.Body.Close()
 	// A connection whose answer is read to its end can be used again.
