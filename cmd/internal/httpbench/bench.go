@@ -116,7 +116,7 @@ func (b *bench) load(ctx context.Context, command string, servers []*running, an
 	for _, server := range servers {
 		args = append(args, "--url", server.url, "--pid", fmt.Sprint(server.cmd.Process.Pid))
 	}
-	cmd := pinned(ctx, 1, b.self, args...)
+	cmd := pinned(ctx, 1, 1, b.self, args...)
 	cmd.Stdin = bytes.NewReader(requests)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

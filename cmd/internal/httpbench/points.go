@@ -85,7 +85,7 @@ func (p *pointsCmd) Run(ctx context.Context) (err error) {
 	for _, row := range b.rows {
 		fmt.Printf("| %s |\n", strings.Join(row, " | "))
 	}
-	fmt.Printf("\n%d points with ten properties each, around cities; medians of %d runs of %v by turns, at %d positions. Servers are on one core and the load generator on another. "+
+	fmt.Printf("\n%d points with ten properties each, around cities; medians of %d runs of %v by turns, at %d positions. Servers are on one core, with two processors of Go's, and the load generator on another. "+
 		"By `go run ./cmd/internal/httpbench points`.\n", p.Points, p.Rounds, p.Duration, asked)
 	return nil
 }
@@ -154,7 +154,7 @@ func (b *pointsBench) server(more ...string) (*running, string, error) {
 		}
 		b.key = strings.TrimSpace(string(out))
 	}
-	s, err := startServer(b.ctx, nil, b.program("tileserver"), serverFlags(b.data, append(more, "--live", live, "--keys", keys, "--anonymous")...)...)
+	s, err := startOn(b.ctx, writerProcessors, nil, b.program("tileserver"), serverFlags(b.data, append(more, "--live", live, "--keys", keys, "--anonymous")...)...)
 	if err != nil {
 		return nil, "", err
 	}

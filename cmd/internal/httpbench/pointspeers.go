@@ -62,7 +62,7 @@ func (b *pointsBench) startPeers() (all peers, err error) {
 		}
 		n := len(p.args)
 		p.args[n-1], p.args[n-3] = dir, port
-		cmd := pinned(b.ctx, 0, p.program, p.args...)
+		cmd := pinned(b.ctx, 0, writerProcessors, p.program, p.args...)
 		cmd.Dir = dir
 		if err := cmd.Start(); err != nil {
 			return all, err

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// pinned is a command that runs on one core with one processor of Go's, where
+// pinned is a command that runs on one core with so many processors of Go's, where
 // the machine can do that.
-func pinned(ctx context.Context, core int, name string, args ...string) *exec.Cmd {
+func pinned(ctx context.Context, core, processors int, name string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > core {
 		args = append([]string{"-c", fmt.Sprint(core), name}, args...)
 		name = taskset
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), fmt.Sprint("GOMAXPROCS=", processors))
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
@@ -51,7 +51,16 @@ type running struct {
 // startServer starts a server on the servers' core and waits for the line in
 // which it says where it serves.
 func startServer(ctx context.Context, stdin []byte, name string, args ...string) (*running, error) {
-	cmd := pinned(ctx, 0, name, args...)
+	return startOn(ctx, 1, stdin, name, args...)
+}
+
+// writerProcessors are the processors of Go's that servers have which take writes: while
+// one waits for the disk, another one goes on.
+const writerProcessors = 2
+
+// startOn is startServer with so many processors of Go's, on one core all the same.
+func startOn(ctx context.Context, processors int, stdin []byte, name string, args ...string) (*running, error) {
+	cmd := pinned(ctx, 0, processors, name, args...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
