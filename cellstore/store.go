@@ -223,7 +223,7 @@ type Capabilities struct {
 	CellTimestamps bool // one row mutation holds several timestamps
 	// An increment or append of a cell dated in the future keeps its timestamp.
 	CounterTimestamps bool
-	AtomicBatch       bool // an Apply whose mutations are all valid is atomic
+	AtomicBatch       bool // an Apply whose mutations are all valid is atomic, for readers and crashes
 	Bulk              bool
 	Snapshot          bool
 	Checkpoint        bool

@@ -1,6 +1,7 @@
 package points
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -9,19 +10,20 @@ import (
 	"slices"
 )
 
-// commit makes the writes of requests, in steps of maxCommit.
-func (c *LiveCollection) commit(batch []*request) {
+// commit makes the writes of requests, in steps of maxCommit. The error is that of a step.
+func (c *LiveCollection) commit(batch []*request) (err error) {
 	k := newCommit(c)
 	for _, r := range batch {
 		for i := range r.writes {
 			k.write(&r.writes[i], &r.ready[i], &r.outcomes[i])
-			if len(k.outcomes) >= maxCommit {
-				k.end()
+			if len(k.outcomes) >= maxCommit || k.bytes >= maxCommitBytes {
+				err = cmp.Or(k.end(), err)
 			}
 		}
 	}
-	k.end()
+	err = cmp.Or(k.end(), err)
 	c.committed <- committed{slices.Clone(batch), c.last}
+	return err
 }
 
 // commit is one atomic step of several writes.
@@ -37,6 +39,7 @@ type commit struct {
 	meta      *liveMeta
 	seq       uint64 // of the last event
 	floor     int64  // the greatest version of a point that is gone
+	bytes     int    // of the properties that it writes
 }
 
 // state is a point within a step: version is 0 if it is not there, and last is the last
@@ -170,6 +173,7 @@ func (k *commit) change(w *Write, old, next *record, stays bool) {
 	if stays {
 		idRow.Ops = append(idRow.Ops, cellstore.PutAt(famID, nil, next.version, next.appendIDValue(nil)))
 		value := next.appendValue(nil)
+		k.bytes += len(value)
 		k.put(rowPoint, famPoint, &next.position, id, next.version, value)
 		if history {
 			k.put(rowPast, famPast, &next.position, id, next.version, value)
@@ -236,16 +240,18 @@ func (k *commit) changeEnd(id string, old, next int64) {
 }
 
 // end writes the step and begins another one.
-func (k *commit) end() {
+func (k *commit) end() error {
 	if len(k.outcomes) == 0 {
-		return
+		return nil
 	}
 	c := k.c
 	if k.meta != nil {
 		k.mutations = append(k.mutations, k.meta.mutation())
 	}
+	c.step++
 	seq := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, k.seq), uint64(k.floor))
-	k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, seq)}})
+	seq = binary.BigEndian.AppendUint64(seq, c.step)
+	k.mutations = append(k.mutations, cellstore.Mutation{Row: sequenceRow, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, seq)}})
 	for i := range k.mutations {
 		k.mutations[i].Durability = cellstore.Async // until acknowledge
 	}
@@ -258,6 +264,7 @@ func (k *commit) end() {
 	}
 	c.divide(full)
 	*k = *newCommit(c)
+	return err
 }
 
 // apply writes the step, and makes the collection know what it has changed. It returns
@@ -279,11 +286,9 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 // visible reports whether a step that failed is seen all the same: it may only not be on
 // the disk. The tree must know the points then, though the writers are told the error.
 func (k *commit) visible() bool {
-	for id, want := range k.states {
-		got, err := k.read(id)
-		return err == nil && got.version == want.version
-	}
-	return false
+	c := k.c
+	found, err := c.table.Get(context.Background(), sequenceRow, &cellstore.Selection{Families: []string{famMeta}}, &c.row)
+	return err == nil && found && len(c.row.Cells[0].Value) == sequenceValue && binary.BigEndian.Uint64(c.row.Cells[0].Value[16:]) == c.step
 }
 
 // settle makes the collection know what the step has changed.

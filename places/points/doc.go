@@ -15,8 +15,11 @@
 //	event    e │ sequence (8)                 a move, see Event (live)
 //	tree     t │ number (4)                   the counts of tiles (published)
 //	meta     m                                Meta as JSON (live)
-//	meta     ms                               sequence (8) of the last event (live)
-//	end      x │ expires (8) │ id             (live)
+//	past     h │ key (8) │ id                 as point, or nothing once it has left (live, with history)
+//	meta     ms                               sequence of the last event, floor of versions, number of the
+//	                                          last step (8 each, live)
+//	meta     mn │ name                        a note, see SetNote (live)
+//	end      x │ expires (8) │ id             nothing (live)
 //
 // key is the quadkey.PointKey of the position, so points of a tile are one range of
 // rows. lat and lon are int32 of 1e-7 degrees: points are kept, measured and shown at
@@ -25,9 +28,10 @@
 //
 // Timestamps of cells are versions: milliseconds since 1970, of one point always
 // rising. A point that moves gets a new row and its old one is deleted, together with
-// the change of its id row, in one atomic step. With history the old row is not
-// deleted: an empty value says from when on the point is not there any more, so that
-// a read as of a time finds every point in exactly one row.
+// the change of its id row, in one atomic step. With history, rows of the family past
+// keep all versions: an empty value says from when on the point is not there any more,
+// so that a read as of a time finds every point in exactly one row. Events have the
+// instant of their sequence, and cells of meta all the same timestamp.
 //
 // # The tree
 //

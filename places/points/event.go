@@ -38,7 +38,7 @@ func (k *commit) event(w *Write, old, next *record, stays bool) {
 	k.seq = max(k.seq+1, uint64(max(k.now, 0))*1000)
 	value, _ := json.Marshal(&e) // made of texts and numbers
 	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
-	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.Put(famEvent, nil, value)}})
+	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, int64(k.seq/1000), value)}})
 }
 
 // announce wakes those who follow events.
@@ -52,6 +52,20 @@ func (c *LiveCollection) announce() {
 // ErrEventsGone is matched when events that were asked for are not kept any more.
 var ErrEventsGone = errors.New("events are not kept that long")
 
+// EventsGoneError is an error that matches ErrEventsGone. To Follow after Next is to go on
+// behind what is missing.
+type EventsGoneError struct {
+	Next uint64
+	kept Duration
+}
+
+func (e *EventsGoneError) Error() string {
+	return fmt.Sprintf("points: %v: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(e.kept))
+}
+
+// Is reports whether e matches an error.
+func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone }
+
 // followed is how many events Follow reads at once.
 const followed = 256
 
@@ -63,13 +77,13 @@ const followed = 256
 //
 // Every event names the one before, so that one which is missing is noticed.
 func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {
-	for {
+	for all := after == 0; ; { // while all is set, what is not kept is not asked for
 		c.waiting.Lock()
 		changed := c.changed
 		c.waiting.Unlock()
 		last := c.seq.Load() // later ones may be lost yet
 		if after > last {
-			return c.eventsGone()
+			return c.eventsGone(last)
 		}
 		events, err := c.events(ctx, after, last, followed)
 		if err != nil {
@@ -77,22 +91,21 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 		}
 		for i := range events {
 			e := &events[i]
-			if !e.follows(after) {
-				return c.eventsGone()
+			if !all && !e.follows(after) {
+				return c.eventsGone(e.Before)
 			}
 			after = e.Seq
 			if err := fn(e); err != nil {
 				return err
 			}
 		}
-		switch {
-		case len(events) == followed:
+		if len(events) == followed {
 			continue // there may be more
-		case after == 0:
-			after = last // none are kept
-		case after != last:
-			return c.eventsGone()
 		}
+		if !all && after != last {
+			return c.eventsGone(last)
+		}
+		all, after = false, last
 		select {
 		case <-changed:
 		case <-c.quit:
@@ -103,9 +116,8 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 	}
 }
 
-// follows reports whether there has been no event between one and e. After 0 there may
-// have been any.
-func (e *Event) follows(after uint64) bool { return after == 0 || e.Before == after || e.Seq == after+1 }
+// follows reports whether there has been no event between one and e.
+func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
 // CheckEvents returns what Follow would at once: an error that matches ErrEventsGone
 // unless all events after one are kept.
@@ -115,10 +127,15 @@ func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
 		return nil
 	}
 	next, err := c.events(ctx, after, max(last, after), 1)
-	if err == nil && (len(next) == 0 || !next[0].follows(after)) {
-		err = c.eventsGone()
+	switch {
+	case err != nil:
+		return err
+	case len(next) == 0:
+		return c.eventsGone(last)
+	case !next[0].follows(after):
+		return c.eventsGone(next[0].Before)
 	}
-	return err
+	return nil
 }
 
 // events returns the events after one up to another one, at most so many.
@@ -131,7 +148,7 @@ func (c *LiveCollection) events(ctx context.Context, after, last uint64, most in
 	}
 	for row, err := range c.table.Scan(ctx, scan) {
 		if err != nil {
-			return nil, wrap(err)
+			return nil, c.unlessClosed(err)
 		}
 		var e Event
 		if len(row.Key) != 9 || json.Unmarshal(row.Cells[0].Value, &e) != nil {
@@ -143,8 +160,8 @@ func (c *LiveCollection) events(ctx context.Context, after, last uint64, most in
 	return list, nil
 }
 
-func (c *LiveCollection) eventsGone() error {
-	return fmt.Errorf("%w: this collection keeps them for %v: begin without a last event", ErrEventsGone, time.Duration(c.Meta().Events))
+func (c *LiveCollection) eventsGone(next uint64) error {
+	return &EventsGoneError{next, c.Meta().Events}
 }
 
 // LastEvent returns the sequence of the newest event, 0 if there has been none.

@@ -168,7 +168,7 @@ type liveMeta struct {
 // mutation writes the description.
 func (m *liveMeta) mutation() cellstore.Mutation {
 	b, _ := json.Marshal(m) // made of texts and numbers
-	return cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.Put(famMeta, nil, b)}}
+	return cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, b)}}
 }
 
 // Drop removes a collection with its points. Errors match ErrNoCollection or come from the
@@ -184,6 +184,12 @@ func (l *Live) Drop(ctx context.Context, name string) error {
 		return err
 	}
 	delete(l.collections, name)
+	// A table without a description is removed when the store is opened again, should it
+	// stay now.
+	gone := cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.DeleteColumn(famMeta, nil, cellstore.All)}}
+	if err := c.table.Apply(ctx, gone); err != nil {
+		return wrap(err)
+	}
 	return wrap(l.store.DropTable(ctx, tablePrefix+name))
 }
 

@@ -24,7 +24,7 @@ func (c *LiveCollection) SetNote(ctx context.Context, name string, value []byte,
 	}
 	op := cellstore.DeleteColumn(famMeta, nil, cellstore.All)
 	if value != nil {
-		op = cellstore.Put(famMeta, nil, value)
+		op = cellstore.PutAt(famMeta, nil, metaTime, value)
 	}
 	row := append([]byte{rowMeta, rowNote}, name...)
 	return c.unlessClosed(c.table.Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{op}, Durability: d}))

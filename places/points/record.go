@@ -35,6 +35,10 @@ const (
 	rowEnd   = 'x'
 )
 
+// metaTime is the timestamp of all cells of the family meta. The later put stands then,
+// whatever a clock that was set back says.
+const metaTime = 1
+
 // Lengths of parts of rows, in bytes.
 const (
 	keyHead   = 9 // of the key of a point: the first byte and the PointKey

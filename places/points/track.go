@@ -126,6 +126,10 @@ func (c *Collection) checkAt(at time.Time) error {
 	return nil
 }
 
+// grace is for how much longer than the history versions are kept, for questions that have
+// begun.
+const grace = time.Minute
+
 // prunedRows is how many rows prune looks at in one go.
 const prunedRows = 2000
 
@@ -168,7 +172,7 @@ func (p *pruner) step() (removed int, err error) {
 		Ranges: []cellstore.Range{{From: p.at}}, Limit: prunedRows,
 		Selection: cellstore.Selection{
 			Families: []string{family}, Versions: 2,
-			Time: cellstore.Between(0, p.c.clock().Add(-time.Duration(p.c.Meta().History)).UnixMilli()+1),
+			Time: cellstore.Between(0, p.c.clock().Add(-time.Duration(p.c.Meta().History)-grace).UnixMilli()+1),
 		},
 	}
 	ctx := context.Background()

@@ -23,6 +23,7 @@ type views struct {
 	agree sync.RWMutex
 
 	mu    sync.Mutex
+	ended bool
 	stale bool    // the newest view does not show the last commit
 	alive []*view // oldest first; the last one is the newest
 }
@@ -44,6 +45,9 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 	if n := len(v.alive); n > 0 && !v.stale {
 		v.alive[n-1].users++
 		return v.alive[n-1], nil
+	}
+	if v.ended {
+		return nil, ErrClosed
 	}
 	snapshot, err := v.table.Snapshot(ctx)
 	if err != nil {
@@ -136,6 +140,6 @@ func (v *views) close() error {
 	for _, w := range v.alive {
 		errs = append(errs, w.snapshot.Close())
 	}
-	v.alive = nil
+	v.alive, v.ended = nil, true
 	return errors.Join(errs...)
 }

@@ -69,6 +69,7 @@ type LiveCollection struct {
 
 	last    uint64 // the sequence of the last event
 	floor   int64  // the greatest version of a point that is gone
+	step    uint64 // the number of the last step
 	pruning sync.WaitGroup
 
 	row cellstore.Row
@@ -122,6 +123,8 @@ func (c *LiveCollection) typed(object []byte) ([]byte, error) {
 
 // Bounds of a commit.
 const (
+	maxCommitBytes = 16 << 20 // of properties
+
 	maxCommit   = 4096 // writes
 	maxWaiting  = 1024 // requests
 	maxUnsynced = 16   // commits that are not on the disk yet
@@ -132,7 +135,7 @@ const (
 // makes all steps durable.
 var sequenceRow = []byte{rowMeta, 's'}
 
-const sequenceValue = 16
+const sequenceValue = 24 // sequence, floor, step
 
 // start opens the points of a table, and takes writes.
 func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*LiveCollection, error) {
@@ -164,6 +167,7 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 		c.last = binary.BigEndian.Uint64(c.row.Cells[0].Value)
 		c.seq.Store(c.last)
 		c.floor = int64(binary.BigEndian.Uint64(c.row.Cells[0].Value[8:]))
+		c.step = binary.BigEndian.Uint64(c.row.Cells[0].Value[16:])
 	}
 	c.Collection = newCollection(table, p.tree, &views{table: table, tree: p.tree}, l.clock, func() (*Meta, *summary) {
 		return &c.meta.Load().Meta, c.summary
@@ -228,24 +232,20 @@ func (c *LiveCollection) run() {
 	defer expiry.Stop()
 	var batch []*request
 	for {
-		batch = batch[:0]
+		batch, full := batch[:0], false
 		select {
 		case r := <-c.requests:
 			batch = append(batch, r)
 		case <-expiry.C:
-			next := time.Second
 			if r := c.expired(); r != nil {
-				batch = append(batch, r)
-				if len(r.writes) == maxCommit {
-					next = 0 // there are more
-				}
+				batch, full = append(batch, r), len(r.writes) == maxCommit
 			}
-			expiry.Reset(next)
+			expiry.Reset(time.Second)
 		case <-c.quit:
 			for {
 				select {
 				case r := <-c.requests:
-					c.commit([]*request{r})
+					_ = c.commit([]*request{r}) // the writers are told
 				default:
 					return
 				}
@@ -261,7 +261,13 @@ func (c *LiveCollection) run() {
 			}
 			break
 		}
-		c.commit(batch)
+		if len(batch) == 0 {
+			continue
+		}
+		if err := c.commit(batch); err == nil && full {
+			expiry.Reset(0) // more have expired
+		}
+		clear(batch)
 	}
 }
 

@@ -48,6 +48,7 @@ func (h *hook) run() {
 	defer h.cut()
 	defer h.end()
 	for !h.stored.Disabled {
+		var gone *points.EventsGoneError
 		b, err := h.gather()
 		switch {
 		case len(b.events) > 0: // what went wrong behind them goes wrong again
@@ -58,8 +59,8 @@ func (h *hook) run() {
 		case h.ctx.Err() != nil, errors.Is(err, points.ErrClosed):
 			h.settle()
 			return
-		case errors.Is(err, points.ErrEventsGone) && h.stored.Position != "":
-			h.lose()
+		case errors.As(err, &gone):
+			h.lose(fence.ID{Seq: gone.Next}.String())
 		default: // boundaries or the store cannot be read, or events go as they are read
 			if !h.failed(err, 0) {
 				h.settle()
@@ -130,16 +131,16 @@ func (h *hook) forgets(seq uint64) bool {
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
-// lose goes on with the oldest event that is kept. It tells a loss once, until something
-// is delivered.
-func (h *hook) lose() {
-	if h.stored.Position == "" && h.stored.Lost != nil {
+// lose goes on behind events that are not kept any more: after one, or "" for the oldest
+// that is kept. It tells a loss once, until something is delivered.
+func (h *hook) lose(next string) {
+	if h.stored.Position == next && h.stored.Lost != nil {
 		return
 	}
 	h.s.counts[lost].Add(1)
 	h.mu.Lock()
 	h.stored.Lost = &Loss{After: h.stored.Position, At: time.Now().UTC().Truncate(time.Second), Error: h.err}
-	h.stored.Position = ""
+	h.stored.Position = next
 	h.mu.Unlock()
 	h.log().Error("events are not kept any more and have not been delivered; the hook goes on with the oldest that is kept", "after", h.stored.Lost.After, "error", h.err)
 	h.dirty = true
@@ -152,7 +153,7 @@ func (h *hook) deliver(b *batch) bool {
 	id := h.messageID(body)
 	for h.ctx.Err() == nil {
 		if h.forgets(b.events[0].Seq) {
-			h.lose()
+			h.lose("")
 			return true
 		}
 		outcome, wait, err := h.post(id, body)
