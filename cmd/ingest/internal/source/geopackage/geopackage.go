@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/paulmach/orb"
@@ -52,7 +53,7 @@ type File struct {
 	srs     int64
 	kind    *layerKind
 	columns []column
-	count   int64
+	count   atomic.Int64
 }
 
 // layerKind is what the features of a layer are.
@@ -295,8 +296,8 @@ func (f *File) Columns() []string {
 	return names
 }
 
-// Progress is how many rows of Size have been read.
-func (f *File) Progress() int64 { return min(f.count, f.Size) }
+// Progress is how many rows of Size have been read. It may be called while they are.
+func (f *File) Progress() int64 { return min(f.count.Load(), f.Size) }
 
 // Close closes the file.
 func (f *File) Close() error {
@@ -346,11 +347,11 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		f.count++
+		line := int(f.count.Add(1))
 		g, repair, reason, detail := f.kind.geometry(blob, f.srs)
-		out, bad := source.Feature{Line: int(f.count), Geometry: g, Repair: repair}, error(nil)
+		out, bad := source.Feature{Line: line, Geometry: g, Repair: repair}, error(nil)
 		if reason != "" {
-			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: int(f.count), Reason: reason, Detail: detail}
+			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: line, Reason: reason, Detail: detail}
 		} else {
 			out.Properties = f.properties(values)
 		}
