@@ -296,3 +296,31 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 	}
 	return record, nil
 }
+
+// EachRegion calls fn with the regions of a type, in the order of their ids: the record,
+// and the geometry as a GeoJSON Polygon or MultiPolygon, both valid until fn returns.
+// Errors match ErrUnknownType, or come from the store or fn.
+func (r *Reader) EachRegion(ctx context.Context, typ string, fn func(id string, record, geometry []byte) error) error {
+	rt := r.types[typ]
+	if rt == nil {
+		return r.unknownType(typ)
+	}
+	scan := cellstore.Scan{
+		Ranges:    []cellstore.Range{cellstore.Prefix(layout.RegionKey(rt.Byte, ""))},
+		Selection: cellstore.Selection{Families: []string{layout.FamilyRecord, layout.FamilyGeometry}},
+	}
+	for row, err := range r.regions.Scan(ctx, scan) {
+		if err != nil {
+			return err
+		}
+		record, ok := row.Value(layout.FamilyRecord, nil)
+		geometry, whole := row.Value(layout.FamilyGeometry, nil)
+		if !ok || !whole {
+			return fmt.Errorf("%w: record of %s %s", ErrCorrupt, typ, row.Key[1:])
+		}
+		if err := fn(string(row.Key[1:]), record, geometry); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -55,6 +55,7 @@ type cli struct {
 	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
 	Airports   airportsCmd   `cmd:"" group:"publish" config:"" help:"Publish airports from a file of OurAirports."`
+	Names      namesCmd      `cmd:"" group:"publish" help:"Publish the names of regions and airports, for search."`
 	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100, and the borders of zones."`
 	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
 	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`

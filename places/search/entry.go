@@ -32,7 +32,7 @@ type Entry struct {
 }
 
 // Name is another name of a place. A Lang of "iata", "icao", "faac" or "unlc"
-// says that Text is a code, which is found only when typed in full. The kinds
+// says that Text is a code, which is found only when typed in full; so does Code. The kinds
 // "link", "post", "wkdt", "tcid", "phon" and "piny" are not names and are left
 // out.
 type Name struct {
@@ -42,6 +42,9 @@ type Name struct {
 	// names of these kinds. Historic names are found but never displayed.
 	Preferred, Short, Historic, Colloquial bool
 }
+
+// Code is the Lang of a code of any other kind, such as "us-ks".
+const Code = "code"
 
 // Context is a name of a country, or of a first-level division if Admin1 is
 // set. With "illinois" → US, IL, "springfield illinois" finds one place. Codes

@@ -78,7 +78,7 @@ func levelOf(n *Name) (level int, flags byte, ok bool) {
 	switch n.Lang {
 	case "link", "post", "wkdt", "tcid", "phon", "piny":
 		return 0, 0, false
-	case "iata", "icao", "faac", "unlc":
+	case Code, "iata", "icao", "faac", "unlc":
 		flags = flagCode
 	}
 	switch {

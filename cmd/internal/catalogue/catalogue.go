@@ -14,6 +14,7 @@ import (
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/places/names"
 	"quadrille/places/points"
 	"quadrille/places/stations"
 	"quadrille/places/zones"
@@ -43,6 +44,7 @@ var (
 	Places     = of("places", places.SchemaVersion, places.OpenPublished)
 	TimeZones  = of("timezones", zones.SchemaVersion, zones.OpenPublished)
 	Airports   = of("airports", airports.SchemaVersion, airports.OpenPublished, zoned...)
+	NameIndex  = of("names", names.SchemaVersion, names.OpenPublished, "boundaries", "places", "airports")
 	Stations   = of("stations", stations.SchemaVersion, stations.OpenPublished, zoned...)
 	Weather    = of("weather", stations.SchemaVersion, stations.OpenPublishedWeather, "stations")
 	IPTable    = of("ip", ipgeo.Layout, ipgeo.OpenPublished, zoned...)
@@ -56,7 +58,7 @@ var zoned = []string{"boundaries", "places", "timezones"}
 
 // All lists the data sets in the order in which they are ingested.
 var All = []Dataset{
-	Boundaries.Dataset, Places.Dataset, TimeZones.Dataset, Airports.Dataset, Stations.Dataset, Weather.Dataset, IP.Dataset,
+	Boundaries.Dataset, Places.Dataset, TimeZones.Dataset, Airports.Dataset, NameIndex.Dataset, Stations.Dataset, Weather.Dataset, IP.Dataset,
 }
 
 // PointsPrefix begins the data sets that are collections of points.

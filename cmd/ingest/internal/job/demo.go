@@ -70,6 +70,9 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 	if _, err := Airports(ctx, c, Input{Path: filepath.Join(sample, airportCSV), Credit: SampleAirports}, o); err != nil {
 		return err
 	}
+	if _, err := Names(ctx, c, o); err != nil {
+		return err
+	}
 	if _, err := Stations(ctx, c, Input{Path: filepath.Join(sample, stationCSV), Credit: SampleStations}, o); err != nil {
 		return err
 	}

@@ -1,0 +1,369 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/names"
+	"quadrille/places/search"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Names publishes what searches find besides places: the regions of every published
+// layer with their parents and people, and the published airports. Nothing is read but
+// what is published.
+func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
+	rep := o.reporter()
+	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}}
+	defer n.close()
+	if err := n.open(c); err != nil {
+		return dataset.Manifest{}, err
+	}
+	if err := n.countPeople(); err != nil {
+		return dataset.Manifest{}, err
+	}
+	return publish(ctx, c, catalogue.NameIndex.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		meta, err := names.Build(ctx, b.Store(), sequence(n.read), names.Options{
+			TempDir: filepath.Join(c.Dir(), catalogue.NameIndex.Name), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(),
+			Progress: func(stage string, done, total int64) {
+				rep.Progress(Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		*m = dataset.Manifest{Sources: n.sources, Records: map[string]int64{"names": meta.Search.Names}}
+		for kind, count := range meta.Features {
+			m.Records[string(kind)+"s"] = count
+		}
+		return meta, nil
+	})
+}
+
+// regionID names a region of a layer.
+type regionID struct{ typ, id string }
+
+// namer reads what is published and makes features of it.
+type namer struct {
+	ctx context.Context
+	rep Reporter
+
+	regions  *tiles.Reader // nil without boundaries
+	layers   []tiles.TypeMeta
+	places   *places.Finder   // nil without places
+	airports *airports.Finder // nil without airports
+	opened   []*dataset.Generation
+	sources  []dataset.Source
+	newest   time.Time
+
+	people map[regionID]uint64
+}
+
+func (n *namer) open(c *dataset.Catalog) error {
+	var borders tiles.Meta
+	g, err := n.current(c, catalogue.Boundaries.Dataset, &borders)
+	if err == nil && g != nil {
+		n.regions, err = tiles.Open(n.ctx, g.Store, borders)
+		n.layers = coarsestFirst(borders.Types)
+	}
+	if err != nil {
+		return err
+	}
+	var gazetteer places.Meta
+	if g, err = n.current(c, catalogue.Places.Dataset, &gazetteer); err == nil && g != nil {
+		n.places, err = places.Open(n.ctx, g.Store, gazetteer)
+	}
+	if err != nil {
+		return err
+	}
+	var air airports.Meta
+	if g, err = n.current(c, catalogue.Airports.Dataset, &air); err == nil && g != nil {
+		n.airports, err = airports.Open(n.ctx, g.Store, air)
+	}
+	if err == nil && n.regions == nil && n.airports == nil {
+		err = fmt.Errorf("nothing is published that has names besides places: ingest boundaries or airports first")
+	}
+	return err
+}
+
+// current opens what is published of a data set, nil if nothing is.
+func (n *namer) current(c *dataset.Catalog, d catalogue.Dataset, meta any) (*dataset.Generation, error) {
+	g, err := current(n.ctx, c, d, meta)
+	if err != nil || g == nil {
+		return nil, err
+	}
+	n.opened = append(n.opened, g)
+	for _, src := range g.Manifest.Sources {
+		credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
+		if !slices.Contains(n.sources, credit) {
+			n.sources = append(n.sources, credit)
+		}
+	}
+	if built := g.Manifest.Built; built.After(n.newest) {
+		n.newest = built
+	}
+	return g, nil
+}
+
+func (n *namer) close() {
+	for _, g := range n.opened {
+		_ = g.Close() // only read
+	}
+}
+
+// coarsestFirst orders layers by how few regions they have, without those that are no
+// divisions of land for people.
+func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
+	var list []tiles.TypeMeta
+	for _, t := range types {
+		if t.Name != zoneType {
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b tiles.TypeMeta) int {
+		return cmp.Or(cmp.Compare(layerRank(a.Name), layerRank(b.Name)), cmp.Compare(a.Regions, b.Regions))
+	})
+	return list
+}
+
+// layerRank puts countries before all layers, though another one may have fewer regions.
+func layerRank(name string) int {
+	if name == countryType {
+		return 0
+	}
+	return 1
+}
+
+const countryType = "country"
+
+// countPeople counts the people of the places in each region.
+func (n *namer) countPeople() error {
+	if n.places == nil || n.regions == nil {
+		return nil
+	}
+	types := make([]string, len(n.layers))
+	for i, t := range n.layers {
+		types[i] = t.Name
+	}
+	q := places.WithinQuery{Box: quadkey.World, Classes: []string{"P"}, MinPopulation: 500, Limit: places.MaxLimit}
+	var hits []places.Hit
+	var done int64
+	for {
+		var err error
+		if hits, q.Cursor, err = n.places.Within(n.ctx, q, hits); err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			if h.Code == "PPLX" {
+				continue // its people are those of the town that it is part of
+			}
+			at, err := n.regions.At(n.ctx, h.Lat, h.Lon, types...)
+			if err != nil {
+				return err
+			}
+			for _, r := range at {
+				n.people[regionID{r.Type, r.ID}] += uint64(h.Population)
+			}
+		}
+		done += int64(len(hits))
+		n.rep.Progress(Progress{Stage: "counting people of regions", Done: done, Unit: "places"})
+		if q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// read yields the features.
+func (n *namer) read(take func(names.Feature) error) error {
+	for level, t := range n.layers {
+		if err := n.readLayer(level, t.Name, take); err != nil {
+			return err
+		}
+	}
+	return n.readAirports(take)
+}
+
+// regionRecord is what names take from the record of a region.
+type regionRecord struct {
+	Name    string     `json:"name"`
+	Bounds  [4]float64 `json:"bbox"`
+	ISOA2   string     `json:"iso_a2"`
+	ISOA3   string     `json:"iso_a3"`
+	ISO3166 string     `json:"iso_3166_2"`
+	Postal  string     `json:"postal"`
+	Country string     `json:"country"`
+}
+
+func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
+	return n.regions.EachRegion(n.ctx, typ, func(id string, record, geometry []byte) error {
+		var r regionRecord
+		if err := json.Unmarshal(record, &r); err != nil {
+			return fmt.Errorf("the record of %s %s: %w", typ, id, err)
+		}
+		if r.Name == "" {
+			return nil
+		}
+		f := names.Feature{
+			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
+			Population: n.people[regionID{typ, id}], Country: cmp.Or(r.ISOA2, r.Country), Code: cmp.Or(r.ISO3166, r.ISOA2),
+		}
+		if len(f.Country) != 2 {
+			f.Country = ""
+		}
+		g, err := geojson.UnmarshalGeometry(geometry)
+		if err != nil {
+			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
+		}
+		f.Lon, f.Lat = pointInside(g.Geometry())
+		for _, code := range []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal} {
+			if code != "" {
+				f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
+			}
+		}
+		var coarser []string
+		for _, t := range n.layers[:level] {
+			coarser = append(coarser, t.Name)
+		}
+		if f.Parents, err = n.parents(f.Lat, f.Lon, coarser); err != nil {
+			return err
+		}
+		return take(f)
+	})
+}
+
+// parents returns the regions of layers at a point, the smallest first.
+func (n *namer) parents(lat, lon float64, layers []string) (list []names.Parent, err error) {
+	if n.regions == nil || len(layers) == 0 {
+		return nil, nil
+	}
+	at, err := n.regions.At(n.ctx, lat, lon, layers...)
+	if err != nil {
+		return nil, err
+	}
+	for _, layer := range slices.Backward(layers) {
+		for _, r := range at {
+			if r.Type == layer {
+				list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
+			}
+		}
+	}
+	return list, nil
+}
+
+// airportRecord is what names take from an airport in a list.
+type airportRecord struct {
+	Type  string `json:"type"`
+	Ident string `json:"ident"`
+	IATA  string `json:"iata"`
+	ICAO  string `json:"icao"`
+	City  string `json:"municipality"`
+}
+
+func (n *namer) readAirports(take func(names.Feature) error) error {
+	if n.airports == nil {
+		return nil
+	}
+	var layers []string
+	for _, t := range n.layers {
+		layers = append(layers, t.Name)
+	}
+	q := airports.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit}
+	var hits []places.Hit
+	for {
+		var err error
+		if hits, q.Cursor, err = n.airports.Within(n.ctx, q, hits); err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			var r airportRecord
+			if err := json.Unmarshal(slices.Concat([]byte{'{'}, h.JSON, []byte{'}'}), &r); err != nil {
+				return fmt.Errorf("the airport %d: %w", h.ID, err)
+			}
+			code := cmp.Or(r.IATA, r.ICAO, r.Ident)
+			f := names.Feature{
+				Kind: names.Airport, Type: r.Type, ID: cmp.Or(r.Ident, code), Name: h.Name, Country: h.Country, Code: code, Lat: h.Lat, Lon: h.Lon,
+			}
+			for _, code := range []string{r.IATA, r.ICAO} {
+				if code != "" {
+					f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
+				}
+			}
+			if r.City != "" && !strings.HasPrefix(h.Name, r.City) {
+				f.Names = append(f.Names, search.Name{Text: r.City + " " + h.Name})
+			}
+			if !strings.Contains(strings.ToLower(h.Name), "airport") {
+				f.Names = append(f.Names, search.Name{Text: h.Name + " Airport"})
+			}
+			if f.Parents, err = n.parents(f.Lat, f.Lon, layers); err != nil {
+				return err
+			}
+			if err := take(f); err != nil {
+				return err
+			}
+		}
+		if q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// pointInside returns a point inside a Polygon or MultiPolygon: the middle of the widest
+// stretch of a parallel halfway up its largest polygon.
+func pointInside(g orb.Geometry) (lon, lat float64) {
+	var largest orb.Polygon
+	size := -1.0
+	consider := func(p orb.Polygon) {
+		if len(p) == 0 {
+			return
+		}
+		if b := p[0].Bound(); (b.Max[0]-b.Min[0])*(b.Max[1]-b.Min[1]) > size {
+			largest, size = p, (b.Max[0]-b.Min[0])*(b.Max[1]-b.Min[1])
+		}
+	}
+	switch g := g.(type) {
+	case orb.Polygon:
+		consider(g)
+	case orb.MultiPolygon:
+		for _, p := range g {
+			consider(p)
+		}
+	}
+	if largest == nil {
+		return 0, 0
+	}
+	b := largest[0].Bound()
+	lat = (b.Min[1] + b.Max[1]) / 2
+	var crossings []float64
+	for _, ring := range largest {
+		for i := 1; i < len(ring); i++ {
+			a, c := ring[i-1], ring[i]
+			if (a[1] > lat) != (c[1] > lat) {
+				crossings = append(crossings, a[0]+(lat-a[1])/(c[1]-a[1])*(c[0]-a[0]))
+			}
+		}
+	}
+	slices.Sort(crossings)
+	lon, widest := (b.Min[0]+b.Max[0])/2, -1.0
+	for i := 0; i+1 < len(crossings); i += 2 {
+		if width := crossings[i+1] - crossings[i]; width > widest {
+			lon, widest = (crossings[i]+crossings[i+1])/2, width
+		}
+	}
+	return lon, lat
+}

@@ -1,0 +1,87 @@
+package names
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
+	"quadrille/places/search"
+)
+
+const (
+	tableFeatures = "feature"
+	famFeature    = "f"
+)
+
+// Options are the options of Build.
+type Options struct {
+	TempDir string // for sorting; empty is the system's
+	Memory  int64  // bytes; 0 is the default of package search
+	// Progress, if set, is called now and then.
+	Progress  func(stage string, done, total int64)
+	Timestamp int64 // of all cells, in milliseconds
+}
+
+// Meta describes what Build wrote. It is stored in the manifest of the generation.
+type Meta struct {
+	SchemaVersion int            `json:"schema_version"`
+	Features      map[Kind]int64 `json:"features"`
+	Search        search.Meta    `json:"search"`
+}
+
+// Build writes features into a store that has no tables of them. Discard the store after
+// a failed build. Errors match ErrFeature, or come from the sequence or the store.
+func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, error], opts Options) (Meta, error) {
+	meta := Meta{SchemaVersion: SchemaVersion, Features: map[Kind]int64{}}
+	fail := func(err error) (Meta, error) { return Meta{}, fmt.Errorf("names: %w", err) }
+	schema := cellstore.Schema{Table: tableFeatures, Families: []cellstore.Family{{Name: famFeature}}}
+	if err := store.CreateTable(ctx, schema); err != nil {
+		return fail(err)
+	}
+	b, err := search.NewBuilder(ctx, store, search.Options{
+		TempDir: opts.TempDir, Memory: opts.Memory, Progress: opts.Progress,
+		Timestamp: func() int64 { return opts.Timestamp },
+		Lookup:    func(_ uint32, dst []byte) ([]byte, error) { return append(dst, `"kind":""`...), nil },
+	})
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = b.Close() }() // a temporary file stays at worst
+	err = bulkload.Fill(ctx, store, tableFeatures, func(l *bulkload.Load) error {
+		id := uint32(0)
+		for f, err := range seq {
+			if err == nil {
+				err = f.check()
+			}
+			if err != nil {
+				return err
+			}
+			id++
+			meta.Features[f.Kind]++
+			e := f.entry(id)
+			if err := b.Add(&e); err != nil {
+				return err
+			}
+			value, err := json.Marshal(&f)
+			if err != nil {
+				return err
+			}
+			key := binary.BigEndian.AppendUint32(nil, id)
+			if err := l.Add(key, cellstore.Cell{Family: famFeature, Timestamp: opts.Timestamp, Value: value}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	if meta.Search, err = b.Finish(); err != nil {
+		return fail(err)
+	}
+	return meta, nil
+}

@@ -1,0 +1,23 @@
+// Package names finds what has a name and is no place of the gazetteer: regions of
+// every layer, airports and time zones. It answers beside places.Finder.Search, with
+// scores of the same scale, so that the two can be merged.
+//
+// # Tables
+//
+// The names are rows of package search. The table feature has a row for each feature:
+//
+//	row     id (4), big-endian
+//	family  f   the feature, a JSON object
+//
+// Ids are numbers of one build: they begin at 1 and mean nothing in another.
+//
+// # Ranking
+//
+// A region counts as an administrative area of its level does in package search, by the
+// people of the places within. So "france" is the country, "kansas" the state, and
+// "paris" the city that another source knows.
+//
+// # Concurrency
+//
+// Any number of goroutines may use a [Reader]. It ends with its store.
+package names

@@ -1,0 +1,115 @@
+package names
+
+import (
+	"errors"
+	"fmt"
+
+	"quadrille/places/search"
+)
+
+// SchemaVersion is the version of the row layout.
+const SchemaVersion = 1
+
+// Errors that callers branch on.
+var (
+	// ErrFeature is matched when a feature cannot be stored.
+	ErrFeature = errors.New("feature is not valid")
+	// ErrNewer is matched when the row layout is a newer version's.
+	ErrNewer = errors.New("names were written by a newer version")
+)
+
+// Kind is what a feature is.
+type Kind string
+
+// The kinds.
+const (
+	Region  Kind = "region"
+	Airport Kind = "airport"
+	Zone    Kind = "timezone"
+)
+
+// Feature is what a name stands for.
+type Feature struct {
+	Kind Kind `json:"kind"`
+	// Type is the layer of a region, and the type of an airport.
+	Type string `json:"type,omitempty"`
+	// ID finds the feature in the data set that it is from: the id of a region, the id of
+	// an airport, the name of a zone.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Country is an ISO 3166-1 alpha-2 code, Code an ISO 3166-2 code or that of an airport.
+	Country string `json:"country,omitempty"`
+	Code    string `json:"code,omitempty"`
+	// Lat and Lon are degrees: of a region, a point inside.
+	Lat float64 `json:"lat"`
+	Lon float64 `json:"lon"`
+	// Bounds of a region are west, south, east and north in degrees.
+	Bounds     [4]float64 `json:"bbox,omitzero"`
+	Population uint64     `json:"population,omitempty"`
+	// Parents are the regions around it, of each coarser layer, the smallest first.
+	Parents []Parent `json:"parents,omitempty"`
+	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
+	Level int `json:"level,omitempty"`
+	// Names are others that it is found by.
+	Names []search.Name `json:"-"`
+}
+
+// Parent is a region around a feature.
+type Parent struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Code string `json:"code,omitempty"`
+}
+
+// check returns an error that matches ErrFeature, or nil.
+func (f *Feature) check() error {
+	switch {
+	case f.Kind != Region && f.Kind != Airport && f.Kind != Zone:
+		return fmt.Errorf("%w: its kind is %.20q: give region, airport or timezone", ErrFeature, f.Kind)
+	case f.ID == "" || f.Name == "":
+		return fmt.Errorf("%w: %s %.60q %.60q: give an id and a name", ErrFeature, f.Kind, f.ID, f.Name)
+	}
+	return nil
+}
+
+// airportPeople says how many people a city would have that counts as much as an airport
+// of a type. A closed one comes last.
+var airportPeople = map[string]uint64{"large_airport": 300_000, "medium_airport": 20_000, "closed": 0}
+
+const (
+	otherAirport = 500
+	zonePeople   = 100
+)
+
+// entry is how package search ranks a feature.
+func (f *Feature) entry(id uint32) search.Entry {
+	e := search.Entry{
+		ID: id, Name: f.Name, Names: f.Names, Country: f.Country, Population: f.Population,
+		Lat: units(f.Lat), Lon: units(f.Lon),
+	}
+	switch f.Kind {
+	case Airport:
+		e.Class, e.Code = 'S', "AIRP"
+		people, known := airportPeople[f.Type]
+		if !known {
+			people = otherAirport
+		}
+		e.Class, e.Code, e.Importance, e.Population = 'S', "", people, 0
+	case Zone:
+		e.Class, e.Importance = 'L', zonePeople
+	case Region:
+		e.Class = 'A'
+		switch {
+		case f.Level == 0:
+			e.Code = "PCLI"
+		case f.Level <= 4:
+			e.Code = string([]byte{'A', 'D', 'M', '0' + byte(f.Level)})
+		default:
+			e.Code = "ADM4"
+		}
+	}
+	return e
+}
+
+func units(degrees float64) int32 { return int32(degrees * 1e7) }

@@ -1,0 +1,72 @@
+package names
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"quadrille/cellstore"
+	"quadrille/places/search"
+)
+
+// Reader finds features by their names.
+type Reader struct {
+	features cellstore.Table
+	names    *search.Reader
+}
+
+// Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
+// a newer layout are refused with ErrNewer.
+func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
+	if meta.SchemaVersion > SchemaVersion {
+		return nil, fmt.Errorf("names: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	}
+	r := &Reader{}
+	var err error
+	if r.features, err = store.Table(ctx, tableFeatures); err != nil {
+		return nil, fmt.Errorf("names: %w", err)
+	}
+	if r.names, err = search.Open(ctx, store, meta.Search); err != nil {
+		return nil, fmt.Errorf("names: %w", err)
+	}
+	return r, nil
+}
+
+// OpenPublished opens published names, such as a generation of package dataset.
+func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
+	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
+// Hit is a feature that a search found.
+type Hit struct {
+	Feature
+	Match search.Match
+	Score int32 // the rank, greater first, as of search.Hit
+}
+
+// Search returns the features that match, best first: see search.Reader.Search, whose
+// errors it returns. The filters by class and code mean nothing here. Hits are appended
+// to dst[:0].
+func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
+	dst = dst[:0]
+	found, _, err := r.names.Search(ctx, q, nil)
+	if err != nil {
+		return dst, err
+	}
+	var row cellstore.Row
+	var key [4]byte
+	for i := range found {
+		binary.BigEndian.PutUint32(key[:], found[i].ID)
+		ok, err := r.features.Get(ctx, key[:], nil, &row)
+		if err != nil {
+			return dst, fmt.Errorf("names: %w", err)
+		}
+		h := Hit{Match: found[i].Match, Score: found[i].Score}
+		if !ok || json.Unmarshal(row.Cells[0].Value, &h.Feature) != nil {
+			return dst, fmt.Errorf("names: %w: there is no feature %d", cellstore.ErrCorrupt, found[i].ID)
+		}
+		dst = append(dst, h)
+	}
+	return dst, nil
+}
