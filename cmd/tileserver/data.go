@@ -117,6 +117,7 @@ func (c *config) sets(s *followed) datasets.Sets {
 		Boundaries: serveAs[datasets.Boundaries](s, catalogue.Boundaries),
 		Places:     serveAs[datasets.Places](s, catalogue.Places),
 		Airports:   serveAs[datasets.Airports](s, catalogue.Airports),
+		Names:      serveAs[datasets.Names](s, catalogue.NameIndex),
 		TimeZones:  serveAs[datasets.TimeZones](s, catalogue.TimeZones),
 		Stations:   serveAs[datasets.Stations](s, catalogue.Stations),
 		Weather:    serveAs[datasets.Weather](s, catalogue.Weather),

@@ -18,6 +18,7 @@ import (
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/places/stations"
 	"quadrille/places/zones"
@@ -69,6 +70,11 @@ type Airports interface {
 	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
 }
 
+// Names is what the handlers ask of a generation of names. *names.Reader answers it.
+type Names interface {
+	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
+}
+
 // TimeZones is what the handlers ask of a generation of time zones.
 // *zones.Reader answers it.
 type TimeZones interface {
@@ -108,6 +114,7 @@ type Sets struct {
 	Places     *dataset.Live[Places]
 	Addresses  *dataset.Live[Addresses]
 	Airports   *dataset.Live[Airports]
+	Names      *dataset.Live[Names]
 	TimeZones  *dataset.Live[TimeZones]
 	Stations   *dataset.Live[Stations]
 	Weather    *dataset.Live[Weather]
@@ -127,6 +134,7 @@ func (s *Sets) states(private bool) (all []dataset.Status) {
 	all = appendState(all, s.Places)
 	all = appendState(all, s.Addresses)
 	all = appendState(all, s.Airports)
+	all = appendState(all, s.Names)
 	all = appendState(all, s.TimeZones)
 	all = appendState(all, s.Stations)
 	all = appendState(all, s.Weather)
@@ -145,6 +153,7 @@ var (
 	_ Boundaries = (*tiles.Reader)(nil)
 	_ Places     = (*places.Finder)(nil)
 	_ Airports   = (*airports.Finder)(nil)
+	_ Names      = (*names.Reader)(nil)
 	_ TimeZones  = (*zones.Reader)(nil)
 	_ Addresses  = ipgeo.Lookuper(nil)
 	_ Stations   = (*stations.Finder)(nil)

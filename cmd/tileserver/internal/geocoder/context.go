@@ -1,0 +1,127 @@
+package geocoder
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+const (
+	// maxWords bounds the words of a text that are tried as the name of a region around.
+	maxWords = 12
+	// contextWords is the most words of such a name.
+	contextWords = 4
+	// contextRegions is the most regions that a context may name.
+	contextRegions = 8
+	// begunLetters is from how many letters on the last word may be the beginning of one.
+	begunLetters = 3
+	// maxContexts bounds the ways of reading a text that are tried.
+	maxContexts = 10
+)
+
+// reading is a way to read a text: a name, and the regions around.
+type reading struct {
+	name    string
+	context []string // each names a region around
+}
+
+// inContext finds names with the regions around, such as "portland oregon" and
+// "oregon, portland".
+func (f *finding) inContext() error {
+	if f.names == nil {
+		return nil
+	}
+	for i, r := range readings(f.q.Text) {
+		if i == maxContexts {
+			break
+		}
+		within, err := f.around(&r)
+		if err != nil {
+			return err
+		}
+		if len(within) == 0 {
+			continue
+		}
+		if err := f.match(r.name, f.q.Limit, within, contextPenalty); err != nil && !errors.Is(err, places.ErrQuery) {
+			return err
+		}
+	}
+	return nil
+}
+
+// readings are the ways to read a text, the likeliest first: commas tell where a name
+// ends; otherwise the last words are the region, or the first.
+func readings(text string) (list []reading) {
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) > 1 {
+		return append(list, reading{parts[0], parts[1:min(len(parts), contextWords)]}, reading{parts[len(parts)-1], parts[:len(parts)-1][:min(len(parts)-1, contextWords)]})
+	}
+	words := strings.Fields(text)
+	if len(words) > maxWords {
+		return nil
+	}
+	join := func(w []string) string { return strings.Join(w, " ") }
+	for n := 1; n < len(words) && n <= contextWords; n++ {
+		list = append(list, reading{join(words[:len(words)-n]), []string{join(words[len(words)-n:])}})
+	}
+	for n := 1; n < len(words) && n <= contextWords; n++ {
+		list = append(list, reading{join(words[n:]), []string{join(words[:n])}})
+	}
+	return list
+}
+
+// around returns the regions that the context of a reading names: those of its first
+// part that lie in one of each other part.
+func (f *finding) around(r *reading) ([]names.Feature, error) {
+	var found []names.Feature
+	for i := len(r.context) - 1; i >= 0; i-- {
+		last := strings.HasSuffix(f.q.Text, r.context[i])
+		list, err := f.regionsNamed(r.context[i], last)
+		if err != nil || len(list) == 0 {
+			return nil, err
+		}
+		if i < len(r.context)-1 {
+			list = slices.DeleteFunc(list, func(inner names.Feature) bool {
+				return !slices.ContainsFunc(found, func(outer names.Feature) bool { return inside(&inner, &outer) })
+			})
+		}
+		if found = list; len(found) == 0 {
+			return nil, nil
+		}
+	}
+	return found, nil
+}
+
+// regionsNamed returns the regions of a name or code. A text that is still being typed
+// may be the beginning of one.
+func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
+	q := search.Query{Text: text, Limit: contextRegions, Exact: true, Whole: true, Lang: f.q.Lang, Countries: f.q.Countries}
+	for {
+		hits, err := f.names.Search(f.ctx, q, nil)
+		if errors.Is(err, places.ErrQuery) {
+			return nil, nil // no letter or digit
+		}
+		if err != nil {
+			return nil, err
+		}
+		var list []names.Feature
+		for i := range hits {
+			if hits[i].Kind == names.Region {
+				list = append(list, hits[i].Feature)
+			}
+		}
+		if len(list) > 0 || !typing || !q.Whole || len([]rune(text)) < begunLetters {
+			return list, nil
+		}
+		q.Whole = false
+	}
+}

@@ -1,0 +1,283 @@
+// Package geocoder finds what a text names: a place, a region, an airport, a time zone,
+// or a position that is written down. It merges what the data sets find, tells namesakes
+// apart by the regions around them, and is what every endpoint that geocodes stands on.
+package geocoder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Kinds of results besides those of package names.
+const (
+	Place    names.Kind = "place"
+	Position names.Kind = "position"
+)
+
+// Kinds lists all kinds of results.
+var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, Position}
+
+// Sources are the data sets that a geocoder asks. One that is nil is not published.
+type Sources struct {
+	Places     *dataset.Live[datasets.Places]
+	Names      *dataset.Live[datasets.Names]
+	Boundaries *dataset.Live[datasets.Boundaries]
+}
+
+// Query is what a search asks for. Only Text is required.
+type Query struct {
+	Text      string
+	Limit     int          // results; 0 is ten
+	Lang      string       // ISO 639 code: names in it rank like own names
+	Kinds     []names.Kind // of the results; none is all
+	Countries []string     // ISO 3166-1 alpha-2
+	Box       *quadkey.Box
+	// With Bias, results near Lat, Lon (degrees) rank higher.
+	Lat, Lon float64
+	Bias     bool
+	Exact    bool // no wrong letter is forgiven
+}
+
+// Result is one answer.
+type Result struct {
+	names.Feature
+	// Label is the name with what tells it apart: "Portland, Oregon, United States".
+	Label string
+	Match *search.Match // nil for a position
+	Score int32
+	Place places.Hit // of a place
+}
+
+const (
+	defaultLimit = 10
+	// candidates is how many namesakes are looked at for those within a region.
+	candidates = 60
+	// contextPenalty is what words cost that are read as a region around: as in package
+	// search, one doubling of people.
+	contextPenalty = 256
+)
+
+// Session asks one state of the data sets. Release it.
+type Session struct {
+	places  datasets.Pinned[datasets.Places]
+	names   datasets.Pinned[datasets.Names]
+	regions datasets.Pinned[datasets.Boundaries]
+}
+
+// Begin pins what is published.
+func (s *Sources) Begin() *Session {
+	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries)}
+}
+
+// Release ends the session.
+func (s *Session) Release() {
+	s.places.Release()
+	s.names.Release()
+	s.regions.Release()
+}
+
+// IDs are the generations that answers are made from, for entity tags.
+func (s *Session) IDs() []uint64 { return []uint64{s.places.ID, s.names.ID, s.regions.ID} }
+
+// optional returns the reader of a data set, and false if none is published.
+func optional[T any](p *datasets.Pinned[T]) (reader T, ok bool, err error) {
+	reader, err = p.Get()
+	if errors.Is(err, datasets.ErrMissing) {
+		return reader, false, nil
+	}
+	return reader, err == nil, err
+}
+
+// finding is one search.
+type finding struct {
+	ctx context.Context
+	s   *Session
+	q   *Query
+
+	places  datasets.Places // nil if none are published
+	names   datasets.Names
+	regions datasets.Boundaries
+
+	found []Result
+}
+
+func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
+	f = &finding{ctx: ctx, s: s, q: q}
+	var has [3]bool
+	var errs [3]error
+	f.places, has[0], errs[0] = optional(&s.places)
+	f.names, has[1], errs[1] = optional(&s.names)
+	f.regions, has[2], errs[2] = optional(&s.regions)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	if !has[0] && !has[1] {
+		_, err = s.places.Get()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Search returns what a text names, best first. Errors match places.ErrQuery where the
+// text cannot be searched for, or are those of the data sets.
+func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
+	q.Limit = cmp.Or(q.Limit, defaultLimit)
+	f, err := s.begin(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := ParsePosition(q.Text); ok {
+		if f.wants(Position) {
+			f.found = append(f.found, at)
+		}
+		return f.found, f.label()
+	}
+	if err := f.match(q.Text, q.Limit, nil, 0); err != nil {
+		return nil, err
+	}
+	if err := f.inContext(); err != nil {
+		return nil, err
+	}
+	f.order()
+	return f.found, f.label()
+}
+
+func (f *finding) wants(kind names.Kind) bool {
+	return len(f.q.Kinds) == 0 || slices.Contains(f.q.Kinds, kind)
+}
+
+// order sorts the results, keeps the best of each, and cuts what is too much.
+func (f *finding) order() {
+	slices.SortStableFunc(f.found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
+	type identity struct {
+		kind    names.Kind
+		typ, id string
+	}
+	seen := map[identity]bool{}
+	f.found = slices.DeleteFunc(f.found, func(r Result) bool {
+		is := identity{r.Kind, r.Type, r.ID}
+		double := seen[is]
+		seen[is] = true
+		return double
+	})
+	f.found = f.found[:min(len(f.found), f.q.Limit)]
+}
+
+// query is the search for a text in a data set, within regions if there are any.
+func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
+	q := search.Query{
+		Text: text, Limit: limit, Lang: f.q.Lang, Countries: f.q.Countries, Box: f.q.Box,
+		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact,
+	}
+	if len(within) > 0 {
+		q.Limit, q.Exact = candidates, true
+		if q.Box == nil && len(within) == 1 {
+			q.Box = boxOf(within[0].Bounds)
+		}
+	}
+	return q
+}
+
+// boxOf is a box around bounds, nil where they are none.
+func boxOf(b [4]float64) *quadkey.Box {
+	box := quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+	if box.Check() != nil || b == [4]float64{} {
+		return nil
+	}
+	return &box
+}
+
+// match finds what a text names, inside one of the regions if there are any.
+func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
+	if f.places != nil && f.wants(Place) {
+		hits, _, err := f.places.Search(f.ctx, f.query(text, limit, within), nil)
+		if err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			lat, lon := degrees(h.Lat), degrees(h.Lon)
+			in, err := f.within(lat, lon, within)
+			if err != nil {
+				return err
+			}
+			if !in {
+				continue
+			}
+			r := Result{Match: &h.Match, Score: h.Score - penalty}
+			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
+				return datasets.Inside(err)
+			}
+			f.found = append(f.found, placeResult(r))
+		}
+	}
+	if f.names == nil || !f.wants(names.Region) && !f.wants(names.Airport) && !f.wants(names.Zone) {
+		return nil
+	}
+	hits, err := f.names.Search(f.ctx, f.query(text, limit, within), nil)
+	if err != nil {
+		return err
+	}
+	for i := range hits {
+		h := &hits[i]
+		if !f.wants(h.Kind) || len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return inside(&h.Feature, &r) }) {
+			continue
+		}
+		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
+	}
+	return nil
+}
+
+// placeResult fills the feature of a place.
+func placeResult(r Result) Result {
+	p := &r.Place
+	r.Feature = names.Feature{
+		Kind: Place, Type: strings.Trim(p.Class+"."+p.Code, "."), ID: itoa(p.ID), Name: p.Name, Country: p.Country,
+		Lat: p.Lat, Lon: p.Lon, Population: uint64(max(p.Population, 0)),
+	}
+	return r
+}
+
+// inside reports whether a feature lies in a region, by its parents.
+func inside(f, region *names.Feature) bool {
+	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
+}
+
+// within reports whether a position is in one of the regions, or there are none.
+func (f *finding) within(lat, lon float64, regions []names.Feature) (bool, error) {
+	if len(regions) == 0 {
+		return true, nil
+	}
+	if f.regions == nil {
+		return false, nil
+	}
+	var types []string
+	for i := range regions {
+		if !slices.Contains(types, regions[i].Type) {
+			types = append(types, regions[i].Type)
+		}
+	}
+	at, err := f.regions.At(f.ctx, lat, lon, types...)
+	if errors.Is(err, tiles.ErrUnknownType) {
+		return false, nil // the names are of another generation
+	}
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(at, func(r tiles.Region) bool {
+		return slices.ContainsFunc(regions, func(o names.Feature) bool { return o.Type == r.Type && o.ID == r.ID })
+	}), nil
+}
+
+func degrees(units int32) float64 { return float64(units) / 1e7 }

@@ -1,0 +1,231 @@
+package geocoder
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"quadrille/places/names"
+	"quadrille/quadkey"
+)
+
+// ParsePosition reads a text that is a position, as people and programs write them:
+//
+//	47.37, 8.54   47.37N 8.54E   N47°22'12" E8°32'   47 22 12 N, 8 32 24 E   47,37 8,54
+//	geo:47.37,8.54;u=35
+//	8/134/89 (a tile: zoom, x, y)   12022001101200 (a quadkey)   8FVC9G8F+6W (a plus code)
+//
+// Latitude comes first, unless letters tell otherwise, or the first number cannot be one.
+// A tile, a quadkey and a plus code are the middle of their area, whose bounds are given.
+func ParsePosition(text string) (Result, bool) {
+	text = strings.TrimSpace(text)
+	if len(text) > maxPosition {
+		return Result{}, false
+	}
+	if b, name, ok := parseArea(text); ok {
+		r := position((b.South+b.North)/2, (b.West+b.East)/2)
+		r.Bounds, r.Type = [4]float64{b.West, b.South, b.East, b.North}, name
+		return r, true
+	}
+	if rest, ok := cutFold(text, "geo:"); ok {
+		rest, _, _ = strings.Cut(rest, ";")
+		rest, _, _ = strings.Cut(rest, "?")
+		lat, lon, _ := strings.Cut(rest, ",")
+		lon, _, _ = strings.Cut(lon, ",") // an altitude
+		return inDegrees(number(lat), number(lon))
+	}
+	return parseDegrees(text)
+}
+
+// maxPosition bounds the bytes of a position.
+const maxPosition = 80
+
+func cutFold(text, prefix string) (string, bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
+// number reads a decimal number; NaN if it is none.
+func number(text string) float64 {
+	if !decimal.MatchString(text) {
+		return math.NaN()
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+var decimal = regexp.MustCompile(`^[+-]?\d{1,3}(\.\d{0,20})?$`)
+
+func position(lat, lon float64) Result {
+	name := strconv.FormatFloat(lat, 'f', -1, 64) + ", " + strconv.FormatFloat(lon, 'f', -1, 64)
+	return Result{Feature: names.Feature{Kind: Position, ID: name, Name: name, Lat: lat, Lon: lon}}
+}
+
+func inDegrees(lat, lon float64) (Result, bool) {
+	if !(math.Abs(lat) <= 90) && math.Abs(lon) <= 90 { // a likely swap
+		lat, lon = lon, lat
+	}
+	if !(math.Abs(lat) <= 90) || !(math.Abs(lon) <= 180) {
+		return Result{}, false
+	}
+	return position(round(lat), round(lon)), true
+}
+
+// round leaves a tenth of a millimetre.
+func round(v float64) float64 { return math.Round(v*1e9) / 1e9 }
+
+// angle is one coordinate: a letter before, degrees, minutes, seconds, a letter behind.
+const angle = `([NSEWO])?\s*([+-]?\d{1,3}(?:[.]\d{0,20})?)(?:\s*[°º˚dD]\s*|\s+|$|)(?:(\d{1,2}(?:[.]\d{0,20})?)(?:\s*['′’]\s*|\s+|$|)(?:(\d{1,2}(?:[.]\d{0,20})?)\s*(?:["″”]|''|)\s*)?)?\s*([NSEWO])?`
+
+var (
+	pair = regexp.MustCompile(`(?i)^` + angle + `\s*[,;/ ]\s*` + angle + `$`)
+	// europeans writes decimal commas.
+	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)[;,]?\s+([+-]?\d{1,3}),(\d+)$`)
+)
+
+// parseDegrees reads two angles.
+func parseDegrees(text string) (Result, bool) {
+	text = strings.Map(func(r rune) rune {
+		switch r {
+		case '−', '–': // signs that are copied from texts
+			return '-'
+		case '\u00a0', '\u202f':
+			return ' '
+		}
+		return r
+	}, text)
+	if m := commas.FindStringSubmatch(text); m != nil {
+		text = m[1] + "." + m[2] + " " + m[3] + "." + m[4]
+	}
+	plain := strings.Fields(strings.NewReplacer(",", " ", ";", " ").Replace(text))
+	if len(plain) == 2 {
+		if a, b := number(plain[0]), number(plain[1]); !math.IsNaN(a) && !math.IsNaN(b) {
+			if !strings.ContainsAny(text, ".,;") {
+				return Result{}, false // two whole numbers may be a street or a date
+			}
+			return inDegrees(a, b)
+		}
+	}
+	m := pair.FindStringSubmatch(strings.ToUpper(text))
+	if m == nil {
+		return Result{}, false
+	}
+	first, firstAxis, ok := angleOf(m[1:6])
+	second, secondAxis, ok2 := angleOf(m[6:11])
+	switch {
+	case !ok || !ok2 || firstAxis == 0 || secondAxis == 0 || firstAxis == secondAxis:
+		if firstAxis != 0 || secondAxis != 0 || !strings.ContainsAny(text, "°º˚") || !ok || !ok2 {
+			return Result{}, false
+		}
+	case firstAxis == 'x':
+		first, second = second, first
+	}
+	return inDegrees(first, second)
+}
+
+// angleOf returns the degrees of a coordinate, and its axis if letters tell it: 'y' for a
+// latitude, 'x' for a longitude.
+func angleOf(m []string) (v float64, axis byte, ok bool) {
+	letter := m[0] + m[4]
+	if len(letter) > 1 {
+		return 0, 0, false
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	sign := 1.0
+	if strings.HasPrefix(m[1], "-") {
+		sign, v = -1, -v
+	}
+	for i, unit := range []float64{60, 3600} {
+		if part := m[2+i]; part != "" {
+			p, err := strconv.ParseFloat(part, 64)
+			if err != nil || p >= 60 || strings.Contains(m[1+i], ".") {
+				return 0, 0, false
+			}
+			v += p / unit
+		}
+	}
+	switch letter {
+	case "N":
+		return sign * v, 'y', true
+	case "S":
+		return -sign * v, 'y', true
+	case "E":
+		return sign * v, 'x', true
+	case "W", "O": // Ouest and Oeste; Ost is told by its degrees in no way
+		return -sign * v, 'x', true
+	}
+	return sign * v, 0, true
+}
+
+var (
+	tilePath = regexp.MustCompile(`^(\d{1,2})/(\d{1,9})/(\d{1,9})$`)
+	digits   = regexp.MustCompile(`^[0-3]{6,32}$`)
+)
+
+// parseArea reads a tile, a quadkey or a plus code.
+func parseArea(text string) (b quadkey.Box, name string, ok bool) {
+	if m := tilePath.FindStringSubmatch(text); m != nil {
+		z, _ := strconv.Atoi(m[1])
+		x, _ := strconv.ParseUint(m[2], 10, 32)
+		y, _ := strconv.ParseUint(m[3], 10, 32)
+		t := quadkey.Tile{X: uint32(x), Y: uint32(y), Z: uint8(z)}
+		if z > quadkey.MaxZoom || x>>z != 0 || y>>z != 0 {
+			return b, "", false
+		}
+		return t.Bound(), "tile", true
+	}
+	if digits.MatchString(text) {
+		t, err := quadkey.ParseQuadkey(text)
+		if err == nil {
+			return t.Bound(), "quadkey", true
+		}
+	}
+	return plusCode(text)
+}
+
+// plusAlphabet are the digits of Open Location Code, base 20.
+const plusAlphabet = "23456789CFGHJMPQRVWX"
+
+// plusCode reads a full Open Location Code
+// (https://github.com/google/open-location-code/blob/main/Documentation/Specification/specification.md).
+func plusCode(text string) (b quadkey.Box, name string, ok bool) {
+	code := strings.ToUpper(text)
+	head, tail, found := strings.Cut(code, "+")
+	if !found || len(head) != 8 || len(tail) == 1 || len(tail) > 7 {
+		return b, "", false
+	}
+	padded := strings.TrimRight(head, "0")
+	if len(padded)%2 != 0 || len(padded) < 2 || len(padded) < 8 && tail != "" {
+		return b, "", false
+	}
+	all := padded + tail
+	lat, lon := -90.0, -180.0
+	height, width := 400.0, 400.0
+	for i := 0; i < len(all); i++ {
+		d := strings.IndexByte(plusAlphabet, all[i])
+		switch {
+		case d < 0 || i == 0 && d > 8 || i == 1 && d > 17:
+			return b, "", false
+		case i < 10 && i%2 == 0:
+			height /= 20
+			lat += float64(d) * height
+		case i < 10:
+			width /= 20
+			lon += float64(d) * width
+		default:
+			height, width = height/5, width/4
+			lat += float64(d/4) * height
+			lon += float64(d%4) * width
+		}
+	}
+	return quadkey.Box{West: lon, South: lat, East: math.Min(lon+width, 180), North: math.Min(lat+height, 90)}, "plus_code", true
+}
