@@ -16,6 +16,8 @@ import (
 	"quadrille/cmd/tileserver/internal/airport"
 	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/geocode"
+	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
 	"quadrille/cmd/tileserver/internal/ip"
@@ -90,6 +92,7 @@ type server struct {
 	tile     *tile.Room
 	region   *region.Room
 	place    *place.Room
+	geocode  *geocode.Room
 	airport  *airport.Room
 	station  *station.Room
 	ip       *ip.Room
@@ -123,6 +126,7 @@ func newServer(cfg *Config) *server {
 		}),
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
+		geocode: geocode.New(k, geocoder.Sources{Places: cfg.Places, Names: cfg.Names, Boundaries: cfg.Boundaries}),
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
@@ -154,7 +158,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 
 // routes is the table of endpoints.
 func (s *server) routes() []web.Route {
-	return slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.airport.Routes(), s.station.Routes(),
+	return slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
 		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.points.Routes(), s.ops.Routes())
 }
 

@@ -1,0 +1,185 @@
+// Package geocode answers what a text names, and what is at a point: places, regions,
+// airports and positions in one list, each with a label that tells it apart.
+package geocode
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// Room answers searches and their reverse.
+type Room struct {
+	*web.Kit
+	geocoder.Sources
+}
+
+func New(k *web.Kit, sources geocoder.Sources) *Room { return &Room{k, sources} }
+
+func (s *Room) Routes() []web.Route {
+	return []web.Route{
+		{Path: "/geocode", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes("q", "limit", "lang", "kinds", "country", "bbox", web.Position, "format")},
+		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(web.Position, "lang", "kinds", "radius", "format")},
+	}
+}
+
+const (
+	defaultLimit = 10
+	maxLimit     = 50
+)
+
+// getSearch answers GET /geocode?q=.
+func (s *Room) getSearch(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	query := geocoder.Query{Text: readText(&q), Kinds: readKinds(&q)}
+	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
+	query.Lang = q.Language("lang")
+	query.Countries = q.List("country", web.MaxList)
+	if q.Has("bbox") {
+		box := q.Box("bbox")
+		query.Box = &box
+	}
+	if q.Has("lat") || q.Has("lon") {
+		query.Lat, query.Lon = q.Position()
+		query.Bias = true
+	}
+	form := q.Format(r)
+	if q.Err != nil {
+		return q.Err
+	}
+	session := s.Begin()
+	defer session.Release()
+	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) error {
+		found, err := session.Search(ctx, query)
+		if errors.Is(err, places.ErrQuery) {
+			return web.Refuse(err, "q", "Set q to a text with letters or digits.")
+		}
+		out.Body = appendResults(out.Body, found, form, nil)
+		return err
+	})
+}
+
+// getReverse answers GET /reverse?lat=&lon=.
+func (s *Room) getReverse(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	query := geocoder.ReverseQuery{Kinds: readKinds(&q)}
+	query.Lat, query.Lon = q.Position()
+	query.Lang = q.Language("lang")
+	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
+	form := q.Format(r)
+	if q.Err != nil {
+		return q.Err
+	}
+	session := s.Begin()
+	defer session.Release()
+	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) error {
+		found, err := session.Reverse(ctx, query)
+		out.Body = appendResults(out.Body, found, form, &query)
+		return err
+	})
+}
+
+// readText returns the text to search for.
+func readText(p *web.Params) string {
+	if !p.Has("q") {
+		p.Refuse("q", "Add q: a name, a name with the region around it, a position or a code.")
+		return ""
+	}
+	v := p.Text("q", search.MaxQuery)
+	if p.Err == nil && !listing.IsSearchText(v) {
+		p.Refuse("q", "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8 without control characters, of which not all are spaces.")
+	}
+	return v
+}
+
+// readKinds returns the kinds of results that are wanted.
+func readKinds(p *web.Params) (kinds []names.Kind) {
+	for _, text := range p.List("kinds", web.MaxList) {
+		kind := names.Kind(text)
+		if !slices.Contains(geocoder.Kinds, kind) {
+			var all []string
+			for _, k := range geocoder.Kinds {
+				all = append(all, string(k))
+			}
+			p.Refuse("kinds", "Set kinds to one or several of "+strings.Join(all, ", ")+", with commas between them.")
+			return nil
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+// appendResults writes the results, with the distance of a place from the point of a
+// reverse query.
+func appendResults(dst []byte, found []geocoder.Result, form web.Form, reverse *geocoder.ReverseQuery) []byte {
+	l := listing.Begin(append(dst, '{'), form, "results")
+	for i := range found {
+		r := &found[i]
+		l.Open(nil, r.Lon, r.Lat)
+		l.Body = appendResult(l.Body, r)
+		if reverse != nil && r.Kind == geocoder.Place {
+			l.Body = listing.AppendDistance(l.Body, r.Place.DistanceM)
+		}
+		l.Shut()
+	}
+	return l.End("")
+}
+
+// appendResult writes the members of a result.
+func appendResult(dst []byte, r *geocoder.Result) []byte {
+	dst = jsontext.AppendString(append(dst, `"kind":`...), string(r.Kind))
+	for _, m := range [...]struct{ name, value string }{
+		{"type", r.Type}, {"id", r.ID}, {"name", r.Name}, {"label", r.Label}, {"country", r.Country}, {"code", r.Code},
+	} {
+		if m.value != "" {
+			dst = append(append(append(dst, ',', '"'), m.name...), '"', ':')
+			dst = jsontext.AppendString(dst, m.value)
+		}
+	}
+	if r.Population > 0 {
+		dst = strconv.AppendUint(append(dst, `,"population":`...), r.Population, 10)
+	}
+	dst = strconv.AppendFloat(append(dst, `,"lat":`...), r.Lat, 'f', -1, 64)
+	dst = strconv.AppendFloat(append(dst, `,"lon":`...), r.Lon, 'f', -1, 64)
+	if r.Bounds != [4]float64{} {
+		dst = append(dst, `,"bbox":[`...)
+		for i, v := range r.Bounds {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+		}
+		dst = append(dst, ']')
+	}
+	if len(r.Parents) > 0 {
+		dst = append(dst, `,"parents":[`...)
+		for i := range r.Parents {
+			p := &r.Parents[i]
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = jsontext.AppendString(append(dst, `{"type":`...), p.Type)
+			dst = jsontext.AppendString(append(dst, `,"id":`...), p.ID)
+			dst = append(jsontext.AppendString(append(dst, `,"name":`...), p.Name), '}')
+		}
+		dst = append(dst, ']')
+	}
+	if r.Match != nil {
+		dst = search.AppendMatch(append(dst, ','), r.Match)
+	}
+	return dst
+}
