@@ -90,12 +90,11 @@ func (f *Feature) entry(id uint32) search.Entry {
 	}
 	switch f.Kind {
 	case Airport:
-		e.Class, e.Code = 'S', "AIRP"
 		people, known := airportPeople[f.Type]
 		if !known {
 			people = otherAirport
 		}
-		e.Class, e.Code, e.Importance, e.Population = 'S', "", people, 0
+		e.Class, e.Importance, e.Population = 'S', people, 0
 	case Zone:
 		e.Class, e.Importance = 'L', zonePeople
 	case Region:

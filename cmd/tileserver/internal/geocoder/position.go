@@ -33,7 +33,10 @@ func ParsePosition(text string) (Result, bool) {
 		rest, _, _ = strings.Cut(rest, "?")
 		lat, lon, _ := strings.Cut(rest, ",")
 		lon, _, _ = strings.Cut(lon, ",") // an altitude
-		return inDegrees(number(lat), number(lon))
+		if y := number(lat); math.Abs(y) <= 90 {
+			return inDegrees(y, number(lon))
+		}
+		return Result{}, false
 	}
 	return parseDegrees(text)
 }
@@ -80,12 +83,17 @@ func inDegrees(lat, lon float64) (Result, bool) {
 // round leaves a tenth of a millimetre.
 func round(v float64) float64 { return math.Round(v*1e9) / 1e9 }
 
-// angle is one coordinate: a letter before, degrees, minutes, seconds, a letter behind.
-const angle = `([NSEWO])?\s*([+-]?\d{1,3}(?:[.]\d{0,20})?)(?:\s*[°º˚dD]\s*|\s+|$|)(?:(\d{1,2}(?:[.]\d{0,20})?)(?:\s*['′’]\s*|\s+|$|)(?:(\d{1,2}(?:[.]\d{0,20})?)\s*(?:["″”]|''|)\s*)?)?\s*([NSEWO])?`
+// angle is one coordinate: degrees, minutes, seconds.
+const angle = `([+-]?\d{1,3}(?:[.]\d{0,20})?)(?:\s*[°º˚D]\s*|\s+|)(?:(\d{1,2}(?:[.]\d{0,20})?)(?:\s*['′’]\s*|\s+|)(?:(\d{1,2}(?:[.]\d{0,20})?)\s*(?:["″”]|''|)\s*)?)?`
+
+// Letters stand before both angles, or behind both, or nowhere.
+const letter, between = `\s*([NSEWO])\s*`, `\s*[,;/ ]\s*`
 
 var (
-	pair = regexp.MustCompile(`(?i)^` + angle + `\s*[,;/ ]\s*` + angle + `$`)
-	// europeans writes decimal commas.
+	lettersBefore = regexp.MustCompile(`^` + letter + angle + `\s*[,;/]?\s*` + letter + angle + `$`)
+	lettersBehind = regexp.MustCompile(`^` + angle + letter + `[,;/]?\s*` + angle + letter + `$`)
+	noLetters     = regexp.MustCompile(`^` + angle + between + angle + `$`)
+	// commas are decimal ones.
 	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)[;,]?\s+([+-]?\d{1,3}),(\d+)$`)
 )
 
@@ -112,58 +120,66 @@ func parseDegrees(text string) (Result, bool) {
 			return inDegrees(a, b)
 		}
 	}
-	m := pair.FindStringSubmatch(strings.ToUpper(text))
-	if m == nil {
-		return Result{}, false
-	}
-	first, firstAxis, ok := angleOf(m[1:6])
-	second, secondAxis, ok2 := angleOf(m[6:11])
+	text = strings.ToUpper(text)
+	var first, second float64
+	var ok, ok2 bool
 	switch {
-	case !ok || !ok2 || firstAxis == 0 || secondAxis == 0 || firstAxis == secondAxis:
-		if firstAxis != 0 || secondAxis != 0 || !strings.ContainsAny(text, "°º˚") || !ok || !ok2 {
+	case strings.ContainsAny(text, "NSEWO"):
+		var axes string
+		if m := lettersBefore.FindStringSubmatch(text); m != nil {
+			first, ok = degreesOf(m[2:5], m[1])
+			second, ok2 = degreesOf(m[6:9], m[5])
+			axes = m[1] + m[5]
+		} else if m := lettersBehind.FindStringSubmatch(text); m != nil {
+			first, ok = degreesOf(m[1:4], m[4])
+			second, ok2 = degreesOf(m[5:8], m[8])
+			axes = m[4] + m[8]
+		}
+		switch north := "NS"; {
+		case !ok || !ok2 || strings.Contains(north, axes[:1]) == strings.Contains(north, axes[1:]):
+			return Result{}, false
+		case !strings.Contains(north, axes[:1]):
+			first, second = second, first
+		}
+		if math.Abs(first) > 90 {
 			return Result{}, false
 		}
-	case firstAxis == 'x':
-		first, second = second, first
+	case strings.ContainsAny(text, "°º˚"):
+		if m := noLetters.FindStringSubmatch(text); m != nil {
+			first, ok = degreesOf(m[1:4], "")
+			second, ok2 = degreesOf(m[4:7], "")
+		}
+	}
+	if !ok || !ok2 {
+		return Result{}, false
 	}
 	return inDegrees(first, second)
 }
 
-// angleOf returns the degrees of a coordinate, and its axis if letters tell it: 'y' for a
-// latitude, 'x' for a longitude.
-func angleOf(m []string) (v float64, axis byte, ok bool) {
-	letter := m[0] + m[4]
-	if len(letter) > 1 {
-		return 0, 0, false
-	}
-	v, err := strconv.ParseFloat(m[1], 64)
+// degreesOf returns the degrees of an angle, negative in the south and the west. O is
+// the west in the Romance languages.
+func degreesOf(m []string, letter string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(m[0], 64)
 	if err != nil {
-		return 0, 0, false
+		return 0, false
 	}
 	sign := 1.0
-	if strings.HasPrefix(m[1], "-") {
+	if strings.HasPrefix(m[0], "-") {
 		sign, v = -1, -v
 	}
 	for i, unit := range []float64{60, 3600} {
-		if part := m[2+i]; part != "" {
+		if part := m[1+i]; part != "" {
 			p, err := strconv.ParseFloat(part, 64)
-			if err != nil || p >= 60 || strings.Contains(m[1+i], ".") {
-				return 0, 0, false
+			if err != nil || p >= 60 || strings.Contains(m[i], ".") {
+				return 0, false
 			}
 			v += p / unit
 		}
 	}
-	switch letter {
-	case "N":
-		return sign * v, 'y', true
-	case "S":
-		return -sign * v, 'y', true
-	case "E":
-		return sign * v, 'x', true
-	case "W", "O": // Ouest and Oeste; Ost is told by its degrees in no way
-		return -sign * v, 'x', true
+	if letter != "" && strings.Contains("SWO", letter) {
+		sign = -sign
 	}
-	return sign * v, 0, true
+	return sign * v, true
 }
 
 var (

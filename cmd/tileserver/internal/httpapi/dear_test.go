@@ -48,6 +48,8 @@ var dearest = map[string][]string{
 		"/places/nearby?lat=52.37&lon=4.89&limit=1000&min_population=1000000", "/places/nearby?lat=52&lon=5&limit=1000&country=NL&class=P", "/places/nearby?lat=52.37&lon=4.89&country=FR,DE&class=A,H,S&min_population=100"},
 	"/places/within": {"/places/within?bbox=-180,-90,180,90&limit=1000&class=S", "/places/within?tile=0/0/0&limit=1000&format=geojson"},
 	"/places/search": {"/places/search?q=a&limit=100&bbox=170,-80,175,-70", "/places/search?q=a&limit=100&country=SG&class=T&lang=fr", "/places/search?q=san%20fransicso%20calfornia"},
+	"/geocode":       {"/geocode?q=a&limit=50&bbox=170,-80,175,-70", "/geocode?q=san%20fransicso%20calfornia%20united%20states%20of%20america"},
+	"/reverse":       {"/reverse?lat=52.37&lon=4.89&lang=de", "/reverse?lat=-60&lon=-140&radius=20000000"},
 	"/places/:id":    {"/places/{place}?lang=de"}, "/places/:id/offset": {"/places/{place}/offset"},
 	"/airports/within": {"/airports/within?bbox=-180,-90,180,90&limit=1000"},
 	"/airports/nearby": {"/airports/nearby?lat=0&lon=0&limit=1000", "/airports/nearby?lat=-80&lon=0&limit=1000&type=balloonport&closed=true", "/airports/nearby?lat=-80&lon=0&limit=1000&country=SG&closed=true"},

@@ -1,0 +1,89 @@
+package names_test
+
+import (
+	"errors"
+	"iter"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+func features(list ...names.Feature) iter.Seq2[names.Feature, error] {
+	return func(yield func(names.Feature, error) bool) {
+		for _, f := range list {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+func openStore(t *testing.T) cellstore.Store {
+	t.Helper()
+	store, err := pebblestore.Open(t.TempDir(), &pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func TestSearch(t *testing.T) {
+	store := openStore(t)
+	us := names.Parent{Type: "country", ID: "us", Name: "United States"}
+	meta, err := names.Build(t.Context(), store, features(
+		names.Feature{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
+			Names: []search.Name{{Text: "US", Lang: search.Code}, {Text: "Vereinigte Staaten", Lang: "de"}}},
+		names.Feature{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
+		names.Feature{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
+			Parents: []names.Parent{us}, Names: []search.Name{{Text: "KS", Lang: search.Code}}},
+		names.Feature{Kind: names.Region, Type: "county", ID: "1", Name: "Arkansas", Country: "US", Population: 1e4, Lat: 34, Lon: -91, Level: 2, Parents: []names.Parent{us}},
+		names.Feature{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49, Lon: 2.5,
+			Names: []search.Name{{Text: "CDG", Lang: search.Code}}},
+	), names.Options{TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if meta.Features[names.Region] != 4 || meta.Features[names.Airport] != 1 {
+		t.Errorf("%+v", meta)
+	}
+	r, err := names.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"france": "fr", "fra": "fr", "kansas": "us-ks", "ks": "us-ks", "us": "us", "united sta": "us", "vereinigte": "us", "arkansas": "1", "kansass": "us-ks",
+		"charles de gaulle": "LFPG", "gaulle": "LFPG", "cdg": "LFPG",
+	} {
+		hits, err := r.Search(t.Context(), search.Query{Text: text}, nil)
+		if err != nil || len(hits) == 0 || hits[0].ID != want {
+			t.Errorf("%s: %+v, want %s: %v", text, hits, want, err)
+		}
+	}
+	hits, err := r.Search(t.Context(), search.Query{Text: "Kansas"}, nil)
+	if err != nil || len(hits) == 0 || len(hits[0].Parents) != 1 || hits[0].Parents[0] != us || hits[0].Kind != names.Region || hits[0].Lat != 38 {
+		t.Errorf("%+v: %v", hits, err)
+	}
+	if hits, err := r.Search(t.Context(), search.Query{Text: "k"}, nil); err != nil || len(hits) != 1 { // a code is found in full only
+		t.Errorf("%+v: %v", hits, err)
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
+		if _, err := names.Build(t.Context(), openStore(t), features(f), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+	_, err := names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
+	if !errors.Is(err, names.ErrNewer) {
+		t.Error(err)
+	}
+}
