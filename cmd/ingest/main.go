@@ -132,6 +132,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		json:    c.JSON, quiet: c.Quiet,
 		cli: &c, settings: configfile.Settings(command, c.file, onlyFlags...),
 	}
+	s.options.Reporter = &published{Reporter: rep, session: s}
 	if err := s.openDepot(); err != nil {
 		return &usageError{err}
 	}
@@ -146,7 +147,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			s.commands = append(s.commands, node.Name)
 		}
 	}
-	err = command.Run(s)
+	if err = command.Run(s); err == nil {
+		err = s.indexNames()
+	}
 	// What was published before a failure is pushed like the rest.
 	err = errors.Join(err, s.pushPublished(command))
 	if err = s.interrupted(command, err); err != nil {

@@ -59,7 +59,6 @@ func (s *session) openDepot() error {
 	if s.depot, err = hbasedepot.Open(s.cli.Store, hbasedepot.Options{Data: s.cli.Data}); err != nil {
 		return fmt.Errorf("--store: %w", err)
 	}
-	s.options.Reporter = &published{Reporter: s.options.Reporter, session: s}
 	return nil
 }
 
@@ -70,7 +69,7 @@ func (s *session) closeDepot() error {
 	return s.depot.Close()
 }
 
-// published notes what jobs publish, to be pushed once the command has done.
+// published notes what jobs publish, for what is to be done once the command has done.
 type published struct {
 	job.Reporter
 	session *session

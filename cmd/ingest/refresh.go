@@ -81,7 +81,9 @@ func (c *worldCmd) reads() []string    { return c.IPFile }
 // refreshed are the commands that a refresh knows, in its order: those of the data
 // sets, world after boundaries and places, so that the others look at what it
 // publishes, and points.
-var refreshed = append(slices.Insert(catalogue.Names(catalogue.All), 2, "world"), "points")
+var refreshed = append(slices.Insert(catalogue.Names(slices.DeleteFunc(slices.Clone(catalogue.All), func(d catalogue.Dataset) bool {
+	return d.Name == catalogue.NameIndex.Name // made of the others
+})), 2, "world"), "points")
 
 // step is one command of a refresh.
 type step struct {

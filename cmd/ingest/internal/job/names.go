@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,9 @@ func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest
 	})
 }
 
+// ErrNoNames is matched when nothing is published that has names besides places.
+var ErrNoNames = errors.New("nothing is published that has names besides places: ingest boundaries or airports first")
+
 // regionID names a region of a layer.
 type regionID struct{ typ, id string }
 
@@ -95,7 +99,7 @@ func (n *namer) open(c *dataset.Catalog) error {
 		n.airports, err = airports.Open(n.ctx, g.Store, air)
 	}
 	if err == nil && n.regions == nil && n.airports == nil {
-		err = fmt.Errorf("nothing is published that has names besides places: ingest boundaries or airports first")
+		err = ErrNoNames
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -26,7 +27,9 @@ type Room struct {
 	geocoder.Sources
 }
 
-func New(k *web.Kit, sources geocoder.Sources) *Room { return &Room{k, sources} }
+func New(k *web.Kit, sets datasets.Sets) *Room {
+	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+}
 
 func (s *Room) Routes() []web.Route {
 	return []web.Route{

@@ -17,7 +17,6 @@ import (
 	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geocode"
-	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
 	"quadrille/cmd/tileserver/internal/ip"
@@ -126,7 +125,7 @@ func newServer(cfg *Config) *server {
 		}),
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
-		geocode: geocode.New(k, geocoder.Sources{Places: cfg.Places, Names: cfg.Names, Boundaries: cfg.Boundaries}),
+		geocode: geocode.New(k, cfg.Sets),
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
