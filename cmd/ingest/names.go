@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
@@ -12,7 +13,7 @@ import (
 type namesCmd struct{}
 
 func (namesCmd) Help() string {
-	return `Makes the index of names that search finds besides places: the regions of all layers and the airports that are published, with the people and the larger regions of each. It reads no file. The commands that publish boundaries, places or airports run it at their end, so that it is needed by itself only for data published by an older program.
+	return `Makes the index of names that search finds besides places: the regions of all layers, the airports, time zones and weather stations that are published, and the points of collections published with --search, with the people and the larger regions of each. It reads no file. The commands that publish one of these run it at their end, so that it is needed by itself only for data published by an older program.
 
   ingest names`
 }
@@ -25,7 +26,7 @@ func (namesCmd) Run(s *session) error {
 // indexNames publishes the names anew once a command has published what they are made of.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.toPush, name) }
-	if !slices.ContainsFunc(catalogue.NameIndex.Uses, made) || made(catalogue.NameIndex.Name) {
+	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
 		return nil
 	}
 	_, err := job.Names(s.ctx, s.catalog, s.options)
@@ -33,4 +34,17 @@ func (s *session) indexNames() error {
 		return s.ctx.Err()
 	}
 	return fmt.Errorf("the names for search stay as they are: %w; run ingest names once that is mended", err)
+}
+
+// searched reports whether a published collection is searched, or was.
+func (s *session) searched() bool {
+	for _, name := range s.toPush {
+		if !strings.HasPrefix(name, catalogue.PointsPrefix) {
+			continue
+		}
+		if yes, err := job.Searched(s.ctx, s.catalog, name); err != nil || yes {
+			return true // the job reports what cannot be read
+		}
+	}
+	return false
 }

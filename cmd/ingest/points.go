@@ -31,6 +31,7 @@ type pointsCmd struct {
 	Attribution string     `placeholder:"TEXT" help:"What a map must show for using the points."`
 	Licence     string     `aliases:"license" env:"QUADRILLE_LICENSE" placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 	Private     bool       `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
+	Search      bool       `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`
 	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
 	KeyFile     string     `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 }
@@ -117,8 +118,11 @@ func (c *pointsCmd) Run(s *session) error {
 	if err := points.CheckName(c.Collection); err != nil {
 		return &usageError{err}
 	}
+	if c.Search && (c.Private || c.IntoLive != "") {
+		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private and --into-live, or --search")}
+	}
 	of := job.Collection{
-		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Stdin: os.Stdin,
+		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
 		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon},
 		Credit:  job.Credit{License: c.Licence, Attribution: c.Attribution},
 	}

@@ -3,6 +3,7 @@ package names
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"quadrille/places/search"
 )
@@ -26,17 +27,23 @@ const (
 	Region  Kind = "region"
 	Airport Kind = "airport"
 	Zone    Kind = "timezone"
+	Station Kind = "station" // of the weather
+	Point   Kind = "point"   // of a collection that users brought
 )
+
+var kinds = []Kind{Region, Airport, Zone, Station, Point}
 
 // Feature is what a name stands for.
 type Feature struct {
 	Kind Kind `json:"kind"`
-	// Type is the layer of a region, and the type of an airport.
+	// Type is the layer of a region, the type of an airport, the collection of a point.
 	Type string `json:"type,omitempty"`
-	// ID finds the feature in the data set that it is from: the id of a region, the id of
-	// an airport, the name of a zone.
+	// ID finds the feature in the data set that it is from: the id of a region, an
+	// airport, a station or a point, the name of a zone.
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	// Title is what people call it where that is more than the name: "Rice County".
+	Title string `json:"title,omitempty"`
 	// Country is an ISO 3166-1 alpha-2 code, Code an ISO 3166-2 code or that of an airport.
 	Country string `json:"country,omitempty"`
 	Code    string `json:"code,omitempty"`
@@ -65,8 +72,8 @@ type Parent struct {
 // check returns an error that matches ErrFeature, or nil.
 func (f *Feature) check() error {
 	switch {
-	case f.Kind != Region && f.Kind != Airport && f.Kind != Zone:
-		return fmt.Errorf("%w: its kind is %.20q: give region, airport or timezone", ErrFeature, f.Kind)
+	case !slices.Contains(kinds, f.Kind):
+		return fmt.Errorf("%w: its kind is %.20q: give one of %q", ErrFeature, f.Kind, kinds)
 	case f.ID == "" || f.Name == "":
 		return fmt.Errorf("%w: %s %.60q %.60q: give an id and a name", ErrFeature, f.Kind, f.ID, f.Name)
 	}
@@ -78,8 +85,10 @@ func (f *Feature) check() error {
 var airportPeople = map[string]uint64{"large_airport": 300_000, "medium_airport": 20_000, "closed": 0}
 
 const (
-	otherAirport = 500
-	zonePeople   = 100
+	otherAirport  = 500
+	zonePeople    = 100
+	stationPeople = 20
+	pointPeople   = 200
 )
 
 // entry is how package search ranks a feature.
@@ -97,6 +106,10 @@ func (f *Feature) entry(id uint32) search.Entry {
 		e.Class, e.Importance, e.Population = 'S', people, 0
 	case Zone:
 		e.Class, e.Importance = 'L', zonePeople
+	case Station:
+		e.Class, e.Importance = 'S', stationPeople
+	case Point:
+		e.Class, e.Importance = 'S', pointPeople
 	case Region:
 		e.Class = 'A'
 		switch {

@@ -32,6 +32,9 @@ type Meta struct {
 	Events Duration `json:"events,omitzero"`
 	// Private collections are shown only to those who may read them.
 	Private bool `json:"private,omitempty"`
+	// Search says that the names of a published collection are to be found by searches of
+	// all names.
+	Search bool `json:"search,omitempty"`
 	// History is for how long a live collection remembers where points were.
 	History Duration `json:"history,omitzero"`
 }

@@ -44,8 +44,8 @@ var (
 	Places     = of("places", places.SchemaVersion, places.OpenPublished)
 	TimeZones  = of("timezones", zones.SchemaVersion, zones.OpenPublished)
 	Airports   = of("airports", airports.SchemaVersion, airports.OpenPublished, zoned...)
-	NameIndex  = of("names", names.SchemaVersion, names.OpenPublished, "boundaries", "places", "airports")
 	Stations   = of("stations", stations.SchemaVersion, stations.OpenPublished, zoned...)
+	NameIndex  = of("names", names.SchemaVersion, names.OpenPublished, "boundaries", "places", "airports", "stations")
 	Weather    = of("weather", stations.SchemaVersion, stations.OpenPublishedWeather, "stations")
 	IPTable    = of("ip", ipgeo.Layout, ipgeo.OpenPublished, zoned...)
 	// IP is the data set of IPTable, answered from its index where it has one,
@@ -58,7 +58,7 @@ var zoned = []string{"boundaries", "places", "timezones"}
 
 // All lists the data sets in the order in which they are ingested.
 var All = []Dataset{
-	Boundaries.Dataset, Places.Dataset, TimeZones.Dataset, Airports.Dataset, NameIndex.Dataset, Stations.Dataset, Weather.Dataset, IP.Dataset,
+	Boundaries.Dataset, Places.Dataset, TimeZones.Dataset, Airports.Dataset, Stations.Dataset, NameIndex.Dataset, Weather.Dataset, IP.Dataset,
 }
 
 // PointsPrefix begins the data sets that are collections of points.

@@ -70,10 +70,10 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 	if _, err := Airports(ctx, c, Input{Path: filepath.Join(sample, airportCSV), Credit: SampleAirports}, o); err != nil {
 		return err
 	}
-	if _, err := Names(ctx, c, o); err != nil {
+	if _, err := Stations(ctx, c, Input{Path: filepath.Join(sample, stationCSV), Credit: SampleStations}, o); err != nil {
 		return err
 	}
-	if _, err := Stations(ctx, c, Input{Path: filepath.Join(sample, stationCSV), Credit: SampleStations}, o); err != nil {
+	if _, err := Names(ctx, c, o); err != nil {
 		return err
 	}
 	_, err = IP(ctx, c, []IPInput{{Input: input(whoisIPv4)}, {Input: input(whoisIPv6)}}, IPOptions{Options: o, Derive: true})

@@ -19,14 +19,17 @@ import (
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
+	"quadrille/places/points"
 	"quadrille/places/search"
+	"quadrille/places/stations"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
 // Names publishes what searches find besides places: the regions of every published
-// layer with their parents and people, and the published airports. Nothing is read but
-// what is published.
+// layer with their parents and people, the airports, time zones and weather stations, and
+// the points of collections that are to be searched. Nothing is read but what is
+// published.
 func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
 	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}}
@@ -70,6 +73,9 @@ type namer struct {
 	layers   []tiles.TypeMeta
 	places   *places.Finder   // nil without places
 	airports *airports.Finder // nil without airports
+	stations *stations.Finder // nil without stations
+	points   []*points.Collection
+	zones    bool // whether there is a layer of time zones
 	opened   []*dataset.Generation
 	sources  []dataset.Source
 	newest   time.Time
@@ -83,6 +89,7 @@ func (n *namer) open(c *dataset.Catalog) error {
 	if err == nil && g != nil {
 		n.regions, err = tiles.Open(n.ctx, g.Store, borders)
 		n.layers = coarsestFirst(borders.Types)
+		n.zones = len(n.layers) < len(borders.Types)
 	}
 	if err != nil {
 		return err
@@ -98,7 +105,17 @@ func (n *namer) open(c *dataset.Catalog) error {
 	if g, err = n.current(c, catalogue.Airports.Dataset, &air); err == nil && g != nil {
 		n.airports, err = airports.Open(n.ctx, g.Store, air)
 	}
-	if err == nil && n.regions == nil && n.airports == nil {
+	if err != nil {
+		return err
+	}
+	var weather stations.Meta
+	if g, err = n.current(c, catalogue.Stations.Dataset, &weather); err == nil && g != nil {
+		n.stations, err = stations.Open(n.ctx, g.Store, weather)
+	}
+	if err == nil {
+		err = n.openPoints(c)
+	}
+	if err == nil && n.regions == nil && n.airports == nil && n.stations == nil && n.points == nil {
 		err = ErrNoNames
 	}
 	return err
@@ -110,6 +127,12 @@ func (n *namer) current(c *dataset.Catalog, d catalogue.Dataset, meta any) (*dat
 	if err != nil || g == nil {
 		return nil, err
 	}
+	n.use(g)
+	return g, nil
+}
+
+// use keeps a generation open until close, and credits its sources.
+func (n *namer) use(g *dataset.Generation) {
 	n.opened = append(n.opened, g)
 	for _, src := range g.Manifest.Sources {
 		credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
@@ -120,7 +143,6 @@ func (n *namer) current(c *dataset.Catalog, d catalogue.Dataset, meta any) (*dat
 	if built := g.Manifest.Built; built.After(n.newest) {
 		n.newest = built
 	}
-	return g, nil
 }
 
 func (n *namer) close() {
@@ -159,10 +181,7 @@ func (n *namer) countPeople() error {
 	if n.places == nil || n.regions == nil {
 		return nil
 	}
-	types := make([]string, len(n.layers))
-	for i, t := range n.layers {
-		types[i] = t.Name
-	}
+	types := n.all()
 	q := places.WithinQuery{Box: quadkey.World, Classes: []string{"P"}, MinPopulation: 500, Limit: places.MaxLimit}
 	var hits []places.Hit
 	var done int64
@@ -199,7 +218,12 @@ func (n *namer) read(take func(names.Feature) error) error {
 			return err
 		}
 	}
-	return n.readAirports(take)
+	for _, read := range []func(func(names.Feature) error) error{n.readAirports, n.readZones, n.readStations, n.readPoints} {
+		if err := read(take); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // regionRecord is what names take from the record of a region.
@@ -229,25 +253,32 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
-		g, err := geojson.UnmarshalGeometry(geometry)
-		if err != nil {
+		if f.Title = countyTitle(typ, id, r.Name); f.Title != "" {
+			f.Names = append(f.Names, search.Name{Text: f.Title})
+		}
+		var err error
+		if f.Lon, f.Lat, err = pointOf(geometry); err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 		}
-		f.Lon, f.Lat = pointInside(g.Geometry())
 		for _, code := range []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal} {
 			if code != "" {
 				f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
 			}
 		}
-		var coarser []string
-		for _, t := range n.layers[:level] {
-			coarser = append(coarser, t.Name)
-		}
-		if f.Parents, err = n.parents(f.Lat, f.Lon, coarser); err != nil {
+		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level]); err != nil {
 			return err
 		}
 		return take(f)
 	})
+}
+
+// all are the layers, the coarsest first.
+func (n *namer) all() []string {
+	layers := make([]string, len(n.layers))
+	for i, t := range n.layers {
+		layers[i] = t.Name
+	}
+	return layers
 }
 
 // parents returns the regions of layers at a point, the smallest first.
@@ -282,10 +313,6 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 	if n.airports == nil {
 		return nil
 	}
-	var layers []string
-	for _, t := range n.layers {
-		layers = append(layers, t.Name)
-	}
 	q := airports.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit}
 	var hits []places.Hit
 	for {
@@ -314,7 +341,7 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 			if !strings.Contains(strings.ToLower(h.Name), "airport") {
 				f.Names = append(f.Names, search.Name{Text: h.Name + " Airport"})
 			}
-			if f.Parents, err = n.parents(f.Lat, f.Lon, layers); err != nil {
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
 				return err
 			}
 			if err := take(f); err != nil {
@@ -325,6 +352,16 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 			return nil
 		}
 	}
+}
+
+// pointOf returns a point inside a region, from its GeoJSON geometry.
+func pointOf(geometry []byte) (lon, lat float64, err error) {
+	g, err := geojson.UnmarshalGeometry(geometry)
+	if err != nil {
+		return 0, 0, err
+	}
+	lon, lat = pointInside(g.Geometry())
+	return lon, lat, nil
 }
 
 // pointInside returns a point inside a Polygon or MultiPolygon: the middle of the widest

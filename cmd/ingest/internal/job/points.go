@@ -33,9 +33,10 @@ type Collection struct {
 	// Layer is that of GeoPackages and archives that have several; an input may name
 	// its own behind #.
 	Layer string
-	// Title and Private are those of points.Meta; Credit is that of all files.
+	// Title, Private and Search are those of points.Meta; Credit is that of all files.
 	Title   string
 	Private bool
+	Search  bool
 	Credit  Credit
 	// Stdin is what an input of the path "-" is.
 	Stdin io.Reader
@@ -69,7 +70,7 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
 		}
-		meta.Title, meta.Private, meta.Attribution, meta.Licence = of.Title, of.Private, of.Credit.Attribution, of.Credit.License
+		meta.Title, meta.Private, meta.Search, meta.Attribution, meta.Licence = of.Title, of.Private, of.Search, of.Credit.Attribution, of.Credit.License
 		j.note(&meta)
 		m.Bad, m.Records, m.Bounds = j.tally.Counts(), map[string]int64{"points": meta.Points}, meta.Bounds[:]
 		for _, f := range j.files {

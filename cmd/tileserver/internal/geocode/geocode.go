@@ -28,7 +28,7 @@ type Room struct {
 }
 
 func New(k *web.Kit, sets datasets.Sets) *Room {
-	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries, Addresses: sets.Addresses}}
 }
 
 func (s *Room) Routes() []web.Route {

@@ -23,16 +23,21 @@ import (
 const (
 	Place    names.Kind = "place"
 	Position names.Kind = "position"
+	Address  names.Kind = "ip"
 )
 
 // Kinds lists all kinds of results.
-var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, Position}
+var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, names.Station, names.Point, Position, Address}
+
+// indexed are the kinds that the index of names has.
+var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
 // Sources are the data sets that a geocoder asks. One that is nil is not published.
 type Sources struct {
 	Places     *dataset.Live[datasets.Places]
 	Names      *dataset.Live[datasets.Names]
 	Boundaries *dataset.Live[datasets.Boundaries]
+	Addresses  *dataset.Live[datasets.Addresses]
 }
 
 // Query is what a search asks for. Only Text is required.
@@ -70,14 +75,15 @@ const (
 
 // Session asks one state of the data sets. Release it.
 type Session struct {
-	places  datasets.Pinned[datasets.Places]
-	names   datasets.Pinned[datasets.Names]
-	regions datasets.Pinned[datasets.Boundaries]
+	places    datasets.Pinned[datasets.Places]
+	names     datasets.Pinned[datasets.Names]
+	regions   datasets.Pinned[datasets.Boundaries]
+	addresses datasets.Pinned[datasets.Addresses]
 }
 
 // Begin pins what is published.
 func (s *Sources) Begin() *Session {
-	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries)}
+	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), datasets.Pin(s.Addresses)}
 }
 
 // Release ends the session.
@@ -85,18 +91,12 @@ func (s *Session) Release() {
 	s.places.Release()
 	s.names.Release()
 	s.regions.Release()
+	s.addresses.Release()
 }
 
 // IDs are the generations that answers are made from, for entity tags.
-func (s *Session) IDs() []uint64 { return []uint64{s.places.ID, s.names.ID, s.regions.ID} }
-
-// optional returns the reader of a data set, and false if none is published.
-func optional[T any](p *datasets.Pinned[T]) (reader T, ok bool, err error) {
-	reader, err = p.Get()
-	if errors.Is(err, datasets.ErrMissing) {
-		return reader, false, nil
-	}
-	return reader, err == nil, err
+func (s *Session) IDs() []uint64 {
+	return []uint64{s.places.ID, s.names.ID, s.regions.ID, s.addresses.ID}
 }
 
 // finding is one search.
@@ -105,20 +105,22 @@ type finding struct {
 	s   *Session
 	q   *Query
 
-	places  datasets.Places // nil if none are published
-	names   datasets.Names
-	regions datasets.Boundaries
+	places    datasets.Places // nil if none are published
+	names     datasets.Names
+	regions   datasets.Boundaries
+	addresses datasets.Addresses
 
 	found []Result
 }
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	f = &finding{ctx: ctx, s: s, q: q}
-	var has [3]bool
-	var errs [3]error
+	var has [4]bool
+	var errs [4]error
 	f.places, has[0], errs[0] = optional(&s.places)
 	f.names, has[1], errs[1] = optional(&s.names)
 	f.regions, has[2], errs[2] = optional(&s.regions)
+	f.addresses, has[3], errs[3] = optional(&s.addresses)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -137,11 +139,8 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, ok := ParsePosition(q.Text); ok {
-		if f.wants(Position) {
-			f.found = append(f.found, at)
-		}
-		return f.found, f.label()
+	if done, err := f.written(); done || err != nil {
+		return f.found, errors.Join(err, f.label())
 	}
 	if err := f.match(q.Text, q.Limit, nil, 0); err != nil {
 		return nil, err
@@ -222,7 +221,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			f.found = append(f.found, placeResult(r))
 		}
 	}
-	if f.names == nil || !f.wants(names.Region) && !f.wants(names.Airport) && !f.wants(names.Zone) {
+	if f.names == nil || !slices.ContainsFunc(indexed, f.wants) {
 		return nil
 	}
 	hits, err := f.names.Search(f.ctx, f.query(text, limit, within), nil)

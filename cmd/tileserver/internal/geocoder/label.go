@@ -1,6 +1,7 @@
 package geocoder
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ func (f *finding) label() error {
 				return err
 			}
 		}
-		r.Label = Label(r.Name, r.Parents)
+		r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 	}
 	return nil
 }

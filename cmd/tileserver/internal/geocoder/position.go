@@ -24,9 +24,7 @@ func ParsePosition(text string) (Result, bool) {
 		return Result{}, false
 	}
 	if b, name, ok := parseArea(text); ok {
-		r := position((b.South+b.North)/2, (b.West+b.East)/2)
-		r.Bounds, r.Type = [4]float64{b.West, b.South, b.East, b.North}, name
-		return r, true
+		return area(b, name), true
 	}
 	if rest, ok := cutFold(text, "geo:"); ok {
 		rest, _, _ = strings.Cut(rest, ";")
@@ -39,6 +37,13 @@ func ParsePosition(text string) (Result, bool) {
 		return Result{}, false
 	}
 	return parseDegrees(text)
+}
+
+// area is the middle of an area.
+func area(b quadkey.Box, typ string) Result {
+	r := position((b.South+b.North)/2, (b.West+b.East)/2)
+	r.Bounds, r.Type = [4]float64{b.West, b.South, b.East, b.North}, typ
+	return r
 }
 
 // maxPosition bounds the bytes of a position.
@@ -206,42 +211,4 @@ func parseArea(text string) (b quadkey.Box, name string, ok bool) {
 		}
 	}
 	return plusCode(text)
-}
-
-// plusAlphabet are the digits of Open Location Code, base 20.
-const plusAlphabet = "23456789CFGHJMPQRVWX"
-
-// plusCode reads a full Open Location Code
-// (https://github.com/google/open-location-code/blob/main/Documentation/Specification/specification.md).
-func plusCode(text string) (b quadkey.Box, name string, ok bool) {
-	code := strings.ToUpper(text)
-	head, tail, found := strings.Cut(code, "+")
-	if !found || len(head) != 8 || len(tail) == 1 || len(tail) > 7 {
-		return b, "", false
-	}
-	padded := strings.TrimRight(head, "0")
-	if len(padded)%2 != 0 || len(padded) < 2 || len(padded) < 8 && tail != "" {
-		return b, "", false
-	}
-	all := padded + tail
-	lat, lon := -90.0, -180.0
-	height, width := 400.0, 400.0
-	for i := 0; i < len(all); i++ {
-		d := strings.IndexByte(plusAlphabet, all[i])
-		switch {
-		case d < 0 || i == 0 && d > 8 || i == 1 && d > 17:
-			return b, "", false
-		case i < 10 && i%2 == 0:
-			height /= 20
-			lat += float64(d) * height
-		case i < 10:
-			width /= 20
-			lon += float64(d) * width
-		default:
-			height, width = height/5, width/4
-			lat += float64(d/4) * height
-			lon += float64(d%4) * width
-		}
-	}
-	return quadkey.Box{West: lon, South: lat, East: math.Min(lon+width, 180), North: math.Min(lat+height, 90)}, "plus_code", true
 }

@@ -1,0 +1,180 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/points"
+	"quadrille/places/search"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+)
+
+// openPoints opens the published collections that are to be searched.
+func (n *namer) openPoints(c *dataset.Catalog) error {
+	published, err := c.Datasets(n.ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range published {
+		d, known := catalogue.Find(name)
+		if !known || !strings.HasPrefix(name, catalogue.PointsPrefix) {
+			continue
+		}
+		var meta points.Meta
+		g, err := current(n.ctx, c, d, &meta)
+		if err != nil || g == nil {
+			return err
+		}
+		if !meta.Search {
+			if err := g.Close(); err != nil {
+				return err
+			}
+			continue
+		}
+		n.use(g)
+		of, err := points.Open(n.ctx, g.Store, meta)
+		if err != nil {
+			return err
+		}
+		n.points = append(n.points, of)
+	}
+	return nil
+}
+
+// Searched reports whether a published collection is to be in the index of names, or the
+// index has points, which may be those that it had before.
+func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
+	d, _ := catalogue.Find(collection)
+	var meta points.Meta
+	g, err := current(ctx, c, d, &meta)
+	if err != nil || g == nil {
+		return false, err
+	}
+	if err := g.Close(); err != nil || meta.Search {
+		return meta.Search, err
+	}
+	var index names.Meta
+	g, err = current(ctx, c, catalogue.NameIndex.Dataset, &index)
+	if err != nil || g == nil {
+		return false, err
+	}
+	return index.Features[names.Point] > 0, g.Close()
+}
+
+// readZones yields the time zones that have borders.
+func (n *namer) readZones(take func(names.Feature) error) error {
+	if !n.zones {
+		return nil
+	}
+	return n.regions.EachRegion(n.ctx, zoneType, func(id string, record, geometry []byte) error {
+		var r regionRecord
+		if err := json.Unmarshal(record, &r); err != nil {
+			return fmt.Errorf("the record of %s %s: %w", zoneType, id, err)
+		}
+		lon, lat, err := pointOf(geometry)
+		if err != nil {
+			return fmt.Errorf("the geometry of %s %s: %w", zoneType, id, err)
+		}
+		f := names.Feature{Kind: names.Zone, ID: id, Name: id, Bounds: r.Bounds, Lat: lat, Lon: lon}
+		// People know the city of a zone and not the name of the zone.
+		if i := strings.LastIndexByte(id, '/'); i >= 0 {
+			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(id[i+1:], "_", " ")})
+		}
+		return take(f)
+	})
+}
+
+// readStations yields the weather stations.
+func (n *namer) readStations(take func(names.Feature) error) error {
+	if n.stations == nil {
+		return nil
+	}
+	q := stations.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit}
+	var hits []stations.Hit
+	for {
+		var err error
+		if hits, q.Cursor, err = n.stations.Within(n.ctx, q, hits); err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			var r struct{ Name, Country, ICAO string }
+			if err := json.Unmarshal(slices.Concat([]byte{'{'}, h.JSON, []byte{'}'}), &r); err != nil {
+				return fmt.Errorf("the station %s: %w", h.ID[:], err)
+			}
+			if r.Name == "" {
+				continue
+			}
+			f := names.Feature{Kind: names.Station, ID: string(h.ID[:]), Name: r.Name, Country: r.Country, Code: r.ICAO, Lat: h.Lat, Lon: h.Lon}
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+				return err
+			}
+			if err := take(f); err != nil {
+				return err
+			}
+		}
+		if q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// readPoints yields the points of collections.
+func (n *namer) readPoints(take func(names.Feature) error) error {
+	for _, c := range n.points {
+		err := c.Each(n.ctx, points.WithinQuery{Area: points.Box(quadkey.World)}, func(h *points.Hit) error {
+			var r struct{ Name string }
+			if err := json.Unmarshal(h.Properties, &r); err != nil || r.Name == "" {
+				return nil // a name that is no text is not searched
+			}
+			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: r.Name, Lat: h.Lat, Lon: h.Lon}
+			var err error
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+				return err
+			}
+			return take(f)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The two digits that begin a county's FIPS code and are those of a state or territory
+// whose counties have another name.
+const (
+	fipsAlaska     = "02"
+	fipsCapital    = "11" // District of Columbia
+	fipsLouisiana  = "22"
+	fipsPuertoRico = "72"
+	fipsTerritory  = "57" // the greatest of a state is below
+	// fipsCity is the least code, within its state, of a city that is in no county.
+	fipsCity = "510"
+)
+
+// countyTitle is what people call a county of the United States, which lists of them
+// leave out: "Rice County". Alaska's boroughs and census areas cannot be told apart by
+// their codes, and keep their names.
+func countyTitle(typ, id, name string) string {
+	if typ != "county" || len(id) != 5 || strings.Trim(id, "0123456789") != "" {
+		return ""
+	}
+	switch state := id[:2]; {
+	case state == fipsLouisiana:
+		return name + " Parish"
+	case state == fipsPuertoRico:
+		return name + " Municipio"
+	case state == fipsAlaska, state == fipsCapital, state >= fipsTerritory, id[2:] >= fipsCity:
+		return ""
+	}
+	return name + " County"
+}

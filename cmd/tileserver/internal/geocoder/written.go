@@ -1,0 +1,115 @@
+package geocoder
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+// written answers texts that are no names: positions, codes of areas and IP addresses.
+func (f *finding) written() (done bool, err error) {
+	if addr, err := netip.ParseAddr(strings.TrimSpace(f.q.Text)); err == nil && f.addresses != nil {
+		return true, f.address(addr)
+	}
+	at, ok := ParsePosition(f.q.Text)
+	if !ok {
+		if at, ok, err = f.shortPlus(); err != nil {
+			return false, err
+		}
+	}
+	if ok && f.wants(Position) {
+		f.found = append(f.found, at)
+	}
+	return ok, nil
+}
+
+// shortPlus answers a plus code without its first digits, near the place that is named
+// behind it, or near the position of the bias.
+func (f *finding) shortPlus() (r Result, ok bool, err error) {
+	code, near, ok := parseShort(f.q.Text)
+	if !ok {
+		return r, false, nil
+	}
+	lat, lon := f.q.Lat, f.q.Lon
+	switch {
+	case near != "":
+		place := *f.q
+		place.Text, place.Limit, place.Kinds = near, 1, nil
+		found, err := f.s.Search(f.ctx, place)
+		if errors.Is(err, places.ErrQuery) || err == nil && len(found) == 0 {
+			return r, false, nil
+		}
+		if err != nil {
+			return r, false, err
+		}
+		lat, lon = found[0].Lat, found[0].Lon
+	case !f.q.Bias:
+		return r, false, nil
+	}
+	b, ok := recoverPlus(code, lat, lon)
+	if !ok {
+		return r, false, nil
+	}
+	return area(b, plusType), true, nil
+}
+
+// address answers an IP address with where it is, as far as is known: nothing for one
+// that nothing is known about.
+func (f *finding) address(addr netip.Addr) error {
+	var res ipgeo.Result
+	err := f.addresses.Lookup(f.ctx, addr, &res)
+	if errors.Is(err, ipgeo.ErrReserved) || errors.Is(err, ipgeo.ErrNotFound) || !f.wants(Address) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text := res.Addr.String()
+	r := Result{Feature: names.Feature{Kind: Address, ID: text, Name: text, Country: res.Country}}
+	lat, lon, known := res.Location()
+	if known {
+		r.Lat, r.Lon = lat, lon
+		if r.Parents, err = f.Parents(lat, lon); err != nil {
+			return err
+		}
+	}
+	if len(r.Parents) > 0 || res.Country == "" || f.names == nil {
+		if known {
+			f.found = append(f.found, r)
+		}
+		return nil
+	}
+	// The source knows no more than the country.
+	list, err := f.regionsNamed(res.Country, false)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(c names.Feature) bool { return c.Level == 0 && c.Country == res.Country })
+	switch {
+	case i >= 0:
+		c := &list[i]
+		r.Parents = []names.Parent{{Type: c.Type, ID: c.ID, Name: c.Name}}
+		if !known {
+			r.Lat, r.Lon, r.Bounds = c.Lat, c.Lon, c.Bounds
+		}
+	case !known:
+		return nil
+	}
+	f.found = append(f.found, r)
+	return nil
+}
+
+// optional returns the reader of a data set, and false if none is published.
+func optional[T any](p *datasets.Pinned[T]) (reader T, ok bool, err error) {
+	reader, err = p.Get()
+	if errors.Is(err, datasets.ErrMissing) {
+		return reader, false, nil
+	}
+	return reader, err == nil, err
+}
