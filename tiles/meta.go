@@ -50,6 +50,12 @@ func (t *TypeMeta) MergedBelow() int {
 	return below
 }
 
+// MeanExtent is how many square degrees of the layer's bounds there are for each region.
+// It is less for finer layers, also where they cover little of the world.
+func (t *TypeMeta) MeanExtent() float64 {
+	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))
+}
+
 // Generalised says how much a zoom shows of a type.
 type Generalised struct {
 	Zoom int `json:"zoom"`

@@ -151,7 +151,7 @@ func (n *namer) close() {
 	}
 }
 
-// coarsestFirst orders layers by how few regions they have, without those that are no
+// coarsestFirst orders layers by how large their regions are, without those that are no
 // divisions of land for people.
 func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	var list []tiles.TypeMeta
@@ -161,12 +161,12 @@ func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b tiles.TypeMeta) int {
-		return cmp.Or(cmp.Compare(layerRank(a.Name), layerRank(b.Name)), cmp.Compare(a.Regions, b.Regions))
+		return cmp.Or(cmp.Compare(layerRank(a.Name), layerRank(b.Name)), cmp.Compare(b.MeanExtent(), a.MeanExtent()))
 	})
 	return list
 }
 
-// layerRank puts countries before all layers, though another one may have fewer regions.
+// layerRank puts countries before all layers, though another one may have larger regions.
 func layerRank(name string) int {
 	if name == countryType {
 		return 0

@@ -3,6 +3,7 @@ package geocoder
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func (f *finding) Parents(lat, lon float64) (list []names.Parent, err error) {
 		return nil, nil
 	}
 	types := f.regions.Types()
-	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return rank(&b) - rank(&a) })
+	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return cmp.Compare(size(&a), size(&b)) })
 	at, err := f.regions.At(f.ctx, lat, lon)
 	if err != nil {
 		return nil, err
@@ -57,12 +58,13 @@ func (f *finding) Parents(lat, lon float64) (list []names.Parent, err error) {
 	return list, nil
 }
 
-// rank is greater for finer layers.
-func rank(t *tiles.TypeMeta) int {
+// size is how large the regions of a layer are. Countries are the largest, though another
+// layer may have larger regions.
+func size(t *tiles.TypeMeta) float64 {
 	if t.Name == countryType {
-		return 0
+		return math.MaxFloat64
 	}
-	return t.Regions
+	return t.MeanExtent()
 }
 
 const countryType = "country"

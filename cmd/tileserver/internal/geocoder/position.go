@@ -41,7 +41,7 @@ func ParsePosition(text string) (Result, bool) {
 
 // area is the middle of an area.
 func area(b quadkey.Box, typ string) Result {
-	r := position((b.South+b.North)/2, (b.West+b.East)/2)
+	r := position(round((b.South+b.North)/2), round((b.West+b.East)/2))
 	r.Bounds, r.Type = [4]float64{b.West, b.South, b.East, b.North}, typ
 	return r
 }
