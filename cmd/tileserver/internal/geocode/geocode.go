@@ -47,7 +47,7 @@ const (
 func (s *Room) getSearch(c echo.Context) error {
 	r := c.Request()
 	q := web.QueryParams(r)
-	query := geocoder.Query{Text: readText(&q), Kinds: readKinds(&q)}
+	query := geocoder.Query{Text: readText(&q), Kinds: readKinds(&q, geocoder.Kinds)}
 	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
 	query.Lang = q.Language("lang")
 	query.Countries = q.List("country", web.MaxList)
@@ -79,7 +79,7 @@ func (s *Room) getSearch(c echo.Context) error {
 func (s *Room) getReverse(c echo.Context) error {
 	r := c.Request()
 	q := web.QueryParams(r)
-	query := geocoder.ReverseQuery{Kinds: readKinds(&q)}
+	query := geocoder.ReverseQuery{Kinds: readKinds(&q, geocoder.ReverseKinds)}
 	query.Lat, query.Lon = q.Position()
 	query.Lang = q.Language("lang")
 	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
@@ -109,13 +109,13 @@ func readText(p *web.Params) string {
 	return v
 }
 
-// readKinds returns the kinds of results that are wanted.
-func readKinds(p *web.Params) (kinds []names.Kind) {
+// readKinds returns the kinds of results that are wanted, of those that are known.
+func readKinds(p *web.Params, known []names.Kind) (kinds []names.Kind) {
 	for _, text := range p.List("kinds", web.MaxList) {
 		kind := names.Kind(text)
-		if !slices.Contains(geocoder.Kinds, kind) {
+		if !slices.Contains(known, kind) {
 			var all []string
-			for _, k := range geocoder.Kinds {
+			for _, k := range known {
 				all = append(all, string(k))
 			}
 			p.Refuse("kinds", "Set kinds to one or several of "+strings.Join(all, ", ")+", with commas between them.")

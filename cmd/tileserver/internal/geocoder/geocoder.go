@@ -29,6 +29,9 @@ const (
 // Kinds lists all kinds of results.
 var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, names.Station, names.Point, Position, Address}
 
+// ReverseKinds lists those of Reverse.
+var ReverseKinds = []names.Kind{Place, names.Region}
+
 // indexed are the kinds that the index of names has.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
