@@ -1,0 +1,141 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/names"
+	"quadrille/places/points"
+	"quadrille/places/search"
+)
+
+// square is a GeoJSON feature: a box with a side of size degrees.
+func square(id, name, more string, west, south, size float64) string {
+	return fmt.Sprintf(`{"type":"Feature","properties":{"id":%q,"name":%q%s},"geometry":{"type":"Polygon","coordinates":[[[%g,%g],[%g,%g],[%g,%g],[%g,%g],[%g,%g]]]}}`,
+		id, name, more, west, south, west+size, south, west+size, south+size, west, south+size, west, south)
+}
+
+func collect(features ...string) string {
+	return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
+}
+
+// searchNames returns the first feature that a text finds.
+func searchNames(t *testing.T, c *dataset.Catalog, text string) (f names.Feature) {
+	t.Helper()
+	var meta names.Meta
+	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
+	if err != nil || g == nil {
+		t.Fatal(g, err)
+	}
+	defer g.Close()
+	r, err := names.Open(t.Context(), g.Store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, err := r.Search(t.Context(), search.Query{Text: text}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(hits) > 0 {
+		f = hits[0].Feature
+	}
+	return f
+}
+
+func TestNames(t *testing.T) {
+	c := newCatalog(t)
+	o := Options{Reporter: &recorder{}}
+	if _, err := Names(t.Context(), c, o); !errors.Is(err, ErrNoNames) {
+		t.Fatal(err)
+	}
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(Boundaries(t.Context(), c, []LayerInput{
+		layerInput("county", write(t, "county.geojson", collect(square("20159", "Rice", "", 1, 1, 1), square("22001", "Acadia", "", 3, 1, 1))), "id"),
+		layerInput("country", write(t, "country.geojson", collect(square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10))), "id"),
+		layerInput("timezone", write(t, "zone.geojson", collect(square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10))), "id"),
+	}, o))
+	must(Stations(t.Context(), c, Input{Path: write(t, "isd-history.csv", stationsHead+rowZurich), Credit: NOAA}, o))
+	shops := write(t, "shops.csv", "id,name,lat,lon\n1,Corner <Shop>,1.5,1.5\n2,,1.5,1.5\n")
+	must(Points(t.Context(), c, Collection{Name: "shops", Search: true}, []string{shops}, o))
+	must(Points(t.Context(), c, Collection{Name: "secret", Private: true}, []string{shops}, o))
+
+	m, err := Names(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]int64{"regions": 3, "stations": 1, "points": 1, "timezones": 1, "airports": 0} {
+		if m.Records[kind] != want {
+			t.Errorf("%d %s, want %d", m.Records[kind], kind, want)
+		}
+	}
+	parents := func(f names.Feature) (list []string) {
+		for _, p := range f.Parents {
+			list = append(list, p.Name)
+		}
+		return list
+	}
+	for text, want := range map[string]struct {
+		kind        names.Kind
+		title, code string
+		parents     []string
+	}{
+		"rice county":   {names.Region, "Rice County", "", []string{"United States"}},
+		"acadia parish": {names.Region, "Acadia Parish", "", []string{"United States"}},
+		"united states": {names.Region, "", "US", nil},
+		"us":            {names.Region, "", "US", nil},
+		"corner shop":   {names.Point, "", "", []string{"Rice", "United States"}},
+		"zurich town":   {names.Station, "", "", nil},
+		"chicago":       {names.Zone, "", "", nil},
+	} {
+		f := searchNames(t, c, text)
+		if f.Kind != want.kind || f.Title != want.title || f.Code != want.code || !slices.Equal(parents(f), want.parents) {
+			t.Errorf("%s: %+v, want %+v", text, f, want)
+		}
+	}
+
+	for collection, want := range map[string]bool{"shops": true, "secret": true} { // the index has points, which may be its own
+		if got, err := Searched(t.Context(), c, catalogue.PointsPrefix+collection); err != nil || got != want {
+			t.Errorf("%s: %v, %v", collection, got, err)
+		}
+	}
+	must(Points(t.Context(), c, Collection{Name: "shops"}, []string{shops}, o))
+	must(Names(t.Context(), c, o))
+	if f := searchNames(t, c, "corner shop"); f.ID != "" {
+		t.Errorf("%+v", f)
+	}
+	if got, err := Searched(t.Context(), c, catalogue.Points("shops").Name); err != nil || got {
+		t.Errorf("%v, %v", got, err)
+	}
+	var meta points.Meta
+	if g, err := current(t.Context(), c, catalogue.Points("shops").Dataset, &meta); err != nil || meta.Search || g.Close() != nil {
+		t.Errorf("%+v, %v", meta, err)
+	}
+}
+
+func TestCountyTitle(t *testing.T) {
+	for _, c := range []struct{ typ, id, want string }{
+		{"county", "20159", "X County"},
+		{"county", "22001", "X Parish"},
+		{"county", "72001", "X Municipio"},
+		{"county", "02013", ""},
+		{"county", "11001", ""},
+		{"county", "51510", ""}, // an independent city
+		{"county", "66010", ""},
+		{"county", "ch-zh", ""},
+		{"state", "20159", ""},
+	} {
+		if got := countyTitle(c.typ, c.id, "X"); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.typ, c.id, got, c.want)
+		}
+	}
+}
