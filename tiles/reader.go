@@ -314,8 +314,8 @@ func (r *Reader) EachRegion(ctx context.Context, typ string, fn func(id string, 
 			return err
 		}
 		record, ok := row.Value(layout.FamilyRecord, nil)
-		geometry, whole := row.Value(layout.FamilyGeometry, nil)
-		if !ok || !whole {
+		geometry, _ := row.Value(layout.FamilyGeometry, nil)
+		if !ok {
 			return fmt.Errorf("%w: record of %s %s", ErrCorrupt, typ, row.Key[1:])
 		}
 		if err := fn(string(row.Key[1:]), record, geometry); err != nil {

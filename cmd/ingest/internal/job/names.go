@@ -257,7 +257,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 			f.Names = append(f.Names, search.Name{Text: f.Title})
 		}
 		var err error
-		if f.Lon, f.Lat, err = pointOf(geometry); err != nil {
+		if f.Lon, f.Lat, err = pointOf(geometry, r.Bounds); err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 		}
 		for _, code := range []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal} {
@@ -354,8 +354,12 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 	}
 }
 
-// pointOf returns a point inside a region, from its GeoJSON geometry.
-func pointOf(geometry []byte) (lon, lat float64, err error) {
+// pointOf returns a point inside a region, from its GeoJSON geometry. Of one that encloses
+// nothing it is the middle of the bounds.
+func pointOf(geometry []byte, bounds [4]float64) (lon, lat float64, err error) {
+	if geometry == nil {
+		return (bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2, nil
+	}
 	g, err := geojson.UnmarshalGeometry(geometry)
 	if err != nil {
 		return 0, 0, err

@@ -79,7 +79,7 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 		if err := json.Unmarshal(record, &r); err != nil {
 			return fmt.Errorf("the record of %s %s: %w", zoneType, id, err)
 		}
-		lon, lat, err := pointOf(geometry)
+		lon, lat, err := pointOf(geometry, r.Bounds)
 		if err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", zoneType, id, err)
 		}
