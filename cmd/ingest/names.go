@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,16 +23,17 @@ func (namesCmd) Run(s *session) error {
 }
 
 // indexNames publishes the names anew once a command has published what they are made of.
+// The command has done what it was for, so that names that cannot be made are a warning.
+// The error is that of an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.toPush, name) }
 	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
 		return nil
 	}
-	_, err := job.Names(s.ctx, s.catalog, s.options)
-	if err == nil || errors.Is(err, job.ErrNoNames) || s.ctx.Err() != nil {
-		return s.ctx.Err()
+	if _, err := job.Names(s.ctx, s.catalog, s.options); err != nil && s.ctx.Err() == nil && !errors.Is(err, job.ErrNoNames) {
+		s.reporter.Note("warning: the names for search stay as they were: " + err.Error() + "; run ingest names once that is mended")
 	}
-	return fmt.Errorf("the names for search stay as they are: %w; run ingest names once that is mended", err)
+	return s.ctx.Err()
 }
 
 // searched reports whether a published collection is searched, or was.

@@ -113,6 +113,8 @@ var contractCalls = map[string][]string{
 	"/places/nearby":              {"/places/nearby?lat=48&lon=6&limit=2", "/places/nearby?lat=48&lon=6&format=geojson", "/places/nearby?lat=48&lon=6&cursor=AAAA"},
 	"/places/within":              {"/places/within?bbox=5,45,11,48.5&limit=2", "/places/within?tile=4/8/5", "/places/within?tile=4/8/5&format=geojson", "/places/within"},
 	"/places/search":              {"/places/search?q=zur", "/places/search?q=zur&limit=1&lat=1&lon=2&lang=fr", "/places/search?q=pdx", "/places/search?q=kpdx&format=geojson", "/places/search?q=zur&lat=1"},
+	"/geocode":                    {"/geocode?q=zur&limit=1", "/geocode?q=47.4,8.5", "/geocode?q=zur&format=geojson&lat=1&lon=2&lang=fr&kinds=place&country=ch", "/geocode?q=."},
+	"/reverse":                    {"/reverse?lat=47.45&lon=8.55", "/reverse?lat=47.45&lon=8.55&kinds=place&lang=de&radius=9&format=geojson"},
 	"/places/{id}":                {"/places/2657896", "/places/2661552", "/places/1", "/places/x"},
 	"/places/{id}/offset":         {"/places/2657896/offset?at=2026-07-01T12:00:00Z", "/places/2657896/offset", "/places/1/offset"},
 	"/airports/{code}":            {"/airports/WLD", "/airports/WLD?local=true", "/airports/ZZZZ", "/airports/a_b"},
