@@ -89,6 +89,9 @@ const (
 	zonePeople    = 100
 	stationPeople = 20
 	pointPeople   = 200
+	// statePeople is how many times as much the people of a region of the first level
+	// count here as in package search: Delaware is the state and not a town in Ohio.
+	statePeople = 3
 )
 
 // entry is how package search ranks a feature.
@@ -117,6 +120,9 @@ func (f *Feature) entry(id uint32) search.Entry {
 			e.Code = "PCLI"
 		case f.Level <= 4:
 			e.Code = string([]byte{'A', 'D', 'M', '0' + byte(f.Level)})
+			if f.Level == 1 {
+				e.Population *= statePeople
+			}
 		default:
 			e.Code = "ADM4"
 		}

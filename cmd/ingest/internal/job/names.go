@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -260,8 +259,12 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if f.Lon, f.Lat, err = pointOf(geometry, r.Bounds); err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 		}
-		for _, code := range []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal} {
-			if code != "" {
+		codes := []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal}
+		if typ == countryType {
+			codes = append(codes, otherCodes[f.Country]...)
+		}
+		for i, code := range codes {
+			if code != "" && slices.Index(codes, code) == i {
 				f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
 			}
 		}
@@ -335,12 +338,7 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 					f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
 				}
 			}
-			if r.City != "" && !strings.HasPrefix(h.Name, r.City) {
-				f.Names = append(f.Names, search.Name{Text: r.City + " " + h.Name})
-			}
-			if !strings.Contains(strings.ToLower(h.Name), "airport") {
-				f.Names = append(f.Names, search.Name{Text: h.Name + " Airport"})
-			}
+			f.Names = append(f.Names, airportNames(h.Name, r.City, r.IATA, r.ICAO)...)
 			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
 				return err
 			}

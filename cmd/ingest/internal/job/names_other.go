@@ -178,3 +178,42 @@ func countyTitle(typ, id, name string) string {
 	}
 	return name + " County"
 }
+
+// airportNames are the names by which people look for an airport besides its own: with
+// its city and without, with the word airport and without, and by its code.
+func airportNames(name, city, iata, icao string) (list []search.Name) {
+	add := func(text string) {
+		if text != name && !slices.ContainsFunc(list, func(n search.Name) bool { return n.Text == text }) {
+			list = append(list, search.Name{Text: text})
+		}
+	}
+	short := strings.TrimSpace(name)
+	for _, suffix := range []string{" Airport", " International", " Regional", " Municipal"} {
+		if i := len(short) - len(suffix); i > 0 && strings.EqualFold(short[i:], suffix) {
+			short = short[:i]
+		}
+	}
+	if city != "" {
+		add(city + " Airport")
+		if rest, found := strings.CutPrefix(short, city); found {
+			// A hyphen or slash may stand between: "Paris-Orly".
+			if rest = strings.Trim(rest, " -–/"); len(rest) > 3 {
+				add(rest)
+				add(rest + " Airport")
+			}
+		} else {
+			add(city + " " + name)
+		}
+	}
+	add(short)
+	add(short + " Airport")
+	for _, code := range []string{iata, icao} {
+		if code != "" {
+			add(code + " Airport")
+		}
+	}
+	return list
+}
+
+// otherCodes are codes that people use for countries besides those of ISO 3166-1.
+var otherCodes = map[string][]string{"GB": {"UK", "GBR"}, "AE": {"UAE"}, "CD": {"DRC"}, "US": {"USA"}, "GR": {"EL"}}

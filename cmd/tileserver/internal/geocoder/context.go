@@ -18,9 +18,9 @@ const (
 	// contextRegions is the most regions that a context may name.
 	contextRegions = 8
 	// begunLetters is from how many letters on the last word may be the beginning of one.
-	begunLetters = 3
+	begunLetters = 2
 	// maxContexts bounds the ways of reading a text that are tried.
-	maxContexts = 10
+	maxContexts = 12
 )
 
 // reading is a way to read a text: a name, and the regions around.
@@ -76,6 +76,11 @@ func readings(text string) (list []reading) {
 	for n := 1; n < len(words) && n <= contextWords; n++ {
 		list = append(list, reading{join(words[n:]), []string{join(words[:n])}})
 	}
+	// "lincoln nebraska usa": the last word is the country.
+	for n := 1; n < len(words)-1 && n < contextWords; n++ {
+		last := len(words) - 1
+		list = append(list, reading{join(words[:last-n]), []string{join(words[last-n : last]), words[last]}})
+	}
 	return list
 }
 
@@ -104,7 +109,7 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 // regionsNamed returns the regions of a name or code. A text that is still being typed
 // may be the beginning of one.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
-	q := search.Query{Text: text, Limit: contextRegions, Exact: true, Whole: true, Lang: f.q.Lang, Countries: f.q.Countries}
+	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.q.Lang, Countries: f.q.Countries}
 	for {
 		hits, err := f.names.Search(f.ctx, q, nil)
 		if errors.Is(err, places.ErrQuery) {

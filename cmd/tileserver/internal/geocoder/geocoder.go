@@ -74,6 +74,9 @@ const (
 	// contextPenalty is what words cost that are read as a region around: as in package
 	// search, one doubling of people.
 	contextPenalty = 256
+	// cityBonus is less than that of package search for a whole name, so that a region of
+	// as many people comes first.
+	cityBonus = 1024
 )
 
 // Session asks one state of the data sets. Release it.
@@ -113,7 +116,9 @@ type finding struct {
 	regions   datasets.Boundaries
 	addresses datasets.Addresses
 
-	found []Result
+	// forgiving lets a letter be wrong in texts with regions.
+	forgiving bool
+	found     []Result
 }
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
@@ -151,6 +156,13 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err := f.inContext(); err != nil {
 		return nil, err
 	}
+	if len(f.found) == 0 && !q.Exact {
+		// A letter may be wrong in the name, or in that of the region.
+		f.forgiving = true
+		if err := f.inContext(); err != nil {
+			return nil, err
+		}
+	}
 	f.order()
 	return f.found, f.label()
 }
@@ -183,7 +195,7 @@ func (f *finding) query(text string, limit int, within []names.Feature) search.Q
 		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact,
 	}
 	if len(within) > 0 {
-		q.Limit, q.Exact = candidates, true
+		q.Limit, q.Exact = candidates, !f.forgiving
 		if q.Box == nil && len(within) == 1 {
 			q.Box = boxOf(within[0].Bounds)
 		}
@@ -221,6 +233,9 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
 				return datasets.Inside(err)
 			}
+			if h.Match.Kind == search.Prefix && isCity(text, r.Place.Name) {
+				r.Score += cityBonus
+			}
 			f.found = append(f.found, placeResult(r))
 		}
 	}
@@ -239,6 +254,16 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
 	}
 	return nil
+}
+
+// isCity reports whether a name is a text and then what tells a city from the region
+// around it: "New York City", "Washington, D.C.".
+func isCity(text, name string) bool {
+	head, _, comma := strings.Cut(name, ",")
+	if !comma {
+		head = strings.TrimSuffix(name, " City")
+	}
+	return len(head) < len(name) && string(search.Fold(nil, head)) == string(search.Fold(nil, text))
 }
 
 // placeResult fills the feature of a place.

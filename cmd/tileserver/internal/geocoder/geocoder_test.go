@@ -237,6 +237,10 @@ func TestSearch(t *testing.T) {
 		"8.8.9.8":                 "",
 		"10.0.0.1":                "",
 		"G8HF+7X Portland Oregon": "position 45.5281875, -122.6750625, Oregon, United States of America",
+		"portland oregon g8hf+7x": "position 45.5281875, -122.6750625, Oregon, United States of America",
+		"portlnad oregon":         "place Portland, Oregon, United States of America",
+		"portland oregn":          "place Portland, Oregon, United States of America",
+		"paris texas usa":         "place Paris, Texas, United States of America",
 		"G8HF+7X":                 "",
 		"portland france":         "",
 	} {

@@ -55,18 +55,26 @@ func plusCode(text string) (b quadkey.Box, name string, ok bool) {
 
 const plusType = "plus_code"
 
-// shortCode is a code without its first digits, and the place that they are to be taken
-// from.
-var shortCode = regexp.MustCompile(`^(?i)((?:[2-9CFGHJMPQRVWX]{2}){1,3}\+(?:[2-9CFGHJMPQRVWX]{2,7})?)(?:[\s,]+(\S.*))?$`)
+// shortCode is a code without its first digits.
+const shortCode = `((?:[2-9CFGHJMPQRVWX]{2}){1,3}\+(?:[2-9CFGHJMPQRVWX]{2,7})?)`
+
+// The place that the digits are to be taken from is behind the code or before it.
+var (
+	codeFirst = regexp.MustCompile(`^(?i)` + shortCode + `(?:[\s,]+(\S.*))?$`)
+	codeLast  = regexp.MustCompile(`^(?i)(\S.*?)[\s,]+` + shortCode + `$`)
+)
 
 // parseShort reads a short plus code and the name of the place near it, such as
 // "9G8F+6W Zurich". The place may be missing.
 func parseShort(text string) (code, near string, ok bool) {
-	m := shortCode.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
-		return "", "", false
+	text = strings.TrimSpace(text)
+	if m := codeFirst.FindStringSubmatch(text); m != nil {
+		return strings.ToUpper(m[1]), m[2], true
 	}
-	return strings.ToUpper(m[1]), m[2], true
+	if m := codeLast.FindStringSubmatch(text); m != nil {
+		return strings.ToUpper(m[2]), m[1], true
+	}
+	return "", "", false
 }
 
 // recoverPlus returns the area of a short code that is the nearest to a position in

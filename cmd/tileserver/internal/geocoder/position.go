@@ -13,7 +13,7 @@ import (
 // ParsePosition reads a text that is a position, as people and programs write them:
 //
 //	47.37, 8.54   47.37N 8.54E   N47°22'12" E8°32'   47 22 12 N, 8 32 24 E   47,37 8,54
-//	geo:47.37,8.54;u=35
+//	geo:47.37,8.54;u=35   POINT(8.54 47.37)   lat=47.37&lon=8.54   (47.37, 8.54)
 //	8/134/89 (a tile: zoom, x, y)   12022001101200 (a quadkey)   8FVC9G8F+6W (a plus code)
 //
 // Latitude comes first, unless letters tell otherwise, or the first number cannot be one.
@@ -36,8 +36,25 @@ func ParsePosition(text string) (Result, bool) {
 		}
 		return Result{}, false
 	}
+	if m := wellKnown.FindStringSubmatch(text); m != nil {
+		return inDegrees(number(m[2]), number(m[1]))
+	}
+	if m := named.FindStringSubmatch(text); m != nil {
+		return inDegrees(number(m[1]), number(m[2]))
+	}
+	if m := bracketed.FindStringSubmatch(text); m != nil {
+		text = m[1] + m[2]
+	}
 	return parseDegrees(text)
 }
+
+// Positions as programs print them: a point of WKT, which has the longitude first,
+// numbers with names, numbers in brackets.
+var (
+	wellKnown = regexp.MustCompile(`^(?i:POINT)\s*\(\s*(\S+)\s+(\S+)\s*\)$`)
+	named     = regexp.MustCompile(`^(?i:lat(?:itude)?)\s*[:=]?\s*([^\s,;&]+)\s*[,;&]?\s*(?i:lon(?:gitude)?|lng|long)\s*[:=]?\s*([^\s,;&]+)$`)
+	bracketed = regexp.MustCompile(`^(?:\(([^()]+)\)|\[([^][]+)\])$`)
+)
 
 // area is the middle of an area.
 func area(b quadkey.Box, typ string) Result {
@@ -76,7 +93,7 @@ func position(lat, lon float64) Result {
 }
 
 func inDegrees(lat, lon float64) (Result, bool) {
-	if !(math.Abs(lat) <= 90) && math.Abs(lon) <= 90 { // a likely swap
+	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // a likely swap
 		lat, lon = lon, lat
 	}
 	if !(math.Abs(lat) <= 90) || !(math.Abs(lon) <= 180) {
