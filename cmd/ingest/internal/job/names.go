@@ -144,15 +144,24 @@ func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	return list
 }
 
-// layerRank puts countries before all layers, though another one may have fewer regions.
+// layerRank puts countries and then states before all layers, though another one may have
+// fewer regions: counties are often those of one country, and states those of all.
 func layerRank(name string) int {
-	if name == countryType {
+	switch name {
+	case countryType:
 		return 0
+	case stateType:
+		return 1
 	}
-	return 1
+	return 2
 }
 
-const countryType = "country"
+// Layers whose place in the order is known.
+const (
+	countryType = "country"
+	stateType   = "state"
+	countyType  = "county"
+)
 
 // countPeople counts the people of the places in each region.
 func (n *namer) countPeople() error {
@@ -229,11 +238,16 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
-		g, err := geojson.UnmarshalGeometry(geometry)
-		if err != nil {
+		if len(geometry) == 0 {
+			f.Lon, f.Lat = (r.Bounds[0]+r.Bounds[2])/2, (r.Bounds[1]+r.Bounds[3])/2
+		} else if g, err := geojson.UnmarshalGeometry(geometry); err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
+		} else {
+			f.Lon, f.Lat = pointInside(g.Geometry())
 		}
-		f.Lon, f.Lat = pointInside(g.Geometry())
+		if typ == countyType {
+			f.Names = append(f.Names, search.Name{Text: countyName(&r)})
+		}
 		for _, code := range []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal} {
 			if code != "" {
 				f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
@@ -243,11 +257,23 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		for _, t := range n.layers[:level] {
 			coarser = append(coarser, t.Name)
 		}
+		var err error
 		if f.Parents, err = n.parents(f.Lat, f.Lon, coarser); err != nil {
 			return err
 		}
 		return take(f)
 	})
+}
+
+// countyName is the name of a county as people write it. Sources have it without the word.
+func countyName(r *regionRecord) string {
+	switch r.ISO3166 {
+	case "US-LA":
+		return r.Name + " Parish"
+	case "US-AK":
+		return r.Name + " Borough"
+	}
+	return r.Name + " County"
 }
 
 // parents returns the regions of layers at a point, the smallest first.
@@ -305,7 +331,7 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 			}
 			for _, code := range []string{r.IATA, r.ICAO} {
 				if code != "" {
-					f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
+					f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code}, search.Name{Text: code + " Airport"})
 				}
 			}
 			if r.City != "" && !strings.HasPrefix(h.Name, r.City) {

@@ -56,15 +56,22 @@ func (f *finding) Parents(lat, lon float64) (list []names.Parent, err error) {
 	return list, nil
 }
 
-// rank is greater for finer layers.
+// rank is greater for finer layers. States are coarser than all but countries: counties
+// are often those of one country, and fewer than the states of all.
 func rank(t *tiles.TypeMeta) int {
-	if t.Name == countryType {
-		return 0
+	switch t.Name {
+	case countryType:
+		return -2
+	case stateType:
+		return -1
 	}
 	return t.Regions
 }
 
-const countryType = "country"
+const (
+	countryType = "country"
+	stateType   = "state"
+)
 
 // complete adds to a place the country and the division that its source names, where no
 // region does.
