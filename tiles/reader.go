@@ -298,7 +298,8 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 }
 
 // EachRegion calls fn with the regions of a type, in the order of their ids: the record,
-// and the geometry as a GeoJSON Polygon or MultiPolygon, both valid until fn returns.
+// and the geometry as a GeoJSON Polygon or MultiPolygon, both valid until fn returns. A
+// region too small for the finest grid has no geometry, but bounds in its record.
 // Errors match ErrUnknownType, or come from the store or fn.
 func (r *Reader) EachRegion(ctx context.Context, typ string, fn func(id string, record, geometry []byte) error) error {
 	rt := r.types[typ]

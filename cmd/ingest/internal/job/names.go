@@ -173,7 +173,11 @@ func layerRank(name string) int {
 	return 1
 }
 
-const countryType = "country"
+// Layers whose names say what they are.
+const (
+	countryType = "country"
+	countyType  = "county"
+)
 
 // countPeople counts the people of the places in each region.
 func (n *namer) countPeople() error {
@@ -252,7 +256,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
-		if f.Title = countyTitle(typ, id, r.Name); f.Title != "" {
+		if f.Title = countyTitle(typ, id, &r); f.Title != "" {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
 		}
 		var err error

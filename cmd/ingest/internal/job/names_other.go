@@ -162,21 +162,32 @@ const (
 )
 
 // countyTitle is what people call a county of the United States, which lists of them
-// leave out: "Rice County". Alaska's boroughs and census areas cannot be told apart by
-// their codes, and keep their names.
-func countyTitle(typ, id, name string) string {
-	if typ != "county" || len(id) != 5 || strings.Trim(id, "0123456789") != "" {
+// leave out: "Rice County". The state is known by the code of the record, or by the FIPS
+// code that is the id. Alaska's boroughs and census areas cannot be told apart, and keep
+// their names.
+func countyTitle(typ, id string, r *regionRecord) string {
+	state, fips := strings.CutPrefix(r.ISO3166, "US-")
+	if !fips {
+		if len(id) != 5 || strings.Trim(id, "0123456789") != "" {
+			return ""
+		}
+		if id[2:] >= fipsCity || id[:2] >= fipsTerritory && id[:2] != fipsPuertoRico {
+			return ""
+		}
+		state = id[:2]
+	}
+	if typ != countyType || strings.HasSuffix(r.Name, " City") {
 		return ""
 	}
-	switch state := id[:2]; {
-	case state == fipsLouisiana:
-		return name + " Parish"
-	case state == fipsPuertoRico:
-		return name + " Municipio"
-	case state == fipsAlaska, state == fipsCapital, state >= fipsTerritory, id[2:] >= fipsCity:
+	switch state {
+	case fipsLouisiana, "LA":
+		return r.Name + " Parish"
+	case fipsPuertoRico, "PR":
+		return r.Name + " Municipio"
+	case fipsAlaska, "AK", fipsCapital, "DC":
 		return ""
 	}
-	return name + " County"
+	return r.Name + " County"
 }
 
 // airportNames are the names by which people look for an airport besides its own: with

@@ -125,6 +125,10 @@ func TestNames(t *testing.T) {
 func TestCountyTitle(t *testing.T) {
 	for _, c := range []struct{ typ, id, want string }{
 		{"county", "20159", "X County"},
+		{"county", "US-KS", "X County"}, // the code of the record
+		{"county", "US-LA", "X Parish"},
+		{"county", "US-AK", ""},
+		{"county", "GB-KEN", ""},
 		{"county", "22001", "X Parish"},
 		{"county", "72001", "X Municipio"},
 		{"county", "02013", ""},
@@ -134,7 +138,7 @@ func TestCountyTitle(t *testing.T) {
 		{"county", "ch-zh", ""},
 		{"state", "20159", ""},
 	} {
-		if got := countyTitle(c.typ, c.id, "X"); got != c.want {
+		if got := countyTitle(c.typ, c.id, &regionRecord{Name: "X", ISO3166: strings.Trim(c.id, "0123456789")}); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.typ, c.id, got, c.want)
 		}
 	}
