@@ -2,6 +2,7 @@ package geocoder
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"quadrille/cmd/tileserver/internal/datasets"
@@ -93,4 +94,28 @@ func (s *Session) NameIn(ctx context.Context, r *Result, lang string) (string, e
 		return r.Name, nil
 	}
 	return name, nil
+}
+
+// CountryName returns the name of a country in a language, its usual one if that is not
+// known, and "" if nothing is known of the code.
+func (s *Session) CountryName(ctx context.Context, code, lang string) (string, error) {
+	reader, ok, err := optional(&s.places)
+	if err != nil || !ok || code == "" {
+		return "", err
+	}
+	country, err := reader.Country(ctx, code)
+	if errors.Is(err, places.ErrNoCode) {
+		return "", nil
+	}
+	if err != nil {
+		return "", datasets.Inside(err)
+	}
+	if lang == "" {
+		return country.Name, nil
+	}
+	name, found, err := reader.NameIn(ctx, country.ID, lang)
+	if errors.Is(err, places.ErrNotFound) || err == nil && !found {
+		return country.Name, nil
+	}
+	return name, datasets.Inside(err)
 }

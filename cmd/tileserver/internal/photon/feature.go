@@ -18,7 +18,7 @@ type feature struct {
 	osmType              string
 	osmID                uint64
 	key, value, layer    string
-	name                 string
+	name, ownName        string // in the language asked for, and as it is
 	district, city       string
 	county, state        string
 	country, countryCode string
@@ -28,7 +28,7 @@ type feature struct {
 
 // featureOf says a result in Photon's terms.
 func featureOf(r *geocoder.Result) (f feature) {
-	f = feature{name: r.Name, lat: r.Lat, lon: r.Lon, bounds: r.Bounds, countryCode: strings.ToUpper(r.Country)}
+	f = feature{name: r.Name, ownName: r.Name, lat: r.Lat, lon: r.Lon, bounds: r.Bounds, countryCode: strings.ToUpper(r.Country)}
 	f.address(r.Parents)
 	switch r.Kind {
 	case geocoder.Place:
@@ -52,19 +52,19 @@ func featureOf(r *geocoder.Result) (f feature) {
 	return f
 }
 
-// leaveOutSelf leaves out the member of the address that the feature is itself, but for the
-// country, which Photon gives of countries too.
+// leaveOutSelf leaves out the member of the address that the feature is itself, and those
+// below it, but for the country, which Photon gives of countries too.
 func (f *feature) leaveOutSelf(r *geocoder.Result) {
 	switch f.layer {
-	case layerCounty:
-		f.county = ""
-	case layerState:
-		f.state = ""
 	case layerCountry:
-		f.country = f.name
+		f.country, f.state, f.county, f.city = f.name, "", "", ""
 		if f.countryCode == "" && len(r.ID) == 2 {
 			f.countryCode = strings.ToUpper(r.ID)
 		}
+	case layerState:
+		f.state, f.county, f.city = "", "", ""
+	case layerCounty:
+		f.county, f.city = "", ""
 	}
 }
 
@@ -212,7 +212,7 @@ const sameKM = 20
 // doubles reports whether two features are one that two sources have: a division, or an
 // airport. Settlements of one name are different ones.
 func (f *feature) doubles(o *feature) bool {
-	if f.layer != o.layer || f.name != o.name || f.countryCode != o.countryCode {
+	if f.layer != o.layer || f.ownName != o.ownName || f.countryCode != o.countryCode {
 		return false
 	}
 	switch f.layer {

@@ -114,14 +114,28 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		if q.around && city == "" && f.layer == layerCity {
 			city = cmp.Or(f.city, name)
 		}
-		if len(taken) == q.limit || !q.passes(&f) || q.dedupe && slices.ContainsFunc(taken, func(o feature) bool { return f.doubles(&o) }) {
+		if len(taken) == q.limit || !q.passes(&f) {
+			continue
+		}
+		if j := slices.IndexFunc(taken, func(o feature) bool { return f.doubles(&o) }); q.dedupe && j >= 0 {
+			taken[j].bounds = cmp.Or(taken[j].bounds, f.bounds)
 			continue
 		}
 		f.name = name
 		taken = append(taken, f)
 	}
+	countries := map[string]string{} // by code: regions around may have them in short forms
 	for i := range taken {
 		f := &taken[i]
+		name, known := countries[f.countryCode]
+		if !known {
+			var err error
+			if name, err = session.CountryName(ctx, f.countryCode, q.lang); err != nil {
+				return dst, err
+			}
+			countries[f.countryCode] = name
+		}
+		f.country = cmp.Or(name, f.country)
 		switch {
 		case q.around && (f.layer == layerCity || f.layer == layerDistrict):
 			f.city = cmp.Or(f.city, city)
