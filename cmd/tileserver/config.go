@@ -73,6 +73,7 @@ type config struct {
 	Forwarded    string   `group:"address" name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
 
 	EmptyTile    int    `group:"answers" enum:"204,200,404" default:"204" help:"Status of a vector tile with nothing in it, of ${enum}: clients differ. ${default} if not given."`
+	RootGeocoder string `group:"answers" enum:"none,photon" default:"none" help:"Service whose paths are answered as it does at the root too, of ${enum}: with photon, /api and /reverse. Our own /reverse is then at /geocode/reverse alone. ${default} if not given."`
 	Glyphs       string `group:"answers" placeholder:"URL" help:"Glyphs that /style.json has names on maps drawn with: an address with {fontstack} and {range} in it, which must have Noto Sans Regular. Without it clients use fonts of their own, as MapLibre GL JS does since 5.11."`
 	CacheControl string `group:"answers" default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`

@@ -28,9 +28,9 @@ func (f *finding) label() error {
 			if r.Parents, err = f.Parents(r.Lat, r.Lon); err != nil {
 				return err
 			}
-			if err := f.complete(r); err != nil {
-				return err
-			}
+		}
+		if err := f.complete(r); err != nil {
+			return err
 		}
 		r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 	}
@@ -69,10 +69,10 @@ func size(t *tiles.TypeMeta) float64 {
 
 const countryType = "country"
 
-// complete adds to a place the country and the division that its source names, where no
-// region does.
+// complete adds the country of a result, and the division that the source of a place names,
+// where no region does.
 func (f *finding) complete(r *Result) error {
-	if r.Kind != Place || f.places == nil {
+	if f.places == nil || r.Type == countryType {
 		return nil
 	}
 	has := func(typ string) bool {
@@ -85,7 +85,7 @@ func (f *finding) complete(r *Result) error {
 		return nil
 	}
 	country, err := f.places.Country(f.ctx, r.Country)
-	if errors.Is(err, places.ErrNotFound) {
+	if errors.Is(err, places.ErrNoCode) {
 		return nil
 	}
 	if err != nil {

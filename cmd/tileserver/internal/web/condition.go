@@ -48,9 +48,11 @@ func (f Form) Picture() bool { return f >= FormPNG }
 
 // Values of Vary.
 var (
-	VaryEncoding       = []string{"Accept-Encoding"}
-	varyAccept         = []string{"Accept"}
-	varyAcceptEncoding = []string{"Accept, Accept-Encoding"}
+	VaryEncoding         = []string{"Accept-Encoding"}
+	varyAccept           = []string{"Accept"}
+	varyAcceptEncoding   = []string{"Accept, Accept-Encoding"}
+	varyLanguage         = []string{"Accept-Language"}
+	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
 )
 
 // Weight is the value of q among the parameters of an Accept item, 1 when it

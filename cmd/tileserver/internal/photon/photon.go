@@ -1,0 +1,197 @@
+// Package photon answers as Photon (https://github.com/komoot/photon) does, so that its
+// clients work with another host name: its paths, parameters, GeoJSON and errors. What
+// there is no data for, such as streets and house numbers, is never found; docs/geocoding.md
+// lists what differs.
+package photon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+// Room answers as Photon does.
+type Room struct {
+	*web.Kit
+	geocoder.Sources
+}
+
+func New(k *web.Kit, sets datasets.Sets) *Room {
+	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+}
+
+// Routes are the endpoints below /photon.
+func (s *Room) Routes() []web.Route { return s.routes("/photon") }
+
+// RootRoutes are the same endpoints at the root of the server, where Photon has them.
+func (s *Room) RootRoutes() []web.Route { return s.routes("") }
+
+// routes are the endpoints below a path. Photon ignores a slash at the end, and its
+// browser clients send one. Parameters are judged by the handlers, in Photon's words.
+func (s *Room) routes(base string) (list []web.Route) {
+	refuse := func(c echo.Context, err error) { _ = s.fail(c, err) }
+	for _, end := range []string{"", "/"} {
+		list = append(list,
+			web.Route{Path: base + "/api" + end, Handle: s.getSearch, Cost: web.Heavy, Query: web.Anything, Refuse: refuse},
+			web.Route{Path: base + "/reverse" + end, Handle: s.getReverse, Cost: web.Light, Query: web.Anything, Refuse: refuse})
+	}
+	return list
+}
+
+// getSearch answers GET /api?q=.
+func (s *Room) getSearch(c echo.Context) error {
+	p := readParams(c.Request(), searchParameters)
+	q := p.search()
+	if p.err != nil {
+		return s.fail(c, p.err)
+	}
+	return s.answer(c, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+		if q.nowhere {
+			return nil, nil
+		}
+		found, err := session.Search(ctx, q.query)
+		if errors.Is(err, places.ErrQuery) {
+			return nil, nil // no name has neither letter nor digit
+		}
+		return found, err
+	})
+}
+
+// getReverse answers GET /reverse?lat=&lon=.
+func (s *Room) getReverse(c echo.Context) error {
+	p := readParams(c.Request(), reverseParameters)
+	q := p.reverse()
+	if p.err != nil {
+		return s.fail(c, p.err)
+	}
+	return s.answer(c, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
+		return session.Reverse(ctx, q.query)
+	})
+}
+
+// answer writes what find returns.
+func (s *Room) answer(c echo.Context, q *common, find func(context.Context, *geocoder.Session) ([]geocoder.Result, error)) error {
+	session := s.Begin()
+	defer session.Release()
+	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
+	from := append(session.IDs(), uint64(web.HashStart.Bytes(q.lang)))
+	err := s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
+		found, err := find(ctx, session)
+		if err != nil {
+			return err
+		}
+		out.Body, err = q.collection(ctx, session, out.Body, found)
+		return err
+	})
+	if err != nil {
+		return s.fail(c, err)
+	}
+	return nil
+}
+
+// collection writes the results that pass the filters.
+func (q *common) collection(ctx context.Context, session *geocoder.Session, dst []byte, found []geocoder.Result) ([]byte, error) {
+	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
+	var city string // around a point: the one that contains it, else the nearest
+	var taken []feature
+	for i := range found {
+		f := featureOf(&found[i])
+		name, err := session.NameIn(ctx, &found[i], q.lang)
+		if err != nil {
+			return dst, err
+		}
+		if q.around && city == "" && f.layer == layerCity {
+			city = cmp.Or(f.city, name)
+		}
+		if len(taken) == q.limit || !q.passes(&f) {
+			continue
+		}
+		if j := slices.IndexFunc(taken, func(o feature) bool { return f.doubles(&o) }); q.dedupe && j >= 0 {
+			taken[j].bounds = cmp.Or(taken[j].bounds, f.bounds)
+			continue
+		}
+		f.name = name
+		taken = append(taken, f)
+	}
+	countries := map[string]string{} // by code: regions around may have them in short forms
+	for i := range taken {
+		f := &taken[i]
+		name, known := countries[f.countryCode]
+		if !known {
+			var err error
+			if name, err = session.CountryName(ctx, f.countryCode, q.lang); err != nil {
+				return dst, err
+			}
+			countries[f.countryCode] = name
+		}
+		f.country = cmp.Or(name, f.country)
+		switch {
+		case q.around && (f.layer == layerCity || f.layer == layerDistrict):
+			f.city = cmp.Or(f.city, city)
+		case f.layer == layerCity:
+			f.city = "" // it is that itself
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = f.append(dst)
+	}
+	return append(dst, "]}"...), nil
+}
+
+// fail answers with Photon's error: a message. What has no counterpart there, such as a
+// data set that is not published, keeps the status and the sentence it has elsewhere.
+func (s *Room) fail(c echo.Context, err error) error {
+	var own *refusal
+	status, message := http.StatusBadRequest, ""
+	if errors.As(err, &own) {
+		message = own.message
+	} else {
+		err = s.Replaced(err)
+		k, p := s.Classify(err)
+		if k.Status >= http.StatusInternalServerError && !k.Expected {
+			s.LogFailure(c, err)
+		}
+		if k.Retry {
+			c.Response().Header()["Retry-After"] = []string{web.RetryAfter}
+		}
+		status, message = k.Status, p.Detail
+	}
+	out := web.GetScratch()
+	defer out.Release()
+	out.Body = append(jsontext.AppendString(append(out.Body[:0], `{"message":`...), message), '}')
+	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, out)
+}
+
+// refusal is an error in Photon's words, with status 400.
+type refusal struct{ message string }
+
+func (e *refusal) Error() string { return "photon: " + e.message }
+
+// kindsOf are the kinds of results that may pass the filters.
+func (q *common) kindsOf() []names.Kind {
+	kinds := []names.Kind{geocoder.Place}
+	for kind, samples := range map[names.Kind][]feature{
+		names.Region: {
+			{key: "place", value: "country", layer: layerCountry}, {key: "place", value: "state", layer: layerState},
+			{key: "boundary", value: "administrative", layer: layerCounty}, {key: "boundary", value: "administrative", layer: layerCity},
+		},
+		names.Airport: {{key: "aeroway", value: "aerodrome", layer: layerHouse}, {key: "aeroway", value: "heliport", layer: layerHouse}},
+	} {
+		if slices.ContainsFunc(samples, func(f feature) bool { return q.passes(&f) }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
