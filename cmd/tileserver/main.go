@@ -135,6 +135,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
 		EmptyTile:          cfg.EmptyTile,
+		RootGeocoder:       cfg.RootGeocoder,
 		Glyphs:             cfg.Glyphs,
 		GeoIPKeys:          keys,
 		BatchLines:         cfg.BatchLines,

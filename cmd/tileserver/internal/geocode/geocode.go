@@ -31,10 +31,14 @@ func New(k *web.Kit, sets datasets.Sets) *Room {
 	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
 }
 
+// Routes are the endpoints. The second name of /reverse stays where another service's
+// /reverse is at the root.
 func (s *Room) Routes() []web.Route {
+	reverse := web.Takes(web.Position, "lang", "kinds", "radius", "format")
 	return []web.Route{
 		{Path: "/geocode", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes("q", "limit", "lang", "kinds", "country", "bbox", web.Position, "format")},
-		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(web.Position, "lang", "kinds", "radius", "format")},
+		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: reverse},
+		{Path: "/geocode/reverse", Handle: s.getReverse, Cost: web.Light, Query: reverse},
 	}
 }
 

@@ -2,7 +2,7 @@
 // kind of question, and the tables of their routes and errors.
 //
 // The rooms are tile, region, place, airport, collection, station, ip, point, geonames,
-// geoip and ops. None knows another. What several need is in datasets, listing, localtime and
+// geoip, nominatim and ops. None knows another. What several need is in datasets, listing, localtime and
 // ipdatabase.
 package httpapi
 
@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/geonames"
 	"quadrille/cmd/tileserver/internal/ip"
 	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/nominatim"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/place"
 	"quadrille/cmd/tileserver/internal/point"
@@ -55,6 +56,10 @@ type Config struct {
 	// a nil answer, lets everybody. It is called for every such request.
 	GeoIPKeys func() *geoip.Accounts
 
+	// RootGeocoder names the service whose paths are answered as it does at the root too,
+	// instead of what is there otherwise: "nominatim". None if it is empty.
+	RootGeocoder string
+
 	// Glyphs is the address of the glyphs that names on maps are drawn with,
 	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
 	// client has.
@@ -88,18 +93,21 @@ type Config struct {
 // server is the composition of the rooms, which share a kit.
 type server struct {
 	*web.Kit
-	tile     *tile.Room
-	region   *region.Room
-	place    *place.Room
-	geocode  *geocode.Room
-	airport  *airport.Room
-	station  *station.Room
-	ip       *ip.Room
-	geoip    *geoip.Room
-	point    *point.Room
-	geonames *geonames.Room
-	points   *collection.Room
-	ops      *ops.Room
+	tile      *tile.Room
+	region    *region.Room
+	place     *place.Room
+	geocode   *geocode.Room
+	airport   *airport.Room
+	station   *station.Room
+	ip        *ip.Room
+	geoip     *geoip.Room
+	point     *point.Room
+	geonames  *geonames.Room
+	nominatim *nominatim.Room
+	points    *collection.Room
+	ops       *ops.Room
+	// atRoot are the routes of Config.RootGeocoder.
+	atRoot []web.Route
 }
 
 // New returns the handler of the whole service. It does not close the data
@@ -117,7 +125,7 @@ func newServer(cfg *Config) *server {
 		Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
 		Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),
 	}
-	return &server{
+	s := &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
 			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports, Collections: cfg.Collections,
@@ -131,9 +139,10 @@ func newServer(cfg *Config) *server {
 		ip: ip.New(k, ip.Config{
 			Addresses: cfg.Addresses, Batch: batch,
 		}),
-		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
-		point:    point.New(k, cfg.Sets),
-		geonames: geonames.New(k, cfg.Sets),
+		geoip:     geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
+		point:     point.New(k, cfg.Sets),
+		geonames:  geonames.New(k, cfg.Sets),
+		nominatim: nominatim.New(k, cfg.Sets),
 		points: collection.New(k, collection.Config{
 			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
 			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
@@ -143,6 +152,10 @@ func newServer(cfg *Config) *server {
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}
+	if cfg.RootGeocoder == "nominatim" {
+		s.atRoot = s.nominatim.RootRoutes()
+	}
+	return s
 }
 
 // generations are those in service, for traces.
@@ -155,10 +168,15 @@ func (cfg *Config) generations() (all []web.Generation) {
 	return all
 }
 
-// routes is the table of endpoints.
+// routes is the table of endpoints. Those of the service at the root replace others of
+// the same path.
 func (s *server) routes() []web.Route {
-	return slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
-		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.points.Routes(), s.ops.Routes())
+	all := slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
+		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ops.Routes())
+	replaced := func(r web.Route) bool {
+		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path })
+	}
+	return append(slices.DeleteFunc(all, replaced), s.atRoot...)
 }
 
 func (s *server) handler() http.Handler { return s.Kit.Handler(s.routes()) }

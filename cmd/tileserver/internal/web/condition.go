@@ -21,6 +21,7 @@ const (
 	FormGeoIPCountry // the three of GeoIP2's web service
 	FormGeoIPCity
 	FormGeoIPError
+	FormXML
 	FormPNG
 	FormPNG2x // of double density
 	formCount
@@ -38,6 +39,7 @@ var ContentTypes = [formCount][]string{
 	FormGeoIPCountry: {"application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"},
 	FormGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
 	FormGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
+	FormXML:          {"text/xml; charset=utf-8"},
 	FormPNG:          {"image/png"},
 	FormPNG2x:        {"image/png"},
 }
@@ -48,9 +50,11 @@ func (f Form) Picture() bool { return f >= FormPNG }
 
 // Values of Vary.
 var (
-	VaryEncoding       = []string{"Accept-Encoding"}
-	varyAccept         = []string{"Accept"}
-	varyAcceptEncoding = []string{"Accept, Accept-Encoding"}
+	VaryEncoding         = []string{"Accept-Encoding"}
+	varyAccept           = []string{"Accept"}
+	varyAcceptEncoding   = []string{"Accept, Accept-Encoding"}
+	varyLanguage         = []string{"Accept-Language"}
+	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
 )
 
 // Weight is the value of q among the parameters of an Accept item, 1 when it

@@ -16,8 +16,9 @@ type Answer struct {
 	Form  Form
 	Tag   *Tag     // nil for answers that must not be revalidated
 	Cache []string // Cache-Control
-	// ByAccept says that the Accept header chose the form.
-	ByAccept bool
+	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
+	// chose the language.
+	ByAccept, ByLanguage bool
 	// Coding is what the client takes; small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
@@ -146,6 +147,10 @@ func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
 		h["Vary"] = varyAcceptEncoding
 	case a.ByAccept:
 		h["Vary"] = varyAccept
+	case a.ByLanguage && large:
+		h["Vary"] = varyLanguageEncoding
+	case a.ByLanguage:
+		h["Vary"] = varyLanguage
 	case large:
 		h["Vary"] = VaryEncoding
 	}
