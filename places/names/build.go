@@ -1,11 +1,13 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/places/internal/bulkload"
@@ -53,6 +55,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, er
 	defer func() { _ = b.Close() }() // a temporary file stays at worst
 	err = bulkload.Fill(ctx, store, tableFeatures, func(l *bulkload.Load) error {
 		id := uint32(0)
+		var numbers []numbered
 		for f, err := range seq {
 			if err == nil {
 				err = f.check()
@@ -70,12 +73,13 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, er
 			if err != nil {
 				return err
 			}
+			numbers = append(numbers, numbered{Number(f.Kind, f.Type, f.ID), id})
 			key := binary.BigEndian.AppendUint32(nil, id)
 			if err := l.Add(key, cellstore.Cell{Family: famFeature, Timestamp: opts.Timestamp, Value: value}); err != nil {
 				return err
 			}
 		}
-		return nil
+		return addNumbers(l, numbers, opts.Timestamp)
 	})
 	if err != nil {
 		return fail(err)
@@ -84,4 +88,24 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, er
 		return fail(err)
 	}
 	return meta, nil
+}
+
+// numbered is a feature's number and its id in this build.
+type numbered struct {
+	number uint64
+	id     uint32
+}
+
+// addNumbers writes the rows that lead from numbers to features. Of features with the
+// same number the first counts.
+func addNumbers(l *bulkload.Load, list []numbered, timestamp int64) error {
+	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	list = slices.CompactFunc(list, func(a, b numbered) bool { return a.number == b.number })
+	for _, n := range list {
+		value := binary.BigEndian.AppendUint32(nil, n.id)
+		if err := l.Add(numberKey(n.number), cellstore.Cell{Family: famFeature, Timestamp: timestamp, Value: value}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,6 +10,11 @@
 //	row     id (4), big-endian
 //	family  f   the feature, a JSON object
 //
+// and one that leads to it from its [Number], which is the same in every build:
+//
+//	row     0xff, number (8), big-endian
+//	family  f   id (4), big-endian
+//
 // Ids are numbers of one build: they begin at 1 and mean nothing in another.
 //
 // # Ranking

@@ -195,7 +195,7 @@ var rules = []rule{
 			"cmd/tileserver/internal/tile", "cmd/tileserver/internal/region", "cmd/tileserver/internal/place", "cmd/tileserver/internal/airport",
 			"cmd/tileserver/internal/station", "cmd/tileserver/internal/ip", "cmd/tileserver/internal/point", "cmd/tileserver/internal/geonames",
 			"cmd/tileserver/internal/geoip", "cmd/tileserver/internal/ops", "cmd/tileserver/internal/collection", "cmd/tileserver/internal/geocode",
-			"cmd/tileserver/internal/photon",
+			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim",
 		},
 		alone: true,
 		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, listing, localtime, geocoder or ipdatabase",

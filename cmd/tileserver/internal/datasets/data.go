@@ -73,6 +73,7 @@ type Airports interface {
 // Names is what the handlers ask of a generation of names. *names.Reader answers it.
 type Names interface {
 	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
+	Feature(ctx context.Context, number uint64) (f names.Feature, ok bool, err error)
 }
 
 // TimeZones is what the handlers ask of a generation of time zones.

@@ -188,33 +188,13 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 	if callback == "" {
 		return "", nil
 	}
-	if !isCallback(callback) {
+	if !web.IsCallback(callback) {
 		return "", refuse(badParameter, "invalid callback; give the name of a JavaScript function")
 	}
 	a.Form = web.FormScript
 	// The comment keeps what the caller chose from being the first bytes of
 	// the answer, which other programs than browsers might run.
 	return "/**/" + callback + "(", nil
-}
-
-// isCallback reports whether a JSONP callback is a name, or names joined by
-// dots, and nothing else.
-func isCallback(s string) bool {
-	if len(s) > 80 {
-		return false
-	}
-	for _, part := range strings.Split(s, ".") {
-		for i := range len(part) {
-			c := part[i]
-			if letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$'; !letter && (i == 0 || c < '0' || c > '9') {
-				return false
-			}
-		}
-		if part == "" {
-			return false
-		}
-	}
-	return true
 }
 
 // unreadable reports whether the store did not answer.

@@ -2,7 +2,7 @@
 // kind of question, and the tables of their routes and errors.
 //
 // The rooms are tile, region, place, airport, collection, station, ip, point, geonames,
-// geoip, photon and ops. None knows another. What several need is in datasets, listing, localtime and
+// geoip, photon, nominatim and ops. None knows another. What several need is in datasets, listing, localtime and
 // ipdatabase.
 package httpapi
 
@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/geonames"
 	"quadrille/cmd/tileserver/internal/ip"
 	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/nominatim"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/photon"
 	"quadrille/cmd/tileserver/internal/place"
@@ -57,7 +58,7 @@ type Config struct {
 	GeoIPKeys func() *geoip.Accounts
 
 	// RootGeocoder names the service whose paths are answered as it does at the root too,
-	// instead of what is there otherwise: "photon". None if it is empty.
+	// instead of what is there otherwise: "photon" or "nominatim". None if it is empty.
 	RootGeocoder string
 
 	// Glyphs is the address of the glyphs that names on maps are drawn with,
@@ -93,19 +94,20 @@ type Config struct {
 // server is the composition of the rooms, which share a kit.
 type server struct {
 	*web.Kit
-	tile     *tile.Room
-	region   *region.Room
-	place    *place.Room
-	geocode  *geocode.Room
-	airport  *airport.Room
-	station  *station.Room
-	ip       *ip.Room
-	geoip    *geoip.Room
-	point    *point.Room
-	geonames *geonames.Room
-	photon   *photon.Room
-	points   *collection.Room
-	ops      *ops.Room
+	tile      *tile.Room
+	region    *region.Room
+	place     *place.Room
+	geocode   *geocode.Room
+	airport   *airport.Room
+	station   *station.Room
+	ip        *ip.Room
+	geoip     *geoip.Room
+	point     *point.Room
+	geonames  *geonames.Room
+	nominatim *nominatim.Room
+	photon    *photon.Room
+	points    *collection.Room
+	ops       *ops.Room
 	// atRoot are the routes of Config.RootGeocoder.
 	atRoot []web.Route
 }
@@ -139,10 +141,11 @@ func newServer(cfg *Config) *server {
 		ip: ip.New(k, ip.Config{
 			Addresses: cfg.Addresses, Batch: batch,
 		}),
-		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
-		point:    point.New(k, cfg.Sets),
-		geonames: geonames.New(k, cfg.Sets),
-		photon:   photon.New(k, cfg.Sets),
+		geoip:     geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
+		point:     point.New(k, cfg.Sets),
+		geonames:  geonames.New(k, cfg.Sets),
+		nominatim: nominatim.New(k, cfg.Sets),
+		photon:    photon.New(k, cfg.Sets),
 		points: collection.New(k, collection.Config{
 			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
 			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
@@ -152,8 +155,11 @@ func newServer(cfg *Config) *server {
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}
-	if cfg.RootGeocoder == "photon" {
+	switch cfg.RootGeocoder {
+	case "photon":
 		s.atRoot = s.photon.RootRoutes()
+	case "nominatim":
+		s.atRoot = s.nominatim.RootRoutes()
 	}
 	return s
 }
@@ -172,7 +178,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 // the same path.
 func (s *server) routes() []web.Route {
 	all := slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
-		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.points.Routes(), s.ops.Routes())
+		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ops.Routes())
 	replaced := func(r web.Route) bool {
 		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path })
 	}

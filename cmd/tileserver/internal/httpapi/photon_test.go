@@ -38,6 +38,13 @@ func (n namesOfGlobe) Search(_ context.Context, q search.Query, dst []named.Hit)
 	return dst, nil
 }
 
+func (n namesOfGlobe) Feature(_ context.Context, number uint64) (f named.Feature, ok bool, err error) {
+	if number == 0 || number > uint64(len(n)) {
+		return f, false, nil
+	}
+	return n[number-1], true, nil
+}
+
 var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 
 // newPhoton is a globe with names and with regions around Zürich.

@@ -21,6 +21,7 @@ const (
 	FormGeoIPCountry // the three of GeoIP2's web service
 	FormGeoIPCity
 	FormGeoIPError
+	FormXML
 	FormPNG
 	FormPNG2x // of double density
 	formCount
@@ -38,6 +39,7 @@ var ContentTypes = [formCount][]string{
 	FormGeoIPCountry: {"application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"},
 	FormGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
 	FormGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
+	FormXML:          {"text/xml; charset=utf-8"},
 	FormPNG:          {"image/png"},
 	FormPNG2x:        {"image/png"},
 }

@@ -454,3 +454,23 @@ func PrefersGeoJSON(r *http.Request) bool {
 	}
 	return geo > 0 && geo >= plain
 }
+
+// IsCallback reports whether a JSONP callback is a name, or names joined by
+// dots, and nothing else.
+func IsCallback(s string) bool {
+	if len(s) > 80 {
+		return false
+	}
+	for _, part := range strings.Split(s, ".") {
+		for i := range len(part) {
+			c := part[i]
+			if letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$'; !letter && (i == 0 || c < '0' || c > '9') {
+				return false
+			}
+		}
+		if part == "" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,104 @@
+package geocoder
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+)
+
+// Place returns the place with an id of the gazetteer, and false if there is none.
+func (s *Session) Place(ctx context.Context, id uint32) (Result, bool, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.places == nil {
+		return Result{}, false, err
+	}
+	var r Result
+	err = f.places.Hit(ctx, id, &r.Place)
+	if errors.Is(err, places.ErrNotFound) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	f.found = append(f.found, placeResult(r))
+	err = f.label()
+	return f.found[0], err == nil, err
+}
+
+// Feature returns the region, airport or zone with a number of [names.Number], and false
+// if there is none.
+func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.names == nil {
+		return Result{}, false, err
+	}
+	feature, ok, err := f.names.Feature(ctx, number)
+	if err != nil || !ok {
+		return Result{}, false, err
+	}
+	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, true, nil
+}
+
+// Region returns the record of a region with its geometry, as tiles.Reader.Region does;
+// nil if there is none.
+func (s *Session) Region(ctx context.Context, typ, id string) ([]byte, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.regions == nil {
+		return nil, err
+	}
+	record, err := f.regions.Region(ctx, typ, id, true)
+	if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
+		return nil, nil // the names are of another generation
+	}
+	return record, err
+}
+
+// PlaceNames calls fn with the names of a place by language.
+func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name string)) error {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.places == nil {
+		return err
+	}
+	var r places.Record
+	if err := f.places.Record(ctx, id, &r); err != nil {
+		return err
+	}
+	for i := range r.Alternates {
+		if a := &r.Alternates[i]; a.Lang != "" && !a.Historic && !a.Colloquial {
+			fn(a.Lang, a.Name)
+		}
+	}
+	return nil
+}
+
+// Built is when the newest of the data sets was built, zero if none is published.
+func (s *Session) Built() (newest time.Time) {
+	note := func(built time.Time) {
+		if built.After(newest) {
+			newest = built
+		}
+	}
+	if s.places.Handle != nil {
+		note(s.places.Handle.Manifest().Built)
+	}
+	if s.names.Handle != nil {
+		note(s.names.Handle.Manifest().Built)
+	}
+	if s.regions.Handle != nil {
+		note(s.regions.Handle.Manifest().Built)
+	}
+	return newest
+}
+
+// NumberOf is the number of a result: of a place its id in the gazetteer, of others that
+// of [names.Number].
+func NumberOf(r *Result) uint64 {
+	if r.Kind == Place {
+		return uint64(r.Place.ID)
+	}
+	return names.Number(r.Kind, r.Type, r.ID)
+}

@@ -1,0 +1,273 @@
+package nominatim
+
+import (
+	"strconv"
+
+	"quadrille/internal/jsontext"
+)
+
+// attribution names where what is found comes from. A server may have other sources; it
+// names them in its data sets' attributions.
+const attribution = "Data of this server's sources: GeoNames (CC BY 4.0), OurAirports and its boundary layers"
+
+const unable = `{"error":"Unable to geocode"}`
+
+// appendAnswer writes what was found in the format that was asked for.
+func (q *request) appendAnswer(dst []byte) []byte {
+	w := writer{dst}
+	switch {
+	case q.body != nil:
+		return append(dst, q.body...)
+	case q.format == formatXML:
+		return q.appendXML(dst)
+	case q.endpoint.simple && len(q.found) == 0:
+		return append(dst, unable...)
+	case q.format == formatGeoJSON, q.format == formatGeocodeJSON:
+		w.features(q)
+	case q.endpoint.simple:
+		w.plain(q, &q.found[0])
+	default:
+		w.b = append(w.b, '[')
+		for i := range q.found {
+			w.next()
+			w.plain(q, &q.found[i])
+		}
+		w.b = append(w.b, ']')
+	}
+	return w.b
+}
+
+// writer writes JSON and sets the commas.
+type writer struct{ b []byte }
+
+// next sets the comma before a value that is not the first.
+func (w *writer) next() {
+	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
+		w.b = append(w.b, ',')
+	}
+}
+
+func (w *writer) open()  { w.b = append(w.b, '{') }
+func (w *writer) close() { w.b = append(w.b, '}') }
+
+func (w *writer) name(name string) {
+	w.next()
+	w.b = append(jsontext.AppendString(w.b, name), ':')
+}
+
+func (w *writer) text(name, value string) {
+	w.name(name)
+	w.b = jsontext.AppendString(w.b, value)
+}
+
+func (w *writer) int(name string, value int64) {
+	w.name(name)
+	w.b = strconv.AppendInt(w.b, value, 10)
+}
+
+func (w *writer) float(v float64) { w.b = strconv.AppendFloat(w.b, v+0, 'f', -1, 64) }
+
+// tags writes an object of tags.
+func (w *writer) tags(list []tag) {
+	w.open()
+	for _, t := range list {
+		w.text(t.key, t.value)
+	}
+	w.close()
+}
+
+// optional writes an object of tags, or null.
+func (w *writer) optional(name string, list []tag) {
+	w.name(name)
+	if list == nil {
+		w.b = append(w.b, "null"...)
+		return
+	}
+	w.tags(list)
+}
+
+// degrees writes a coordinate as Nominatim does in strings.
+func degrees(v float64) string { return strconv.FormatFloat(v+0, 'f', 7, 64) }
+
+// object writes which object an entry is.
+func (w *writer) object(e *entry) {
+	w.text("osm_type", objects[e.object])
+	w.int("osm_id", int64(e.id))
+}
+
+// plain writes an entry of json or jsonv2.
+func (w *writer) plain(q *request, e *entry) {
+	w.open()
+	w.int("place_id", int64(e.id))
+	w.text("licence", attribution)
+	w.object(e)
+	w.text("lat", degrees(e.Lat))
+	w.text("lon", degrees(e.Lon))
+	class := "category"
+	if q.format == formatJSON {
+		class = "class"
+	}
+	w.text(class, e.class)
+	w.text("type", e.typ)
+	w.described(q, e)
+	w.name("boundingbox")
+	w.b = append(w.b, '[')
+	for _, v := range e.bounds {
+		w.next()
+		w.b = jsontext.AppendString(w.b, degrees(v))
+	}
+	w.b = append(w.b, ']')
+	if e.outline != nil {
+		w.name("geojson")
+		w.b = append(w.b, e.outline...)
+	} else if q.outlines {
+		w.name("geojson")
+		w.point(e)
+	}
+	w.close()
+}
+
+// described writes the members that json, jsonv2 and geojson have in common.
+func (w *writer) described(q *request, e *entry) {
+	w.int("place_rank", int64(e.searchRank))
+	if q.format == formatGeoJSON {
+		w.text("category", e.class)
+		w.text("type", e.typ)
+	}
+	w.name("importance")
+	w.float(e.importance)
+	w.text("addresstype", e.addressType)
+	w.text("name", e.Name)
+	w.text("display_name", e.display)
+	if q.address {
+		w.name("address")
+		w.tags(e.address())
+	}
+	if q.extra {
+		w.optional("extratags", e.extra())
+	}
+	if q.names {
+		w.optional("namedetails", e.names)
+	}
+}
+
+// point writes the position as a geometry.
+func (w *writer) point(e *entry) {
+	w.b = append(w.b, `{"type":"Point","coordinates":[`...)
+	w.float(e.Lon)
+	w.b = append(w.b, ',')
+	w.float(e.Lat)
+	w.b = append(w.b, "]}"...)
+}
+
+// features writes a collection of features of geojson or geocodejson.
+func (w *writer) features(q *request) {
+	w.b = append(w.b, `{"type":"FeatureCollection",`...)
+	if q.format == formatGeoJSON {
+		w.b = append(w.b, `"licence":`...)
+		w.b = jsontext.AppendString(w.b, attribution)
+	} else {
+		w.b = append(w.b, `"geocoding":{"version":"0.1.0","attribution":`...)
+		w.b = jsontext.AppendString(w.b, attribution)
+		w.text("licence", "CC BY 4.0")
+		w.text("query", q.text)
+		w.close()
+	}
+	w.name("features")
+	w.b = append(w.b, '[')
+	for i := range q.found {
+		e := &q.found[i]
+		w.next()
+		w.b = append(w.b, `{"type":"Feature","properties":`...)
+		if q.format == formatGeoJSON {
+			w.open()
+			w.int("place_id", int64(e.id))
+			w.object(e)
+			w.described(q, e)
+			w.close()
+			w.name("bbox")
+			w.b = append(w.b, '[')
+			for _, v := range [...]float64{e.bounds[2], e.bounds[0], e.bounds[3], e.bounds[1]} {
+				w.next()
+				w.float(v)
+			}
+			w.b = append(w.b, ']')
+		} else {
+			w.geocoding(q, e)
+		}
+		w.name("geometry")
+		if e.outline != nil {
+			w.b = append(w.b, e.outline...)
+		} else {
+			w.point(e)
+		}
+		w.close()
+	}
+	w.b = append(w.b, "]}"...)
+}
+
+// geocodeType is the type of geocodejson for an address rank.
+func geocodeType(rank int) string {
+	switch {
+	case rank <= rankCountry:
+		return "country"
+	case rank < 10:
+		return "state"
+	case rank <= rankCounty:
+		return "county"
+	case rank <= rankCity:
+		return "city"
+	case rank < 22:
+		return "district"
+	case rank < 25:
+		return "locality"
+	}
+	return "house"
+}
+
+// geocoding writes the properties of geocodejson.
+func (w *writer) geocoding(q *request, e *entry) {
+	w.b = append(w.b, `{"geocoding":`...)
+	w.open()
+	w.int("place_id", int64(e.id))
+	w.object(e)
+	w.text("osm_key", e.class)
+	w.text("osm_value", e.typ)
+	w.text("type", geocodeType(e.rank))
+	if q.endpoint.simple {
+		w.int("accuracy", int64(e.Place.DistanceM))
+	}
+	w.text("label", e.display)
+	if e.Name != "" {
+		w.text("name", e.Name)
+	}
+	if q.address {
+		w.admin(e)
+	}
+	if q.extra {
+		w.optional("extra", e.extra())
+	}
+	w.b = append(w.b, "}}"...)
+}
+
+// admin writes the regions around an entry by their type and by their level.
+func (w *writer) admin(e *entry) {
+	var lines, levels []tag
+	for i := range e.Parents {
+		p := &e.Parents[i]
+		rank := rankOf(p.Type, len(e.Parents)-1-i)
+		line := tag{geocodeType(rank), p.Name}
+		if len(lines) == 0 || lines[len(lines)-1].key != line.key {
+			lines = append(lines, line)
+		}
+		levels = append(levels, tag{"level" + strconv.Itoa(rank/2), p.Name})
+	}
+	for _, t := range lines {
+		w.text(t.key, t.value)
+	}
+	if e.country != "" {
+		w.text("country_code", e.country)
+	}
+	w.name("admin")
+	w.tags(levels)
+}

@@ -1,0 +1,228 @@
+// Package nominatim answers as Nominatim's web service does, so that its clients work
+// with another address. Names, types and quirks are Nominatim's: numbers that are
+// strings, an error with status 200 where nothing is at a point, parameters that are
+// ignored when they mean nothing. See docs/geocoding-nominatim.md for what differs.
+package nominatim
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+)
+
+// Room answers as Nominatim does.
+type Room struct {
+	*web.Kit
+	geocoder.Sources
+}
+
+func New(k *web.Kit, sets datasets.Sets) *Room {
+	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+}
+
+// endpoint is one of the endpoints. It is reached with .php at the end, too.
+type endpoint struct {
+	name   string
+	format format // where none is asked for
+	simple bool   // the answer is one result
+	// details says that the address is part of the answer where nothing is said.
+	details bool
+	find    func(q *request, ctx context.Context) error
+}
+
+var endpoints = []endpoint{
+	{name: "/search", format: formatJSONV2, find: (*request).search},
+	{name: "/reverse", format: formatXML, simple: true, details: true, find: (*request).reverse},
+	{name: "/lookup", format: formatXML, details: true, find: (*request).lookup},
+	{name: "/status", format: formatText, find: (*request).status},
+}
+
+// base is where the endpoints are.
+const base = "/nominatim"
+
+// Routes are the endpoints. They ignore unknown parameters, as Nominatim does.
+func (s *Room) Routes() (list []web.Route) {
+	for i := range endpoints {
+		list = s.appendRoutes(list, base, &endpoints[i])
+	}
+	return list
+}
+
+// RootRoutes are the endpoints for a server that is Nominatim's at its root. The page of
+// states at /status stays what it is: monitoring reads it.
+func (s *Room) RootRoutes() (list []web.Route) {
+	for i := range endpoints {
+		list = s.appendRoutes(list, "", &endpoints[i])
+	}
+	return append(list[:len(list)-2], list[len(list)-1])
+}
+
+func (s *Room) appendRoutes(list []web.Route, base string, e *endpoint) []web.Route {
+	for _, suffix := range [...]string{"", ".php"} {
+		r := web.Route{Path: base + e.name + suffix, Handle: s.handle(e), Cost: web.Heavy, Query: web.Anything, Refuse: func(c echo.Context, err error) { s.refuse(c, e, err) }}
+		if e.format == formatText {
+			r.Cost = web.Light
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// request is one request in Nominatim's manner, and what was found for it.
+type request struct {
+	params
+	*geocoder.Session
+	endpoint *endpoint
+	format   format
+	callback string
+	lang     string
+	text     string // as the answer repeats it
+	// address, extra and names say which members a result has.
+	address, extra, names bool
+	outlines              bool
+	threshold             float64 // degrees, of outlines
+	budget                int     // bytes of outlines that may still be read
+	found                 []entry
+	body                  []byte // the whole answer, where it is no list of results
+}
+
+// handle makes the handler of an endpoint.
+func (s *Room) handle(e *endpoint) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		q := &request{params: readParams(r), endpoint: e, format: e.format}
+		a := web.Answer{Cache: s.CacheControl, Coding: web.Accepted(r)}
+		err := q.readFormat()
+		a.Form = q.form()
+		if err != nil {
+			return s.fail(c, q, a, err)
+		}
+		a.ByLanguage = q.readLanguage(r)
+		q.Session = s.Begin()
+		defer q.Release()
+		from := q.IDs()
+		tag := s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(q.lang)))...)
+		a.Tag = &tag
+		if web.Matches(r, a.Tag, false) {
+			return s.NotModified(c, a)
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		defer cancel()
+		s.TraceFrom(ctx, from...)
+		ctx, end := s.TraceRead(ctx)
+		err = q.readDetails()
+		if err == nil {
+			err = e.find(q, ctx)
+		}
+		end()
+		if err != nil {
+			return s.fail(c, q, a, err)
+		}
+		out := web.GetScratch()
+		defer out.Release()
+		if q.callback != "" {
+			// The comment keeps what the caller chose from being the first bytes of
+			// the answer, which other programs than browsers might run.
+			out.Body = append(append(append(out.Body, "/**/"...), q.callback...), '(')
+		}
+		out.Body = q.appendAnswer(out.Body)
+		if q.callback != "" {
+			out.Body = append(out.Body, ')')
+		}
+		return s.Send(c, a, out)
+	}
+}
+
+// failure is an error in Nominatim's manner.
+type failure struct {
+	status  int
+	message string
+}
+
+func (e *failure) Error() string { return "nominatim: " + e.message }
+
+func refuse(message string) error { return &failure{http.StatusBadRequest, message} }
+
+// failureOf gives an error of the domain packages its status and message.
+func failureOf(err error) *failure {
+	var own *failure
+	var refused *web.Refusal
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, datasets.ErrMissing):
+		return &failure{http.StatusNotFound, "A data set this needs is not published on this server: ask its operator to ingest places and names."}
+	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
+		return &failure{http.StatusUnauthorized, "This server wants a key: add key= to the address."}
+	case errors.Is(err, web.ErrRateLimited):
+		message := "The limit of requests is used up."
+		if errors.As(err, &refused) {
+			message = refused.Detail
+		}
+		return &failure{http.StatusTooManyRequests, message}
+	case errors.Is(err, web.ErrBusy):
+		return &failure{http.StatusServiceUnavailable, "The server is overloaded, try again in a moment."}
+	case unreadable(err):
+		return &failure{http.StatusServiceUnavailable, "The data cannot be read right now, try again in a moment."}
+	case errors.Is(err, places.ErrTooMuchWork):
+		return refuse("The search is too wide: add countrycodes, or a viewbox with bounded=1.").(*failure)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &failure{http.StatusServiceUnavailable, "The answer took too long: ask for less."}
+	}
+	return &failure{http.StatusInternalServerError, "The server failed; its operator will find the reason in the log."}
+}
+
+// unreadable reports whether the data cannot be read, which passes.
+func unreadable(err error) bool {
+	return errors.Is(err, datasets.ErrFailed) || errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
+}
+
+// refuse answers a request that is turned away before it is handled.
+func (s *Room) refuse(c echo.Context, e *endpoint, err error) {
+	r := c.Request()
+	q := &request{params: readParams(r), endpoint: e, format: e.format}
+	_ = q.readFormat() // the other refusal is told
+	_ = s.fail(c, q, web.Answer{Form: q.form(), Coding: web.Accepted(r)}, err)
+}
+
+// fail answers with an error in the format that was asked for.
+func (s *Room) fail(c echo.Context, q *request, a web.Answer, err error) error {
+	err = s.Replaced(err)
+	e := failureOf(err)
+	if own := (*failure)(nil); e.status >= http.StatusInternalServerError && !errors.As(err, &own) {
+		if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
+			s.LogFailure(c, err)
+		}
+	}
+	if e.status == http.StatusServiceUnavailable {
+		c.Response().Header()["Retry-After"] = []string{web.RetryAfter}
+	}
+	out := web.GetScratch()
+	defer out.Release()
+	status := strconv.Itoa(e.status)
+	switch q.format {
+	case formatXML:
+		out.Body = append(out.Body, xmlHead+"<error><code>"+status+"</code><message>"...)
+		out.Body = append(appendXML(out.Body, e.message), "</message></error>\n"...)
+	case formatText:
+		out.Body = append(append(out.Body, "ERROR "+status+": "...), e.message...)
+	default:
+		out.Body = append(out.Body, `{"error":{"code":`+status+`,"message":`...)
+		out.Body = append(jsontext.AppendString(out.Body, e.message), "}}"...)
+	}
+	if a.Form == web.FormScript {
+		a.Form = web.FormJSON
+	}
+	a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
+	return s.SendStatus(c, e.status, a, out)
+}

@@ -1,0 +1,187 @@
+package nominatim
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/internal/jsontext"
+	"quadrille/places/names"
+)
+
+// zoomRanks are the finest address ranks of results by zoom: 3 and 4 are countries, 5 to
+// 7 states, 8 and 9 counties, from 10 on cities, towns and villages.
+var zoomRanks = [...]int{4, 4, 4, 4, 4, 8, 10, 10, 12, 12, 17, 17, 18, 19, 22, 25, 26, 27, 30}
+
+// reverse answers /reverse: what is at a point.
+func (q *request) reverse(ctx context.Context) error {
+	lat, err := q.number("lat")
+	if err != nil {
+		return err
+	}
+	lon, err := q.number("lon")
+	if err != nil {
+		return err
+	}
+	zoom, err := q.integer("zoom", len(zoomRanks)-1)
+	if err != nil {
+		return err
+	}
+	layers, err := q.layers()
+	if err != nil {
+		return err
+	}
+	q.text = "lat=" + number(lat) + "&lon=" + number(lon) + "&format=xml"
+	if q.get("zoom") != "" {
+		q.text += "&zoom=" + strconv.Itoa(zoom)
+	}
+	if math.Abs(lat) > 90 || math.Abs(lon) > 180 || len(layers) > 0 && !slices.Contains(layers, "address") {
+		return nil // nothing is there
+	}
+	r, ok, err := q.at(ctx, lat, lon, zoomRanks[min(max(zoom, 0), len(zoomRanks)-1)])
+	if err != nil || !ok {
+		return err
+	}
+	e := newEntry(&r)
+	if err := q.complete(ctx, &e); err != nil {
+		return err
+	}
+	q.found = append(q.found, e)
+	return nil
+}
+
+// nearest is how many places are looked at for a city around the nearest one.
+const nearest = 30
+
+// foreignM is how far a place of another country may be, in metres: maps and gazetteers
+// count some territories to different countries.
+const foreignM = 10_000
+
+// at returns what is at a point, not finer than a rank.
+func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geocoder.Result, ok bool, err error) {
+	found, err := q.Reverse(ctx, geocoder.ReverseQuery{Lat: lat, Lon: lon, Lang: q.lang, Kinds: []names.Kind{geocoder.Place, names.Region}, Limit: nearest})
+	if err != nil {
+		return best, false, err
+	}
+	bestRank := 0
+	var around names.Parent // the city, town or village that a suburb is of
+	for i := range found {
+		r := &found[i]
+		e := newEntry(r)
+		if e.rank > most || r.Kind == geocoder.Place && !fitsRegions(r, &e) {
+			continue
+		}
+		if r.Kind == geocoder.Place && e.rank <= rankCity && around.Name == "" {
+			around = names.Parent{Type: e.addressType, ID: r.ID, Name: r.Name}
+		}
+		if e.rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
+			best, bestRank, ok = *r, e.rank, true
+		}
+	}
+	switch {
+	case !ok:
+		return best, false, nil
+	case best.Kind == geocoder.Place:
+		if bestRank > rankCity && around.Name != "" {
+			best.Parents = slices.Insert(best.Parents, 0, around)
+		}
+		return best, true, nil
+	}
+	// The regions at a point are told by their names alone.
+	whole, known, err := q.Feature(ctx, geocoder.NumberOf(&best))
+	if err != nil || !known {
+		return best, ok, err
+	}
+	whole.Parents, whole.Name, whole.Label = best.Parents, best.Name, best.Label
+	return whole, true, nil
+}
+
+// fitsRegions reports whether the nearest place is where the point is: in a country of
+// its own, or close, and not in the municipality next door.
+func fitsRegions(r *geocoder.Result, e *entry) bool {
+	for i := range r.Parents {
+		p := &r.Parents[i]
+		if rankOf(p.Type, len(r.Parents)-1-i) >= rankMunicipality {
+			return strings.EqualFold(p.Name, r.Name) || strings.EqualFold(p.Name, r.Place.Name)
+		}
+	}
+	code := regionCountry(r.Parents)
+	return code == "" || e.country == "" || code == e.country || r.Place.DistanceM <= foreignM
+}
+
+// lookup answers /lookup: what has the ids of a list.
+func (q *request) lookup(ctx context.Context) error {
+	var ids []string
+	for id := range strings.SplitSeq(q.get("osm_ids"), ",") {
+		if id = strings.ToUpper(strings.TrimSpace(id)); len(id) > 1 && strings.Contains("NWR", id[:1]) {
+			if ids = append(ids, id); len(ids) > maxLookup {
+				return refuse("Too many object IDs.")
+			}
+		}
+	}
+	for _, id := range ids {
+		n, err := strconv.ParseUint(id[1:], 10, 64)
+		if err != nil {
+			continue
+		}
+		var r geocoder.Result
+		var ok bool
+		switch {
+		case id[0] != 'N':
+			r, ok, err = q.Feature(ctx, n)
+		case n <= math.MaxUint32:
+			r, ok, err = q.Place(ctx, uint32(n))
+		}
+		if err != nil {
+			return err
+		}
+		if !ok || r.Kind == names.Zone {
+			continue
+		}
+		if r.Name, err = q.NameIn(ctx, &r, q.lang); err != nil {
+			return err
+		}
+		e := newEntry(&r)
+		if e.object != id[0] {
+			continue
+		}
+		if err := q.complete(ctx, &e); err != nil {
+			return err
+		}
+		q.found = append(q.found, e)
+	}
+	return nil
+}
+
+// status answers /status: whether there is anything to search.
+func (q *request) status(context.Context) error {
+	built := q.Built()
+	switch {
+	case q.format == formatText && built.IsZero():
+		return &failure{500, "No database"}
+	case q.format == formatText:
+		q.body = append(q.body, "OK"...)
+	case built.IsZero():
+		q.body = append(q.body, `{"status":700,"message":"No database","software_version":"`+version+`"}`...)
+	default:
+		q.body = append(q.body, `{"status":0,"message":"OK","data_updated":`...)
+		q.body = jsontext.AppendString(q.body, built.UTC().Format("2006-01-02T15:04:05+00:00"))
+		q.body = append(q.body, `,"software_version":"`+version+`","database_version":"`+version+`"}`...)
+	}
+	return nil
+}
+
+// version is that of Nominatim whose answers these are like.
+const version = "5.1.0-0"
+
+// timestamp is the time in XML: of the data, so that the answer is the same for as long
+// as they are.
+func (q *request) timestamp() string {
+	return q.Built().UTC().Format(time.RFC1123[:len(time.RFC1123)-3] + "-07:00")
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

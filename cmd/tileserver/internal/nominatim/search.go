@@ -1,0 +1,222 @@
+package nominatim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+const (
+	defaultLimit = 10
+	maxLimit     = 40
+	maxLookup    = 50
+	maxExcluded  = 100
+	// candidates is how many results are looked at for those that pass the filters.
+	candidates = 100
+	maxNames   = 20 // values of other lists
+)
+
+// structured are the parameters of a structured query, the finest first. Streets,
+// amenities and postal codes are not held: they are left out.
+var structured = [...]struct {
+	name     string
+	held     bool
+	min, max int // address ranks of what it may name
+}{
+	{"amenity", false, 0, 0}, {"street", false, 0, 0}, {"city", true, rankCounty, rankMost}, {"county", true, rankState + 1, rankCity},
+	{"state", true, rankCountry + 1, rankCounty - 1}, {"postalcode", false, 0, 0}, {"country", true, rankCountry, rankCountry},
+}
+
+// filter is what results must pass besides the query.
+type filter struct {
+	min, max int // address ranks
+	layers   []string
+	excluded []string
+	dedupe   bool
+	limit    int
+}
+
+// search answers /search: what a text names.
+func (q *request) search(ctx context.Context) error {
+	f := filter{max: rankMost, dedupe: q.flag("dedupe", true)}
+	query, err := q.readSearch(&f)
+	if err != nil || query.Text == "" {
+		return err
+	}
+	found, err := q.Search(ctx, query)
+	if errors.Is(err, places.ErrQuery) {
+		return nil // no name has neither letters nor digits
+	}
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		r := &found[i]
+		if r.Kind == geocoder.Position {
+			at, ok, err := q.at(ctx, r.Lat, r.Lon, rankMost)
+			if err != nil || !ok {
+				return err
+			}
+			r = &at
+		} else if r.Name, err = q.NameIn(ctx, r, q.lang); err != nil {
+			return err
+		}
+		e := newEntry(r)
+		if !f.passes(&e, q.found) {
+			continue
+		}
+		if err := q.complete(ctx, &e); err != nil {
+			return err
+		}
+		if q.found = append(q.found, e); len(q.found) == f.limit {
+			break
+		}
+	}
+	return nil
+}
+
+func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
+	query = geocoder.Query{Lang: q.lang, Kinds: []names.Kind{geocoder.Place, names.Region, names.Airport, geocoder.Position}}
+	if f.limit, err = q.integer("limit", defaultLimit); err != nil {
+		return query, err
+	}
+	f.limit = min(max(f.limit, 1), maxLimit)
+	if query.Text, err = q.readText(f); err != nil {
+		return query, err
+	}
+	q.text = query.Text
+	if f.layers, err = q.layers(); err != nil {
+		return query, err
+	}
+	if err := f.feature(q.get("featureType")); err != nil {
+		return query, err
+	}
+	if f.excluded, err = q.list("exclude_place_ids", maxExcluded); err != nil {
+		return query, err
+	}
+	for _, id := range f.excluded {
+		if _, err := strconv.ParseUint(strings.TrimLeft(id, "NWRnwr"), 10, 64); err != nil {
+			return query, refuse("Parameter 'exclude_place_ids' must be numbers with commas between them.")
+		}
+	}
+	countries, err := q.list("countrycodes", 300)
+	if err != nil {
+		return query, err
+	}
+	for _, code := range countries {
+		if len(code) == 2 && len(query.Countries) < maxNames {
+			query.Countries = append(query.Countries, strings.ToUpper(code))
+		}
+	}
+	box, err := q.viewbox()
+	if err != nil {
+		return query, err
+	}
+	switch {
+	case box != nil && q.flag("bounded", false):
+		query.Box = box
+	case box != nil:
+		query.Lat, query.Lon, query.Bias = (box.South+box.North)/2, (box.West+box.East)/2, true
+	}
+	query.Limit = f.limit
+	if f.narrow() {
+		query.Limit = candidates
+	}
+	return query, nil
+}
+
+// readText reads q, or the parts of a structured query.
+func (q *request) readText(f *filter) (string, error) {
+	text, err := q.searchText("q")
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	some := false
+	for _, s := range structured {
+		part, err := q.searchText(s.name)
+		if err != nil {
+			return "", err
+		}
+		some = some || part != ""
+		if part == "" || !s.held {
+			continue
+		}
+		if parts = append(parts, part); len(parts) == 1 {
+			f.min, f.max = s.min, s.max
+		}
+	}
+	switch _, given := q.values["q"]; {
+	case given && some:
+		return "", refuse("Structured query parameters (amenity, street, city, county, state, postalcode, country) cannot be used together with 'q' parameter.")
+	case !given && !some:
+		return "", refuse("Nothing to search for.")
+	case given:
+		return text, nil
+	}
+	text = strings.Join(parts, ", ")
+	return text, q.fits(text)
+}
+
+// fits refuses a text that is too long once its parts are joined.
+func (q *request) fits(text string) error {
+	q.values.Set("q", text)
+	_, err := q.searchText("q")
+	return err
+}
+
+// layers reads the layers of results, nil for all.
+func (q *request) layers() ([]string, error) {
+	list, err := q.list("layer", maxNames)
+	for _, layer := range list {
+		if !slices.Contains([]string{"address", "poi", "railway", "natural", "manmade"}, layer) {
+			return nil, refuse("Parameter 'layer' must be one or more of: address, poi, railway, natural, manmade.")
+		}
+	}
+	return list, err
+}
+
+// feature reads featureType.
+func (f *filter) feature(name string) error {
+	switch name {
+	case "":
+	case "country":
+		f.min, f.max = rankCountry, rankCountry
+	case "state":
+		f.min, f.max = rankCountry+1, rankCounty-1
+	case "city":
+		f.min, f.max = rankMunicipality-1, rankCity
+	case "settlement":
+		f.min, f.max = rankCountry+1, rankHamlet
+	default:
+		return refuse("Parameter 'featureType' must be one of: country, state, city, settlement.")
+	}
+	if name != "" {
+		f.layers = []string{"address"}
+	}
+	return nil
+}
+
+// narrow reports whether results may be left out.
+func (f *filter) narrow() bool {
+	return f.min > 0 || f.max < rankMost || len(f.layers)+len(f.excluded) > 0 || f.dedupe
+}
+
+// passes reports whether a result passes, given those before.
+func (f *filter) passes(e *entry, before []entry) bool {
+	if e.rank < f.min || e.rank > f.max || len(f.layers) > 0 && !slices.Contains(f.layers, e.layer) {
+		return false
+	}
+	if id := strconv.FormatUint(e.id, 10); slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) }) {
+		return false
+	}
+	return !f.dedupe || !slices.ContainsFunc(before, func(b entry) bool {
+		return b.object == e.object && b.id == e.id || b.class == e.class && b.typ == e.typ && b.display == e.display
+	})
+}
