@@ -3,6 +3,7 @@ import { address, addressPath, region } from './api.js'
 import { facts, failure, jsonLink, note, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { coordinates, displayText } from './format.js'
+import { SEARCHABLE } from './found.js'
 import { nameIn } from './language.js'
 import { isBox } from './tilegrid.js'
 
@@ -23,7 +24,7 @@ export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, s
     select(null)
     if (ip === '') {
       card.show({ kicker: 'Search', title: 'What are you looking for?' },
-        note('Type the name of a place, the code of an airport, or an IP address such as 192.0.2.1 or 2001:db8::1.'))
+        note(`${SEARCHABLE} such as 192.0.2.1 or 2001:db8::1.`))
       return
     }
     const asked = own ? 'Your address' : displayText(ip, 64)

@@ -2,13 +2,16 @@
 import { createAddressLookup } from './address.js'
 import { createFound, nameOfPlace } from './found.js'
 import { createHere, pointAt } from './here.js'
+import { selectionOf } from './hit.js'
 import { createOwnPoint } from './ownpoint.js'
+import { createRegionCard } from './regioncard.js'
+import { isBox } from './tilegrid.js'
 
 /**
  * The answers a reader can open. view is the map's, select highlights a region of it, and offer(regions) is what the
- * card of a point says of its regions; a new question ends the one before.
+ * card of a point says of its regions; showType(type) switches a region type on. A new question ends the one before.
  */
-export function createAnswers({ card, view, types, permalink, select, offer, announce }) {
+export function createAnswers({ card, view, types, permalink, select, offer, showType, announce }) {
   const { map, pin, mark, flyToPoint, flyToBox } = view
   let latest = new AbortController()
   function signal() {
@@ -19,10 +22,11 @@ export function createAnswers({ card, view, types, permalink, select, offer, ann
   }
   const fly = place => flyToPoint(place, reach(place))
   const parts = { card, pin, mark, select, signal, announce }
-  const here = createHere({ ...parts, types, offer, flyToPoint, choose: place => api.place(place), zoom: () => map.getZoom() })
+  const here = createHere({ ...parts, types, offer, flyToPoint, choose: place => api.place(place), zoom: view.zoom })
   const found = createFound({ ...parts, fly, choose: place => api.place(place) })
   const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox })
   const own = createOwnPoint({ ...parts, zoom: () => map.getZoom() })
+  const region = createRegionCard({ ...parts, offer, flyToBox })
   const step = selection => permalink.set({ select: selection }, { step: true })
 
   // The card must not cover what was asked about; its height is known once the answer has come.
@@ -49,6 +53,22 @@ export function createAnswers({ card, view, types, permalink, select, offer, ann
       view.reveal(await answered)
     },
 
+    /** What a search found: the map goes there, and the card tells of it. */
+    found(hit) {
+      const selection = selectionOf(hit)
+      step(selection)
+      if (selection.kind === 'region') {
+        showType(selection.type)
+        region(selection, true, hit)
+      } else if (selection.kind === 'point') {
+        here(selection)
+        if (isBox(hit.bbox)) flyToBox(hit.bbox)
+        else flyToPoint(selection, 5)
+      } else {
+        found.load(selection, true, hit)
+      }
+    },
+
     /** A place of which everything is known. */
     place(place) {
       step(nameOfPlace(place))
@@ -61,7 +81,7 @@ export function createAnswers({ card, view, types, permalink, select, offer, ann
       return lookup(ip)
     },
 
-    /** Why there is no place of a name: none has it, or the error that kept the page from knowing. */
+    /** Why a search found nothing: nothing has the name, or the error that kept the page from knowing. */
     nothing(text, error, retry) {
       step(null)
       found.nothing(text, error, retry)
@@ -76,6 +96,7 @@ export function createAnswers({ card, view, types, permalink, select, offer, ann
         card.hide()
       } else if (selection.kind === 'point') ask(selection)
       else if (selection.kind === 'ip') lookup(selection.ip, moving)
+      else if (selection.kind === 'region') region(selection, moving)
       else found.load(selection, moving)
     },
 

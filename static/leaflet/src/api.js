@@ -130,7 +130,8 @@ export function collectionPointPath(name, id) {
   return `points/${segment(name)}/${word ? `%${id.charCodeAt(0).toString(16)}${id.slice(1)}` : segment(id)}`
 }
 
-export const region = (type, id, options) => json(`regions/${segment(type)}/${segment(id)}`, ({ id }) => typeof id === 'string', options)
+export const regionPath = (type, id) => `regions/${segment(type)}/${segment(id)}`
+export const region = (type, id, options) => json(regionPath(type, id), ({ id }) => typeof id === 'string', options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
 export const point = (lat, lon, options) => json(pointPath(lat, lon), isPoint, options)
 export const placePath = id => `places/${segment(id)}${inLanguage('?')}`
@@ -145,9 +146,9 @@ export const placesNearby = ({ lat, lon, limit, featureClass, cursor }, options)
 }
 
 // Without a limit the answer is one that the server has finished beforehand.
-export const placesSearch = (text, near, options) => {
+export const search = (text, near, options) => {
   const bias = near ? `&lat=${near.lat}&lon=${near.lon}` : ''
-  return json(`places/search?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, isList, options)
+  return json(`geocode?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, ({ results }) => Array.isArray(results), options)
 }
 
 function inLanguage(sign = '&') {

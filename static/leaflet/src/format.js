@@ -78,16 +78,8 @@ export function countryName(code) {
   return countries.of(text) ?? text
 }
 
-/** A place in a few words, to tell it from others of its name: "city, Kansas, United States". */
-export function describePlace(place) {
-  const airport = [place.iata, place.icao].map(code => displayText(code, 8)).find(Boolean)
-  const kind = placeKind(place.class, place.code, place.population)
-  return [airport ? `airport ${airport}` : kind, displayText(place.admin1_name), countryName(place.country)]
-    .filter(Boolean).join(', ')
-}
-
 /**
- * The name of a place found by search in three parts, the middle one what was typed: ["", "Zür", "ich"]. Where another of
+ * The name of what a search found in three parts, the middle one what was typed: ["", "Zür", "ich"]. Where another of
  * its names was found, that stands behind its own, in parentheses. Positions count UTF-16 code units, as strings do here.
  */
 export function marked(place) {

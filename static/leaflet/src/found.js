@@ -3,12 +3,17 @@ import { airport as fetchAirport, airportPath, place as fetchPlace, placePath } 
 import { facts, failure, jsonLink, note, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { coordinates, countryName, displayText, placeKind, population, title } from './format.js'
+import { AIRPORT_CODE } from './hash.js'
+import { contextOf, placeOfHit } from './hit.js'
 import { nearbyList } from './nearby.js'
+
+/** What the box at the top takes. */
+export const SEARCHABLE = 'Type the name of a place, a region or an airport, coordinates such as 47.37, 8.54, or an IP address'
 
 /** What to call a place by in a permalink: { kind: 'place', id } or { kind: 'airport', code }; null for one without a name. */
 export function nameOfPlace(place) {
   if (place.kind === 'airport') {
-    const code = [place.iata, place.icao, place.ident].find(text => /^[A-Za-z0-9-]{1,16}$/.test(text ?? ''))
+    const code = [place.iata, place.icao, place.ident].find(text => AIRPORT_CODE.test(text ?? ''))
     return code ? { kind: 'airport', code } : null
   }
   return Number.isSafeInteger(place.id) && place.id > 0 ? { kind: 'place', id: String(place.id) } : null
@@ -16,7 +21,7 @@ export function nameOfPlace(place) {
 
 /** Answers about one place. fly moves the map to a place, pin marks it; signal() ends the question before. */
 export function createFound({ card, pin, mark, select, fly, choose, signal, announce }) {
-  function show(place, question, moving) {
+  function show(place, question, moving, around = '') {
     const at = { lat: place.lat, lon: place.lon }
     const name = nameOfPlace(place)
     const path = name && (name.kind === 'airport' ? airportPath(name.code) : placePath(name.id))
@@ -24,28 +29,30 @@ export function createFound({ card, pin, mark, select, fly, choose, signal, anno
     const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce)]
     if (path) chips.push(jsonLink(path))
     pin(at)
-    card.show({ kicker: title(kind), title: displayText(place.name), subtitle: coordinates(at.lat, at.lon, 4), chips },
+    card.show({ kicker: title(kind), title: displayText(place.name), subtitle: [around, coordinates(at.lat, at.lon, 4)].filter(Boolean).join(' · '), chips },
       facts(rows(place)), nearbyList(at, { mark, choose, signal: question, announce }))
     if (moving) fly(place)
   }
 
-  // A link knows only the id; the record is asked for.
-  async function load(name, moving) {
+  // A link knows only the id, and a hit of a search some of the rest; the record is asked for.
+  async function load(name, moving, hit = null) {
     const question = signal()
     const [ask, path] = name.kind === 'airport' ? [fetchAirport, name.code] : [fetchPlace, name.id]
     select(null)
-    pin(null)
-    const heading = { kicker: name.kind === 'airport' ? 'Airport' : 'Place', title: 'Looking…' }
-    card.show({ ...heading, busy: true }, skeleton(4))
+    pin(hit)
+    const around = hit ? contextOf(hit) : ''
+    const heading = { kicker: name.kind === 'airport' ? 'Airport' : 'Place', title: displayText(hit?.name) || 'No answer', subtitle: around }
+    card.show({ ...heading, title: displayText(hit?.name) || 'Looking…', busy: true }, skeleton(4))
+    if (hit) fly({ ...hit, ...placeOfHit(hit) })
     try {
       const place = await ask(path, { signal: question })
       if (question.aborted) return
-      show(name.kind === 'airport' ? { ...place, kind: 'airport' } : place, question, moving)
+      show(name.kind === 'airport' ? { ...place, kind: 'airport' } : place, question, moving && !hit, around)
     } catch (error) {
       if (question.aborted) return
       const gone = ['place-not-found', 'airport-not-found', 'bad-parameter'].includes(error.type)
-      card.show({ ...heading, title: 'No answer' },
-        gone ? note('The link names a place that this server does not have.', 'Search for it by its name.') : failure(error, () => load(name, moving), 'Places'))
+      card.show(heading,
+        gone ? note('The link names a place that this server does not have.', 'Search for it by its name.') : failure(error, () => load(name, moving, hit), 'Places'))
     }
   }
 
@@ -58,20 +65,20 @@ export function createFound({ card, pin, mark, select, fly, choose, signal, anno
       show(place, signal(), moving)
     },
 
-    /** Says that no place has that name, or, of an error, why the page does not know. */
+    /** Says that nothing has that name, or, of an error, why the page does not know. */
     nothing(text, error, retry) {
       signal()
       select(null)
       pin(null)
-      card.show({ kicker: 'Places', title: displayText(text, 64) }, notFound(error) ?? failure(error, retry, 'Places'))
+      card.show({ kicker: 'Search', title: displayText(text, 64) }, notFound(error) ?? failure(error, retry, 'Places'))
     },
   }
 }
 
 // That there is nothing to find is no failure.
 function notFound(error) {
-  if (!error) return note('No place has this name, in any language these data know.', 'Check its spelling, or type only its beginning.')
-  if (error.type === 'bad-parameter') return note('This is nothing to search for.', 'Type the name of a place, the code of an airport, or an IP address.')
+  if (!error) return note('Nothing has this name, in any language these data know.', 'Check its spelling, or type only its beginning.')
+  if (error.type === 'bad-parameter') return note('This is nothing to search for.', `${SEARCHABLE}.`)
   return null
 }
 

@@ -37,11 +37,22 @@ function fixed(value, digits) {
 }
 
 const MOST_LAYERS = 32
+
+/** How places and airports are named in a permalink and in the service's addresses. */
+export const PLACE_ID = /^\d{1,12}$/
+export const AIRPORT_CODE = /^[A-Za-z0-9-]{1,16}$/
+
+/** The region that "type/id" names, as a selection, or null. Browsers take an id of . or .. for a folder. */
+export function regionOf(text) {
+  const [, type, id] = /^([\w-]{1,64})\/(?!\.{1,2}$)(.{1,128})$/u.exec(text) ?? []
+  return type ? { kind: 'region', type, id } : null
+}
+
 const themes = new Set(['light', 'dark'])
 
 /**
  * What is open besides the view: select is { kind: 'point', lat, lon }, { kind: 'place', id }, { kind: 'airport', code },
- * { kind: 'ip', ip } or null, "me" being an ip too; layers are the types shown, or null for those the page starts with; tiles is
+ * { kind: 'region', type, id }, { kind: 'ip', ip } or null, "me" being an ip too; layers are the types shown, or null for those the page starts with; tiles is
  * whether the tile inspector is on; theme is "light", "dark" or "" for the system's.
  */
 export const NOTHING_OPEN = Object.freeze({ select: null, layers: null, tiles: false, theme: '' })
@@ -52,6 +63,7 @@ export function formatState({ select, layers, tiles, theme }) {
   if (select?.kind === 'point') parts.push(['at', `${select.lat},${select.lon}`])
   if (select?.kind === 'place') parts.push(['place', select.id])
   if (select?.kind === 'airport') parts.push(['airport', select.code])
+  if (select?.kind === 'region') parts.push(['region', `${select.type}/${select.id}`])
   if (select?.kind === 'ip') parts.push(['ip', select.ip])
   if (layers) parts.push(['layers', layers.join(',')])
   if (tiles) parts.push(['tiles', 1])
@@ -82,10 +94,10 @@ function selection(values) {
     if (Math.abs(lat) <= 90 && Math.abs(lon) <= 180) return { kind: 'point', lat, lon }
   }
   const text = (key, pattern) => pattern.test(values.get(key) ?? '') ? values.get(key) : ''
-  const [id, code, ip] = [text('place', /^\d{1,12}$/), text('airport', /^[A-Za-z0-9-]{1,16}$/), text('ip', /^[\w.:%-]{1,64}$/)]
+  const [id, code, ip] = [text('place', PLACE_ID), text('airport', AIRPORT_CODE), text('ip', /^[\w.:%-]{1,64}$/)]
   if (id) return { kind: 'place', id }
   if (code) return { kind: 'airport', code }
-  return ip ? { kind: 'ip', ip } : null
+  return regionOf(values.get('region') ?? '') ?? (ip ? { kind: 'ip', ip } : null)
 }
 
 function layerList(text) {
@@ -100,7 +112,7 @@ function decoded(text) {
   }
 }
 
-// A fragment may hold commas and colons as they are.
+// A fragment may hold commas, colons and slashes as they are.
 function readable(value) {
-  return encodeURIComponent(value).replaceAll('%2C', ',').replaceAll('%3A', ':')
+  return encodeURIComponent(value).replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%2F', '/')
 }

@@ -25,11 +25,11 @@ export function pointAt({ lat, lon, zoom }) {
 export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, choose, signal, announce }) {
   return async function here(at) {
     const question = { signal: signal() }
-    const subtitle = coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
+    const subtitle = () => coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
     const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), jsonLink(pointPath(at.lat, at.lon))]
     pin(at)
     select(null)
-    card.show({ kicker: KICKER, title: 'Looking…', subtitle, chips, busy: true }, skeleton(5))
+    card.show({ kicker: KICKER, title: 'Looking…', subtitle: subtitle(), chips, busy: true }, skeleton(5))
     const near = nearbyList(at, { mark, choose, signal: question.signal, announce })
     try {
       const answer = await fetchPoint(at.lat, at.lon, question)
@@ -39,11 +39,11 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
       if (target) select({ type: target.type, id: target.id })
       const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
       const goTo = spot => flyToPoint(spot, 5)
-      card.show({ kicker: KICKER, title: heading(found, missing), subtitle, chips },
+      card.show({ kicker: KICKER, title: heading(found, missing), subtitle: subtitle(), chips },
         regionFacts(found, types, missing), offer(found), localTime(answer, missing), nearest(answer, missing, { mark, goTo }), near)
     } catch (error) {
       if (question.signal.aborted) return
-      card.show({ kicker: KICKER, title: error.type === 'dataset-missing' ? 'A point on Earth' : 'No answer', subtitle, chips },
+      card.show({ kicker: KICKER, title: error.type === 'dataset-missing' ? 'A point on Earth' : 'No answer', subtitle: subtitle(), chips },
         failure(error, () => here(at), 'Regions, time zones, airports and stations'), near)
     }
   }

@@ -3,8 +3,8 @@ import { el } from './dom.js'
 
 /**
  * Fills the fieldset with the types and keeps each type's `on` in step with its box. changed(type) is called after a
- * change; of what is returned, tellZoom tells the list the map's zoom, to mark what only shows closer in, and show brings the
- * boxes in step with the types after these were changed.
+ * change; of what is returned, tellZoom tells the list the map's zoom, to mark what only shows closer in, turnOn(type)
+ * switches one on as its box does, and show brings the boxes in step with the types after these were changed.
  */
 export function createLayerSwitch(fieldset, types, changed) {
   const rows = types.map(type => {
@@ -24,6 +24,9 @@ export function createLayerSwitch(fieldset, types, changed) {
         note.textContent = hidden ? 'zoom in' : ''
         row.classList.toggle('too-far', hidden)
       }
+    },
+    turnOn(name) {
+      rows.find(({ type }) => type.type === name && !type.on)?.box.click()
     },
     show() {
       for (const { type, box } of rows) box.checked = type.on

@@ -85,7 +85,7 @@ async function start() {
   const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector })
 
   answers = createAnswers({
-    card, view, types, permalink, select: selection => selectRegion(selection), offer: regions => points?.crossings.offer(regions), announce,
+    card, view, types, permalink, select: selection => selectRegion(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce,
   })
   ask(points)
   const help = createHelp(element('help'), status.value)
@@ -267,7 +267,7 @@ function ask(points) {
   })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),
-    choose: answers.place, fail: answers.nothing, lookup: answers.address,
+    choose: answers.found, fail: answers.nothing, lookup: answers.address,
     // On a map of a country or less, what is called so there comes first.
     near: () => map.getZoom() >= 6 ? centre() : null,
   })

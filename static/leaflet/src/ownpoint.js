@@ -47,7 +47,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
   }
 }
 
-/** The properties of a point, [name, value], as rows of a card. */
+/** The properties of a point or a region, [name, value], as rows of a card. */
 export function rows(id, properties) {
   return [['Id', displayText(id)], ...properties.filter(([name]) => name !== 'name').slice(0, MOST)
     .map(([name, value]) => [title(name) || '?', shown(value)])]

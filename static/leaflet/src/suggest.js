@@ -1,8 +1,9 @@
-// The box at the top: place names as they are typed, airport codes, and IP addresses. A combobox with a list, as the ARIA
+// The box at the top: names as they are typed, codes, coordinates, and IP addresses. A combobox with a list, as the ARIA
 // practices describe it: the text field keeps the focus, the arrows move a choice through the list.
-import { placesSearch } from './api.js'
-import { el, fill } from './dom.js'
-import { describePlace, displayText, marked } from './format.js'
+import { search } from './api.js'
+import { el, fill, icon } from './dom.js'
+import { displayText, marked } from './format.js'
+import { contextOf, iconOf, isHit, kindOf, named } from './hit.js'
 
 const PAUSE = 90 // milliseconds without a key before the server is asked
 const MOST = 8
@@ -13,12 +14,12 @@ export function isAddress(text) {
 }
 
 /**
- * Makes the box work. input is its text field, list the empty list below it. choose(place) is called with what was chosen,
- * lookup(text) with an address, fail(text, error, retry) when there is nothing to choose: because no place has that name, or with the
- * error that kept the page from knowing. near() is the point that places should be near to, or null.
+ * Makes the box work. input is its text field, list the empty list below it. choose(hit) is called with what was chosen,
+ * lookup(text) with an address, fail(text, error, retry) when there is nothing to choose: because nothing has that name, or with the
+ * error that kept the page from knowing. near() is the point that what is found should be near to, or null.
  */
 export function createSuggest({ form, input, list, choose, lookup, fail, near = () => null }) {
-  let places = [] // as listed
+  let hits = [] // as listed
   let asked = '' // the text they answer
   let active = -1
   let timer = 0
@@ -45,19 +46,21 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
   }
 
   function show() {
-    fill(list, ...places.map((place, i) => {
-      const [before, match, after] = marked(place)
+    fill(list, ...hits.map((hit, i) => {
+      const [before, match, after] = marked(named(hit))
+      const around = contextOf(hit)
       return el('li', {
         role: 'option', id: `suggestion-${i}`, 'aria-selected': 'false',
         // A press would take the focus from the field and close the list before the click.
         onpointerdown: event => event.preventDefault(),
-        onclick: () => take(place),
+        onclick: () => take(hit),
       },
+      icon(iconOf(hit)),
       el('bdi', { class: 'suggestion-name' }, before, match ? el('mark', {}, match) : '', after),
-      el('span', { class: 'suggestion-detail' }, describePlace(place)))
+      el('span', { class: 'suggestion-detail' }, around && el('bdi', {}, around), around && ' · ', kindOf(hit)))
     }))
-    list.hidden = places.length === 0
-    input.setAttribute('aria-expanded', String(places.length > 0))
+    list.hidden = hits.length === 0
+    input.setAttribute('aria-expanded', String(hits.length > 0))
     activate(-1)
   }
 
@@ -65,20 +68,19 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     question.abort()
     question = new AbortController()
     const { signal } = question
-    const answer = await placesSearch(text, near(), { signal })
+    const answer = await search(text, near(), { signal })
     if (signal.aborted) return
-    places = answer.places
-      .filter(place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon)).slice(0, MOST)
+    hits = answer.results.filter(isHit).slice(0, MOST)
     asked = text
   }
 
-  function take(place) {
+  function take(hit) {
     question.abort()
     close()
-    input.value = displayText(place.name)
+    if (hit.kind !== 'position') input.value = displayText(hit.name)
     asked = ''
     input.blur() // folds a phone's keyboard away
-    choose(place)
+    choose(hit)
   }
 
   input.addEventListener('input', () => {
@@ -86,7 +88,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     question.abort()
     const text = input.value.trim()
     if (text === '' || isAddress(text)) {
-      places = []
+      hits = []
       asked = ''
       close()
       return
@@ -104,11 +106,11 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
       return
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (!step || places.length === 0) return
+    if (!step || hits.length === 0) return
     event.preventDefault()
     if (list.hidden) show()
     // One past either end is the field itself.
-    activate((active + 1 + step + places.length + 1) % (places.length + 1) - 1)
+    activate((active + 1 + step + hits.length + 1) % (hits.length + 1) - 1)
   })
 
   input.addEventListener('blur', close)
@@ -125,13 +127,13 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
       return
     }
     if (active >= 0 && !list.hidden) {
-      take(places[active])
+      take(hits[active])
       return
     }
     try {
       if (asked !== text) await ask(text)
       if (input.value.trim() !== text || asked !== text) return // typed on meanwhile
-      if (places.length > 0) take(places[0])
+      if (hits.length > 0) take(hits[0])
       else {
         close()
         fail(text)

@@ -54,9 +54,12 @@ export function createView(root, { card, bar, permalink }) {
       : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + EDGE] }
   }
 
+  let goal = null // the zoom that a flight ends on
+  map.on('moveend', () => { goal = null })
   function fly(bounds, options) {
     const animate = !prefersStill()
     map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })
+    if (animate) goal = Math.min(map.getBoundsZoom(bounds), options.maxZoom)
   }
 
   const near = ({ lat, lon }) => [lat, nearestLongitude(lon, map.getCenter().lng)]
@@ -66,6 +69,9 @@ export function createView(root, { card, bar, permalink }) {
   return {
     map,
     linked: linked !== null,
+
+    /** The zoom of the map, or of where it is flying to. */
+    zoom: () => goal ?? map.getZoom(),
 
     /** Goes to where the data are, TileJSON's center, unless a permalink said where or they fill the world. */
     startAt(center) {
