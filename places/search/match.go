@@ -15,7 +15,7 @@ const (
 	Exact  Kind = "exact"  // the whole name
 	Prefix Kind = "prefix" // its beginning
 	Word   Kind = "word"   // a word inside the name, or its words in another order
-	Typo   Kind = "typo"   // the name with one wrong letter
+	Typo   Kind = "typo"   // the name with wrong letters
 )
 
 // Match says which part of a place's names matched.
