@@ -84,7 +84,9 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	if characters(prefix) > prefixCharacters {
 		return s.scan(p, cellstore.Prefix(prefix))
 	}
-	s.reads++
+	if !s.read() {
+		return nil
+	}
 	found, err := s.r.prefixes.Get(s.ctx, prefix, selectCandidates, &s.list)
 	if err != nil {
 		return wrap(err)
@@ -121,7 +123,9 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 
 // scan considers the names in a range of rows.
 func (s *search) scan(p *pattern, rng cellstore.Range) error {
-	s.reads++
+	if !s.read() {
+		return nil
+	}
 	scan := cellstore.Scan{Ranges: []cellstore.Range{rng}, Selection: *selectName}
 	for row, err := range s.r.names.Scan(s.ctx, scan) {
 		if err != nil {

@@ -197,7 +197,7 @@ func TestDamagedTables(t *testing.T) {
 	for i := range 40 {
 		entries = append(entries, Entry{ID: uint32(i + 1), Name: fmt.Sprintf("Bad Öl %d", i), Class: 'P', Code: "PPL", Country: "CH", Admin1: "BE"})
 	}
-	small := sizes{list: 12, rows: 11, scan: 3}
+	small := sizes{list: 12, rows: 11, scan: 3, reads: maxReads, typos: typoReads}
 	contexts := []Context{{"Bern", "CH", "BE"}}
 	queries := []Query{{Text: "bad"}, {Text: "bad ol 1 bern"}, {Text: "ol bad"}, {Text: "badol 3x"}, {Text: "b", Limit: 100}, {Text: "bad", Countries: []string{"DE"}}}
 	for _, name := range []string{tableNames, tablePrefix, tableContext} {

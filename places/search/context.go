@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,8 +95,8 @@ const (
 // divisions appends the divisions that a text names. It tries the text as a
 // full name, as a name with a surrounding division ("illinois us"), and, at the
 // end of what is being typed, as the beginning of a name.
-func (r *Reader) divisions(ctx context.Context, fold []byte, row *cellstore.Row, dst []division) ([]division, error) {
-	dst, err := r.named(ctx, fold, row, dst)
+func (s *search) divisions(fold []byte) (dst []division, err error) {
+	dst, err = s.named(fold, nil)
 	if err != nil || len(dst) > 0 {
 		return dst, err
 	}
@@ -105,14 +104,14 @@ func (r *Reader) divisions(ctx context.Context, fold []byte, row *cellstore.Row,
 		if c != ' ' {
 			continue
 		}
-		inner, err := r.named(ctx, fold[:i], row, nil)
+		inner, err := s.named(fold[:i], nil)
 		if err != nil {
 			return nil, err
 		}
 		if len(inner) == 0 {
 			continue
 		}
-		outer, err := r.named(ctx, fold[i+1:], row, nil)
+		outer, err := s.named(fold[i+1:], nil)
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +124,11 @@ func (r *Reader) divisions(ctx context.Context, fold []byte, row *cellstore.Row,
 	if len(dst) > 0 || utf8.RuneCount(fold) < contextBegun {
 		return dst, nil
 	}
+	if !s.read() {
+		return dst, nil
+	}
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(fold)}, Limit: contextsOfType}
-	for found, err := range r.context.Scan(ctx, scan) {
+	for found, err := range s.r.context.Scan(s.ctx, scan) {
 		if err != nil {
 			return nil, wrap(err)
 		}
@@ -137,15 +139,18 @@ func (r *Reader) divisions(ctx context.Context, fold []byte, row *cellstore.Row,
 	return dst, nil
 }
 
-func (r *Reader) named(ctx context.Context, fold []byte, row *cellstore.Row, dst []division) ([]division, error) {
-	found, err := r.context.Get(ctx, fold, nil, row)
+func (s *search) named(fold []byte, dst []division) ([]division, error) {
+	if !s.read() {
+		return dst, nil
+	}
+	found, err := s.r.context.Get(s.ctx, fold, nil, &s.row)
 	if err != nil {
 		return nil, wrap(err)
 	}
 	if !found {
 		return dst, nil
 	}
-	return appendDivisions(dst, row)
+	return appendDivisions(dst, &s.row)
 }
 
 func appendDivisions(dst []division, row *cellstore.Row) ([]division, error) {

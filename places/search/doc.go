@@ -1,6 +1,6 @@
 // Package search finds places by their names as a user types them: in any known
-// language, with or without accents, with one wrong letter, and the most
-// important places first.
+// language, with or without accents, with wrong letters, and the most important
+// places first.
 //
 // It reads entries of a gazetteer by ascending id and knows nothing else of
 // places. [Reader.Complete] answers typing letter by letter with one read;
@@ -10,9 +10,10 @@
 //
 // Names and texts are compared by their folds, see [Fold]. Names with several
 // spellings have a second fold: ä as ae, ö and ø as oe, ü as ue, å as aa, and
-// abbreviated words, Saint as St, Mount as Mt, Fort as Ft and back. A name is
-// found by its beginning and by the beginning of each word in it. Codes are
-// found only in full.
+// abbreviated words, Saint as St, Mount as Mt, Fort as Ft and back. A place
+// without a name in Latin letters has a fold in these: its own name,
+// transliterated. A name is found by its beginning and by the beginning of each
+// word in it. Codes are found only in full.
 //
 // # Tables
 //
@@ -43,6 +44,7 @@
 // │ length of admin1 (varint) │ admin1.
 //
 // All cells of a build have one timestamp. Equal entries give equal bytes.
+// Tables of version 1 have other folds, see [SchemaVersion], and stay readable.
 //
 // # Ranking
 //
@@ -51,11 +53,13 @@
 // more for capitals, and some for features where nobody lives. A name that is
 // matched in full adds 1280. Deductions are 128 for another official name, 384
 // for other names, 512 for short and colloquial names, 640 for historic names;
-// 128 for the second fold; 768 for a word inside the name; 256 for words read
-// as a country or division. A whole name therefore comes before the beginning
-// of a name, and that before a word inside one, unless the latter place is much
-// more important. A wrong letter deducts 24576, so every match without one
-// comes first. Equal scores are in the order of ids.
+// 128 for the second fold; 512 for a transliterated one; 768 for a word inside
+// the name; 256 for words read as a country or division. A text that is spelled
+// in the second way or transliterated loses as much as such a name. A whole
+// name therefore comes before the beginning of a name, and that before a word
+// inside one, unless the latter place is much more important. Each wrong letter
+// deducts 24576, so every match with fewer of them comes first. Equal scores
+// are in the order of ids.
 //
 // # Concurrency and memory
 //

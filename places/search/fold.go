@@ -17,13 +17,19 @@ const MaxGrowth = 11
 // decomposed. ß becomes ss, ø becomes o, ł becomes l and so on. Apostrophes and
 // invisible characters are dropped. Everything else that is neither letter,
 // mark nor digit becomes a space, runs of spaces become one, and none remains
-// at either end. Scripts are not transcribed. Signs above and below Arabic and
-// Hebrew letters are dropped; vowel signs of Indic scripts and Thai stay. Bytes
-// that are not UTF-8 become spaces.
+// at either end. Signs above and below Arabic and Hebrew letters are dropped;
+// vowel signs of Indic scripts and Thai stay. Traditional, simplified and
+// Japanese forms of a Han character become one, katakana become hiragana, and
+// Hangul syllables become the letters that type them. Bytes that are not UTF-8
+// become spaces. Scripts are not transcribed.
 //
 // Folding a fold changes nothing. ASCII is folded without allocation.
 func Fold(dst []byte, s string) []byte {
-	dst, _ = foldWords(dst, nil, normalize(s), plainFold)
+	return foldAs(dst, s, plainFold)
+}
+
+func foldAs(dst []byte, s string, variant int) []byte {
+	dst, _ = foldWords(dst, nil, normalize(s), variant)
 	return dst
 }
 
@@ -33,7 +39,12 @@ const (
 	plainFold  = iota
 	umlautFold // ä as ae, ö and ø as oe, ü as ue, å as aa
 	abbrevFold // saint as st, st as saint, and so on
+	latinFold  // other scripts as Latin letters
 	folds
+
+	// firstSchema, added to one of these, folds as schema version 1 does: forms
+	// of one letter stay different.
+	firstSchema = 1 << 2
 )
 
 // wordStart is where a word begins, in bytes of the name and of the appended
@@ -92,7 +103,8 @@ func isComposed(r rune) bool {
 // foldWords appends the fold of a normalized name and, if starts is not nil,
 // the places where its words begin.
 func foldWords(dst []byte, starts []wordStart, s string, variant int) ([]byte, []wordStart) {
-	f := folder{dst: dst, base: len(dst), starts: starts, words: starts != nil, variant: variant}
+	f := newFolder(dst, variant)
+	f.starts, f.words = starts, starts != nil
 	for i := 0; i < len(s); {
 		i += f.step(s, i)
 	}
@@ -109,6 +121,11 @@ type folder struct {
 	inside  bool // of a character that is several words: only the first begins one
 	after   int  // where the last apostrophe ended; 0 when no word can begin there
 	variant int
+	unified bool // forms of one letter become one
+}
+
+func newFolder(dst []byte, variant int) folder {
+	return folder{dst: dst, base: len(dst), variant: variant &^ firstSchema, unified: variant&firstSchema == 0}
 }
 
 // step folds the character at i, or with abbrevFold the word, and returns its
@@ -140,8 +157,15 @@ func (f *folder) step(s string, i int) int {
 			return size
 		}
 	}
-	var buf [64]byte
-	for t := foldRune(buf[:0], r); len(t) > 0; {
+	var buf, unified [64]byte
+	t := foldRune(buf[:0], r)
+	if f.unified && r >= firstUnified {
+		t = unify(unified[:0], t)
+	}
+	if f.variant == latinFold && !isASCII(t) {
+		t = transliterate(unified[:0], r)
+	}
+	for len(t) > 0 {
 		if t[0] == ' ' {
 			f.space, f.after = true, 0
 			t = t[1:]
@@ -255,7 +279,7 @@ func abbreviated(fold []byte) bool {
 // the bytes, and its marks.
 func matchedEnd(s string, from, variant, n int) int {
 	var buf [256]byte
-	f := folder{dst: buf[:0], variant: variant}
+	f := newFolder(buf[:0], variant)
 	i := from
 	for i < len(s) && len(f.dst) < n {
 		i += f.step(s, i)

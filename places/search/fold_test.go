@@ -37,10 +37,10 @@ func TestFold(t *testing.T) {
 		"ＴＯＫＹＯ":                 "tokyo",
 		"ﬁeld":                  "field",
 		"北京":                    "北京",
-		"東京都 （とうきょう）":           "東京都 とうきょう",
+		"東京都 （とうきょう）":           "东京都 とうきょう",
 		"か\u3099":               "が",
-		"ｶﾞ":                    "ガ",
-		"\u1112\u1161\u11ab":    "한",
+		"ｶﾞ":                    "が",
+		"\u1112\u1161\u11ab":    "\u1112\u1161\u1102",
 		"МОСКВА":                "москва",
 		"Йошкар-Ола":            "йошкар ола",
 		"Орёл":                  "орел",
@@ -57,6 +57,21 @@ func TestFold(t *testing.T) {
 		"a\x00b\x7fc":           "a b c",
 		"a\xffb":                "a b",
 		"Cel·la":                "cella",
+		"國學廣東灣":                 string(Fold(nil, "国学广东湾")),
+		"廣島":                    string(Fold(nil, "広島")),
+		"澤濱櫻驛":                  string(Fold(nil, "沢浜桜駅")),
+		"臺灣 台灣":                 string(Fold(nil, "台湾 台湾")),
+		"トウキョウ":                 "とうきょう",
+		"鎌ヶ谷":                   string(Fold(nil, "鎌ケ谷")),
+		"ニューヨーク":                "にゅーよーく",
+		"서울":                    "\u1109\u1165\u110b\u116e\u1105",
+		"서욹":                    string(Fold(nil, "서울ㄱ")),
+		"ㅅ":                     "ᄉ",
+		"과":                     string(Fold(nil, "고ㅏ")),
+		"کراچی":                 "كراچي",
+		"إسلام آباد":            "اسلام اباد",
+		"پاکستان ے ھ":           "پاكستان ي ه",
+		"か\u200d\u3099":         "か",
 		"№ 5":                   "5",
 	} {
 		if got := string(Fold(nil, in)); got != want {
@@ -159,7 +174,7 @@ func TestFoldEveryCharacter(t *testing.T) {
 		if len(once) > MaxGrowth*len(s) {
 			t.Errorf("%U grows to %d bytes", r, len(once))
 		}
-		for _, variant := range []int{umlautFold, abbrevFold} {
+		for _, variant := range []int{umlautFold, abbrevFold, latinFold} {
 			if got, _ := foldWords(nil, nil, normalize(s), variant); len(got) > MaxGrowth*len(s) {
 				t.Errorf("%U grows to %d bytes", r, len(got))
 			}

@@ -15,7 +15,7 @@ const (
 	Exact  Kind = "exact"  // the whole name
 	Prefix Kind = "prefix" // its beginning
 	Word   Kind = "word"   // a word inside the name, or its words in another order
-	Typo   Kind = "typo"   // the name with one wrong letter
+	Typo   Kind = "typo"   // the name with wrong letters
 )
 
 // Match says which part of a place's names matched.
@@ -71,7 +71,7 @@ func (r *record) match(n int, kind Kind) Match {
 	}
 	name := string(r.name)
 	m := Match{Kind: kind, Start: units(name[:r.start])}
-	m.End = m.Start + units(name[r.start:matchedEnd(name, r.start, r.variant(), n)])
+	m.End = m.Start + units(name[r.start:matchedEnd(name, r.start, r.folded(), n)])
 	if r.level() != levelOwn {
 		lang, _, _ := bytes.Cut(r.lang, []byte(","))
 		m.Name, m.Lang = name, string(lang)

@@ -13,6 +13,7 @@ import (
 type Reader struct {
 	names, prefixes, context cellstore.Table
 	sizes                    sizes
+	schema                   int // firstSchema, or 0 for later ones
 
 	searches sync.Pool // of *search
 	answers  sync.Pool // of *answer
@@ -25,6 +26,9 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 		return nil, fmt.Errorf("places/search: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
 	}
 	r := &Reader{sizes: usual}
+	if meta.SchemaVersion < 2 {
+		r.schema = firstSchema
+	}
 	r.searches.New = func() any { return newSearch(r) }
 	r.answers.New = func() any { return new(answer) }
 	for _, t := range []struct {
@@ -68,7 +72,7 @@ func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []b
 	}
 	a := r.answers.Get().(*answer)
 	defer r.answers.Put(a)
-	a.fold = Fold(a.fold[:0], text)
+	a.fold = foldAs(a.fold[:0], text, plainFold|r.schema)
 	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || accented(normalize(text)) {
 		return dst, false, nil
 	}

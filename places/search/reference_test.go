@@ -1,9 +1,11 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"quadrille/quadkey"
 
+	unidecode "github.com/mozillazg/go-unidecode"
 	"pgregory.net/rapid"
 )
 
@@ -29,12 +32,18 @@ type refName struct {
 // refNames lists what a place is found by.
 func refNames(e *Entry) (names []refName) {
 	w := int32(weight(e))
+	latin := strings.ContainsAny(string(Fold(nil, e.Name))+string(Fold(nil, e.ASCIIName)), refLatin)
+	for _, n := range e.Names {
+		latin = latin || n.Lang != "iata" && strings.ContainsAny(string(Fold(nil, n.Text)), refLatin)
+	}
 	add := func(text string, level int, code bool) {
 		text = normalize(text)
 		base := w - int32(levelPenalty[level])
 		texts := refFolds(text, 0)
 		if code {
 			texts = texts[:1]
+		} else if level != levelOwn || text != normalize(e.Name) || latin {
+			texts = texts[:3]
 		}
 		for variant, fold := range texts {
 			base := base
@@ -42,7 +51,7 @@ func refNames(e *Entry) (names []refName) {
 				if fold == texts[0] {
 					continue
 				}
-				base -= variantPenalty
+				base -= refPenalty[variant]
 			}
 			if fold == "" {
 				continue
@@ -96,7 +105,37 @@ func refFolds(text string, but int) []string {
 	for i := but; i < len(words); i++ {
 		words[i] = cmp.Or(abbreviations[words[i]], words[i])
 	}
-	return []string{fold, string(Fold(nil, umlauts.Replace(text))), strings.Join(words, " ")}
+	var latin []byte
+	for _, r := range text {
+		switch f := Fold(nil, string(r)); {
+		case separates(r):
+			latin = append(latin, ' ')
+		case strings.ContainsFunc(string(f), func(r rune) bool { return r > 127 }):
+			latin = append(latin, bytes.ReplaceAll(Fold(nil, unidecode.Unidecode(string(r))), []byte(" "), nil)...)
+		default:
+			latin = append(latin, f...)
+		}
+	}
+	return []string{fold, string(Fold(nil, umlauts.Replace(text))), strings.Join(words, " "), string(Fold(nil, string(latin)))}
+}
+
+const refLatin = "abcdefghijklmnopqrstuvwxyz"
+
+var refPenalty = []int32{0, variantPenalty, variantPenalty, latinPenalty}
+
+var refDigraphs = regexp.MustCompile("ae|oe|ue|aa")
+
+// refContracted writes ä, ö, ü, å for what stands for them.
+func refContracted(text string) string {
+	out, from := "", 0
+	for _, at := range refDigraphs.FindAllStringIndex(text, -1) {
+		if text[at[0]] == 'u' && at[0] > 0 && strings.Contains("aeq", text[at[0]-1:at[0]]) {
+			continue
+		}
+		out += text[from : at[0]+1]
+		from = at[1]
+	}
+	return out + text[from:]
 }
 
 // refElided reports whether a word begins behind an apostrophe.
@@ -189,6 +228,9 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	text := string(Fold(nil, r.q.Text))
 	words := strings.Split(text, " ")
 	r.match(text, anywhere, false, 0, false)
+	if other := refContracted(text); other != text && len(r.best) <= answerPlaces {
+		r.match(other, anywhere, false, variantPenalty, false)
+	}
 	if len(r.best) <= answerPlaces {
 		for k := len(words) - 1; k > 0; k-- {
 			divisions := r.divisions(strings.Join(words[k:], " "))
@@ -209,13 +251,20 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 			}
 		}
 	}
-	if letters := []rune(text); len(r.best) <= answerPlaces && !r.exact && !r.q.Exact && len(letters)-strings.Count(text, " ") >= typoLetters-1 && slices.Max(letters) < ideograms {
-		for near := range r.near(letters) {
-			if strings.Count(near, "")-strings.Count(near, " ")-1 < typoLetters && len(letters)-strings.Count(text, " ") < typoLetters {
-				continue
-			}
-			r.match(near, anywhere, false, typoPenalty, true)
-		}
+	latin := refFolds(normalize(r.q.Text), 0)[3]
+	if latin == text {
+		latin = ""
+	}
+	if latin != "" && len(r.best) == 0 {
+		r.match(latin, anywhere, false, latinPenalty, false)
+	} else {
+		latin = ""
+	}
+	if len(r.best) <= answerPlaces {
+		r.forgive(text, 0)
+	}
+	if latin != "" && len(r.best) == 0 {
+		r.forgive(latin, latinPenalty)
 	}
 	for _, h := range r.best {
 		hits = append(hits, h)
@@ -238,37 +287,101 @@ func hasEach(name, words []string) bool {
 	return false
 }
 
-// near lists what a text becomes by changing one letter, with letters that
-// occur.
-func (r *reference) near(text []rune) map[string]bool {
-	letters := map[rune]bool{}
-	for _, names := range r.names {
-		for _, n := range names {
-			for _, c := range n.fold {
-				letters[c] = c == ' ' || slices.ContainsFunc(text, func(t rune) bool { return t>>blockBits == c>>blockBits })
+// forgive matches with the least number of wrong letters that finds anything,
+// or with one.
+func (r *reference) forgive(text string, penalty int32) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= ideograms }) || r.exact || r.q.Exact {
+		return
+	}
+	a := refAligner{text: []rune(text)}
+	most := 0
+	for w, word := range strings.Split(text, " ") {
+		letters := strings.Count(regexp.MustCompile("[0-9]").ReplaceAllString(word, ""), "") - 1
+		allowed := 0
+		if letters >= 8 {
+			allowed = 2
+		} else if letters >= 4 {
+			allowed = 1
+		}
+		a.allowed[w] = allowed
+		most += allowed
+	}
+	for typos := 1; typos <= min(most, 4); typos++ {
+		for i := range r.entries {
+			for _, n := range r.names[i] {
+				for s, points := range a.beginnings(n.fold, typos) {
+					whole := n.whole && n.fold == s
+					if (n.code || r.q.Whole) && !whole {
+						continue
+					}
+					points = n.base - penalty - points*typoPenalty
+					if whole {
+						points += exactBonus
+						r.exact = r.exact || r.passes(&r.entries[i])
+					}
+					r.keep(&r.entries[i], points, Typo)
+				}
 			}
 		}
-	}
-	out := map[string]bool{}
-	add := func(parts ...[]rune) {
-		s := string(slices.Concat(parts...))
-		if s != string(text) && s != "" && s[0] != ' ' && s[len(s)-1] != ' ' {
-			out[s] = true
+		if len(r.best) > 0 {
+			return
 		}
 	}
-	for i := range text {
-		add(text[:i], text[i+1:])
-		if i+1 < len(text) {
-			add(text[:i], []rune{text[i+1], text[i]}, text[i+2:])
+}
+
+// refAligner writes a text as the beginnings of a name, with wrong letters.
+type refAligner struct {
+	text    []rune
+	allowed [64]int // in each word
+}
+
+// beginnings returns the beginnings of a name that a text is but for so many
+// wrong letters, and how many.
+func (a *refAligner) beginnings(name string, typos int) map[string]int32 {
+	type state struct {
+		i, j, left int
+		allowed    [64]int
+	}
+	letters, found, seen := []rune(name), map[string]int32{}, map[state]bool{}
+	var walk func(s state)
+	walk = func(s state) {
+		if seen[s] {
+			return
 		}
-		for x, ok := range letters {
-			if ok {
-				add(text[:i], []rune{x}, text[i+1:])
-				add(text[:i], []rune{x}, text[i:])
+		seen[s] = true
+		if s.i == len(a.text) {
+			text, used := string(letters[:s.j]), int32(typos-s.left)
+			if old, ok := found[text]; text != "" && strings.TrimSpace(text) == text && used > 0 && (!ok || used < old) {
+				found[text] = used
 			}
+			return
+		}
+		step := func(i, j, wrong int) {
+			next := s
+			next.i, next.j, next.left = s.i+i, s.j+j, s.left-wrong
+			if wrong > 0 {
+				next.allowed[strings.Count(string(a.text[:s.i]), " ")]--
+			}
+			walk(next)
+		}
+		r, more := a.text[s.i], s.j < len(letters)
+		if more && letters[s.j] == r {
+			step(1, 1, 0)
+		}
+		if s.left == 0 || s.allowed[strings.Count(string(a.text[:s.i]), " ")] == 0 {
+			return
+		}
+		step(1, 0, 1)
+		if s.i+1 < len(a.text) && s.j+1 < len(letters) && a.text[s.i+1] == letters[s.j] && r == letters[s.j+1] {
+			step(2, 2, 1)
+		}
+		if more && (letters[s.j] == ' ' || slices.ContainsFunc(a.text, func(t rune) bool { return t>>blockBits == letters[s.j]>>blockBits })) {
+			step(1, 1, 1)
+			step(0, 1, 1)
 		}
 	}
-	return out
+	walk(state{left: typos, allowed: a.allowed})
+	return found
 }
 
 func (r *reference) divisions(text string) (out []Context) {
@@ -336,7 +449,7 @@ func TestAgainstReference(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		small := sizes{list: 12, rows: rapid.SampledFrom([]int{11, 30}).Draw(rt, "rows"), scan: rapid.SampledFrom([]int{3, 40}).Draw(rt, "scan")}
+		small := sizes{list: 12, rows: rapid.SampledFrom([]int{11, 30}).Draw(rt, "rows"), scan: rapid.SampledFrom([]int{3, 40}).Draw(rt, "scan"), reads: 1e9, typos: 1e9}
 		store := memoryStore(t)
 		defer store.Close()
 		r, err := Open(context.Background(), store, buildSized(rt, dir, store, entries, contexts, small))
@@ -444,6 +557,12 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 		// With a country typed behind it, the name is part of the text.
 		if strings.HasPrefix(string(fold), text) || strings.HasPrefix(text, string(fold)) {
 			return
+		}
+		// The text may be another spelling.
+		for _, text := range []string{refContracted(text), refFolds(normalize(q.Text), 0)[3]} {
+			if strings.HasPrefix(string(fold), text) {
+				return
+			}
 		}
 	}
 	t.Fatalf("%+v marks %q of %q: %s", q, marked, name, fmt.Sprintf("%+v", h))

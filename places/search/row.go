@@ -10,8 +10,9 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts in the package documentation.
-// [Open] reads it and older ones.
-const SchemaVersion = 1
+// [Open] reads it and older ones. In version 1, folds kept forms of one letter
+// apart, and none was in Latin letters.
+const SchemaVersion = 2
 
 // The tables and their families.
 const (
@@ -92,10 +93,14 @@ type record struct {
 	head         []byte
 	start        int
 	name, lang   []byte
+	schema       int // firstSchema if the row has that version, not stored
 }
 
 func (r *record) level() int   { return int(r.flags & flagLevel) }
 func (r *record) variant() int { return int(r.flags & flagVariant >> atVariant) }
+
+// folded is how the name was folded.
+func (r *record) folded() int { return r.variant() | r.schema }
 
 const recordHead = 12
 
@@ -136,7 +141,7 @@ func parseRecord(b []byte) (r record, ok bool) {
 		d.ok = d.ok && start <= uint64(len(r.name)) && utf8.Valid(r.name)
 		r.start = int(start)
 	}
-	return r, d.ok && len(d.b) == 0 && r.level() < levels && r.variant() < folds
+	return r, d.ok && len(d.b) == 0 && r.level() < levels
 }
 
 // decoder reads varints and texts off the front of b until one is cut short.

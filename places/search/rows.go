@@ -18,6 +18,7 @@ type rowMaker struct {
 	key    []byte
 	value  []byte
 
+	latin   bool  // the place has a name in Latin letters
 	skipped int64 // names that were left out
 }
 
@@ -35,7 +36,7 @@ type nameRow struct {
 // make calls add with key and value of every row of a place. Each fold has one
 // row, for the best-ranked name that gives it.
 func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
-	m.folds, m.rows = m.folds[:0], m.rows[:0]
+	m.folds, m.rows, m.latin = m.folds[:0], m.rows[:0], false
 	if m.starts == nil {
 		m.starts = make([]wordStart, 0, maxWords)
 	}
@@ -48,6 +49,13 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 		n := &e.Names[i]
 		if level, flags, ok := levelOf(n); ok {
 			m.name(w, level, flags, n.Text, n.Lang)
+		}
+	}
+	if !m.latin {
+		if text := normalize(e.Name); text == e.Name {
+			m.variant(latinFold, nameRow{base: w, flags: levelOwn, name: text})
+		} else {
+			m.variant(latinFold, nameRow{base: w, flags: levelOther, name: text})
 		}
 	}
 	if len(m.rows) > 1 {
@@ -112,6 +120,7 @@ func (m *rowMaker) name(weight uint16, level int, flags byte, name, lang string)
 	if flags&flagCode != 0 {
 		return
 	}
+	m.latin = m.latin || bytes.ContainsFunc(m.folds[at:], func(r rune) bool { return 'a' <= r && r <= 'z' })
 	if hasUmlaut(text) {
 		m.variant(umlautFold, nameRow{base: base, flags: flags | byte(level), name: text, lang: lang})
 	}
@@ -124,7 +133,7 @@ func (m *rowMaker) variant(variant int, r nameRow) {
 	at := len(m.folds)
 	m.starts = m.starts[:0]
 	m.folds, m.starts = foldWords(m.folds, m.starts, r.name, variant)
-	r.base -= variantPenalty
+	r.base -= foldPenalty[variant]
 	r.flags |= byte(variant << atVariant)
 	m.words(at, r)
 }

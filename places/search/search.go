@@ -23,7 +23,7 @@ type Hit struct {
 const (
 	maxExamined = 30_000 // rows and candidates looked at
 	maxNear     = 10_000 // with Bias, because distance may raise any of them
-	maxReads    = 3_000  // positionings
+	maxReads    = 3_000  // seeks: gets, and beginnings of scans
 )
 
 // Search returns the places that match, best first, and by id where scores are
@@ -33,11 +33,17 @@ const (
 // Names match by their beginning or that of a word inside. If at most 10 places
 // match so, the last words may instead name the country or first-level division
 // ("springfield illinois"), and the words may be in any order. If still no name
-// matches as a whole, texts of six letters and more may have one wrong letter:
-// missing, extra, replaced, or swapped with the next. In texts of five letters
-// one may be missing.
+// matches as a whole, each word of four letters and more may have one wrong
+// letter: missing, extra, replaced, or swapped with the next. If nothing at all
+// is found, words of eight letters and more may have two. Matches with fewer
+// wrong letters come first.
 //
-// Work is bounded: a search stops after 30000 names, with Bias after 10000.
+// The text is also tried with ä for ae and so on, or the other way. A text in
+// another script that finds nothing is tried in Latin letters, with wrong
+// letters too.
+//
+// Work is bounded: a search stops after 3000 seeks, and after 30000 names, with
+// Bias after 10000. Only searches for wrong letters need that many seeks.
 // Only rare filters on short texts, words that thousands of names share, and
 // distances reach these bounds. The search then answers the best it has seen,
 // and it begins with the most important. Typed accents only reorder the best.
@@ -65,6 +71,7 @@ type search struct {
 	filter filter
 	fold   []byte
 	accent []byte // the text as typed, when its accents matter
+	latin  []byte // the text in Latin letters, when it is in others and finds nothing
 	need   int    // places after which less important ones do not matter
 	extra  int32  // what accents and language may add to a stored score
 
@@ -99,12 +106,12 @@ func newSearch(r *Reader) *search {
 
 func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	s.ctx, s.q, s.filter = ctx, q, f
-	s.fold = Fold(s.fold[:0], q.Text)
+	s.fold = foldAs(s.fold[:0], q.Text, plainFold|s.r.schema)
 	if len(s.fold) == 0 {
 		return bad("the text %q has no letter or digit", q.Text)
 	}
 	s.fold = cutFold(s.fold, maxFold)
-	s.accent, s.extra = s.accent[:0], 0
+	s.accent, s.latin, s.extra = s.accent[:0], nil, 0
 	if text := normalize(q.Text); accented(text) {
 		s.accent = accentFold(s.accent, text)
 		s.extra += accentBonus
@@ -145,8 +152,8 @@ func (s *search) run() error {
 	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole}); err != nil {
 		return err
 	}
-	for _, step := range []func() error{s.inContext, s.inAnyOrder, s.withTypo} {
-		if len(s.found) > answerPlaces {
+	for _, step := range []func() error{s.otherSpelling, s.inContext, s.inAnyOrder, s.inLatin, s.withTypo, s.inLatinWithTypo} {
+		if len(s.found) > answerPlaces || s.spent() {
 			return nil
 		}
 		if err := step(); err != nil {
@@ -156,7 +163,54 @@ func (s *search) run() error {
 	return nil
 }
 
-func (s *search) spent() bool { return s.examined >= s.most || s.reads >= maxReads }
+func (s *search) spent() bool { return s.examined >= s.most || s.reads >= s.r.sizes.reads }
+
+// read counts a seek. It returns false if none is left.
+func (s *search) read() bool {
+	if s.reads >= s.r.sizes.reads {
+		return false
+	}
+	s.reads++
+	return true
+}
+
+// otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
+// way.
+func (s *search) otherSpelling() error {
+	p := pattern{whole: s.q.Whole, penalty: variantPenalty}
+	if text := normalize(s.q.Text); hasUmlaut(text) {
+		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
+	} else {
+		p.fold = contracted(nil, s.fold)
+	}
+	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
+		return nil
+	}
+	return s.match(&p)
+}
+
+// inLatin tries the text in Latin letters, if no name is in the letters of the
+// text.
+func (s *search) inLatin() error {
+	if len(s.found) > 0 || isASCII(s.fold) {
+		return nil
+	}
+	s.latin = cutFold(foldAs(nil, s.q.Text, latinFold), maxFold)
+	if len(s.latin) == 0 {
+		return nil
+	}
+	return s.match(&pattern{fold: s.latin, whole: s.q.Whole, penalty: latinPenalty})
+}
+
+func (s *search) withTypo() error { return s.forgive(s.fold, 0) }
+
+// inLatinWithTypo makes up for the many ways to write a name in Latin letters.
+func (s *search) inLatinWithTypo() error {
+	if len(s.found) > 0 || len(s.latin) == 0 {
+		return nil
+	}
+	return s.forgive(s.latin, latinPenalty)
+}
 
 // consider takes a row or candidate whose fold begins with p.fold or, if exact,
 // equals it.
@@ -225,9 +279,7 @@ func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
 	if r.flags&flagSuffix != 0 {
 		f.weight += wordPenalty
 	}
-	if r.variant() != plainFold {
-		f.weight += variantPenalty
-	}
+	f.weight += uint64(foldPenalty[r.variant()])
 	s.found[i] = f
 }
 
@@ -239,6 +291,7 @@ func (s *search) hits(dst []Hit) []Hit {
 	for i := s.q.Offset; i < len(s.found) && len(dst) < s.q.Limit; i++ {
 		f := &s.found[i]
 		r, _ := parseRecord(f.value) // it was decoded before
+		r.schema = s.r.schema
 		m := r.match(f.n, f.kind)
 		if m.Lang != "" && s.q.Lang != "" {
 			m.Lang = cmp.Or(spoken(r.lang, s.q.Lang), m.Lang)

@@ -25,9 +25,12 @@ type sizes struct {
 	// A search reads the rows of a prefix with at most scan rows, instead of
 	// the candidates of longer prefixes.
 	scan int
+	// A search seeks at most reads times, and for the wrong letters of one
+	// spelling at most typos times.
+	reads, typos int
 }
 
-var usual = sizes{list: 100, rows: 256, scan: 2_000}
+var usual = sizes{list: 100, rows: 256, scan: 2_000, reads: maxReads, typos: typoReads}
 
 // slack is how many times the wanted candidates are gathered before the best
 // are chosen.

@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	// typoLetters is the least length of a name that may have a wrong letter.
-	typoLetters = 6
-	// typoReads bounds the positionings in the search for a wrong letter.
+	// Words of so many letters may have one wrong letter, or two.
+	oneTypoLetters, twoTypoLetters = 4, 8
+	// maxTypos bounds the wrong letters of a text.
+	maxTypos = 4
+	// typoReads bounds the seeks for one spelling of the text.
 	typoReads = 2_000
 	// ideograms is the first of the scripts whose characters are words. A
 	// different character there is a different word.
@@ -20,37 +22,41 @@ const (
 	blockBits = 8
 )
 
-// speller looks for names that begin with a text except for one letter. Names
+// speller looks for names that begin with a text except for some letters. Names
 // are ordered, so at each position it tries only letters that some name has
 // there, and no position after the first where no name agrees with the text.
 type speller struct {
 	*search
 	pattern pattern
+	text    []rune
+	word    []int  // of each character, by number; a space is of the word before it
+	allowed []int  // wrong letters of each word that are left
 	blocks  []rune // of the characters in the text, ascending
-	missing bool   // only a missing letter is forgiven, because the text is one letter short
-	until   int    // of search.reads
+	tried   map[string]bool
+	until   int // of search.reads
 }
 
-func (s *search) withTypo() error {
-	text := []rune(string(s.fold))
-	letters := forgivable(text)
-	if s.exact || s.q.Exact || letters < typoLetters-1 {
+// forgive looks for names with wrong letters, fewest first.
+func (s *search) forgive(fold []byte, penalty int32) error {
+	text := []rune(string(fold))
+	word, allowed := forgivable(text)
+	typos := 0
+	for _, n := range allowed {
+		typos += n
+	}
+	if s.exact || s.q.Exact || typos == 0 {
 		return nil
 	}
-	sp := &speller{search: s, missing: letters < typoLetters, pattern: pattern{whole: s.q.Whole, penalty: typoPenalty, kind: Typo}, until: s.reads + typoReads}
+	sp := &speller{search: s, text: text, word: word, allowed: allowed, tried: map[string]bool{},
+		pattern: pattern{whole: s.q.Whole, penalty: penalty, kind: Typo}, until: s.reads + s.r.sizes.typos}
 	for _, r := range text {
 		sp.blocks = append(sp.blocks, r>>blockBits)
 	}
 	slices.Sort(sp.blocks)
 	sp.blocks = slices.Compact(sp.blocks)
-
-	var right []byte // what comes before the wrong letter
-	for i, r := range text {
-		if err := sp.wrongAt(right, r, text[i+1:]); err != nil {
-			return err
-		}
-		right = utf8.AppendRune(right, r)
-		if known, err := s.begins(right); err != nil || !known || sp.done() {
+	for n := 1; n <= min(typos, maxTypos); n++ {
+		sp.pattern.penalty += typoPenalty
+		if err := sp.walk(nil, 0, n); err != nil || len(s.found) > 0 || sp.done() {
 			return err
 		}
 	}
@@ -59,71 +65,111 @@ func (s *search) withTypo() error {
 
 func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
 
-// forgivable counts the letters of a text. It returns 0 if a letter is a word,
-// because no such letter can be forgiven.
-func forgivable(text []rune) (letters int) {
-	for _, r := range text {
-		if r >= ideograms {
-			return 0
+// forgivable returns the number of the word of each character, and how many
+// letters of each word may be wrong. Digits are no letters: another number is
+// another thing. If a letter is a word, none may be wrong.
+func forgivable(text []rune) (word, allowed []int) {
+	letters := 0
+	end := func() {
+		n := 0
+		if letters >= oneTypoLetters {
+			n++
 		}
-		if r != ' ' {
+		if letters >= twoTypoLetters {
+			n++
+		}
+		allowed, letters = append(allowed, n), 0
+	}
+	for _, r := range text {
+		word = append(word, len(allowed))
+		switch {
+		case r >= ideograms:
+			return nil, nil
+		case r == ' ':
+			end()
+		case r < '0' || r > '9':
 			letters++
 		}
 	}
-	return letters
+	end()
+	return word, allowed
 }
 
-// wrongAt tries the alternatives where a text has r between right and rest.
-func (sp *speller) wrongAt(right []byte, r rune, rest []rune) error {
-	if sp.missing {
-		return sp.eachLetter(right, func(x rune) error {
-			if x == ' ' {
-				return nil
-			}
-			if r == ' ' {
-				if err := sp.try(right, rest, x); err != nil {
-					return err
-				}
-			}
-			return sp.try(right, rest, x, r)
-		})
+// walk tries the text from at on, with so many wrong letters, after right. Some
+// name begins with right. The last letters come first: fewer names agree with
+// the text there, so they take few seeks, and users know how names begin.
+func (sp *speller) walk(right []byte, at, typos int) error {
+	if typos == 0 {
+		return sp.try(right, at)
 	}
+	fold := append(bytes.Clone(right), string(sp.text[at:])...)
+	ends := []int{len(right)} // of the beginnings of fold that some name has
+	for n := len(right); n < len(fold); {
+		_, size := utf8.DecodeRune(fold[n:])
+		n += size
+		if known, err := sp.begins(fold[:n]); err != nil {
+			return err
+		} else if !known {
+			break
+		}
+		ends = append(ends, n)
+	}
+	for i := min(at+len(ends), len(sp.text)) - 1; i >= at && !sp.done(); i-- {
+		n := &sp.allowed[sp.word[i]]
+		if *n == 0 {
+			continue
+		}
+		*n--
+		err := sp.wrongAt(slices.Clip(fold[:ends[i-at]]), i, typos-1)
+		*n++
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrongAt tries the alternatives to the letter at i, after right. So many
+// letters after it are wrong too.
+func (sp *speller) wrongAt(right []byte, i, typos int) error {
+	r := sp.text[i]
 	// Try the text without r.
-	if err := sp.try(right, rest); err != nil {
+	if err := sp.walk(right, i+1, typos); err != nil {
 		return err
 	}
 	// Try the text with r and the next letter swapped.
-	if len(rest) > 0 && rest[0] != r {
-		if err := sp.try(right, rest[1:], rest[0], r); err != nil {
+	if i+1 < len(sp.text) && sp.text[i+1] != r {
+		swapped := utf8.AppendRune(utf8.AppendRune(right, sp.text[i+1]), r)
+		known, err := true, error(nil)
+		if typos > 0 {
+			known, err = sp.begins(swapped)
+		}
+		if known && err == nil {
+			err = sp.walk(swapped, i+2, typos)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return sp.eachLetter(right, func(x rune) error {
 		// Try x instead of r, and before it.
+		with := utf8.AppendRune(right, x)
 		if x != r {
-			if err := sp.try(right, rest, x); err != nil {
+			if err := sp.walk(with, i+1, typos); err != nil {
 				return err
 			}
 		}
-		return sp.try(right, rest, x, r)
+		return sp.walk(with, i, typos)
 	})
 }
 
-// try gathers the names that begin with right, then middle, then rest.
-func (sp *speller) try(right []byte, rest []rune, middle ...rune) error {
-	if sp.done() {
+// try gathers the names that begin with right and the text from at on.
+func (sp *speller) try(right []byte, at int) error {
+	fold := append(bytes.Clone(right), string(sp.text[at:])...)
+	if sp.done() || sp.tried[string(fold)] || len(fold) == 0 || fold[0] == ' ' || fold[len(fold)-1] == ' ' {
 		return nil
 	}
-	fold := bytes.Clone(right)
-	for _, r := range middle {
-		fold = utf8.AppendRune(fold, r)
-	}
-	for _, r := range rest {
-		fold = utf8.AppendRune(fold, r)
-	}
-	if len(fold) == 0 || fold[0] == ' ' || fold[len(fold)-1] == ' ' {
-		return nil
-	}
+	sp.tried[string(fold)] = true
 	known, err := sp.begins(fold)
 	if err != nil || !known {
 		return err
@@ -134,7 +180,9 @@ func (sp *speller) try(right []byte, rest []rune, middle ...rune) error {
 
 // begins reports whether any name begins with fold.
 func (s *search) begins(fold []byte) (bool, error) {
-	s.reads++
+	if !s.read() {
+		return false, nil
+	}
 	found, err := s.r.names.Next(s.ctx, fold, cellstore.PrefixEnd(fold), selectName, &s.row)
 	return found, wrap(err)
 }
@@ -169,7 +217,9 @@ func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 // nextCharacter returns the first character at or after from that follows a
 // prefix in some name, or -1.
 func (s *search) nextCharacter(prefix, from, end []byte) (rune, error) {
-	s.reads++
+	if !s.read() {
+		return -1, nil
+	}
 	found, err := s.r.names.Next(s.ctx, from, end, selectName, &s.row)
 	if err != nil || !found {
 		return -1, wrap(err)

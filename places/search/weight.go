@@ -11,11 +11,14 @@ const (
 	exactBonus = 5 * octave
 	// wordPenalty is for a match that begins inside the name.
 	wordPenalty = 3 * octave
-	// variantPenalty is for names that fold to the text in the second way.
+	// variantPenalty is for names that fold to the text in the second way, and
+	// for texts that do.
 	variantPenalty = octave / 2
+	// latinPenalty is for transliterated names, and for transliterated texts.
+	latinPenalty = 2 * octave
 	// contextPenalty is for words that were read as a country or division.
 	contextPenalty = octave
-	// typoPenalty is for one wrong letter. It exceeds every possible gain, so a
+	// typoPenalty is for each wrong letter. It exceeds every possible gain, so a
 	// name keeps its place while it is typed, even if a name with one letter
 	// less is much more important.
 	typoPenalty = 96 * octave
@@ -35,6 +38,9 @@ const (
 	levelHistoric
 	levels
 )
+
+// foldPenalty is what a place loses for the way in which its name was folded.
+var foldPenalty = [folds]uint16{0, variantPenalty, variantPenalty, latinPenalty}
 
 var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2}
 

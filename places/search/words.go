@@ -24,8 +24,10 @@ func (s *search) inContext() error {
 		if s.fold[i] != ' ' {
 			continue
 		}
-		s.reads++
-		within, err := s.r.divisions(s.ctx, s.fold[i+1:], &s.row, nil)
+		if s.spent() {
+			return nil
+		}
+		within, err := s.divisions(s.fold[i+1:])
 		if err != nil {
 			return err
 		}
@@ -60,7 +62,9 @@ func (s *search) inAnyOrder() error {
 	}
 	p := &pattern{fold: words[rarest], kind: Word}
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(p.fold)}, Selection: *selectName, Limit: maxWordRows}
-	s.reads++
+	if !s.read() {
+		return nil
+	}
 	var name []byte
 	for row, err := range s.r.names.Scan(s.ctx, scan) {
 		if err != nil {
@@ -70,6 +74,7 @@ func (s *search) inAnyOrder() error {
 		if err != nil {
 			return err
 		}
+		r.schema = s.r.schema
 		if name = wholeFold(name[:0], fold, &r); r.flags&flagCode == 0 && hasWords(name, words) {
 			c := candidate{base: base, id: id, value: row.Cells[0].Value}
 			if p.penalty = wordPenalty; r.flags&flagSuffix != 0 {
@@ -90,7 +95,9 @@ func (s *search) rowsOn(word []byte) (uint64, error) {
 	if characters(word) > prefixCharacters {
 		return 0, nil
 	}
-	s.reads++
+	if !s.read() {
+		return 0, nil
+	}
 	found, err := s.r.prefixes.Get(s.ctx, word, selectCandidates, &s.list)
 	if err != nil || !found {
 		return 0, wrap(err)
@@ -108,7 +115,7 @@ func wholeFold(dst, fold []byte, r *record) []byte {
 	if r.flags&flagPlain != 0 {
 		return append(append(dst, r.head...), fold...)
 	}
-	dst, _ = foldWords(dst, nil, string(r.name), r.variant())
+	dst, _ = foldWords(dst, nil, string(r.name), r.folded())
 	return dst
 }
 

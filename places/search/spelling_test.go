@@ -1,0 +1,146 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"unicode"
+
+	"quadrille/cellstore"
+)
+
+var spelled = []Entry{
+	{ID: 1, Name: "Munich", Class: 'P', Code: "PPLA", Country: "DE", Population: 1_260_391, Names: []Name{{Text: "München", Lang: "de"}}},
+	{ID: 2, Name: "Münchenstein", Class: 'P', Code: "PPL", Country: "CH", Population: 11_702},
+	{ID: 3, Name: "Munchen", Class: 'P', Code: "PPL", Country: "US"},
+	{ID: 4, Name: "Muenchen", Class: 'P', Code: "PPL", Country: "US"},
+	{ID: 5, Name: "東京", Class: 'P', Code: "PPLC", Country: "JP", Population: 8_336_599, Names: []Name{{Text: "Tokyo"}, {Text: "トウキョウ"}}},
+	{ID: 6, Name: "广州", Class: 'P', Code: "PPLA", Country: "CN", Population: 16_096_724, Names: []Name{{Text: "Guangzhou"}}},
+	{ID: 7, Name: "서울", Class: 'P', Code: "PPLC", Country: "KR", Population: 10_349_312},
+	{ID: 8, Name: "Новосибирск", Class: 'P', Code: "PPLA", Country: "RU", Population: 1_612_833},
+	{ID: 9, Name: "کراچی", Class: 'P', Code: "PPLA", Country: "PK", Population: 11_624_219},
+	{ID: 10, Name: "Beijing", Class: 'P', Code: "PPLC", Country: "CN", Population: 18_960_744},
+	{ID: 11, Name: "Neuenburg", Class: 'P', Code: "PPL", Country: "DE", Population: 12_000},
+	{ID: 12, Name: "부산", Class: 'P', Code: "PPLA", Country: "KR", Population: 3_678_555, Names: []Name{{Text: "Busan"}}},
+	{ID: 13, Name: "حي ١٢", Class: 'P', Code: "PPL", Country: "EG"},
+	{ID: 14, Name: "Ioannina", Class: 'P', Code: "PPLA", Country: "GR", Population: 65_574},
+}
+
+// Any script, any spelling.
+func TestSpellings(t *testing.T) {
+	r := build(t, spelled)
+	for _, tc := range []struct{ text, want string }{
+		{"munchen", "[1 2 3]"},
+		{"muenchen", "[1 2 4 3]"},
+		{"MÜNCHEN", "[1 2 3 4]"},
+		{"München", "[1 2 3 4]"},
+		{"Мюнхен", "[1 2 3]"}, // miunkhen has two letters more and one other than munchen
+		{"東京", "[5]"},
+		{"东京", "[5]"},
+		{"とうきょう", "[5]"},
+		{"トウ", "[5]"},
+		{"廣州", "[6]"},
+		{"広州", "[6]"},
+		{"ㅅ", "[7]"},
+		{"서우", "[7]"},
+		{"서울", "[7]"},
+		{"붓", "[12]"},
+		{"부사", "[12]"},
+		{"seoul", "[7]"},
+		{"novosibirsk", "[8]"},
+		{"كراچي", "[9]"},
+		{"北京", "[10]"},
+		{"neunburg", "[11]"},
+		{"neuenburg", "[11]"},
+		{"حى 12", "[13]"},
+		{"Ιωάννινα", "[14]"}, // ioannina
+	} {
+		if got := fmt.Sprint(ids(find(t, r, Query{Text: tc.text}))); got != tc.want {
+			t.Errorf("%q: %s, want %s", tc.text, got, tc.want)
+		}
+	}
+	if m := find(t, r, Query{Text: "novosib"})[0].Match; m != (Match{Kind: Prefix, End: 7}) {
+		t.Errorf("novosib marks %+v", m)
+	}
+}
+
+// countingStore counts the seeks of its tables.
+type countingStore struct {
+	cellstore.Store
+	seeks atomic.Int64
+}
+
+func (s *countingStore) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	t, err := s.Store.Table(ctx, name)
+	return &countingTable{t, s}, err
+}
+
+type countingTable struct {
+	cellstore.Table
+	store *countingStore
+}
+
+func (t *countingTable) Get(ctx context.Context, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	t.store.seeks.Add(1)
+	return t.Table.Get(ctx, key, sel, row)
+}
+
+func (t *countingTable) Next(ctx context.Context, from, to []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
+	t.store.seeks.Add(1)
+	return t.Table.Next(ctx, from, to, sel, row)
+}
+
+func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	t.store.seeks.Add(1)
+	return t.Table.Scan(ctx, scan)
+}
+
+// Hostile texts take no more seeks than Search states.
+func TestSeeksAreBounded(t *testing.T) {
+	store := newStore(t)
+	entries := make([]Entry, 6_000)
+	next := synthetic(len(entries))
+	for i := range entries {
+		next(i, &entries[i])
+		entries[i].Names = append([]Name(nil), entries[i].Names...)
+	}
+	counting := &countingStore{Store: store}
+	r, err := Open(t.Context(), counting, buildIn(t, store, entries, fewContexts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{
+		strings.Repeat("\u0301", 100), "a" + strings.Repeat("\u0301", 90), "\u202emoor\u202c", "a\u200db\u200d", "👩\u200d👩\u200d👧", strings.Repeat("a ", 100), strings.Repeat("berl ", 40),
+		"1234567890123", "0", "'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x", MaxQuery), strings.Repeat("ба", 50), strings.Repeat("한", 60),
+		"marburgstadtin kirchheimelen", "qarburgstodtin kurchhelmelen", "baberbourgburg cachendaden doelenfel gagorham", "ghijklmn opqrstuv wxyzabcd efghijkl", "Мюнхенград на Волге",
+	}
+	for _, script := range unicode.Scripts {
+		for _, x := range script.R16[:min(1, len(script.R16))] {
+			texts = append(texts, string(rune(x.Lo)), strings.Repeat(string(rune(x.Hi)), 9))
+		}
+	}
+	var most int64
+	for _, text := range texts {
+		for _, q := range []Query{{Text: text}, {Text: text, Bias: true}, {Text: text, Countries: []string{"XX"}}, {Text: text, Whole: true}} {
+			counting.seeks.Store(0)
+			if _, _, err := r.Search(t.Context(), q, nil); err != nil && len(Fold(nil, text)) > 0 {
+				t.Fatalf("%q: %v", text, err)
+			}
+			if most = max(most, counting.seeks.Load()); counting.seeks.Load() > maxReads {
+				t.Errorf("%+v took %d seeks", q, counting.seeks.Load())
+			}
+		}
+	}
+	if most < typoReads {
+		t.Errorf("the dearest text took %d seeks; a bound was never reached", most)
+	}
+	for _, text := range []string{strings.Repeat("\u0301", 5_000), strings.Repeat("word ", 1_000), "a\xed\xa0\x80b"} {
+		counting.seeks.Store(0)
+		if _, _, err := r.Search(t.Context(), Query{Text: text}, nil); err == nil || counting.seeks.Load() > 0 {
+			t.Errorf("%.20q: %v, %d seeks", text, err, counting.seeks.Load())
+		}
+	}
+}
