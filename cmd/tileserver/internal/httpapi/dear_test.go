@@ -52,7 +52,7 @@ var dearest = map[string][]string{
 	"/reverse":       {"/reverse?lat=52.37&lon=4.89&lang=de", "/reverse?lat=-60&lon=-140&radius=20000000"}, "/geocode/reverse": {"/geocode/reverse?lat=52.37&lon=4.89"},
 	"/photon/api": {"/photon/api?q=a&limit=50&bbox=170,-80,175,-70", "/photon/api?q=san%20fransicso%20calfornia%20united%20states%20of%20america&layer=city&lang=de"}, "/photon/api/": {"/photon/api/?q=a"},
 	"/photon/reverse": {"/photon/reverse?lat=52.37&lon=4.89&lang=de&limit=50", "/photon/reverse?lat=-60&lon=-140&radius=5000&limit=50"}, "/photon/reverse/": {"/photon/reverse/?lat=52.37&lon=4.89"},
-	"/places/:id":    {"/places/{place}?lang=de"}, "/places/:id/offset": {"/places/{place}/offset"},
+	"/places/:id": {"/places/{place}?lang=de"}, "/places/:id/offset": {"/places/{place}/offset"},
 	"/airports/within": {"/airports/within?bbox=-180,-90,180,90&limit=1000"},
 	"/airports/nearby": {"/airports/nearby?lat=0&lon=0&limit=1000", "/airports/nearby?lat=-80&lon=0&limit=1000&type=balloonport&closed=true", "/airports/nearby?lat=-80&lon=0&limit=1000&country=SG&closed=true"},
 	"/airports/:code":  {"/airports/{airport}?local=true"}, "/airports/:code/offset": {"/airports/{airport}/offset"},
