@@ -77,6 +77,7 @@ func FuzzGlobe(f *testing.F) {
 		"/search?name_startsWith=z&type=json&callback=a.b&fuzzy=0.5", "/searchJSON?continentCode=EU&adminCode2=112&east=1&west=-1&north=1&south=-1&cities=cities1000",
 		"/findNearbyJSON?lat=0&lng=0&radius=1e-9&featureClass=T&featureCode=ISL", "/findNearbyPlaceName?lat=47&lng=8&localCountry=true&style=LONG&lang=local&callback=%24",
 		"/getJSON?geonameId=2657896&lang=it&style=full", "/timezoneJSON?lat=47&lng=8&date=2026-01-01,2100-12-31&radius=10", "/timezone?lat=-89.9&lng=180&type=JSON",
+		"/photon/api?q=z%C3%BCr&lang=de&layer=city&osm_tag=!place:%21city&include=osm.place,a.b&bbox=9,48,7,46&zoom=3&limit=99", "/photon/reverse/?lat=47.4&lon=8.5&radius=1e3&limit=50",
 		"/countryCode?lat=45.7&lng=7&radius=20", "/countryCodeJSON?lat=-70&lng=0&lang=de", "/countrySubdivisionJSON?lat=47.4&lng=8.5&level=5&radius=300",
 	} {
 		f.Add(seed, "gzip", "application/geo+json")

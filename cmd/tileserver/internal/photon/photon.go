@@ -139,6 +139,9 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		switch {
 		case q.around && (f.layer == layerCity || f.layer == layerDistrict):
 			f.city = cmp.Or(f.city, city)
+			if f.layer == layerDistrict {
+				f.district = f.name
+			}
 		case f.layer == layerCity:
 			f.city = "" // it is that itself
 		}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Clients of the geocoder Photon, which nobody here wrote, search a running server.
+// `make check-clients` installs them and runs this.
+
+// eastport is a place of the clients' data, and where it is.
+const eastport = "Eastport"
+
+// photonPages serves the pages of browser clients.
+func photonPages(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/node_modules/", http.FileServer(http.Dir(clientsDir(t))))
+	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
+	pages := httptest.NewServer(mux)
+	t.Cleanup(pages.Close)
+	return pages.URL
+}
+
+// openPhoton opens a page of a client over a server with data of its own.
+func openPhoton(t *testing.T, page string) *window {
+	t.Helper()
+	pages := photonPages(t)
+	browser := launchBrowser(t, software...)
+	site, _, _ := start(t, "--data", smallData(t))
+	w := open(t, browser, pages+"/"+page+"?"+url.PathEscape(site), screen{width: 1000, height: 700, density: 1})
+	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")
+	w.waitFor(`window.ready`)
+	return w
+}
+
+// In a browser: type, see suggestions, pick one, see the marker.
+func TestPhotonLeaflet(t *testing.T) {
+	w := openPhoton(t, "photon_leaflet.html")
+	w.do(chromedp.SendKeys(chromedp.CSS(".photon-input"), "eastp"))
+	w.waitFor(`[...document.querySelectorAll('.photon-autocomplete li strong')].some(e => e.textContent === ` + quote(eastport) + `)`)
+	w.key("\r")
+	w.waitFor(`window.chosen && document.querySelector('.leaflet-marker-icon')`)
+	if at := evaluate[string](w, `window.chosen.geometry.coordinates.join() + ' ' + window.chosen.properties.type`); at != "18.5,42 city" {
+		t.Errorf("leaflet.photon chose %s", at)
+	}
+	w.waitFor(`window.reversed`)
+	if city := evaluate[string](w, `window.reversed.features[0].properties.city`); city != eastport {
+		t.Errorf("leaflet.photon's reverse: %s", city)
+	}
+	w.picture("leaflet-photon")
+
+	w.do(chromedp.SendKeys(chromedp.CSS(".leaflet-control-geocoder-form input"), "eastp"))
+	w.waitFor(`[...document.querySelectorAll('.leaflet-control-geocoder-alternatives li')].some(e => e.textContent.startsWith(` + quote(eastport) + `))`)
+	w.press(".leaflet-control-geocoder-alternatives li")
+	w.waitFor(`window.marked`)
+	if marked := evaluate[string](w, `window.marked.lat + ',' + window.marked.lng + ' ' + window.marked.name.split(',')[0]`); marked != "42,18.5 "+eastport {
+		t.Errorf("leaflet-control-geocoder marked %s", marked)
+	}
+	w.waitFor(`window.back`)
+	if city := evaluate[string](w, `window.back[0].properties.city`); city != eastport {
+		t.Errorf("leaflet-control-geocoder's reverse: %s", city)
+	}
+	w.picture("leaflet-control-geocoder")
+}
+
+func TestPhotonMapLibre(t *testing.T) {
+	w := openPhoton(t, "photon_maplibre.html")
+	pick := func(typed string) {
+		t.Helper()
+		evaluate[chromedp.Void](w, `{ window.chosen = null; document.querySelector('.maplibregl-ctrl-geocoder--input').value = '' }`)
+		w.do(chromedp.SendKeys(chromedp.CSS(".maplibregl-ctrl-geocoder--input"), typed))
+		w.waitFor(`[...document.querySelectorAll('.suggestions li')].some(e => e.textContent.includes(` + quote(eastport) + `))`)
+		w.press(".suggestions li")
+		w.waitFor(`window.chosen && document.querySelector('.maplibregl-marker')`)
+	}
+	pick("eastp")
+	if at := evaluate[string](w, `window.chosen.center.join()`); at != "18.5,42" {
+		t.Errorf("chosen: %s", at)
+	}
+	w.picture("maplibre-gl-geocoder")
+	pick("42.1, 18.4")
+	if city := evaluate[string](w, `window.chosen.properties.city`); city != eastport {
+		t.Errorf("reverse: %s", city)
+	}
+}
+
+// TestPhotonGeopy needs python3 with geopy; QUADRILLE_GEOPY may name a directory that
+// holds it.
+func TestPhotonGeopy(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), python, args...)
+		cmd.Env = os.Environ()
+		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" {
+			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
+		}
+		out, err := cmd.CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+	if _, err := run("-c", "import geopy"); err != nil {
+		t.Skip("python3 finds no geopy; QUADRILLE_GEOPY may say where it is")
+	}
+	site, _, _ := start(t, "--data", smallData(t), "--root-geocoder", "photon")
+	out, err := run("testdata/clients/photon_geopy.py", strings.TrimPrefix(site, "http://"))
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Log(out)
+}
