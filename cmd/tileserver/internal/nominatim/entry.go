@@ -126,6 +126,12 @@ var features = map[string][3]string{
 	"L": {"place", "locality", "natural"}, "R": {"highway", "road", "manmade"}, "S": {"building", "yes", "poi"}, "U": {"natural", "yes", "natural"},
 }
 
+// divisionRanks are the address ranks of countries and divisions of the gazetteer.
+var divisionRanks = map[string]int{
+	"PCLI": rankCountry, "PCLD": rankCountry, "PCLF": rankCountry, "PCLS": rankCountry, "PCLIX": rankCountry, "PCL": rankCountry, "TERR": rankCountry,
+	"ADM1": rankState, "ADM2": rankCounty, "ADM3": rankMunicipality, "ADM4": rankCity, "ADM5": 18,
+}
+
 const (
 	poiRank        = 30
 	aerodromeRange = 0.02 // degrees
@@ -153,6 +159,14 @@ func newEntry(r *geocoder.Result) entry {
 			e.rank, e.searchRank, width = s.rank, s.searchRank, s.degrees
 			break
 		}
+		if rank := divisionRanks[r.Place.Code]; rank > 0 {
+			e.class, e.typ, e.rank, e.searchRank, e.addressType = "boundary", "administrative", rank, rank, labelOf("city", rank)
+			e.Parents = slices.DeleteFunc(slices.Clone(r.Parents), func(p names.Parent) bool {
+				i := slices.Index(r.Parents, p)
+				return rankOf(p.Type, len(r.Parents)-1-i) >= rank
+			})
+			break
+		}
 		f, known := features[r.Place.Code]
 		if !known {
 			f = features[r.Place.Class]
@@ -162,7 +176,7 @@ func newEntry(r *geocoder.Result) entry {
 	}
 	e.importance = importance(r)
 	e.bounds = boundsOf(r, width)
-	e.display = display(r)
+	e.display = display(&e.Result)
 	return e
 }
 

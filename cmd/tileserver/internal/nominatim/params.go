@@ -79,13 +79,14 @@ func (p params) number(name string) (float64, error) {
 
 // searchText returns a text to search for. Control characters count as spaces.
 func (p params) searchText(name string) (string, error) {
+	given := p.get(name)
 	text := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, p.get(name)))
-	if !utf8.ValidString(text) || len(text) > search.MaxQuery {
+	}, given))
+	if !utf8.ValidString(given) || len(text) > search.MaxQuery {
 		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQuery) + " bytes.")
 	}
 	return text, nil

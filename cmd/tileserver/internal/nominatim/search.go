@@ -68,14 +68,20 @@ func (q *request) search(ctx context.Context) error {
 			return err
 		}
 		e := newEntry(r)
-		if !f.passes(&e, q.found) {
+		if !f.passes(&e) {
+			continue
+		}
+		double := slices.IndexFunc(q.found, func(b entry) bool { return f.dedupe && b.looksLike(&e) })
+		if double < 0 && len(q.found) == f.limit || double >= 0 && (q.found[double].object != 'N' || e.object != 'R') {
 			continue
 		}
 		if err := q.complete(ctx, &e); err != nil {
 			return err
 		}
-		if q.found = append(q.found, e); len(q.found) == f.limit {
-			break
+		if double < 0 {
+			q.found = append(q.found, e)
+		} else {
+			q.found[double] = e // a region knows its borders, the gazetteer's record of it does not
 		}
 	}
 	return nil
@@ -208,15 +214,16 @@ func (f *filter) narrow() bool {
 	return f.min > 0 || f.max < rankMost || len(f.layers)+len(f.excluded) > 0 || f.dedupe
 }
 
-// passes reports whether a result passes, given those before.
-func (f *filter) passes(e *entry, before []entry) bool {
+// passes reports whether a result passes.
+func (f *filter) passes(e *entry) bool {
 	if e.rank < f.min || e.rank > f.max || len(f.layers) > 0 && !slices.Contains(f.layers, e.layer) {
 		return false
 	}
-	if id := strconv.FormatUint(e.id, 10); slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) }) {
-		return false
-	}
-	return !f.dedupe || !slices.ContainsFunc(before, func(b entry) bool {
-		return b.object == e.object && b.id == e.id || b.class == e.class && b.typ == e.typ && b.display == e.display
-	})
+	id := strconv.FormatUint(e.id, 10)
+	return !slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) })
+}
+
+// looksLike reports whether two results are the same to who reads them.
+func (e *entry) looksLike(o *entry) bool {
+	return e.object == o.object && e.id == o.id || e.class == o.class && e.typ == o.typ && e.display == o.display
 }
