@@ -12,6 +12,10 @@ TOOLS ?= bin/tools
 FUZZTIME ?= 20s
 BENCH ?= .
 BENCHCOUNT ?= 1
+# What `make bench` judges searches on: the demo's data, and the publishers' files that the
+# full data is made from. What is absent is skipped.
+JUDGE_DEMO ?= data
+JUDGE_FULL ?= ../shared/data
 # Requests of the soak in `make bench`: some 15 minutes on two idle cores.
 SOAK ?= 20000000
 
@@ -136,6 +140,7 @@ bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport latency -- go run ./cmd/internal/httpbench latency
 	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
 	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
+	go run ./cmd/internal/benchreport search -- go run ./cmd/internal/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)
 
 # What bench-points compares with and measures on; what is empty is left out.
 TILE38 ?= $(shell command -v tile38-server)

@@ -138,15 +138,15 @@ func figures(judged []judgement) string {
 // difference lists the lines that only one of two files has.
 func difference(before, now []byte) string {
 	lines := func(b []byte) []string { return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") }
-	old, new := lines(before), lines(now)
+	was, is := lines(before), lines(now)
 	var b strings.Builder
-	for _, line := range old {
-		if !slices.Contains(new, line) {
+	for _, line := range was {
+		if !slices.Contains(is, line) {
 			b.WriteString("-" + line + "\n")
 		}
 	}
-	for _, line := range new {
-		if !slices.Contains(old, line) {
+	for _, line := range is {
+		if !slices.Contains(was, line) {
 			b.WriteString("+" + line + "\n")
 		}
 	}

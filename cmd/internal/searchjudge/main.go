@@ -12,7 +12,7 @@
 //
 // People wrote the expectations; what a server answers is no source of them. The positions
 // are those of the publishers: GeoNames (CC BY 4.0, https://www.geonames.org), OurAirports
-// and Natural Earth. A test compares them with the publishers' files.
+// and Natural Earth. A test compares those of places and airports with the publishers' files.
 //
 // The figures are success at 1, success at 5 and the mean reciprocal rank. No figure
 // depends on the machine. The files testdata/demo.failing and testdata/full.failing record

@@ -120,7 +120,8 @@ func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error
 		}
 		var list []names.Feature
 		for i := range hits {
-			if hits[i].Kind == names.Region {
+			// A word inside a name is none of a region: "county" is in thousands.
+			if hits[i].Kind == names.Region && hits[i].Match.Kind != search.Word {
 				list = append(list, hits[i].Feature)
 			}
 		}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"archive/zip"
+	"bufio"
+	"compress/gzip"
+	"encoding/csv"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestPositionsOfSources looks every expected place and airport up in the publishers'
+// files, without the readers of this repository.
+func TestPositionsOfSources(t *testing.T) {
+	shared := filepath.Join("..", "..", "..", "..", "shared", "data")
+	if _, err := os.Stat(shared); err != nil {
+		t.Skip("there are no publishers' files in " + shared)
+	}
+	type spot struct{ kind, country, lat, lon string }
+	known := map[spot]bool{}
+	add := func(kind, country, lat, lon string) { known[spot{kind, country, rounded(lat), rounded(lon)}] = true }
+	for _, name := range []string{"cities15000", "cities5000"} {
+		eachPlace(t, filepath.Join(shared, "geonames", name+".zip"), func(cells []string) { add("place", cells[8], cells[4], cells[5]) })
+	}
+	f, err := os.Open(filepath.Join(shared, "airports", "ourairports-airports.csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := csv.NewReader(z)
+	for {
+		cells, err := rows.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("airport", cells[8], cells[4], cells[5])
+	}
+	looked := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		for want := range strings.SplitSeq(cells[4], " | ") {
+			w := strings.Fields(want)
+			if len(w) != 4 || w[0] != "place" && w[0] != "airport" {
+				continue
+			}
+			lat, lon, _ := strings.Cut(w[2], ",")
+			if looked++; !known[spot{w[0], w[1], rounded(lat), rounded(lon)}] {
+				t.Errorf("%q: no source has %s", cells[2], want)
+			}
+		}
+	}
+	if looked < 300 {
+		t.Errorf("looked %d positions up", looked)
+	}
+}
+
+// rounded is a number with the five decimals of the table.
+func rounded(text string) string {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(v, 'f', 5, 64)
+}
+
+func eachPlace(t *testing.T, file string, take func(cells []string)) {
+	t.Helper()
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, member := range z.File {
+		if member.Name == "readme.txt" {
+			continue
+		}
+		r, err := member.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if cells := strings.Split(lines.Text(), "\t"); len(cells) == 19 {
+				take(cells)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close() // only read
+	}
+}
