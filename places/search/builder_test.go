@@ -300,7 +300,7 @@ func FuzzRecord(f *testing.F) {
 
 func FuzzSearch(f *testing.F) {
 	r := build(f, few, fewContexts...)
-	for _, s := range []string{"zürich", "frankfrut", "springfield us", "main frankfurt", "北", "\u0301", "st. l", "a b c d e f g h i j"} {
+	for _, s := range []string{"zürich", "frankfrut", "springfield us", "main frankfurt", "北", "\u0301", "st. l", "a b c d e f g h i j", "Мюнхен", "서욹ㅅ", "muenchenstien", "\u202e\u200d😀", "12345678", "<script>'; --"} {
 		f.Add(s, byte(0))
 		f.Add(s, byte(255))
 	}

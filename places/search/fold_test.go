@@ -233,7 +233,7 @@ func TestFoldProperties(t *testing.T) {
 }
 
 func FuzzFold(f *testing.F) {
-	for _, s := range []string{"Zürich", "L'Aquila", "St. Louis", "ｶﾞ", "\u1112\u1161\u11ab", "दिल्ली", "a\xff", "ﷺ", "i\u0307"} {
+	for _, s := range []string{"Zürich", "L'Aquila", "St. Louis", "ｶﾞ", "\u1112\u1161\u11ab", "दिल्ली", "a\xff", "ﷺ", "i\u0307", "서욹ㅅ", "ヶ\u3099", "學廣", "\u202e\u200d😀"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkFold(t, s) })

@@ -417,7 +417,7 @@ func (r *reference) divisions(text string) (out []Context) {
 // Few letters, so that names share beginnings, and what folding is about.
 var (
 	pieces = []string{"a", "b", "ab", "ba", "aa", " ", "-", ".", " ", "b'a", "á", "A", "c", "cab"}
-	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "\x00", "<", "😀", "ﷺ"}, pieces...)
+	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东", "서", "ㅅ", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
 )
 
 func drawName(t *rapid.T, label string, from []string) string {
