@@ -9,6 +9,11 @@
 //	row     id (4), big-endian
 //	family  f   the feature, a JSON object
 //
+// The table local_name has a row for each name of a region in a language:
+//
+//	row     type │ 0x00 │ id │ 0x00 │ language in lower case
+//	family  n     the name to display
+//
 // Ids are numbers of one build: they begin at 1 and mean nothing in another.
 //
 // # Ranking

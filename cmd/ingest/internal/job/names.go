@@ -234,6 +234,9 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 		}
 		f.Lon, f.Lat = pointInside(g.Geometry())
+		if err := n.otherNames(&f, record); err != nil {
+			return err
+		}
 		for _, code := range []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal} {
 			if code != "" {
 				f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})

@@ -73,6 +73,7 @@ type Airports interface {
 // Names is what the handlers ask of a generation of names. *names.Reader answers it.
 type Names interface {
 	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
+	NameIn(ctx context.Context, typ, id, lang string) (string, bool, error)
 }
 
 // TimeZones is what the handlers ask of a generation of time zones.

@@ -30,6 +30,9 @@ func (f *finding) label() error {
 				return err
 			}
 		}
+		if err := f.localize(r); err != nil {
+			return err
+		}
 		r.Label = Label(r.Name, r.Parents)
 	}
 	return nil

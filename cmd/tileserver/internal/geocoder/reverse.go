@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -43,17 +42,11 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		}
 		for i := range hits {
 			r := placeResult(Result{Place: hits[i]})
-			if q.Lang != "" {
-				name, found, err := f.places.NameIn(ctx, hits[i].ID, q.Lang)
-				if err != nil {
-					return nil, datasets.Inside(err)
-				}
-				if found {
-					r.Name = name
-				}
-			}
-			r.Parents = parents
+			r.Parents = slices.Clone(parents)
 			if err := f.complete(&r); err != nil {
+				return nil, err
+			}
+			if err := f.localize(&r); err != nil {
 				return nil, err
 			}
 			r.Label = Label(r.Name, r.Parents)
@@ -67,6 +60,9 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		r := Result{Feature: names.Feature{
 			Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon, Parents: slices.Clone(parents[i+1:]),
 		}}
+		if err := f.localize(&r); err != nil {
+			return nil, err
+		}
 		r.Label = Label(r.Name, r.Parents)
 		list = append(list, r)
 	}
