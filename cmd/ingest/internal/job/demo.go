@@ -100,7 +100,7 @@ var SampleStations = Credit{
 }
 
 // CountryNames credits the names of countries in many languages.
-var CountryNames = Credit{Name: "i18n-iso-countries", License: "MIT", Attribution: "i18n-iso-countries"}
+var CountryNames = Credit{Name: "Names of countries", License: "MIT", Attribution: "i18n-iso-countries"}
 
 // released dates the data of the sample's packages by what they say of it: the
 // year of the edition, or the day in the version number. It becomes the
