@@ -202,6 +202,43 @@ func TestGazetteer(t *testing.T) {
 	}
 }
 
+// The names of a country are kept where it is a place, and where only the gazetteer has it.
+func TestCountryNames(t *testing.T) {
+	src := fullSource()
+	src.Gazetteer.Countries[0].ID = 3042058
+	names := src.Names
+	src.Names = func(yield func(AlternateName, error) bool) {
+		for n, err := range names {
+			if !yield(n, err) {
+				return
+			}
+		}
+		for _, n := range []AlternateName{
+			{PlaceID: 3042058, Lang: "de", Name: "Liechtenstein", Preferred: true}, {PlaceID: 3042058, Lang: "ru", Name: "Лихтенштейн"},
+			{PlaceID: 3042058, Lang: "link", Name: "https://example.org"}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
+		} {
+			if !yield(n, nil) {
+				return
+			}
+		}
+	}
+	f, stats, _ := buildSource(t, src, BuildOptions{})
+	if stats.NamesDropped != 1 {
+		t.Errorf("%d names were left out", stats.NamesDropped)
+	}
+	for code, want := range map[string][]AlternateName{
+		"li": {{Lang: "de", Name: "Liechtenstein", Preferred: true}, {Lang: "ru", Name: "Лихтенштейн"}, {Name: "FL", Short: true, Historic: true}},
+		"CH": {{Lang: "en", Name: "Swiss Confederation", Preferred: true}, {Lang: "en", Name: "Switzerland", Preferred: true, Short: true}},
+		"FR": nil,
+		"":   nil,
+	} {
+		got, err := f.CountryNames(t.Context(), code)
+		if err != nil || cmp.Diff(got, want) != "" {
+			t.Errorf("%s: %s, %v", code, cmp.Diff(got, want), err)
+		}
+	}
+}
+
 func TestOtherSequencesAreChecked(t *testing.T) {
 	long := strings.Repeat("x", maxAlternate+1)
 	broken := errors.New("broken")

@@ -36,6 +36,12 @@ func (b *builder) writeGazetteer(store cellstore.Store, features []Feature) erro
 		if err := put(famJSON, kindCountry, c.Code, &c); err != nil {
 			return err
 		}
+		if names := b.names.others[country([]byte(c.Code))]; names != nil {
+			cell := cellstore.Cell{Family: famJSON, Qualifier: []byte(qualNames), Timestamp: b.newest, Value: names}
+			if err := l.Add([]byte(kindCountry+c.Code), cell); err != nil {
+				return err
+			}
+		}
 	}
 	// Rows are in the order of codes, whatever the level.
 	divisions := slices.Concat(b.names.sortedDivisions(0), b.names.sortedDivisions(1))
@@ -119,6 +125,46 @@ func (f *Finder) Country(_ context.Context, code string) (Country, error) {
 		return Country{}, noCode("country", code)
 	}
 	return f.codes.countries[at], nil
+}
+
+// CountryNames returns the alternate names of a country by its ISO 3166-1 alpha-2 code, in
+// the order given. They are known even where the country is no place itself.
+func (f *Finder) CountryNames(ctx context.Context, code string) (list []AlternateName, err error) {
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	column := [1]cellstore.Column{{Family: famJSON, Qualifier: []byte(qualNames)}}
+	found, err := f.codeTable.Get(ctx, []byte(kindCountry+strings.ToUpper(code)), &cellstore.Selection{Columns: column[:]}, row)
+	if err != nil {
+		return nil, fmt.Errorf("places: %w", err)
+	}
+	if found && json.Unmarshal(row.Cells[0].Value, &list) != nil {
+		return nil, corrupt(tableCodes, row.Key, "has another layout")
+	}
+	return list, nil
+}
+
+// isCountry reports whether a place is a country.
+func (t *nameTables) isCountry(id uint32) bool {
+	_, ok := t.codes[id]
+	return ok
+}
+
+// keepNames keeps the alternate names of a place if it is a country.
+func (t *nameTables) keepNames(id uint32, a *attributes) {
+	code, ok := t.codes[id]
+	if !ok || len(a.names) == 0 {
+		return
+	}
+	list := make([]AlternateName, 0, len(a.names))
+	for i := range a.names {
+		if n := &a.names[i]; n.lang == "" || !notNames[n.lang] {
+			list = append(list, AlternateName{
+				PlaceID: id, Lang: n.lang, Name: n.name, Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,
+				Colloquial: n.flags&isColloquial != 0, Historic: n.flags&isHistoric != 0,
+			})
+		}
+	}
+	t.others[code], _ = json.Marshal(list) // texts and flags always can be
 }
 
 // Division returns a first-level ("US.CA") or second-level ("US.CA.037")

@@ -89,7 +89,7 @@ func (j *joiner) take(key uint64, value []byte) error {
 		if err := n.parse(string(value)); err != nil {
 			return err
 		}
-		if !j.found || !j.attrs.addName(n) {
+		if !j.found && !j.b.names.isCountry(j.id) || !j.attrs.addName(n) {
 			s.NamesDropped++
 			return nil
 		}
@@ -116,6 +116,7 @@ func (j *joiner) row(record string) error {
 
 // flush writes the place whose records have all come, if there is one.
 func (j *joiner) flush() error {
+	j.b.names.keepNames(j.id, &j.attrs)
 	if !j.found {
 		j.attrs.clear()
 		return nil

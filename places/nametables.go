@@ -17,6 +17,8 @@ type nameTables struct {
 	countries map[country]*standIn[Country]
 	divisions [2]map[string]*standIn[Division] // first and second level, by code
 	seen      map[country]bool                 // countries of the places
+	codes     map[uint32]country               // of countries, by the ids of their places
+	others    map[country][]byte               // the names that each has, as CountryNames reads them
 	key       []byte
 }
 
@@ -132,8 +134,15 @@ func (t *nameTables) note(p *Place) {
 // clone keeps a name from holding the line it was cut from.
 func clone(s string) string { return string([]byte(s)) }
 
-// complete names the countries of the places that nothing has named so far.
+// complete names the countries of the places that nothing has named so far, and makes
+// all countries known by their ids.
 func (t *nameTables) complete() {
+	t.codes, t.others = map[uint32]country{}, map[country][]byte{}
+	for code, s := range t.countries {
+		if s.entry.ID != 0 {
+			t.codes[s.entry.ID] = code
+		}
+	}
 	english := display.English.Regions()
 	for code := range t.seen {
 		if t.countries[code] != nil {

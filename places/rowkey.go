@@ -34,6 +34,8 @@ const (
 	famAdmin2  = "admin2"
 
 	qualMore = "more"
+	// qualNames is the column of a country's alternate names.
+	qualNames = "names"
 )
 
 // tableName returns the name a table has in the store.

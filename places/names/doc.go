@@ -15,6 +15,11 @@
 //	row     0xff, number (8), big-endian
 //	family  f   id (4), big-endian
 //
+// The table local_name has a row for each name of a region in a language:
+//
+//	row     type │ 0x00 │ id │ 0x00 │ language in lower case
+//	family  n     the name to display
+//
 // Ids are numbers of one build: they begin at 1 and mean nothing in another.
 //
 // # Ranking

@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaVersion is the version of the row layout.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Errors that callers branch on.
 var (
@@ -17,6 +17,8 @@ var (
 	ErrFeature = errors.New("feature is not valid")
 	// ErrNewer is matched when the row layout is a newer version's.
 	ErrNewer = errors.New("names were written by a newer version")
+	// ErrOlder is matched when the row layout is an older version's.
+	ErrOlder = errors.New("names were written by an older version")
 )
 
 // Kind is what a feature is.
@@ -57,7 +59,8 @@ type Feature struct {
 	Parents []Parent `json:"parents,omitempty"`
 	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
 	Level int `json:"level,omitempty"`
-	// Names are others that it is found by.
+	// Names are others that it is found by. Those of a region in languages are what
+	// Reader.NameIn returns.
 	Names []search.Name `json:"-"`
 }
 

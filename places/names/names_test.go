@@ -76,6 +76,46 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+func TestNameIn(t *testing.T) {
+	store := openStore(t)
+	meta, err := names.Build(t.Context(), store, features(
+		names.Feature{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
+		names.Feature{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
+			{Text: "BRD", Lang: "de", Short: true}, {Text: "Bundesrepublik", Lang: "de"}, {Text: "Deutschland", Lang: "de", Preferred: true},
+			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.Code}, {Text: "RFA", Lang: "fr", Short: true},
+			{Text: "德国", Lang: "zh"}, {Text: "德國", Lang: "zh-hant"}, {Text: "Schland", Lang: "gsw", Colloquial: true},
+		}},
+		names.Feature{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},
+	), names.Options{TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := names.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ typ, id, lang, want string }{
+		{"country", "de", "de", "Deutschland"},
+		{"country", "de", "DE-at", "Deutschland"},
+		{"country", "de", "fr", "RFA"},
+		{"country", "de", "zh-CN", "德国"},
+		{"country", "de", "zh-Hant-TW", "德國"},
+		{"country", "de", "la", ""},
+		{"country", "de", "gsw", ""},
+		{"country", "de", search.Code, ""},
+		{"country", "de", "", ""},
+		{"country", "d", "e\x00de", ""},
+		{"state", "de", "fr", "Délaware"},
+		{"state", "de", "de", ""},
+		{"large_airport", "EDDM", "de", ""},
+	} {
+		name, ok, err := r.NameIn(t.Context(), tc.typ, tc.id, tc.lang)
+		if err != nil || name != tc.want || ok != (tc.want != "") {
+			t.Errorf("%+v: %q, %v, %v", tc, name, ok, err)
+		}
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
 		if _, err := names.Build(t.Context(), openStore(t), features(f), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
@@ -84,6 +124,9 @@ func TestBuildRefuses(t *testing.T) {
 	}
 	_, err := names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
 	if !errors.Is(err, names.ErrNewer) {
+		t.Error(err)
+	}
+	if _, err = names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err, names.ErrOlder) {
 		t.Error(err)
 	}
 }

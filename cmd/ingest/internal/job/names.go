@@ -263,6 +263,9 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if f.Lon, f.Lat, err = pointOf(geometry, r.Bounds); err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 		}
+		if err := n.otherNames(&f, record); err != nil {
+			return err
+		}
 		codes := []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal}
 		if typ == countryType {
 			codes = append(codes, otherCodes[f.Country]...)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -41,6 +42,18 @@ func (d *described) add(name string, value any) {
 		return
 	}
 	d.properties = append(d.properties, build.Property{Name: name, Value: value})
+}
+
+// addNames adds the names that search finds besides the region's own: name_de and the
+// like, and other forms of the name.
+func (d *described) addNames(c *columns) {
+	for _, key := range slices.Sorted(maps.Keys(c.folded)) {
+		if lang := languageOf(key); lang != "" || key == "name_alt" || key == "abbrev" {
+			if name := c.text(key); name != d.name {
+				d.add(key, name)
+			}
+		}
+	}
 }
 
 // presetFor is the preset of a region type; types without one take whatever
@@ -225,6 +238,7 @@ func country(c *columns) (d described) {
 		d.add("name_long", long)
 	}
 	d.add("formal_name", c.text("formal_en"))
+	d.addNames(c)
 	if sovereign := c.text("sovereignt"); sovereign != d.name && sovereign != c.text("admin") {
 		d.add("sovereign", sovereign)
 	}
@@ -294,6 +308,7 @@ func state(c *columns) (d described) {
 	if local := c.text("name_local"); local != d.name {
 		d.add("name_local", local)
 	}
+	d.addNames(c)
 	d.add("wikidata", c.code(wikidata, "wikidataid"))
 	return d
 }

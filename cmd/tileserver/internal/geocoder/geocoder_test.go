@@ -312,7 +312,7 @@ func TestReverse(t *testing.T) {
 		want []string
 	}{
 		{ReverseQuery{Lat: 45.5, Lon: -122.6}, []string{"Portland, Oregon, United States of America", "Oregon, United States of America", "United States of America"}},
-		{ReverseQuery{Lat: 38.4, Lon: -98.2}, []string{"Rice, Kansas, United States of America", "Kansas, United States of America", "United States of America"}},
+		{ReverseQuery{Lat: 38.4, Lon: -98.2}, []string{"Rice County, Kansas, United States of America", "Kansas, United States of America", "United States of America"}},
 		{ReverseQuery{Lat: 0, Lon: 0}, nil},
 		{ReverseQuery{Lat: 45.5, Lon: -122.6, Kinds: []names.Kind{Place}}, []string{"Portland, Oregon, United States of America"}},
 		{ReverseQuery{Lat: 45.5, Lon: -122.6, RadiusM: 10}, []string{"Oregon, United States of America", "United States of America"}},

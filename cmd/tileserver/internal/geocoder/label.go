@@ -32,6 +32,9 @@ func (f *finding) label() error {
 		if err := f.complete(r); err != nil {
 			return err
 		}
+		if err := f.localize(r); err != nil {
+			return err
+		}
 		r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 	}
 	return nil

@@ -1,13 +1,16 @@
 package geocoder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/names"
+	"quadrille/tiles"
 )
 
 // ReverseQuery asks what is at a point.
@@ -36,21 +39,17 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	}
 	var list []Result
 	if f.places != nil && f.wants(Place) {
-		radius := q.RadiusM
-		if radius == 0 {
-			radius = defaultReach
-		}
-		hits, _, err := f.places.Nearby(ctx, places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: radius, Limit: max(q.Limit, 1), Classes: []string{"P"}}, nil)
+		hits, err := f.nearest(&q, parents)
 		if err != nil {
 			return nil, err
 		}
 		for i := range hits {
 			r := placeResult(Result{Place: hits[i]})
-			if r.Name, err = s.NameIn(ctx, &r, q.Lang); err != nil {
-				return nil, err
-			}
 			r.Parents = slices.Clone(parents)
 			if err := f.complete(&r); err != nil {
+				return nil, err
+			}
+			if err := f.localize(&r); err != nil {
 				return nil, err
 			}
 			r.Label = Label(r.Name, r.Parents)
@@ -64,36 +63,79 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		r := Result{Feature: names.Feature{
 			Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon, Parents: slices.Clone(parents[i+1:]),
 		}}
-		r.Label = Label(r.Name, r.Parents)
+		if f.names != nil {
+			known, _, err := f.names.Feature(ctx, names.Number(names.Region, p.Type, p.ID))
+			if err != nil {
+				return nil, err
+			}
+			r.Title = known.Title
+		}
+		if err := f.localize(&r); err != nil {
+			return nil, err
+		}
+		r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 		list = append(list, r)
 	}
 	return list, nil
 }
 
-// NameIn returns the name of a result in a language, as far as it is known, and else its
-// own name. An empty language means the own name.
-func (s *Session) NameIn(ctx context.Context, r *Result, lang string) (string, error) {
-	switch {
-	case lang == "":
-		return r.Name, nil
-	case r.Kind != Place:
-		if r.Match != nil && r.Match.Lang == lang && r.Match.Name != "" {
-			return r.Match.Name, nil
+// municipalities are the names of layers whose regions are municipalities.
+var municipalities = []string{"municipality", "municipalities", "commune", "communes", "gemeinde", "gemeinden", "gemeente", "gemeenten", "comune", "comuni", "municipio", "municipios", "lau", "city", "cities", "town", "towns"}
+
+// manyRegions is from how many regions on the finest layer is taken for one of
+// municipalities, whatever its name. No country has as many counties.
+const manyRegions = 10_000
+
+// inMunicipality is how many places near a point are looked at for those of its
+// municipality.
+const inMunicipality = 20
+
+// nearest returns the places that are answered for a point with regions around it. Where
+// its municipality is known they are in it, the one of its name first: the nearest
+// centre may be another's.
+func (f *finding) nearest(q *ReverseQuery, parents []names.Parent) ([]places.Hit, error) {
+	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}}
+	if len(parents) == 0 || !f.isMunicipal(parents[0].Type) {
+		hits, _, err := f.places.Nearby(f.ctx, near, nil)
+		return hits, err
+	}
+	own := parents[0]
+	near.Limit = max(near.Limit, inMunicipality)
+	hits, _, err := f.places.Nearby(f.ctx, near, nil)
+	if err != nil {
+		return nil, err
+	}
+	inside := hits[:0]
+	for i := range hits {
+		in, err := f.within(hits[i].Lat, hits[i].Lon, []names.Feature{{Type: own.Type, ID: own.ID}})
+		if err != nil {
+			return nil, err
 		}
-		return r.Name, nil
+		if in {
+			inside = append(inside, hits[i])
+		}
 	}
-	reader, err := s.places.Get()
-	if err != nil {
-		return "", err
+	slices.SortStableFunc(inside, func(a, b places.Hit) int {
+		return boolOrder(a.Name != own.Name, b.Name != own.Name)
+	})
+	return inside[:min(len(inside), max(q.Limit, 1))], nil
+}
+
+// boolOrder orders false before true.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
 	}
-	name, found, err := reader.NameIn(ctx, r.Place.ID, lang)
-	if err != nil {
-		return "", datasets.Inside(err)
-	}
-	if !found {
-		return r.Name, nil
-	}
-	return name, nil
+	return 1
+}
+
+// isMunicipal reports whether the regions of a layer are municipalities.
+func (f *finding) isMunicipal(typ string) bool {
+	return slices.Contains(municipalities, strings.ToLower(typ)) ||
+		slices.ContainsFunc(f.regions.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ && t.Regions >= manyRegions })
 }
 
 // CountryName returns the name of a country in a language, its usual one if that is not

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -19,34 +18,8 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
 	named "quadrille/places/names"
-	"quadrille/places/search"
 	"quadrille/tiles"
 )
-
-// nominatimNames are the features that have names besides places.
-type nominatimNames []named.Feature
-
-func (n nominatimNames) Search(_ context.Context, q search.Query, dst []named.Hit) ([]named.Hit, error) {
-	text := simpleFold(strings.TrimSpace(q.Text))
-	for _, f := range n {
-		fold := simpleFold(f.Name)
-		if !strings.HasPrefix(fold, text) || q.Whole && fold != text || q.Box != nil && !q.Box.Contains(f.Lon, f.Lat) ||
-			len(q.Countries) > 0 && !slices.Contains(q.Countries, f.Country) {
-			continue
-		}
-		dst = append(dst, named.Hit{Feature: f, Match: search.Match{End: len(text), Kind: search.Prefix}, Score: -1})
-	}
-	return dst, nil
-}
-
-func (n nominatimNames) Feature(_ context.Context, number uint64) (named.Feature, bool, error) {
-	for _, f := range n {
-		if named.Number(f.Kind, f.Type, f.ID) == number {
-			return f, true, nil
-		}
-	}
-	return named.Feature{}, false, nil
-}
 
 // newNominatim is a globe with names and with regions around Zürich.
 func newNominatim(t testing.TB, change func(*Config)) *globe {
@@ -54,7 +27,7 @@ func newNominatim(t testing.TB, change func(*Config)) *globe {
 	g := newGlobe(t, nil)
 	ch := named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 	zh := named.Parent{Type: "state", ID: "ch-zh", Name: "Zürich"}
-	features := nominatimNames{
+	features := namesOfGlobe{
 		{Kind: named.Region, Type: "country", ID: "ch", Name: "Switzerland", Country: "CH", Lat: 46.8, Lon: 8.2, Bounds: [4]float64{5.96, 45.8, 10.49, 47.8}, Population: 8_484_100},
 		{Kind: named.Region, Type: "state", ID: "ch-zh", Name: "Zürich", Country: "CH", Code: "CH-ZH", Lat: 47.4, Lon: 8.6, Bounds: [4]float64{8.36, 47.16, 8.98, 47.69}, Parents: []named.Parent{ch}, Level: 1},
 		{Kind: named.Region, Type: "country", ID: "fj", Name: "Fiji", Country: "FJ", Lat: -17.8, Lon: 178, Bounds: [4]float64{177, -19, -179, -16}},

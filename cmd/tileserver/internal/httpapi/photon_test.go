@@ -38,11 +38,17 @@ func (n namesOfGlobe) Search(_ context.Context, q search.Query, dst []named.Hit)
 	return dst, nil
 }
 
-func (n namesOfGlobe) Feature(_ context.Context, number uint64) (f named.Feature, ok bool, err error) {
-	if number == 0 || number > uint64(len(n)) {
-		return f, false, nil
+func (n namesOfGlobe) Feature(_ context.Context, number uint64) (named.Feature, bool, error) {
+	for _, f := range n {
+		if named.Number(f.Kind, f.Type, f.ID) == number {
+			return f, true, nil
+		}
 	}
-	return n[number-1], true, nil
+	return named.Feature{}, false, nil
+}
+
+func (namesOfGlobe) NameIn(context.Context, string, string, string) (string, bool, error) {
+	return "", false, nil
 }
 
 var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}

@@ -142,7 +142,7 @@ func (q *request) lookup(ctx context.Context) error {
 		if !ok || r.Kind == names.Zone {
 			continue
 		}
-		if r.Name, err = q.NameIn(ctx, &r, q.lang); err != nil {
+		if err := q.Localize(ctx, &r, q.lang); err != nil {
 			return err
 		}
 		e := newEntry(&r)

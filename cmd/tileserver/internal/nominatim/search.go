@@ -64,8 +64,6 @@ func (q *request) search(ctx context.Context) error {
 				return err
 			}
 			r = &at
-		} else if r.Name, err = q.NameIn(ctx, r, q.lang); err != nil {
-			return err
 		}
 		e := newEntry(r)
 		if !f.passes(&e) {

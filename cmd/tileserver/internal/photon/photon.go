@@ -107,10 +107,7 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 	var taken []feature
 	for i := range found {
 		f := featureOf(&found[i])
-		name, err := session.NameIn(ctx, &found[i], q.lang)
-		if err != nil {
-			return dst, err
-		}
+		name := found[i].Name
 		if q.around && city == "" && f.layer == layerCity {
 			city = cmp.Or(f.city, name)
 		}

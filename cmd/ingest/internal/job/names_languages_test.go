@@ -1,0 +1,104 @@
+package job
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+func TestLanguageOf(t *testing.T) {
+	for property, want := range map[string]string{
+		"name_de": "de", "NAME_RU": "ru", "NAME_ZHT": "zh-hant", "name:zh-Hant": "zh-hant", "name:gsw": "gsw",
+		"name": "", "name_alt": "", "NAME_LEN": "", "name_long": "", "surname_de": "", "name:": "", "name:Old name": "",
+	} {
+		if got := languageOf(property); got != want {
+			t.Errorf("%s: %q, want %q", property, got, want)
+		}
+	}
+}
+
+// Regions are found by the names of their records, and countries by those that places know.
+func TestNamesInLanguages(t *testing.T) {
+	square := func(properties string, west, size string) string {
+		e := map[string]string{"0": "10", "10": "20"}[west]
+		return `{"type":"Feature","properties":{` + properties + `},"geometry":{"type":"Polygon","coordinates":[[[` +
+			west + `,40],[` + e + `,40],[` + e + `,` + size + `],[` + west + `,` + size + `],[` + west + `,40]]]}}`
+	}
+	collection := func(features ...string) string {
+		return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
+	}
+	countries := write(t, "countries.geojson", collection(
+		square(`"NAME":"Germany","ISO_A2":"DE","ISO_A3":"DEU","NAME_LONG":"Germany at Large","FORMAL_EN":"Federal Republic of Germany","NAME_FR":"Allemagne","NAME_EN":"Germany","NAME_ALT":"Allemania|Almania","ABBREV":"Ger.","NAME_LEN":7`, "0", "50"),
+		square(`"NAME":"Japan","ISO_A2":"JP","ISO_A3":"JPN"`, "10", "50")))
+	lands := write(t, "lands.geojson", collection(
+		square(`"name":"Bavaria","name:de":"Bayern","name:zh-Hant":"巴伐利亞","alt_name":"Baiern;Freistaat Bayern","old_name":"Kurbayern","population":"x"`, "0", "45")))
+	c := newCatalog(t)
+	if _, err := Boundaries(t.Context(), c, []LayerInput{
+		{Type: "country", Input: Input{Path: countries}}, {Type: "land", Input: Input{Path: lands}},
+	}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	country := func(code, name, id string) string {
+		return code + strings.Repeat("\t", 4) + name + strings.Repeat("\t", 12) + id + "\t\t\n"
+	}
+	if _, err := Places(t.Context(), c, []PlaceInput{
+		{Input: Input{Path: write(t, "places.txt", rowBern)}, Kind: geonames.KindPlaces},
+		{Input: Input{Path: write(t, "countryInfo.txt", country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))}, Kind: geonames.KindCountries},
+		{Input: Input{Path: write(t, "alternateNames.txt", "1\t1861060\tja\t日本国\t\t\t\t\n2\t1861060\tja\t日本\t1\t\t\t\n3\t2921044\tde\tDeutschland\t1\t\t\t\n4\t99\tde\tNirgends\t\t\t\t\n")}, Kind: geonames.KindAlternates},
+	}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Names(t.Context(), c, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var meta names.Meta
+	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	r, err := names.Open(t.Context(), g.Store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"Germany": "de", "deutschland": "de", "allemagne": "de", "almania": "de", "federal republic": "de", "germany at large": "de", "ger.": "de",
+		"日本": "jp", "日本国": "jp", "bayern": "bavaria", "freistaat": "bavaria", "巴伐利亞": "bavaria", "kurbayern": "bavaria", "deu": "de",
+		"nirgends": "",
+	} {
+		hits, err := r.Search(t.Context(), search.Query{Text: text, Exact: true}, nil)
+		if err != nil || (want == "") != (len(hits) == 0) || want != "" && hits[0].ID != want {
+			t.Errorf("%s: %+v, want %s: %v", text, hits, want, err)
+		}
+	}
+	for _, tc := range []struct{ typ, id, lang, want string }{
+		{"country", "de", "de", "Deutschland"}, {"country", "de", "fr", "Allemagne"}, {"country", "jp", "ja", "日本"},
+		{"land", "bavaria", "de", "Bayern"}, {"land", "bavaria", "zh-Hant", "巴伐利亞"}, {"land", "bavaria", "fr", ""},
+	} {
+		if got, _, err := r.NameIn(t.Context(), tc.typ, tc.id, tc.lang); err != nil || got != tc.want {
+			t.Errorf("%+v: %q, %v", tc, got, err)
+		}
+	}
+}
+
+func TestOtherNamesAreBounded(t *testing.T) {
+	f := names.Feature{Kind: names.Region, Type: "land", ID: "x", Name: "X"}
+	record := `{"name":"X","name_alt":"` + strings.Repeat("a|", 3*maxOtherNames) + strings.Repeat("b", 5) + `","alt_name":["no text"],"name:de":"X","name_fr":" ","short_name":"X"`
+	for i := range 2 * maxOtherNames {
+		record += `,"name:a` + string(rune('a'+i/26%26)) + string(rune('a'+i%26)) + `":"n"`
+	}
+	if err := (&namer{}).otherNames(&f, []byte(record+`}`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Names) != maxOtherNames || slices.ContainsFunc(f.Names, func(n search.Name) bool { return n.Text == "" }) {
+		t.Errorf("%d names: %+v", len(f.Names), f.Names[:5])
+	}
+	if err := (&namer{}).otherNames(&f, []byte(`{`)); err == nil {
+		t.Error("a damaged record is taken")
+	}
+}

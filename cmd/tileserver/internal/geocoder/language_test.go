@@ -1,0 +1,55 @@
+package geocoder
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places/names"
+)
+
+// germanNames know the names of regions in German.
+type germanNames struct {
+	datasets.Names
+	of  map[string]string
+	err error
+}
+
+func (n germanNames) NameIn(_ context.Context, typ, id, lang string) (string, bool, error) {
+	name, ok := n.of[typ+" "+id]
+	return name, ok && lang == "de", n.err
+}
+
+func TestLocalize(t *testing.T) {
+	known := germanNames{of: map[string]string{"country de": "Deutschland", "state de-by": "Bayern"}}
+	bavaria := func() *Result {
+		return &Result{Feature: names.Feature{Kind: names.Region, Type: "state", ID: "de-by", Name: "Bavaria", Parents: []names.Parent{
+			{Type: "country", ID: "de", Name: "Germany"}, {Type: "continent", ID: "eu", Name: "Europe"},
+		}}}
+	}
+	for lang, want := range map[string][]string{
+		"":   {"Bavaria", "Germany", "Europe"},
+		"de": {"Bayern", "Deutschland", "Europe"},
+		"fr": {"Bavaria", "Germany", "Europe"},
+	} {
+		r := bavaria()
+		f := &finding{ctx: t.Context(), q: &Query{Lang: lang}, names: known}
+		if err := f.localize(r); err != nil {
+			t.Fatal(err)
+		}
+		if got := []string{r.Name, r.Parents[0].Name, r.Parents[1].Name}; !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", lang, got, want)
+		}
+	}
+	broken := errors.New("broken")
+	f := &finding{ctx: t.Context(), q: &Query{Lang: "de"}, names: germanNames{err: broken}}
+	if err := f.localize(bavaria()); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	f.names = nil // no names are published
+	if err := f.localize(bavaria()); err != nil {
+		t.Error(err)
+	}
+}

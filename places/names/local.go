@@ -1,0 +1,102 @@
+package names
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore"
+	"quadrille/internal/extsort"
+	"quadrille/places/internal/bulkload"
+	"quadrille/places/search"
+)
+
+// maxLocal bounds a type, an id and a language in bytes. What has a longer one has no
+// name by language.
+const maxLocal = 255
+
+// appendLocalKey appends the row of a feature's name in a language. Types, ids and
+// languages have no zero byte.
+func appendLocalKey(dst []byte, typ, id, lang string) []byte {
+	return append(append(append(append(append(dst, typ...), 0), id...), 0), lang...)
+}
+
+// sortLocal hands the names of a region to a sorter, one for each language: an official
+// one, else one of no special kind, else a short one.
+func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
+	if f.Kind != Region || len(f.Type) > maxLocal || len(f.ID) > maxLocal || strings.ContainsRune(f.Type+f.ID, 0) {
+		return nil
+	}
+	var list []search.Name
+	for _, n := range f.Names {
+		if isLanguage(n.Lang) && !n.Historic && !n.Colloquial && len(n.Text) <= extsort.MaxRecord {
+			list = append(list, n)
+		}
+	}
+	rank := func(n search.Name) int {
+		switch {
+		case n.Preferred:
+			return 0
+		case !n.Short:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(list, func(a, b search.Name) int {
+		return cmp.Or(strings.Compare(a.Lang, b.Lang), cmp.Compare(rank(a), rank(b)))
+	})
+	list = slices.CompactFunc(list, func(a, b search.Name) bool { return a.Lang == b.Lang })
+	for _, n := range list {
+		if err := s.Add(appendLocalKey(nil, f.Type, f.ID, n.Lang), []byte(n.Text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notLanguages are what a Lang may say instead of a language.
+var notLanguages = []string{search.Code, "iata", "icao", "faac", "unlc", "link", "post", "wkdt", "tcid", "phon", "piny", "abbr"}
+
+// isLanguage reports whether a code is in lower case and can be that of a language.
+func isLanguage(code string) bool {
+	for i := range len(code) {
+		if c := code[i]; (c < 'a' || c > 'z') && (i == 0 || c != '-' && c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return len(code) >= 2 && len(code) <= maxLocal && !slices.Contains(notLanguages, code)
+}
+
+// writeLocal writes the names by language. Of several with one key the first is taken.
+func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorter, timestamp int64) error {
+	return bulkload.Fill(ctx, store, tableLocal, func(l *bulkload.Load) error {
+		var last []byte
+		return s.Each(func(key, name []byte) error {
+			if bytes.Equal(key, last) {
+				return nil
+			}
+			last = append(last[:0], key...)
+			return l.Add(key, cellstore.Cell{Family: famLocal, Timestamp: timestamp, Value: name})
+		})
+	})
+}
+
+// NameIn returns the name of a region in a language, such as "de" or "zh-Hant", in either
+// case; where there is none, that in the language without its last part ("zh"). It
+// reports whether there is one.
+func (r *Reader) NameIn(ctx context.Context, typ, id, lang string) (name string, ok bool, err error) {
+	var row cellstore.Row
+	for lang = strings.ToLower(lang); isLanguage(lang); {
+		if ok, err = r.local.Get(ctx, appendLocalKey(nil, typ, id, lang), nil, &row); err != nil {
+			return "", false, fmt.Errorf("names: %w", err)
+		}
+		if ok {
+			return string(row.Cells[0].Value), true, nil
+		}
+		lang = lang[:max(strings.LastIndexAny(lang, "-_"), 0)]
+	}
+	return "", false, nil
+}
