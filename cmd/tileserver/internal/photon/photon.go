@@ -154,9 +154,10 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 // data set that is not published, keeps the status and the sentence it has elsewhere.
 func (s *Room) fail(c echo.Context, err error) error {
 	var own *refusal
-	status, message := http.StatusBadRequest, ""
+	var status int
+	var message string
 	if errors.As(err, &own) {
-		message = own.message
+		status, message = http.StatusBadRequest, own.message
 	} else {
 		err = s.Replaced(err)
 		k, p := s.Classify(err)
