@@ -20,6 +20,12 @@ type ReverseQuery struct {
 
 const defaultReach = 50_000
 
+// Ready says why nothing can be asked, such as that no places are published.
+func (s *Session) Ready(ctx context.Context) error {
+	_, err := s.begin(ctx, &Query{})
+	return err
+}
+
 // Reverse returns what is at a point: the nearest place, with its distance, and then the
 // regions that contain the point, the smallest first.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {

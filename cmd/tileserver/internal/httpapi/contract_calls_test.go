@@ -107,6 +107,11 @@ var contractCalls = map[string][]string{
 	"/tiles/{layers}.json":        {"/tiles/all.json", "/tiles/all.json?pinned=true", "/tiles/places.json", "/tiles/planet.json"},
 	"/style.json":                 {"/style.json", "/style.json?layers=country,places&theme=dark", "/style.json?layers=planet", "/style.json?layers=", "/style.json?theme=red"},
 	"/at":                         {"/at?lat=47.4&lon=8.5&at=2026-01-15T11:30:00Z", "/at?lat=47.4&lon=8.5", "/at?lat=0&lon=-140&lang=fr", "/at?lat=47.4&lon=8.5&types=planet"},
+	"/geocode":                    {"/geocode?q=zur", "/geocode?q=zur&limit=1&lat=1&lon=2&lang=fr&format=geojson", "/geocode?q=47.4,8.5", "/geocode"},
+	"/reverse":                    {"/reverse?lat=47.4&lon=8.5", "/reverse?lat=47.4&lon=8.5&format=geojson&kinds=region", "/reverse?lat=91&lon=0"},
+	"POST /at":                    {"/at?at=2026-01-15T11:30:00Z | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\nx\n{\"lat\":47.4,\"lon\":8.5,\"types\":[\"planet\"]}", "/at | Body: x | Content-Encoding: br", "/at?lag=1 | Body: x"},
+	"POST /reverse":               {"/reverse | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\n91,0\nx", "/reverse | Body: x | Content-Type: multipart/form-data; boundary=x", "/reverse?format=json | Body: x"},
+	"POST /geocode":               {"/geocode?limit=2 | Body: {\"q\":\"zur\"}\n{\"q\":\"47.4, 8.5\",\"lang\":\"fr\"}\n{}\nx", "/geocode | Body: x | Content-Encoding: br"},
 	"/regions/at":                 {"/regions/at?lat=48&lon=6", "/regions/at?lat=48&lon=6&snap=50000", "/regions/at?lat=10&lon=-30&snap=10"},
 	"/regions/within":             {"/regions/within?bbox=4,46,6,50", "/regions/within?bbox=4,46,6,50&limit=1", "/regions/within?bbox=4,46,9,50&types=country&id=el", "/regions/within?bbox=4,46,9,50&types=country&id=zz"},
 	"/regions/{type}/{id}":        {"/regions/country/el", "/regions/country/el?geometry=true", "/regions/country/zz", "/regions/planet/zz"},
@@ -204,6 +209,9 @@ const (
 func (w *contractWorlds) callsOf(o *operation) (calls []string, f *fixture) {
 	if calls := writeCalls[o.method+" "+o.path]; calls != nil {
 		return calls, w.writers
+	}
+	if calls := contractCalls[o.method+" "+o.path]; calls != nil {
+		return calls, w.of(o.path)
 	}
 	return contractCalls[o.path], w.of(o.path)
 }

@@ -125,14 +125,14 @@ func newServer(cfg *Config) *server {
 		}),
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
-		geocode: geocode.New(k, cfg.Sets),
+		geocode: geocode.New(k, cfg.Sets, batch),
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
 			Addresses: cfg.Addresses, Batch: batch,
 		}),
 		geoip:    geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
-		point:    point.New(k, cfg.Sets),
+		point:    point.New(k, cfg.Sets, batch),
 		geonames: geonames.New(k, cfg.Sets),
 		points: collection.New(k, collection.Config{
 			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
