@@ -154,7 +154,7 @@ func readSearch(q *web.Params) geocoder.Query {
 	query := geocoder.Query{Text: readText(q), Kinds: readKinds(q)}
 	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
 	query.Lang = q.Language("lang")
-	query.Countries = q.List("country", web.MaxList)
+	query.Countries = q.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
 	if q.Has("bbox") {
 		box := q.Box("bbox")
 		query.Box = &box

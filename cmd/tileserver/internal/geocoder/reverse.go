@@ -43,7 +43,7 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		if radius == 0 {
 			radius = defaultReach
 		}
-		hits, _, err := f.places.Nearby(ctx, places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: radius, Limit: 1, Classes: []string{"P"}}, nil)
+		hits, _, err := f.places.Nearby(ctx, places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: radius, Limit: 1, Classes: []string{"P"}, Only: true}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -75,10 +75,15 @@ func newAdmin(t *testing.T) *fixture {
 
 // firstCall is the address of the first of contractCalls. A path that has none,
 // which TestAnswersAreAsDescribed reports, is called as it is written.
-func firstCall(path string) string {
-	if calls := contractCalls[path]; len(calls) > 0 {
-		path, _, _ = strings.Cut(calls[0], " | ")
+func firstCall(o *operation) string {
+	calls := contractCalls[o.method+" "+o.path]
+	if calls == nil {
+		calls = contractCalls[o.path]
 	}
+	if len(calls) == 0 {
+		return o.path
+	}
+	path, _, _ := strings.Cut(calls[0], " | ")
 	return path
 }
 

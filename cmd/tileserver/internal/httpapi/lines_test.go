@@ -3,9 +3,12 @@ package httpapi
 import (
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A line is answered as the same question is on its own, or by an error of its own.
@@ -122,4 +125,48 @@ func TestQuestionLimits(t *testing.T) {
 	wantProblem(t, f.post("/reverse?radius=-1", strings.NewReader("1,2")), 400, "bad-parameter")
 	wantProblem(t, f.post("/at?lat=1", strings.NewReader("1,2")), 400, "bad-parameter")
 	wantProblem(t, newFixture(t, nil).post("/geocode", strings.NewReader("1,2")), 404, "dataset-missing")
+}
+
+// BenchmarkLinesAgainstSingle compares what a question costs in a batch with what it costs
+// in a request of its own, both over one connection.
+func BenchmarkLinesAgainstSingle(b *testing.B) {
+	f := newGlobe(b, nil).fixture
+	server := httptest.NewServer(f.handler)
+	defer server.Close()
+	for _, q := range []struct{ name, path, query, line string }{
+		{"reverse", "/reverse", "lat=47.4&lon=8.5", "47.4,8.5"},
+		{"at", "/at?at=2026-01-15T11:30:00Z", "at=2026-01-15T11:30:00Z&lat=47.4&lon=8.5", "47.4,8.5"},
+		{"geocode", "/geocode", "q=zur", `{"q":"zur"}`},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			path, _, _ := strings.Cut(q.path, "?")
+			send := func(res *http.Response, err error) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer res.Body.Close()
+				if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					b.Fatal(err)
+				}
+			}
+			const singles, lines = 1000, 10_000
+			text := strings.Repeat(q.line+"\n", lines)
+			var one, many time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				for range singles {
+					send(server.Client().Get(server.URL + path + "?" + q.query))
+				}
+				one += time.Since(begin)
+				begin = time.Now()
+				send(server.Client().Post(server.URL+q.path, "application/x-ndjson", strings.NewReader(text)))
+				many += time.Since(begin)
+			}
+			single := float64(one.Nanoseconds()) / singles / float64(b.N)
+			batched := float64(many.Nanoseconds()) / lines / float64(b.N)
+			b.ReportMetric(single, "ns/single")
+			b.ReportMetric(batched, "ns/batched")
+			b.ReportMetric(single/batched, "ratio")
+		})
+	}
 }

@@ -214,13 +214,16 @@ func (p *point) place(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	memory := listing.NearbyHits.Get().(*[]places.Hit)
-	defer listing.NearbyHits.Put(memory)
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, JSONOnly: true}, (*memory)[:0])
-	if err != nil {
-		return err
+	hits, known := p.view.Nearest(p.lat, p.lon)
+	if !known {
+		memory := listing.NearbyHits.Get().(*[]places.Hit)
+		defer listing.NearbyHits.Put(memory)
+		q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, JSONOnly: true, Only: true}
+		if hits, _, err = finder.Nearby(ctx, q, (*memory)[:0]); err != nil {
+			return err
+		}
+		*memory = hits
 	}
-	*memory = hits
 	if len(hits) == 0 {
 		return nil
 	}
@@ -238,7 +241,7 @@ func (p *point) place(ctx context.Context) error {
 // nearestAirport asks for the nearest airport as travellers understand it: not
 // for the pad on the roof of a hospital.
 func nearestAirport(lat, lon float64) airports.NearbyQuery {
-	return airports.NearbyQuery{Lat: lat, Lon: lon, Limit: 1, Filter: airports.Filter{
+	return airports.NearbyQuery{Lat: lat, Lon: lon, Limit: 1, Only: true, Filter: airports.Filter{
 		Types: []string{airports.Large, airports.Medium, airports.Small},
 	}}
 }
