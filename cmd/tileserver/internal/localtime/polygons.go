@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/tiles"
 )
@@ -72,7 +73,7 @@ type zoneRecord struct {
 // zoneRecords are those of a generation of boundaries that have been asked for: reading
 // one takes longer than finding the regions at a point.
 type zoneRecords struct {
-	generation uint64
+	generation *dataset.Handle[datasets.Boundaries]
 	records    sync.Map // region id → zoneRecord
 }
 
@@ -83,8 +84,8 @@ var newestZones atomic.Pointer[zoneRecords]
 // degrees.
 func (v *View) exactZone(ctx context.Context, id string) (exact bool, size float64, err error) {
 	known := newestZones.Load()
-	if known == nil || known.generation != v.Boundaries.ID {
-		known = &zoneRecords{generation: v.Boundaries.ID}
+	if known == nil || known.generation != v.Boundaries.Handle {
+		known = &zoneRecords{generation: v.Boundaries.Handle}
 		newestZones.Store(known)
 	}
 	if r, ok := known.records.Load(id); ok {

@@ -16,8 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
-
-	"quadrille/internal/jsontext"
 )
 
 // MaxBatchLine is the longest line of a batch of questions, in bytes.
@@ -55,13 +53,21 @@ func (b *Batch) RefuseLine(name, value string, err error) {
 	_, p := b.kit.Classify(b.kit.Replaced(err))
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if value != "" {
-		b.Body = append(append(append(b.Body, `,"`...), name...), `":`...)
-		b.Body = jsontext.AppendString(b.Body, value)
+		b.Body = appendText(append(append(append(b.Body, `,"`...), name...), `":`...), value)
 	}
-	b.Body = jsontext.AppendString(append(b.Body, `,"error":{"type":`...), p.Type)
-	b.Body = jsontext.AppendString(append(b.Body, `,"title":`...), p.Title)
-	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail)
+	b.Body = appendText(append(b.Body, `,"error":{"type":`...), p.Type)
+	b.Body = appendText(append(b.Body, `,"title":`...), p.Title)
+	b.Body = appendText(append(b.Body, `,"detail":`...), p.Detail)
 	b.Body = append(b.Body, "}}\n"...)
+}
+
+// appendText writes a JSON string.
+func appendText(dst []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		quoted = []byte(`""`) // no string fails
+	}
+	return append(dst, quoted...)
 }
 
 // Questions answers an endpoint's questions in a batch. A line is a JSON object whose
