@@ -13,8 +13,7 @@ import (
 )
 
 // BenchmarkReverse asks what is at points near places, of what ingest has published in the
-// directory QUADRILLE_DATA. of-parts is its time as a part of what asking the regions at
-// the point and the nearest place takes by themselves.
+// directory QUADRILLE_DATA, beside what the regions and the nearest place take alone.
 func BenchmarkReverse(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {
