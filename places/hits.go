@@ -125,6 +125,7 @@ type tileSearch struct {
 	examined int
 	place    place // the one at hand
 	jsonOnly bool  // the hits need no texts
+	only     bool  // no page follows
 
 	scan   cellstore.Scan
 	ranges [1]cellstore.Range
@@ -182,7 +183,12 @@ func (s *tileSearch) take(rank uint64, p *place) {
 // page returns the hits of a page over dst, with the point that the next page
 // begins after.
 func (s *tileSearch) page(dst []Hit, metres func(*near.Found) float64) (hits []Hit, last near.Found, more bool, err error) {
-	found, last, more := s.Page()
+	var found []near.Found
+	if s.only {
+		found = s.Sorted()
+	} else {
+		found, last, more = s.Page()
+	}
 	dst = slices.Grow(dst[:0], len(found))[:len(found)]
 	for i := range found {
 		h, p := &dst[i], &s.kept[found[i].Slot].place

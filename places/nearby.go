@@ -28,7 +28,10 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 	if err != nil {
 		return dst[:0], "", err
 	}
-	tag := flt.tag('n', q.Lat, q.Lon, q.RadiusM)
+	var tag near.Tag
+	if !q.Only || q.Cursor != "" {
+		tag = flt.tag('n', q.Lat, q.Lon, q.RadiusM)
+	}
 	after, err := near.DecodeDistance(q.Cursor, f.data, tag)
 	if err != nil {
 		return dst[:0], "", err
@@ -37,7 +40,10 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 	defer f.nearbys.Put(s)
 	s.lat, s.lon = q.Lat, q.Lon
 	s.jsonOnly = q.JSONOnly
-	s.begin(f, flt, limit+1, reach, after) // one more tells whether there is a next page
+	if s.only = q.Only; !q.Only {
+		limit++ // one more tells whether there is a next page
+	}
+	s.begin(f, flt, limit, reach, after)
 	if err := s.Run(ctx, s, f.cells...); err != nil {
 		return dst[:0], "", err
 	}

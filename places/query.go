@@ -31,8 +31,11 @@ type NearbyQuery struct {
 	// JSONOnly leaves the texts of the hits unset: Name, Country, Class, Code, Admin1,
 	// Admin1Name and TimeZone. It saves time where only their JSON is wanted.
 	JSONOnly bool
+	// Only says that no page follows. It saves the search for the place that would begin
+	// it, which is a large part of a search for one place.
+	Only bool
 	// Cursor continues where the page that returned it ended. All the other
-	// fields but Limit and JSONOnly must be as they were.
+	// fields but Limit, JSONOnly and Only must be as they were.
 	Cursor string
 }
 

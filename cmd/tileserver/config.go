@@ -82,9 +82,9 @@ type config struct {
 	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
 	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
-	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch of addresses, in lines, ${default} if not given."`
-	BatchBytes     bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Largest batch of addresses, compressed or not, ${default} if not given."`
-	BatchTimeout   time.Duration `group:"work" default:"5m" help:"Longest time a client may take to send a batch of addresses and to read the answers, or to read all points of an area."`
+	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
+	BatchBytes     bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Largest batch, compressed or not, ${default} if not given."`
+	BatchTimeout   time.Duration `group:"work" default:"5m" help:"Longest time a client may take to send a batch and to read the answers, or to read all points of an area."`
 
 	AdminListen     string        `group:"watch" placeholder:"ADDR" help:"Another address to listen on, for the operator alone, such as 127.0.0.1:6060: /metrics, profiles at /debug/pprof, /status and the busiest clients at /usage/top. Without it there is none."`
 	PublicMetrics   bool          `group:"watch" default:"true" negatable:"" help:"Serve /metrics on --listen too. --no-public-metrics leaves it to --admin-listen."`

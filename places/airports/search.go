@@ -52,8 +52,9 @@ type NearbyQuery struct {
 	RadiusM  float64 // metres; 0 means no bound
 	Limit    int     // airports per page, 1 to places.MaxLimit; 0 means places.DefaultLimit
 	Filter
+	Only bool // as in places.NearbyQuery
 	// Cursor continues where the page that returned it ended. All the other
-	// fields but Limit must be as they were.
+	// fields but Limit and Only must be as they were.
 	Cursor string
 }
 
@@ -68,7 +69,7 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []places.Hit) (h
 		return dst[:0], "", err
 	}
 	hits, next, err = f.geo.Nearby(ctx, places.NearbyQuery{
-		Lat: q.Lat, Lon: q.Lon, RadiusM: q.RadiusM, Limit: q.Limit, Codes: codes, Countries: q.Countries, Cursor: q.Cursor,
+		Lat: q.Lat, Lon: q.Lon, RadiusM: q.RadiusM, Limit: q.Limit, Codes: codes, Countries: q.Countries, Only: q.Only, Cursor: q.Cursor,
 	}, dst)
 	return shown(hits), next, err
 }

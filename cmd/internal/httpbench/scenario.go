@@ -131,7 +131,33 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	for n := range 100 { // the made-up world's names
 		typed = append(typed, answer{Path: "/places/search?q=place+" + strconv.Itoa(n)})
 	}
-	return add(ctx, all, url, completions, typed, 10)
+	if all, err = add(ctx, all, url, completions, typed, 10); err != nil {
+		return nil, err
+	}
+	return addPoints(ctx, all, url)
+}
+
+// addPoints appends the scenarios of single points and of names, which are answered anew
+// each time.
+func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, err error) {
+	var reverse, at, named []answer
+	for i := range 400 { // of Europe, and of the made-up world
+		point := fmt.Sprintf("lat=%d.%02d&lon=%d.%02d", 43+i%10, i*37%100, 2+i/40, i*61%100)
+		reverse = append(reverse, answer{Path: "/reverse?" + point})
+		at = append(at, answer{Path: "/at?at=2026-07-01T12:00:00Z&" + point})
+		named = append(named, answer{Path: "/geocode?limit=5&q=" + string([]rune{'a' + rune(i%26), 'a' + rune(i/26)})})
+	}
+	for _, s := range []struct {
+		name     string
+		requests []answer
+		budget   float64
+	}{{"reverse", reverse, 0.7}, {"everything about a point", at, 0.5}, {"geocode", named, 0}} {
+		if all, err = add(ctx, all, url, s.name, s.requests, 10); err != nil {
+			return nil, err
+		}
+		all[len(all)-1].Budget = s.budget
+	}
+	return all, nil
 }
 
 // Scenarios that are also measured in other ways.

@@ -5,6 +5,7 @@ package geocode
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,22 +26,33 @@ import (
 type Room struct {
 	*web.Kit
 	geocoder.Sources
+	batch web.BatchLimits
 }
 
-func New(k *web.Kit, sets datasets.Sets) *Room {
-	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries, Addresses: sets.Addresses}}
+func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room {
+	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries, Addresses: sets.Addresses}}
 }
 
 // Routes are the endpoints. The second name of /reverse stays where another service's
 // /reverse is at the root.
 func (s *Room) Routes() []web.Route {
-	reverse := web.Takes(web.Position, "lang", "kinds", "radius", "format")
 	return []web.Route{
-		{Path: "/geocode", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes("q", "limit", "lang", "kinds", "country", "bbox", web.Position, "format")},
-		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: reverse},
-		{Path: "/geocode/reverse", Handle: s.getReverse, Cost: web.Light, Query: reverse},
+		{Path: "/geocode", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes(searchQuery.Names, "format")},
+		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(reverseQuery.Names, "format")},
+		{Path: "/geocode/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(reverseQuery.Names, "format")},
+		{Path: "/geocode", Methods: []string{http.MethodPost}, Handle: s.postSearches, Cost: web.Streamed, Query: searchOptions, Body: true},
+		{Path: "/reverse", Methods: []string{http.MethodPost}, Handle: s.postReverses, Cost: web.Streamed, Query: reverseOptions, Body: true},
 	}
 }
+
+// What a search and its reverse take, alone and in a line of a batch; and what the address
+// of a batch may say for all its lines.
+var (
+	searchOptions  = web.Takes("limit", "lang", "kinds", "country", "bbox")
+	searchQuery    = web.Takes("q", web.Position, searchOptions.Names)
+	reverseOptions = web.Takes("lang", "kinds", "radius")
+	reverseQuery   = web.Takes(web.Position, reverseOptions.Names)
+)
 
 const (
 	defaultLimit = 10
@@ -51,7 +63,98 @@ const (
 func (s *Room) getSearch(c echo.Context) error {
 	r := c.Request()
 	q := web.QueryParams(r)
-	query := geocoder.Query{Text: readText(&q), Kinds: readKinds(&q, geocoder.Kinds)}
+	query := readSearch(&q)
+	form := q.Format(r)
+	if q.Err != nil {
+		return q.Err
+	}
+	session := s.Begin()
+	defer session.Release()
+	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
+		out.Body, err = find(ctx, session, &query, form, out.Body)
+		return err
+	})
+}
+
+// getReverse answers GET /reverse?lat=&lon=.
+func (s *Room) getReverse(c echo.Context) error {
+	r := c.Request()
+	q := web.QueryParams(r)
+	query := readReverse(&q)
+	form := q.Format(r)
+	if q.Err != nil {
+		return q.Err
+	}
+	session := s.Begin()
+	defer session.Release()
+	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
+		out.Body, err = reverse(ctx, session, &query, form, out.Body)
+		return err
+	})
+}
+
+// postSearches answers POST /geocode: a search in each line of its body.
+func (s *Room) postSearches(c echo.Context) error {
+	session := s.Begin()
+	defer session.Release()
+	if err := session.Ready(c.Request().Context()); err != nil {
+		return err
+	}
+	return s.AnswerLines(c, &web.Questions{
+		BatchLimits: s.batch, Query: searchQuery, Check: func(p *web.Params) { readSearch(p) },
+		Answer: func(ctx context.Context, p *web.Params, dst []byte) ([]byte, error) {
+			query := readSearch(p)
+			if p.Err != nil {
+				return dst, p.Err
+			}
+			return find(ctx, session, &query, web.FormJSON, dst)
+		},
+	})
+}
+
+// postReverses answers POST /reverse: a point in each line of its body.
+func (s *Room) postReverses(c echo.Context) error {
+	session := s.Begin()
+	defer session.Release()
+	if err := session.Ready(c.Request().Context()); err != nil {
+		return err
+	}
+	return s.AnswerLines(c, &web.Questions{
+		BatchLimits: s.batch, Query: reverseQuery, Points: true, Check: func(p *web.Params) { readReverse(p) },
+		Answer: func(ctx context.Context, p *web.Params, dst []byte) ([]byte, error) {
+			query := readReverse(p)
+			if p.Err != nil {
+				return dst, p.Err
+			}
+			return reverse(ctx, session, &query, web.FormJSON, dst)
+		},
+	})
+}
+
+// find appends the answer to a search.
+func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form web.Form, dst []byte) ([]byte, error) {
+	found, err := session.Search(ctx, *query)
+	if errors.Is(err, places.ErrQuery) {
+		err = web.Refuse(err, "q", "Set q to a text with letters or digits.")
+	}
+	if err != nil {
+		return dst, err
+	}
+	return appendResults(dst, found, form, nil), nil
+}
+
+// reverse appends what is at a point.
+func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form web.Form, dst []byte) ([]byte, error) {
+	found, err := session.Reverse(ctx, *query)
+	if err != nil {
+		return dst, err
+	}
+	return appendResults(dst, found, form, query), nil
+}
+
+// readSearch reads the parameters of a search.
+func readSearch(q *web.Params) geocoder.Query {
+	query := geocoder.Query{Text: readText(q), Kinds: readKinds(q, geocoder.Kinds)}
 	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
 	query.Lang = q.Language("lang")
 	query.Countries = q.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
@@ -63,41 +166,16 @@ func (s *Room) getSearch(c echo.Context) error {
 		query.Lat, query.Lon = q.Position()
 		query.Bias = true
 	}
-	form := q.Format(r)
-	if q.Err != nil {
-		return q.Err
-	}
-	session := s.Begin()
-	defer session.Release()
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) error {
-		found, err := session.Search(ctx, query)
-		if errors.Is(err, places.ErrQuery) {
-			return web.Refuse(err, "q", "Set q to a text with letters or digits.")
-		}
-		out.Body = appendResults(out.Body, found, form, nil)
-		return err
-	})
+	return query
 }
 
-// getReverse answers GET /reverse?lat=&lon=.
-func (s *Room) getReverse(c echo.Context) error {
-	r := c.Request()
-	q := web.QueryParams(r)
-	query := geocoder.ReverseQuery{Kinds: readKinds(&q, geocoder.ReverseKinds)}
+// readReverse reads the parameters of a reverse query.
+func readReverse(q *web.Params) geocoder.ReverseQuery {
+	query := geocoder.ReverseQuery{Kinds: readKinds(q, geocoder.ReverseKinds)}
 	query.Lat, query.Lon = q.Position()
 	query.Lang = q.Language("lang")
 	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
-	form := q.Format(r)
-	if q.Err != nil {
-		return q.Err
-	}
-	session := s.Begin()
-	defer session.Release()
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) error {
-		found, err := session.Reverse(ctx, query)
-		out.Body = appendResults(out.Body, found, form, &query)
-		return err
-	})
+	return query
 }
 
 // readText returns the text to search for.

@@ -26,6 +26,12 @@ type ReverseQuery struct {
 
 const defaultReach = 50_000
 
+// Ready says why nothing can be asked, such as that no places are published.
+func (s *Session) Ready(ctx context.Context) error {
+	_, err := s.begin(ctx, &Query{})
+	return err
+}
+
 // Reverse returns what is at a point: the nearest places, with their distances, and then the
 // regions that contain the point, the smallest first.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
@@ -94,7 +100,7 @@ const inMunicipality = 20
 // its municipality is known they are in it, the one of its name first: the nearest
 // centre may be another's.
 func (f *finding) nearest(q *ReverseQuery, parents []names.Parent) ([]places.Hit, error) {
-	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}}
+	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
 	if len(parents) == 0 || !f.isMunicipal(parents[0].Type) {
 		hits, _, err := f.places.Nearby(f.ctx, near, nil)
 		return hits, err

@@ -188,7 +188,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	nothing := newFixture(t, nil)
 	for _, o := range doc.operations() {
 		if o.method == http.MethodGet && o.members["servers"] == nil {
-			call := firstCall(o.path)
+			call := firstCall(&o)
 			call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
 			doc.answered("GET "+call+" of an empty server", &o, nothing.get(call))
 		}
@@ -225,7 +225,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		if o.members["servers"] != nil {
 			continue
 		}
-		call := firstCall(o.path)
+		call := firstCall(&o)
 		call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
 		_, asked := doc.follow(o.members["responses"].(map[string]any)["429"]).(map[string]any)
 		words := slices.Contains(o.members["tags"].([]any), any("geonames")) || slices.Contains(o.members["tags"].([]any), any("geoip2")) || slices.Contains(o.members["tags"].([]any), any("photon")) || slices.Contains(o.members["tags"].([]any), any("nominatim"))
@@ -277,7 +277,7 @@ func TestBoundsAreAsDescribed(t *testing.T) {
 			continue
 		}
 		calls, f := worlds.callsOf(&o)
-		base := f.pin(firstCall(o.path))
+		base := f.pin(firstCall(&o))
 		if f == worlds.writers {
 			base, _, _ = strings.Cut(calls[0], " | ")
 			base += "?key=" + testKey

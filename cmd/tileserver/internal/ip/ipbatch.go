@@ -5,21 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/netip"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 )
-
-// maxBatchLine is the longest line of a batch that is read, in bytes.
-const maxBatchLine = 8 << 10
 
 // batchPath is where batches are sent.
 const batchPath = "/ip/batch"
@@ -36,23 +30,24 @@ func (s *Room) postBatch(c echo.Context) error {
 		return err
 	}
 	defer q.Release()
-	b := &batch{Batch: s.NewBatch(c, s.Batch), s: s, q: &q}
+	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q}
 	defer b.Release()
-	b.LineBytes = maxBatchLine
+	b.LineBytes = web.MaxBatchLine
 	c.Response().Header()[web.DatabaseHeader] = q.now.Header
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent. One that is gone
 	// shows in what is written to it.
 	ctx := context.WithoutCancel(r.Context())
-	b.Answer = func() error { return b.answer(ctx) }
-	b.Refuse = func(err error) { b.refuse("", err) }
+	b.Answer = func() error {
+		return b.Each(errBatchLine, func(line []byte) error { return b.locate(ctx, line) })
+	}
+	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
 	return b.Run(cd)
 }
 
 // batch is the state of a batch.
 type batch struct {
 	*web.Batch
-	s   *Room
 	q   *addressQuery
 	res ipgeo.Result
 
@@ -60,41 +55,19 @@ type batch struct {
 	chosen       *ipPart // made of them
 }
 
-// answer answers every line. Its error ends the batch.
-func (b *batch) answer(ctx context.Context) error {
-	for {
-		line, err := b.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err == nil:
-			err = b.locate(ctx, line)
-		case errors.Is(err, web.ErrLongLine):
-			b.refuse("", web.Refuse(errBatchLine, "", "Shorten the line to at most "+strconv.Itoa(maxBatchLine)+" bytes."))
-			err = nil
-		}
-		if err == nil {
-			err = b.Spill()
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // locate answers a line. Its error is the store's and says nothing about the
 // line.
 func (b *batch) locate(ctx context.Context, line []byte) error {
 	addr, part, err := b.read(line)
 	if err != nil {
-		b.refuse("", err)
+		b.RefuseLine("", "", err)
 		return nil
 	}
 	switch err := b.q.reader.Lookup(ctx, addr, &b.res); {
 	case err == nil:
 		b.Body = append(appendAnswer(b.Body, b.q.now, &b.res, part), '\n')
 	case errors.Is(err, ipgeo.ErrNotFound), errors.Is(err, ipgeo.ErrReserved):
-		b.refuse(addr.String(), explainAddress(err, addr))
+		b.RefuseLine("ip", addr.String(), explainAddress(err, addr))
 	default:
 		return err
 	}
@@ -174,18 +147,4 @@ func (f *fieldList) UnmarshalJSON(text []byte) error {
 	}
 	*f = fieldList(one)
 	return nil
-}
-
-// refuse writes the answer to a line that has none. ip is the address, or "" if
-// it could not be read.
-func (b *batch) refuse(ip string, err error) {
-	_, p := b.s.Classify(b.s.Replaced(err))
-	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
-	if ip != "" {
-		b.Body = jsontext.AppendString(append(b.Body, `,"ip":`...), ip)
-	}
-	b.Body = jsontext.AppendString(append(b.Body, `,"error":{"type":`...), p.Type)
-	b.Body = jsontext.AppendString(append(b.Body, `,"title":`...), p.Title)
-	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail)
-	b.Body = append(b.Body, "}}\n"...)
 }

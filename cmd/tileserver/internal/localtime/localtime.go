@@ -56,11 +56,31 @@ type View struct {
 	Airports   datasets.Pinned[datasets.Airports]
 	TimeZones  datasets.Pinned[datasets.TimeZones]
 	Stations   datasets.Pinned[datasets.Stations]
+
+	near nearest
+}
+
+// nearest are the populated places nearest to a point, of any country and at any
+// distance, with their memory.
+type nearest struct {
+	hits     []places.Hit
+	lat, lon float64
+	known    bool
+}
+
+// Nearest returns the populated places nearest to a point if the search for its time zone
+// has found them, until the next search.
+func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
+	n := &v.near
+	return n.hits, n.known && n.lat == lat && n.lon == lon
 }
 
 // Pin takes a generation of each data set. Whoever calls it releases the view.
 func Pin(s *datasets.Sets) View {
-	return View{datasets.Pin(s.Boundaries), datasets.Pin(s.Places), datasets.Pin(s.Airports), datasets.Pin(s.TimeZones), datasets.Pin(s.Stations)}
+	return View{
+		Boundaries: datasets.Pin(s.Boundaries), Places: datasets.Pin(s.Places), Airports: datasets.Pin(s.Airports),
+		TimeZones: datasets.Pin(s.TimeZones), Stations: datasets.Pin(s.Stations),
+	}
 }
 
 // Release gives the generations back.
@@ -238,6 +258,7 @@ func (q *zoneQuery) onLand(ctx context.Context, b datasets.Boundaries, region st
 	if err != nil {
 		return LocalZone{}, err
 	}
+	q.view.near = nearest{near, q.lat, q.lon, true}
 	country, home, err := homeOf(ctx, b, region, near)
 	if err != nil {
 		return LocalZone{}, err
@@ -367,7 +388,7 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 	if !ok || reach <= 0 {
 		return nil, err
 	}
-	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Classes: []string{"P"}}
+	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Classes: []string{"P"}, Only: true}
 	if country != "" {
 		q.Countries = []string{country}
 	}
@@ -383,7 +404,7 @@ func zoneOfAirports(ctx context.Context, p *datasets.Pinned[datasets.Airports], 
 	if !ok || reach <= 0 {
 		return "", 0, err
 	}
-	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces}
+	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Only: true}
 	if country != "" {
 		q.Countries = []string{country}
 	}

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/tiles"
 )
@@ -61,31 +64,63 @@ func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.
 	return exact, rough, nil
 }
 
+// zoneRecord is what counts of the record of a region of type timezone.
+type zoneRecord struct {
+	exact bool    // a zone and not an area of one offset
+	size  float64 // of its box, in square degrees
+}
+
+// zoneRecords are those of a generation of boundaries that have been asked for: reading
+// one takes longer than finding the regions at a point.
+type zoneRecords struct {
+	generation *dataset.Handle[datasets.Boundaries]
+	records    sync.Map // region id → zoneRecord
+}
+
+var newestZones atomic.Pointer[zoneRecords]
+
 // exactZone reports whether a region of type timezone is a zone and not an
 // area of one offset, whose record says which, and the size of its box in square
 // degrees.
 func (v *View) exactZone(ctx context.Context, id string) (exact bool, size float64, err error) {
+	known := newestZones.Load()
+	if known == nil || known.generation != v.Boundaries.Handle {
+		known = &zoneRecords{generation: v.Boundaries.Handle}
+		newestZones.Store(known)
+	}
+	if r, ok := known.records.Load(id); ok {
+		z := r.(zoneRecord)
+		return z.exact, z.size, nil
+	}
+	z, err := v.zoneRecord(ctx, id)
+	if err == nil {
+		known.records.Store(id, z)
+	}
+	return z.exact, z.size, err
+}
+
+func (v *View) zoneRecord(ctx context.Context, id string) (z zoneRecord, err error) {
 	b, err := v.Boundaries.Get()
 	if err != nil {
-		return false, 0, err
+		return z, err
 	}
 	record, err := b.Region(ctx, TimeZoneType, id, false)
 	if errors.Is(err, tiles.ErrNotFound) {
-		return false, 0, fmt.Errorf("%w: a region that holds a point has no record: %s", cellstore.ErrCorrupt, err.Error())
+		return z, fmt.Errorf("%w: a region that holds a point has no record: %s", cellstore.ErrCorrupt, err.Error())
 	}
 	if err != nil {
-		return false, 0, err
+		return z, err
 	}
 	var doc struct {
 		Offset *string    `json:"utc_offset"`
 		Box    [4]float64 `json:"bbox"`
 	}
 	if err := json.Unmarshal(record, &doc); err != nil {
-		return false, 0, fmt.Errorf("%w: the record of a region cannot be read: ingest the boundaries again", cellstore.ErrCorrupt)
+		return z, fmt.Errorf("%w: the record of a region cannot be read: ingest the boundaries again", cellstore.ErrCorrupt)
 	}
 	width := doc.Box[2] - doc.Box[0]
 	if width < 0 { // it crosses ±180°
 		width += 360
 	}
-	return doc.Offset == nil, width * (doc.Box[3] - doc.Box[1]), nil
+	return zoneRecord{doc.Offset == nil, width * (doc.Box[3] - doc.Box[1])}, nil
 }

@@ -5,6 +5,7 @@ package point
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -26,15 +27,54 @@ import (
 // Room answers with everything about a point.
 type Room struct {
 	*web.Kit
-	sets datasets.Sets
+	sets  datasets.Sets
+	batch web.BatchLimits
 }
 
-func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{k, sets} }
+func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room { return &Room{k, sets, batch} }
 
 func (s *Room) Routes() []web.Route {
 	return []web.Route{
-		{Path: "/at", Handle: s.getAt, Cost: web.Light, Query: web.Takes(web.Position, "types", "lang", "at")},
+		{Path: "/at", Handle: s.getAt, Cost: web.Light, Query: atQuery},
+		{Path: "/at", Methods: []string{http.MethodPost}, Handle: s.postAt, Cost: web.Streamed, Query: atOptions, Body: true},
 	}
+}
+
+// What a question takes, alone and in a line of a batch; and what the address of a batch
+// may say for all its lines.
+var (
+	atOptions = web.Takes("types", "lang", "at")
+	atQuery   = web.Takes(web.Position, atOptions.Names)
+)
+
+// read reads the question about a point. fixed says that it names the instant.
+func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
+	p = point{view: v}
+	p.lat, p.lon = q.Position()
+	p.types = q.List("types", web.MaxList)
+	p.lang = q.Language("lang")
+	if p.at, fixed = q.Instant("at"); !fixed {
+		p.at = s.Clock()
+	}
+	return p, fixed
+}
+
+// postAt answers POST /at: a point in each line of its body.
+func (s *Room) postAt(c echo.Context) error {
+	v := localtime.Pin(&s.sets)
+	defer v.Release()
+	return s.AnswerLines(c, &web.Questions{
+		BatchLimits: s.batch, Query: atQuery, Points: true, Check: func(q *web.Params) { s.read(q, &v) },
+		Answer: func(ctx context.Context, q *web.Params, dst []byte) ([]byte, error) {
+			p, _ := s.read(q, &v)
+			if q.Err != nil {
+				return dst, q.Err
+			}
+			p.dst = dst
+			err := p.write(ctx)
+			return p.dst, err
+		},
+	})
 }
 
 // getAt answers GET /at?lat=&lon=: everything about a point in one call – the
@@ -45,25 +85,19 @@ func (s *Room) Routes() []web.Route {
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
 func (s *Room) getAt(c echo.Context) error {
-	r := c.Request()
-	q := web.QueryParams(r)
-	lat, lon := q.Position()
-	types := q.List("types", web.MaxList)
-	lang := q.Language("lang")
-	at, fixed := q.Instant("at")
+	q := web.QueryParams(c.Request())
+	v := localtime.Pin(&s.sets)
+	defer v.Release()
+	p, fixed := s.read(&q, &v)
 	if q.Err != nil {
 		return q.Err
 	}
-	v := localtime.Pin(&s.sets)
-	defer v.Release()
 	var from []uint64
 	if fixed {
 		from = []uint64{v.Boundaries.ID, v.Places.ID, v.Airports.ID, v.TimeZones.ID, v.Stations.ID}
-	} else {
-		at = s.Clock()
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
-		p := point{view: &v, lat: lat, lon: lon, at: at, types: types, lang: lang, dst: out.Body}
+		p.dst = out.Body
 		err := p.write(ctx)
 		out.Body = p.dst
 		return err
@@ -180,13 +214,16 @@ func (p *point) place(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	memory := listing.NearbyHits.Get().(*[]places.Hit)
-	defer listing.NearbyHits.Put(memory)
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, JSONOnly: true}, (*memory)[:0])
-	if err != nil {
-		return err
+	hits, known := p.view.Nearest(p.lat, p.lon)
+	if !known {
+		memory := listing.NearbyHits.Get().(*[]places.Hit)
+		defer listing.NearbyHits.Put(memory)
+		q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, JSONOnly: true, Only: true}
+		if hits, _, err = finder.Nearby(ctx, q, (*memory)[:0]); err != nil {
+			return err
+		}
+		*memory = hits
 	}
-	*memory = hits
 	if len(hits) == 0 {
 		return nil
 	}
@@ -204,7 +241,7 @@ func (p *point) place(ctx context.Context) error {
 // nearestAirport asks for the nearest airport as travellers understand it: not
 // for the pad on the roof of a hospital.
 func nearestAirport(lat, lon float64) airports.NearbyQuery {
-	return airports.NearbyQuery{Lat: lat, Lon: lon, Limit: 1, Filter: airports.Filter{
+	return airports.NearbyQuery{Lat: lat, Lon: lon, Limit: 1, Only: true, Filter: airports.Filter{
 		Types: []string{airports.Large, airports.Medium, airports.Small},
 	}}
 }

@@ -73,6 +73,8 @@ var Kinds = []Kind{
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
 	{Err: ErrBodyType, Status: http.StatusUnsupportedMediaType, Type: "unsupported-type", Title: "The type of the request body is not offered",
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
+	{Err: ErrLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
+		Detail: `Write one JSON object per line, with the parameters of the endpoint as its members: {"lat":47.37,"lon":8.54}.`},
 	{Err: ErrBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
 		Detail: "Send the rest in further requests."},
 	{Err: ErrBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",

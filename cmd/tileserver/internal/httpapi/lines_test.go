@@ -1,0 +1,172 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A line is answered as the same question is on its own, or by an error of its own.
+func TestQuestionLines(t *testing.T) {
+	f := newGlobe(t, nil).fixture
+	const at = "&at=2026-01-15T11:30:00Z"
+	single := func(path string) string { return body(t, f.get(path)) }
+	bad := func(typ string) string { return `{"line":%d,"error":{"type":"` + typ + `"` }
+	for _, tt := range []struct{ path, line, want string }{
+		{"/reverse", "47.4,8.5", single("/reverse?lat=47.4&lon=8.5")},
+		{"/reverse", " 47.4 , 8.5 \t\r", single("/reverse?lat=47.4&lon=8.5")},
+		{"/reverse", `{"lat":47.4,"lon":"8.5","_id":7}`, single("/reverse?lat=47.4&lon=8.5")},
+		{"/reverse", `{"lat":47.4,"lon":8.5,"lang":"fr","kinds":["place","region"],"radius":1e3}`, single("/reverse?lat=47.4&lon=8.5&lang=fr&kinds=place,region&radius=1000")},
+		{"/reverse", `{"lat":47.4,"lon":8.5,"lang":null}`, single("/reverse?lat=47.4&lon=8.5")},
+		{"/at?at=2026-01-15T11:30:00Z", "47.4,8.5", single("/at?lat=47.4&lon=8.5" + at)},
+		{"/at", `{"lat":-60,"lon":-140,"at":"2026-01-15T11:30:00Z"}`, single("/at?lat=-60&lon=-140" + at)},
+		{"/at?at=2020-01-15T11:30:00Z&lang=fr", `{"lat":47.4,"lon":8.5,"at":"2026-01-15T11:30:00Z"}`, single("/at?lat=47.4&lon=8.5&lang=fr" + at)},
+		{"/geocode", `{"q":"zur"}`, single("/geocode?q=zur")},
+		{"/geocode?limit=1", `{"q":"zürich","lang":"fr"}`, single("/geocode?limit=1&lang=fr&q=" + url.QueryEscape("zürich"))},
+		{"/geocode", `{"q":"\ud800"}`, single("/geocode?q=" + url.QueryEscape("\ufffd"))},
+		{"/geocode", "zur", bad("bad-line")},
+		{"/geocode", `{"q":"\u0000"}`, bad("bad-parameter")},
+		{"/geocode", `{"q":"` + strings.Repeat("a", 300) + `"}`, bad("bad-parameter")},
+		{"/geocode", `{}`, bad("bad-parameter")},
+		{"/geocode", `{"q":null}`, bad("bad-parameter")},
+		{"/geocode", `{"q":{"q":"zur"}}`, bad("bad-parameter")},
+		{"/geocode", `{"q":"a","format":"geojson"}`, bad("bad-parameter")},
+		{"/at", "47.4,8.5,9", bad("bad-line")},
+		{"/at", "47.4", bad("bad-line")},
+		{"/at", "47.4 8.5", bad("bad-line")},
+		{"/at", "nan,8.5", bad("bad-parameter")},
+		{"/at", "NaN,Infinity", bad("bad-parameter")},
+		{"/at", "0x1,8.5", bad("bad-parameter")},
+		{"/at", ",", bad("bad-parameter")},
+		{"/at", "91,0", bad("bad-parameter")},
+		{"/at", `{"lat":1e999,"lon":0}`, bad("bad-parameter")},
+		{"/at", `{"lat":NaN,"lon":0}`, bad("bad-line")},
+		{"/at", `{"lat":true,"lon":[0]}`, bad("bad-parameter")},
+		{"/at", `{"lat":1,"lon":0,"types":["planet"]}`, bad("unknown-layer")},
+		{"/at", `{"lat":1,"lon":0,"types":[["country"]]}`, bad("bad-parameter")},
+		{"/at", `{"lat":1,"lon":0,"types":[` + strings.Repeat(`"a",`, 99) + `"a"]}`, bad("bad-parameter")},
+		{"/at", `{"lat":1,"lng":0}`, bad("bad-parameter")},
+		{"/at", `{"lat":1,"lon":0} {}`, bad("bad-line")},
+		{"/at", `[1,2]`, bad("bad-parameter")},
+		{"/at", `{"lat":1,"lon":0,"types":` + strings.Repeat("[", 8000), bad("bad-line")},
+		{"/at", `{"types":` + strings.Repeat("[", 4000) + strings.Repeat("]", 4000) + "}", bad("bad-parameter")},
+		{"/reverse", "", bad("bad-line")},
+		{"/reverse", "\x00\xff", bad("bad-line")},
+		{"/reverse", "{\"lat\":1,\"lon\":\"\xff\"}", bad("bad-line")},
+		{"/reverse", strings.Repeat("1", 8<<10+1), bad("bad-line")},
+		{"/reverse", strings.Repeat("x", 10<<20), bad("bad-line")},
+		{"/reverse", "<script>alert(1)</script>", bad("bad-line")},
+	} {
+		good := map[byte]string{'a': "1,2", 'r': "1,2", 'g': `{"q":"zur"}`}[tt.path[1]]
+		got := batchLines(t, body(t, f.post(tt.path, strings.NewReader(good+"\n"+tt.line+"\r\n"+good))))
+		if len(got) != 3 {
+			t.Fatalf("%s %.80q: %d lines: %.300q", tt.path, tt.line, len(got), got)
+		}
+		if strings.HasPrefix(got[0], `{"line"`) || strings.HasPrefix(got[2], `{"line"`) {
+			t.Errorf("%s %.80q: lines around it: %.200s, %.200s", tt.path, tt.line, got[0], got[2])
+		}
+		if strings.Contains(tt.want, "%d") {
+			if want := fmt.Sprintf(tt.want, 2); !strings.HasPrefix(got[1], want) {
+				t.Errorf("%s %.80q: %.200s, want %s", tt.path, tt.line, got[1], want)
+			}
+		} else if got[1] != tt.want {
+			t.Errorf("%s %.80q: %s, want %s", tt.path, tt.line, got[1], tt.want)
+		}
+	}
+}
+
+// Batches of questions are bounded as those of addresses are.
+func TestQuestionLimits(t *testing.T) {
+	f := newGlobe(t, func(c *Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 }).fixture
+	gz := string(packed(t, strings.Repeat("1,2\n", 9)))
+	for _, tt := range []struct {
+		name      string
+		sent      string
+		gzip, cut bool
+		status    int
+		typ       string
+		lines     int
+	}{
+		{"lines", strings.Repeat("1,2\n", 11), false, false, 200, "batch-too-long", 10},
+		{"bytes in one line", strings.Repeat(" ", 100<<10), false, false, 413, "batch-too-long", 0},
+		{"bomb", string(packed(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
+		{"cut off gzip", gz[:len(gz)-5], true, false, 200, "bad-body", 9},
+		{"cut off", "1,2\n1,2\n1,", false, true, 200, "bad-body", 2},
+		{"cut off at once", "1,", false, true, 400, "bad-body", 0},
+	} {
+		for _, path := range []string{"/at", "/reverse"} {
+			t.Run(path+" "+tt.name, func(t *testing.T) {
+				var sent io.Reader = strings.NewReader(tt.sent)
+				if tt.cut {
+					sent = &cutOff{sent}
+				}
+				var headers []string
+				if tt.gzip {
+					headers = []string{"Content-Encoding", "gzip"}
+				}
+				res := f.post(path, sent, headers...)
+				if tt.status != 200 {
+					wantProblem(t, res, tt.status, tt.typ)
+					return
+				}
+				got := batchLines(t, body(t, res))
+				if len(got) != tt.lines+1 || !strings.HasPrefix(got[len(got)-1], batchError(tt.lines+1, "", tt.typ)) {
+					t.Fatalf("%d lines, the last %s", len(got), got[len(got)-1])
+				}
+			})
+		}
+	}
+	wantProblem(t, newFixture(t, nil).post("/reverse", strings.NewReader("1,2")), 404, "dataset-missing")
+	wantProblem(t, f.post("/reverse?radius=-1", strings.NewReader("1,2")), 400, "bad-parameter")
+	wantProblem(t, f.post("/at?lat=1", strings.NewReader("1,2")), 400, "bad-parameter")
+	wantProblem(t, newFixture(t, nil).post("/geocode", strings.NewReader("1,2")), 404, "dataset-missing")
+}
+
+// BenchmarkLinesAgainstSingle compares what a question costs in a batch with what it costs
+// in a request of its own, both over one connection.
+func BenchmarkLinesAgainstSingle(b *testing.B) {
+	f := newGlobe(b, nil).fixture
+	server := httptest.NewServer(f.handler)
+	defer server.Close()
+	for _, q := range []struct{ name, path, query, line string }{
+		{"reverse", "/reverse", "lat=47.4&lon=8.5", "47.4,8.5"},
+		{"at", "/at?at=2026-01-15T11:30:00Z", "at=2026-01-15T11:30:00Z&lat=47.4&lon=8.5", "47.4,8.5"},
+		{"geocode", "/geocode", "q=zur", `{"q":"zur"}`},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			path, _, _ := strings.Cut(q.path, "?")
+			send := func(res *http.Response, err error) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer res.Body.Close()
+				if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					b.Fatal(err)
+				}
+			}
+			const singles, lines = 1000, 10_000
+			text := strings.Repeat(q.line+"\n", lines)
+			var one, many time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				for range singles {
+					send(server.Client().Get(server.URL + path + "?" + q.query))
+				}
+				one += time.Since(begin)
+				begin = time.Now()
+				send(server.Client().Post(server.URL+q.path, "application/x-ndjson", strings.NewReader(text)))
+				many += time.Since(begin)
+			}
+			single := float64(one.Nanoseconds()) / singles / float64(b.N)
+			batched := float64(many.Nanoseconds()) / lines / float64(b.N)
+			b.ReportMetric(single, "ns/single")
+			b.ReportMetric(batched, "ns/batched")
+			b.ReportMetric(single/batched, "ratio")
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package point
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"quadrille/cellstore/published"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/localtime"
+)
+
+// BenchmarkAt answers with everything about points on land, of what ingest has published in
+// the directory QUADRILLE_DATA, beside what finding their regions takes.
+func BenchmarkAt(b *testing.B) {
+	dir := os.Getenv("QUADRILLE_DATA")
+	if dir == "" {
+		b.Skip("set QUADRILLE_DATA to a directory that ingest has published data sets in")
+	}
+	c, err := published.Catalog(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	sets := datasets.Sets{
+		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
+		Places:     catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
+		Airports:   catalogue.Live[datasets.Airports](c.Generations, catalogue.Airports),
+		TimeZones:  catalogue.Live[datasets.TimeZones](c.Generations, catalogue.TimeZones),
+		Stations:   catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
+	}
+	for _, live := range []interface {
+		Poll(ctx context.Context) error
+		Close() error
+	}{sets.Boundaries, sets.Places, sets.Airports, sets.TimeZones, sets.Stations} {
+		if err := live.Poll(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			if err := live.Close(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	v := localtime.Pin(&sets)
+	b.Cleanup(v.Release)
+	regions, err := v.Boundaries.Get()
+	if err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	points := make([][2]float64, 1024)
+	for i := range points {
+		for {
+			points[i] = [2]float64{rng.Float64()*130 - 55, rng.Float64()*360 - 180}
+			found, err := regions.At(b.Context(), points[i][0], points[i][1])
+			if err != nil {
+				b.Fatal(err)
+			}
+			if localtime.CountryRegion(found) != "" {
+				break
+			}
+		}
+	}
+	instant := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	b.Run("at", func(b *testing.B) {
+		b.ReportAllocs()
+		var dst []byte
+		for i := 0; b.Loop(); i++ {
+			p := point{view: &v, lat: points[i%len(points)][0], lon: points[i%len(points)][1], at: instant, dst: dst[:0]}
+			if err := p.write(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			dst = p.dst
+		}
+	})
+	b.Run("regions alone", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, err := regions.At(b.Context(), points[i%len(points)][0], points[i%len(points)][1]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

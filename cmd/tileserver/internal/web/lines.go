@@ -1,0 +1,235 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+)
+
+// MaxBatchLine is the longest line of a batch of questions, in bytes.
+const MaxBatchLine = 8 << 10
+
+// ErrLine is matched when a line of a batch is no question.
+var ErrLine = errors.New("line is not a question")
+
+// Each answers every line with fn. Its error ends the batch. A line that is too long is
+// refused as tooLong.
+func (b *Batch) Each(tooLong error, fn func(line []byte) error) error {
+	for {
+		line, err := b.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil:
+			err = fn(line)
+		case errors.Is(err, ErrLongLine):
+			b.RefuseLine("", "", Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes."))
+			err = nil
+		}
+		if err == nil {
+			err = b.Spill()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// RefuseLine writes the answer to a line that has none. name and value are a member that
+// tells what the line was about, "" for none.
+func (b *Batch) RefuseLine(name, value string, err error) {
+	_, p := b.kit.Classify(b.kit.Replaced(err))
+	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
+	if value != "" {
+		b.Body = appendText(append(append(append(b.Body, `,"`...), name...), `":`...), value)
+	}
+	b.Body = appendText(append(b.Body, `,"error":{"type":`...), p.Type)
+	b.Body = appendText(append(b.Body, `,"title":`...), p.Title)
+	b.Body = appendText(append(b.Body, `,"detail":`...), p.Detail)
+	b.Body = append(b.Body, "}}\n"...)
+}
+
+// appendText writes a JSON string.
+func appendText(dst []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		quoted = []byte(`""`) // no string fails
+	}
+	return append(dst, quoted...)
+}
+
+// Questions answers an endpoint's questions in a batch. A line is a JSON object whose
+// members are the parameters of the endpoint. Parameters of the address hold for every
+// line that has none of its own.
+type Questions struct {
+	BatchLimits
+	// Query has the parameters that a line may have.
+	Query Query
+	// Points says that a line may also be a latitude and a longitude with a comma between.
+	Points bool
+	// Check reads the parameters of a line, for those of the address to be refused before
+	// any line is read.
+	Check func(p *Params)
+	// Answer appends the answer to the parameters of a line, in one line.
+	Answer func(ctx context.Context, p *Params, dst []byte) ([]byte, error)
+}
+
+// AnswerLines answers a batch of questions. What a question is refused for is the answer
+// to its line; a failure of the server's ends the batch.
+func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
+	r := c.Request()
+	cd, err := BodyCoding(r)
+	if err != nil {
+		return err
+	}
+	common := QueryParams(r)
+	example := ParamsOf(url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}}) // which only lines have
+	maps.Copy(example.values, common.values)
+	if q.Check(&example); common.Err != nil || example.Err != nil {
+		return cmp.Or(common.Err, example.Err)
+	}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values, values: url.Values{}}
+	defer b.Release()
+	b.LineBytes = MaxBatchLine
+	// The context of the request ends when its client has closed its half of the
+	// connection, and may do so because everything is sent.
+	b.ctx = context.WithoutCancel(r.Context())
+	b.Answer = func() error { return b.Each(ErrLine, b.answer) }
+	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
+	return b.Run(cd)
+}
+
+// questions is the state of a batch of questions.
+type questions struct {
+	*Batch
+	ctx    context.Context
+	q      *Questions
+	common url.Values // of the address
+	values url.Values // of the line
+	texts  []string   // the memory of the values
+}
+
+// answer answers a line.
+func (b *questions) answer(line []byte) error {
+	from := len(b.Body)
+	p, err := b.read(line)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(b.ctx, b.kit.Timeout)
+		b.Body, err = b.q.Answer(ctx, &p, b.Body)
+		cancel()
+	}
+	if err == nil {
+		b.Body = append(b.Body, '\n')
+		return nil
+	}
+	b.Body = b.Body[:from]
+	if k, _ := b.kit.Classify(b.kit.Replaced(err)); k.Status >= http.StatusInternalServerError {
+		return err
+	}
+	b.RefuseLine("", "", err)
+	return nil
+}
+
+// read reads the parameters of a line.
+func (b *questions) read(line []byte) (p Params, err error) {
+	clear(b.values)
+	b.texts = b.texts[:0]
+	for name, value := range b.common {
+		b.values[name] = value
+	}
+	switch {
+	case !utf8.Valid(line) || len(line) == 0:
+		return p, ErrLine
+	case line[0] == '{':
+		err = b.readObject(line)
+	case b.q.Points:
+		lat, lon, ok := bytes.Cut(line, []byte{','})
+		if !ok || bytes.IndexByte(lon, ',') >= 0 {
+			return p, ErrLine
+		}
+		b.set("lat", string(bytes.TrimSpace(lat)))
+		b.set("lon", string(bytes.TrimSpace(lon)))
+	default:
+		return p, ErrLine
+	}
+	return ParamsOf(b.values), err
+}
+
+// set sets a parameter.
+func (b *questions) set(name, value string) {
+	b.texts = append(b.texts, value)
+	n := len(b.texts)
+	b.values[name] = b.texts[n-1 : n : n]
+}
+
+// readObject reads the members of a JSON object. One that is null is not given.
+func (b *questions) readObject(line []byte) error {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(line, &members) != nil {
+		return ErrLine
+	}
+	for name, value := range members {
+		if !slices.Contains(b.q.Query.Names, name) {
+			if isFree(name) {
+				continue
+			}
+			return b.q.Query.unknown(name)
+		}
+		text, ok := memberText(value)
+		if !ok {
+			return Refuse(ErrParameter, name, "Set "+name+" to a text, a number or a list of them.")
+		}
+		if text != nil {
+			b.set(name, *text)
+		}
+	}
+	return nil
+}
+
+// memberText returns the value of a member as a parameter has it: lists with commas
+// between their entries. It is nil for null.
+func memberText(value json.RawMessage) (*string, bool) {
+	var text string
+	switch value[0] {
+	case 'n':
+		return nil, true
+	case '{':
+		return nil, false
+	case '"':
+		if json.Unmarshal(value, &text) != nil {
+			return nil, false
+		}
+	case '[':
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil || len(list) > MaxList {
+			return nil, false
+		}
+		entries := make([]string, len(list))
+		for i, v := range list {
+			if v[0] == '[' {
+				return nil, false
+			}
+			entry, ok := memberText(v)
+			if !ok || entry == nil {
+				return nil, false
+			}
+			entries[i] = *entry
+		}
+		text = strings.Join(entries, ",")
+	default:
+		text = string(value)
+	}
+	return &text, true
+}
