@@ -40,12 +40,18 @@ func clientsData(t *testing.T) (dir, view string) {
 	if dir := os.Getenv("QUADRILLE_CLIENTS_DATA"); dir != "" {
 		return dir, "9 47 4"
 	}
-	dir = t.TempDir()
+	return smallData(t), "12 45 4"
+}
+
+// smallData is a data directory made of small files.
+func smallData(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
 	ingest := buildIngest(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us <i>& "friends"</i>, https://example.org/credits`)
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
-	return dir, "12 45 4"
+	return dir
 }
 
 // software lets a browser without a graphics card draw by WebGL.
