@@ -67,7 +67,9 @@ func (w *writer) int(name string, value int64) {
 }
 
 // float writes a number with at most seven decimals.
-func (w *writer) float(v float64) { w.b = strconv.AppendFloat(w.b, math.Round(v*1e7)/1e7+0, 'f', -1, 64) }
+func (w *writer) float(v float64) {
+	w.b = strconv.AppendFloat(w.b, math.Round(v*1e7)/1e7+0, 'f', -1, 64)
+}
 
 // tags writes an object of tags.
 func (w *writer) tags(list []tag) {
