@@ -58,6 +58,13 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for id, number := range map[string]uint64{
+		"us-ks": names.Number(names.Region, "state", "us-ks"), "LFPG": names.Number(names.Airport, "closed", "LFPG"), "": names.Number(names.Region, "county", "us-ks"),
+	} {
+		if f, ok, err := r.Feature(t.Context(), number); err != nil || ok != (id != "") || f.ID != id || number >= 1<<52 {
+			t.Errorf("%s by its number: %v %+v %v", id, ok, f, err)
+		}
+	}
 	for text, want := range map[string]string{
 		"france": "fr", "fra": "fr", "kansas": "us-ks", "ks": "us-ks", "us": "us", "united sta": "us", "vereinigte": "us", "arkansas": "1", "kansass": "us-ks",
 		"charles de gaulle": "LFPG", "gaulle": "LFPG", "cdg": "LFPG",

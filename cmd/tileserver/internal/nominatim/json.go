@@ -1,6 +1,7 @@
 package nominatim
 
 import (
+	"math"
 	"strconv"
 
 	"quadrille/internal/jsontext"
@@ -65,7 +66,10 @@ func (w *writer) int(name string, value int64) {
 	w.b = strconv.AppendInt(w.b, value, 10)
 }
 
-func (w *writer) float(v float64) { w.b = strconv.AppendFloat(w.b, v+0, 'f', -1, 64) }
+// float writes a number with at most seven decimals.
+func (w *writer) float(v float64) {
+	w.b = strconv.AppendFloat(w.b, math.Round(v*1e7)/1e7+0, 'f', -1, 64)
+}
 
 // tags writes an object of tags.
 func (w *writer) tags(list []tag) {

@@ -175,7 +175,7 @@ func failureOf(err error) *failure {
 	case unreadable(err):
 		return &failure{http.StatusServiceUnavailable, "The data cannot be read right now, try again in a moment."}
 	case errors.Is(err, places.ErrTooMuchWork):
-		return refuse("The search is too wide: add countrycodes, or a viewbox with bounded=1.").(*failure)
+		return &failure{http.StatusBadRequest, "The search is too wide: add countrycodes, or a viewbox with bounded=1."}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{http.StatusServiceUnavailable, "The answer took too long: ask for less."}
 	}
