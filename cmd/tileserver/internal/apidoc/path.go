@@ -112,13 +112,19 @@ func (b *builder) item(p *pathFile, path string) (object, error) {
 		}
 		if len(params) > 0 {
 			op["parameters"] = params
+			if path != p.Path || method != p.methods()[0] {
+				op["parameters"] = p.refer(params)
+			}
+		}
+		if path != p.Path {
+			op["responses"] = p.failuresOf(responses)
 		}
 		if method != p.methods()[0] {
 			op["operationId"] = strings.ToLower(method) + strings.ToUpper(id[:1]) + id[1:]
 		}
 		if method == http.MethodHead {
 			op["summary"] = "The headers of: " + p.Summary
-			op["responses"] = withoutBodies(responses)
+			op["responses"] = withoutBodies(p.failuresOf(responses))
 			delete(op, "description")
 		} else if p.Body != nil {
 			op["requestBody"] = p.Body
@@ -135,6 +141,40 @@ func (b *builder) item(p *pathFile, path string) (object, error) {
 		item[strings.ToLower(method)] = op
 	}
 	return item, nil
+}
+
+// refer replaces parameters that are written out by references to the first operation,
+// which keeps the document small.
+func (p *pathFile) refer(params []any) []any {
+	list := slices.Clone(params)
+	for i, param := range list {
+		own, ok := param.(object)
+		if !ok || own["$ref"] != nil {
+			continue
+		}
+		at := slices.IndexFunc(p.Parameters, func(o parameter) bool { return o.own != nil && o.own["name"] == own["name"] })
+		list[i] = p.first("parameters", strconv.Itoa(at))
+	}
+	return list
+}
+
+// failuresOf replaces the failures among responses by references to those of the first
+// operation.
+func (p *pathFile) failuresOf(responses object) object {
+	all := object{}
+	for status, r := range responses {
+		if own, ok := r.(object); ok && own["$ref"] == nil && status >= "400" {
+			r = p.first("responses", status)
+		}
+		all[status] = r
+	}
+	return all
+}
+
+// first refers to a part of the first operation.
+func (p *pathFile) first(part, name string) object {
+	path := strings.NewReplacer("~", "~0", "/", "~1").Replace(p.Path)
+	return object{"$ref": "#/paths/" + path + "/" + strings.ToLower(p.methods()[0]) + "/" + part + "/" + name}
 }
 
 func (p *pathFile) methods() []string {

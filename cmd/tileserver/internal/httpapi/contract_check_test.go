@@ -65,6 +65,14 @@ func (d *apiDoc) at(pointer string) any {
 	var v any = d.root
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		if list, ok := v.([]any); ok {
+			i, err := strconv.Atoi(part)
+			if err != nil || i >= len(list) {
+				d.t.Fatalf("the document has no %s: there is no element %s", pointer, part)
+			}
+			v = list[i]
+			continue
+		}
 		m, ok := d.follow(v).(map[string]any)
 		if !ok || m[part] == nil {
 			d.t.Fatalf("the document has no %s: %s is missing", pointer, part)

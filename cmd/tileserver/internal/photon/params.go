@@ -280,7 +280,7 @@ func (p *params) reverse() (q reverseRequest) {
 	}
 	q.common = p.common(1)
 	q.around = true
-	q.query = geocoder.ReverseQuery{Lat: p.number("lat", 90, 0), Lon: p.number("lon", 180, 0), Limit: max(q.limit, nearest)}
+	q.query = geocoder.ReverseQuery{Lat: p.number("lat", 90, 0), Lon: p.number("lon", 180, 0), Lang: q.lang, Limit: max(q.limit, nearest)}
 	if !q.filter.empty() {
 		q.query.Limit = maxLimit
 	}
