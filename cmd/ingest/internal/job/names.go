@@ -323,7 +323,7 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 	if n.airports == nil {
 		return nil
 	}
-	q := airports.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit}
+	q := airports.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit, Filter: airports.Filter{Closed: true}}
 	var hits []places.Hit
 	for {
 		var err error
@@ -345,7 +345,10 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 					f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
 				}
 			}
-			f.Names = append(f.Names, airportNames(h.Name, r.City, r.IATA, r.ICAO)...)
+			f.Names = append(f.Names, airportNames(h.Name, r.City, r.IATA)...)
+			if err := n.addKeywords(&f, r.Ident); err != nil {
+				return err
+			}
 			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
 				return err
 			}

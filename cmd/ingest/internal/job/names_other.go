@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/places"
+	"quadrille/places/airports"
 	"quadrille/places/names"
 	"quadrille/places/points"
 	"quadrille/places/search"
@@ -190,41 +192,70 @@ func countyTitle(typ, id string, r *regionRecord) string {
 	return r.Name + " County"
 }
 
-// airportNames are the names by which people look for an airport besides its own: with
-// its city and without, with the word airport and without, and by its code.
-func airportNames(name, city, iata, icao string) (list []search.Name) {
+// airportNames are the names by which people look for an airport besides its own: without
+// the words that many have and, of one with a code that travellers know, with its city,
+// without it, and by the code.
+func airportNames(name, city, iata string) (list []search.Name) {
 	add := func(text string) {
 		if text != name && !slices.ContainsFunc(list, func(n search.Name) bool { return n.Text == text }) {
 			list = append(list, search.Name{Text: text})
 		}
 	}
 	short := strings.TrimSpace(name)
-	for _, suffix := range []string{" Airport", " International", " Regional", " Municipal"} {
+	for _, suffix := range []string{" Airport", " Air Base", " Airfield", " Airstrip", " International", " Regional", " Municipal"} {
 		if i := len(short) - len(suffix); i > 0 && strings.EqualFold(short[i:], suffix) {
 			short = short[:i]
 		}
 	}
-	if city != "" {
-		add(city + " Airport")
-		if rest, found := strings.CutPrefix(short, city); found {
-			// A hyphen or slash may stand between: "Paris-Orly".
-			if rest = strings.Trim(rest, " -–/"); len(rest) > 3 {
-				add(rest)
-				add(rest + " Airport")
-			}
-		} else {
-			add(city + " " + name)
-		}
-	}
 	add(short)
+	if iata == "" {
+		return list
+	}
 	add(short + " Airport")
-	for _, code := range []string{iata, icao} {
-		if code != "" {
-			add(code + " Airport")
-		}
+	add(iata + " Airport")
+	if city == "" {
+		return list
+	}
+	add(city + " Airport")
+	rest, found := strings.CutPrefix(short, city)
+	if !found {
+		add(city + " " + name)
+		return list
+	}
+	// A hyphen or slash may stand between: "Paris-Orly".
+	if rest = strings.Trim(rest, " -–/"); len(rest) > 3 {
+		add(rest)
+		add(rest + " Airport")
 	}
 	return list
 }
+
+// addKeywords adds what the source says an airport is looked for by: names of before, and
+// codes.
+func (n *namer) addKeywords(f *names.Feature, ident string) error {
+	var r airports.Record
+	err := n.airports.Get(n.ctx, airports.Local, ident, &r)
+	if errors.Is(err, airports.ErrNotFound) || errors.Is(err, airports.ErrBadCode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a, err := r.Airport()
+	if err != nil {
+		return err
+	}
+	for _, word := range a.Keywords[:min(len(a.Keywords), maxKeywords)] {
+		name := search.Name{Text: word, Colloquial: true}
+		if !slices.ContainsFunc(f.Names, func(o search.Name) bool { return o.Text == word }) {
+			f.Names = append(f.Names, name)
+		}
+	}
+	return nil
+}
+
+// maxKeywords bounds the keywords that are taken of an airport.
+const maxKeywords = 30
 
 // otherCodes are codes that people use for countries besides those of ISO 3166-1.
 var otherCodes = map[string][]string{"GB": {"UK", "GBR"}, "AE": {"UAE"}, "CD": {"DRC"}, "US": {"USA"}, "GR": {"EL"}}

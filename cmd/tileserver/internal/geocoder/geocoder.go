@@ -156,6 +156,9 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	if err := f.inContext(); err != nil {
 		return nil, err
 	}
+	if err := f.airfield(); err != nil {
+		return nil, err
+	}
 	if len(f.found) == 0 && !q.Exact {
 		// A letter may be wrong in the name, or in that of the region.
 		f.forgiving = true
@@ -165,6 +168,30 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	}
 	f.order()
 	return f.found, f.label()
+}
+
+// airportWords are those that airports have in one source and lack in another.
+var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
+
+// airfield finds airports by what is left of a text that found nothing without the words
+// that sources disagree on: "Reus Air Base" is called Reus Airport in others.
+func (f *finding) airfield() error {
+	if len(f.found) > 0 || !f.wants(names.Airport) {
+		return nil
+	}
+	words := strings.Fields(string(search.Fold(nil, f.q.Text)))
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(airportWords, w) })
+	if len(rest) == 0 || len(rest) == len(words) {
+		return nil
+	}
+	all := f.q.Kinds
+	f.q.Kinds = []names.Kind{names.Airport}
+	defer func() { f.q.Kinds = all }()
+	err := f.match(strings.Join(rest, " "), f.q.Limit, nil, contextPenalty)
+	if errors.Is(err, places.ErrQuery) {
+		return nil
+	}
+	return err
 }
 
 func (f *finding) wants(kind names.Kind) bool {

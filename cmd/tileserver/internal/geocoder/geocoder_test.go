@@ -227,6 +227,8 @@ func TestSearch(t *testing.T) {
 		"rice":                    "region Rice County, Kansas, United States of America",
 		"charles de gaulle":       "airport Charles de Gaulle International Airport, France",
 		"cdg":                     "airport Charles de Gaulle International Airport, France",
+		"charles gaulle air base": "airport Charles de Gaulle International Airport, France",
+		"charles de gaulle base":  "airport Charles de Gaulle International Airport, France",
 		"forbes fld":              "station FORBES FLD AIRPORT, United States",
 		"corner shop":             "point Corner <shop>",
 		"chicago":                 "timezone America/Chicago",
