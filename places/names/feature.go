@@ -94,7 +94,7 @@ const (
 	pointPeople   = 200
 	// statePeople is how many times as much the people of a region of the first level
 	// count here as in package search: Delaware is the state and not a town in Ohio.
-	statePeople = 3
+	statePeople = 4
 )
 
 // entry is how package search ranks a feature.

@@ -256,6 +256,9 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
+		if f.Country == "" && typ == countryType && r.Name == "Kosovo" {
+			f.Country = "XK" // which is in use, though ISO has not assigned it
+		}
 		if f.Title = countyTitle(typ, id, &r); f.Title != "" {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
 		}

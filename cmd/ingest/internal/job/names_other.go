@@ -207,7 +207,9 @@ func airportNames(name, city, iata string) (list []search.Name) {
 			short = short[:i]
 		}
 	}
-	add(short)
+	if short != city { // which is the city's name, and an airport's only with the word
+		add(short)
+	}
 	if iata == "" {
 		return list
 	}

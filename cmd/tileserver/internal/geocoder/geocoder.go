@@ -76,7 +76,12 @@ const (
 	contextPenalty = 256
 	// cityBonus is less than that of package search for a whole name, so that a region of
 	// as many people comes first.
-	cityBonus = 1024
+	cityBonus = 768
+	// begunPenalty is what the beginning of another name than the own costs more than the
+	// own's: "san fran" is San Francisco and not Quito, San Francisco de Quito.
+	begunPenalty = 512
+	// codePenalty is what a place loses that has the code of an airport for a name.
+	codePenalty = 1024
 )
 
 // Session asks one state of the data sets. Release it.
@@ -166,8 +171,22 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 			return nil, err
 		}
 	}
+	f.preferCodes()
 	f.order()
 	return f.found, f.label()
+}
+
+// preferCodes puts airports before the cities that have their codes among their names.
+func (f *finding) preferCodes() {
+	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
+	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind == names.Airport && r.Code == code }) {
+		return
+	}
+	for i := range f.found {
+		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) {
+			r.Score -= codePenalty
+		}
+	}
 }
 
 // airportWords are those that airports have in one source and lack in another.
@@ -260,8 +279,12 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
 				return datasets.Inside(err)
 			}
-			if h.Match.Kind == search.Prefix && isCity(text, r.Place.Name) {
+			switch {
+			case h.Match.Kind != search.Prefix:
+			case isCity(text, r.Place.Name):
 				r.Score += cityBonus
+			case h.Match.Name != "":
+				r.Score -= begunPenalty
 			}
 			f.found = append(f.found, placeResult(r))
 		}
