@@ -171,9 +171,9 @@ var (
 	descLatency  = Metric("http_request_duration_seconds", "Time from the end of a request's header to the end of its answer.", "route")
 	descInFlight = Metric("http_requests_in_flight", "Requests being answered.", "route")
 	descBytes    = Metric("http_response_bytes_total", "Bytes of bodies sent, as compressed.", "route")
-	descProblems = Metric("http_problems_total", "Refusals and failures, by type of problem; too-busy is the limit of concurrency.", "type")
+	descProblems = Metric("http_problems_total", "Refusals and failures, by type of problem.", "type")
 	descPanics   = Metric("http_panics_total", "Handlers that panicked; the log has their stacks.")
-	descRefused  = Metric("http_refused_total", "Requests turned away for want of a key or by a limit, by reason.", "reason")
+	descRefused  = Metric("http_refused_total", "Requests refused for want of a key or by a limit.", "reason")
 	descRunning  = Metric("http_running", "Requests that hold one of the places of --max-concurrent.")
 	descPlaces   = Metric("http_running_limit", "The places there are: --max-concurrent.")
 
