@@ -10,7 +10,7 @@ var (
 	descGeneration = web.Metric("dataset_generation", "Number of the generation in service, 0 for none.", "dataset")
 	descPublished  = web.Metric("dataset_published_generation", "Number of the generation that is published, 0 for none.", "dataset")
 	descAge        = web.Metric("dataset_age_seconds", "Time since the generation in service was built.", "dataset")
-	descSince      = web.Metric("dataset_serving_since_seconds", "When the generation was taken into service, in Unix time.", "dataset")
+	descSince      = web.Metric("dataset_serving_since_seconds", "When the generation was taken into service, seconds of Unix time.", "dataset")
 	descServing    = web.Metric("dataset_serving", "1 when a generation is in service.", "dataset")
 	descFailed     = web.Metric("dataset_failed", "1 when the published generation cannot be taken into service.", "dataset")
 	descDamaged    = web.Metric("dataset_damaged", "1 when the files of the generation in service turned out damaged.", "dataset")
