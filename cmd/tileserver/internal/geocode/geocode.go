@@ -41,6 +41,7 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(reverseQuery.Names, "format")},
 		{Path: "/geocode/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(reverseQuery.Names, "format")},
 		{Path: "/geocode", Methods: []string{http.MethodPost}, Handle: s.postSearches, Cost: web.Streamed, Query: searchOptions, Body: true},
+		{Path: "/geocode/reverse", Methods: []string{http.MethodPost}, Handle: s.postReverses, Cost: web.Streamed, Query: reverseOptions, Body: true},
 		{Path: "/reverse", Methods: []string{http.MethodPost}, Handle: s.postReverses, Cost: web.Streamed, Query: reverseOptions, Body: true},
 	}
 }

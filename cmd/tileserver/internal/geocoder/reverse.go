@@ -74,7 +74,13 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 			if err != nil {
 				return nil, err
 			}
-			r.Title = known.Title
+			// Of two layers one may reach farther into the sea at the point.
+			if r.Title, r.Country = known.Title, known.Country; len(r.Parents) == 0 {
+				r.Parents = slices.Clone(known.Parents)
+			}
+			if err := f.complete(&r); err != nil {
+				return nil, err
+			}
 		}
 		if err := f.localize(&r); err != nil {
 			return nil, err

@@ -115,6 +115,7 @@ var contractCalls = map[string][]string{
 	"/geocode":                    {"/geocode?q=zur", "/geocode?q=zur&limit=1&lat=1&lon=2&lang=fr&format=geojson", "/geocode?q=47.4,8.5", "/geocode"},
 	"/reverse":                    {"/reverse?lat=47.4&lon=8.5", "/reverse?lat=47.4&lon=8.5&format=geojson&kinds=region", "/reverse?lat=91&lon=0"},
 	"POST /at":                    {"/at?at=2026-01-15T11:30:00Z | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\nx\n{\"lat\":47.4,\"lon\":8.5,\"types\":[\"planet\"]}", "/at | Body: x | Content-Encoding: br", "/at?lag=1 | Body: x"},
+	"POST /geocode/reverse":       {"/geocode/reverse | Body: 47.4,8.5\nx", "/geocode/reverse | Body: x | Content-Type: multipart/form-data; boundary=x"},
 	"POST /reverse":               {"/reverse | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\n91,0\nx", "/reverse | Body: x | Content-Type: multipart/form-data; boundary=x", "/reverse?format=json | Body: x"},
 	"POST /geocode":               {"/geocode?limit=2 | Body: {\"q\":\"zur\"}\n{\"q\":\"47.4, 8.5\",\"lang\":\"fr\"}\n{}\nx", "/geocode | Body: x | Content-Encoding: br"},
 	"/regions/at":                 {"/regions/at?lat=48&lon=6", "/regions/at?lat=48&lon=6&snap=50000", "/regions/at?lat=10&lon=-30&snap=10"},

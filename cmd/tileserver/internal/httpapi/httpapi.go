@@ -175,12 +175,12 @@ func (cfg *Config) generations() (all []web.Generation) {
 }
 
 // routes is the table of endpoints. Those of the service at the root replace others of
-// the same path.
+// the same path and method.
 func (s *server) routes() []web.Route {
 	all := slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
 		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ops.Routes())
 	replaced := func(r web.Route) bool {
-		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path })
+		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path && slices.Equal(at.Methods, r.Methods) })
 	}
 	return append(slices.DeleteFunc(all, replaced), s.atRoot...)
 }

@@ -125,9 +125,11 @@ type questions struct {
 func (b *questions) answer(line []byte) error {
 	from := len(b.Body)
 	p, err := b.read(line)
+	late := false // the time of this line is up: the next may be quicker
 	if err == nil {
 		ctx, cancel := context.WithTimeout(b.ctx, b.kit.Timeout)
 		b.Body, err = b.q.Answer(ctx, &p, b.Body)
+		late = ctx.Err() != nil && b.ctx.Err() == nil
 		cancel()
 	}
 	if err == nil {
@@ -135,7 +137,7 @@ func (b *questions) answer(line []byte) error {
 		return nil
 	}
 	b.Body = b.Body[:from]
-	if k, _ := b.kit.Classify(b.kit.Replaced(err)); k.Status >= http.StatusInternalServerError {
+	if k, _ := b.kit.Classify(b.kit.Replaced(err)); k.Status >= http.StatusInternalServerError && !(late && errors.Is(err, context.DeadlineExceeded)) {
 		return err
 	}
 	b.RefuseLine("", "", err)
