@@ -145,7 +145,7 @@ export const placesNearby = ({ lat, lon, limit, featureClass, cursor }, options)
   return json(`places/nearby?lat=${lat}&lon=${lon}&limit=${limit}${filter}${inLanguage()}`, isList, options)
 }
 
-// Without a limit the answer is one that the server has finished beforehand.
+/** What a text names: places, regions, airports, positions. near is where the map is, or null. */
 export const search = (text, near, options) => {
   const bias = near ? `&lat=${near.lat}&lon=${near.lon}` : ''
   return json(`geocode?q=${encodeURIComponent(text)}${bias}${inLanguage()}`, ({ results }) => Array.isArray(results), options)

@@ -96,11 +96,18 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     // What cannot be had while typing is no news; Enter says it.
     timer = setTimeout(() => ask(text).then(() => {
       if (asked === text && document.activeElement === input) show()
-    }, () => {}), PAUSE)
+    }, error => {
+      if (error.name === 'AbortError') return
+      hits = [] // those of the text before
+      close()
+    }), PAUSE)
   })
 
   input.addEventListener('keydown', event => {
     if (event.key === 'Escape') {
+      clearTimeout(timer)
+      question.abort() // its answer would open the list again
+      asked = ''
       if (list.hidden) input.value = ''
       close()
       return
