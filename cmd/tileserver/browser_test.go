@@ -89,7 +89,7 @@ func TestMapPage(t *testing.T) {
 		// The same page says in words what is wrong, without moving. The browser itself logs the status.
 		w.expect("404", "400")
 		at := w.view()
-		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "1.2.3": "IP address, such as", "nonsense": "No place has this name"} {
+		for address, want := range map[string]string{"10.1.2.3": "10.0.0.0/8", "1.2.3": "IP address, such as", "nonsense": "Nothing has this name"} {
 			w.lookUp(address)
 			w.waitFor(`document.querySelector('#card :is(.problem, .note)')?.textContent.includes(` + quote(want) + `)`)
 		}
@@ -157,6 +157,56 @@ func TestMapPage(t *testing.T) {
 		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(sons))
 		w.waitFor(`document.querySelectorAll('#map .pin').length === 1 && Number(location.hash.slice(1).split('/')[0]) >= 8`)
 		w.picture("desktop-search-found")
+	})
+
+	// A region is outlined, coordinates get a pin, and a link opens either again.
+	t.Run("search of more than places", func(t *testing.T) {
+		const (
+			title  = `document.querySelector('#card h2')?.textContent`
+			pins   = `document.querySelectorAll('#map .pin').length`
+			closer = `Number(location.hash.slice(1).split('/')[0]) >= 6`
+		)
+		w := open(t, browser, site+"/#3/20/0/layers=country,places", screen{width: 1000, height: 700, density: 1})
+		w.drawn(1)
+		suggested := func(text, name, detail string) {
+			t.Helper()
+			w.do(chromedp.SendKeys(chromedp.CSS("#search"), text))
+			w.waitFor(`document.querySelector('#search').ariaExpanded === 'true'`)
+			names, details := w.texts(".suggestions .suggestion-name"), w.texts(".suggestions .suggestion-detail")
+			if len(names) == 0 || names[0] != name || details[0] != detail {
+				t.Errorf("%q suggests %q with %q, want %q with %q first", text, names, details, name, detail)
+			}
+			if icons := evaluate[int](w, `document.querySelectorAll('.suggestions li > svg').length`); icons != len(names) {
+				t.Errorf("%d icons for %d suggestions", icons, len(names))
+			}
+			w.picture("desktop-search-" + strings.Fields(text)[0])
+			w.key(kb.Enter)
+		}
+		suggested("north west", "North Westland", "Westland · state")
+		w.waitFor(title + ` === 'North Westland' && location.hash.includes('/region=state/qw-n') && ` + closer)
+		w.waitFor(`document.querySelector('.layers input[value=state]').checked`) // what was chosen is drawn
+		w.settled()
+		picture := w.picture("desktop-search-region")
+		if w.at(picture, 48.5, 2) == w.at(picture, 43, 2) {
+			t.Error("the region that was chosen is not highlighted")
+		}
+		link := w.hash()
+
+		evaluate[chromedp.Void](w, `{ document.querySelector('#search').value = '' }`)
+		suggested("eastland", eastland, "country")
+		w.waitFor(title + ` === ` + quote(eastland))
+		evaluate[chromedp.Void](w, `{ document.querySelector('#search').value = '' }`)
+		suggested("44.25, 8.5", "44.2500° N, 8.5000° E", "South Westland, Westland · position")
+		w.waitFor(title + ` === 'South Westland' && location.hash.includes('/at=44.25,8.5') && ` + closer + ` && ` + pins + ` === 1`)
+		if got := evaluate[string](w, `document.querySelector('#search').value`); got != "44.25, 8.5" {
+			t.Errorf("the coordinates in the box became %q", got)
+		}
+
+		w.visit(site + "/" + link)
+		w.waitFor(title + ` === 'North Westland' && ` + pins + ` === 0`)
+		w.expect("404")
+		w.visit(site + "/#6/45/5/region=state/nowhere")
+		w.waitFor(`document.querySelector('#card .note')?.textContent.includes('does not have')`)
 	})
 
 	// After any change of size the map fills the window, and its centre stays.

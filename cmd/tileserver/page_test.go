@@ -350,7 +350,7 @@ func TestMapPagePanels(t *testing.T) {
 			{"missing", problem(404, "dataset-missing"), "not published on this server.", true},
 		}
 		questions := []struct{ name, path, text, calm string }{
-			{"search", "/maps/places/search", "nonsense", "nothing to search for"},
+			{"search", "/maps/geocode", "nonsense", "nothing to search for"},
 			{"address", "/maps/ip/11.0.0.1", "11.0.0.1", "not a whole IP address"},
 		}
 		for _, on := range []struct {
@@ -402,15 +402,15 @@ func TestMapPagePanels(t *testing.T) {
 				}
 				front.answer(q.path, nil)
 			}
-			front.answer("/maps/places/search", &fault{status: 200, kind: "application/json", body: `{"places":[]}`})
-			say("search for nothing there", "nonsense", "No place has this name", true, "search-nothing")
-			front.answer("/maps/places/search", nil)
+			front.answer("/maps/geocode", &fault{status: 200, kind: "application/json", body: `{"results":[]}`})
+			say("search for nothing there", "nonsense", "Nothing has this name", true, "search-nothing")
+			front.answer("/maps/geocode", nil)
 			say("an empty box", "", "Type the name of a place", true, "search-empty")
 			// The button asks again.
-			front.answer("/maps/places/search", busy)
+			front.answer("/maps/geocode", busy)
 			w.lookUp(on.place)
 			w.waitFor(`document.querySelector('#card .problem button') !== null`)
-			front.answer("/maps/places/search", nil)
+			front.answer("/maps/geocode", nil)
 			w.press("#card .problem button")
 			w.waitFor(title + ` === ` + quote(on.place) + ` && document.querySelectorAll('#card .problem').length === 0`)
 		}

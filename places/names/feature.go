@@ -38,10 +38,11 @@ var kinds = []Kind{Region, Airport, Zone, Station, Point}
 // Feature is what a name stands for.
 type Feature struct {
 	Kind Kind `json:"kind"`
-	// Type is the layer of a region, the type of an airport, the collection of a point.
+	// Type is the layer of a region or time zone, the type of an airport, the collection of
+	// a point.
 	Type string `json:"type,omitempty"`
-	// ID finds the feature in the data set that it is from: the id of a region, an
-	// airport, a station or a point, the name of a zone.
+	// ID finds the feature in the data set that it is from: the id of a region, a time
+	// zone's region, an airport, a station or a point.
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Title is what people call it where that is more than the name: "Rice County".

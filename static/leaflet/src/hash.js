@@ -42,10 +42,9 @@ const MOST_LAYERS = 32
 export const PLACE_ID = /^\d{1,12}$/
 export const AIRPORT_CODE = /^[A-Za-z0-9-]{1,16}$/
 
-/** The region that "type/id" names, as a selection, or null. Browsers take an id of . or .. for a folder. */
-export function regionOf(text) {
-  const [, type, id] = /^([\w-]{1,64})\/(?!\.{1,2}$)(.{1,128})$/u.exec(text) ?? []
-  return type ? { kind: 'region', type, id } : null
+/** A region as a selection, or null where no address reaches it: browsers take an id of . or .. for a folder. */
+export function regionOf(type, id) {
+  return /^[\w-]{1,64}$/.test(type ?? '') && /^(?!\.{1,2}$).{1,128}$/u.test(id ?? '') ? { kind: 'region', type, id } : null
 }
 
 const themes = new Set(['light', 'dark'])
@@ -97,7 +96,8 @@ function selection(values) {
   const [id, code, ip] = [text('place', PLACE_ID), text('airport', AIRPORT_CODE), text('ip', /^[\w.:%-]{1,64}$/)]
   if (id) return { kind: 'place', id }
   if (code) return { kind: 'airport', code }
-  return regionOf(values.get('region') ?? '') ?? (ip ? { kind: 'ip', ip } : null)
+  const [type, ...rest] = (values.get('region') ?? '').split('/')
+  return regionOf(type, rest.join('/')) ?? (ip ? { kind: 'ip', ip } : null)
 }
 
 function layerList(text) {

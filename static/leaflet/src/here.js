@@ -50,7 +50,9 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
 }
 
 function heading(found, missing) {
-  const finest = displayText(found.at(-1)?.name) || displayText(found.at(-1)?.id)
+  // Nobody calls a spot by its time zone where another region contains it.
+  const region = found.findLast(({ type }) => type !== 'timezone') ?? found.at(-1)
+  const finest = displayText(region?.name) || displayText(region?.id)
   return finest || (missing.has('boundaries') ? 'A point on Earth' : 'Outside every region')
 }
 

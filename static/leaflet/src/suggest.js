@@ -57,7 +57,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
       },
       icon(iconOf(hit)),
       el('bdi', { class: 'suggestion-name' }, before, match ? el('mark', {}, match) : '', after),
-      el('span', { class: 'suggestion-detail' }, around && el('bdi', {}, around), around && ' · ', kindOf(hit)))
+      el('span', { class: 'suggestion-detail' }, around && el('bdi', {}, around), around && ' · ', el('span', {}, kindOf(hit))))
     }))
     list.hidden = hits.length === 0
     input.setAttribute('aria-expanded', String(hits.length > 0))

@@ -52,7 +52,7 @@ const answers = {
 }
 const questions = {
   point: () => api.point(1, 2), place: () => api.place('5'), airport: () => api.airport('ZRH'), address: () => api.address('192.0.2.1'),
-  placesSearch: () => api.placesSearch('x', null), placesNearby: () => api.placesNearby({ lat: 1, lon: 2, limit: 5, featureClass: '', cursor: '' }),
+  search: () => api.search('x', null), region: () => api.region('country', 'fr'), placesNearby: () => api.placesNearby({ lat: 1, lon: 2, limit: 5, featureClass: '', cursor: '' }),
   tileJSON: () => api.tileJSON(), status: () => api.status(), placeTile: () => api.placeTile({ z: 0, x: 0, y: 0 }),
 }
 

@@ -8,6 +8,7 @@ test('what is open survives the permalink, beside the view', () => {
     { ...NOTHING_OPEN, select: { kind: 'point', lat: -47.3769, lon: 8.5417 } },
     { ...NOTHING_OPEN, select: { kind: 'place', id: '2657896' }, theme: 'dark' },
     { ...NOTHING_OPEN, select: { kind: 'airport', code: 'ZRH' }, tiles: true },
+    { ...NOTHING_OPEN, select: { kind: 'region', type: 'sales-territory', id: 'a & b/c=d' } },
     { ...NOTHING_OPEN, select: { kind: 'ip', ip: '2001:db8::1' }, layers: ['country', 'a & b/c=d,e'.replace(',', ' ')] },
     { ...NOTHING_OPEN, select: { kind: 'ip', ip: 'me' }, layers: [] },
   ]) {
@@ -19,11 +20,12 @@ test('what is open survives the permalink, beside the view', () => {
   assert.equal(formatState(NOTHING_OPEN), '')
   assert.equal(formatState({ ...NOTHING_OPEN, select: { kind: 'point', lat: 47.4, lon: 8.5 }, layers: ['country', 'places'], tiles: true }),
     'at=47.4,8.5&layers=country,places&tiles=1')
+  assert.equal(formatState({ ...NOTHING_OPEN, select: { kind: 'region', type: 'timezone', id: 'europe/zurich' } }), 'region=timezone/europe/zurich')
 })
 
 test('what a permalink should not hold counts as not there', () => {
   for (const rest of ['', 'at=', 'at=91,0', 'at=0,181', 'at=1', 'at=1,2,3', 'at=1e1,2', 'place=x', 'place=1234567890123', 'place=-1', 'airport=../x',
-    'airport=%3Cb%3E', 'ip=a/b', 'ip=1 2', 'ip=%E0%A4%A', `ip=${'1'.repeat(65)}`, 'tiles=2', 'theme=pink', '=', '&&&', 'at', '%', 'constructor=1']) {
+    'airport=%3Cb%3E', 'region=country', 'region=/fr', 'region=country/', 'region=country/..', 'region=%2E./x', `region=country/${'x'.repeat(129)}`, 'ip=a/b', 'ip=1 2', 'ip=%E0%A4%A', `ip=${'1'.repeat(65)}`, 'tiles=2', 'theme=pink', '=', '&&&', 'at', '%', 'constructor=1']) {
     assert.deepEqual(parseState(`#5/45/12/${rest}`), NOTHING_OPEN, rest)
   }
   assert.deepEqual(parseState(''), NOTHING_OPEN)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { countryName, describePlace, marked } from '../src/format.js'
+import { countryName, marked } from '../src/format.js'
 import { isAddress } from '../src/suggest.js'
 
 test('addresses are told from names', () => {
@@ -19,9 +19,7 @@ test('what was typed is marked in the name it was found by', () => {
   assert.deepEqual(marked({ name: 'a\u202Eb', match: { highlight: [0, 1] } }), ['a b', '', ''], 'reordering characters stay out')
 })
 
-test('places of one name are told apart', () => {
-  assert.equal(describePlace({ class: 'P', code: 'PPL', population: 1e6, admin1_name: 'Kansas', country: 'US' }), 'city, Kansas, United States')
-  assert.equal(describePlace({ class: 'S', code: 'AIRP', iata: 'PDX', country: 'US' }), 'airport PDX, United States')
+test('names of countries', () => {
   assert.equal(countryName('ZZZ'), 'ZZZ')
   assert.equal(countryName(undefined), '')
 })

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,10 +86,10 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 		if err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", zoneType, id, err)
 		}
-		f := names.Feature{Kind: names.Zone, ID: id, Name: id, Bounds: r.Bounds, Lat: lat, Lon: lon}
+		f := names.Feature{Kind: names.Zone, Type: zoneType, ID: id, Name: cmp.Or(r.Name, id), Bounds: r.Bounds, Lat: lat, Lon: lon}
 		// People know the city of a zone and not the name of the zone.
-		if i := strings.LastIndexByte(id, '/'); i >= 0 {
-			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(id[i+1:], "_", " ")})
+		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 {
+			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(f.Name[i+1:], "_", " ")})
 		}
 		return take(f)
 	})

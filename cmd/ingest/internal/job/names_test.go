@@ -103,6 +103,10 @@ func TestNames(t *testing.T) {
 		}
 	}
 
+	if f := searchNames(t, c, "chicago"); f.Name != "America/Chicago" || f.Type != "timezone" || f.ID != "america-chicago" {
+		t.Errorf("%+v", f)
+	}
+
 	for collection, want := range map[string]bool{"shops": true, "secret": true} { // the index has points, which may be its own
 		if got, err := Searched(t.Context(), c, catalogue.PointsPrefix+collection); err != nil || got != want {
 			t.Errorf("%s: %v, %v", collection, got, err)
