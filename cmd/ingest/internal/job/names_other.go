@@ -134,11 +134,15 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 func (n *namer) readPoints(take func(names.Feature) error) error {
 	for _, c := range n.points {
 		err := c.Each(n.ctx, points.WithinQuery{Area: points.Box(quadkey.World)}, func(h *points.Hit) error {
-			var r struct{ Name string }
-			if err := json.Unmarshal(h.Properties, &r); err != nil || r.Name == "" {
-				return nil // a name that is no text is not searched
+			var r struct{ Name any }
+			if err := json.Unmarshal(h.Properties, &r); err != nil {
+				return fmt.Errorf("the properties of %s %s: %w", c.Meta().Name, h.ID, err)
 			}
-			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: r.Name, Lat: h.Lat, Lon: h.Lon}
+			name, _ := r.Name.(string) // what is no text is not searched
+			if name == "" {
+				return nil
+			}
+			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: name, Lat: h.Lat, Lon: h.Lon}
 			var err error
 			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
 				return err

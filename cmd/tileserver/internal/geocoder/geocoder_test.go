@@ -68,13 +68,13 @@ var airportsOf = []names.Feature{
 }
 
 // publish makes a generation of a data set.
-func publish[M any](t *testing.T, c *dataset.Catalog, d catalogue.Dataset, make func(cellstore.Store) (M, error)) {
+func publish[M any](t *testing.T, c *dataset.Catalog, d catalogue.Dataset, write func(cellstore.Store) (M, error)) {
 	t.Helper()
 	b, err := c.Begin(t.Context(), d.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta, err := make(b.Store())
+	meta, err := write(b.Store())
 	if err != nil {
 		t.Fatal(err)
 	}

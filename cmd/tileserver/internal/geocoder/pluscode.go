@@ -33,7 +33,7 @@ func plusCode(text string) (b quadkey.Box, name string, ok bool) {
 	all := padded + tail
 	lat, lon := -90.0, -180.0
 	height, width := 400.0, 400.0
-	for i := 0; i < len(all); i++ {
+	for i := range len(all) {
 		d := strings.IndexByte(plusAlphabet, all[i])
 		switch {
 		case d < 0 || i == 0 && d > 8 || i == 1 && d > 17:
