@@ -72,6 +72,8 @@ func bare(answers []answer) http.Handler {
 	}
 	e.GET("/tiles/:layers/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)
-	e.GET("/places/search", h)
+	for _, path := range []string{"/places/search", "/geocode", "/reverse", "/at"} {
+		e.GET(path, h)
+	}
 	return e
 }
