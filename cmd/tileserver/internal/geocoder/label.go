@@ -70,7 +70,11 @@ func size(t *tiles.TypeMeta) float64 {
 	return t.MeanExtent()
 }
 
-const countryType = "country"
+// Layers whose names say what they are.
+const (
+	countryType = "country"
+	countyType  = "county"
+)
 
 // complete adds the country of a result, and the division that the source of a place names,
 // where no region does.

@@ -69,12 +69,13 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		r := Result{Feature: names.Feature{
 			Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon, Parents: slices.Clone(parents[i+1:]),
 		}}
-		if f.names != nil {
+		// Counties have titles. The country of a region without one around it is known by
+		// name only: of two layers one may reach farther into the sea at the point.
+		if f.names != nil && (p.Type == countyType || p.Type != countryType && i == len(parents)-1) {
 			known, _, err := f.names.Feature(ctx, names.Number(names.Region, p.Type, p.ID))
 			if err != nil {
 				return nil, err
 			}
-			// Of two layers one may reach farther into the sea at the point.
 			if r.Title, r.Country = known.Title, known.Country; len(r.Parents) == 0 {
 				r.Parents = slices.Clone(known.Parents)
 			}
