@@ -147,10 +147,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			s.commands = append(s.commands, node.Name)
 		}
 	}
-	if err = command.Run(s); err == nil {
-		err = s.indexNames()
-	}
-	// What was published before a failure is pushed like the rest.
+	// What was published before a failure has its names indexed, and is pushed, like the
+	// rest.
+	err = errors.Join(command.Run(s), s.indexNames())
 	err = errors.Join(err, s.pushPublished(command))
 	if err = s.interrupted(command, err); err != nil {
 		rep.failed(err)

@@ -98,27 +98,38 @@ const (
 	statePeople = 4
 )
 
+// Class is the class by which package search filters features of a kind.
+func Class(kind Kind) string {
+	switch kind {
+	case Region:
+		return "A"
+	case Zone:
+		return "L"
+	}
+	return "S"
+}
+
 // entry is how package search ranks a feature.
 func (f *Feature) entry(id uint32) search.Entry {
 	e := search.Entry{
 		ID: id, Name: f.Name, Names: f.Names, Country: f.Country, Population: f.Population,
 		Lat: units(f.Lat), Lon: units(f.Lon),
 	}
+	e.Class = Class(f.Kind)[0]
 	switch f.Kind {
 	case Airport:
 		people, known := airportPeople[f.Type]
 		if !known {
 			people = otherAirport
 		}
-		e.Class, e.Importance, e.Population = 'S', people, 0
+		e.Importance, e.Population = people, 0
 	case Zone:
-		e.Class, e.Importance = 'L', zonePeople
+		e.Importance = zonePeople
 	case Station:
-		e.Class, e.Importance = 'S', stationPeople
+		e.Importance = stationPeople
 	case Point:
-		e.Class, e.Importance = 'S', pointPeople
+		e.Importance = pointPeople
 	case Region:
-		e.Class = 'A'
 		switch {
 		case f.Level == 0:
 			e.Code = "PCLI"

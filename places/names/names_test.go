@@ -137,3 +137,20 @@ func TestBuildRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Clients keep the numbers of regions and airports: they must never change, and be exact
+// in JavaScript.
+func TestNumbersStay(t *testing.T) {
+	for _, c := range []struct {
+		kind    names.Kind
+		typ, id string
+		want    uint64
+	}{
+		{names.Airport, "large_airport", "LSZH", 1723162648297788},
+		{names.Region, "country", "de", 4357290270552639},
+	} {
+		if got := names.Number(c.kind, c.typ, c.id); got != c.want || got >= 1<<53 {
+			t.Errorf("%s %s %s: %d, want %d", c.kind, c.typ, c.id, got, c.want)
+		}
+	}
+}

@@ -53,7 +53,7 @@ type Hit struct {
 }
 
 // Search returns the features that match, best first: see search.Reader.Search, whose
-// errors it returns. The filters by class and code mean nothing here. Hits are appended
+// errors it returns. Classes are those of Class. Hits are appended
 // to dst[:0].
 func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	dst = dst[:0]

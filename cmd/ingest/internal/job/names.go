@@ -214,8 +214,19 @@ func (n *namer) countPeople() error {
 	}
 }
 
+// maxNameBytes is the longest name that is searched.
+const maxNameBytes = 1000
+
 // read yields the features.
-func (n *namer) read(take func(names.Feature) error) error {
+func (n *namer) read(keep func(names.Feature) error) error {
+	take := func(f names.Feature) error {
+		f.Names = slices.DeleteFunc(f.Names, func(o search.Name) bool { return len(o.Text) > maxNameBytes })
+		if len(f.Name) > maxNameBytes {
+			n.rep.Note(fmt.Sprintf("%s %s %s is not searched: its name has %d bytes, and at most %d are", f.Kind, f.Type, f.ID, len(f.Name), maxNameBytes))
+			return nil
+		}
+		return keep(f)
+	}
 	for level, t := range n.layers {
 		if err := n.readLayer(level, t.Name, take); err != nil {
 			return err

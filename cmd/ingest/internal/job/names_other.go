@@ -33,8 +33,11 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 		}
 		var meta points.Meta
 		g, err := current(n.ctx, c, d, &meta)
-		if err != nil || g == nil {
+		if err != nil {
 			return err
+		}
+		if g == nil {
+			continue
 		}
 		if !meta.Search {
 			if err := g.Close(); err != nil {
@@ -175,6 +178,9 @@ const (
 func countyTitle(typ, id string, r *regionRecord) string {
 	state, fips := strings.CutPrefix(r.ISO3166, "US-")
 	if !fips {
+		if country := cmp.Or(r.ISOA2, r.Country); country != "" && country != "US" {
+			return ""
+		}
 		if len(id) != 5 || strings.Trim(id, "0123456789") != "" {
 			return ""
 		}

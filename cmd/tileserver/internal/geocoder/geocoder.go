@@ -120,6 +120,8 @@ type finding struct {
 	names     datasets.Names
 	regions   datasets.Boundaries
 	addresses datasets.Addresses
+	// noAddresses says why addresses cannot be asked. Only a text that is one needs them.
+	noAddresses error
 
 	// forgiving lets a letter be wrong in texts with regions.
 	forgiving bool
@@ -128,12 +130,12 @@ type finding struct {
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	f = &finding{ctx: ctx, s: s, q: q}
-	var has [4]bool
-	var errs [4]error
+	var has [3]bool
+	var errs [3]error
 	f.places, has[0], errs[0] = optional(&s.places)
 	f.names, has[1], errs[1] = optional(&s.names)
 	f.regions, has[2], errs[2] = optional(&s.regions)
-	f.addresses, has[3], errs[3] = optional(&s.addresses)
+	f.addresses, _, f.noAddresses = optional(&s.addresses)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -154,6 +156,9 @@ func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
 	}
 	if done, err := f.written(); done || err != nil {
 		return f.found, errors.Join(err, f.label())
+	}
+	if !f.wants(Place) && !slices.ContainsFunc(indexed, f.wants) {
+		return nil, nil
 	}
 	if err := f.match(q.Text, q.Limit, nil, 0); err != nil {
 		return nil, err
@@ -292,7 +297,16 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 	if f.names == nil || !slices.ContainsFunc(indexed, f.wants) {
 		return nil
 	}
-	hits, err := f.names.Search(f.ctx, f.query(text, limit, within), nil)
+	q := f.query(text, limit, within)
+	if len(f.q.Kinds) > 0 { // of which some share a class
+		q.Limit = candidates
+		for _, kind := range indexed {
+			if class := names.Class(kind); f.wants(kind) && !slices.Contains(q.Classes, class) {
+				q.Classes = append(q.Classes, class)
+			}
+		}
+	}
+	hits, err := f.names.Search(f.ctx, q, nil)
 	if err != nil {
 		return err
 	}

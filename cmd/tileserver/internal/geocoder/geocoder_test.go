@@ -273,6 +273,9 @@ func TestSearchWithin(t *testing.T) {
 		{Query{Text: "portland", Box: &quadkey.Box{West: -75, South: 40, East: -65, North: 45}}, []string{"2"}},
 		{Query{Text: "portland", Bias: true, Lat: 43.6, Lon: -70.2}, []string{"2", "1"}},
 		{Query{Text: "9.9.9.9", Kinds: []names.Kind{Place}}, nil},
+		{Query{Text: "america", Kinds: []names.Kind{names.Zone}, Limit: 1}, []string{"America/Chicago"}},
+		{Query{Text: "c", Kinds: []names.Kind{names.Point}, Limit: 1}, []string{"17"}},
+		{Query{Text: "c", Kinds: []names.Kind{Position}}, nil},
 		{Query{Text: "1, 2", Kinds: []names.Kind{Place}}, nil},
 	} {
 		got, err := s.Search(t.Context(), c.q)

@@ -37,10 +37,10 @@ func ParsePosition(text string) (Result, bool) {
 		return Result{}, false
 	}
 	if m := wellKnown.FindStringSubmatch(text); m != nil {
-		return inDegrees(number(m[2]), number(m[1]))
+		return exactly(number(m[2]), number(m[1]))
 	}
 	if m := named.FindStringSubmatch(text); m != nil {
-		return inDegrees(number(m[1]), number(m[2]))
+		return exactly(number(m[1]), number(m[2]))
 	}
 	if m := bracketed.FindStringSubmatch(text); m != nil {
 		text = m[1] + m[2]
@@ -90,6 +90,14 @@ var decimal = regexp.MustCompile(`^[+-]?\d{1,3}(\.\d{0,20})?$`)
 func position(lat, lon float64) Result {
 	name := strconv.FormatFloat(lat, 'f', -1, 64) + ", " + strconv.FormatFloat(lon, 'f', -1, 64)
 	return Result{Feature: names.Feature{Kind: Position, ID: name, Name: name, Lat: lat, Lon: lon}}
+}
+
+// exactly is a position whose coordinates are told apart.
+func exactly(lat, lon float64) (Result, bool) {
+	if !(math.Abs(lat) <= 90) {
+		return Result{}, false
+	}
+	return inDegrees(lat, lon)
 }
 
 func inDegrees(lat, lon float64) (Result, bool) {

@@ -69,7 +69,7 @@ func TestNoPosition(t *testing.T) {
 	for _, text := range []string{
 		"", "zürich", "47", "47 8", "12 34", "10115 berlin", "91.5, 181.5", "200.5, 8.5", "nan, nan", "inf,inf", "1e1, 1e1", "47.37N 8.54N",
 		"geo:", "geo:x,y", "geo:91,0", "8FVC9G8F", "8FVC9G8F+6", "XXVC9G8F+6W", "8FVA9G8F+6W", "8FVC0000+6W", "23/1/1/1", "1/2/0", "99/0/0", "33/0/0",
-		"444444", "47°61'N 8°0'E", "47.5°30'N 8°0'E", "n47 e8 x", strings.Repeat("4", 300), "N47.37 8.54",
+		"444444", "47°61'N 8°0'E", "47.5°30'N 8°0'E", "n47 e8 x", strings.Repeat("4", 300), "N47.37 8.54", "lat=91&lon=10", "POINT(10 91)",
 	} {
 		if r, ok := ParsePosition(text); ok {
 			t.Errorf("%q is %+v", text, r)

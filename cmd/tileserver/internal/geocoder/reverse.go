@@ -151,8 +151,8 @@ func (f *finding) isMunicipal(typ string) bool {
 		slices.ContainsFunc(f.regions.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ && t.Regions >= manyRegions })
 }
 
-// CountryName returns the name of a country in a language, its usual one if that is not
-// known, and "" if nothing is known of the code.
+// CountryName returns the name of a country in a language, and "" if it is not known. An
+// empty language asks for the usual name.
 func (s *Session) CountryName(ctx context.Context, code, lang string) (string, error) {
 	reader, ok, err := optional(&s.places)
 	if err != nil || !ok || code == "" {
@@ -170,7 +170,7 @@ func (s *Session) CountryName(ctx context.Context, code, lang string) (string, e
 	}
 	name, found, err := reader.NameIn(ctx, country.ID, lang)
 	if errors.Is(err, places.ErrNotFound) || err == nil && !found {
-		return country.Name, nil
+		return "", nil
 	}
 	return name, datasets.Inside(err)
 }

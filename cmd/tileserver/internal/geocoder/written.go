@@ -14,8 +14,14 @@ import (
 
 // written answers texts that are no names: positions, codes of areas and IP addresses.
 func (f *finding) written() (done bool, err error) {
-	if addr, err := netip.ParseAddr(strings.TrimSpace(f.q.Text)); err == nil && f.addresses != nil {
+	if addr, err := netip.ParseAddr(strings.TrimSpace(f.q.Text)); err == nil && f.wants(Address) && (f.addresses != nil || f.noAddresses != nil) {
+		if f.noAddresses != nil {
+			return true, f.noAddresses
+		}
 		return true, f.address(addr)
+	}
+	if !f.wants(Position) {
+		return false, nil
 	}
 	at, ok := ParsePosition(f.q.Text)
 	if !ok {
@@ -23,7 +29,7 @@ func (f *finding) written() (done bool, err error) {
 			return false, err
 		}
 	}
-	if ok && f.wants(Position) {
+	if ok {
 		f.found = append(f.found, at)
 	}
 	return ok, nil
@@ -37,6 +43,9 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 		return r, false, nil
 	}
 	lat, lon := f.q.Lat, f.q.Lon
+	if _, _, again := parseShort(near); again {
+		return r, false, nil // a code is near no code
+	}
 	switch {
 	case near != "":
 		place := *f.q
@@ -64,7 +73,7 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 func (f *finding) address(addr netip.Addr) error {
 	var res ipgeo.Result
 	err := f.addresses.Lookup(f.ctx, addr, &res)
-	if errors.Is(err, ipgeo.ErrReserved) || errors.Is(err, ipgeo.ErrNotFound) || !f.wants(Address) {
+	if errors.Is(err, ipgeo.ErrReserved) || errors.Is(err, ipgeo.ErrNotFound) {
 		return nil
 	}
 	if err != nil {

@@ -37,6 +37,7 @@ type endpoint struct {
 	simple bool   // the answer is one result
 	// details says that the address is part of the answer where nothing is said.
 	details bool
+	fresh   bool // the answer is not kept
 	find    func(q *request, ctx context.Context) error
 }
 
@@ -44,7 +45,7 @@ var endpoints = []endpoint{
 	{name: "/search", format: formatJSONV2, find: (*request).search},
 	{name: "/reverse", format: formatXML, simple: true, details: true, find: (*request).reverse},
 	{name: "/lookup", format: formatXML, details: true, find: (*request).lookup},
-	{name: "/status", format: formatText, find: (*request).status},
+	{name: "/status", format: formatText, fresh: true, find: (*request).status},
 }
 
 // base is where the endpoints are.
@@ -112,8 +113,9 @@ func (s *Room) handle(e *endpoint) echo.HandlerFunc {
 		defer q.Release()
 		from := q.IDs()
 		tag := s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(q.lang)))...)
-		a.Tag = &tag
-		if web.Matches(r, a.Tag, false) {
+		if a.Tag = &tag; e.fresh {
+			a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
+		} else if web.Matches(r, a.Tag, false) {
 			return s.NotModified(c, a)
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)

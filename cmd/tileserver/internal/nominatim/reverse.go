@@ -118,6 +118,9 @@ func (q *request) lookup(ctx context.Context) error {
 	var ids []string
 	for id := range strings.SplitSeq(q.get("osm_ids"), ",") {
 		if id = strings.ToUpper(strings.TrimSpace(id)); len(id) > 1 && strings.Contains("NWR", id[:1]) {
+			if slices.Contains(ids, id) {
+				continue
+			}
 			if ids = append(ids, id); len(ids) > maxLookup {
 				return refuse("Too many object IDs.")
 			}
@@ -158,8 +161,11 @@ func (q *request) lookup(ctx context.Context) error {
 }
 
 // status answers /status: whether there is anything to search.
-func (q *request) status(context.Context) error {
+func (q *request) status(ctx context.Context) error {
 	built := q.Built()
+	if q.Ready(ctx) != nil {
+		built = time.Time{} // a search would fail
+	}
 	switch {
 	case q.format == formatText && built.IsZero():
 		return &failure{500, "No database"}

@@ -19,7 +19,9 @@ const (
 	maxExcluded  = 100
 	// candidates is how many results are looked at for those that pass the filters.
 	candidates = 100
-	maxNames   = 20 // values of other lists
+	// spare results are looked at besides where only doubles are left out.
+	spare    = 10
+	maxNames = 20 // values of other lists
 )
 
 // structured are the parameters of a structured query, the finest first. Streets,
@@ -29,8 +31,8 @@ var structured = [...]struct {
 	held     bool
 	min, max int // address ranks of what it may name
 }{
-	{"amenity", false, 0, 0}, {"street", false, 0, 0}, {"city", true, rankCounty, rankMost}, {"county", true, rankState + 1, rankCity},
-	{"state", true, rankCountry + 1, rankCounty - 1}, {"postalcode", false, 0, 0}, {"country", true, rankCountry, rankCountry},
+	{"amenity", false, 0, 0}, {"street", false, 0, 0}, {"city", true, rankCounty + 1, 25}, {"county", true, 10, rankCounty},
+	{"state", true, rankCountry + 1, 9}, {"postalcode", false, 0, 0}, {"country", true, rankCountry, rankCountry},
 }
 
 // filter is what results must pass besides the query.
@@ -38,8 +40,10 @@ type filter struct {
 	min, max int // address ranks
 	layers   []string
 	excluded []string
-	dedupe   bool
-	limit    int
+	// countries are ISO 3166-1 alpha-2 in lower case: more than a search takes.
+	countries []string
+	dedupe    bool
+	limit     int
 }
 
 // search answers /search: what a text names.
@@ -101,6 +105,9 @@ func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
 	if err := f.feature(q.get("featureType")); err != nil {
 		return query, err
 	}
+	if f.min > 0 && f.layers == nil {
+		f.layers = []string{"address"} // which a structured query means
+	}
 	if f.excluded, err = q.list("exclude_place_ids", maxExcluded); err != nil {
 		return query, err
 	}
@@ -114,9 +121,15 @@ func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
 		return query, err
 	}
 	for _, code := range countries {
-		if len(code) == 2 && len(query.Countries) < maxNames {
+		if code = strings.ToLower(code); len(code) == 2 && !slices.Contains(f.countries, code) {
+			f.countries = append(f.countries, code)
 			query.Countries = append(query.Countries, strings.ToUpper(code))
 		}
+	}
+	if len(query.Countries) <= maxNames {
+		f.countries = nil
+	} else {
+		query.Countries = nil
 	}
 	box, err := q.viewbox()
 	if err != nil {
@@ -129,8 +142,11 @@ func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
 		query.Lat, query.Lon, query.Bias = (box.South+box.North)/2, (box.West+box.East)/2, true
 	}
 	query.Limit = f.limit
-	if f.narrow() {
+	switch {
+	case f.narrow():
 		query.Limit = candidates
+	case f.dedupe:
+		query.Limit += spare
 	}
 	return query, nil
 }
@@ -207,14 +223,17 @@ func (f *filter) feature(name string) error {
 	return nil
 }
 
-// narrow reports whether results may be left out.
+// narrow reports whether results may be left out besides doubles.
 func (f *filter) narrow() bool {
-	return f.min > 0 || f.max < rankMost || len(f.layers)+len(f.excluded) > 0 || f.dedupe
+	return f.min > 0 || f.max < rankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
 }
 
 // passes reports whether a result passes.
 func (f *filter) passes(e *entry) bool {
 	if e.rank < f.min || e.rank > f.max || len(f.layers) > 0 && !slices.Contains(f.layers, e.layer) {
+		return false
+	}
+	if len(f.countries) > 0 && !slices.Contains(f.countries, strings.ToLower(e.country)) {
 		return false
 	}
 	id := strconv.FormatUint(e.id, 10)

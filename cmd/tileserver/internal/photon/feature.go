@@ -1,7 +1,6 @@
 package photon
 
 import (
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,13 +34,13 @@ func featureOf(r *geocoder.Result) (f feature) {
 		f.osmType, f.osmID = "N", uint64(r.Place.ID)
 		f.key, f.value, f.layer = placeTags(&r.Place)
 	case names.Airport:
-		f.osmType, f.osmID = "W", numberOf("airport", r.ID)
+		f.osmType, f.osmID = "W", geocoder.NumberOf(r)
 		f.key, f.value, f.layer = "aeroway", "aerodrome", layerHouse
 		if r.Type == "heliport" {
 			f.value = "heliport"
 		}
 	default:
-		f.osmType, f.osmID = "R", numberOf(r.Type, r.ID)
+		f.osmType, f.osmID = "R", geocoder.NumberOf(r)
 		f.layer = layerOf(r.Type, divisions(r.Parents))
 		f.key, f.value = "boundary", "administrative"
 		if f.layer == layerCountry || f.layer == layerState {
@@ -122,14 +121,6 @@ func (f *feature) address(parents []names.Parent) {
 			n++
 		}
 	}
-}
-
-// numberOf is an id for what has none that is a number: the same on every server and in
-// every generation, and small enough to be exact in JavaScript.
-func numberOf(typ, id string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(typ + "/" + id)) // it never fails
-	return h.Sum64() >> 12
 }
 
 // People that make a place a city or a town in OpenStreetMap's classes.
@@ -238,6 +229,9 @@ func (f *feature) append(dst []byte) []byte {
 		}
 	}
 	if b := f.bounds; b != [4]float64{} {
+		if b[0] > b[2] { // across 180°, which clients do not expect
+			b[0], b[2] = -180, 180
+		}
 		dst = append(dst, `,"extent":[`...)
 		dst = append(appendDegrees(dst, b[0]), ',')
 		dst = append(appendDegrees(dst, b[3]), ',')

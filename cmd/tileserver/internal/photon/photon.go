@@ -118,7 +118,6 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 			taken[j].bounds = cmp.Or(taken[j].bounds, f.bounds)
 			continue
 		}
-		f.name = name
 		taken = append(taken, f)
 	}
 	countries := map[string]string{} // by code: regions around may have them in short forms
@@ -134,11 +133,10 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		}
 		f.country = cmp.Or(name, f.country)
 		switch {
-		case q.around && (f.layer == layerCity || f.layer == layerDistrict):
-			f.city = cmp.Or(f.city, city)
-			if f.layer == layerDistrict {
-				f.district = f.name
-			}
+		case q.around && f.layer == layerCity:
+			f.city = f.name
+		case q.around && f.layer == layerDistrict:
+			f.city, f.district = cmp.Or(f.city, city), f.name
 		case f.layer == layerCity:
 			f.city = "" // it is that itself
 		}

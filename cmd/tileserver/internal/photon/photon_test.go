@@ -52,22 +52,6 @@ func TestPlaceTags(t *testing.T) {
 	}
 }
 
-// Clients keep the numbers of regions and airports: they must never change, and be exact
-// in JavaScript.
-func TestNumbersStay(t *testing.T) {
-	if got := numberOf("airport", "LSZH"); got != 261228174596827 {
-		t.Errorf("%d", got)
-	}
-	if got := numberOf("country", "de"); got != 3784594940577437 {
-		t.Errorf("%d", got)
-	}
-	for _, id := range []string{"", "a", "us-or", "41051"} {
-		if n := numberOf("state", id); n >= 1<<53 || n == numberOf("county", id) {
-			t.Errorf("%q: %d", id, n)
-		}
-	}
-}
-
 func TestParseTag(t *testing.T) {
 	place := feature{key: "place", value: "city"}
 	for text, passes := range map[string]bool{
