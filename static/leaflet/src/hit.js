@@ -1,14 +1,15 @@
-// What a search finds, in words and icons: places, regions, airports, time zones, positions, points of collections.
+// What a search finds, in words and icons: places, regions, airports, time zones, stations, positions, points of collections.
 import { coordinates, displayText, placeKind, title } from './format.js'
 import { AIRPORT_CODE, PLACE_ID, regionOf } from './hash.js'
 import { pointAt } from './here.js'
 
-/** An icon for each kind, as a path in a 24 × 24 box: a dot on a ring, an outline, a plane, a clock, a pin, a diamond. */
+/** An icon for each kind, as a path in a 24 × 24 box: a dot on a ring, an outline, a plane, a clock, a mast, a pin, a diamond. */
 const icons = new Map([
   ['place', 'M12 5.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM12 11a1 1 0 1 0 0 2 1 1 0 0 0 0-2z'],
   ['region', 'M4.5 8.5l6.5-4 8.5 2.5-1 9.5-6.5 3-7-3.5z'],
   ['airport', 'M12 3c1 0 1.6 1 1.6 2.4v4.1l7 4.2v2l-7-2v4l2.2 1.7V21L12 20l-3.8 1v-1.6l2.2-1.7v-4l-7 2v-2l7-4.2V5.4C10.4 4 11 3 12 3z'],
   ['timezone', 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4.5l3 2'],
+  ['station', 'M12 11.5V21M8.5 21h7M8.5 11.5a5 5 0 0 1 0-7M15.5 4.5a5 5 0 0 1 0 7M12 7a1 1 0 1 0 0 2 1 1 0 0 0 0-2z'],
   ['position', 'M12 21s-6.5-6-6.5-11a6.5 6.5 0 0 1 13 0c0 5-6.5 11-6.5 11zM12 9a1 1 0 1 0 0 2 1 1 0 0 0 0-2z'],
   ['point', 'M12 4.5l7.5 7.5-7.5 7.5L4.5 12z'],
 ])

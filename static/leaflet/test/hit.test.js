@@ -22,7 +22,7 @@ test('each kind has its words', () => {
 })
 
 test('each kind has an icon of its own, and one that is not known has one too', () => {
-  const kinds = ['place', 'region', 'airport', 'timezone', 'position', 'point']
+  const kinds = ['place', 'region', 'airport', 'timezone', 'station', 'position', 'point']
   assert.equal(new Set(kinds.map(kind => iconOf({ kind }))).size, kinds.length)
   for (const kind of ['constructor', undefined, 5]) assert.match(iconOf({ kind }), /^M/)
 })
