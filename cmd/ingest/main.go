@@ -149,7 +149,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	// What was published before a failure has its names indexed, and is pushed, like the
 	// rest.
-	err = errors.Join(command.Run(s), s.indexNames())
+	if err = command.Run(s); s.ctx.Err() == nil {
+		err = errors.Join(err, s.indexNames())
+	}
 	err = errors.Join(err, s.pushPublished(command))
 	if err = s.interrupted(command, err); err != nil {
 		rep.failed(err)

@@ -27,7 +27,7 @@ func (namesCmd) Run(s *session) error {
 // The error is that of an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.toPush, name) }
-	if s.ctx.Err() != nil || made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
+	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
 		return nil
 	}
 	if _, err := job.Names(s.ctx, s.catalog, s.options); err != nil && s.ctx.Err() == nil && !errors.Is(err, job.ErrNoNames) {
