@@ -119,7 +119,7 @@ func (c *countedStore) addTo(sum map[tableOf]cellstore.IOStats) {
 var (
 	descSeeks      = prometheus.NewDesc("quadrille_store_seeks_total", "Positionings of an iterator, by table.", []string{"dataset", "table"}, nil)
 	descBlocks     = prometheus.NewDesc("quadrille_store_blocks_read_total", "Data blocks read from files or the block cache.", []string{"dataset", "table"}, nil)
-	descRead       = prometheus.NewDesc("quadrille_store_block_bytes_total", "Bytes of blocks read, index and filter blocks included.", []string{"dataset", "table"}, nil)
+	descRead       = prometheus.NewDesc("quadrille_store_block_bytes_total", "Bytes of blocks read, of all kinds.", []string{"dataset", "table"}, nil)
 	descReadCached = prometheus.NewDesc("quadrille_store_block_bytes_cached_total", "Of those, the bytes found in the block cache.", []string{"dataset", "table"}, nil)
 
 	descBlockHits   = prometheus.NewDesc("quadrille_block_cache_hits_total", "Blocks found in the block cache.", nil, nil)

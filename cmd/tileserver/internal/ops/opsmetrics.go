@@ -7,14 +7,14 @@ import (
 )
 
 var (
-	descGeneration = web.Metric("dataset_generation", "Number of the generation in service, 0 for none.", "dataset")
-	descPublished  = web.Metric("dataset_published_generation", "Number of the generation that is published, 0 for none.", "dataset")
-	descAge        = web.Metric("dataset_age_seconds", "Time since the generation in service was built.", "dataset")
-	descSince      = web.Metric("dataset_serving_since_seconds", "When the generation was taken into service, seconds of Unix time.", "dataset")
+	descGeneration = web.Metric("dataset_generation", "Generation in service, 0 for none.", "dataset")
+	descPublished  = web.Metric("dataset_published_generation", "Generation published, 0 for none.", "dataset")
+	descAge        = web.Metric("dataset_age_seconds", "Time since it was built.", "dataset")
+	descSince      = web.Metric("dataset_serving_since_seconds", "Since when it is in service, seconds of Unix time.", "dataset")
 	descServing    = web.Metric("dataset_serving", "1 when a generation is in service.", "dataset")
-	descFailed     = web.Metric("dataset_failed", "1 when the published generation cannot be taken into service.", "dataset")
-	descDamaged    = web.Metric("dataset_damaged", "1 when the files of the generation in service turned out damaged.", "dataset")
-	descReadFailed = web.Metric("dataset_read_failures_total", "Reads that failed because of damage or the disk.", "dataset")
+	descFailed     = web.Metric("dataset_failed", "1 when the published one cannot be served.", "dataset")
+	descDamaged    = web.Metric("dataset_damaged", "1 when files of it are damaged.", "dataset")
+	descReadFailed = web.Metric("dataset_read_failures_total", "Reads failed by damage or the disk.", "dataset")
 	descRecords    = web.Metric("dataset_records", "Records of the generation in service, by kind.", "dataset", "kind")
 )
 

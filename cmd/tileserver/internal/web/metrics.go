@@ -167,19 +167,19 @@ func Metric(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descRequests = Metric("http_requests_total", "Requests answered, by route and class of status.", "route", "class")
-	descLatency  = Metric("http_request_duration_seconds", "Time from the end of a request's header to the end of its answer.", "route")
+	descRequests = Metric("http_requests_total", "Requests answered, by class of status.", "route", "class")
+	descLatency  = Metric("http_request_duration_seconds", "Time from a request's header to the end of its answer.", "route")
 	descInFlight = Metric("http_requests_in_flight", "Requests being answered.", "route")
 	descBytes    = Metric("http_response_bytes_total", "Bytes of bodies sent, as compressed.", "route")
 	descProblems = Metric("http_problems_total", "Refusals and failures, by type of problem.", "type")
-	descPanics   = Metric("http_panics_total", "Handlers that panicked; the log has their stacks.")
+	descPanics   = Metric("http_panics_total", "Handlers that panicked.")
 	descRefused  = Metric("http_refused_total", "Requests refused for want of a key or by a limit.", "reason")
-	descRunning  = Metric("http_running", "Requests that hold one of the places of --max-concurrent.")
+	descRunning  = Metric("http_running", "Places of --max-concurrent that are taken.")
 	descPlaces   = Metric("http_running_limit", "The places there are: --max-concurrent.")
 
 	descCacheHits    = Metric("response_cache_hits_total", "Answers found finished.", "cache")
 	descCacheMisses  = Metric("response_cache_misses_total", "Answers that had to be made.", "cache")
-	descCacheEvicted = Metric("response_cache_evictions_total", "Finished answers dropped to make room.", "cache")
+	descCacheEvicted = Metric("response_cache_evictions_total", "Answers dropped to make room.", "cache")
 	descCacheBytes   = Metric("response_cache_bytes", "Memory that finished answers take.", "cache")
 	descCacheEntries = Metric("response_cache_entries", "Finished answers kept.", "cache")
 )
