@@ -48,8 +48,9 @@ func (n namesOfGlobe) Feature(_ context.Context, number uint64) (named.Feature, 
 }
 
 func (namesOfGlobe) NameIn(_ context.Context, typ, id, lang string) (string, bool, error) {
-	if typ == "country" && id == "ch" && lang == "de" {
-		return "Schweiz", true, nil
+	name, ok := map[string]string{"de": "Schweiz", "es": "Suiza"}[lang]
+	if typ == "country" && id == "ch" && ok {
+		return name, true, nil
 	}
 	return "", false, nil
 }
@@ -187,6 +188,27 @@ func TestPhotonLanguage(t *testing.T) {
 	}
 	if vary := g.get("/photon/api?q=bern&lang=de", "Accept-Language", "it").Header.Get("Vary"); strings.Contains(vary, "Language") {
 		t.Errorf("Vary: %s", vary)
+	}
+}
+
+// The region around knows languages that the gazetteer does not, and a country is its own.
+func TestPhotonCountry(t *testing.T) {
+	g := newPhoton(t, nil)
+	for path, want := range map[string]string{
+		"/photon/api?q=bern": "Switzerland", "/photon/api?q=bern&lang=es": "Suiza", "/photon/api?q=bern&lang=de": "Schweiz", "/photon/api?q=bern&lang=ja": "Switzerland",
+		"/photon/reverse?lat=47.4&lon=8.5&lang=es": "Suiza", "/photon/reverse?lat=47.4&lon=8.5&layer=state&lang=es": "Suiza",
+		"/photon/api?q=portland&lang=es": "United States", // nothing knows it in Spanish
+	} {
+		if got := g.photon(path)[0].Properties["country"]; got != want {
+			t.Errorf("%s: %v, want %s", path, got, want)
+		}
+	}
+	for _, lang := range []string{"default", "de", "es"} {
+		for _, f := range g.photon("/photon/api?q=switzerland&dedupe=0&lang=" + lang) {
+			if p := f.Properties; p["type"] == "country" && p["country"] != p["name"] {
+				t.Errorf("%s: %v", lang, p)
+			}
+		}
 	}
 }
 

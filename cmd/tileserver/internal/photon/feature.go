@@ -104,9 +104,13 @@ func (f *feature) address(parents []names.Parent) {
 		var member *string
 		switch layerOf(p.Type, n) {
 		case layerCountry:
-			if member = &f.country; f.country == "" && f.countryCode == "" && len(p.ID) == 2 {
+			if len(p.ID) == 2 {
+				if f.countryCode != "" && !strings.EqualFold(f.countryCode, p.ID) {
+					continue // the region of another country, such as that of a territory
+				}
 				f.countryCode = strings.ToUpper(p.ID)
 			}
+			member = &f.country
 		case layerState:
 			member = &f.state
 		case layerCounty:

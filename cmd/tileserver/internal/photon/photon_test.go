@@ -89,3 +89,13 @@ func FuzzFeature(f *testing.F) {
 		}
 	})
 }
+
+// A territory lies in the region of the country that it belongs to, and has its own code.
+func TestAddressOfTerritory(t *testing.T) {
+	for code, want := range map[string]string{"FR": "France", "GP": "", "": "France"} {
+		f := feature{countryCode: code}
+		if f.address([]names.Parent{{Type: "country", ID: "fr", Name: "France"}}); f.country != want {
+			t.Errorf("%q: %q, want %q", code, f.country, want)
+		}
+	}
+}
