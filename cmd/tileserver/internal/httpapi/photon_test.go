@@ -224,6 +224,11 @@ func TestPhotonReverse(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
+	for _, f := range g.photon("/photon/reverse?lat=47.4&lon=8.5&radius=99999&limit=9&layer=city") {
+		if p := f.Properties; p["city"] != p["name"] {
+			t.Errorf("in the city of another: %v", p)
+		}
+	}
 	p := g.photon("/photon/reverse?lat=47.4&lon=8.5")[0].Properties
 	if p["city"] != "Zürich" || p["state"] != "Zürich" || p["country"] != "Switzerland" || p["countrycode"] != "CH" || p["osm_id"] != 2657896.0 {
 		t.Errorf("%v", p)
@@ -257,6 +262,19 @@ func TestPhotonRefusals(t *testing.T) {
 	nothing := newFixture(t, nil)
 	if res := nothing.get("/photon/api?q=a"); res.StatusCode != http.StatusNotFound || !strings.HasPrefix(body(t, res), `{"message":"`) {
 		t.Errorf("without data: %d", res.StatusCode)
+	}
+}
+
+// Clients may ask one service for what the other found.
+func TestPhotonNumbersAreNominatims(t *testing.T) {
+	g := newPhoton(t, nil)
+	for _, f := range g.photon("/photon/api?q=zur&limit=50") {
+		p := f.Properties
+		path := fmt.Sprintf("/nominatim/lookup?format=jsonv2&osm_ids=%s%.0f", p["osm_type"], p["osm_id"])
+		var found []map[string]any
+		if text := body(t, g.get(path)); json.Unmarshal([]byte(text), &found) != nil || len(found) != 1 || found[0]["name"] != p["name"] {
+			t.Errorf("%v: %s: %s", p, path, text)
+		}
 	}
 }
 
