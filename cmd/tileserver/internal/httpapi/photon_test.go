@@ -203,7 +203,7 @@ func TestPhotonCountry(t *testing.T) {
 			t.Errorf("%s: %v, want %s", path, got, want)
 		}
 	}
-	for _, lang := range []string{"default", "de", "es"} {
+	for _, lang := range []string{"default", "de", "es", "fr"} {
 		for _, f := range g.photon("/photon/api?q=switzerland&dedupe=0&lang=" + lang) {
 			if p := f.Properties; p["type"] == "country" && p["country"] != p["name"] {
 				t.Errorf("%s: %v", lang, p)

@@ -104,13 +104,9 @@ func (f *feature) address(parents []names.Parent) {
 		var member *string
 		switch layerOf(p.Type, n) {
 		case layerCountry:
-			if len(p.ID) == 2 {
-				if f.countryCode != "" && !strings.EqualFold(f.countryCode, p.ID) {
-					continue // the region of another country, such as that of a territory
-				}
+			if member = &f.country; f.country == "" && f.countryCode == "" && len(p.ID) == 2 {
 				f.countryCode = strings.ToUpper(p.ID)
 			}
-			member = &f.country
 		case layerState:
 			member = &f.state
 		case layerCounty:

@@ -119,11 +119,19 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		}
 		taken = append(taken, f)
 	}
-	countries := map[string]string{} // by code
+	countries := map[string]string{} // by code: regions around may have them in short forms
 	for i := range taken {
 		f := &taken[i]
-		if err := q.nameCountry(ctx, session, f, countries); err != nil {
-			return dst, err
+		name, known := countries[f.countryCode]
+		if !known {
+			var err error
+			if name, err = session.CountryName(ctx, f.countryCode, q.lang); err != nil {
+				return dst, err
+			}
+			countries[f.countryCode] = name
+		}
+		if f.layer != layerCountry { // a country has its own name
+			f.country = cmp.Or(name, f.country)
 		}
 		switch {
 		case q.around && f.layer == layerCity:
@@ -139,25 +147,6 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		dst = f.append(dst)
 	}
 	return append(dst, "]}"...), nil
-}
-
-// nameCountry gives a feature the name of its country. A country has its own already. A
-// region around has the name of the asked language, which the gazetteer may not know;
-// without a language the gazetteer's is better, since regions may have short forms.
-func (q *common) nameCountry(ctx context.Context, session *geocoder.Session, f *feature, known map[string]string) error {
-	if f.layer == layerCountry || q.lang != "" && f.country != "" {
-		return nil
-	}
-	name, ok := known[f.countryCode]
-	if !ok {
-		var err error
-		if name, err = session.CountryName(ctx, f.countryCode, q.lang); err != nil {
-			return err
-		}
-		known[f.countryCode] = name
-	}
-	f.country = cmp.Or(name, f.country)
-	return nil
 }
 
 // fail answers with Photon's error: a message. What has no counterpart there, such as a

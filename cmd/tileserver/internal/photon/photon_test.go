@@ -91,16 +91,6 @@ func FuzzFeature(f *testing.F) {
 	})
 }
 
-// A territory lies in the region of the country that it belongs to, and has its own code.
-func TestAddressOfTerritory(t *testing.T) {
-	for code, want := range map[string]string{"FR": "France", "GP": "", "": "France"} {
-		f := feature{countryCode: code}
-		if f.address([]names.Parent{{Type: "country", ID: "fr", Name: "France"}}); f.country != want {
-			t.Errorf("%q: %q, want %q", code, f.country, want)
-		}
-	}
-}
-
 // A region across 180° is as wide as the world for clients, which expect west below east.
 func TestExtent(t *testing.T) {
 	for bounds, want := range map[[4]float64]string{
