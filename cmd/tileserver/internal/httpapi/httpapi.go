@@ -1,9 +1,9 @@
 // Package httpapi composes the HTTP face of the tile server: a web.Kit, a room for every
 // kind of question, and the tables of their routes and errors.
 //
-// The rooms are tile, region, place, airport, collection, station, ip, point, geonames,
-// geoip, photon, nominatim and ops. None knows another. What several need is in datasets, listing, localtime and
-// ipdatabase.
+// The rooms are tile, region, place, airport, collection, geocode, station, ip, point,
+// geonames, geoip, photon, nominatim and ops. None knows another. What several need is in
+// datasets, geocoder, listing, localtime and ipdatabase.
 package httpapi
 
 import (

@@ -48,8 +48,9 @@ func (n namesOfGlobe) Feature(_ context.Context, number uint64) (named.Feature, 
 }
 
 func (namesOfGlobe) NameIn(_ context.Context, typ, id, lang string) (string, bool, error) {
-	if typ == "country" && id == "ch" && lang == "de" {
-		return "Schweiz", true, nil
+	name, ok := map[string]string{"de": "Schweiz", "es": "Suiza"}[lang]
+	if typ == "country" && id == "ch" && ok {
+		return name, true, nil
 	}
 	return "", false, nil
 }
@@ -190,6 +191,27 @@ func TestPhotonLanguage(t *testing.T) {
 	}
 }
 
+// The region around knows languages that the gazetteer does not, and a country is its own.
+func TestPhotonCountry(t *testing.T) {
+	g := newPhoton(t, nil)
+	for path, want := range map[string]string{
+		"/photon/api?q=bern": "Switzerland", "/photon/api?q=bern&lang=es": "Suiza", "/photon/api?q=bern&lang=de": "Schweiz", "/photon/api?q=bern&lang=ja": "Switzerland",
+		"/photon/reverse?lat=47.4&lon=8.5&lang=es": "Suiza", "/photon/reverse?lat=47.4&lon=8.5&layer=state&lang=es": "Suiza",
+		"/photon/api?q=portland&lang=es": "United States", // nothing knows it in Spanish
+	} {
+		if got := g.photon(path)[0].Properties["country"]; got != want {
+			t.Errorf("%s: %v, want %s", path, got, want)
+		}
+	}
+	for _, lang := range []string{"default", "de", "es", "fr"} {
+		for _, f := range g.photon("/photon/api?q=switzerland&dedupe=0&lang=" + lang) {
+			if p := f.Properties; p["type"] == "country" && p["country"] != p["name"] {
+				t.Errorf("%s: %v", lang, p)
+			}
+		}
+	}
+}
+
 func TestPhotonReverse(t *testing.T) {
 	g := newPhoton(t, nil)
 	for query, want := range map[string]string{
@@ -200,6 +222,11 @@ func TestPhotonReverse(t *testing.T) {
 	} {
 		if got := listed(g.photon("/photon/reverse?" + query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	for _, f := range g.photon("/photon/reverse?lat=47.4&lon=8.5&radius=99999&limit=9&layer=city") {
+		if p := f.Properties; p["city"] != p["name"] {
+			t.Errorf("in the city of another: %v", p)
 		}
 	}
 	p := g.photon("/photon/reverse?lat=47.4&lon=8.5")[0].Properties
@@ -235,6 +262,19 @@ func TestPhotonRefusals(t *testing.T) {
 	nothing := newFixture(t, nil)
 	if res := nothing.get("/photon/api?q=a"); res.StatusCode != http.StatusNotFound || !strings.HasPrefix(body(t, res), `{"message":"`) {
 		t.Errorf("without data: %d", res.StatusCode)
+	}
+}
+
+// Clients may ask one service for what the other found.
+func TestPhotonNumbersAreNominatims(t *testing.T) {
+	g := newPhoton(t, nil)
+	for _, f := range g.photon("/photon/api?q=zur&limit=50") {
+		p := f.Properties
+		path := fmt.Sprintf("/nominatim/lookup?format=jsonv2&osm_ids=%s%.0f", p["osm_type"], p["osm_id"])
+		var found []map[string]any
+		if text := body(t, g.get(path)); json.Unmarshal([]byte(text), &found) != nil || len(found) != 1 || found[0]["name"] != p["name"] {
+			t.Errorf("%v: %s: %s", p, path, text)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ type feature struct {
 	osmType              string
 	osmID                uint64
 	key, value, layer    string
-	name, ownName        string // in the language asked for, and as it is
+	name                 string
 	district, city       string
 	county, state        string
 	country, countryCode string
@@ -27,20 +27,20 @@ type feature struct {
 
 // featureOf says a result in Photon's terms.
 func featureOf(r *geocoder.Result) (f feature) {
-	f = feature{name: r.Name, ownName: r.Name, lat: r.Lat, lon: r.Lon, bounds: r.Bounds, countryCode: strings.ToUpper(r.Country)}
+	f = feature{osmID: geocoder.NumberOf(r), name: r.Name, lat: r.Lat, lon: r.Lon, bounds: r.Bounds, countryCode: strings.ToUpper(r.Country)}
 	f.address(r.Parents)
 	switch r.Kind {
 	case geocoder.Place:
-		f.osmType, f.osmID = "N", uint64(r.Place.ID)
+		f.osmType = "N"
 		f.key, f.value, f.layer = placeTags(&r.Place)
 	case names.Airport:
-		f.osmType, f.osmID = "W", geocoder.NumberOf(r)
+		f.osmType = "W"
 		f.key, f.value, f.layer = "aeroway", "aerodrome", layerHouse
 		if r.Type == "heliport" {
 			f.value = "heliport"
 		}
 	default:
-		f.osmType, f.osmID = "R", geocoder.NumberOf(r)
+		f.osmType = "R"
 		f.layer = layerOf(r.Type, divisions(r.Parents))
 		f.key, f.value = "boundary", "administrative"
 		if f.layer == layerCountry || f.layer == layerState {
@@ -203,7 +203,7 @@ const sameKM = 20
 // doubles reports whether two features are one that two sources have: a division, or an
 // airport. Settlements of one name are different ones.
 func (f *feature) doubles(o *feature) bool {
-	if f.layer != o.layer || f.ownName != o.ownName || f.countryCode != o.countryCode {
+	if f.layer != o.layer || f.name != o.name || f.countryCode != o.countryCode {
 		return false
 	}
 	switch f.layer {

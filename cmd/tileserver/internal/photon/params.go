@@ -219,7 +219,6 @@ func (p *params) search() (q searchRequest) {
 	if p.has("lat") && zoom > leastZoom && scale < 1 {
 		q.query.Lat, q.query.Lon, q.query.Bias = lat, lon, true
 	}
-	p.flag("suggest_addresses", false) // there are none
 	return q
 }
 

@@ -107,9 +107,8 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 	var taken []feature
 	for i := range found {
 		f := featureOf(&found[i])
-		name := found[i].Name
 		if q.around && city == "" && f.layer == layerCity {
-			city = cmp.Or(f.city, name)
+			city = cmp.Or(f.city, f.name)
 		}
 		if len(taken) == q.limit || !q.passes(&f) {
 			continue
@@ -131,7 +130,9 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 			}
 			countries[f.countryCode] = name
 		}
-		f.country = cmp.Or(name, f.country)
+		if f.layer != layerCountry { // a country has its own name
+			f.country = cmp.Or(name, f.country)
+		}
 		switch {
 		case q.around && f.layer == layerCity:
 			f.city = f.name

@@ -2,6 +2,7 @@ package photon
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/geocoder"
@@ -88,4 +89,20 @@ func FuzzFeature(f *testing.F) {
 			t.Errorf("%s", b)
 		}
 	})
+}
+
+// A region across 180° is as wide as the world for clients, which expect west below east.
+func TestExtent(t *testing.T) {
+	for bounds, want := range map[[4]float64]string{
+		{172.5, 18.9, -66.9, 71.4}: `"extent":[-180,71.4,180,18.9]`, {5.96, 45.8, 10.49, 47.8}: `"extent":[5.96,47.8,10.49,45.8]`, {-180, -90, 180, -60}: `"extent":[-180,-60,180,-90]`,
+	} {
+		f := feature{bounds: bounds}
+		if got := string(f.append(nil)); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", bounds, got)
+		}
+	}
+	var none feature
+	if got := string(none.append(nil)); strings.Contains(got, "extent") {
+		t.Errorf("%s", got)
+	}
 }
