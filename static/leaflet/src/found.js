@@ -29,7 +29,7 @@ export function createFound({ card, pin, mark, select, fly, zoom, choose, signal
     const kind = place.kind === 'airport' ? t('airport') : placeKind(place.class, place.code, place.population)
     const chips = takeAlong({ title: displayText(place.name), path, at, zoom, announce })
     pin(at)
-    card.show({ kicker: title(kind), title: displayText(place.name), subtitle: [around, coordinates(at.lat, at.lon, 4)].filter(Boolean).join(' · '), chips },
+    card.show({ kicker: title(kind), title: displayText(place.name), subtitle: [around, coordinates(at.lat, at.lon, 4)].filter(Boolean).join('\n'), chips },
       facts(rows(place)), nearbyList(at, { mark, choose, signal: question, announce }))
     if (moving) fly(place)
   }

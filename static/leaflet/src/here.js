@@ -38,7 +38,7 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
       present(at, { answer, labelOf, heading, near, question, words }, region, true)
       outline(region, question)
     }
-    card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join(' · ') },
+    card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join('\n') },
       words, regionFacts(found, types, missing, { chosen, choose: choice }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
     if (focus) card.root.querySelector('.level[aria-pressed=true]')?.focus()
   }

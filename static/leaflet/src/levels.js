@@ -33,7 +33,7 @@ export function levels(found, types, { chosen, choose }) {
   const rank = ({ type }) => types.findIndex(known => known.type === type)
   const row = region => {
     const name = el('bdi', {}, displayText(region.name) || displayText(region.id))
-    const id = el('code', {}, displayText(region.id, 24))
+    const id = !isZone(region) && el('code', {}, displayText(region.id, 24))
     const on = region === chosen
     const value = isZone(region) || found.filter(one => !isZone(one)).length < 2 ? el('span', {}, name, id) : el('button', {
       type: 'button', class: 'level', 'aria-pressed': String(on), onclick: () => choose(region),

@@ -71,7 +71,7 @@ start()
 
 async function start() {
   const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
-  new Credits(attributions(status.value), { roomy, position: `bottom${END}` }).addTo(map)
+  new Credits(attributions(status.value), { position: `bottom${END}` }).addTo(map)
   control.zoom({ position: `bottom${END}`, zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
   control.scale({ position: `bottom${START}`, maxWidth: 120, imperial: false }).addTo(map)
 
