@@ -14,6 +14,7 @@ import { isBox } from './tilegrid.js'
 import { t } from './words.js'
 
 const KICKER = t('What is here')
+const NEAR_ENOUGH = 50_000 // metres; a zone borrowed from farther away may be wrong by hours
 
 /** A point of the map as a permalink has it: on the grid of the world, as exact as the zoom shows it. */
 export function pointAt({ lat, lon, zoom }) {
@@ -87,13 +88,13 @@ function regionFacts(found, types, missing, choice) {
   return levels(found, types, choice)
 }
 
-// A clock is shown only where the time is known: a zone that was guessed from something far away may be wrong by hours.
+// A clock is shown only where the time is known.
 function localTime({ timezone, at }, missing) {
   const zone = displayText(timezone?.id)
   if (!zone) return missing.has('timezones') ? absent(t('Time zones')) : el('p', { class: 'quiet lead' }, t('The time zone is not known here.'))
   const now = Date.parse(at)
   const offset = timezone.offset_s
-  const known = timezone.match !== 'nearest'
+  const known = timezone.match !== 'nearest' || timezone.distance_m <= NEAR_ENOUGH
   const clock = known && Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
   const season = known && timezone.dst ? t('summer time') : ''
   const also = [timezone.also ?? []].flat().map(id => displayText(id)).filter(Boolean).join(', ')

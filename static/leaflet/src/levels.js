@@ -13,7 +13,7 @@ export function called(region, labelled) {
   const name = displayText(region.name) || displayText(region.id)
   const label = displayText(labelled?.label)
   if (!label) return { title: name, around: '' }
-  const country = displayText(labelled.parents?.at(-1)?.name)
+  const country = displayText(Array.isArray(labelled.parents) ? labelled.parents.at(-1)?.name : '')
   if (!country || !label.endsWith(`, ${country}`)) return { title: label, around: '' }
   return { title: label.slice(0, -country.length - 2), around: country }
 }

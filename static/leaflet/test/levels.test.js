@@ -21,7 +21,7 @@ test('regions are called as people call them', () => {
   assert.deepEqual(called(country, labels(country)), { title: 'United States of America', around: '' })
   assert.deepEqual(called(county, undefined), { title: 'Rice', around: '' }, 'a server without a search')
   assert.deepEqual(called({ id: 'x' }, { label: 'X, Y', parents: [{ name: 'Z' }] }), { title: 'X, Y', around: '' }, 'a label that ends otherwise')
-  assert.deepEqual(called({ id: 'x' }, { label: 5, parents: 7 }), { title: 'x', around: '' })
+  assert.deepEqual(called({ id: 'x' }, { label: {}, parents: 7 }), { title: 'x', around: '' })
   assert.equal(labelsOf(null)(county), undefined)
 })
 
