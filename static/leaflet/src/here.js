@@ -40,7 +40,7 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
       outline(region, question)
     }
     card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join('\n') },
-      words, regionFacts(found, types, missing, { chosen, choose: choice }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
+      words, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
     if (focus) card.root.querySelector('.level[aria-pressed=true]')?.focus()
   }
 

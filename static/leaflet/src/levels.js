@@ -27,12 +27,12 @@ export function labelsOf(answer) {
 
 /**
  * The rows of levels, coarse first; the chosen one is pressed, and choose(region) is called with another. found are the regions of a
- * point, types those of the map.
+ * point, types those of the map; nameOf(region) is a name in the reader's language or ''.
  */
-export function levels(found, types, { chosen, choose }) {
+export function levels(found, types, { chosen, choose, nameOf = () => '' }) {
   const rank = ({ type }) => types.findIndex(known => known.type === type)
   const row = region => {
-    const name = el('bdi', {}, displayText(region.name) || displayText(region.id))
+    const name = el('bdi', {}, nameOf(region) || displayText(region.name) || displayText(region.id))
     const id = !isZone(region) && el('code', {}, displayText(region.id, 24))
     const on = region === chosen
     const value = isZone(region) || found.filter(one => !isZone(one)).length < 2 ? el('span', {}, name, id) : el('button', {
