@@ -38,21 +38,25 @@ type Theme struct {
 
 // Map are the colours of what a map draws, but for its names.
 type Map struct {
-	Water       Color   `json:"water"`
-	Land        []Color `json:"land"`
-	Lake        Color   `json:"lake"`
-	Urban       Color   `json:"urban"`
-	Missing     Color   `json:"missing"`
-	Coast       Color   `json:"coast"`
-	Border      Border  `json:"border"`
-	Graticule   Color   `json:"graticule"`
-	Selection   Color   `json:"selection"`
-	Dot         Color   `json:"dot"`
-	Rim         Color   `json:"rim"`
-	Airport     Color   `json:"airport"`
-	Points      []Color `json:"points"` // of collections, one after another
-	PointsRim   Color   `json:"points-rim"`
-	PointsCount Color   `json:"points-count"`
+	Water Color   `json:"water"`
+	Land  []Color `json:"land"`
+	// Shade tells the parts of a country apart: greys by the same numbers as
+	// Land, laid over it with a strength of 0 to 1.
+	Shade         []Color `json:"shade"`
+	ShadeStrength float64 `json:"shade-strength"`
+	Lake          Color   `json:"lake"`
+	Urban         Color   `json:"urban"`
+	Missing       Color   `json:"missing"`
+	Coast         Color   `json:"coast"`
+	Border        Border  `json:"border"`
+	Graticule     Color   `json:"graticule"`
+	Selection     Color   `json:"selection"`
+	Dot           Color   `json:"dot"`
+	Rim           Color   `json:"rim"`
+	Airport       Color   `json:"airport"`
+	Points        []Color `json:"points"` // of collections, one after another
+	PointsRim     Color   `json:"points-rim"`
+	PointsCount   Color   `json:"points-count"`
 }
 
 // Border are the colours of borders by the level of what they part.
@@ -146,8 +150,8 @@ func parse(text []byte) (*Tokens, error) {
 	}
 	for _, name := range Themes {
 		theme := t.Themes[name]
-		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.Points) == 0 {
-			return nil, fmt.Errorf("design tokens: give the theme %s %d colours of land and some of points", name, LandColors)
+		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.Shade) != LandColors || len(theme.Map.Points) == 0 {
+			return nil, fmt.Errorf("design tokens: give the theme %s %d colours of land, as many shades, and some of points", name, LandColors)
 		}
 	}
 	for name, rank := range t.Type.Labels {
