@@ -28,7 +28,7 @@ GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
 PAGE := static/leaflet/dist/index.html
 PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
-PAGE_SOURCES := static/leaflet/build.js $(shell find static/leaflet/src -type f 2>/dev/null)
+PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
 .PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-points clean

@@ -29,3 +29,8 @@ func FS() (fs.FS, bool) {
 	_, err = fs.Stat(page, "index.html")
 	return page, err == nil
 }
+
+// Tokens is static/leaflet/src/tokens.json: the colours and the type scale of everything the project draws.
+//
+//go:embed leaflet/src/tokens.json
+var Tokens []byte

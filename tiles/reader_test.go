@@ -134,7 +134,7 @@ func TestSelectors(t *testing.T) {
 		t.Errorf("no region: %v", err)
 	}
 	rec, err := r.Region(ctx, "land", "a", false)
-	const want = `{"type":"land","id":"a","name":"A \u003cb\u003e","bbox":[0,0,10,10],"iso":"AA","pop":5,"area":1.5,"ok":true}`
+	const want = `{"type":"land","id":"a","name":"A \u003cb\u003e","bbox":[0,0,10,10],"map_color":2,"iso":"AA","pop":5,"area":1.5,"ok":true}`
 	if err != nil || string(rec) != want {
 		t.Errorf("record %s, %v", rec, err)
 	}

@@ -17,8 +17,10 @@ import (
 // tile is empty. Each type T that the selectors name has these layers, in the
 // data set's order and without the empty ones:
 //
-//	T        polygons: id, name; merged, the number of regions a polygon stands
-//	         for, where small regions are merged, see [Generalised]
+//	T        polygons: id, name; map_color, 0 to 5, which differs between regions
+//	         that share a border, and which data sets of older versions lack;
+//	         merged, the number of regions a polygon stands for, where small
+//	         regions are merged, see [Generalised]
 //	T_line   borders, one feature for each pair of neighbours: right and left,
 //	         the ids of the regions on the line's two sides, one of which may be
 //	         absent

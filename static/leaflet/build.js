@@ -4,6 +4,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as esbuild from 'esbuild'
+import { tokensPlugin } from './tokens-css.js'
 
 const root = path.dirname(fileURLToPath(import.meta.url))
 const dist = path.join(root, 'dist')
@@ -19,6 +20,7 @@ const { metafile } = await (async () => {
     loader: { '.png': 'file', '.svg': 'copy' },
     // Leaflet's main file is a browser global; its module form lets the bundler drop what the page does not use.
     alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
+    plugins: [tokensPlugin],
     bundle: true,
     minify: true,
     format: 'esm',

@@ -203,6 +203,9 @@ func (b *build) prepare(ctx context.Context) error {
 	if b.levels, err = b.arrange(ctx); err != nil {
 		return err
 	}
+	if err := b.colorRegions(ctx); err != nil {
+		return err
+	}
 	for _, l := range b.layers {
 		for _, r := range l.regions {
 			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
@@ -279,7 +282,7 @@ func (b *build) meta() tiles.Meta {
 		t := tiles.TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
 			MinZoom: 0, MaxZoom: grid.MaxZoom,
-			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String"},
+			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String", layout.TagColor: "Number"},
 		}
 		if len(l.generalised) > 0 {
 			t.Generalised = slices.Clone(l.generalised)

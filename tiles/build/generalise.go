@@ -467,7 +467,7 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	for _, r := range in {
 		named = named && (r == head || r.area < 2*side*side)
 	}
-	m := &region{head: head.number, merged: len(in), area: sum, bounds: head.bounds, id: head.id, name: head.name, tag: head.tag}
+	m := &region{head: head.number, merged: len(in), area: sum, bounds: head.bounds, id: head.id, name: head.name, tag: head.tag, color: head.color}
 	if !named {
 		m.id, m.name = layout.MergedID(head.id), ""
 		m.tag = layout.FeatureID(typ, m.id)

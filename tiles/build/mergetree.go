@@ -106,10 +106,10 @@ const mostSides = 16
 
 // shareBorders ties the regions on the two sides of each line.
 func (m *merger) shareBorders(ctx context.Context, lines []grid.Line, reg *grid.Registry, layerOf []int) error {
-	length := map[int32]float64{} // of the lines with a set
+	length := make([]float64, len(reg.All())) // of the lines with a set
 	var order []int32
 	for _, l := range lines {
-		if _, ok := length[l.Set]; !ok {
+		if length[l.Set] == 0 {
 			order = append(order, l.Set)
 		}
 		length[l.Set] += math.Hypot(float64(l.B.X-l.A.X), float64(l.B.Y-l.A.Y))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -251,10 +252,11 @@ func (r *region) record(typ string) ([]byte, error) {
 		}
 		dst = layout.AppendFixed(dst, v, 6)
 	}
-	dst = append(dst, ']')
+	dst = append(dst, `],"`+layout.TagColor+`":`...)
+	dst = strconv.AppendInt(dst, int64(r.color), 10)
 	for _, p := range r.props {
 		switch p.Name {
-		case "type", "id", "name", "bbox", "geometry":
+		case "type", "id", "name", "bbox", "geometry", layout.TagColor:
 			continue // the record has its own member of this name
 		}
 		switch v := p.Value.(type) {

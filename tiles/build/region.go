@@ -55,6 +55,7 @@ type region struct {
 	head     int32 // number of the region it is called after: its own, unless it is merged
 	merged   int   // how many regions it stands for at one zoom; 0 for a region of the source
 	shown    uint8 // the first zoom that shows it with its id
+	color    uint8 // its number among layout.MapColors
 	id, name string
 	props    []Property
 	polygons [][]ring // as the source has them

@@ -83,6 +83,7 @@ func (w *walker) leaf(ln *layerNode) {
 // begin starts the feature of a region's polygons.
 func (w *walker) begin(r *region) {
 	w.mvt.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+	w.mvt.TagInt(layout.TagColor, int64(r.color))
 	if r.merged > 0 {
 		w.mvt.TagInt(layout.TagMerged, int64(r.merged))
 	}

@@ -2,9 +2,10 @@
 // that cannot draw vectors.
 //
 // A [Renderer] turns the bytes of a vector tile into an image of 256 pixels, or
-// 512 for screens of double density. Pixels without a shape are transparent. A
-// [Style] gives each layer its look by the layer's name. Polygons of layer T
-// are filled, each feature in a colour derived from its id. Lines of T_line are
+// 512 for screens of double density. Pixels without a shape are transparent, or
+// water where the tile says so. A [Style] gives each layer its look by the
+// layer's name. Polygons of layer T are filled, each feature in the colour of its
+// number map_color, or else one derived from its id. Lines of T_line are
 // stroked. Points of T_label are names. Points of any other layer are dots with
 // names. If the style gives a type a share, each zoom shows three times as many
 // of its points as the one before, by their attribute "rank".

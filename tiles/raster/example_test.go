@@ -3,6 +3,7 @@ package raster_test
 import (
 	"bytes"
 	"fmt"
+	"image/color"
 	"image/png"
 	"log"
 
@@ -19,7 +20,9 @@ func ExampleRenderer_AppendPNG() {
 	l.Ring([]mvt.XY{{X: -64, Y: -64}, {X: 4160, Y: -64}, {X: 4160, Y: 4160}, {X: -64, Y: 4160}})
 	l.End()
 
-	r, err := raster.New(raster.DefaultStyle())
+	r, err := raster.New(raster.PoliticalStyle(&raster.Palette{
+		Land: []color.NRGBA{{0xf6, 0xed, 0xd1, 0xff}, {0xde, 0xef, 0xd4, 0xff}},
+	}))
 	if err != nil {
 		log.Fatal(err)
 	}

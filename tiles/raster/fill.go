@@ -39,9 +39,13 @@ func (c *canvas) fillLayer(l *layer) error {
 			c.clearSumsAround(u, dirty)
 			dirty = u
 		}
-		c.addSums(r, l.palette.choose(c.view.StringTag(f, "id"), f.ID))
+		col, err := l.colors.choose(&c.view, f)
+		if err != nil {
+			return err
+		}
+		c.addSums(r, col)
 	}
-	c.blendSums(dirty, uint32(math.Round(l.Fill.Opacity*255)))
+	c.blendSums(dirty, uint32(math.Round(l.fill.Opacity*255)))
 	return nil
 }
 

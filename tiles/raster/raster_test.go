@@ -22,7 +22,7 @@ import (
 
 func newRenderer(t testing.TB) *Renderer {
 	t.Helper()
-	r, err := New(DefaultStyle())
+	r, err := New(PoliticalStyle(&somePalette))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,14 +520,14 @@ func TestStyle(t *testing.T) {
 		"NaN":         func(t *Type) { t.Fill.Opacity = math.NaN() },
 		"dot":         func(t *Type) { t.Dot.Radius = 100 },
 	} {
-		s := DefaultStyle()
+		s := PoliticalStyle(&somePalette)
 		c := s.Types["country"]
 		spoil(&c)
 		s.Types["country"] = c
 		if _, err := New(s); !errors.Is(err, ErrStyle) || !strings.Contains(err.Error(), "country") {
 			t.Errorf("%s: %v, want an error naming the type", name, err)
 		}
-		other := DefaultStyle()
+		other := PoliticalStyle(&somePalette)
 		spoil(&other.Other)
 		if _, err := New(other); !errors.Is(err, ErrStyle) {
 			t.Errorf("%s: %v", name, err)
@@ -535,37 +535,99 @@ func TestStyle(t *testing.T) {
 	}
 }
 
-// TestColours: pale, of many hues, the same for an id whatever its number, and
-// seldom the same for two ids.
+// somePalette is the palette of the tests.
+var somePalette = Palette{
+	Water: hex(0xb7d9e9ff),
+	Land:  []color.NRGBA{hex(0xf6edd1ff), hex(0xfbdccbff), hex(0xdeefd4ff), hex(0xecddf4ff), hex(0xf3d3d4ff), hex(0xc8e5daff)},
+	Shades: []color.NRGBA{
+		hex(0xffffffff), hex(0xe8e8e8ff), hex(0xd0d0d0ff), hex(0xb8b8b8ff), hex(0xa0a0a0ff), hex(0x888888ff),
+	},
+	ShadeStrength: 0.16, Lake: hex(0xb7d9e9ff), Urban: hex(0xd8cbc1ff),
+	Coast: hex(0x4f7a94ff), Country: hex(0x74667fff), State: hex(0x9f95a7ff), County: hex(0xbdb6c3ff), Other: hex(0x7a6d93ff),
+	CountryName: hex(0x44374dff), StateName: hex(0x5a4f60ff), CountyName: hex(0x5d5365ff), PlaceName: hex(0x242c35ff),
+	WaterName: hex(0x175675ff), Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
+}
+
+func hex(c uint32) color.NRGBA {
+	return color.NRGBA{R: uint8(c >> 24), G: uint8(c >> 16), B: uint8(c >> 8), A: uint8(c)}
+}
+
+// regionTile is a tile that one feature of a layer covers in part.
+func regionTile(typ, id string, mapColor any) *Tile {
+	var l mvt.Layer
+	l.Reset(typ)
+	l.Begin(7, mvt.Polygon)
+	l.TagString("id", id)
+	switch v := mapColor.(type) {
+	case int:
+		l.TagInt("map_color", int64(v))
+	case string:
+		l.TagString("map_color", v)
+	}
+	l.Ring([]mvt.XY{{X: -64, Y: -64}, {X: 2048, Y: -64}, {X: 2048, Y: 4160}, {X: -64, Y: 4160}})
+	l.End()
+	return &Tile{Zoom: 5, Scale: 1, Vector: l.AppendTo(nil)}
+}
+
+// TestColours: a region has the colour of its number; without a sensible one that
+// of its id, whatever its feature's number, and ids spread over all colours.
 func TestColours(t *testing.T) {
-	country := DefaultStyle().Types["country"]
-	p := country.Fill.palette()
-	seen := map[rgb]bool{}
-	for _, c := range p {
-		seen[c] = true
-		if min(c[0], c[1], c[2]) < 150 {
-			t.Errorf("%v is not pale", c)
+	r := newRenderer(t)
+	at := func(tile *Tile) color.RGBA { return drawn(t, r, tile).RGBAAt(64, 128) }
+	for n := range 13 {
+		want := somePalette.Land[n%6]
+		if got := at(regionTile("country", "ch", n)); got != (color.RGBA{want.R, want.G, want.B, 255}) {
+			t.Errorf("number %d: %v, want %v", n, got, want)
 		}
 	}
-	if len(seen) != len(p) {
-		t.Errorf("%d colours of %d are different", len(seen), len(p))
-	}
-	same := 0
-	for i := range 1000 {
-		a, b := fmt.Appendf(nil, "us-%03d", i), fmt.Appendf(nil, "us-%03d", i+1)
-		if p.choose(a, 1) != p.choose(a, 2) {
-			t.Errorf("%s has two colours", a)
-		}
-		if p.choose(a, 0) == p.choose(b, 0) {
-			same++
+	for _, bad := range []any{nil, -1, "mauve"} {
+		if got, want := at(regionTile("country", "ch", bad)), at(regionTile("country", "ch", nil)); got != want {
+			t.Errorf("number %v: %v, want %v", bad, got, want)
 		}
 	}
-	if same > 30 {
-		t.Errorf("%d of 1000 pairs of ids have one colour", same)
+	seen := map[color.RGBA]int{}
+	for i := range 600 {
+		seen[at(regionTile("country", fmt.Sprintf("us-%03d", i), nil))]++
 	}
-	water := DefaultStyle().Types["lake"].Fill
-	if lake := water.palette(); lake[0][2] < lake[0][0] {
-		t.Errorf("lakes are %v", lake[0])
+	for c, n := range seen {
+		if n < 60 || len(seen) != 6 {
+			t.Errorf("%d colours; %d of 600 regions have %v", len(seen), n, c)
+		}
+	}
+}
+
+// TestGround: a sea lies where the tile says so, if the style has water, and any
+// type may be the land.
+func TestGround(t *testing.T) {
+	plain := somePalette
+	plain.Water = color.NRGBA{}
+	over, err := New(PoliticalStyle(&plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	painted := newRenderer(t)
+	water, land := color.RGBA{0xb7, 0xd9, 0xe9, 255}, color.RGBA{0xf6, 0xed, 0xd1, 255}
+	for _, tt := range []struct {
+		name         string
+		r            *Renderer
+		sea          bool
+		land         string
+		want, beside color.RGBA
+	}{
+		{"sea", painted, true, "county", land, water},
+		{"no sea", painted, false, "county", land, color.RGBA{}},
+		{"transparent water", over, true, "county", land, color.RGBA{}},
+	} {
+		tile := regionTile("county", "x", 0)
+		tile.Sea, tile.Land = tt.sea, tt.land
+		img := drawn(t, tt.r, tile)
+		if got, beside := img.RGBAAt(64, 128), img.RGBAAt(192, 128); got != tt.want || beside != tt.beside {
+			t.Errorf("%s: %v and %v, want %v and %v", tt.name, got, beside, tt.want, tt.beside)
+		}
+	}
+	tile := regionTile("county", "x", 0)
+	if got := drawn(t, painted, tile).RGBAAt(64, 128); got.A == 255 || got.A == 0 {
+		t.Errorf("a county that is not the land has alpha %d", got.A)
 	}
 }
 

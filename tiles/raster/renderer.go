@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"slices"
 	"sync"
 
@@ -32,6 +33,11 @@ type Tile struct {
 	Zoom int
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int
+	// Land is the region type that is drawn as the land beneath all others, in the
+	// style's colours for it; empty for each type's own look.
+	Land string
+	// Sea says that water lies where nothing else does, in the style's colour.
+	Sea bool
 	// Vector is the vector tile: polygons and lines with their buffer. Its
 	// points are not drawn.
 	Vector []byte
@@ -46,6 +52,8 @@ type Tile struct {
 type Renderer struct {
 	looks map[string]*look
 	other *look
+	land  palette
+	style Style
 	pool  sync.Pool // of *canvas
 }
 
@@ -72,7 +80,7 @@ func New(style Style) (*Renderer, error) {
 		}
 		return l
 	}
-	r := &Renderer{looks: make(map[string]*look), other: prepare(style.Other)}
+	r := &Renderer{looks: make(map[string]*look), other: prepare(style.Other), land: style.Land.palette(), style: style}
 	for name, t := range style.Types {
 		r.looks[name] = prepare(t)
 	}
@@ -88,7 +96,7 @@ func (r *Renderer) look(name string) *look {
 }
 
 // AppendPNG draws a tile and appends it to dst as a PNG file, with a palette if
-// 256 colours are enough. An empty tile is a transparent image. Errors match
+// 256 colours are enough. Without a sea it is transparent where nothing is. Errors match
 // ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then returned unchanged.
 func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
 	if t.Scale != 1 && t.Scale != 2 {
@@ -105,11 +113,14 @@ func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
 
 // draw draws a tile's fills, then its lines, then its names.
 func (r *Renderer) draw(c *canvas, t *Tile) error {
-	if err := r.listLayers(c, t.Vector); err != nil {
+	if err := r.listLayers(c, t); err != nil {
 		return err
 	}
+	if t.Sea {
+		c.flood(r.style.Water)
+	}
 	for _, l := range c.layers {
-		if l.Fill.Opacity > 0 {
+		if l.fill.Opacity > 0 && len(l.colors) > 0 {
 			if err := c.fillLayer(&l); err != nil {
 				return err
 			}
@@ -127,11 +138,14 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 type layer struct {
 	raw []byte
 	*look
+	fill   Fill
+	colors palette
 }
 
 // listLayers lists the layers of a tile from bottom to top.
-func (r *Renderer) listLayers(c *canvas, tile []byte) error {
+func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 	c.layers = c.layers[:0]
+	tile := t.Vector
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &c.view)
 		if err != nil {
@@ -142,7 +156,12 @@ func (r *Renderer) listLayers(c *canvas, tile []byte) error {
 		}
 		name, label := typeOf(c.view.Name)
 		if !label {
-			c.layers = append(c.layers, layer{raw: tile[:len(tile)-len(rest)], look: r.look(name)})
+			l := layer{raw: tile[:len(tile)-len(rest)], look: r.look(name)}
+			l.fill, l.colors = l.Fill, l.palette
+			if name == t.Land {
+				l.fill, l.colors = r.style.Land, r.land
+			}
+			c.layers = append(c.layers, l)
 		}
 		tile = rest
 	}
@@ -179,6 +198,13 @@ func (c *canvas) reset(scale int) {
 	c.budget = budget * scale * scale
 	c.pix = resize(c.pix, 4*c.size*c.size)
 	clear(c.pix)
+}
+
+// flood colours the whole picture.
+func (c *canvas) flood(col color.NRGBA) {
+	for i := 0; i < len(c.pix) && col.A > 0; i += 4 {
+		c.blend(i, rgb{col.R, col.G, col.B}, uint32(col.A))
+	}
 }
 
 // spend takes pixels from the tile's budget.

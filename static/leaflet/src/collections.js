@@ -5,7 +5,7 @@ import { displayText, title } from './format.js'
 
 const MOST = 20 // collections in the switch
 const MOST_ON = 3 // of them to begin with
-export const COLOURS = 6 // that the style sheets have for collections
+const COLOURS = 6 // that every theme has for collections
 
 /**
  * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, name, live, colour, revision }.

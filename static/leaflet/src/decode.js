@@ -9,8 +9,8 @@ const LINE = 2
 const POLYGON = 3
 
 /**
- * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, path }], borders, names }, paths being
- * Path2D in tile units. Names are { id, name, rank, x, y, across, down } of the regions whose label lies in the tile, the
+ * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, number, path }], borders, names }, paths being
+ * Path2D in tile units and number the colour that the server chose, or undefined. Names are { id, name, rank, x, y, across, down } of the regions whose label lies in the tile, the
  * point and the room about it (room.js) as parts of the tile's side.
  * Borders are the type's border lines where the tile has them, else the outlines of its regions. Outlines also run where
  * regions are cut to the tile, but that is in the tile's buffer, beyond what is drawn.
@@ -23,7 +23,7 @@ export function decode(bytes) {
     const companion = name.match(/^(.+)_(?:line|label)$/)
     if (companion && Object.hasOwn(layers, companion[1])) continue
     const polygons = features(layer, POLYGON)
-    const regions = polygons.map(({ id, lines }) => ({ id, path: pathOf(lines, true) }))
+    const regions = polygons.map(({ id, properties, lines }) => ({ id, number: properties.map_color, path: pathOf(lines, true) }))
     const lines = layers[`${name}_line`]
     const borders = new Path2D()
     if (lines) for (const { lines: parts } of features(lines, LINE)) borders.addPath(pathOf(parts, false))

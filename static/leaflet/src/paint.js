@@ -10,6 +10,8 @@ import { TILE_SIZE } from './tilegrid.js'
  */
 export const BLEED = 1
 
+const TINT = 0.5 // of the second coarsest land over the coarsest
+
 /**
  * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX,
  * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id }
@@ -37,7 +39,7 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
   const strength = type => {
     if (type.role === 'overlay') return 0.4
     if (type.role !== 'land' || type === land) return 1
-    return type === finer ? theme.tint : 0
+    return type === finer ? TINT : 0
   }
   for (const type of types) {
     const layer = decoded.get(type.type)
@@ -48,7 +50,7 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
     if (layer && type.role !== 'built') {
       draw(layer, inner => {
         context.lineWidth = borderWidth(type.type, view.zoom) / inner
-        context.strokeStyle = type.role === 'water' ? theme.borders.water : theme.borders[type.type] ?? theme.borders.other
+        context.strokeStyle = type.role === 'water' ? theme.coast : theme.border[type.type] ?? theme.border.other
         context.stroke(layer.borders)
       })
     }
@@ -61,16 +63,16 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
 function fill(context, { regions }, role, strength, theme) {
   if (strength === 0) return
   context.globalAlpha = strength
-  for (const { id, path } of regions) {
-    context.fillStyle = role === 'water' ? theme.water : role === 'built' ? theme.built : regionColour(id, theme.land)
-    context.fill(path, 'evenodd')
+  for (const region of regions) {
+    context.fillStyle = role === 'water' ? theme.lake : role === 'built' ? theme.urban : regionColour(region, theme.land)
+    context.fill(region.path, 'evenodd')
   }
   context.globalAlpha = 1
 }
 
 // Close up the region fills the view, and the outline alone tells enough.
 function highlight(context, { regions }, id, { theme, zoom, inner }) {
-  context.fillStyle = context.strokeStyle = theme.accent
+  context.fillStyle = context.strokeStyle = theme.selection
   context.lineWidth = 2 / inner
   for (const region of regions) {
     if (region.id !== id) continue

@@ -129,7 +129,7 @@ export const PointsLayer = Layer.extend({
   },
 
   _look({ layer, point }) {
-    const { colours, rim, count } = this.options.theme.points
+    const { points: colours, 'points-rim': rim, 'points-count': count } = this.options.theme
     return {
       radius: radiusOf(point.count), fillColor: colours[layer.colour], fillOpacity: 1, color: rim, weight: 1.5, ink: count,
     }

@@ -1,7 +1,7 @@
-// The style sheets own every colour; the canvas reads them from their custom properties, again whenever light turns dark. The
-// dark sheet lies over the light one: which of the two holds is a matter of its media attribute.
+// Which of the tokens' themes holds: the canvas draws with it, anew whenever light turns dark. The style sheets are made of the
+// same tokens, and the dark one lies over the light one: which of the two holds is a matter of its media attribute.
 
-import { COLOURS } from './collections.js'
+import { themes } from './tokens.js'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const still = matchMedia('(prefers-reduced-motion: reduce)')
@@ -35,38 +35,17 @@ export function setTheme(theme, { keep = false } = {}) {
 
 /** The theme that is not shown now; '' where that is the system's. */
 export function otherTheme() {
-  const other = (chosen || (dark.matches ? 'dark' : 'light')) === 'dark' ? 'light' : 'dark'
+  const other = shownTheme() === 'dark' ? 'light' : 'dark'
   return other === (dark.matches ? 'dark' : 'light') ? '' : other
 }
 
+/** The colours that the page's canvases draw with now: those of the map in tokens.json. */
 export function readTheme() {
-  const style = getComputedStyle(document.documentElement)
-  const value = name => style.getPropertyValue(`--map-${name}`).trim()
-  return {
-    water: value('water'),
-    missing: value('missing'),
-    built: value('built'),
-    accent: value('accent'),
-    points: {
-      colours: Array.from({ length: COLOURS }, (_, i) => value(`points-${i}`)),
-      rim: value('points-rim'),
-      count: value('points-count'),
-    },
-    tint: Number(value('tint')),
-    borders: {
-      country: value('country'),
-      state: value('state'),
-      county: value('county'),
-      water: value('shore'),
-      other: value('other'),
-    },
-    land: {
-      lightness: Number(value('land-lightness')),
-      chroma: Number(value('land-chroma')),
-      step: Number(value('land-step')),
-      cast: value('land-cast').split(/\s+/).map(Number),
-    },
-  }
+  return themes[shownTheme()].map
+}
+
+function shownTheme() {
+  return chosen || (dark.matches ? 'dark' : 'light')
 }
 
 export function onThemeChange(listener) {

@@ -1,42 +1,22 @@
-// Contrast as WCAG 2.2 defines it, of the colours that lie on each other, in both themes.
+// Contrast as WCAG 2.2 defines it, of the tokens' colours that lie on each other, in every theme.
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import test from 'node:test'
-import { regionColour } from '../src/colour.js'
+import { themes, type } from '../src/tokens.js'
+import { tokensCSS } from '../tokens-css.js'
 
-const sheet = async name => readFile(new URL(`../src/${name}.css`, import.meta.url), 'utf8')
-
-// The custom properties of a sheet's first :root.
-function properties(css) {
-  const block = css.slice(css.indexOf(':root {'), css.indexOf('}'))
-  return Object.fromEntries([...block.matchAll(/--([\w-]+):\s*([^;]+);/g)].map(([, name, value]) => [name, value.trim()]))
-}
-
-const light = properties(await sheet('base'))
-const themes = { light, dark: { ...light, ...properties(await sheet('dark')) } }
-
-// [r, g, b, a] from 0 to 1 of #rgb, #rgba, #rrggbb or #rrggbbaa.
+// [r, g, b, a] from 0 to 1 of #rrggbb or #rrggbbaa.
 function parse(hex) {
-  const digits = hex.slice(1)
-  const full = digits.length <= 4 ? [...digits].map(digit => digit + digit).join('') : digits
-  assert.match(full, /^([0-9a-f]{6}|[0-9a-f]{8})$/i, hex)
-  return [0, 2, 4, 6].map(at => at < full.length ? parseInt(full.slice(at, at + 2), 16) / 255 : 1)
-}
-
-// Björn Ottosson's OKLab to sRGB, clipped.
-function fromOklab(text) {
-  const [L, a, b] = text.match(/-?[\d.]+/g).map(Number)
-  const [l, m, s] = [L + 0.3963377774 * a + 0.2158037573 * b, L - 0.1055613458 * a - 0.0638541728 * b, L - 0.0894841775 * a - 1.291485548 * b]
-    .map(part => part ** 3)
-  return [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s, -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s]
-    .map(part => Math.min(1, Math.max(0, part <= 0.0031308 ? 12.92 * part : 1.055 * part ** (1 / 2.4) - 0.055))).concat(1)
+  assert.match(hex, /^#([0-9a-f]{6}|[0-9a-f]{8})$/, `${hex} is not written as #rrggbb or #rrggbbaa`)
+  return [1, 3, 5, 7].map(at => at < hex.length ? parseInt(hex.slice(at, at + 2), 16) / 255 : 1)
 }
 
 const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1]
 
+const linear = part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+
 function luminance(colour) {
-  const [r, g, b] = colour.map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+  const [r, g, b] = colour.map(linear)
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
@@ -45,49 +25,83 @@ function contrast(one, other) {
   return (bright + 0.05) / (dark + 0.05)
 }
 
-test('the formula gives the known ratios', () => {
-  assert.equal(contrast(parse('#fff'), parse('#000')).toFixed(2), '21.00')
-  assert.equal(contrast(parse('#777'), parse('#fff')).toFixed(2), '4.48')
-  assert.deepEqual(fromOklab('oklab(1 0 0)').map(part => Math.round(part * 255)), [255, 255, 255, 255])
+// How far apart two colours look: the distance in Björn Ottosson's OKLab, where 0.02 is just seen side by side.
+function distance(one, other) {
+  const [here, there] = [one, other].map(colour => {
+    const [r, g, b] = colour.map(linear)
+    const [l, m, s] = [0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b, 0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b,
+      0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b].map(Math.cbrt)
+    return [0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s, 1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+      0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s]
+  })
+  return Math.hypot(...here.map((part, i) => part - there[i]))
+}
+
+function atLeast(least, ink, back, what) {
+  const ratio = contrast(ink, back)
+  assert.ok(ratio >= least, `${what}: ${ratio.toFixed(2)}`)
+}
+
+test('the formulas give the known values', () => {
+  assert.equal(contrast(parse('#ffffff'), parse('#000000')).toFixed(2), '21.00')
+  assert.equal(contrast(parse('#777777'), parse('#ffffff')).toFixed(2), '4.48')
+  assert.equal(distance(parse('#ffffff'), parse('#000000')).toFixed(3), '1.000')
 })
 
-for (const [name, theme] of Object.entries(themes)) {
-  const colour = key => parse(theme[key])
-  const lands = Array.from({ length: 200 }, (_, i) => fromOklab(regionColour(`region-${i}`, {
-    lightness: Number(theme['map-land-lightness']), chroma: Number(theme['map-land-chroma']), step: Number(theme['map-land-step']),
-    cast: theme['map-land-cast'].split(/\s+/).map(Number),
-  })))
-  const backs = { solid: colour('solid'), raised: colour('raised'), 'surface over water': over(colour('surface'), colour('map-water')),
-    ...Object.fromEntries(lands.slice(0, 20).map((land, i) => [`surface over land ${i}`, over(colour('surface'), land)])) }
+for (const [name, { map, label, ui }] of Object.entries(themes)) {
+  const lands = map.land.map(parse)
+  // Water of the plain theme is whatever the map beneath shows.
+  const waters = [map.water, map.lake].map(parse).filter(([, , , alpha]) => alpha === 1)
+  const grounds = [...lands, parse(map.urban), ...waters]
 
-  test(`${name}: text is legible on everything it lies on`, () => {
-    for (const ink of ['text', 'quiet', 'accent']) {
-      for (const [what, back] of Object.entries(backs)) {
-        const ratio = contrast(colour(ink), back)
-        assert.ok(ratio >= 4.5, `${ink} on ${what}: ${ratio.toFixed(2)}`)
+  test(`${name}: names are legible on every land and water, with their halo and without`, () => {
+    const { halo, ...inks } = label
+    for (const [ink, colour] of Object.entries(inks)) {
+      for (const ground of grounds) {
+        atLeast(4.5, parse(colour), ground, `${ink} on ${ground}`)
+        atLeast(4.5, parse(colour), over(parse(halo), ground), `${ink} on its halo`)
       }
     }
-    for (const [ink, back] of [['on-accent', 'accent'], ['problem', 'problem-back']]) {
-      const ratio = contrast(colour(ink), colour(back))
-      assert.ok(ratio >= 4.5, `${ink} on ${back}: ${ratio.toFixed(2)}`)
-    }
+    for (const rank of Object.values(type.labels)) assert.ok(inks[rank.ink], rank.ink)
   })
 
-  test(`${name}: names are legible on the halo around them and on every land`, () => {
-    for (const ink of ['ink', 'ink-quiet', 'ink-region', 'ink-part']) {
-      for (const land of lands) {
-        const ratio = Math.max(contrast(colour(ink), over(colour('halo'), land)), 0)
-        assert.ok(ratio >= 4.5, `${ink} on its halo: ${ratio.toFixed(2)}`)
-        const bare = contrast(colour(ink), land)
-        assert.ok(bare >= 3, `${ink} on bare land: ${bare.toFixed(2)}`)
-      }
-    }
-    const water = contrast(colour('ink-water'), colour('map-water'))
-    assert.ok(water >= 4.5, `ink-water on water: ${water.toFixed(2)}`)
+  test(`${name}: lands are told apart from each other, from water and from what is missing`, () => {
+    assert.equal(lands.length, 6)
+    const all = [...lands, parse(map.missing), ...waters.slice(0, 1)].filter(([, , , alpha]) => alpha === 1)
+    all.forEach((one, i) => all.slice(0, i).forEach((other, j) =>
+      assert.ok(distance(one, other) >= 0.025, `${i} and ${j}: ${distance(one, other).toFixed(3)}`)))
   })
 
-  test(`${name}: what is drawn, not written, stands out three to one`, () => {
-    for (const land of lands) assert.ok(contrast(colour('map-accent'), land) >= 3, `the pin on land: ${contrast(colour('map-accent'), land).toFixed(2)}`)
-    assert.ok(contrast(colour('accent'), backs.solid) >= 3, 'the focus ring')
+  test(`${name}: what is drawn, not written, stands out as it should`, () => {
+    for (const land of lands) {
+      atLeast(3, parse(map.selection), land, 'the selection on land')
+      atLeast(3, parse(map.dot), land, 'dots on land')
+      assert.ok(contrast(parse(map.border.country), land) > contrast(parse(map.border.state), land), 'countries over states')
+      assert.ok(contrast(parse(map.border.state), land) > contrast(parse(map.border.county), land), 'states over counties')
+    }
+    for (const point of map.points) atLeast(4.5, parse(map['points-count']), parse(point), 'counts on clusters')
+  })
+
+  if (ui) test(`${name}: the interface's text is legible on everything it lies on`, () => {
+    const backs = { ...Object.fromEntries(['solid', 'raised', 'hover', 'selection', 'code-back'].map(key => [key, parse(ui[key])])),
+      ...Object.fromEntries(grounds.map((ground, i) => [`surface over ground ${i}`, over(parse(ui.surface), ground)])) }
+    for (const ink of ['text', 'quiet', 'accent', 'problem', 'ok', 'code-text']) {
+      for (const [what, back] of Object.entries(backs)) atLeast(4.5, parse(ui[ink]), back, `${ink} on ${what}`)
+    }
+    for (const [ink, back] of [['on-accent', 'accent'], ['problem', 'problem-back'], ['ok', 'ok-back'], ['code-text', 'code-back']]) {
+      atLeast(4.5, parse(ui[ink]), parse(ui[back]), `${ink} on ${back}`)
+    }
+    for (const [what, back] of Object.entries(backs)) atLeast(3, parse(ui.focus), back, `the focus ring on ${what}`)
   })
 }
+
+test('style sheets name no colour of their own, and use only tokens that there are', async () => {
+  const src = new URL('../src/', import.meta.url)
+  const names = (await readdir(src)).filter(name => name.endsWith('.css'))
+  const sheets = (await Promise.all(names.map(name => readFile(new URL(name, src), 'utf8')))).join('\n')
+  assert.doesNotMatch(sheets.replace(/url\([^)]*\)/g, ''), /#[0-9a-f]{3,8}\b(?=[^{]*;)|\b(rgb|hsl|oklch|oklab|color-mix)\(/i)
+  const declared = css => [...css.matchAll(/(--[\w-]+):/g)].map(([, name]) => name)
+  const known = new Set([...declared(sheets), ...declared(tokensCSS('light')), ...declared(tokensCSS('type'))])
+  for (const [, used] of sheets.matchAll(/var\((--[\w-]+)\)/g)) assert.ok(known.has(used), `${used} is no token`)
+  assert.deepEqual(declared(tokensCSS('dark')), declared(tokensCSS('light')))
+})

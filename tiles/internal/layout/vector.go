@@ -14,9 +14,16 @@ const (
 	TagLeft  = "left"
 	TagRight = "right"
 
+	// TagColor is the number of a polygon's colour on a map where neighbours
+	// differ, below MapColors.
+	TagColor = "map_color"
+
 	// TagMerged is how many regions a polygon stands for.
 	TagMerged = "merged"
 )
+
+// MapColors is how many colours keep neighbours apart on any plane map.
+const MapColors = 6
 
 // MergedMark begins the id of a polygon that stands for several regions and for
 // none of them. No region has an id like it.

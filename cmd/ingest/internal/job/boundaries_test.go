@@ -115,10 +115,10 @@ func TestBoundaries(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ typ, id, want string }{
-		{"ward", "w-1", `{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`},
-		{"ward", "e", `{"type":"ward","id":"e","name":"East ward","bbox":[1,0,5.1,5.1],"CODE":"E"}`},
-		{"county", "20173", `{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`},
-		{"county", "01001", `{"type":"county","id":"01001","bbox":[11,20,12,21],"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`},
+		{"ward", "w-1", `{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"map_color":0,"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`},
+		{"ward", "e", `{"type":"ward","id":"e","name":"East ward","bbox":[1,0,5.1,5.1],"map_color":3,"CODE":"E"}`},
+		{"county", "20173", `{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"map_color":3,"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`},
+		{"county", "01001", `{"type":"county","id":"01001","bbox":[11,20,12,21],"map_color":1,"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`},
 	} {
 		got, err := r.Region(ctx, tc.typ, tc.id, false)
 		if err != nil || string(got) != tc.want {

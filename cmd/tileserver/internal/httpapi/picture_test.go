@@ -56,8 +56,12 @@ func TestPicture(t *testing.T) {
 	}{
 		{"/tiles/country/3/4/2.png", 256, true},
 		{"/tiles/country/3/4/2@2x.png", 512, true},
-		{"/tiles/country/3/0/2.png", 256, false},
-		{"/tiles/country/3/0/2@2x.png", 512, false},
+		{"/tiles/country/3/0/2.png", 256, true},
+		{"/tiles/country/3/0/2.png?theme=dark", 256, true},
+		{"/tiles/country/3/4/2.png?theme=plain", 256, true},
+		{"/tiles/country/3/0/2.png?theme=plain", 256, false},
+		{"/tiles/country/3/0/2@2x.png?theme=plain", 512, false},
+		{"/tiles/country:ch/3/0/2.png", 256, false}, // to be laid over a map
 		{"/tiles/places/3/4/2.png", 256, false},
 	} {
 		res := f.get(tt.path, "Accept-Encoding", "gzip")
@@ -79,6 +83,26 @@ func TestPicture(t *testing.T) {
 	one, two := f.get("/tiles/country/3/4/2.png"), f.get("/tiles/country/3/4/2@2x.png")
 	if one.Header.Get("Etag") == two.Header.Get("Etag") {
 		t.Error("both densities have one tag")
+	}
+	// Each theme has a picture and a tag of its own; what has no colours is the same.
+	seen := map[string]string{}
+	for _, theme := range []string{"light", "dark", "plain"} {
+		res := f.get("/tiles/country/3/0/2.png?theme=" + theme)
+		for _, key := range []string{res.Header.Get("Etag"), body(t, res)} {
+			if other, ok := seen[key]; ok {
+				t.Errorf("%s is %s", theme, other)
+			}
+			seen[key] = theme
+		}
+	}
+	if seen[one.Header.Get("Etag")] != "" || f.get("/tiles/country/3/4/2.png?theme=light").Header.Get("Etag") != one.Header.Get("Etag") {
+		t.Error("light is not what there is without a theme")
+	}
+	if a, b := f.get("/tiles/country/3/4/2.mvt"), f.get("/tiles/country/3/4/2.mvt?theme=dark"); a.Header.Get("Etag") != b.Header.Get("Etag") {
+		t.Error("vector tiles differ by theme")
+	}
+	if p := wantProblem(t, f.get("/tiles/country/3/4/2.png?theme=pink"), 400, "bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "light, dark, plain") {
+		t.Errorf("unknown theme: %+v", p)
 	}
 	reads := f.bounds.reads.Load()
 	f.get("/tiles/country/3/4/2.png", "Accept-Encoding", "gzip")
@@ -123,7 +147,7 @@ func TestPictureNeighbours(t *testing.T) {
 		return l.AppendTo(nil)
 	}
 	for tile, want := range map[string]bool{"3/7/1": true, "3/0/1": true, "3/6/1": false, "3/7/2": false} {
-		if got := inked(decodePNG(t, f.get("/tiles/country/"+tile+".png"))) > 0; got != want {
+		if got := inked(decodePNG(t, f.get("/tiles/country/"+tile+".png?theme=plain"))) > 0; got != want {
 			t.Errorf("%s: name drawn is %v, want %v", tile, got, want)
 		}
 	}
@@ -174,11 +198,11 @@ func TestPictureReal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := inked(decodePNG(t, w.get("/tiles/all/"+tile.String()+".png"))); n == 0 {
+		if n := inked(decodePNG(t, w.get("/tiles/all/"+tile.String()+".png?theme=plain"))); n == 0 {
 			t.Errorf("%s: land is transparent", tile)
 		}
 	}
-	if n := inked(decodePNG(t, w.get("/tiles/country/6/26/30.png"))); n > 0 {
+	if n := inked(decodePNG(t, w.get("/tiles/country/6/26/30.png?theme=plain"))); n > 0 {
 		t.Errorf("%d pixels drawn at sea", n)
 	}
 }

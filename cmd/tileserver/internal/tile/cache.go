@@ -15,11 +15,12 @@ type tileKey struct {
 	points     uint64 // of the collections
 	tile       uint64 // packed with its zoom
 	form       web.Form
+	theme      uint8 // of a picture
 	coding     web.Coding
 }
 
 func (k tileKey) Spread() uint64 {
-	return k.tile ^ k.boundaries ^ k.points ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16
+	return k.tile ^ k.boundaries ^ k.points ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16 ^ uint64(k.theme)<<24
 }
 
 func (k tileKey) Extra() int { return len(k.layers) }

@@ -37,6 +37,22 @@ type layerSet struct {
 	collections []string
 }
 
+// landOrder are the region types that lie beneath others, from the lowest.
+var landOrder = []string{"continent", "country", "timezone", "state", "county"}
+
+// ground is the region type that is the land of a map of the set, if it has one,
+// and whether water is all around it: not around a few regions or points, which
+// are to be laid over another map.
+func (s *layerSet) ground() (land string, sea bool) {
+	for _, typ := range landOrder {
+		if slices.Contains(s.types, typ) {
+			i := slices.IndexFunc(s.selectors, func(l tiles.Selector) bool { return l.Type == typ })
+			return typ, s.selectors[i].ID == ""
+		}
+	}
+	return "", false
+}
+
 // resolveLayers returns the set that a list of layers names, from memory when
 // it has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image/color"
+	"net/http"
+	"slices"
 	"sync"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -14,22 +18,59 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// renderer draws the tiles of every handler in the default style, which is
-// known to be drawable.
-var renderer = sync.OnceValue(func() *raster.Renderer {
-	r, err := raster.New(raster.DefaultStyle())
-	if err != nil {
-		panic(err)
+// renderers draw the tiles of every handler, one for each of look.Themes. Their
+// styles are known to be drawable: a test sees to that.
+var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
+	for _, name := range look.Themes {
+		r, err := raster.New(raster.PoliticalStyle(pictureColors(look.Get().Themes[name])))
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, r)
 	}
-	return r
+	return all
 })
+
+// pictureColors are the colours of a theme as pictures use them.
+func pictureColors(theme *look.Theme) *raster.Palette {
+	m, names := &theme.Map, &theme.Label
+	list := func(colors []look.Color) (out []color.NRGBA) {
+		for _, c := range colors {
+			out = append(out, c.NRGBA)
+		}
+		return out
+	}
+	return &raster.Palette{
+		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
+		Lake: m.Lake.NRGBA, Urban: m.Urban.NRGBA,
+		Coast: m.Coast.NRGBA, Country: m.Border.Country.NRGBA, State: m.Border.State.NRGBA, County: m.Border.County.NRGBA, Other: m.Border.Other.NRGBA,
+		CountryName: names.Country.NRGBA, StateName: names.State.NRGBA, CountyName: names.County.NRGBA, PlaceName: names.City.NRGBA,
+		WaterName: names.Water.NRGBA, Halo: names.Halo.NRGBA,
+		Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
+	}
+}
+
+// pictureTheme reads the theme, an index into look.Themes. Forms that have no
+// colours are the same in all.
+func pictureTheme(r *http.Request, f web.Form) (uint8, error) {
+	if r.URL.RawQuery == "" {
+		return 0, nil
+	}
+	q := web.QueryParams(r)
+	name := q.OneOf("theme", look.Themes...)
+	if q.Err != nil || !f.Picture() {
+		return 0, q.Err
+	}
+	return uint8(max(slices.Index(look.Themes, name), 0)), nil
+}
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
-func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form) ([]byte, error) {
+func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Scale: 1}
+	picture.Land, picture.Sea = set.ground()
 	if f == web.FormPNG2x {
 		picture.Scale = 2
 	}
@@ -66,7 +107,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	case <-ctx.Done():
 		return dst, ctx.Err()
 	}
-	dst, err = renderer().AppendPNG(dst, &picture)
+	dst, err = renderers()[theme].AppendPNG(dst, &picture)
 	if errors.Is(err, mvt.ErrMalformed) {
 		err = fmt.Errorf("%w: %w", tiles.ErrCorrupt, err)
 	}

@@ -64,12 +64,12 @@ func (p *palette) dots(name string, number int) styleLayer {
 	l := ofCollection(name, "", "circle", false)
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-radius"] = byZoom(3, 3, 14, 6)
-	l.Paint["circle-stroke-color"] = p.rim
+	l.Paint["circle-stroke-color"] = p.Map.PointsRim.CSS()
 	l.Paint["circle-stroke-width"] = 1
 	return l
 }
 
-func (p *palette) colour(number int) string { return p.points[number%len(p.points)] }
+func (p *palette) colour(number int) string { return p.Map.Points[number%len(p.Map.Points)].CSS() }
 
 // clusters draws discs, larger ones for more points.
 func (p *palette) clusters(name string, number int) styleLayer {
@@ -78,7 +78,7 @@ func (p *palette) clusters(name string, number int) styleLayer {
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-opacity"] = 0.85
 	l.Paint["circle-radius"] = []any{"interpolate", []any{"linear"}, size, 0, 7, 5, 19}
-	l.Paint["circle-stroke-color"] = p.rim
+	l.Paint["circle-stroke-color"] = p.Map.PointsRim.CSS()
 	l.Paint["circle-stroke-width"] = 1.5
 	return l
 }
@@ -91,7 +91,7 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 		"text-field": []any{"to-string", []any{"coalesce", []any{"get", "name"}, ""}}, "text-size": 11, "text-max-width": 8,
 		"text-anchor": "top", "text-offset": []float64{0, 0.6}, "text-optional": true,
 	}
-	l.Paint = map[string]any{"text-color": p.ink, "text-halo-color": p.halo, "text-halo-width": 1.2}
+	l.Paint = map[string]any{"text-color": p.Label.City.CSS(), "text-halo-color": p.Label.Halo.CSS(), "text-halo-width": 1.2}
 	return l
 }
 
@@ -104,6 +104,6 @@ func (p *palette) countOfCluster(name string) styleLayer {
 		"text-field": []any{"case", []any{">=", count, 10000}, short, []any{"to-string", count}},
 		"text-size":  11, "symbol-sort-key": []any{"-", count},
 	}
-	l.Paint = map[string]any{"text-color": p.count}
+	l.Paint = map[string]any{"text-color": p.Map.PointsCount.CSS()}
 	return l
 }

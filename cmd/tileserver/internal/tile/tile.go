@@ -56,9 +56,9 @@ func New(k *web.Kit, cfg Config) *Room {
 
 func (s *Room) Routes() []web.Route {
 	return []web.Route{
-		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed},
+		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned")},
-		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed},
+		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names")},
 	}
 }
@@ -73,10 +73,10 @@ var Kinds = []web.Kind{
 }
 
 // getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf,png} and
-// {y}@2x.png.
+// {y}@2x.png. A picture takes theme=.
 //
 // An empty tile is 204 as a vector tile, an empty FeatureCollection as GeoJSON
-// and a transparent image as PNG, since maps show 204 as a broken picture. A
+// and an image of nothing but water as PNG, since maps show 204 as a broken picture. A
 // tile outside the grid is 404, and so is a layer that does not exist; z, x or
 // y that are not numbers are 400.
 func (s *Room) getTile(c echo.Context) error {
@@ -96,13 +96,18 @@ func (s *Room) getTile(c echo.Context) error {
 // sendTile answers with a tile of the layers in a list, of the generations in v.
 func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f web.Form, cache []string) error {
 	r := c.Request()
+	theme, err := pictureTheme(r, f)
+	if err != nil {
+		return err
+	}
 	set, err := s.resolveLayers(r.Context(), v, layers)
 	if err != nil {
 		return err
 	}
 	key, live := v.keyOf(set, t, f)
+	key.theme = theme
 	if live {
-		return s.sendLive(c, v, set, t, f)
+		return s.sendLive(c, v, set, t, &key)
 	}
 	if !f.Picture() {
 		key.coding = web.AcceptedKept(r)
@@ -187,7 +192,7 @@ func (s *Room) tileTag(key *tileKey, set *layerSet, absent bool) web.Tag {
 		start = start.Number(http.StatusNotFound)
 	}
 	return start.Number(uint64(set.hash)).Number(key.boundaries).Number(key.places).Number(key.airports).Number(key.points).
-		Number(key.tile).Number(uint64(key.form)<<8 | uint64(key.coding)).Tag()
+		Number(key.tile).Number(uint64(key.theme)<<16 | uint64(key.form)<<8 | uint64(key.coding)).Tag()
 }
 
 // parseTile reads the part of a tile's address after the layers.
@@ -230,7 +235,7 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 		b := web.GetScratch()
 		defer b.Release()
 		var err error
-		if b.Body, err = s.appendTile(read, b.Body, v, set, t, key.form); err != nil {
+		if b.Body, err = s.appendTile(read, b.Body, v, set, t, &key); err != nil {
 			return nil, err
 		}
 		if key.coding != web.Identity && len(b.Body) > lightBody {
@@ -243,9 +248,9 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 	})
 }
 
-// appendTile appends a tile in a form.
-func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form) ([]byte, error) {
-	switch f {
+// appendTile appends a tile in the form and the theme of a key.
+func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
+	switch key.form {
 	case web.FormMVT:
 		return appendLayers(ctx, dst, v, set, t, datasets.Boundaries.AppendMVT)
 	case web.FormPNG, web.FormPNG2x:
@@ -253,21 +258,21 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 			return dst, web.ErrBusy
 		}
 		defer s.Heavy.Add(-1)
-		return s.appendPNG(ctx, dst, v, set, t, f)
+		return s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
 	}
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
 
 // sendLive answers with a tile of this moment, which nobody may keep.
-func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, f web.Form) error {
-	r := c.Request()
+func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey) error {
+	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	b := web.GetScratch()
 	defer b.Release()
 	read, end := s.TraceRead(ctx)
 	var err error
-	b.Body, err = s.appendLive(read, b.Body, v, set, t, f)
+	b.Body, err = s.appendLive(read, b.Body, v, set, t, key)
 	end()
 	switch {
 	case err != nil:
@@ -284,11 +289,12 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 
 // appendLive appends a tile that has live collections. The other layers are those of the
 // tile without these, which may be kept. Pictures are drawn as a whole.
-func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form) ([]byte, error) {
+func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
+	f := asked.form
 	kept, live := v.divide()
 	part := set.kept(&kept)
 	if f.Picture() || part.canonical == "" {
-		return s.appendTile(ctx, dst, v, set, t, f)
+		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _ := kept.keyOf(part, t, f)
 	res := s.responses.Get(key)

@@ -1,0 +1,164 @@
+// Package look gives the tileserver the design tokens: the colours and the type
+// scale that its map page, styles, pictures and documents share.
+package look
+
+import (
+	"encoding/json"
+	"fmt"
+	"image/color"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"quadrille/static"
+)
+
+// Themes are the names of the themes, the default one first. Plain has
+// transparent water, for a map laid over another one.
+var Themes = []string{"light", "dark", "plain"}
+
+// LandColors is how many colours of land each theme has.
+const LandColors = 6
+
+// Tokens are all tokens. They are shared, and not to be changed.
+type Tokens struct {
+	Themes map[string]*Theme `json:"themes"`
+	Type   Type              `json:"type"`
+}
+
+// Theme holds the colours of a theme by the names they have in the style sheets.
+// UI is empty in a theme that has no interface; some of its values are no
+// colours, such as shadows.
+type Theme struct {
+	Map   Map            `json:"map"`
+	Label Label          `json:"label"`
+	UI    map[string]any `json:"ui"`
+}
+
+// Map are the colours of what a map draws, but for its names.
+type Map struct {
+	Water Color   `json:"water"`
+	Land  []Color `json:"land"`
+	// Shade tells the parts of a country apart: greys by the same numbers as
+	// Land, laid over it with a strength of 0 to 1.
+	Shade         []Color `json:"shade"`
+	ShadeStrength float64 `json:"shade-strength"`
+	Lake          Color   `json:"lake"`
+	Urban         Color   `json:"urban"`
+	Missing       Color   `json:"missing"`
+	Coast         Color   `json:"coast"`
+	Border        Border  `json:"border"`
+	Graticule     Color   `json:"graticule"`
+	Selection     Color   `json:"selection"`
+	Dot           Color   `json:"dot"`
+	Rim           Color   `json:"rim"`
+	Airport       Color   `json:"airport"`
+	Points        []Color `json:"points"` // of collections, one after another
+	PointsRim     Color   `json:"points-rim"`
+	PointsCount   Color   `json:"points-count"`
+}
+
+// Border are the colours of borders by the level of what they part.
+type Border struct {
+	Country  Color `json:"country"`
+	State    Color `json:"state"`
+	County   Color `json:"county"`
+	Disputed Color `json:"disputed"`
+	Other    Color `json:"other"`
+}
+
+// Label are the colours of names, and of the halo around them.
+type Label struct {
+	Country Color `json:"country"`
+	State   Color `json:"state"`
+	County  Color `json:"county"`
+	Capital Color `json:"capital"`
+	City    Color `json:"city"`
+	Water   Color `json:"water"`
+	Quiet   Color `json:"quiet"`
+	Halo    Color `json:"halo"`
+}
+
+// Ink is the colour that a rank's look names.
+func (l *Label) Ink(name string) Color {
+	return map[string]Color{
+		"country": l.Country, "state": l.State, "county": l.County, "capital": l.Capital, "city": l.City,
+		"water": l.Water, "quiet": l.Quiet,
+	}[name]
+}
+
+// Type is the type scale.
+type Type struct {
+	Fonts   map[string][]string `json:"fonts"`
+	Sizes   map[string]float64  `json:"sizes"` // CSS pixels
+	Weights map[string]int      `json:"weights"`
+	Labels  map[string]Rank     `json:"labels"`
+}
+
+// Rank is the look of the names of a rank.
+type Rank struct {
+	Size      float64 `json:"size"`      // CSS pixels
+	Weight    int     `json:"weight"`    // 100 to 900
+	Spacing   float64 `json:"spacing"`   // between letters, in em
+	Transform string  `json:"transform"` // none or uppercase
+	Slant     string  `json:"slant"`     // normal or italic
+	Ink       string  `json:"ink"`       // the name of a colour of Label
+}
+
+// Color is a colour that is written #rrggbb or #rrggbbaa.
+type Color struct{ color.NRGBA }
+
+// UnmarshalText reads a colour.
+func (c *Color) UnmarshalText(text []byte) error {
+	s, ok := strings.CutPrefix(string(text), "#")
+	if len(s) == 6 {
+		s += "ff"
+	}
+	v, err := strconv.ParseUint(s, 16, 32)
+	if !ok || len(s) != 8 || err != nil {
+		return fmt.Errorf("%q is no colour: write it as #rrggbb or #rrggbbaa", text)
+	}
+	c.NRGBA = color.NRGBA{R: uint8(v >> 24), G: uint8(v >> 16), B: uint8(v >> 8), A: uint8(v)}
+	return nil
+}
+
+// CSS writes the colour so that style sheets and map styles can read it.
+func (c Color) CSS() string {
+	if c.A == 0xff {
+		return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+	}
+	return fmt.Sprintf("rgba(%d,%d,%d,%.3g)", c.R, c.G, c.B, float64(c.A)/255)
+}
+
+// Get returns the tokens that the program holds, read once. They are known to be
+// valid: a test sees to that.
+var Get = sync.OnceValue(func() *Tokens {
+	t, err := parse(static.Tokens)
+	if err != nil {
+		panic(err)
+	}
+	return t
+})
+
+func parse(text []byte) (*Tokens, error) {
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	t := new(Tokens)
+	if err := d.Decode(t); err != nil {
+		return nil, fmt.Errorf("design tokens: %w", err)
+	}
+	for _, name := range Themes {
+		theme := t.Themes[name]
+		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.Shade) != LandColors || len(theme.Map.Points) == 0 {
+			return nil, fmt.Errorf("design tokens: give the theme %s %d colours of land, as many shades, and some of points", name, LandColors)
+		}
+	}
+	for name, rank := range t.Type.Labels {
+		if !slices.Contains([]string{"none", "uppercase"}, rank.Transform) || !slices.Contains([]string{"normal", "italic"}, rank.Slant) ||
+			t.Themes[Themes[0]].Label.Ink(rank.Ink) == (Color{}) || rank.Size <= 0 {
+			return nil, fmt.Errorf("design tokens: the label rank %s needs a size, a transform, a slant and the name of an ink", name)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,9 @@
+// The design tokens: every colour and size of the page, of the styles for other clients and of the PNG tiles is written in
+// tokens.json, and only there.
+import tokens from './tokens.json' with { type: 'json' }
+
+/** Colours by theme: "light", "dark" and "plain", which has no interface: { map, label, ui }, as #rrggbb or #rrggbbaa. */
+export const themes = tokens.themes
+
+/** Fonts, sizes in CSS pixels, weights and the look of each rank of label: its spacing is in em, its ink a label colour. */
+export const type = tokens.type
