@@ -13,7 +13,8 @@ const { metafile } = await (async () => {
   await clean(dist)
   return esbuild.build({
     absWorkingDir: root,
-    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' }],
+    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' },
+      { in: 'src/docs/main.js', out: 'docs' }],
     outdir: 'dist',
     entryNames: 'assets/[name]-[hash]',
     assetNames: 'assets/[name]-[hash]',
@@ -44,6 +45,8 @@ const template = await readFile(path.join(root, 'src/index.html'), 'utf8')
 const page = template.replace(/%([\w./]+)%/g, (_, entry) => built(entry))
 await writeFile(path.join(dist, 'licenses.txt'), await licenses(Object.keys(metafile.inputs)))
 await writeFile(path.join(dist, 'index.html'), page)
+// The description of the interface is written by the server, which does not know hashes: it asks for this name.
+await writeFile(path.join(dist, 'docs.js'), `import './${built('src/docs/main.js')}'\n`)
 
 for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${file}  ${(bytes / 1024).toFixed(1)} KiB`)
 

@@ -33,6 +33,9 @@ type Options struct {
 	// PublicURL is where the server is reached, without a final slash. Empty
 	// means relative to wherever the document was fetched.
 	PublicURL string
+	// Script is the module of the page's forms, below the server's address; "" is
+	// none.
+	Script string
 	// Problems are the errors that answers of type application/problem+json
 	// have, by their type. Paths name the types they may answer with.
 	Problems []Problem
@@ -56,7 +59,7 @@ type Document struct {
 // JSON is the OpenAPI 3.1 document.
 func (d *Document) JSON() []byte { return d.json }
 
-// HTML is the page to read. It links to the style sheet CSS as docs.css, and to
+// HTML is the page to read. It links to the style sheet of package look, and to
 // the server's paths, relative to its own address: it belongs at /docs.
 func (d *Document) HTML() []byte { return d.html }
 

@@ -9,12 +9,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-)
 
-// CSS is the style sheet of the page.
-//
-//go:embed docs.css
-var CSS []byte
+	"quadrille/cmd/tileserver/internal/look"
+)
 
 //go:embed docs.html
 var pageText string
@@ -28,7 +25,11 @@ type pageDoc struct {
 	Groups                        []pageGroup
 	Schemas                       []pageSchema
 	Problems                      []Problem
+	Starts                        []pageStart
 }
+
+// pageStart is one of the first requests to try.
+type pageStart struct{ Note, Curl string }
 
 type pageGroup struct {
 	Name        string
@@ -44,6 +45,10 @@ type pageOperation struct {
 	Answers                   []pageAnswer
 	Problems                  []pageStatus
 	Note, Try, Curl, Answer   string
+	// Request and Body are those of the example, for the page's forms.
+	Request, Body string
+	// Writes says that the operation changes something.
+	Writes bool
 }
 
 type pageParameter struct {
@@ -74,9 +79,10 @@ type pageMember struct {
 	Text     template.HTML
 }
 
-// page makes the page to read. It needs no script: the bundles of RapiDoc 9.3,
-// Redoc and Swagger UI have 0.9, 1.1 and 1.7 MB, evaluate code and write styles
-// into the page, which the Content-Security-Policy forbids, and come from Node.
+// page makes the page to read. It is whole without its script, which shows one
+// operation at a time, with a form. The bundles of RapiDoc 9.3, Redoc and Swagger UI
+// have 0.9, 1.1 and 1.7 MB, evaluate code and write styles into the page, which the
+// Content-Security-Policy forbids.
 func (b *builder) page() ([]byte, error) {
 	info := func(name string) string { s, _ := b.head.Info[name].(string); return s }
 	doc := pageDoc{
@@ -102,6 +108,9 @@ func (b *builder) page() ([]byte, error) {
 			doc.Groups = append(doc.Groups, group)
 		}
 	}
+	for _, s := range starts {
+		doc.Starts = append(doc.Starts, pageStart{Note: s.Note, Curl: (&example{Request: s.Request}).curl(doc.Base)})
+	}
 	for name, schema := range b.components.Schemas {
 		doc.Schemas = append(doc.Schemas, newPageSchema(name, schema))
 	}
@@ -115,11 +124,24 @@ func (b *builder) page() ([]byte, error) {
 	if err := tmpl.Execute(&out, &doc); err != nil {
 		return nil, bad("%s", err)
 	}
-	return out.Bytes(), nil
+	//nolint:gosec // the template has escaped it
+	page := look.Document{Title: "HTTP interface", Here: "docs", Script: b.options.Script, Body: template.HTML(out.String())}
+	return page.HTML()
+}
+
+// starts are the requests that a newcomer tries first.
+var starts = []example{
+	{Note: "what is at a point", Request: "/at?lat=47.3769&lon=8.5417"},
+	{Note: "the nearest places", Request: "/places/nearby?lat=47.3769&lon=8.5417&limit=5"},
+	{Note: "what a text names", Request: "/geocode?q=portland%20oregon"},
+	{Note: "where an address is", Request: "/ip/8.8.8.8"},
+	{Note: "a vector tile, and the style of a whole map", Request: "/tiles/country,state/3/4/2.mvt"},
+	{Request: "/style.json", Note: "for MapLibre GL and QGIS"},
 }
 
 func (b *builder) pageOperation(p *pathFile, base string) (op pageOperation, err error) {
-	op = pageOperation{ID: p.ID, Method: p.methods()[0], Path: p.Path, Also: p.Also, Summary: p.Summary, Description: prose(p.Description)}
+	method := p.methods()[0]
+	op = pageOperation{ID: p.ID, Method: method, Writes: p.Tag == "collections" && method != http.MethodGet, Path: p.Path, Also: p.Also, Summary: p.Summary, Description: prose(p.Description)}
 	for _, param := range p.Parameters {
 		o, err := b.resolve(param)
 		if err != nil {
@@ -146,6 +168,7 @@ func (b *builder) pageOperation(p *pathFile, base string) (op pageOperation, err
 	if e := p.Example; e != nil {
 		op.Note = e.Note
 		op.Curl, op.Answer = e.curl(base), e.text()
+		op.Request, op.Body = e.Request, e.Body
 		if op.Method == http.MethodGet {
 			op.Try = "." + e.Request // relative to the page, whatever path it is under
 		}

@@ -346,7 +346,7 @@ func TestDocsPage(t *testing.T) {
 	if !strings.Contains(page, "https://maps.example.org/q/places/nearby?") {
 		t.Error("examples do not use the public address")
 	}
-	if css := f.get("/docs.css"); css.StatusCode != 200 || !bytes.Contains([]byte(body(t, css)), []byte("--ink")) {
+	if css := f.get("/docs.css"); css.StatusCode != 200 || !bytes.Contains([]byte(body(t, css)), []byte("--accent")) {
 		t.Errorf("style: %d", css.StatusCode)
 	}
 	if !strings.Contains(body(t, f.get("/openapi.json")), `"servers":[{"url":"https://maps.example.org/q"}]`) {

@@ -89,7 +89,7 @@ func TestHeadersOfHostileNames(t *testing.T) {
 }
 
 // A problem says what was wrong in the words of a client that may want a browser
-// to take them for a page.
+// to take them for a page, or to run what they say in one.
 func TestProblemsAreNoPages(t *testing.T) {
 	f := newFixture(t, nil, all...)
 	const markup = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%26%E2%80%A8%E2%80%A9%22%0A"
@@ -97,7 +97,13 @@ func TestProblemsAreNoPages(t *testing.T) {
 		"/nowhere/" + markup, "/ip/" + markup, "/places/" + markup, "/regions/" + markup + "/" + markup, "/tiles/" + markup + "/1/0/0.mvt", "/tiles/" + markup + ".json",
 		"/places/nearby?lat=" + markup + "&lon=1", "/places/nearby?" + markup + "=1", "/places/search?q=x&lang=" + markup, "/airports/" + markup, "/ip/1.2.3.4?fields=" + markup,
 	} {
-		for _, accept := range []string{"*/*", "text/html"} {
+		page := f.get(path, "Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+		if b := body(t, page); page.StatusCode < 400 || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") || page.Header.Get("Vary") != "Accept" ||
+			!strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") || page.Header.Get("Cache-Control") != "no-store" ||
+			strings.Contains(b, "<script") || strings.Contains(b, "alert(1)<") || !strings.Contains(b, "<h1>") {
+			t.Errorf("%s: %d %v %s", path, page.StatusCode, page.Header, b)
+		}
+		for _, accept := range []string{"*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0", "text/*"} {
 			res := f.get(path, "Accept", accept)
 			b := body(t, res)
 			if res.StatusCode < 400 || res.Header.Get("Content-Type") != web.ProblemType || res.Header.Get("X-Content-Type-Options") != "nosniff" {

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/apidoc"
+	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -33,21 +34,27 @@ func (s *Room) documentRoutes() (list []web.Route) {
 const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"
-	docsStylePath = "/docs.css"
+	docsStylePath = "/" + look.StylePath
+	// docsScriptPath is that of a file of the built map page.
+	docsScriptPath = "/docs.js"
 )
 
 // documents makes the description of the interface. It is the same for every
 // request: where the server is reached under an address that nobody has told it,
 // the links are relative.
 func (s *Room) documents() (map[string]*web.Asset, error) {
-	doc, err := apidoc.New(apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()})
+	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()}
+	if s.page.assets[docsScriptPath] != nil {
+		options.Script = docsScriptPath[1:]
+	}
+	doc, err := apidoc.New(options)
 	if err != nil {
 		return nil, err
 	}
 	return map[string]*web.Asset{
 		openAPIPath:   web.NewAsset("openapi.json", web.AssetTypes[".json"], doc.JSON()),
 		docsPath:      web.NewAsset("docs.html", web.AssetTypes[".html"], doc.HTML()),
-		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], apidoc.CSS),
+		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], look.CSS()),
 	}, nil
 }
 

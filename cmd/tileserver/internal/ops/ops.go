@@ -185,6 +185,13 @@ func (s *Room) getStatus(c echo.Context) error {
 		}
 		doc.Datasets = append(doc.Datasets, d)
 	}
+	if web.PrefersHTML(c.Request()) {
+		page, err := statusPage(&doc, time.Now())
+		if err != nil {
+			return err
+		}
+		return s.SendPage(c, page)
+	}
 	body, err := json.Marshal(doc)
 	if err != nil {
 		return err
@@ -192,7 +199,7 @@ func (s *Room) getStatus(c echo.Context) error {
 	b := web.GetScratch()
 	defer b.Release()
 	b.Body = append(b.Body, body...)
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore, Coding: web.Accepted(c.Request())}, b)
+	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore, Coding: web.Accepted(c.Request()), ByAccept: true}, b)
 }
 
 func (s *Room) regionTypes() []typeStatus {

@@ -89,6 +89,21 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 	return a
 }
 
+// SendPage answers with a page made for this request alone, where the Accept header
+// asked for one.
+func (s *Kit) SendPage(c echo.Context, html []byte) error {
+	h := c.Response().Header()
+	for name, values := range pageHeaders {
+		h[name] = values
+	}
+	h["Vary"] = varyAccept
+	h["Cache-Control"] = NoStore
+	h["Content-Type"] = htmlTypes
+	h["Content-Length"] = LengthHeader(len(html))
+	c.Response().WriteHeader(http.StatusOK)
+	return write(c, html)
+}
+
 // SendAsset answers with a file of the page, or a document that looks like one.
 func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 	r, res := c.Request(), c.Response()

@@ -437,21 +437,7 @@ func (p *Params) form(r *http.Request, words ...string) Form {
 // PrefersGeoJSON reports whether the Accept header gives GeoJSON more weight
 // than plain JSON. Wildcards mean neither: who wants GeoJSON says so.
 func PrefersGeoJSON(r *http.Request) bool {
-	var geo, plain float64
-	for _, v := range r.Header["Accept"] {
-		for len(v) > 0 {
-			var item string
-			item, v, _ = strings.Cut(v, ",")
-			name, params, _ := strings.Cut(item, ";")
-			name = strings.TrimSpace(name)
-			switch {
-			case strings.EqualFold(name, "application/geo+json"):
-				geo = max(geo, Weight(params))
-			case strings.EqualFold(name, "application/json"):
-				plain = max(plain, Weight(params))
-			}
-		}
-	}
+	geo, plain := weightOf(r, "application/geo+json"), weightOf(r, "application/json")
 	return geo > 0 && geo >= plain
 }
 

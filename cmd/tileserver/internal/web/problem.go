@@ -1,14 +1,19 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/look"
 )
 
 // Problem is the body of every refusal, in the form of RFC 9457.
@@ -57,12 +62,8 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	if res.Committed {
 		return
 	}
-	body, merr := json.Marshal(p)
-	if merr != nil {
-		// Every field is a string or a number, so this cannot happen; answer
-		// with the status alone if it ever does.
-		body = nil
-	}
+	html := PrefersHTML(c.Request())
+	body := p.encode(html, look.Root(c.Request().URL.EscapedPath()))
 	h := res.Header()
 	for name := range h {
 		if !survives(name) {
@@ -74,6 +75,13 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 	h["Cache-Control"] = NoStore
 	h["Content-Type"] = problemTypes
+	if html {
+		for name, values := range pageHeaders {
+			h[name] = values
+		}
+		h["Vary"] = varyAccept // nobody keeps problems, so that those for programs need not say it
+		h["Content-Type"] = htmlTypes
+	}
 	h["X-Content-Type-Options"] = NoSniff
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if k.Retry {
@@ -85,9 +93,63 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
+// encode writes the problem for a program or, where a browser asks for a page to
+// show, as one. Every field is a string or a number, so that no writing fails; the
+// status alone would be the answer if it ever did.
+func (p *Problem) encode(html bool, root string) []byte {
+	if !html {
+		body, _ := json.Marshal(p) //nolint:errchkjson // as said above
+		return body
+	}
+	var text bytes.Buffer
+	_ = problemPage.Execute(&text, struct {
+		*Problem
+		Root string
+	}{p, root})
+	//nolint:gosec // the template has escaped it
+	page := look.Document{Title: p.Title, Root: root, Body: template.HTML(text.String())}
+	body, _ := page.HTML()
+	return body
+}
+
+var problemPage = template.Must(template.New("problem").Parse(`<main id="main" class="sheet problem-page">
+<p class="number">{{.Status}}</p>
+<h1>{{.Title}}</h1>
+<p>{{.Detail}}{{if .Parameter}} <span class="badge">{{.Parameter}}</span>{{end}}</p>
+{{- if .RequestID}}
+<p class="quiet">request_id {{.RequestID}}</p>
+{{- end}}
+<p><a class="button strong" href="{{.Root}}.">Open the map</a> <a class="button" href="{{.Root}}docs">Read the docs</a></p>
+</main>
+`))
+
+// PrefersHTML reports whether the Accept header asks for a page to show, as that of
+// a browser's address bar does. Wildcards do not: programs get JSON.
+func PrefersHTML(r *http.Request) bool {
+	html := weightOf(r, "text/html")
+	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, ProblemType))
+}
+
+// weightOf is the weight that the Accept header gives a media type by its name, 0
+// where it does not name it.
+func weightOf(r *http.Request, mediaType string) (weight float64) {
+	for _, v := range r.Header["Accept"] {
+		for len(v) > 0 {
+			var item string
+			item, v, _ = strings.Cut(v, ",")
+			name, params, _ := strings.Cut(item, ";")
+			if strings.EqualFold(strings.TrimSpace(name), mediaType) {
+				weight = max(weight, Weight(params))
+			}
+		}
+	}
+	return weight
+}
+
 // Header values, ready to be put into a header map.
 var (
 	problemTypes   = []string{ProblemType}
+	htmlTypes      = []string{"text/html; charset=utf-8"}
 	NoStore        = []string{"no-store"}
 	PrivateNoStore = []string{"private, no-store"}
 	NoSniff        = []string{"nosniff"}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"quadrille/cmd/internal/toyworld"
+)
+
+// The pages that the server writes, in a browser, with the script of the built page.
+func TestDocuments(t *testing.T) {
+	browser := startBrowser(t)
+	data := t.TempDir()
+	if err := toyworld.Publish(t.Context(), data); err != nil {
+		t.Fatal(err)
+	}
+	site, _, _ := start(t, "--data", data)
+
+	t.Run("docs", func(t *testing.T) {
+		w := open(t, browser, site+"/#", screen{width: 1280, height: 900, density: 1})
+		w.do(chromedp.Navigate(site + "/docs"))
+		w.waitFor(`document.querySelectorAll('.desk').length > 50`)
+		if high := evaluate[int](w, `document.documentElement.scrollHeight`); high > 3000 {
+			t.Errorf("the first page is %d pixels long", high)
+		}
+		if code := evaluate[string](w, `document.querySelector('#start pre').textContent`); !strings.Contains(code, "curl '"+site+"/at?") {
+			t.Errorf("commands are not for this server: %s", code)
+		}
+
+		// Words of an operation's text find it; Enter opens the first.
+		evaluate[chromedp.Void](w, `document.querySelector('.contents input').focus()`)
+		w.key("regions at a point")
+		w.waitFor(`[...document.querySelectorAll('.contents a')].filter(a => a.offsetParent).length < 20`)
+		w.key(kb.Enter)
+		w.waitFor(`document.querySelector('article.shown') !== null`)
+		w.do(chromedp.Navigate(site + "/docs#getRegionsAt"))
+		w.waitFor(`document.querySelector('article.shown')?.id === 'getRegionsAt' && document.querySelectorAll('article.shown').length === 1`)
+		evaluate[chromedp.Void](w, `for (const [name, value] of [['lat', '46.5'], ['lon', '6.5']]) {
+			const input = document.querySelector('article.shown [name=' + name + ']'); input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })) }`)
+		w.waitFor(`document.querySelector('article.shown .desk pre').textContent === ` + quote("curl '"+site+"/regions/at?lat=46.5&lon=6.5'"))
+		w.press("article.shown form button")
+		w.waitFor(`document.querySelector('article.shown .figures')?.textContent.match(/^200[\d.]+ ms\d+ Bapplication\/json$/) && document.querySelector('article.shown .answer').textContent.includes('"regions"')`)
+
+		// What goes wrong is shown, too.
+		w.expect("400")
+		evaluate[chromedp.Void](w, `document.querySelector('article.shown [name=lat]').value = 'x<b>'`)
+		w.press("article.shown form button")
+		w.waitFor(`document.querySelector('article.shown .figures')?.textContent.startsWith('400') && document.querySelector('article.shown .answer').textContent.includes('bad-parameter')`)
+		for language, part := range map[string]string{"Python": "urlopen(", "Go": "http.NewRequest", "JavaScript": "await fetch(", "curl": "curl "} {
+			evaluate[chromedp.Void](w, `[...document.querySelectorAll('article.shown [role=tab]')].find(tab => tab.textContent === `+quote(language)+`).click()`)
+			w.waitFor(`document.querySelector('article.shown .desk pre[role=tabpanel]').textContent.includes(` + quote(part) + `)`)
+		}
+
+		// A picture is shown as one.
+		w.do(chromedp.Navigate(site + "/docs#getTile"))
+		w.waitFor(`document.querySelector('article.shown')?.dataset.path.startsWith('/tiles/')`)
+		evaluate[chromedp.Void](w, `for (const [name, value] of Object.entries({ layers: 'country', z: '0', x: '0', y: '0', format: 'png' })) {
+			const field = document.querySelector('article.shown [name=' + name + ']'); if (field) field.value = value }`)
+		w.press("article.shown form button")
+		w.waitFor(`document.querySelector('article.shown .answer img')?.naturalWidth === 256`)
+	})
+
+	t.Run("status", func(t *testing.T) {
+		w := open(t, browser, site+"/#", screen{width: 390, height: 844, density: 1, dark: true})
+		w.do(chromedp.Navigate(site + "/status"))
+		w.waitFor(`document.querySelectorAll('.sets > li').length > 5 && document.querySelector('.badge.ok')?.textContent === 'serving'`)
+		if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+			t.Errorf("the page is %d pixels wider than the phone", n)
+		}
+		w.expect("404")
+		w.do(chromedp.Navigate(site + "/nowhere/else"))
+		w.waitFor(`document.querySelector('h1')?.textContent === 'There is nothing at this address'`)
+		w.press("main .button.strong")
+		w.waitFor(`document.querySelector('#map') !== null`)
+	})
+
+	if code, body := fetch(t, site+"/status"); code != http.StatusOK || !strings.HasPrefix(body, `{"version":`) {
+		t.Errorf("programs get %d %s", code, body)
+	}
+}
+
+// Nothing that axe-core finds keeps anybody from a page, in either theme.
+func TestPagesAreAccessible(t *testing.T) {
+	axe, err := os.ReadFile("../../static/leaflet/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Skip("axe-core is not installed: run npm ci in static/leaflet")
+	}
+	browser := startBrowser(t)
+	data := t.TempDir()
+	if err := toyworld.Publish(t.Context(), data); err != nil {
+		t.Fatal(err)
+	}
+	site, _, _ := start(t, "--data", data)
+	for name, page := range map[string]struct{ path, ready string }{
+		"map":       {"/#4/46/8", `document.querySelector('#map').ariaBusy === 'false'`},
+		"card":      {"/#5/46.5/6.5/at=46.5,6.5", `document.querySelector('#card .nearest') !== null`},
+		"inspector": {"/#5/46.5/6.5/tiles=1", `document.querySelector('.tile-figures dl') !== null`},
+		"docs":      {"/docs", `document.querySelectorAll('.desk').length > 50`},
+		"operation": {"/docs#getRegionsAt", `document.querySelector('article.shown .desk') !== null`},
+		"schemas":   {"/docs#schemas", `document.querySelector('section.shown') !== null`},
+		"status":    {"/status", `document.querySelector('.sets') !== null`},
+		"error":     {"/nowhere", `document.querySelector('h1') !== null`},
+	} {
+		for _, dark := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: " dark", false: " light"}[dark], func(t *testing.T) {
+				w := open(t, browser, site+"/#", screen{width: 1280, height: 900, density: 1, dark: dark})
+				w.expect("404", "/tiles/")
+				w.do(chromedp.Navigate(site + page.path))
+				w.waitFor(page.ready)
+				evaluate[chromedp.Void](w, string(axe))
+				evaluate[chromedp.Void](w, `axe.run().then(answer => { window.found = answer.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html + ' ' + n.failureSummary).join('; ')) })`)
+				w.waitFor(`window.found !== undefined`)
+				for _, found := range evaluate[[]string](w, `window.found`) {
+					t.Error(found)
+				}
+			})
+		}
+	}
+}

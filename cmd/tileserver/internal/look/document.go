@@ -1,0 +1,95 @@
+package look
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed document.css
+var documentCSS string
+
+//go:embed document.html
+var documentText string
+
+// StylePath is where documents look for their style sheet, below the server's own address.
+const StylePath = "docs.css"
+
+// CSS is the style sheet of documents, with the tokens that it uses as custom
+// properties by the names that they have on the map page too.
+var CSS = sync.OnceValue(func() []byte {
+	t := Get()
+	var b strings.Builder
+	b.WriteString(":root {\n  color-scheme: light dark;\n")
+	for _, name := range slices.Sorted(maps.Keys(t.Type.Fonts)) {
+		property(&b, "font-"+name, `"`+strings.Join(t.Type.Fonts[name], `", "`)+`"`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Type.Sizes)) {
+		property(&b, "size-"+name, fmt.Sprintf("%gpx", t.Type.Sizes[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Type.Weights)) {
+		property(&b, "weight-"+name, t.Type.Weights[name])
+	}
+	t.Themes["light"].properties(&b)
+	b.WriteString("}\n@media (prefers-color-scheme: dark) {\n  :root {\n")
+	t.Themes["dark"].properties(&b)
+	b.WriteString("  }\n}\n")
+	// Fonts that the system chooses have no name to quote.
+	css := b.String()
+	for _, generic := range []string{"system-ui", "-apple-system", "sans-serif", "ui-monospace", "monospace"} {
+		css = strings.ReplaceAll(css, `"`+generic+`"`, generic)
+	}
+	return append([]byte(css), documentCSS...)
+})
+
+func (t *Theme) properties(b *strings.Builder) {
+	for _, name := range slices.Sorted(maps.Keys(t.UI)) {
+		switch v := t.UI[name].(type) {
+		case string:
+			property(b, name, v)
+		case []any:
+			for i, one := range v {
+				property(b, fmt.Sprintf("%s-%d", name, i), one)
+			}
+		}
+	}
+	property(b, "map-water", t.Map.Water.CSS())
+	property(b, "map-selection", t.Map.Selection.CSS())
+}
+
+// property writes a custom property of CSS.
+func property(b *strings.Builder, name string, value any) {
+	fmt.Fprintf(b, "  %s%s: %v;\n", "--", name, value)
+}
+
+var document = template.Must(template.New("document").Parse(documentText))
+
+// Document is a page that the server writes itself, in the look of the map page.
+type Document struct {
+	Title string
+	// Root is the way from the document's address to the server's own: "", "../", …
+	// Links are relative, because a proxy may put the server below a path.
+	Root string
+	// Here is the path of the document among those that the bar on top links to.
+	Here string
+	// Script is that of a module below the server's address, or "".
+	Script string
+	Body   template.HTML
+}
+
+// HTML writes the document.
+func (d *Document) HTML() ([]byte, error) {
+	var out bytes.Buffer
+	err := document.Execute(&out, d)
+	return out.Bytes(), err
+}
+
+// Root is the way from a path of the server to its root.
+func Root(path string) string {
+	return strings.Repeat("../", max(0, strings.Count(path, "/")-1))
+}

@@ -1,0 +1,145 @@
+package ops
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/quadkey"
+)
+
+//go:embed statuspage.html
+var statusText string
+
+var statusTemplate = template.Must(template.New("status").Parse(statusText))
+
+// statusPage shows the state of the server to a person.
+func statusPage(doc *Status, now time.Time) ([]byte, error) {
+	page := struct {
+		*Status
+		Sets []setCard
+		// Layer is the one that the small maps show, "" for none.
+		Layer string
+	}{Status: doc}
+	for _, d := range doc.Datasets {
+		page.Sets = append(page.Sets, newSetCard(&d, now))
+		if len(d.Types) > 0 {
+			page.Layer = d.Types[0].Name
+		}
+	}
+	var out bytes.Buffer
+	if err := statusTemplate.Execute(&out, page); err != nil {
+		return nil, err
+	}
+	//nolint:gosec // the template has escaped it
+	return (&look.Document{Title: "Status", Here: "status", Body: template.HTML(out.String())}).HTML()
+}
+
+// setCard is what the page says of a data set.
+type setCard struct {
+	Name, State string
+	Fine        bool
+	Facts       [][2]string
+	Extents     []extent
+	Sources     []string
+}
+
+// extent is a box on the page's map, the tile of zoom 0 with 256 units a side.
+type extent struct{ X, Y, Width, Height float64 }
+
+const (
+	side  = 256
+	least = 2 // the smallest side of an extent that can be seen
+)
+
+func newSetCard(d *datasetStatus, now time.Time) setCard {
+	card := setCard{Name: d.Name, State: d.State, Fine: d.State == "serving", Extents: extentsOf(d.Bounds)}
+	fact := func(term, value string) {
+		if value != "" {
+			card.Facts = append(card.Facts, [2]string{term, value})
+		}
+	}
+	if d.Generation > 0 {
+		fact("Generation", strconv.FormatUint(d.Generation, 10))
+		fact("Built", d.Built.UTC().Format("2 January 2006, 15:04 UTC")+age(now.Sub(d.Built)))
+		fact("Size", size(d.Bytes))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Records)) {
+		fact(strings.ReplaceAll(name, "_", " "), grouped(d.Records[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Bad)) {
+		fact("left out: "+strings.ReplaceAll(name, "_", " "), grouped(d.Bad[name]))
+	}
+	for _, source := range d.Sources {
+		line := source.Attribution
+		if line == "" {
+			line = source.Name
+		}
+		if line != "" && !slices.Contains(card.Sources, line) {
+			card.Sources = append(card.Sources, line)
+		}
+	}
+	return card
+}
+
+// extentsOf is the box [west, south, east, north] in degrees, in two where it crosses
+// ±180°.
+func extentsOf(bounds []float64) []extent {
+	if len(bounds) != 4 {
+		return nil
+	}
+	west, south, east, north := bounds[0], bounds[1], bounds[2], bounds[3]
+	box := func(west, east float64) extent {
+		x, y := quadkey.Project(west, north)
+		right, bottom := quadkey.Project(east, south)
+		e := extent{X: side * x, Y: side * y, Width: max(least, side*(right-x)), Height: max(least, side*(bottom-y))}
+		e.X, e.Y = max(0, min(e.X, side-e.Width)), max(0, min(e.Y, side-e.Height))
+		return e
+	}
+	if west > east {
+		return []extent{box(west, 180), box(-180, east)}
+	}
+	return []extent{box(west, east)}
+}
+
+// age says in words how long ago something was.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return ""
+	case d < 2*time.Minute:
+		return " (just now)"
+	case d < 2*time.Hour:
+		return fmt.Sprintf(" (%d minutes ago)", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf(" (%d hours ago)", int(d.Hours()))
+	default:
+		return fmt.Sprintf(" (%d days ago)", int(d.Hours()/24))
+	}
+}
+
+// size writes a number of bytes in powers of a thousand.
+func size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	exp := min(4, int(math.Log10(float64(n)))/3)
+	return fmt.Sprintf("%.3g %cB", float64(n)/math.Pow(1000, float64(exp)), "kMGT"[exp-1])
+}
+
+// grouped writes a number with commas between thousands.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

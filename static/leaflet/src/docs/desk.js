@@ -1,0 +1,94 @@
+// A request to fill in, send, and take along as a program.
+import { copyButton } from '../copy.js'
+import { el, fill } from '../dom.js'
+import { ask } from './answer.js'
+import { addressOf, valuesOf } from './openapi.js'
+import { languages } from './snippets.js'
+
+const KEPT = 'quadrille-snippet'
+let key = '' // of the API, for this visit
+let chosen = kept()
+const desks = new Set() // all of one page speak one language
+
+/**
+ * The desk of an operation { method, path, request, body, parameters, bodyType }: request and body are those of its example. base is the
+ * address of the service.
+ */
+export function createDesk({ method, path, request, body, parameters, bodyType }, base) {
+  const given = valuesOf(request, path)
+  const fields = parameters.map(parameter => fieldOf(parameter, given.get(parameter.name) ?? (parameter.in === 'path' ? parameter.example : '')))
+  const text = bodyType && el('textarea', { class: 'code', rows: 5, spellcheck: 'false', 'aria-label': 'Body of the request' }, body)
+  const secret = el('input', { type: 'password', autocomplete: 'off', id: `${method}${path}-key`, placeholder: 'only where the server asks for one' })
+  const answer = el('div', { role: 'status', 'aria-live': 'polite' })
+  const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Language' })
+  const code = el('pre', { tabindex: '0', role: 'tabpanel', 'aria-label': 'The request as a program' })
+  const send = el('button', { type: 'submit', class: 'strong' }, method === 'GET' ? 'Send' : `Send (${method})`)
+  const form = el('form', { class: 'panel', onsubmit: submit, oninput: write },
+    el('div', { class: 'fields' },
+      ...fields.flatMap(({ label, control }) => [label, control]),
+      text && el('span', {}, 'body'), text,
+      el('label', { for: secret.id }, 'API key'), secret),
+    el('div', { class: 'send' }, send, answer))
+  const root = el('div', { class: 'desk' }, form, el('div', { class: 'panel' }, el('div', { class: 'tabs-row' }, tabs, copyButton('Copy', () => code.textContent, announce)), code))
+
+  function requested() {
+    const values = new Map(fields.map(({ name, control }) => [name, control.value.trim()]))
+    return { method, url: new URL(addressOf(path, parameters, values), base).href, body: text?.value ?? '', type: bodyType, key }
+  }
+  function write() {
+    key = secret.value
+    code.textContent = languages.get(chosen)(requested())
+  }
+  function draw() {
+    fill(tabs, ...[...languages.keys()].map(name => el('button', {
+      type: 'button', role: 'tab', 'aria-selected': String(name === chosen), onclick: () => speak(name),
+    }, name)))
+    write()
+  }
+  async function submit(event) {
+    event.preventDefault()
+    const wanted = requested()
+    send.disabled = true
+    fill(answer, 'Waiting…')
+    const { status, figures, text: shown, image } = await ask(wanted)
+    send.disabled = false
+    fill(answer, el('p', { class: 'figures' }, el('span', { class: `badge ${status >= 200 && status < 400 ? 'ok' : 'bad'}` }, status || 'failed'),
+      ...figures.map(figure => el('span', { class: 'badge' }, figure))))
+    root.querySelector('.answer')?.remove()
+    const picture = image && el('img', { alt: 'The picture that the server sent', src: URL.createObjectURL(image) })
+    form.append(el('div', { class: 'answer' }, picture || el('pre', { tabindex: '0', 'aria-label': 'Answer' }, shown)))
+  }
+  function announce(words) {
+    fill(answer, words)
+  }
+  desks.add(draw)
+  draw()
+  return root
+}
+
+function fieldOf({ name, in: place, required, choices, many, hint, example }, value) {
+  const id = `field-${Math.random().toString(36).slice(2)}`
+  const label = el('label', { for: id }, name, (required || place === 'path') && el('b', { title: 'required' }, ' *'))
+  const usual = { id, name, title: hint, required: required || place === 'path' }
+  const control = choices.length > 0 && !many
+    ? el('select', usual, !usual.required && el('option', { value: '' }, ''), ...choices.map(choice => el('option', { value: choice, selected: choice === value }, choice)))
+    : el('input', { ...usual, type: 'text', value, placeholder: example || hint.slice(0, 80), spellcheck: 'false', autocomplete: 'off' })
+  return { name, label, control }
+}
+
+function speak(name) {
+  chosen = name
+  try {
+    localStorage.setItem(KEPT, name)
+  } catch { /* then it is asked again next time */ }
+  for (const draw of desks) draw()
+}
+
+function kept() {
+  try {
+    const name = localStorage.getItem(KEPT)
+    return languages.has(name) ? name : 'curl'
+  } catch {
+    return 'curl'
+  }
+}
