@@ -61,7 +61,7 @@ func PoliticalStyle(p *Palette) Style {
 				Text: text(11, p.StateName, 0.6),
 			},
 			"county": {
-				Order: 4, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
+				Order: 4, First: 5, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
 				Text: text(10, p.CountyName, 0.15),
 			},
 			"urban": {Order: 7, Fill: one(p.Urban, 0.55), Text: text(10, p.CountyName, 0.15)},

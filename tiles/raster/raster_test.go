@@ -646,6 +646,24 @@ func TestLands(t *testing.T) {
 	}
 }
 
+// TestFirst: borders of small regions wait for their zoom, unless nothing else is
+// the land.
+func TestFirst(t *testing.T) {
+	r := newRenderer(t)
+	p := &plane{shapes: []shape{{layer: "county_line", id: "a", left: "b", lines: true, rings: [][]mvt.XY{{{X: 2048, Y: -64}, {X: 2048, Y: 4160}}}}}}
+	for _, tt := range []struct {
+		zoom  int
+		land  string
+		drawn bool
+	}{{4, "country", false}, {5, "country", true}, {0, "county", true}} {
+		tile := p.window(0, 0, tt.zoom, 1)
+		tile.Land = tt.land
+		if got := drawn(t, r, tile).RGBAAt(128, 128); (got.A > 0) != tt.drawn {
+			t.Errorf("zoom %d on %s: %v", tt.zoom, tt.land, got)
+		}
+	}
+}
+
 // TestGround: a sea lies where the tile says so, if the style has water, and any
 // type may be the land.
 func TestGround(t *testing.T) {

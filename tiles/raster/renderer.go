@@ -132,6 +132,9 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 		}
 	}
 	for _, l := range slices.Backward(c.layers) {
+		if t.Zoom < l.First && !l.land {
+			continue
+		}
 		if err := c.strokeLayer(&l, t.Zoom); err != nil {
 			return err
 		}
@@ -145,6 +148,7 @@ type layer struct {
 	*look
 	fill   Fill
 	colors palette
+	land   bool
 }
 
 // listLayers lists the layers of a tile from bottom to top.
@@ -165,7 +169,7 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 			l.fill, l.colors = l.Fill, l.palette
 			switch {
 			case name == t.Land:
-				l.fill, l.colors = r.style.Land, r.land
+				l.fill, l.colors, l.land = r.style.Land, r.land, true
 			case l.Lands:
 				l.colors = nil
 			}
