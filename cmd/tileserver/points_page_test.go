@@ -229,8 +229,8 @@ func TestMapPageOfFences(t *testing.T) {
 
 	const (
 		title     = `document.querySelector('#card h2')?.textContent`
-		notes     = `[...document.querySelectorAll('#crossings ol .place-name')].map(e => e.textContent).join('|')`
-		offered   = `[...document.querySelectorAll('#card .watch .chip')].map(e => e.textContent).join('|')`
+		notes     = `[...document.querySelectorAll('#crossings ol .place-name')].map(e => e.textContent.replace(/[\u2066-\u2069]/g, '')).join('|')`
+		offered   = `[...document.querySelectorAll('#card .watch .chip')].map(e => e.textContent.replace(/[\u2066-\u2069]/g, '')).join('|')`
 		connected = `[...document.querySelectorAll('#crossings .watches small')].every(e => e.hidden)`
 		tell      = "Tell me when Taxis enter or leave"
 	)

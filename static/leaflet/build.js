@@ -24,6 +24,8 @@ const { metafile } = await (async () => {
     bundle: true,
     minify: true,
     format: 'esm',
+    splitting: true, // the words of another language are a file of their own
+    chunkNames: 'assets/[name]-[hash]',
     target: ['es2022', 'chrome111', 'firefox113', 'safari16.4'],
     charset: 'utf8',
     legalComments: 'none', // licenses.txt holds the full texts

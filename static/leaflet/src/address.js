@@ -2,10 +2,12 @@
 import { address, addressPath, region } from './api.js'
 import { facts, failure, jsonLink, note, skeleton } from './card.js'
 import { copyButton } from './copy.js'
-import { coordinates, displayText } from './format.js'
+import { coordinates, displayText, distance } from './format.js'
 import { SEARCHABLE } from './found.js'
 import { nameIn } from './language.js'
+import { takeAlong } from './share.js'
 import { isBox } from './tilegrid.js'
+import { t } from './words.js'
 
 /** What stands for the reader's own address. */
 export const ME = 'me'
@@ -14,20 +16,20 @@ export const ME = 'me'
  * Answers for IP addresses. flyToPoint and flyToBox move the map, select highlights a region, pin marks a point or none;
  * signal() ends the question before and gives the signal of the new one.
  */
-export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, signal, announce }) {
-  return async function lookup(input, moving = true) {
+export function createAddressLookup({ card, zoom, pin, select, flyToPoint, flyToBox, signal, announce }) {
+  return async function lookup(input, moving = true, words = '') {
     const ip = input.trim()
     const question = { signal: signal() }
     const own = ip === ME
-    const kicker = own ? 'Where you are, by your IP address' : 'IP address'
+    const kicker = own ? t('Where you are, by your IP address') : t('IP address')
     pin(null)
     select(null)
     if (ip === '') {
-      card.show({ kicker: 'Search', title: 'What are you looking for?' },
-        note(`${SEARCHABLE} such as 192.0.2.1 or 2001:db8::1.`))
+      card.show({ kicker: t('Search'), title: t('What are you looking for?') },
+        note(`${SEARCHABLE}.`))
       return
     }
-    const asked = own ? 'Your address' : displayText(ip, 64)
+    const asked = own ? t('Your address') : displayText(ip, 64)
     const json = jsonLink(addressPath(ip))
     card.show({ kicker, title: asked, busy: true }, skeleton(3))
     try {
@@ -36,9 +38,9 @@ export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, s
       const location = locationOf(answer)
       const radius = accuracyOf(answer)
       const text = displayText(answer.ip ?? ip, 64)
-      const chips = [copyButton('Copy address', () => text, announce), json]
-      card.show({ kicker, title: text, subtitle: placeOf(answer) || 'Nothing more than its network is known', chips },
-        facts(rows(answer, location)), location || !countryCode(answer) ? '' : note('Known to the country only.'))
+      const chips = [copyButton(t('Copy address'), () => text, announce), ...takeAlong({ title: text, path: addressPath(ip), at: location, zoom, announce })]
+      card.show({ kicker, title: text, subtitle: placeOf(answer) || t('Nothing more than its network is known'), chips },
+        words, facts(rows(answer, location)), location || !countryCode(answer) ? '' : note(t('Known to the country only.')))
       const country = countryCode(answer)
       if (location) {
         pin(location, radius)
@@ -51,15 +53,15 @@ export function createAddressLookup({ card, pin, select, flyToPoint, flyToBox, s
       if (question.signal.aborted) return
       const reserved = reservedOf(error)
       if (reserved) {
-        card.show({ kicker, title: reserved.ip || asked, subtitle: `${reserved.use}: nowhere`, chips: [json] }, note(
-          own ? 'You reach this server over an address that has no place on the map, from this machine or its own network.'
-            : 'This address is set aside for a purpose and has no place on the map.', reserved.why))
+        card.show({ kicker, title: reserved.ip || asked, subtitle: t('{use}: nowhere', { use: reserved.use }), chips: [json] }, note(
+          own ? t('You reach this server over an address that has no place on the map, from this machine or its own network.')
+            : t('This address is set aside for a purpose and has no place on the map.'), reserved.why))
       } else if (error.type === 'address-not-found') {
-        card.show({ kicker, title: asked, subtitle: 'Not known', chips: [json] }, note('None of the sources of this server knows the address.'))
+        card.show({ kicker, title: asked, subtitle: t('Not known'), chips: [json] }, note(t('None of the sources of this server knows the address.')))
       } else if (error.type === 'bad-parameter') {
-        card.show({ kicker, title: asked }, note('This is not a whole IP address, such as 192.0.2.1 or 2001:db8::1.', 'Complete it and search again.'))
+        card.show({ kicker, title: asked }, note(t('This is not a whole IP address, such as 192.0.2.1 or 2001:db8::1.'), t('Complete it and search again.')))
       } else {
-        card.show({ kicker, title: asked }, failure(error, () => lookup(input, moving), 'IP addresses'))
+        card.show({ kicker, title: asked }, failure(error, () => lookup(input, moving, words), t('IP addresses')))
       }
     }
   }
@@ -115,16 +117,16 @@ function rows(answer, location) {
   const code = displayText(country?.iso_code)
   const asn = traits.autonomous_system_number
   return [
-    ['Country', joined(nameOf(country), nameOf(country) !== code && code)],
-    ['Division', nameOf(answer.subdivisions?.[0])],
-    ['City', nameOf(answer.city)],
-    ['Postal code', displayText(answer.postal?.code, 16)],
-    ['Registered in', country ? '' : nameOf(registered)],
-    ['Network', displayText(traits.network)],
-    ['Operator', joined(Number.isInteger(asn) && `AS${asn}`, displayText(traits.autonomous_system_organization ?? traits.isp))],
-    ['Coordinates', location ? coordinates(location.lat, location.lon, 3) : ''],
-    ['Accuracy', accuracyOf(answer) ? `within ${accuracyOf(answer)} km` : ''],
-    ['Time zone', displayText(answer.location?.time_zone)],
-    ['Source', displayText([answer.source].flat().filter(name => typeof name === 'string').join(', '))],
+    [t('Country'), joined(nameOf(country), nameOf(country) !== code && code)],
+    [t('Division'), nameOf(answer.subdivisions?.[0])],
+    [t('City'), nameOf(answer.city)],
+    [t('Postal code'), displayText(answer.postal?.code, 16)],
+    [t('Registered in'), country ? '' : nameOf(registered)],
+    [t('Network'), displayText(traits.network)],
+    [t('Operator'), joined(Number.isInteger(asn) && `AS${asn}`, displayText(traits.autonomous_system_organization ?? traits.isp))],
+    [t('Coordinates'), location ? coordinates(location.lat, location.lon, 3) : ''],
+    [t('Accuracy'), accuracyOf(answer) ? t('within {distance}', { distance: distance(1000 * accuracyOf(answer)) }) : ''],
+    [t('Time zone'), displayText(answer.location?.time_zone)],
+    [t('Source'), displayText([answer.source].flat().filter(name => typeof name === 'string').join(', '))],
   ]
 }

@@ -1,11 +1,15 @@
 // What is open on the card: one answer at a time, named in the permalink so that it can be opened again.
-import { createAddressLookup } from './address.js'
+import { createAddressLookup, ME } from './address.js'
+import { note } from './card.js'
+import { devicePosition } from './device.js'
+import { distance } from './format.js'
 import { createFound, nameOfPlace } from './found.js'
 import { createHere, pointAt } from './here.js'
 import { selectionOf } from './hit.js'
 import { createOwnPoint } from './ownpoint.js'
 import { createRegionCard } from './regioncard.js'
 import { isBox } from './tilegrid.js'
+import { t } from './words.js'
 
 /**
  * The answers a reader can open. view is the map's, select highlights a region of it, and offer(regions) is what the
@@ -22,9 +26,9 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
   }
   const fly = place => flyToPoint(place, reach(place))
   const parts = { card, pin, mark, select, signal, announce }
-  const here = createHere({ ...parts, types, offer, flyToPoint, choose: place => api.place(place), zoom: view.zoom })
-  const found = createFound({ ...parts, fly, choose: place => api.place(place) })
-  const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox })
+  const here = createHere({ ...parts, types, offer, flyToPoint, flyToBox, choose: place => api.place(place), zoom: view.zoom })
+  const found = createFound({ ...parts, fly, zoom: view.zoom, choose: place => api.place(place) })
+  const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox, zoom: view.zoom })
   const own = createOwnPoint({ ...parts, zoom: () => map.getZoom() })
   const region = createRegionCard({ ...parts, offer, flyToBox })
   const step = selection => permalink.set({ select: selection }, { step: true })
@@ -79,6 +83,22 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
     address(ip) {
       step(ip ? { kind: 'ip', ip } : null)
       return lookup(ip)
+    },
+
+    /** Where the reader is: the device is asked first, and the card says when the address stands in for it. */
+    async locate() {
+      const asking = signal()
+      const found = await devicePosition()
+      if (asking.aborted) return undefined // something else was asked meanwhile
+      if (!found) {
+        step({ kind: 'ip', ip: ME })
+        return lookup(ME, true, note(t('The device does not tell where it is, so the address of its connection stands in.')))
+      }
+      const at = pointAt({ ...found, zoom: Infinity })
+      const accuracy = found.accuracy > 0 ? found.accuracy / 1000 : 0
+      step(at)
+      flyToPoint(at, Math.max(1, 2 * accuracy))
+      return here(at, { kicker: t('Where you are, by your device'), accuracy, words: accuracy > 0 && note(t('Exact to {distance}.', { distance: distance(found.accuracy) })) })
     },
 
     /** Why a search found nothing: nothing has the name, or the error that kept the page from knowing. */

@@ -2,6 +2,7 @@
 import { displayText } from './format.js'
 import { askedLanguage } from './language.js'
 import { tileLog } from './tilelog.js'
+import { nameLanguages, t } from './words.js'
 
 /** A failed request. The message is a sentence for the reader; status is 0 when there was no answer at all. */
 export class ApiError extends Error {
@@ -18,40 +19,39 @@ export class ApiError extends Error {
 // A sentence for each sort of answer that is an error: what is the matter, and what the reader can do. The words of problem
 // documents are for programs.
 const byType = {
-  'dataset-unavailable': 'The server cannot read these data right now. Try again in a moment.',
-  'data-corrupt': 'These data are damaged on the server. Tell its operator.',
-  'data-damaged': 'These data are damaged on the server. Tell its operator.',
+  'dataset-unavailable': t('The server cannot read these data right now. Try again in a moment.'),
+  'data-corrupt': t('These data are damaged on the server. Tell its operator.'),
+  'data-damaged': t('These data are damaged on the server. Tell its operator.'),
 }
 const byStatus = {
-  400: 'The server does not understand this question. Ask for something else, or reload the page.',
-  401: 'This server answers only to API keys, and the map page has none. Its operator can let the page pass with --anonymous.',
-  403: 'This server does not allow the page to ask that. Its operator can tell why.',
-  404: 'The server does not have what the page asks for. Reload the page; if that does not help, tell its operator.',
-  410: 'The data have been published anew meanwhile. Reload the page.',
-  413: 'This is too long for the server. Shorten it and ask again.',
-  414: 'This is too long for the server. Shorten it and ask again.',
-  422: 'This is too much for one answer. Zoom in, or choose another kind of place.',
-  429: 'Too many questions in a short time. Ask again in %.',
-  431: 'This is too long for the server. Shorten it and ask again.',
-  502: 'The server does not answer its proxy. Try again in a moment.',
-  503: 'The server is busy. Try again in %.',
-  504: 'The server does not answer its proxy in time. Try again in a moment.',
+  400: t('The server does not understand this question. Ask for something else, or reload the page.'),
+  401: t('This server answers only to API keys, and the map page has none. Its operator can let the page pass with --anonymous.'),
+  403: t('This server does not allow the page to ask that. Its operator can tell why.'),
+  404: t('The server does not have what the page asks for. Reload the page; if that does not help, tell its operator.'),
+  410: t('The data have been published anew meanwhile. Reload the page.'),
+  413: t('This is too long for the server. Shorten it and ask again.'),
+  414: t('This is too long for the server. Shorten it and ask again.'),
+  422: t('This is too much for one answer. Zoom in, or choose another kind of place.'),
+  429: t('Too many questions in a short time. Ask again in {wait}.'),
+  431: t('This is too long for the server. Shorten it and ask again.'),
+  502: t('The server does not answer its proxy. Try again in a moment.'),
+  503: t('The server is busy. Try again in {wait}.'),
+  504: t('The server does not answer its proxy in time. Try again in a moment.'),
 }
 
 /** What to tell the reader of an answer that is an error; wait is for how many seconds the server wants to be left alone. */
 export function problemMessage(status, type, wait = 0) {
   const words = byType[type] ?? byStatus[status] ?? (status >= 500
-    ? 'Something failed on the server. Try again; if it lasts, tell its operator.'
-    : `The server refused the question (status ${status}). Reload the page; if that does not help, tell its operator.`)
-  return words.replace('%', duration(wait))
+    ? t('Something failed on the server. Try again; if it lasts, tell its operator.')
+    : t('The server refused the question (status {status}). Reload the page; if that does not help, tell its operator.', { status: String(status) }))
+  return words.replace('{wait}', duration(wait))
 }
 
 function duration(seconds) {
-  const count = (number, unit) => `${number} ${unit}${number === 1 ? '' : 's'}`
-  if (seconds < 1) return 'a moment'
-  if (seconds < 100) return count(Math.ceil(seconds), 'second')
-  if (seconds < 100 * 60) return count(Math.ceil(seconds / 60), 'minute')
-  return count(Math.ceil(seconds / 3600), 'hour')
+  if (seconds < 1) return t('a moment')
+  if (seconds < 100) return t('{count} seconds', { count: Math.ceil(seconds) })
+  if (seconds < 100 * 60) return t('{count} minutes', { count: Math.ceil(seconds / 60) })
+  return t('{count} hours', { count: Math.ceil(seconds / 3600) })
 }
 
 /** What to tell the reader of any error: those that are not the server's are mistakes of the page, which are told in English by browsers. */
@@ -59,7 +59,7 @@ export function sentence(error) {
   return error instanceof ApiError ? error.message : UNREADABLE
 }
 
-const UNREADABLE = 'The server sent an answer that the page cannot read. Reload the page.'
+const UNREADABLE = t('The server sent an answer that the page cannot read. Reload the page.')
 
 /** Seconds a Retry-After header asks for, as a number or a date; 0 when it asks for nothing. */
 export function retrySeconds(header, now = Date.now()) {
@@ -74,7 +74,7 @@ async function request(path, { signal, accept, cache = 'default' }) {
     response = await fetch(absolute(path), { signal, cache, headers: { accept } })
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw new ApiError('The server cannot be reached. Check the connection and try again.', { cause })
+    throw new ApiError(t('The server cannot be reached. Check the connection and try again.'), { cause })
   }
   if (response.ok) return response
   const problem = await response.json().catch(() => null) // not every proxy's error page is a problem document
@@ -93,7 +93,7 @@ async function parse(response, signal, isAnswer) {
     text = await response.text()
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw new ApiError('The connection to the server broke off. Try again.', { cause })
+    throw new ApiError(t('The connection to the server broke off. Try again.'), { cause })
   }
   if (text === '' && response.status === 204) return null
   try {
@@ -134,6 +134,9 @@ export const regionPath = (type, id) => `regions/${segment(type)}/${segment(id)}
 export const region = (type, id, options) => json(regionPath(type, id), ({ id }) => typeof id === 'string', options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`
 export const point = (lat, lon, options) => json(pointPath(lat, lon), isPoint, options)
+
+/** The regions at a point with their labels, finest first, and the place there: { results }. */
+export const reverse = (lat, lon, options) => json(`reverse?lat=${lat}&lon=${lon}${inLanguage()}`, ({ results }) => Array.isArray(results), options)
 export const placePath = id => `places/${segment(id)}${inLanguage('?')}`
 export const place = (id, options) => json(placePath(id), isPosition, options)
 export const airportPath = code => `airports/${segment(code)}`
@@ -152,7 +155,7 @@ export const search = (text, near, options) => {
 }
 
 function inLanguage(sign = '&') {
-  const code = askedLanguage()
+  const code = askedLanguage(nameLanguages)
   return code && `${sign}lang=${segment(code)}`
 }
 

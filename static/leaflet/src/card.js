@@ -1,6 +1,7 @@
 // The card that holds an answer, and the pieces answers are made of.
 import { sentence } from './api.js'
 import { el, fill, icon } from './dom.js'
+import { t } from './words.js'
 
 const CLOSE = 'M6 6l12 12M18 6L6 18'
 
@@ -36,9 +37,9 @@ export function createCard(root, { onClose, announce }) {
     /** Shows a heading of kicker, title and subtitle, with chips (buttons and links) below, above any content. */
     show({ kicker, title, subtitle, chips = [], busy = false }, ...content) {
       const focused = root.contains(document.activeElement)
-      const handle = el('button', { type: 'button', class: 'handle', 'aria-label': 'More or less of the answer', 'aria-expanded': String(tall),
+      const handle = el('button', { type: 'button', class: 'handle', 'aria-label': t('More or less of the answer'), 'aria-expanded': String(tall),
         onclick: () => grow(handle) })
-      const closer = el('button', { type: 'button', class: 'close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, icon(CLOSE))
+      const closer = el('button', { type: 'button', class: 'close', 'aria-label': t('Close'), title: t('Close (Esc)'), onclick: close }, icon(CLOSE))
       fill(root,
         handle,
         el('header', {},
@@ -78,7 +79,7 @@ export function facts(rows) {
 
 /** A sentence that says something went wrong, with a button that calls retry if there is one. */
 export function problem(message, retry) {
-  const again = retry && el('button', { type: 'button', onclick: retry }, 'Try again')
+  const again = retry && el('button', { type: 'button', onclick: retry }, t('Try again'))
   return el('div', { class: 'problem', role: 'alert' }, el('p', {}, message), again)
 }
 
@@ -86,8 +87,8 @@ export function problem(message, retry) {
  * What to show for an error: that the server does not have what was asked for, subject in the plural, is no failure, and asking
  * again would not help.
  */
-export function failure(error, retry, subject = 'These data') {
-  if (error.type === 'dataset-missing') return note(`${subject} are not published on this server.`, 'Its operator can add them with the ingest command.')
+export function failure(error, retry, subject = t('These data')) {
+  if (error.type === 'dataset-missing') return note(t('{what} are not published on this server.', { what: subject }), t('Its operator can add them with the ingest command.'))
   return problem(sentence(error), error.status >= 400 && error.status < 429 ? undefined : retry)
 }
 

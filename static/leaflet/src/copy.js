@@ -1,5 +1,6 @@
 // Copying to the clipboard, also where the page is not served securely and the browser withholds its clipboard.
 import { el } from './dom.js'
+import { t } from './words.js'
 
 const THANKS = 1600 // milliseconds that a button says it worked
 
@@ -34,8 +35,8 @@ export function copyButton(label, text, announce) {
   let timer = 0
   const button = el('button', { type: 'button', class: 'chip', onclick: async () => {
     const worked = await copyText(text())
-    face.textContent = worked ? 'Copied' : 'Not allowed here'
-    announce(worked ? 'Copied' : 'The browser does not let the page copy')
+    face.textContent = worked ? t('Copied') : t('Not allowed here')
+    announce(worked ? t('Copied') : t('The browser does not let the page copy'))
     clearTimeout(timer)
     timer = setTimeout(() => { face.textContent = label }, THANKS)
   } }, face)

@@ -1,10 +1,11 @@
 // Comings and goings: the offer to tell of points that enter or leave a region, and the notes of those that did.
 import { el, fill } from './dom.js'
-import { displayText, title } from './format.js'
+import { displayText, isolated, typeWord } from './format.js'
 import { MOST_FENCES, MOST_WATCHED } from './news.js'
+import { locale, t } from './words.js'
 
 const MOST_NOTES = 20
-const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
 
 /**
  * The notes on an element. collections are rows of the layer switch; watch(layer, fences) tells the service which crossings are
@@ -15,10 +16,10 @@ export function createCrossings(root, { collections, watch, show, announce, away
   const connected = new Set() // layers
   const watches = el('ul', { class: 'watches' })
   const notes = el('ol', { class: 'places' })
-  const clear = el('button', { type: 'button', class: 'chip', onclick: () => { notes.replaceChildren(); settle(true) } }, 'Clear')
+  const clear = el('button', { type: 'button', class: 'chip', onclick: () => { notes.replaceChildren(); settle(true) } }, t('Clear'))
   let redrawOffer = () => {}
   fill(root,
-    el('div', { class: 'list-head' }, el('h2', {}, 'Comings and goings'), clear),
+    el('div', { class: 'list-head' }, el('h2', {}, t('Comings and goings')), clear),
     watches,
     // Each note is read out as it comes, not the whole list.
     el('div', { role: 'status', 'aria-live': 'polite', 'aria-atomic': 'false', 'aria-relevant': 'additions' }, notes))
@@ -28,8 +29,8 @@ export function createCrossings(root, { collections, watch, show, announce, away
   function draw() {
     const focused = root.contains(document.activeElement)
     fill(watches, ...wanted.map(one => el('li', {},
-      el('span', {}, one.layer.label, ' · ', el('bdi', {}, one.name), el('small', { hidden: connected.has(one.layer) }, ' · connecting…')),
-      el('button', { type: 'button', class: 'chip', 'aria-label': `Stop telling about ${one.layer.label} and ${one.name}`, onclick: () => toggle(one) }, 'Stop'))))
+      el('span', {}, one.layer.label, ' · ', el('bdi', {}, one.name), el('small', { hidden: connected.has(one.layer) }, t(' · connecting…'))),
+      el('button', { type: 'button', class: 'chip', 'aria-label': t('Stop telling about {what} and {region}', { what: one.layer.label, region: one.name }), onclick: () => toggle(one) }, t('Stop')))))
     redrawOffer()
     settle(focused)
   }
@@ -51,7 +52,7 @@ export function createCrossings(root, { collections, watch, show, announce, away
     connected.delete(layer)
     watch(layer, wanted.filter(one => one.layer === layer).map(one => one.fence))
     draw()
-    announce(known ? `No longer watching ${name}` : `Watching ${layer.label} at ${name}`)
+    announce(known ? t('No longer watching {region}', { region: name }) : t('Watching {what} at {region}', { what: layer.label, region: name }))
   }
 
   function add(...content) {
@@ -67,16 +68,16 @@ export function createCrossings(root, { collections, watch, show, announce, away
       const region = find(layer, fence)
       if (!region) return
       const words = [
-        el('span', { class: 'place-name' }, el('bdi', {}, displayText(id, 64)), enters ? ' entered ' : ' left ', el('bdi', {}, region.name)),
+        el('span', { class: 'place-name' }, enters ? t('{point} entered {region}', { point: isolated(id), region: isolated(region.name) }) : t('{point} left {region}', { point: isolated(id), region: isolated(region.name) })),
         el('span', { class: 'place-kind' }, [layer.label, clock.format(new Date()), why].filter(Boolean).join(' · ')),
       ]
       const point = at && { id, name: '', count: 0, properties: [], ...at }
-      add(at ? el('button', { type: 'button', title: 'Show on the map', onclick: () => show({ layer, point }) }, ...words) : el('div', {}, ...words))
+      add(at ? el('button', { type: 'button', title: t('Show on the map'), onclick: () => show({ layer, point }) }, ...words) : el('div', {}, ...words))
     },
 
     /** Notes that there may have been crossings that the service does not know any more. */
     missed(layer) {
-      add(el('div', {}, el('span', {}, `Some comings and goings of ${layer.label} may have been missed`)))
+      add(el('div', {}, el('span', {}, t('Some comings and goings of {what} may have been missed', { what: layer.label }))))
     },
 
     /** Shows whether crossings are being told. */
@@ -92,8 +93,8 @@ export function createCrossings(root, { collections, watch, show, announce, away
         .map(({ type, id, name }) => ({ fence: `${type}:${id}`, type, name: displayText(name, 64) || displayText(id, 64) }))
       const live = collections.filter(layer => layer.live && layer.on)
       if (places.length === 0 || live.length === 0) return null
-      const chosen = el('select', { 'aria-label': 'Region to watch', onchange: () => redrawOffer() },
-        ...places.map(({ type, name }, i) => el('option', { value: i, selected: i === places.length - 1 }, `${name} (${title(type).toLowerCase()})`)))
+      const chosen = el('select', { 'aria-label': t('Region to watch'), onchange: () => redrawOffer() },
+        ...places.map(({ type, name }, i) => el('option', { value: i, selected: i === places.length - 1 }, `${name} (${typeWord(type)})`)))
       const buttons = el('p', { class: 'chips' })
       redrawOffer = () => {
         const focused = [...buttons.children].indexOf(document.activeElement)
@@ -101,13 +102,13 @@ export function createCrossings(root, { collections, watch, show, announce, away
         fill(buttons, ...live.map(layer => {
           const on = find(layer, fence) !== undefined
           const full = !on && !mayWatch(layer)
-          return el('button', { type: 'button', class: 'chip', disabled: full, title: full && 'Stop another one first', onclick: () => toggle({ layer, fence, name }) },
-            on ? `Stop telling me about ${layer.label}` : `Tell me when ${layer.label} enter or leave`)
+          return el('button', { type: 'button', class: 'chip', disabled: full, title: full && t('Stop another one first'), onclick: () => toggle({ layer, fence, name }) },
+            on ? t('Stop telling me about {what}', { what: layer.label }) : t('Tell me when {what} enter or leave', { what: layer.label }))
         }))
         buttons.children[focused]?.focus()
       }
       redrawOffer()
-      return el('section', { class: 'watch' }, el('div', { class: 'list-head' }, el('h3', {}, 'Comings and goings'), chosen), buttons)
+      return el('section', { class: 'watch' }, el('div', { class: 'list-head' }, el('h3', {}, t('Comings and goings')), chosen), buttons)
     },
   }
 

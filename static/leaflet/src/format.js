@@ -1,16 +1,20 @@
 // Words and figures for people. Everything here is a pure function of its arguments and the reader's languages.
-import { languages } from './language.js'
+import { language, locale, nameLanguages, t } from './words.js'
 
-const number = new Intl.NumberFormat('en')
-const oneDecimal = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const number = new Intl.NumberFormat(locale)
+const oneDecimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+const unit = (name, digits = 0) => new Intl.NumberFormat(locale, { style: 'unit', unit: name, maximumFractionDigits: digits })
+const metre = unit('meter')
+const kilometre = unit('kilometer')
+const shortKilometre = unit('kilometer', 1)
 
 /** A distance in metres as words: "here", "850 m", "1.2 km", "1,234 km". Empty for what is not a distance. */
 export function distance(metres) {
   if (!Number.isFinite(metres) || metres < 0) return ''
-  if (metres < 1) return 'here'
-  if (metres < 995) return `${number.format(metres < 100 ? Math.round(metres) : Math.round(metres / 10) * 10)} m`
+  if (metres < 1) return t('here')
+  if (metres < 995) return metre.format(metres < 100 ? Math.round(metres) : Math.round(metres / 10) * 10)
   const km = metres / 1000
-  return `${km < 10 ? oneDecimal.format(km) : number.format(Math.round(km))} km`
+  return km < 10 ? shortKilometre.format(km) : kilometre.format(Math.round(km))
 }
 
 /** "47.377° N, 8.542° E", with as many decimals as asked for. */
@@ -19,7 +23,7 @@ export function coordinates(lat, lon, digits = 4) {
     const text = Math.abs(value).toFixed(digits)
     return `${text}° ${value < 0 && Number(text) !== 0 ? negative : positive}`
   }
-  return `${part(lat, 'N', 'S')}, ${part(lon, 'E', 'W')}`
+  return `${part(lat, t('N'), t('S'))}, ${part(lon, t('E'), t('W'))}`
 }
 
 /** A population: "438 thousand" is harder to compare than "438,000", so plain figures. Empty when unknown or zero. */
@@ -28,30 +32,41 @@ export function population(count) {
 }
 
 const kinds = {
-  PPLC: 'capital', PPLA: 'regional capital', PPLA2: 'district seat', PPLA3: 'local seat', PPLA4: 'local seat',
-  PPLA5: 'local seat', PPLG: 'seat of government', PPLX: 'part of a town', PPLL: 'locality', PPLF: 'farm village',
-  PPLH: 'former place', PPLQ: 'abandoned place', PPLW: 'destroyed place', PPLS: 'places', STLMT: 'settlement',
-  PRK: 'park', AIRP: 'airport', MT: 'mountain', MTS: 'mountains', PK: 'peak', LK: 'lake', STM: 'stream', ISL: 'island',
+  PPLC: t('capital'), PPLA: t('regional capital'), PPLA2: t('district seat'), PPLA3: t('local seat'), PPLA4: t('local seat'),
+  PPLA5: t('local seat'), PPLG: t('seat of government'), PPLX: t('part of a town'), PPLL: t('locality'), PPLF: t('farm village'),
+  PPLH: t('former place'), PPLQ: t('abandoned place'), PPLW: t('destroyed place'), PPLS: t('places'), STLMT: t('settlement'),
+  PRK: t('park'), AIRP: t('airport'), MT: t('mountain'), MTS: t('mountains'), PK: t('peak'), LK: t('lake'), STM: t('stream'), ISL: t('island'),
 }
 const classes = {
-  A: 'administrative area', H: 'water', L: 'area', P: 'town or village', R: 'road or railway', S: 'site',
-  T: 'landform', U: 'undersea feature', V: 'vegetation',
+  A: t('administrative area'), H: t('water'), L: t('area'), P: t('town or village'), R: t('road or railway'), S: t('site'),
+  T: t('landform'), U: t('undersea feature'), V: t('vegetation'),
 }
 
 /** The feature classes of GeoNames as a list of kinds to choose from, the most wanted first. */
 export const featureClasses = {
-  P: 'Towns and villages', A: 'Administrative areas', H: 'Water', T: 'Mountains, islands, landforms', L: 'Parks and areas',
-  S: 'Buildings and sites', R: 'Roads and railways', V: 'Forests and vegetation', U: 'Undersea features',
+  P: t('Towns and villages'), A: t('Administrative areas'), H: t('Water'), T: t('Mountains, islands, landforms'), L: t('Parks and areas'),
+  S: t('Buildings and sites'), R: t('Roads and railways'), V: t('Forests and vegetation'), U: t('Undersea features'),
 }
 
 /** What kind of place a GeoNames class and code name: "capital", "lake", … */
 export function placeKind(featureClass, code, people = 0) {
   if (Object.hasOwn(kinds, code ?? '')) return kinds[code]
-  if (code === 'PPL' && people > 0) return people >= 100_000 ? 'city' : people >= 5_000 ? 'town' : 'village'
-  return Object.hasOwn(classes, featureClass ?? '') ? classes[featureClass] : 'place'
+  if (code === 'PPL' && people > 0) return people >= 100_000 ? t('city') : people >= 5_000 ? t('town') : t('village')
+  return Object.hasOwn(classes, featureClass ?? '') ? classes[featureClass] : t('place')
 }
 
-/** A region type as people write it: "sales_territory" → "Sales territory". */
+const regionTypes = new Map([
+  ['continent', t('Continent')], ['country', t('Country')], ['state', t('State')], ['county', t('County')], ['municipality', t('Municipality')],
+  ['urban', t('Urban area')], ['lake', t('Lake')], ['timezone', t('Time zone')],
+])
+
+/** What a type of region is called: that of the usual ones in the reader's language. */
+export const typeName = type => regionTypes.get(type) ?? title(type)
+
+/** What a type of region is called within a sentence; German writes its nouns with a capital. */
+export const typeWord = type => language === 'de' ? typeName(type) : typeName(type).toLocaleLowerCase(locale)
+
+/** A type or a property as people write it: "sales_territory" → "Sales territory". */
 export function title(type) {
   const words = displayText(type).replace(/[_-]+/g, ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
@@ -69,7 +84,10 @@ export function displayText(value, limit = 200) {
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
-const countries = new Intl.DisplayNames([...languages, 'en'], { type: 'region', fallback: 'none' })
+/** Text from outside as part of a sentence, whose direction it must not change (Unicode's isolates). */
+export const isolated = text => `\u2068${displayText(text, 64)}\u2069`
+
+const countries = new Intl.DisplayNames([...nameLanguages, 'en'], { type: 'region', fallback: 'none' })
 
 /** The name of an ISO 3166-1 code in the reader's language; the code itself where the browser knows none. */
 export function countryName(code) {
@@ -102,8 +120,8 @@ export function wallClock(instant, offset) {
   return { time: clockTime.format(local), date: clockDate.format(local) }
 }
 
-const clockTime = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const clockDate = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long' })
+const clockTime = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' })
+const clockDate = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long' })
 
 /** An offset from UTC in seconds: "UTC", "UTC+1", "UTC−3:30". */
 export function utcOffset(seconds) {
@@ -116,12 +134,13 @@ export function utcOffset(seconds) {
 
 /** How the time zone of a point is known: "as at the nearest airport, 720 km away". Empty when a map of time zones says it. */
 export function zoneBasis({ source, nautical, distance_m: metres }) {
-  if (nautical) return 'by longitude, as ships reckon'
-  if (source === 'longitude') return 'by longitude, in no zone'
-  if (source === 'country') return 'the only zone of the country'
+  if (nautical) return t('by longitude, as ships reckon')
+  if (source === 'longitude') return t('by longitude, in no zone')
+  if (source === 'country') return t('the only zone of the country')
   if (source !== 'airport' && source !== 'place') return ''
   const far = distance(metres)
-  return `as at the nearest ${source}${far && far !== 'here' ? `, ${far} away` : ''}`
+  if (!far || metres < 1) return source === 'airport' ? t('as at the nearest airport') : t('as at the nearest place')
+  return source === 'airport' ? t('as at the nearest airport, {distance} away', { distance: far }) : t('as at the nearest place, {distance} away', { distance: far })
 }
 
 /** A size: "612 B", "4.4 kB", "1.2 MB", in powers of a thousand. Empty for what is no size. */

@@ -1,15 +1,20 @@
 // "What is here": everything the server knows about a point, by one call, and the places near it.
-import { point as fetchPoint, pointPath } from './api.js'
-import { facts, failure, jsonLink, part, skeleton } from './card.js'
+import { point as fetchPoint, pointPath, region as fetchRegion, reverse } from './api.js'
+import { distanceAndWind } from './bearing.js'
+import { facts, failure, part, skeleton } from './card.js'
 import { ticking } from './clock.js'
-import { copyButton } from './copy.js'
 import { el } from './dom.js'
-import { coordinates, displayText, distance, title, utcOffset, zoneBasis } from './format.js'
+import { coordinates, displayText, utcOffset, zoneBasis } from './format.js'
 import { decimals, MAX_LATITUDE, wrapLongitude } from './hash.js'
+import { called, labelsOf, levels, usualLevel } from './levels.js'
 import { nearbyList } from './nearby.js'
 import { highlighted, visibleTypes } from './regiontypes.js'
+import { takeAlong } from './share.js'
+import { isBox } from './tilegrid.js'
+import { t } from './words.js'
 
-const KICKER = 'What is here'
+const KICKER = t('What is here')
+const NEAR_ENOUGH = 50_000 // metres; a zone borrowed from farther away may be wrong by hours
 
 /** A point of the map as a permalink has it: on the grid of the world, as exact as the zoom shows it. */
 export function pointAt({ lat, lon, zoom }) {
@@ -19,41 +24,57 @@ export function pointAt({ lat, lon, zoom }) {
 }
 
 /**
- * Answers for points. pin marks the point; select highlights a region; offer(regions) is what there is to do with regions; flyToPoint moves the map; mark rings a place; choose opens
- * a place of the list; signal() ends the question before and gives the signal of the new one.
+ * Answers for points. pin marks the point; select highlights a region; offer(regions) is what there is to do with regions; flyToPoint and
+ * flyToBox move the map; mark rings a place; choose opens a place of the list; signal() ends the question before.
  */
-export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, choose, signal, announce }) {
-  return async function here(at) {
+export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce }) {
+  // Shows the answer under the name of one of its regions, which the map outlines.
+  function present(at, { answer, labelOf, heading, near, question, words }, chosen, focus = false) {
+    const found = regionList(answer)
+    const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
+    const { title, around } = chosen ? called(chosen, labelOf(chosen)) : { title: missing.has('boundaries') ? t('A point on Earth') : t('Outside every region'), around: '' }
+    select(chosen && { type: chosen.type, id: chosen.id })
+    const goTo = spot => flyToPoint(spot, 5)
+    const choice = region => {
+      present(at, { answer, labelOf, heading, near, question, words }, region, true)
+      outline(region, question)
+    }
+    card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join('\n') },
+      words, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
+    if (focus) card.root.querySelector('.level[aria-pressed=true]')?.focus()
+  }
+
+  // A level that the map does not draw at its zoom is shown by going to where it does.
+  async function outline(region, question) {
+    if (highlighted([region], visibleTypes(types, zoom()))) return
+    const record = await fetchRegion(region.type, region.id, question).catch(() => null)
+    if (!question.signal.aborted && isBox(record?.bbox)) flyToBox(record.bbox)
+  }
+
+  const subtitleOf = at => coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
+
+  /** Shows what is at a point; kicker and words say where the point is from, accuracy how exact it is, in kilometres. */
+  return async function here(at, { kicker = KICKER, words = '', accuracy = 0 } = {}) {
     const question = { signal: signal() }
-    const subtitle = () => coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
-    const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), jsonLink(pointPath(at.lat, at.lon))]
-    pin(at)
+    const path = pointPath(at.lat, at.lon)
+    const heading = title => ({ kicker, chips: takeAlong({ title, path, at, zoom, announce }) })
+    pin(at, accuracy)
     select(null)
-    card.show({ kicker: KICKER, title: 'Looking…', subtitle: subtitle(), chips, busy: true }, skeleton(5))
+    card.show({ ...heading(''), title: t('Looking…'), subtitle: subtitleOf(at), busy: true }, words, skeleton(5))
     const near = nearbyList(at, { mark, choose, signal: question.signal, announce })
     try {
-      const answer = await fetchPoint(at.lat, at.lon, question)
+      // Names as people say them are a matter of the search; a server without one still answers.
+      const [answer, labels] = await Promise.all([fetchPoint(at.lat, at.lon, question), reverse(at.lat, at.lon, question).catch(() => null)])
       if (question.signal.aborted) return
       const found = regionList(answer)
-      const target = highlighted(found, visibleTypes(types, zoom()))
-      if (target) select({ type: target.type, id: target.id })
-      const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
-      const goTo = spot => flyToPoint(spot, 5)
-      card.show({ kicker: KICKER, title: heading(found, missing), subtitle: subtitle(), chips },
-        regionFacts(found, types, missing), offer(found), localTime(answer, missing), nearest(answer, missing, { mark, goTo }), near)
+      present(at, { answer, labelOf: labelsOf(labels), heading, near, question, words }, usualLevel(found, highlighted(found, visibleTypes(types, zoom()))))
     } catch (error) {
       if (question.signal.aborted) return
-      card.show({ kicker: KICKER, title: error.type === 'dataset-missing' ? 'A point on Earth' : 'No answer', subtitle: subtitle(), chips },
-        failure(error, () => here(at), 'Regions, time zones, airports and stations'), near)
+      const title = error.type === 'dataset-missing' ? t('A point on Earth') : t('No answer')
+      card.show({ ...heading(title), title, subtitle: subtitleOf(at) },
+        words, failure(error, () => here(at, { kicker, words, accuracy }), t('Regions, time zones, airports and stations')), near)
     }
   }
-}
-
-function heading(found, missing) {
-  // Nobody calls a spot by its time zone where another region contains it.
-  const region = found.findLast(({ type }) => type !== 'timezone') ?? found.at(-1)
-  const finest = displayText(region?.name) || displayText(region?.id)
-  return finest || (missing.has('boundaries') ? 'A point on Earth' : 'Outside every region')
 }
 
 // The regions of an answer, coarse first as the server sends them.
@@ -61,55 +82,54 @@ function regionList(answer) {
   return (Array.isArray(answer?.regions) ? answer.regions : []).filter(region => typeof region?.type === 'string')
 }
 
-function regionFacts(found, types, missing) {
-  if (missing.has('boundaries')) return absent('Regions')
-  if (found.length === 0) return el('p', { class: 'quiet lead' }, 'Open sea, or land that no published boundary covers.')
-  const rank = ({ type }) => types.findIndex(known => known.type === type)
-  return facts(found.toSorted((a, b) => rank(a) - rank(b)).map(region => [
-    title(region.type),
-    el('span', {}, el('bdi', {}, displayText(region.name) || displayText(region.id)), el('code', {}, displayText(region.id, 24))),
-  ]))
+function regionFacts(found, types, missing, choice) {
+  if (missing.has('boundaries')) return absent(t('Regions'))
+  if (found.length === 0) return el('p', { class: 'quiet lead' }, t('Open sea, or land that no published boundary covers.'))
+  return levels(found, types, choice)
 }
 
+// A clock is shown only where the time is known.
 function localTime({ timezone, at }, missing) {
   const zone = displayText(timezone?.id)
-  if (!zone) return missing.has('timezones') ? absent('Time zones') : el('p', { class: 'quiet lead' }, 'The time zone is not known here.')
+  if (!zone) return missing.has('timezones') ? absent(t('Time zones')) : el('p', { class: 'quiet lead' }, t('The time zone is not known here.'))
   const now = Date.parse(at)
   const offset = timezone.offset_s
-  const clock = Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
-  const season = timezone.dst ? 'summer time' : ''
+  const known = timezone.match !== 'nearest' || timezone.distance_m <= NEAR_ENOUGH
+  const clock = known && Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
+  const season = known && timezone.dst ? t('summer time') : ''
   const also = [timezone.also ?? []].flat().map(id => displayText(id)).filter(Boolean).join(', ')
-  const words = [zone, utcOffset(offset), season, zoneBasis(timezone), also && `also ${also}`].filter(Boolean).join(' · ')
-  return part(timezone.nautical ? 'Nautical time' : 'Local time', clock, el('p', { class: 'quiet small' }, words))
+  const words = [zone, known && utcOffset(offset), season, zoneBasis(timezone), also && t('also {zones}', { zones: also })].filter(Boolean).join(' · ')
+  const what = known ? words : [t('Not known here'), words].join(': ')
+  return part(timezone.nautical ? t('Nautical time') : t('Local time'), clock, el('p', { class: 'quiet small' }, what))
 }
 
 // The nearest of each kind; what is not published says so.
-function nearest(answer, missing, { mark, goTo }) {
+function nearest(at, answer, missing, { mark, goTo }) {
   const codes = (...parts) => [...new Set(parts.map(code => displayText(code, 16)).filter(Boolean))].join(' · ')
   const kinds = [
-    ['place', 'places', 'Place', ''],
-    ['airport', 'airports', 'Airport', codes(answer?.airport?.iata, answer?.airport?.icao)],
-    ['station', 'stations', 'Weather', codes(answer?.station?.icao)],
+    ['place', 'places', t('Place'), ''],
+    ['airport', 'airports', t('Airport'), codes(answer?.airport?.iata, answer?.airport?.icao)],
+    ['station', 'stations', t('Weather'), codes(answer?.station?.icao)],
   ]
   const rows = kinds.map(([key, dataset, label, code]) => {
     const spot = answer?.[key]
-    if (Number.isFinite(spot?.lat) && Number.isFinite(spot?.lon)) return [label, spotButton(spot, code, { mark, goTo })]
-    return [label, el('span', { class: 'quiet' }, missing.has(dataset) ? 'not on this server' : 'none near')]
+    if (Number.isFinite(spot?.lat) && Number.isFinite(spot?.lon)) return [label, spotButton(at, spot, code, { mark, goTo })]
+    return [label, el('span', { class: 'quiet' }, missing.has(dataset) ? t('not on this server') : t('none near'))]
   })
   const list = facts(rows)
   list.classList.add('nearest')
-  return part('Nearest', list)
+  return part(t('Nearest'), list)
 }
 
-function spotButton(spot, code, { mark, goTo }) {
+function spotButton(at, spot, code, { mark, goTo }) {
   return el('button', {
-    type: 'button', class: 'spot', title: 'Show on the map', onclick: () => goTo(spot),
+    type: 'button', class: 'spot', title: t('Show on the map'), onclick: () => goTo(spot),
     onpointerenter: () => mark(spot), onpointerleave: () => mark(null), onfocus: () => mark(spot), onblur: () => mark(null),
   },
   el('span', {}, el('bdi', {}, displayText(spot.name)), code && el('code', {}, code)),
-  el('span', { class: 'place-distance' }, distance(spot.distance_m)))
+  el('span', { class: 'place-distance' }, distanceAndWind(at, spot)))
 }
 
 function absent(what) {
-  return el('p', { class: 'quiet lead' }, `${what} are not published on this server.`)
+  return el('p', { class: 'quiet lead' }, t('{what} are not published on this server.', { what }))
 }

@@ -1,7 +1,8 @@
 // What a search finds, in words and icons: places, regions, airports, time zones, stations, positions, points of collections.
-import { coordinates, displayText, placeKind, title } from './format.js'
+import { coordinates, displayText, placeKind, typeWord } from './format.js'
 import { AIRPORT_CODE, PLACE_ID, regionOf } from './hash.js'
 import { pointAt } from './here.js'
+import { t } from './words.js'
 
 /** An icon for each kind, as a path in a 24 × 24 box: a dot on a ring, an outline, a plane, a clock, a mast, a pin, a diamond. */
 const icons = new Map([
@@ -33,16 +34,16 @@ export function contextOf({ name, label }) {
 
 /** What a result is, in a word or two: "capital", "state", "airport LHR", "plus code". */
 export function kindOf({ kind, type, code, population, match }) {
-  const word = title(type).toLowerCase()
+  const word = typeWord(type)
   if (kind === 'place') {
     const place = placeOfHit({ type, population })
     return placeKind(place.class, place.code, population)
   }
   if (kind === 'airport') {
     const shown = match?.name === code ? '' : displayText(code, 8) // the name has it already
-    return [word && !/airport$/.test(word) ? word : 'airport', shown].filter(Boolean).join(' ')
+    return [word && !/airport$/.test(word) ? word : t('airport'), shown].filter(Boolean).join(' ')
   }
-  return kind === 'timezone' ? 'time zone' : word || displayText(kind, 32)
+  return kind === 'timezone' ? t('time zone') : word || displayText(kind, 32)
 }
 
 /** A result with the name to show: a position's is its coordinates, with their hemispheres. */

@@ -1,14 +1,15 @@
 // What a tile cost, in words.
 import { bytes, duration } from './format.js'
+import { t } from './words.js'
 
-const caches = { hit: 'cached', 304: '304', miss: 'fetched' }
+const caches = { hit: t('cached'), 304: '304', miss: t('fetched') }
 const short = { hit: 'hit', 304: '304', miss: '' }
 
 /** What one request cost: size as sent, and unpacked where that is more, time, coding and which cache answered. */
 export function costOf(entry) {
-  if (entry?.ms === undefined) return 'not asked for yet'
+  if (entry?.ms === undefined) return t('not asked for yet')
   const { sent, unpacked, ms, coding, cache } = entry
-  const size = unpacked > sent ? `${bytes(sent)} of ${bytes(unpacked)}` : bytes(sent)
+  const size = unpacked > sent ? t('{sent} of {unpacked}', { sent: bytes(sent), unpacked: bytes(unpacked) }) : bytes(sent)
   return [size, duration(ms), coding || 'identity', caches[cache]].filter(Boolean).join(' · ')
 }
 

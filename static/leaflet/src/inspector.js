@@ -6,6 +6,7 @@ import { el, fill } from './dom.js'
 import { costOf, summary } from './inspector-words.js'
 import { tileLog } from './tilelog.js'
 import { quadkey, TILE_SIZE, wrapColumn } from './tilegrid.js'
+import { t } from './words.js'
 
 const Grid = GridLayer.extend({
   options: { className: 'inspector', pane: 'inspector', updateWhenIdle: false },
@@ -65,15 +66,15 @@ export function createInspector(map, root, { requests, toggled, announce }) {
   const release = el('button', { type: 'button', class: 'chip', onclick: () => {
     pin(null)
     root.querySelector('.chip').focus() // this button is gone
-  } }, 'Unpin')
+  } }, t('Unpin'))
   fill(root,
-    el('header', {}, el('p', { class: 'kicker' }, 'Tile'), name, key),
+    el('header', {}, el('p', { class: 'kicker' }, t('Tile')), name, key),
     figures, hint,
     el('p', { class: 'chips' },
-      copyButton('Copy URL', () => requests(tile).map(({ path }) => absolute(path)).join('\n'), announce),
-      el('button', { type: 'button', class: 'chip', onclick: measure }, 'Measure again'),
+      copyButton(t('Copy URL'), () => requests(tile).map(({ path }) => absolute(path)).join('\n'), announce),
+      el('button', { type: 'button', class: 'chip', onclick: measure }, t('Measure again')),
       release,
-      el('button', { type: 'button', class: 'chip', onclick: () => api.toggle(false) }, 'Close')))
+      el('button', { type: 'button', class: 'chip', onclick: () => api.toggle(false) }, t('Close'))))
   DomEvent.disableClickPropagation(root)
 
   function show(next) {
@@ -94,7 +95,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
     pinned = next !== null
     grid.pin(next)
     release.hidden = !pinned
-    hint.textContent = pinned ? 'Pinned. Another click pins another.' : 'Click a tile, or press Enter on the map, to pin it.'
+    hint.textContent = pinned ? t('Pinned. Another click pins another.') : t('Click a tile, or press Enter on the map, to pin it.')
     if (next) show(next)
   }
   // A second time on the same tile lets go of it.
@@ -103,21 +104,21 @@ export function createInspector(map, root, { requests, toggled, announce }) {
     const next = tileAt(at)
     const again = pinned && isSame(next, tile)
     pin(again ? null : next)
-    announce(again ? 'Tile no longer pinned' : `Tile ${next.z}/${next.x}/${next.y} pinned`)
+    announce(again ? t('Tile no longer pinned') : t('Tile {tile} pinned', { tile: `${next.z}/${next.x}/${next.y}` }))
   }
   function draw() {
     if (!tile || root.hidden) return
     name.textContent = `${tile.z}/${tile.x}/${tile.y}`
-    key.textContent = quadkey(tile) || 'the world'
+    key.textContent = quadkey(tile) || t('the world')
     const asked = requests(tile)
-    fill(figures, ...asked.map(figuresOf), asked.length === 0 && el('p', { class: 'quiet' }, 'The map asks for nothing here.'),
+    fill(figures, ...asked.map(figuresOf), asked.length === 0 && el('p', { class: 'quiet' }, t('The map asks for nothing here.')),
       failed && el('p', { class: 'problem' }, failed))
   }
   async function measure() {
     const measured = tile
     try {
       await Promise.all(requests(measured).map(({ path }) => measureTile(path)))
-      announce('Measured')
+      announce(t('Measured'))
     } catch (error) {
       if (tile === measured) failed = sentence(error)
       draw()
@@ -175,9 +176,9 @@ export function tileRequests(tile, { regions, places, points }) {
   const list = []
   const source = regions?.source(tile)
   if (source?.types.length > 0) {
-    list.push({ name: 'Regions', path: vectorTilePath(source.types, source.tile), tile: source.tile.z < tile.z ? source.tile : undefined })
+    list.push({ name: t('Regions'), path: vectorTilePath(source.types, source.tile), tile: source.tile.z < tile.z ? source.tile : undefined })
   }
-  if (places) list.push({ name: 'Places', path: placeTilePath(tile) })
+  if (places) list.push({ name: t('Places'), path: placeTilePath(tile) })
   for (const { type, label, tile: from } of points?.source(tile) ?? []) list.push({ name: label, path: vectorTilePath([type], from), tile: from.z < tile.z ? from : undefined })
   return list
 }

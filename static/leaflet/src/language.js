@@ -1,5 +1,5 @@
-// The languages the reader prefers. The page itself speaks English; names of places come in the reader's language where the
-// data have one.
+// The languages the reader prefers. Names of places come in the reader's language where the data have one; words.js has what
+// the page itself says.
 
 const LONGEST = 16 // characters of a code that the server takes
 

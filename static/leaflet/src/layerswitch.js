@@ -1,5 +1,6 @@
 // The list of layers: one checkbox for each region type the server has, one for places, and one for each collection of points.
 import { el } from './dom.js'
+import { t } from './words.js'
 
 /**
  * Fills the fieldset with the types and keeps each type's `on` in step with its box. changed(type) is called after a
@@ -21,7 +22,7 @@ export function createLayerSwitch(fieldset, types, changed) {
     tellZoom(zoom) {
       for (const { type, note, row } of rows) {
         const hidden = zoom < type.from
-        note.textContent = hidden ? 'zoom in' : ''
+        note.textContent = hidden ? t('zoom in') : ''
         row.classList.toggle('too-far', hidden)
       }
     },

@@ -3,7 +3,6 @@ import { control } from 'leaflet'
 import { createAnnouncer } from './announce.js'
 import { createAnswers } from './answers.js'
 import { collections as fetchCollections, sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
-import { ME } from './address.js'
 import { attributions } from './attribution.js'
 import { createCard } from './card.js'
 import { collectionLayers } from './collections.js'
@@ -26,8 +25,13 @@ import { watchTiles } from './tilelog.js'
 import { Toolbar } from './toolbar.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
+import { direction, t, translate } from './words.js'
 
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
+
+translate(document.documentElement)
+// In languages that are written from right to left the page is mirrored, but for the map itself.
+const [START, END] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right']
 
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
@@ -67,9 +71,9 @@ start()
 
 async function start() {
   const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
-  new Credits(attributions(status.value), { roomy }).addTo(map)
-  control.zoom({ position: 'bottomright' }).addTo(map)
-  control.scale({ position: 'bottomleft', maxWidth: 120, imperial: false }).addTo(map)
+  new Credits(attributions(status.value), { position: `bottom${END}` }).addTo(map)
+  control.zoom({ position: `bottom${END}`, zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
+  control.scale({ position: `bottom${START}`, maxWidth: 120, imperial: false }).addTo(map)
 
   view.startAt(tileJSON.value?.center)
   const types = regionTypes(tileJSON.value)
@@ -112,7 +116,7 @@ async function start() {
 
 // A server without boundaries and places still answers for what it has.
 function tellMissing(error) {
-  const words = error.type === 'dataset-missing' ? 'This server has no map published yet. What else it has, the help (?) tells.' : sentence(error)
+  const words = error.type === 'dataset-missing' ? t('This server has no map published yet. What else it has, the help (?) tells.') : sentence(error)
   notice.show('server', words, () => location.reload())
 }
 
@@ -123,7 +127,7 @@ function watchConnection(regions, names, points) {
     names.update()
     points?.layer.update()
   }
-  const lost = () => notice.show('connection', 'You are offline. What is on the map stays; the rest waits for the connection.', again)
+  const lost = () => notice.show('connection', t('You are offline. What is on the map stays; the rest waits for the connection.'), again)
   addEventListener('offline', lost)
   addEventListener('online', again)
   if (!navigator.onLine) lost()
@@ -161,7 +165,7 @@ function addRegions(tileJSON, types) {
     element('map').setAttribute('aria-busy', 'false')
     if (!layer.incomplete()) notice.settle('regions')
   })
-  const failed = ({ error }) => notice.show('regions', `Part of the map is missing. ${sentence(error)}`, () => layer.retry())
+  const failed = ({ error }) => notice.show('regions', `${t('Part of the map is missing.')} ${sentence(error)}`, () => layer.retry())
   layer.on('tilefailed', failed)
   onThemeChange(() => layer.setTheme(readTheme()))
   onDensityChange(() => layer.repaint())
@@ -171,7 +175,7 @@ function addRegions(tileJSON, types) {
 
 function addNames(regions, hasPlaces) {
   const layer = new NamesLayer({ places: hasPlaces && PLACES.on, regions })
-  const failed = ({ error }) => notice.show('places', `Some place names are missing. ${sentence(error)}`, () => layer.update())
+  const failed = ({ error }) => notice.show('places', `${t('Some place names are missing.')} ${sentence(error)}`, () => layer.update())
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))
   regions?.on('asked', () => layer.update())
@@ -182,7 +186,7 @@ function addNames(regions, hasPlaces) {
 function addPoints(collections) {
   if (collections.length === 0) return null
   const layer = new PointsLayer({ collections, theme: readTheme() })
-  const failed = ({ error }) => notice.show('points', `Some points are missing. ${sentence(error)}`, () => layer.update())
+  const failed = ({ error }) => notice.show('points', `${t('Some points are missing.')} ${sentence(error)}`, () => layer.update())
   layer.on('pointsfailed', failed)
   layer.on('pointsshown', () => notice.settle('points'))
   onThemeChange(() => layer.setTheme(readTheme()))
@@ -211,7 +215,7 @@ function addInspector(regions, hasPlaces, points) {
     toggled(on) {
       toolbar?.press('grid', on)
       permalink.set({ tiles: on })
-      announce(on ? 'Tile grid on' : 'Tile grid off')
+      announce(on ? t('Tile grid on') : t('Tile grid off'))
     },
   })
 }
@@ -222,13 +226,13 @@ function addTools(inspector, help) {
     setTheme(next, { keep: true })
     permalink.set({ theme: next })
   }
-  const locate = () => answers.address(ME)
+  const locate = () => answers.locate()
   toolbar = new Toolbar([
-    { name: 'locate', label: 'Where am I', key: 'm', press: locate },
-    { name: 'grid', label: 'Tile grid', key: 'g', press: () => inspector.toggle(), toggles: true },
-    { name: 'theme', label: 'Light or dark', key: 't', press: theme },
-    { name: 'help', label: 'Help and data', key: '?', press: help },
-  ]).addTo(map)
+    { name: 'locate', label: t('Where am I'), key: 'm', press: locate },
+    { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
+    { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
+    { name: 'help', label: t('Help and data'), key: '?', press: help },
+  ], { position: `bottom${END}` }).addTo(map)
   const layers = element('layers')
   listen({
     '/': () => element('search').focus(),
@@ -250,7 +254,7 @@ function addTools(inspector, help) {
 function askAt(points, latlng) {
   const shown = points?.layer.at(latlng)
   if (!shown) answers.point(latlng)
-  else if (shown.point.count > 0 && view.approach(shown.point)) announce(`${shown.point.count} points of ${shown.layer.label}. The map goes closer.`)
+  else if (shown.point.count > 0 && view.approach(shown.point)) announce(t('{count} points of {what}. The map goes closer.', { count: shown.point.count, what: shown.layer.label }))
   else answers.own(shown)
 }
 

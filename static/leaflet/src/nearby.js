@@ -1,8 +1,10 @@
 // The list of places near a point: the nearest first, more on demand, of one kind or of every.
 import { placesNearby } from './api.js'
+import { distanceAndWind } from './bearing.js'
 import { failure, skeleton } from './card.js'
 import { el, fill } from './dom.js'
-import { displayText, distance, featureClasses, placeKind, population } from './format.js'
+import { displayText, featureClasses, placeKind, population } from './format.js'
+import { t } from './words.js'
 
 const FIRST = 5
 const MORE = 15
@@ -13,11 +15,11 @@ const MOST = 200 // rows; who wants more wants the API
  * ends whatever is under way.
  */
 export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
-  const kinds = el('select', { 'aria-label': 'Kind of place' }, el('option', { value: '' }, 'Every kind'),
+  const kinds = el('select', { 'aria-label': t('Kind of place') }, el('option', { value: '' }, t('Every kind')),
     ...Object.entries(featureClasses).map(([code, words]) => el('option', { value: code }, words)))
   const list = el('ol', { class: 'places' })
   const foot = el('div', { class: 'list-foot' })
-  const root = el('section', { class: 'nearby' }, el('div', { class: 'list-head' }, el('h3', {}, 'Nearby places'), kinds), list, foot)
+  const root = el('section', { class: 'nearby' }, el('div', { class: 'list-head' }, el('h3', {}, t('Nearby places')), kinds), list, foot)
 
   let turn = 0
   let next = ''
@@ -30,21 +32,21 @@ export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
       if (mine !== turn) return
       const places = answer.places.filter(isPlace)
       next = typeof answer.next === 'string' && list.children.length + places.length < MOST ? answer.next : ''
-      const rows = places.map(place => row(place, { mark, choose }))
+      const rows = places.map(place => row({ lat, lon }, place, { mark, choose }))
       list.append(...rows)
       fill(foot, ...footing(list.children.length))
-      if (cursor) announce(`${rows.length} more places`)
+      if (cursor) announce(t('{count} more places', { count: rows.length }))
       if (focus) rows[0]?.querySelector('button').focus()
     } catch (error) {
       if (mine !== turn || signal.aborted) return
       if (error.status === 410) return restart() // published anew meanwhile
       kinds.hidden = error.type === 'dataset-missing'
-      fill(foot, failure(error, () => load(limit), 'Places'))
+      fill(foot, failure(error, () => load(limit), t('Places')))
     }
   }
   function footing(count) {
-    if (count === 0) return [el('p', { class: 'quiet' }, kinds.value ? 'None of this kind in these data.' : 'No place is published yet.')]
-    return next ? [el('button', { type: 'button', class: 'chip more', onclick: () => load(MORE, true) }, 'Show more')] : []
+    if (count === 0) return [el('p', { class: 'quiet' }, kinds.value ? t('None of this kind in these data.') : t('No place is published yet.'))]
+    return next ? [el('button', { type: 'button', class: 'chip more', onclick: () => load(MORE, true) }, t('Show more'))] : []
   }
   function restart() {
     next = ''
@@ -68,8 +70,8 @@ export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
 
 const isPlace = place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon)
 
-function row(place, { mark, choose }) {
-  const people = population(place.population)
+function row(at, place, { mark, choose }) {
+  const people = population(place.population) && t('{count} people', { count: place.population })
   const kind = placeKind(place.class, place.code, place.population)
   const point = () => mark(place)
   const leave = () => mark(null)
@@ -77,6 +79,6 @@ function row(place, { mark, choose }) {
     type: 'button', onclick: () => choose(place), onpointerenter: point, onpointerleave: leave, onfocus: point, onblur: leave,
   },
   el('bdi', { class: 'place-name' }, displayText(place.name)),
-  el('span', { class: 'place-distance' }, distance(place.distance_m)),
-  el('span', { class: 'place-kind' }, people ? `${kind}, ${people} people` : kind)))
+  el('span', { class: 'place-distance' }, distanceAndWind(at, place)),
+  el('span', { class: 'place-kind' }, people ? `${kind}, ${people}` : kind)))
 }

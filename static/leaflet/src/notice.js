@@ -1,5 +1,6 @@
 // The line at the bottom of the map that says what could not be shown.
 import { el, fill } from './dom.js'
+import { t } from './words.js'
 
 /** A notice on an element. It shows one message at a time, the latest; subject says what it is about. */
 export function createNotice(root) {
@@ -17,7 +18,7 @@ export function createNotice(root) {
         retry()
       }
       shown = subject
-      fill(root, el('p', {}, message), el('button', { type: 'button', onclick: again }, 'Try again'))
+      fill(root, el('p', {}, message), el('button', { type: 'button', onclick: again }, t('Try again')))
       root.hidden = false
     },
 

@@ -1,11 +1,12 @@
 // The card of a point of a user's own collection.
 import { collectionPoint, collectionPointPath } from './api.js'
-import { facts, jsonLink, note } from './card.js'
+import { facts, note } from './card.js'
 import { linkOf } from './collections.js'
-import { copyButton } from './copy.js'
 import { el } from './dom.js'
 import { coordinates, displayText, title } from './format.js'
 import { decimals } from './hash.js'
+import { takeAlong } from './share.js'
+import { t } from './words.js'
 
 const MOST = 100 // rows; who wants more has the JSON
 
@@ -17,7 +18,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
     const path = collectionPointPath(layer.name, point.id)
     const show = (at, digits, properties) => {
       const named = properties.find(([name]) => name === 'name')?.[1]
-      const chips = [copyButton('Copy coordinates', () => `${at.lat}, ${at.lon}`, announce), path && jsonLink(path)]
+      const chips = takeAlong({ title: displayText(named) || displayText(point.id), path, at, zoom, announce })
       pin(at)
       card.show({
         kicker: layer.label, title: displayText(named) || displayText(point.id), subtitle: coordinates(at.lat, at.lon, digits), chips,
@@ -42,19 +43,19 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
     if (point.count === 0) return ofPoint(layer, point)
     signal()
     pin(point)
-    card.show({ kicker: layer.label, title: `${point.count.toLocaleString('en')} points` }, note('They are too near to each other to be shown one by one.'))
+    card.show({ kicker: layer.label, title: t('{count} points', { count: point.count }) }, note(t('They are too near to each other to be shown one by one.')))
     return Promise.resolve(point)
   }
 }
 
 /** The properties of a point or a region, [name, value], as rows of a card. */
 export function rows(id, properties) {
-  return [['Id', displayText(id)], ...properties.filter(([name]) => name !== 'name').slice(0, MOST)
+  return [[t('Id'), displayText(id)], ...properties.filter(([name]) => name !== 'name').slice(0, MOST)
     .map(([name, value]) => [title(name) || '?', shown(value)])]
 }
 
 function shown(value) {
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'boolean') return value ? t('yes') : t('no')
   if (Array.isArray(value)) return value.slice(0, MOST).map(one => displayText(one)).filter(Boolean).join(', ')
   const href = linkOf(value)
   return href ? el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, displayText(value)) : displayText(value)

@@ -1,22 +1,23 @@
 // Which region types the map shows, how, and from which zoom: the server's TileJSON says what there is, the table below
 // how the usual types look. A type the table does not know appears by itself, as a tinted overlay.
 import { title } from './format.js'
+import { t } from './words.js'
 
 // Coarse before fine. role: the coarsest land shown is filled and the next tinted, every land is outlined; water is
 // filled with the water's colour; built with a flat shade; overlay is tinted over the land. from: the zoom a type starts
 // to help at.
 const presets = [
-  { type: 'continent', label: 'Continents', role: 'land', from: 0, on: false },
-  { type: 'country', label: 'Countries', role: 'land', from: 0, on: true },
-  { type: 'state', label: 'States', role: 'land', from: 3, on: true },
-  { type: 'county', label: 'Counties', role: 'land', from: 6, on: true },
-  { type: 'urban', label: 'Urban areas', role: 'built', from: 4, on: true },
-  { type: 'lake', label: 'Lakes', role: 'water', from: 2, on: true },
-  { type: 'timezone', label: 'Time zones', role: 'overlay', from: 0, on: false },
+  { type: 'continent', label: t('Continents'), role: 'land', from: 0, on: false },
+  { type: 'country', label: t('Countries'), role: 'land', from: 0, on: true },
+  { type: 'state', label: t('States'), role: 'land', from: 3, on: true },
+  { type: 'county', label: t('Counties'), role: 'land', from: 6, on: true },
+  { type: 'urban', label: t('Urban areas'), role: 'built', from: 4, on: true },
+  { type: 'lake', label: t('Lakes'), role: 'water', from: 2, on: true },
+  { type: 'timezone', label: t('Time zones'), role: 'overlay', from: 0, on: false },
 ]
 
 /** The switch's last row; the server decides which places a zoom shows. */
-export const PLACES = { type: 'places', label: 'Places', role: 'places', from: 0, on: true }
+export const PLACES = { type: 'places', label: t('Places'), role: 'places', from: 0, on: true }
 
 // Airports are points for other clients; here the search box and the card of a point show them.
 const AIRPORTS = 'airports'

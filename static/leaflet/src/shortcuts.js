@@ -1,9 +1,10 @@
 // Keys for the whole page.
+import { t } from './words.js'
 
 /** What the help lists: keys and what they do. */
 export const SHORTCUTS = [
-  ['/', 'search'], ['Enter', 'what is at the centre of the map, or pin its tile'], ['Esc', 'close the answer'], ['Left Up Down Right', 'move the map'], ['+ −', 'zoom'],
-  ['l', 'layers'], ['m', 'where am I'], ['g', 'tile grid'], ['r', 'measure the tile again'], ['t', 'light or dark'], ['?', 'this help'],
+  ['/', t('search')], ['Enter', t('what is at the centre of the map, or pin its tile')], ['Esc', t('close the answer')], ['Left Up Down Right', t('move the map')], ['+ −', t('zoom')],
+  ['l', t('layers')], ['m', t('where am I')], ['g', t('tile grid')], ['r', t('measure the tile again')], ['t', t('light or dark')], ['?', t('this help')],
 ]
 
 /** Whether a key pressed is meant for the page: no modifier that browsers use, and nobody is typing. */

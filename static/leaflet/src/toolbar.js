@@ -1,6 +1,7 @@
 // The buttons beside the map: where the reader is, the tile grid, light and dark, help.
 import { Control, DomEvent } from 'leaflet'
 import { el, icon } from './dom.js'
+import { t } from './words.js'
 
 const icons = {
   locate: 'M12 2v3M12 19v3M2 12h3M19 12h3M12 5a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM12 10.5a1.5 1.5 0 1 0 0 3 1.5 1.5 0 0 0 0-3z',
@@ -11,9 +12,8 @@ const icons = {
 
 /** A bar of buttons, { name, label, key, press, toggles }: name is that of an icon; one that toggles says whether it is pressed. */
 export const Toolbar = Control.extend({
-  options: { position: 'bottomright' },
-
-  initialize(buttons) {
+  initialize(buttons, { position }) {
+    this.options = { position }
     this._buttons = new Map(buttons.map(button => [button.name, el('button', {
       type: 'button', class: `tool-${button.name}`, onclick: button.press, title: `${button.label} (${button.key})`, 'aria-label': button.label,
       'aria-keyshortcuts': button.key, 'aria-pressed': button.toggles && 'false',
@@ -21,7 +21,7 @@ export const Toolbar = Control.extend({
   },
 
   onAdd() {
-    const bar = el('div', { class: 'leaflet-bar tools', role: 'group', 'aria-label': 'Tools' }, ...this._buttons.values())
+    const bar = el('div', { class: 'leaflet-bar tools', role: 'group', 'aria-label': t('Tools') }, ...this._buttons.values())
     DomEvent.disableClickPropagation(bar)
     DomEvent.disableScrollPropagation(bar)
     return bar

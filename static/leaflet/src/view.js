@@ -3,6 +3,7 @@ import { circle, divIcon, latLngBounds, map as createLeafletMap, marker } from '
 import { el } from './dom.js'
 import { MAX_LATITUDE, parseHash } from './hash.js'
 import { prefersStill, roomy } from './theme.js'
+import { direction } from './words.js'
 import { leastZoom, nearestLongitude, unrollBox, zoomForRadius } from './tilegrid.js'
 
 export const MAX_ZOOM = 18
@@ -49,8 +50,10 @@ export function createView(root, { card, bar, permalink }) {
   function padding() {
     const { bottom } = bar.getBoundingClientRect()
     const box = card.hidden ? null : card.getBoundingClientRect()
+    const beside = box && (direction === 'rtl' ? innerWidth - box.left : box.right) || 0
+    const [left, right] = direction === 'rtl' ? [EDGE, beside + EDGE] : [beside + EDGE, EDGE]
     return roomy.matches
-      ? { paddingTopLeft: [(box?.right ?? 0) + EDGE, EDGE], paddingBottomRight: [EDGE, EDGE] }
+      ? { paddingTopLeft: [left, EDGE], paddingBottomRight: [right, EDGE] }
       : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + EDGE] }
   }
 
