@@ -11,6 +11,8 @@
 // neither gap nor overlap at any zoom, in a tile or across tiles. The
 // arithmetic is in internal/grid.
 //
+// Regions that share a border get different colours for maps (colors.go).
+//
 // A region is then a chain of directed edges, and its winding number tells what
 // is inside. The quadtree is walked depth first, and each tile gets only the
 // edges that meet it (node.go).

@@ -13,16 +13,19 @@ import (
 
 // name is a point with the text written at it.
 type name struct {
-	x, y  float64 // pixels from the drawn tile's corner
-	look  *look
-	typ   string
-	label bool // of a region: centred, without a dot
-	rank  float64
-	id    []byte
-	num   uint64
-	disc  float64 // the radius of the dot, in pixels of a tile of 256
-	text  []byte
-	box   image.Rectangle // empty if nothing can be written
+	x, y    float64 // pixels from the drawn tile's corner
+	look    *look
+	typ     string
+	label   bool // of a region: centred, without a dot
+	rank    float64
+	id      []byte
+	num     uint64
+	weight  float64
+	capital bool
+	ranked  bool    // by the source, not by weight
+	disc    float64 // the radius of the dot, in pixels of a tile of 256
+	text    []byte
+	box     image.Rectangle // empty if nothing can be written
 }
 
 // maxNames is how many names of a tile are considered. They are the most
@@ -46,7 +49,7 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	c.names = c.names[:0]
 	for i, tile := range t.Points {
 		start := len(c.names)
-		if err := r.gather(c, tile, t.Zoom, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
+		if err := r.gather(c, tile, t, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
 			return err
 		}
 		own := c.names[start:]
@@ -103,8 +106,9 @@ func comparePriority(a, b name) int {
 	)
 }
 
-// gather adds the points of a tile whose corner is at dx, dy.
-func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) error {
+// gather adds the points of a tile beside the drawn one, whose corner is at dx,
+// dy.
+func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) error {
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &c.view)
 		if err != nil {
@@ -116,7 +120,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 		tile = rest
 		typ, label := typeOf(c.view.Name)
 		look := r.look(typ)
-		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) {
+		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) || label && look.Lands && typ != drawn.Land {
 			continue
 		}
 		most, share := math.Inf(1), look.Dot.Share
@@ -124,7 +128,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 			share = look.Text.Share
 		}
 		if share > 0 {
-			most = share * math.Pow(3, float64(zoom))
+			most = share * math.Pow(3, float64(drawn.Zoom))
 		}
 		scale := float64(c.size) / float64(c.view.Extent)
 		for i := range c.view.Len() {
@@ -139,8 +143,11 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
-			if n.rank >= most {
+			if n.rank >= most || !n.ranked && drawn.Zoom < len(look.Least) && n.weight < look.Least[max(drawn.Zoom, 0)] {
 				continue
+			}
+			if n.capital && r.capital != nil && look.Least != nil {
+				n.look, n.disc = r.capital, r.capital.Dot.Radius
 			}
 			c.path.Reset(f)
 			pts, _, ok, err := c.path.Next(c.points[:0])
@@ -162,11 +169,10 @@ func (r *Renderer) gather(c *canvas, tile []byte, zoom int, dx, dy float64) erro
 }
 
 // read reads a name's attributes. Points without a rank are ranked by
-// population, largest first. Those that stand for many points come before all others.
+// population, largest first, and capitals as if they had ten times as many people. Those that stand for many points come before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
-	ranked := false
-	return v.EachTag(f, func(key, value []byte) bool {
+	err := v.EachTag(f, func(key, value []byte) bool {
 		switch string(key) {
 		case "id":
 			n.id, _ = mvt.StringValue(value)
@@ -174,20 +180,30 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 			n.text, _ = mvt.StringValue(value)
 		case "rank":
 			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) {
-				n.rank, ranked = v, true
+				n.rank, n.ranked = v, true
 			}
 		case "population":
-			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) && !ranked {
-				n.rank = -v
+			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) {
+				n.weight = v
 			}
+		case "code":
+			code, _ := mvt.StringValue(value)
+			n.capital = string(code) == "PPLC"
 		case "point_count":
 			if v, ok := mvt.NumberValue(value); ok && v > 0 {
-				n.rank, ranked = -v*1e12, true
+				n.rank, n.ranked = -v*1e12, true
 				n.disc = discOf(n.disc, v)
 			}
 		}
 		return true
 	})
+	if n.capital {
+		n.weight *= 10
+	}
+	if !n.ranked && n.weight != 0 {
+		n.rank = -n.weight
+	}
+	return err
 }
 
 // pad is the room around a name for its halo and some air, in pixels.

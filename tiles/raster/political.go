@@ -14,13 +14,13 @@ type Palette struct {
 	// Borders by what they part, coasts and shores.
 	Coast, Country, State, County, Other color.NRGBA
 	// Names by what they name.
-	CountryName, StateName, CountyName, PlaceName, WaterName, Halo color.NRGBA
-	Dot, Rim, Airport, Point                                       color.NRGBA
+	CountryName, StateName, CountyName, CapitalName, PlaceName, WaterName, Halo color.NRGBA
+	Dot, Rim, Airport, Point                                                    color.NRGBA
 }
 
 // PoliticalStyle is a quiet political map: land in muted colours, coasts stronger
-// than borders, those of countries stronger than those within them. States and
-// smaller regions shade what lies beneath them.
+// than borders, those of countries stronger than those within them. States shade
+// what lies beneath them.
 func PoliticalStyle(p *Palette) Style {
 	casing := p.Halo
 	casing.A /= 3
@@ -34,11 +34,15 @@ func PoliticalStyle(p *Palette) Style {
 		t.Bold = true
 		return t
 	}
-	land, shade := Fill{p.Land, 1}, func(share float64) Fill { return Fill{p.Shades, p.ShadeStrength * share} }
+	land := Fill{p.Land, 1}
 	one := func(c color.NRGBA, opacity float64) Fill { return Fill{[]color.NRGBA{c}, opacity} }
+	place := func(t Text, d Dot) Type {
+		return Type{Order: 9, Text: t, Dot: d, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}}
+	}
 	return Style{
-		Land:  land,
-		Water: p.Water,
+		Capital: place(bold(text(11, p.CapitalName, 0)), Dot{Radius: 2.5, Color: p.Rim, Rim: p.CapitalName}),
+		Land:    land,
+		Water:   p.Water,
 		Types: map[string]Type{
 			"continent": {
 				Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.2, p.Coast, 0, 0),
@@ -49,15 +53,15 @@ func PoliticalStyle(p *Palette) Style {
 				Text: bold(text(12, p.CountryName, 6)),
 			},
 			"timezone": {
-				Order: 2, Fill: Fill{p.Land, 0.3}, Border: line(0.9, p.Other, 0, 0), Coast: line(0.6, p.Coast, 0, 0),
+				Order: 2, Lands: true, Fill: Fill{p.Land, 0.3}, Border: line(0.6, p.County, 0, 2), Coast: line(0.6, p.Coast, 0, 0),
 				Text: text(11, p.StateName, 4),
 			},
 			"state": {
-				Order: 3, Fill: shade(1), Border: line(0.9, p.State, 0, 2), Coast: line(0.7, p.Coast, 0, 2),
+				Order: 3, Fill: Fill{p.Shades, p.ShadeStrength}, Border: line(0.9, p.State, 0, 2), Coast: line(0.7, p.Coast, 0, 2),
 				Text: text(11, p.StateName, 0.6),
 			},
 			"county": {
-				Order: 4, Fill: shade(0.5), Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
+				Order: 4, First: 5, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
 				Text: text(10, p.CountyName, 0.15),
 			},
 			"urban": {Order: 7, Fill: one(p.Urban, 0.55), Text: text(10, p.CountyName, 0.15)},
@@ -65,7 +69,7 @@ func PoliticalStyle(p *Palette) Style {
 				Order: 8, Fill: one(p.Lake, 1), Border: line(0.6, p.Coast, 0, 3), Coast: line(0.8, p.Coast, 0, 3),
 				Text: text(10, p.WaterName, 0.1),
 			},
-			"places": {Order: 9, Text: text(10.5, p.PlaceName, 0), Dot: Dot{Radius: 2, Color: p.Dot, Rim: p.Rim}},
+			"places": place(text(10.5, p.PlaceName, 0), Dot{Radius: 2, Color: p.Dot, Rim: p.Rim}),
 			"airports": {
 				Order: 10, Text: text(9.5, p.Airport, 0), Dot: Dot{Radius: 2, Color: p.Rim, Rim: p.Airport, Share: 1},
 			},

@@ -294,7 +294,7 @@ func TestNames(t *testing.T) {
 		tile := p.window(0, 0, 8, c.scale)
 		var boxes []image.Rectangle
 		for i, l := range tile.Points {
-			if err := r.gather(c, l, 8, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
+			if err := r.gather(c, l, &Tile{Zoom: 8}, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -544,7 +544,7 @@ var somePalette = Palette{
 	},
 	ShadeStrength: 0.16, Lake: hex(0xb7d9e9ff), Urban: hex(0xd8cbc1ff),
 	Coast: hex(0x4f7a94ff), Country: hex(0x74667fff), State: hex(0x9f95a7ff), County: hex(0xbdb6c3ff), Other: hex(0x7a6d93ff),
-	CountryName: hex(0x44374dff), StateName: hex(0x5a4f60ff), CountyName: hex(0x5d5365ff), PlaceName: hex(0x242c35ff),
+	CountryName: hex(0x44374dff), StateName: hex(0x5a4f60ff), CountyName: hex(0x5d5365ff), CapitalName: hex(0x141b24ff), PlaceName: hex(0x242c35ff),
 	WaterName: hex(0x175675ff), Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
 }
 
@@ -596,6 +596,74 @@ func TestColours(t *testing.T) {
 	}
 }
 
+// placeTile is a tile with one place in its middle.
+func placeTile(zoom int, code string, population int64) *Tile {
+	var l mvt.Layer
+	l.Reset("places")
+	l.Begin(1, mvt.Point)
+	l.TagString("code", code)
+	l.TagInt("population", population)
+	l.Point(mvt.XY{X: 2048, Y: 2048})
+	l.End()
+	tile := &Tile{Zoom: zoom, Scale: 1}
+	tile.Points[4] = l.AppendTo(nil)
+	return tile
+}
+
+// TestPlaces: villages wait for their zoom, capitals less long, and these have a
+// ring.
+func TestPlaces(t *testing.T) {
+	r := newRenderer(t)
+	for _, tt := range []struct {
+		code       string
+		population int64
+		from       int
+	}{
+		{"PPL", 0, 5}, {"PPL", 4999, 5}, {"PPL", 50_000, 3}, {"PPL", 1_000_000, 0}, {"PPLC", 100_000, 0}, {"PPLC", 499, 5}, {"PPLC", 50, 5},
+	} {
+		for zoom := range 7 {
+			at := drawn(t, r, placeTile(zoom, tt.code, tt.population)).RGBAAt(128, 128)
+			if (at.A > 0) != (zoom >= tt.from) {
+				t.Errorf("%s of %d at zoom %d: %v", tt.code, tt.population, zoom, at)
+			}
+			if want := map[string]color.NRGBA{"PPL": somePalette.Dot, "PPLC": somePalette.Rim}[tt.code]; at.A > 0 && at.R != want.R {
+				t.Errorf("%s: the dot is %v", tt.code, at)
+			}
+		}
+	}
+}
+
+// TestLands: zones over other land are borders only.
+func TestLands(t *testing.T) {
+	r := newRenderer(t)
+	tile := regionTile("timezone", "x", 0)
+	if got := drawn(t, r, tile).RGBAAt(64, 128); got.A != 0 {
+		t.Errorf("over other land: %v", got)
+	}
+	tile.Land = "timezone"
+	if got := drawn(t, r, tile).RGBAAt(64, 128); got.A != 255 {
+		t.Errorf("as land: %v", got)
+	}
+}
+
+// TestFirst: borders of small regions wait for their zoom, unless nothing else is
+// the land.
+func TestFirst(t *testing.T) {
+	r := newRenderer(t)
+	p := &plane{shapes: []shape{{layer: "county_line", id: "a", left: "b", lines: true, rings: [][]mvt.XY{{{X: 2048, Y: -64}, {X: 2048, Y: 4160}}}}}}
+	for _, tt := range []struct {
+		zoom  int
+		land  string
+		drawn bool
+	}{{4, "country", false}, {5, "country", true}, {0, "county", true}} {
+		tile := p.window(0, 0, tt.zoom, 1)
+		tile.Land = tt.land
+		if got := drawn(t, r, tile).RGBAAt(128, 128); (got.A > 0) != tt.drawn {
+			t.Errorf("zoom %d on %s: %v", tt.zoom, tt.land, got)
+		}
+	}
+}
+
 // TestGround: a sea lies where the tile says so, if the style has water, and any
 // type may be the land.
 func TestGround(t *testing.T) {
@@ -625,9 +693,9 @@ func TestGround(t *testing.T) {
 			t.Errorf("%s: %v and %v, want %v and %v", tt.name, got, beside, tt.want, tt.beside)
 		}
 	}
-	tile := regionTile("county", "x", 0)
+	tile := regionTile("state", "x", 0)
 	if got := drawn(t, painted, tile).RGBAAt(64, 128); got.A == 255 || got.A == 0 {
-		t.Errorf("a county that is not the land has alpha %d", got.A)
+		t.Errorf("a state that is not the land has alpha %d", got.A)
 	}
 }
 

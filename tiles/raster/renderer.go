@@ -52,9 +52,11 @@ type Tile struct {
 type Renderer struct {
 	looks map[string]*look
 	other *look
-	land  palette
-	style Style
-	pool  sync.Pool // of *canvas
+	// capital is nil if the style has none.
+	capital *look
+	land    palette
+	style   Style
+	pool    sync.Pool // of *canvas
 }
 
 // look is a Type prepared for drawing.
@@ -81,6 +83,9 @@ func New(style Style) (*Renderer, error) {
 		return l
 	}
 	r := &Renderer{looks: make(map[string]*look), other: prepare(style.Other), land: style.Land.palette(), style: style}
+	if style.Capital.Dot.Radius > 0 {
+		r.capital = prepare(style.Capital)
+	}
 	for name, t := range style.Types {
 		r.looks[name] = prepare(t)
 	}
@@ -127,6 +132,9 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 		}
 	}
 	for _, l := range slices.Backward(c.layers) {
+		if t.Zoom < l.First && !l.land {
+			continue
+		}
 		if err := c.strokeLayer(&l, t.Zoom); err != nil {
 			return err
 		}
@@ -140,6 +148,7 @@ type layer struct {
 	*look
 	fill   Fill
 	colors palette
+	land   bool
 }
 
 // listLayers lists the layers of a tile from bottom to top.
@@ -158,8 +167,11 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 		if !label {
 			l := layer{raw: tile[:len(tile)-len(rest)], look: r.look(name)}
 			l.fill, l.colors = l.Fill, l.palette
-			if name == t.Land {
-				l.fill, l.colors = r.style.Land, r.land
+			switch {
+			case name == t.Land:
+				l.fill, l.colors, l.land = r.style.Land, r.land, true
+			case l.Lands:
+				l.colors = nil
 			}
 			c.layers = append(c.layers, l)
 		}

@@ -16,6 +16,9 @@ type Style struct {
 	Types map[string]Type
 	// Other is the look of all other types.
 	Other Type
+	// Capital is the look of the points that are national capitals: those whose
+	// attribute code is PPLC.
+	Capital Type
 	// Land is the fill of the type that a tile names as its land.
 	Land Fill
 	// Water lies beneath the land of tiles that say so. It may be transparent.
@@ -33,6 +36,15 @@ type Type struct {
 	Coast  Line // where nothing of the type lies beyond
 	Text   Text
 	Dot    Dot // marks the points of layers that are not labels of regions
+	// Lands says that the type has its fill, its coast and its names only where it
+	// is the land, and elsewhere no more than its borders.
+	Lands bool
+	// First is the first zoom with the type's borders, where it is not the land.
+	First int
+	// Least is, by zoom, the weight that points need to be shown. Points are
+	// weighed by their population, those of capitals ten times; from the last
+	// zoom on all are shown, and always those that have a rank.
+	Least []float64
 }
 
 // Fill is a set of colours. A feature's attribute map_color chooses one of them,
@@ -94,7 +106,7 @@ func (s *Style) check() error {
 		}
 	}
 	land := Type{Fill: s.Land}
-	return errors.Join(s.Other.check(), land.check())
+	return errors.Join(s.Other.check(), s.Capital.check(), land.check())
 }
 
 func (t *Type) check() error {

@@ -10,8 +10,6 @@ import { TILE_SIZE } from './tilegrid.js'
  */
 export const BLEED = 1
 
-const TINT = 0.5 // of the second coarsest land over the coarsest
-
 /**
  * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX,
  * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id }
@@ -39,11 +37,11 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
   const strength = type => {
     if (type.role === 'overlay') return 0.4
     if (type.role !== 'land' || type === land) return 1
-    return type === finer ? TINT : 0
+    return type === finer ? theme['shade-strength'] : 0
   }
   for (const type of types) {
     const layer = decoded.get(type.type)
-    if (layer) draw(layer, () => fill(context, layer, type.role, strength(type), theme))
+    if (layer) draw(layer, () => fill(context, layer, type.role, strength(type), theme, type === finer ? theme.shade : theme.land))
   }
   for (const type of types.toReversed()) { // coarse borders over fine ones
     const layer = decoded.get(type.type)
@@ -59,12 +57,12 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
   if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
 }
 
-// Water over land, land's parts as a tint of the land: only the two coarsest land types, or counties make a patchwork.
-function fill(context, { regions }, role, strength, theme) {
+// Water over land, land's parts as shades of the land: only the two coarsest land types, or counties make a patchwork.
+function fill(context, { regions }, role, strength, theme, colours) {
   if (strength === 0) return
   context.globalAlpha = strength
   for (const region of regions) {
-    context.fillStyle = role === 'water' ? theme.lake : role === 'built' ? theme.urban : regionColour(region, theme.land)
+    context.fillStyle = role === 'water' ? theme.lake : role === 'built' ? theme.urban : regionColour(region, colours)
     context.fill(region.path, 'evenodd')
   }
   context.globalAlpha = 1

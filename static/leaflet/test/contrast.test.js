@@ -52,7 +52,8 @@ for (const [name, { map, label, ui }] of Object.entries(themes)) {
   const lands = map.land.map(parse)
   // Water of the plain theme is whatever the map beneath shows.
   const waters = [map.water, map.lake].map(parse).filter(([, , , alpha]) => alpha === 1)
-  const grounds = [...lands, parse(map.urban), ...waters]
+  const shaded = lands.flatMap(land => map.shade.map(shade => over([...parse(shade).slice(0, 3), map['shade-strength']], land)))
+  const grounds = [...lands, ...shaded, parse(map.urban), ...waters]
 
   test(`${name}: names are legible on every land and water, with their halo and without`, () => {
     const { halo, ...inks } = label
@@ -73,10 +74,11 @@ for (const [name, { map, label, ui }] of Object.entries(themes)) {
   })
 
   test(`${name}: what is drawn, not written, stands out as it should`, () => {
-    for (const land of lands) {
+    for (const land of [...lands, ...shaded]) {
       atLeast(3, parse(map.selection), land, 'the selection on land')
       atLeast(3, parse(map.dot), land, 'dots on land')
       assert.ok(contrast(parse(map.border.country), land) > contrast(parse(map.border.state), land), 'countries over states')
+      if (name !== 'plain') atLeast(2, parse(map.coast), land, 'the coast')
       assert.ok(contrast(parse(map.border.state), land) > contrast(parse(map.border.county), land), 'states over counties')
     }
     for (const point of map.points) atLeast(4.5, parse(map['points-count']), parse(point), 'counts on clusters')

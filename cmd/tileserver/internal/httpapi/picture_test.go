@@ -168,7 +168,7 @@ func inked(img image.Image) (n int) {
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
 	f := newFixture(t, nil, catalogue.Places.Name)
-	f.places.tile = []fakePlace{{id: 1, lon: 0, lat: 0, name: "Null Island", population: 5}}
+	f.places.tile = []fakePlace{{id: 1, lon: 0, lat: 0, name: "Null Island", population: 5_000_000}}
 	if n := inked(decodePNG(t, f.get("/tiles/places/0/0/0.png"))); n < 300 || n > 5000 {
 		t.Errorf("%d pixels drawn, want a dot and a name", n)
 	}

@@ -146,7 +146,7 @@ func parse(text []byte) (*Tokens, error) {
 	d.DisallowUnknownFields()
 	t := new(Tokens)
 	if err := d.Decode(t); err != nil {
-		return nil, fmt.Errorf("design tokens: %w", err)
+		return nil, fmt.Errorf("design tokens: %w: what tokens.json has, package look must have too", err)
 	}
 	for _, name := range Themes {
 		theme := t.Themes[name]

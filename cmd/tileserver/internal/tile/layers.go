@@ -43,11 +43,11 @@ var landOrder = []string{"continent", "country", "timezone", "state", "county"}
 // ground is the region type that is the land of a map of the set, if it has one,
 // and whether water is all around it: not around a few regions or points, which
 // are to be laid over another map.
-func (s *layerSet) ground() (land string, sea bool) {
+func (set *layerSet) ground() (land string, sea bool) {
 	for _, typ := range landOrder {
-		if slices.Contains(s.types, typ) {
-			i := slices.IndexFunc(s.selectors, func(l tiles.Selector) bool { return l.Type == typ })
-			return typ, s.selectors[i].ID == ""
+		if slices.Contains(set.types, typ) {
+			i := slices.IndexFunc(set.selectors, func(l tiles.Selector) bool { return l.Type == typ })
+			return typ, set.selectors[i].ID == ""
 		}
 	}
 	return "", false

@@ -140,10 +140,14 @@ func (p *palette) names(typ string) styleLayer {
 	ranks := look.Get().Type.Labels
 	switch typ {
 	case "country":
-		small, large := ranks["country-small"], ranks["country-large"]
-		l.Layout["text-size"] = []any{"interpolate", []any{"linear"}, []any{"zoom"}, 1, small.Size, 3, ranks["country"].Size, 6, large.Size}
+		small, middle, large := ranks["country-small"], ranks["country"], ranks["country-large"]
+		// Large countries have large names, and islets none until they are seen.
+		bySize := func(most, least float64) []any { return []any{"step", []any{"get", "rank"}, most, 60, least} }
+		l.Layout["text-size"] = []any{"interpolate", []any{"linear"}, []any{"zoom"},
+			1, bySize(middle.Size, small.Size), 4, bySize(large.Size, middle.Size), 6, large.Size}
+		l.Filter = []any{"<", []any{"get", "rank"}, []any{"step", []any{"zoom"}, 140, 3, 190, 4, 210, 5, 1000000}}
 		l.Layout["text-transform"] = []any{"step", []any{"zoom"}, small.Transform, 3, large.Transform}
-		l.Layout["text-letter-spacing"] = []any{"step", []any{"zoom"}, small.Spacing, 3, ranks["country"].Spacing, 5, large.Spacing}
+		l.Layout["text-letter-spacing"] = []any{"step", []any{"zoom"}, small.Spacing, 3, middle.Spacing, 5, large.Spacing}
 	case "state":
 		l.MinZoom = 3
 		l.Filter = []any{"<", []any{"get", "rank"}, []any{"step", []any{"zoom"}, 40, 4, 200, 5, 1000000}}
