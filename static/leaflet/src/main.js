@@ -20,6 +20,7 @@ import { createPermalink } from './permalink.js'
 import { PointsLayer } from './pointslayer.js'
 import { PLACES, regionTypes } from './regiontypes.js'
 import { listen } from './shortcuts.js'
+import { createStudio } from './studio.js'
 import { createSuggest } from './suggest.js'
 import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme } from './theme.js'
 import { watchTiles } from './tilelog.js'
@@ -29,6 +30,7 @@ import { createView, MAX_ZOOM } from './view.js'
 
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
 
+const studio = createStudio()
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
 
@@ -155,7 +157,8 @@ function addLayerSwitch(switches, usual, { regions, names, points, inspector }) 
 function addRegions(tileJSON, types) {
   if (types.length === 0) return null
   const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
-  const layer = new VectorLayer({ types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+  layer.on('bare', ({ bare }) => element('map').classList.toggle('bare', bare))
   layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))
   layer.on('load', () => {
     element('map').setAttribute('aria-busy', 'false')
@@ -170,7 +173,7 @@ function addRegions(tileJSON, types) {
 }
 
 function addNames(regions, hasPlaces) {
-  const layer = new NamesLayer({ places: hasPlaces && PLACES.on, regions })
+  const layer = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions })
   const failed = ({ error }) => notice.show('places', `Some place names are missing. ${sentence(error)}`, () => layer.update())
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))

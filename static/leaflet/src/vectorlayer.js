@@ -1,35 +1,56 @@
-// The region layer: a Leaflet grid whose tiles are canvases painted from the service's vector tiles.
+// The region layer: a Leaflet grid whose tiles are canvases that show what the workshop paints of the service's vector tiles.
 import { bounds, GridLayer } from 'leaflet'
 import { vectorTile } from './api.js'
-import { decode } from './decode.js'
 import { el } from './dom.js'
-import { paint } from './paint.js'
+import { FineGrid } from './finegrid.js'
 import { visibleTypes } from './regiontypes.js'
+import { show } from './studio.js'
 import { TileCache } from './tilecache.js'
 import { dataTile } from './tilegrid.js'
 
 const AHEAD = 48 // CSS pixels
+const COARSER = 3 // zooms between a tile and what lies beneath it
+const SHARPEST = 2 // canvas pixels of a tile's own pixel that are worth their memory, at a density of 1
 
 /**
- * Options: types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked of the
- * server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme. Besides Leaflet's own
- * events it fires tilefailed with an error whose message is fit for the reader, and asked after refresh and retry.
+ * Options: studio (studio.js), types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked
+ * of the server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme. Besides Leaflet's
+ * own events it fires tilefailed with an error whose message is fit for the reader, asked after refresh and retry, and bare
+ * with whether some of the map may have nothing to show yet.
+ *
+ * Beneath it lies a grid of much coarser tiles, which are few and so nearly always there: it shows where a tile is not yet.
  */
-export const VectorLayer = GridLayer.extend({
-  options: { types: [], maxDataZoom: 13, theme: null, className: 'regions' },
+export const VectorLayer = FineGrid.extend({
+  options: { studio: null, types: [], maxDataZoom: 13, theme: null, className: 'regions', zIndex: 1, cache: null },
 
   initialize(options) {
     GridLayer.prototype.initialize.call(this, options)
     this._drawn = new Map() // tile element → what is painted on it
     this._selection = null
-    this._cache = new TileCache(async (key, signal) => {
-      const [types, z, x, y] = key.split('/')
-      return decode(await vectorTile(types.split(','), { z, x, y }, signal))
-    })
+    const { studio, theme, cache } = this.options
+    this._cache = cache ?? tilesBy(studio)
+    if (!cache) {
+      studio.call('theme', theme)
+      this._under = new VectorLayer({
+        ...options, className: 'regions-under', zIndex: 0, cache: this._cache, coarser: COARSER, minZoom: COARSER, keepBuffer: 1,
+      })
+      for (const layer of [this, this._under]) layer.on('loading load', this._tellBare, this)
+    }
     this.on('tileunload', ({ tile }) => {
       this._drawn.get(tile)?.release()
+      this._drawn.get(tile)?.painting.abort()
       this._drawn.delete(tile)
     })
+  },
+
+  onAdd(map) {
+    GridLayer.prototype.onAdd.call(this, map)
+    this._under?.addTo(map)
+  },
+
+  onRemove(map) {
+    this._under?.remove()
+    GridLayer.prototype.onRemove.call(this, map)
   },
 
   // Tiles are held ready a little beyond the view, so that a small step, or a window that grows by a bar, shows no gap.
@@ -41,7 +62,9 @@ export const VectorLayer = GridLayer.extend({
   createTile(coords, done) {
     const canvas = el('canvas')
     const tile = el('div', {}, canvas)
-    const drawing = { coords: { x: coords.x, y: coords.y, z: coords.z }, canvas, release: () => {} }
+    const drawing = {
+      coords: { x: coords.x, y: coords.y, z: coords.z }, tile, canvas, release: () => {}, painting: new AbortController(), painted: null,
+    }
     this._drawn.set(tile, drawing)
     this._load(drawing).then(() => done(null, tile))
     return tile
@@ -50,6 +73,7 @@ export const VectorLayer = GridLayer.extend({
   /** Asks again for what is on the map, after a layer was switched on or off; the old picture stays until then. */
   refresh() {
     for (const drawing of this._drawn.values()) this._load(drawing)
+    this._under?.refresh()
     this.fire('asked')
   },
 
@@ -58,6 +82,7 @@ export const VectorLayer = GridLayer.extend({
     for (const drawing of this._drawn.values()) {
       if (drawing.failed) this._load(drawing)
     }
+    this._under?.retry()
     this.fire('asked')
   },
 
@@ -70,30 +95,32 @@ export const VectorLayer = GridLayer.extend({
   select(selection) {
     if (this._selection?.type === selection?.type && this._selection?.id === selection?.id) return
     this._selection = selection
-    this.repaint()
+    for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.selection } : {})
   },
 
   setTheme(theme) {
     this.options.theme = theme
+    this.options.studio.call('theme', theme)
     this.repaint()
   },
 
   /** Paints every tile again from what is loaded. */
   repaint() {
     for (const drawing of this._drawn.values()) this._paint(drawing)
+    this._under?.repaint()
   },
 
   /**
    * Takes hold of what a tile of the map's grid shows: { view, types, promise, release }, view and types as paint has them,
-   * the promise of decode's Map for the data tile.
+   * the promise of the key that the workshop has the data tile by.
    */
-  hold({ z: zoom, x, y }) {
-    const source = dataTile({ z: zoom, x, y }, this.options.maxDataZoom)
-    const types = visibleTypes(this.options.types, zoom)
+  hold({ z, x, y }) {
+    const source = dataTile({ z, x, y }, this.options.maxDataZoom)
+    const types = visibleTypes(this.options.types, z)
     const request = types.length === 0
-      ? { promise: Promise.resolve(new Map()), release: () => {} }
-      : this._cache.acquire([types.map(type => type.type), source.tile.z, source.tile.x, source.tile.y].join('/'))
-    return { view: { ...source, zoom }, types, ...request }
+      ? { promise: Promise.resolve(''), release: () => {} }
+      : this._cache.acquire(keyOf(types, source.tile))
+    return { view: source, types, ...request }
   },
 
   /** The data tile that a tile of the map's grid shows, and which types of it: { tile, types }, types by name. */
@@ -102,28 +129,79 @@ export const VectorLayer = GridLayer.extend({
     return { tile, types: visibleTypes(this.options.types, coords.z).map(type => type.type) }
   },
 
+  // When the map has come to rest, what was enlarged meanwhile is painted as large as it is seen.
+  _onMoveEnd() {
+    FineGrid.prototype._onMoveEnd.call(this)
+    if (!this._map || this._zooming) return
+    for (const drawing of this._drawn.values()) {
+      if (drawing.painted?.stretch !== this._stretchOf(drawing)) this._paint(drawing)
+    }
+  },
+
   // Never rejects: a tile that cannot be had is painted as missing and reported.
   async _load(drawing) {
     const { view, types, ...request } = this.hold(drawing.coords)
     const release = drawing.release
     drawing.release = request.release
     release()
-    let decoded = null
+    let key = null
     let failure = null
     try {
-      decoded = await request.promise
+      key = await request.promise
     } catch (error) {
       failure = error
     }
     if (drawing.release !== request.release) return // asked for something else meanwhile
-    Object.assign(drawing, { decoded, view, types, failed: failure !== null })
-    this._paint(drawing)
+    Object.assign(drawing, { source: { key, view, types }, failed: failure !== null })
+    await this._paint(drawing)
     if (failure && failure.name !== 'AbortError') this.fire('tilefailed', { error: failure })
   },
 
-  _paint({ canvas, decoded, view, types }) {
-    if (!view) return // still loading
-    const { theme } = this.options
-    paint(canvas, decoded, { view, types, theme, density: devicePixelRatio, selection: this._selection })
+  _stretchOf({ coords }) {
+    return coords.z === this._tileZoom ? this.stretch() : 1
+  },
+
+  // Has the picture painted, and shows it. A later call for the same tile takes back an earlier one.
+  async _paint(drawing, { unless } = {}) {
+    if (!drawing.source) return // still loading
+    const { key, view, types } = drawing.source
+    const stretch = this._stretchOf(drawing)
+    const selection = this._selection
+    drawing.painting.abort()
+    drawing.painted = null
+    const { signal } = drawing.painting = new AbortController()
+    try {
+      const picture = await this.options.studio.call('draw', {
+        key, view: { ...view, zoom: drawing.coords.z + Math.log2(stretch) }, types: types.map(({ type, role }) => ({ type, role })),
+        density: devicePixelRatio * Math.min(1, SHARPEST / stretch), stretch, selection, unless,
+      }, { signal })
+      if (picture) show(drawing.canvas, picture)
+      drawing.painted = { stretch, selection }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  },
+
+  // What lies beneath shows wherever it is whole.
+  _tellBare() {
+    const under = this._under
+    const bare = this._loading && (under._loading || under._tileZoom === undefined)
+    if (bare === this._bare) return
+    this._bare = bare
+    this.fire('bare', { bare })
   },
 })
+
+// The tiles as the workshop has them, by their keys.
+function tilesBy(studio) {
+  const load = async (key, signal) => {
+    const [types, z, x, y] = key.split('/')
+    const bytes = await vectorTile(types.split(','), { z, x, y }, signal)
+    signal.throwIfAborted()
+    await studio.call('regions', { key, bytes }, { transfer: [bytes] })
+    return key
+  }
+  return new TileCache(load, 256, key => studio.call('drop', { key }))
+}
+
+const keyOf = (types, { z, x, y }) => [types.map(type => type.type), z, x, y].join('/')
