@@ -3,8 +3,8 @@ import { arrange, worthShowing } from './labels.js'
 import { project, TILE_SIZE } from './tilegrid.js'
 
 /**
- * Arranges the names of a view { zoom }. tiles are the tiles of the map's grid that cover it, { z, x, y, world, types, view,
- * names, places }: types and view as paint has them, names decode's Map or nothing, places a list of placeOf's. The answer is
+ * Arranges the names of a view { zoom }. tiles are those that cover it, { z, world, types, view, names, places }: of regions
+ * with types and view as paint has them and names, decode's Map; of places with a list of placeOf's. The answer is
  * a list of { id, at: [x, y], look, text }, at in pixels of the world at the view's zoom, look a list of class names.
  */
 export function arrangeView({ zoom }, tiles, measure) {

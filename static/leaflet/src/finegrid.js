@@ -6,12 +6,10 @@ const FAR = 2 ** 20 // CSS pixels; where a level lies farther off, browsers plac
 const MOST = 200 // tiles that are kept while the map zooms
 
 /**
- * A grid whose tiles are those of the next whole zoom below the map's, or of one `coarser` by so many, enlarged. What is drawn stays until what takes its place
+ * A grid whose tiles are those of a whole zoom near the map's, enlarged: the next below, or what tileZoom says. What is drawn stays until what takes its place
  * is drawn, also where the map jumps to another zoom.
  */
 export const FineGrid = GridLayer.extend({
-  options: { coarser: 0 },
-
   getEvents() {
     // Leaflet throws everything away before a jump; here it stays for as long as it is of use.
     const { viewprereset, ...events } = GridLayer.prototype.getEvents.call(this)
@@ -43,12 +41,17 @@ export const FineGrid = GridLayer.extend({
   _setView(center, zoom, noPrune, noUpdate) {
     this._mapZoom = zoom
     if (Object.values(this._levels).some(level => this._isFar(level, center, zoom))) this._invalidateAll()
-    GridLayer.prototype._setView.call(this, center, tileZoomOf(zoom), noPrune, noUpdate)
-    this._setZoomTransforms(center, zoom)
+    GridLayer.prototype._setView.call(this, center, zoom, noPrune, noUpdate)
   },
 
-  _clampZoom(zoom) {
-    return Math.max(0, tileZoomOf(zoom) - this.options.coarser)
+  /** The zoom of the tiles of a map's zoom. */
+  tileZoom(zoom) {
+    return tileZoomOf(zoom)
+  },
+
+  // Leaflet asks with the map's zoom or, when its view changes, with that rounded, which says too little.
+  _clampZoom() {
+    return this.tileZoom(this._mapZoom)
   },
 
   _isFar(level, center, zoom) {

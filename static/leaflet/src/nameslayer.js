@@ -6,7 +6,8 @@ import { LabelGroup } from './labelgroup.js'
 import { looksOf } from './looks.js'
 import { prefersStill } from './theme.js'
 import { TileCache } from './tilecache.js'
-import { coveringTiles, tileZoomOf } from './tilegrid.js'
+import { coveringTiles, regionZoomOf, tileZoomOf } from './tilegrid.js'
+import { turn } from './turns.js'
 
 const WHILE_MOVING = 250 // milliseconds between two arrangements
 const GROWN = 1.3 // how much larger or smaller names may become before they are arranged anew while the map zooms
@@ -25,6 +26,8 @@ export const NamesLayer = Layer.extend({
     const { studio } = this.options
     this._cache = new TileCache(async (key, signal) => {
       const [, z, x, y] = key.split('/').map(Number)
+      await turn()
+      signal.throwIfAborted()
       await placeTile({ z, x, y }, bytes => studio.call('places', { key, bytes }, { transfer: [bytes] }), signal)
       return key
     }, 256, key => studio.call('drop', { key }))
@@ -61,43 +64,32 @@ export const NamesLayer = Layer.extend({
     clearTimeout(this._due)
     this._due = 0
     if (!this._map) return
-    const turn = ++this._turn
+    const latest = ++this._turn
     const { places, regions } = this.options
-    const mapZoom = this._map.getZoom()
-    const zoom = tileZoomOf(mapZoom)
-    const shrink = 2 ** (zoom - mapZoom)
-    const { min, max } = this._map.getPixelBounds()
-    const box = { minX: min.x * shrink, minY: min.y * shrink, maxX: max.x * shrink, maxY: max.y * shrink }
-    const tiles = coveringTiles(box, zoom).map(tile => ({
-      tile, place: places && this._cache.acquire(`places/${tile.z}/${tile.x}/${tile.y}`), region: regions?.hold(tile),
-    }))
-    this._hold(tiles.flatMap(({ place, region }) => [place, region]).filter(Boolean))
-    const failure = await this._loaded(tiles)
-    if (turn !== this._turn) return
-    await this._arrange(tiles, mapZoom, turn)
-    if (turn !== this._turn) return
+    const zoom = this._map.getZoom()
+    const ofPlaces = places ? this._covering(tileZoomOf(zoom), zoom) : []
+    const ofRegions = regions ? this._covering(regionZoomOf(zoom), zoom) : []
+    const wanted = [
+      ...ofPlaces.map(tile => ({ ...tile, ...this._cache.acquire(`places/${tile.z}/${tile.x}/${tile.y}`), role: 'places' })),
+      ...ofRegions.map(tile => ({ ...tile, ...regions.hold(tile, zoom), role: 'names' })),
+    ]
+    this._hold(wanted)
+    const results = await Promise.allSettled(wanted.map(({ promise }) => promise))
+    if (latest !== this._turn) return
+    const loaded = wanted.flatMap((tile, i) => results[i].status === 'fulfilled' ? [plain(tile, results[i].value)] : [])
+    const names = await this.options.studio.call('arrange', { view: { zoom }, looks: looksOf(this.getPane()), tiles: loaded })
+    if (latest !== this._turn || !this._map) return
+    this._show(names, zoom)
+    const failure = results.find(({ reason }, i) => reason && wanted[i].role === 'places')?.reason
     if (failure) this.fire('placesfailed', { error: failure })
     else this.fire('placesshown')
   },
 
-  // Waits for the tiles, which gives them the keys the workshop knows them by. What fails has none; the first such failure of
-  // a tile of places is what is returned. Never rejects.
-  async _loaded(tiles) {
-    const failures = await Promise.all(tiles.map(async one => {
-      const [place, region] = await Promise.allSettled([one.place?.promise, one.region?.promise])
-      one.keys = { places: place.value, regions: region.value }
-      return place.reason
-    }))
-    return failures.find(Boolean)
-  },
-
-  async _arrange(tiles, zoom, turn) {
-    const wanted = tiles.map(({ tile, region, keys }) => ({
-      ...tile, ...keys, view: region && { tile: region.view.tile, scale: region.view.scale },
-      types: region?.types.map(({ type, role }) => ({ type, role })),
-    }))
-    const names = await this.options.studio.call('arrange', { view: { zoom }, looks: looksOf(this.getPane()), tiles: wanted })
-    if (turn === this._turn && this._map) this._show(names, zoom)
+  // The tiles of a zoom that cover the map, which is of another.
+  _covering(z, zoom) {
+    const { min, max } = this._map.getPixelBounds()
+    const part = 2 ** (z - zoom)
+    return coveringTiles({ minX: min.x * part, minY: min.y * part, maxX: max.x * part, maxY: max.y * part }, z)
   },
 
   // Names of another zoom than those on the map take their place as a whole.
@@ -145,3 +137,10 @@ export const NamesLayer = Layer.extend({
     for (const { release } of old) release()
   },
 })
+
+// What the workshop needs to know of a tile that it has by a key.
+function plain({ z, world, role, view, types }, key) {
+  return {
+    z, world, [role]: key, view: view && { tile: view.tile, scale: view.scale }, types: types?.map(({ type, role }) => ({ type, role })),
+  }
+}

@@ -9,6 +9,14 @@ export function tileZoomOf(zoom) {
   return Math.floor(zoom + 0.001)
 }
 
+/**
+ * The zoom of the tiles of regions that a map of any zoom shows: those next to 512 pixels wide. They are a quarter as many as
+ * those of 256, and detailed enough.
+ */
+export function regionZoomOf(zoom) {
+  return Math.max(0, Math.round(zoom) - 1)
+}
+
 /** A point in degrees as { x, y } in pixels of the world at a zoom, x to the east of 180° W. */
 export function project(lat, lon, zoom) {
   const size = TILE_SIZE * 2 ** zoom

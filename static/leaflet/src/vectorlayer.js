@@ -6,11 +6,12 @@ import { FineGrid } from './finegrid.js'
 import { visibleTypes } from './regiontypes.js'
 import { show } from './studio.js'
 import { TileCache } from './tilecache.js'
-import { dataTile } from './tilegrid.js'
+import { turn } from './turns.js'
+import { dataTile, regionZoomOf, tileZoomOf } from './tilegrid.js'
 
 const AHEAD = 48 // CSS pixels
 const COARSER = 3 // zooms between a tile and what lies beneath it
-const SHARPEST = 2 // canvas pixels of a tile's own pixel that are worth their memory, at a density of 1
+const SHARPEST = 3 // canvas pixels of a tile's own pixel that are worth their memory, at a density of 1
 
 /**
  * Options: studio (studio.js), types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked
@@ -21,7 +22,7 @@ const SHARPEST = 2 // canvas pixels of a tile's own pixel that are worth their m
  * Beneath it lies a grid of much coarser tiles, which are few and so nearly always there: it shows where a tile is not yet.
  */
 export const VectorLayer = FineGrid.extend({
-  options: { studio: null, types: [], maxDataZoom: 13, theme: null, className: 'regions', zIndex: 1, cache: null },
+  options: { studio: null, types: [], maxDataZoom: 13, theme: null, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
 
   initialize(options) {
     GridLayer.prototype.initialize.call(this, options)
@@ -32,7 +33,7 @@ export const VectorLayer = FineGrid.extend({
     if (!cache) {
       studio.call('theme', theme)
       this._under = new VectorLayer({
-        ...options, className: 'regions-under', zIndex: 0, cache: this._cache, coarser: COARSER, minZoom: COARSER, keepBuffer: 1,
+        ...options, className: 'regions-under', zIndex: 0, cache: this._cache, coarser: COARSER, minZoom: COARSER + 1,
       })
       for (const layer of [this, this._under]) layer.on('loading load', this._tellBare, this)
     }
@@ -56,7 +57,12 @@ export const VectorLayer = FineGrid.extend({
   // Tiles are held ready a little beyond the view, so that a small step, or a window that grows by a bar, shows no gap.
   _getTiledPixelBounds(center) {
     const { min, max } = GridLayer.prototype._getTiledPixelBounds.call(this, center)
-    return bounds(min.subtract([AHEAD, AHEAD]), max.add([AHEAD, AHEAD]))
+    const ahead = AHEAD / this.stretch()
+    return bounds(min.subtract([ahead, ahead]), max.add([ahead, ahead]))
+  },
+
+  tileZoom(zoom) {
+    return Math.max(0, regionZoomOf(zoom) - this.options.coarser)
   },
 
   createTile(coords, done) {
@@ -111,36 +117,45 @@ export const VectorLayer = FineGrid.extend({
   },
 
   /**
-   * Takes hold of what a tile of the map's grid shows: { view, types, promise, release }, view and types as paint has them,
-   * the promise of the key that the workshop has the data tile by.
+   * Takes hold of what a tile shows on a map of some zoom: { view, types, promise, release }, view and types as paint has
+   * them, the promise of the key that the workshop has the data tile by.
    */
-  hold({ z, x, y }) {
+  hold({ z, x, y }, zoom) {
     const source = dataTile({ z, x, y }, this.options.maxDataZoom)
-    const types = visibleTypes(this.options.types, z)
+    const types = this._typesAt(zoom)
     const request = types.length === 0
       ? { promise: Promise.resolve(''), release: () => {} }
       : this._cache.acquire(keyOf(types, source.tile))
     return { view: source, types, ...request }
   },
 
-  /** The data tile that a tile of the map's grid shows, and which types of it: { tile, types }, types by name. */
+  /** The data tile that shows a tile of 256 pixels on the map, and which types of it: { tile, types }, types by name. */
   source(coords) {
-    const { tile } = dataTile(coords, this.options.maxDataZoom)
-    return { tile, types: visibleTypes(this.options.types, coords.z).map(type => type.type) }
+    const { tile } = dataTile(coords, Math.min(this.options.maxDataZoom, regionZoomOf(coords.z)))
+    return { tile, types: this._typesAt(coords.z).map(type => type.type) }
   },
 
-  // When the map has come to rest, what was enlarged meanwhile is painted as large as it is seen.
+  // A tile so much coarser has what its own zoom shows, which is likely to be loaded already.
+  _typesAt(zoom) {
+    return visibleTypes(this.options.types, Math.max(0, tileZoomOf(zoom) - this.options.coarser))
+  },
+
+  // When the map has come to rest, what was enlarged meanwhile is painted as large as it is seen, and a zoom between whole ones
+  // may have brought another type.
   _onMoveEnd() {
     FineGrid.prototype._onMoveEnd.call(this)
     if (!this._map || this._zooming) return
+    const types = String(this._typesAt(this._mapZoom).map(({ type }) => type))
     for (const drawing of this._drawn.values()) {
-      if (drawing.painted?.stretch !== this._stretchOf(drawing)) this._paint(drawing)
+      if (drawing.types !== types && drawing.coords.z === this._tileZoom) this._load(drawing)
+      else if (drawing.painted?.stretch !== this._stretchOf(drawing)) this._paint(drawing)
     }
   },
 
   // Never rejects: a tile that cannot be had is painted as missing and reported.
   async _load(drawing) {
-    const { view, types, ...request } = this.hold(drawing.coords)
+    const { view, types, ...request } = this.hold(drawing.coords, this._mapZoom)
+    drawing.types = String(types.map(({ type }) => type))
     const release = drawing.release
     drawing.release = request.release
     release()
@@ -158,7 +173,7 @@ export const VectorLayer = FineGrid.extend({
   },
 
   _stretchOf({ coords }) {
-    return coords.z === this._tileZoom ? this.stretch() : 1
+    return coords.z === this._tileZoom ? this.stretch() : 2
   },
 
   // Has the picture painted, and shows it. A later call for the same tile takes back an earlier one.
@@ -172,7 +187,7 @@ export const VectorLayer = FineGrid.extend({
     const { signal } = drawing.painting = new AbortController()
     try {
       const picture = await this.options.studio.call('draw', {
-        key, view: { ...view, zoom: drawing.coords.z + Math.log2(stretch) }, types: types.map(({ type, role }) => ({ type, role })),
+        key, view: { ...view, zoom: this._mapZoom }, types: types.map(({ type, role }) => ({ type, role })),
         density: devicePixelRatio * Math.min(1, SHARPEST / stretch), stretch, selection, unless,
       }, { signal })
       if (picture) show(drawing.canvas, picture)
@@ -196,6 +211,8 @@ export const VectorLayer = FineGrid.extend({
 function tilesBy(studio) {
   const load = async (key, signal) => {
     const [types, z, x, y] = key.split('/')
+    await turn()
+    signal.throwIfAborted()
     const bytes = await vectorTile(types.split(','), { z, x, y }, signal)
     signal.throwIfAborted()
     await studio.call('regions', { key, bytes }, { transfer: [bytes] })

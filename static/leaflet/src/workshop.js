@@ -56,7 +56,7 @@ export function createWorkshop({ newCanvas, picture }) {
     /** The names of a view, as arrangement.js arranges them. looks are the fonts they are written in, by look. */
     arrange({ view, looks, tiles: wanted }) {
       return arrangeView(view, wanted.map(tile => ({
-        ...tile, names: tile.regions && tiles.get(tile.regions), places: tile.places ? tiles.get(tile.places) ?? [] : [],
+        ...tile, names: tile.names && tiles.get(tile.names), places: tile.places ? tiles.get(tile.places) : [],
       })), ruler(looks))
     },
   }
