@@ -45,35 +45,41 @@ export class LabelGroup {
       const { x: left, y: top } = point(x, y).subtract(this.#origin).round()
       const transform = `translate(${left}px,${top}px)`
       if (label.transform !== transform) label.element.style.transform = label.transform = transform
-      if (!same && fade) label.element.classList.add('fresh')
     }
-    this.#root.append(...fresh)
-    for (const { element } of stale.values()) vanish(element, fade, () => keep(element))
+    if (fresh.length > 0) this.#root.append(el('div', { class: fade ? 'fresh' : '' }, ...fresh))
+    if (stale.size > 0) this.#part([...stale.values()], fade)
+    for (const part of this.#root.children) if (part.childElementCount === 0) part.remove()
   }
 
-  /** Takes the whole box off the map. */
-  remove({ fade }) {
-    vanish(this.#root, fade, () => {
-      for (const { element } of this.#labels.values()) keep(element)
-    })
+  // What fades does so in a box of its own: each that moves or fades is one more thing for the browser to put together.
+  #part(labels, fade) {
+    const box = el('div', {}, ...labels.map(({ element }) => element))
+    this.#root.append(box)
+    vanish(box, labels, fade)
+  }
+
+  /** Takes the whole box off the map, and then calls a function. While it fades it still has to be placed. */
+  remove({ fade, then }) {
+    vanish(this.#root, [...this.#labels.values()], fade, then)
   }
 }
 
-function vanish(element, fade, then) {
+// A box of labels goes; its elements may be used again.
+function vanish(box, labels, fade, then = () => {}) {
   const end = () => {
-    element.remove()
+    box.remove()
+    for (const { element } of labels) {
+      element.remove()
+      if (spare.length < MOST_SPARE) spare.push(element)
+    }
     then()
   }
   if (!fade) {
     end()
     return
   }
-  element.classList.add('gone')
+  box.classList.add('gone')
   setTimeout(end, FADE)
-}
-
-function keep(element) {
-  if (spare.length < MOST_SPARE) spare.push(element)
 }
 
 function element(look, text) {

@@ -33,6 +33,7 @@ export const NamesLayer = Layer.extend({
     }, 256, key => studio.call('drop', { key }))
     this._held = []
     this._group = null
+    this._groups = new Set() // with those that fade
     this._turn = 0
     this._due = 0
   },
@@ -45,7 +46,8 @@ export const NamesLayer = Layer.extend({
     this._turn++
     clearTimeout(this._due)
     this._hold([])
-    this._group?.remove({ fade: false })
+    for (const group of this._groups) group.remove({ fade: false })
+    this._groups.clear()
     this._group = null
   },
 
@@ -101,11 +103,13 @@ export const NamesLayer = Layer.extend({
     }
     this._clear()
     this._group = new LabelGroup(this._map, this.getPane(), zoom, { fade })
+    this._groups.add(this._group)
     this._group.show(names, { fade: false })
   },
 
   _clear() {
-    this._group?.remove({ fade: !prefersStill() })
+    const group = this._group
+    group?.remove({ fade: !prefersStill(), then: () => this._groups.delete(group) })
     this._group = null
   },
 
@@ -123,11 +127,15 @@ export const NamesLayer = Layer.extend({
   _zoomed() {
     const growth = this._growth()
     if (growth > MOST_GROWN || growth < 1 / MOST_GROWN) this._clear()
-    this._group?.place(this._map.getCenter(), this._map.getZoom())
+    this._place(this._map.getCenter(), this._map.getZoom())
   },
 
   _zoomsTo({ center, zoom }) {
-    this._group?.place(center, zoom)
+    this._place(center, zoom)
+  },
+
+  _place(center, zoom) {
+    for (const group of this._groups) group.place(center, zoom)
   },
 
   // Takes hold of the new tiles before letting go of the old, so that what both need is not aborted.

@@ -1,5 +1,6 @@
 // Zooming by the mouse's wheel and by two fingers on a trackpad: smoothly, around the pointer.
 import { DomEvent, Handler } from 'leaflet'
+import { roundZoom } from './hash.js'
 import { prefersStill } from './theme.js'
 import { glide, wheelSteps } from './zooming.js'
 
@@ -38,12 +39,13 @@ export const WheelZoom = Handler.extend({
   // One frame. The point of the map under the pointer stays there.
   _step(now) {
     const map = this._map
-    const zoom = prefersStill() ? this._goal : glide(map.getZoom(), this._goal, now - this._last, this._pinch)
+    const goal = roundZoom(this._goal)
+    const zoom = prefersStill() ? goal : glide(map.getZoom(), goal, now - this._last, this._pinch)
     this._last = now
     const away = this._point.subtract(map.getSize().divideBy(2))
     const centre = map.unproject(map.project(this._anchor, zoom).subtract(away), zoom)
     map._move(map._limitCenter(centre, zoom, map.options.maxBounds), zoom, { pinch: true, round: false })
-    if (zoom === this._goal) this._end()
+    if (zoom === goal) this._end()
     else this._frame = requestAnimationFrame(later => this._step(later))
   },
 

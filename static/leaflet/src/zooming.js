@@ -1,5 +1,4 @@
 // Arithmetic of zooming by wheel and trackpad.
-import { roundZoom } from './hash.js'
 
 const PER_ZOOM = 240 // pixels of scrolling; a notch of most wheels is 100 or 120
 const PER_ZOOM_PINCHED = 100 * Math.LN2 // browsers tell of a pinch as of a wheel turned by 100 times the logarithm of its scale
@@ -19,5 +18,5 @@ export function wheelSteps({ deltaY, deltaMode = 0, ctrlKey = false }) {
 export function glide(zoom, goal, ms, pinch = false) {
   const part = 1 - Math.exp(-Math.max(1, Math.min(ms, 100)) / (pinch ? 25 : 70))
   const next = zoom + part * (goal - zoom)
-  return Math.abs(goal - next) < 0.005 ? roundZoom(goal) : next
+  return Math.abs(goal - next) < 0.005 ? goal : next
 }
