@@ -4,6 +4,7 @@ import { el } from './dom.js'
 
 const FADE = 200 // milliseconds, as the style sheet has it
 const MOST_SPARE = 200
+const AT_ONCE = 12 // names that come on the map in one frame, so that no frame takes long
 
 const spare = [] // elements of names no longer shown, to be used again
 
@@ -13,13 +14,14 @@ export class LabelGroup {
   #root = el('div', { class: 'names leaflet-zoom-animated' })
   #labels = new Map() // id → { element, look, text }
   #origin
+  #coming = [] // elements that have yet to be put in
+  #frame = 0
   zoom
 
-  constructor(map, pane, zoom, { fade }) {
+  constructor(map, pane, zoom) {
     this.#map = map
     this.zoom = zoom
     this.#origin = map.project(map.getCenter(), zoom).floor()
-    if (fade) this.#root.classList.add('fresh')
     this.place(map.getCenter(), map.getZoom())
     pane.append(this.#root)
   }
@@ -34,10 +36,11 @@ export class LabelGroup {
   show(names, { fade }) {
     const stale = this.#labels
     this.#labels = new Map()
+    const here = label => label.element.isConnected
     const fresh = []
     for (const { id, at: [x, y], look, text } of names) {
       const known = stale.get(id)
-      const same = known?.look === look && known.text === text
+      const same = known?.look === look && known.text === text && here(known)
       const label = same ? known : { element: element(look, text), look, text }
       if (same) stale.delete(id)
       else fresh.push(label.element)
@@ -46,9 +49,19 @@ export class LabelGroup {
       const transform = `translate(${left}px,${top}px)`
       if (label.transform !== transform) label.element.style.transform = label.transform = transform
     }
-    if (fresh.length > 0) this.#root.append(el('div', { class: fade ? 'fresh' : '' }, ...fresh))
-    if (stale.size > 0) this.#part([...stale.values()], fade)
+    this.#coming = fresh
+    this.#put(fade)
+    const leaving = [...stale.values()].filter(here)
+    if (leaving.length > 0) this.#part(leaving, fade)
     for (const part of this.#root.children) if (part.childElementCount === 0) part.remove()
+  }
+
+  // The most important names come first.
+  #put(fade) {
+    cancelAnimationFrame(this.#frame)
+    const some = fade ? this.#coming.splice(0, AT_ONCE) : this.#coming.splice(0)
+    if (some.length > 0) this.#root.append(el('div', { class: fade ? 'fresh' : '' }, ...some))
+    if (this.#coming.length > 0) this.#frame = requestAnimationFrame(() => this.#put(fade))
   }
 
   // What fades does so in a box of its own: each that moves or fades is one more thing for the browser to put together.
@@ -60,6 +73,7 @@ export class LabelGroup {
 
   /** Takes the whole box off the map, and then calls a function. While it fades it still has to be placed. */
   remove({ fade, then }) {
+    cancelAnimationFrame(this.#frame)
     vanish(this.#root, [...this.#labels.values()], fade, then)
   }
 }

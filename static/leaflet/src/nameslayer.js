@@ -102,9 +102,9 @@ export const NamesLayer = Layer.extend({
       return
     }
     this._clear()
-    this._group = new LabelGroup(this._map, this.getPane(), zoom, { fade })
+    this._group = new LabelGroup(this._map, this.getPane(), zoom)
     this._groups.add(this._group)
-    this._group.show(names, { fade: false })
+    this._group.show(names, { fade })
   },
 
   _clear() {

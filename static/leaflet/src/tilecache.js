@@ -49,10 +49,6 @@ export class TileCache {
     }
   }
 
-  /** Whether the value is there, without a wait. */
-  has(key) {
-    return this.#entries.get(key)?.settled ?? false
-  }
 
   #forget(key, entry) {
     if (this.#entries.get(key) !== entry) return
