@@ -4,7 +4,7 @@ import { el } from './dom.js'
 
 const FADE = 200 // milliseconds, as the style sheet has it
 const MOST_SPARE = 200
-const AT_ONCE = 12 // names that come on the map in one frame, so that no frame takes long
+const AT_ONCE = 8 // names that come on the map in one frame, so that no frame takes long
 
 const spare = [] // elements of names no longer shown, to be used again
 
@@ -15,6 +15,7 @@ export class LabelGroup {
   #labels = new Map() // id → { element, look, text }
   #origin
   #coming = [] // elements that have yet to be put in
+  #box = null // where they go
   #frame = 0
   zoom
 
@@ -50,6 +51,7 @@ export class LabelGroup {
       if (label.transform !== transform) label.element.style.transform = label.transform = transform
     }
     this.#coming = fresh
+    if (fresh.length > 0) this.#root.append(this.#box = el('div', { class: fade ? 'fresh' : '' }))
     this.#put(fade)
     const leaving = [...stale.values()].filter(here)
     if (leaving.length > 0) this.#part(leaving, fade)
@@ -59,8 +61,7 @@ export class LabelGroup {
   // The most important names come first.
   #put(fade) {
     cancelAnimationFrame(this.#frame)
-    const some = fade ? this.#coming.splice(0, AT_ONCE) : this.#coming.splice(0)
-    if (some.length > 0) this.#root.append(el('div', { class: fade ? 'fresh' : '' }, ...some))
+    this.#box?.append(...fade ? this.#coming.splice(0, AT_ONCE) : this.#coming.splice(0))
     if (this.#coming.length > 0) this.#frame = requestAnimationFrame(() => this.#put(fade))
   }
 
