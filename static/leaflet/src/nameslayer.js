@@ -9,7 +9,7 @@ import { TileCache } from './tilecache.js'
 import { coveringTiles, regionZoomOf, tileZoomOf } from './tilegrid.js'
 import { turn } from './turns.js'
 
-const WHILE_MOVING = 250 // milliseconds between two arrangements
+const WHILE_MOVING = 400 // milliseconds between two arrangements
 const GROWN = 1.3 // how much larger or smaller names may become before they are arranged anew while the map zooms
 const MOST_GROWN = 2.01 // and before they are taken off
 
