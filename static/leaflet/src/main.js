@@ -107,7 +107,10 @@ async function start() {
   tools.press('grid', inspector.on)
   if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
 
-  if (!regions) element('map').setAttribute('aria-busy', 'false')
+  if (!regions) {
+    element('map').classList.remove('bare')
+    element('map').setAttribute('aria-busy', 'false')
+  }
   if (tileJSON.status === 'rejected' && collections.length === 0) tellMissing(tileJSON.reason)
   watchConnection(regions, names, points)
 }

@@ -1,12 +1,10 @@
 // The region layer: a Leaflet grid whose tiles are canvases that show what the workshop paints of the service's vector tiles.
 import { bounds, GridLayer } from 'leaflet'
-import { vectorTile } from './api.js'
 import { el } from './dom.js'
 import { FineGrid } from './finegrid.js'
+import { keyOf, regionTiles } from './regiontiles.js'
 import { visibleTypes } from './regiontypes.js'
 import { show } from './studio.js'
-import { TileCache } from './tilecache.js'
-import { turn } from './turns.js'
 import { dataTile, regionZoomOf, tileZoomOf } from './tilegrid.js'
 
 const AHEAD = 48 // CSS pixels
@@ -29,7 +27,7 @@ export const VectorLayer = FineGrid.extend({
     this._drawn = new Map() // tile element → what is painted on it
     this._selection = null
     const { studio, theme, cache } = this.options
-    this._cache = cache ?? tilesBy(studio)
+    this._cache = cache ?? regionTiles(studio)
     if (!cache) {
       studio.call('theme', theme)
       this._under = new VectorLayer({
@@ -38,9 +36,10 @@ export const VectorLayer = FineGrid.extend({
       for (const layer of [this, this._under]) layer.on('loading load', this._tellBare, this)
     }
     this.on('tileunload', ({ tile }) => {
-      this._drawn.get(tile)?.release()
-      this._drawn.get(tile)?.painting.abort()
+      const drawing = this._drawn.get(tile)
       this._drawn.delete(tile)
+      drawing?.release()
+      drawing?.painting.abort()
     })
   },
 
@@ -152,8 +151,12 @@ export const VectorLayer = FineGrid.extend({
     }
   },
 
-  // Never rejects: a tile that cannot be had is painted as missing and reported.
-  async _load(drawing) {
+  // Never rejects: a tile that cannot be had is painted as missing and reported. A later call for the same tile is waited for.
+  _load(drawing) {
+    return drawing.loading = this._loaded(drawing)
+  },
+
+  async _loaded(drawing) {
     const { view, types, ...request } = this.hold(drawing.coords, this._mapZoom)
     drawing.types = String(types.map(({ type }) => type))
     const release = drawing.release
@@ -166,7 +169,11 @@ export const VectorLayer = FineGrid.extend({
     } catch (error) {
       failure = error
     }
-    if (drawing.release !== request.release) return // asked for something else meanwhile
+    if (!this._drawn.has(drawing.tile)) return
+    if (drawing.release !== request.release) { // asked for something else meanwhile
+      await drawing.loading
+      return
+    }
     Object.assign(drawing, { source: { key, view, types }, failed: failure !== null })
     await this._paint(drawing)
     if (failure && failure.name !== 'AbortError') this.fire('tilefailed', { error: failure })
@@ -176,9 +183,13 @@ export const VectorLayer = FineGrid.extend({
     return coords.z === this._tileZoom ? this.stretch() : 2
   },
 
-  // Has the picture painted, and shows it. A later call for the same tile takes back an earlier one.
-  async _paint(drawing, { unless } = {}) {
-    if (!drawing.source) return // still loading
+  // Has the picture painted, and shows it. A later call for the same tile takes back an earlier one, and is then waited for.
+  _paint(drawing, how = {}) {
+    if (!drawing.source) return null // still loading
+    return drawing.latest = this._picture(drawing, how)
+  },
+
+  async _picture(drawing, { unless }) {
     const { key, view, types } = drawing.source
     const stretch = this._stretchOf(drawing)
     const selection = this._selection
@@ -194,6 +205,7 @@ export const VectorLayer = FineGrid.extend({
       drawing.painted = { stretch, selection }
     } catch (error) {
       if (!signal.aborted) throw error
+      if (this._drawn.has(drawing.tile)) await drawing.latest
     }
   },
 
@@ -206,19 +218,3 @@ export const VectorLayer = FineGrid.extend({
     this.fire('bare', { bare })
   },
 })
-
-// The tiles as the workshop has them, by their keys.
-function tilesBy(studio) {
-  const load = async (key, signal) => {
-    const [types, z, x, y] = key.split('/')
-    await turn()
-    signal.throwIfAborted()
-    const bytes = await vectorTile(types.split(','), { z, x, y }, signal)
-    signal.throwIfAborted()
-    await studio.call('regions', { key, bytes }, { transfer: [bytes] })
-    return key
-  }
-  return new TileCache(load, 256, key => studio.call('drop', { key }))
-}
-
-const keyOf = (types, { z, x, y }) => [types.map(type => type.type), z, x, y].join('/')
