@@ -31,7 +31,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-points clean
+.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-page bench-points clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -141,6 +141,12 @@ bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
 	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
 	go run ./cmd/internal/benchreport search -- go run ./cmd/internal/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)
+
+# The data directory whose map bench-page shows.
+PAGE_DATA ?= data
+
+bench-page: page ## measure how smooth the map page is at a quarter of this machine's speed, in Chromium
+	QUADRILLE_SMOOTH=$(abspath $(PAGE_DATA)) go test -v -count 1 -run '^TestMapPageSmoothness$$' ./cmd/tileserver
 
 # What bench-points compares with and measures on; what is empty is left out.
 TILE38 ?= $(shell command -v tile38-server)

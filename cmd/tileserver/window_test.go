@@ -33,6 +33,7 @@ type screen struct {
 	width, height int64 // CSS pixels
 	density       float64
 	dark, touch   bool
+	lively        bool // with animations; other windows ask for reduced motion
 }
 
 // window is a page in a browser. Whatever the browser complains about fails
@@ -120,12 +121,15 @@ func open(t *testing.T, browser context.Context, url string, s screen) *window {
 		}
 	})
 
-	scheme := "light"
+	scheme, motion := "light", "reduce"
 	if s.dark {
 		scheme = "dark"
 	}
+	if s.lively {
+		motion = "no-preference"
+	}
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,33 +9,43 @@ import { tokensPlugin } from './tokens-css.js'
 const root = path.dirname(fileURLToPath(import.meta.url))
 const dist = path.join(root, 'dist')
 
-const { metafile } = await (async () => {
-  await clean(dist)
-  return esbuild.build({
-    absWorkingDir: root,
-    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' },
-      { in: 'src/docs/main.js', out: 'docs' }],
-    outdir: 'dist',
-    entryNames: 'assets/[name]-[hash]',
-    assetNames: 'assets/[name]-[hash]',
-    loader: { '.png': 'file', '.svg': 'copy' },
-    // Leaflet's main file is a browser global; its module form lets the bundler drop what the page does not use.
-    alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
-    plugins: [tokensPlugin],
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    splitting: true, // the words of another language are a file of their own
-    chunkNames: 'assets/[name]-[hash]',
-    target: ['es2022', 'chrome111', 'firefox113', 'safari16.4'],
-    charset: 'utf8',
-    legalComments: 'none', // licenses.txt holds the full texts
-    metafile: true,
-    logLevel: 'warning',
-  })
-})()
+const common = {
+  absWorkingDir: root,
+  outdir: 'dist',
+  entryNames: 'assets/[name]-[hash]',
+  assetNames: 'assets/[name]-[hash]',
+  bundle: true,
+  minify: true,
+  target: ['es2022', 'chrome111', 'firefox113', 'safari16.4'],
+  charset: 'utf8',
+  legalComments: 'none', // licenses.txt holds the full texts
+  metafile: true,
+  logLevel: 'warning',
+}
+const metafile = { inputs: {}, outputs: {} }
 
-const built = entry => {
+async function bundle(options) {
+  const result = await esbuild.build({ ...common, ...options })
+  for (const part of ['inputs', 'outputs']) Object.assign(metafile[part], result.metafile[part])
+}
+
+await clean(dist)
+// No module worker: some browsers of the list above have none, and in one file there is nothing to import.
+await bundle({ entryPoints: [{ in: 'src/tileworker.js', out: 'tileworker' }], format: 'iife' })
+await bundle({
+  entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' },
+    { in: 'src/docs/main.js', out: 'docs' }],
+  loader: { '.png': 'file', '.svg': 'copy' },
+  // Leaflet's main file is a browser global; its module form lets the bundler drop what the page does not use.
+  alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
+  plugins: [tokensPlugin],
+  format: 'esm',
+  splitting: true, // the words of another language are a file of their own
+  chunkNames: 'assets/[name]-[hash]',
+  define: { TILE_WORKER: JSON.stringify(`./${path.posix.basename(built('src/tileworker.js'))}`) }, // beside the main script
+})
+
+function built(entry) {
   const [file] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entry) ?? []
   if (!file) throw new Error(`the bundler wrote nothing for ${entry}`)
   return path.posix.relative('dist', file)

@@ -1,5 +1,5 @@
 // Calls to the service, and its errors in words. Addresses are relative to the page, so that it also works below a path.
-import { displayText } from './format.js'
+import { displayText } from './text.js'
 import { askedLanguage } from './language.js'
 import { tileLog } from './tilelog.js'
 import { nameLanguages, t } from './words.js'
@@ -165,15 +165,24 @@ export const address = (ip, options) => json(addressPath(ip), ({ ip }) => typeof
 export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson`
 export const vectorTilePath = (types, { z, x, y }) => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
 
-/** The places of a tile as GeoJSON features; none for an empty tile. */
-export async function placeTile(tile, signal) {
-  const collection = await parse(await tileRequest(placeTilePath(tile), PLACES_AS, signal), signal, ({ features }) => Array.isArray(features))
-  return collection?.features ?? []
+/** Has the bytes of a tile of places read, GeoJSON or nothing for an empty tile; read resolves to false where they are neither. */
+export async function placeTile(tile, read, signal) {
+  const bytes = await wholeBody(await tileRequest(placeTilePath(tile), PLACES_AS, signal), signal)
+  if (!await read(bytes)) throw new ApiError(UNREADABLE)
 }
 
 /** The bytes of a vector tile of the given region types; empty for an empty tile. */
 export async function vectorTile(types, tile, signal) {
-  return (await tileRequest(vectorTilePath(types, tile), REGIONS_AS, signal)).arrayBuffer()
+  return wholeBody(await tileRequest(vectorTilePath(types, tile), REGIONS_AS, signal), signal)
+}
+
+async function wholeBody(response, signal) {
+  try {
+    return await response.arrayBuffer()
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw new ApiError('The connection to the server broke off. Try again.', { cause })
+  }
 }
 
 // A cache keeps one answer for each Accept header, so whoever asks again must ask alike.

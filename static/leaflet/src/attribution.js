@@ -1,5 +1,5 @@
 // Who the data come from, as /status tells it.
-import { displayText } from './format.js'
+import { displayText } from './text.js'
 
 /** The attributions of every published source, each once, in the order of /status. */
 export function attributions(status) {

@@ -1,7 +1,8 @@
 // Users' own collections of points: which there are, and what a tile shows of one.
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
-import { displayText, title } from './format.js'
+import { title } from './format.js'
+import { displayText } from './text.js'
 
 const MOST = 20 // collections in the switch
 const MOST_ON = 3 // of them to begin with

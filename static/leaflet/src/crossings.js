@@ -1,6 +1,7 @@
 // Comings and goings: the offer to tell of points that enter or leave a region, and the notes of those that did.
 import { el, fill } from './dom.js'
-import { displayText, isolated, typeWord } from './format.js'
+import { isolated, typeWord } from './format.js'
+import { displayText } from './text.js'
 import { MOST_FENCES, MOST_WATCHED } from './news.js'
 import { locale, t } from './words.js'
 

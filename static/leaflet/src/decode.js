@@ -1,7 +1,7 @@
 // Vector tiles decoded into what the map shows: for each type a path per region, one of all borders, and the names.
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
-import { displayText } from './format.js'
+import { displayText } from './text.js'
 import { roomAround } from './room.js'
 
 const POINT = 1

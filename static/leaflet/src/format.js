@@ -1,4 +1,5 @@
 // Words and figures for people. Everything here is a pure function of its arguments and the reader's languages.
+import { displayText } from './text.js'
 import { language, locale, nameLanguages, t } from './words.js'
 
 const number = new Intl.NumberFormat(locale)
@@ -70,18 +71,6 @@ export const typeWord = type => language === 'de' ? typeName(type) : typeName(ty
 export function title(type) {
   const words = displayText(type).replace(/[_-]+/g, ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-// Format characters that reorder or hide neighbouring text, beside the control characters: bidirectional overrides and
-// isolates, zero-width spaces, the byte order mark. Joiners (U+200C, U+200D) stay: several scripts spell with them.
-const unseen = /[\p{Cc}\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF]+/gu
-
-/** Text from outside made fit for one line: control and reordering characters out, blanks joined, length bounded. */
-export function displayText(value, limit = 200) {
-  if (typeof value !== 'string' && typeof value !== 'number') return ''
-  const text = String(value).slice(0, limit * 8).replace(unseen, ' ').replace(/\s+/g, ' ').trim()
-  const characters = Array.from(text)
-  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
 /** Text from outside as part of a sentence, whose direction it must not change (Unicode's isolates). */

@@ -1,7 +1,8 @@
 // The card of a place or an airport that was searched for, listed or linked to.
 import { airport as fetchAirport, airportPath, place as fetchPlace, placePath } from './api.js'
 import { facts, failure, note, skeleton } from './card.js'
-import { coordinates, countryName, displayText, placeKind, population, title } from './format.js'
+import { coordinates, countryName, placeKind, population, title } from './format.js'
+import { displayText } from './text.js'
 import { AIRPORT_CODE } from './hash.js'
 import { contextOf, placeOfHit } from './hit.js'
 import { nearbyList } from './nearby.js'

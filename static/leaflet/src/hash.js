@@ -1,5 +1,10 @@
 // The permalink: #zoom/latitude/longitude, degrees WGS84, and what else is open: /at=47.37,8.54&layers=country&tiles=1.
 
+/** Zooms are told apart to a hundredth. */
+export function roundZoom(zoom) {
+  return Math.round(zoom * 100) / 100
+}
+
 /** The limit of Web Mercator's square, in degrees of latitude. */
 export const MAX_LATITUDE = 85.05112877980659
 
@@ -15,17 +20,17 @@ export function wrapLongitude(lon) {
 
 export function formatHash({ zoom, lat, lon }) {
   const digits = decimals(zoom)
-  return `#${zoom}/${fixed(lat, digits)}/${fixed(wrapLongitude(lon), digits)}`
+  return `#${roundZoom(zoom)}/${fixed(lat, digits)}/${fixed(wrapLongitude(lon), digits)}`
 }
 
-/** The view a hash names, or null when it names none. The zoom is a whole number within [minZoom, maxZoom]. */
+/** The view a hash names, or null when it names none. The zoom is within [minZoom, maxZoom]. */
 export function parseHash(hash, { minZoom = 0, maxZoom = 22 } = {}) {
   const parts = hash.replace(/^#/, '').split('/')
   if (parts.length < 3 || parts.slice(0, 3).some(part => !/^[+-]?\d+(\.\d+)?$/.test(part))) return null
   const [zoom, lat, lon] = parts.map(Number)
   if (Math.abs(lat) > 90 || Math.abs(lon) > 1e6) return null
   return {
-    zoom: Math.min(maxZoom, Math.max(minZoom, Math.round(zoom))),
+    zoom: Math.min(maxZoom, Math.max(minZoom, roundZoom(zoom))),
     lat: Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat)),
     lon: wrapLongitude(lon),
   }

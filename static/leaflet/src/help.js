@@ -1,7 +1,8 @@
 // The help: keys, where the API is described, and whose data these are, with their licences.
 import { splitLinks } from './attribution.js'
 import { el, fill, icon } from './dom.js'
-import { displayText, title } from './format.js'
+import { title } from './format.js'
+import { displayText } from './text.js'
 import { SHORTCUTS } from './shortcuts.js'
 import { choose, kept, SPOKEN, t } from './words.js'
 

@@ -1,5 +1,6 @@
 // What a search finds, in words and icons: places, regions, airports, time zones, stations, positions, points of collections.
-import { coordinates, displayText, placeKind, typeWord } from './format.js'
+import { coordinates, placeKind, typeWord } from './format.js'
+import { displayText } from './text.js'
 import { AIRPORT_CODE, PLACE_ID, regionOf } from './hash.js'
 import { pointAt } from './here.js'
 import { t } from './words.js'

@@ -1,14 +1,15 @@
 // The tile inspector: the grid over the map, and for each tile its names and what it cost.
-import { GridLayer, DomEvent } from 'leaflet'
+import { DomEvent, GridLayer } from 'leaflet'
 import { absolute, measureTile, placeTilePath, sentence, vectorTilePath } from './api.js'
 import { copyButton } from './copy.js'
 import { el, fill } from './dom.js'
+import { FineGrid } from './finegrid.js'
 import { costOf, summary } from './inspector-words.js'
 import { tileLog } from './tilelog.js'
-import { quadkey, TILE_SIZE, wrapColumn } from './tilegrid.js'
 import { t } from './words.js'
+import { quadkey, TILE_SIZE, tileZoomOf, wrapColumn } from './tilegrid.js'
 
-const Grid = GridLayer.extend({
+const Grid = FineGrid.extend({
   options: { className: 'inspector', pane: 'inspector', updateWhenIdle: false },
 
   initialize(requests, pointed) {
@@ -83,7 +84,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
     draw()
   }
   function tileAt(at) {
-    const z = map.getZoom()
+    const z = tileZoomOf(map.getZoom())
     const { x, y } = map.project(at, z).divideBy(TILE_SIZE).floor()
     return { z, x: wrapColumn(x, z), y: Math.min(2 ** z - 1, Math.max(0, y)) }
   }

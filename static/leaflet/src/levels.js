@@ -1,7 +1,8 @@
 // The regions at a point as levels to choose from: which one the card is called by and the map outlines.
 import { facts } from './card.js'
 import { el } from './dom.js'
-import { displayText, typeName } from './format.js'
+import { typeName } from './format.js'
+import { displayText } from './text.js'
 
 const isZone = ({ type }) => type === 'timezone'
 

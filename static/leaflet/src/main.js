@@ -19,6 +19,7 @@ import { createPermalink } from './permalink.js'
 import { PointsLayer } from './pointslayer.js'
 import { PLACES, regionTypes } from './regiontypes.js'
 import { listen } from './shortcuts.js'
+import { createStudio } from './studio.js'
 import { createSuggest } from './suggest.js'
 import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme } from './theme.js'
 import { watchTiles } from './tilelog.js'
@@ -33,6 +34,7 @@ translate(document.documentElement)
 // In languages that are written from right to left the page is mirrored, but for the map itself.
 const [START, END] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right']
 
+const studio = createStudio()
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
 
@@ -109,7 +111,10 @@ async function start() {
   tools.press('grid', inspector.on)
   if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
 
-  if (!regions) element('map').setAttribute('aria-busy', 'false')
+  if (!regions) {
+    element('map').classList.remove('bare')
+    element('map').setAttribute('aria-busy', 'false')
+  }
   if (tileJSON.status === 'rejected' && collections.length === 0) tellMissing(tileJSON.reason)
   watchConnection(regions, names, points)
 }
@@ -159,7 +164,8 @@ function addLayerSwitch(switches, usual, { regions, names, points, inspector }) 
 function addRegions(tileJSON, types) {
   if (types.length === 0) return null
   const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
-  const layer = new VectorLayer({ types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+  layer.on('bare', ({ bare }) => element('map').classList.toggle('bare', bare))
   layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))
   layer.on('load', () => {
     element('map').setAttribute('aria-busy', 'false')
@@ -174,7 +180,7 @@ function addRegions(tileJSON, types) {
 }
 
 function addNames(regions, hasPlaces) {
-  const layer = new NamesLayer({ places: hasPlaces && PLACES.on, regions })
+  const layer = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions })
   const failed = ({ error }) => notice.show('places', `${t('Some place names are missing.')} ${sentence(error)}`, () => layer.update())
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))

@@ -3,7 +3,8 @@ import { placesNearby } from './api.js'
 import { distanceAndWind } from './bearing.js'
 import { failure, skeleton } from './card.js'
 import { el, fill } from './dom.js'
-import { displayText, featureClasses, placeKind, population } from './format.js'
+import { featureClasses, placeKind, population } from './format.js'
+import { displayText } from './text.js'
 import { t } from './words.js'
 
 const FIRST = 5

@@ -1,6 +1,6 @@
 // One tile's picture on a canvas.
 import { regionColour } from './colour.js'
-import { borderWidth } from './regiontypes.js'
+import { borderWidth } from './borders.js'
 import { TILE_SIZE } from './tilegrid.js'
 
 /**
@@ -13,12 +13,12 @@ export const BLEED = 1
 /**
  * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX,
  * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id }
- * or null.
+ * or null; stretch is how much larger than its 256 pixels the map shows the tile, so that lines keep their width.
  */
-export function paint(canvas, decoded, { view, types, theme, density, selection }) {
-  const size = Math.round((TILE_SIZE + 2 * BLEED) * density)
+export function paint(canvas, decoded, { view, types, theme, density, stretch = 1, selection }) {
+  const size = Math.round((TILE_SIZE + 2 * BLEED) * density * stretch)
   if (canvas.width !== size) canvas.width = canvas.height = size
-  const pixel = size / (TILE_SIZE + 2 * BLEED) // device pixels in a CSS pixel, after rounding
+  const pixel = size / (TILE_SIZE + 2 * BLEED) // device pixels in a pixel of the tile's own, after rounding
   const context = canvas.getContext('2d', { alpha: false })
   context.setTransform(1, 0, 0, 1, 0, 0)
   context.fillStyle = decoded ? theme.water : theme.missing
@@ -26,12 +26,12 @@ export function paint(canvas, decoded, { view, types, theme, density, selection 
   if (!decoded) return
   context.lineJoin = context.lineCap = 'round'
 
-  // Tile units to device pixels; inner is CSS pixels in a tile unit.
+  // Tile units to device pixels; work gets the CSS pixels in a tile unit.
   const draw = ({ extent }, work) => {
     const inner = TILE_SIZE * view.scale / extent
     context.setTransform(pixel * inner, 0, 0, pixel * inner,
       pixel * (BLEED - TILE_SIZE * view.offsetX), pixel * (BLEED - TILE_SIZE * view.offsetY))
-    work(inner)
+    work(inner * stretch)
   }
   const [land, finer] = types.filter(type => type.role === 'land')
   const strength = type => {

@@ -4,7 +4,7 @@ import { canvas, CircleMarker, Layer, Util } from 'leaflet'
 import { vectorTile } from './api.js'
 import { radiusOf, shortCount, shownPoints } from './collections.js'
 import { TileCache } from './tilecache.js'
-import { coveringTiles, TILE_SIZE } from './tilegrid.js'
+import { coveringTiles, TILE_SIZE, tileZoomOf } from './tilegrid.js'
 
 const REACH = 6 // CSS pixels around a dot that still mean it
 const AHEAD = 64 // CSS pixels beyond the view that are held ready
@@ -12,7 +12,8 @@ const CLOSE = 17 // the zoom from which on tiles are the map's own
 
 /** The zoom of the tiles to ask for: two coarser, so that clusters stand 64 pixels apart, but close up. */
 export function tileZoom(zoom) {
-  return zoom >= CLOSE ? zoom : Math.max(0, zoom - 2)
+  const whole = tileZoomOf(zoom)
+  return whole >= CLOSE ? whole : Math.max(0, whole - 2)
 }
 
 /**

@@ -1,7 +1,8 @@
 // The card of a region that was searched for or linked to. The map outlines it.
 import { region as fetchRegion, regionPath, reverse } from './api.js'
 import { facts, failure, note, skeleton } from './card.js'
-import { displayText, typeName } from './format.js'
+import { typeName } from './format.js'
+import { displayText } from './text.js'
 import { wrapLongitude } from './hash.js'
 import { called, labelsOf } from './levels.js'
 import { rows } from './ownpoint.js'

@@ -61,10 +61,3 @@ export function highlighted(regions, types) {
   }
   return best
 }
-
-/** Width in CSS pixels of a type's border at a zoom. */
-export function borderWidth(type, zoom) {
-  const [thin, thick] = { continent: [1, 2], country: [0.8, 2], state: [0.6, 1.4], county: [0.5, 1] }[type] ?? [0.6, 1.2]
-  const grown = Math.min(1, Math.max(0, (zoom - 3) / 7))
-  return thin + (thick - thin) * grown
-}

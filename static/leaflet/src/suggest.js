@@ -2,7 +2,8 @@
 // practices describe it: the text field keeps the focus, the arrows move a choice through the list.
 import { search } from './api.js'
 import { el, fill, icon } from './dom.js'
-import { displayText, marked } from './format.js'
+import { marked } from './format.js'
+import { displayText } from './text.js'
 import { contextOf, iconOf, isHit, kindOf, named } from './hit.js'
 
 const PAUSE = 90 // milliseconds without a key before the server is asked

@@ -3,16 +3,18 @@
 /**
  * Keeps the results of load(key, signal) by key. A load that nobody waits for any more is aborted; a failed one is
  * forgotten, so that asking again tries again; of the finished ones that nobody holds the least recently used go first
- * once there are more than limit.
+ * once there are more than limit. dropped(key) is called for what is no longer kept.
  */
 export class TileCache {
   #load
   #limit
+  #dropped
   #entries = new Map() // in order of last use
 
-  constructor(load, limit = 256) {
+  constructor(load, limit = 256, dropped = () => {}) {
     this.#load = load
     this.#limit = limit
+    this.#dropped = dropped
   }
 
   /** The value's promise and the function that gives it back; release may be called more than once. */
@@ -47,14 +49,17 @@ export class TileCache {
     }
   }
 
+
   #forget(key, entry) {
-    if (this.#entries.get(key) === entry) this.#entries.delete(key)
+    if (this.#entries.get(key) !== entry) return
+    this.#entries.delete(key)
+    this.#dropped(key)
   }
 
   #evict() {
     for (const [key, entry] of this.#entries) {
       if (this.#entries.size <= this.#limit) return
-      if (entry.holders === 0 && entry.settled) this.#entries.delete(key)
+      if (entry.holders === 0 && entry.settled) this.#forget(key, entry)
     }
   }
 }

@@ -1,6 +1,28 @@
 // Arithmetic of the tile grid: z/x/y, y down, 256 CSS pixels a tile.
 
+import { MAX_LATITUDE } from './hash.js'
+
 export const TILE_SIZE = 256
+
+/** The zoom of the tiles that a map of any zoom shows, enlarged by less than two. What comes a hair below a whole zoom counts as it. */
+export function tileZoomOf(zoom) {
+  return Math.floor(zoom + 0.001)
+}
+
+/**
+ * The zoom of the tiles of regions that a map of any zoom shows: those next to 512 pixels wide. They are a quarter as many as
+ * those of 256, and detailed enough.
+ */
+export function regionZoomOf(zoom) {
+  return Math.max(0, Math.round(zoom) - 1)
+}
+
+/** A point in degrees as { x, y } in pixels of the world at a zoom, x to the east of 180° W. */
+export function project(lat, lon, zoom) {
+  const size = TILE_SIZE * 2 ** zoom
+  const sine = Math.sin(Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat)) * Math.PI / 180)
+  return { x: (lon + 180) / 360 * size, y: (0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)) * size }
+}
 
 /**
  * Where the picture of a tile comes from when data end at maxZoom: the data tile, and the square of it to show, as

@@ -4,6 +4,7 @@ import { el } from './dom.js'
 import { MAX_LATITUDE, parseHash } from './hash.js'
 import { prefersStill, roomy } from './theme.js'
 import { direction } from './words.js'
+import { WheelZoom } from './wheelzoom.js'
 import { leastZoom, nearestLongitude, unrollBox, zoomForRadius } from './tilegrid.js'
 
 export const MAX_ZOOM = 18
@@ -21,10 +22,14 @@ export function createView(root, { card, bar, permalink }) {
     maxBoundsViscosity: 1,
     trackResize: false, // see below
     worldCopyJump: true,
+    zoomSnap: 0,
+    scrollWheelZoom: false, // wheelzoom.js
     zoomAnimation: !prefersStill(),
-    fadeAnimation: !prefersStill(),
+    fadeAnimation: false, // a tile comes in the place of one that looks nearly the same
     inertia: !prefersStill(),
   })
+  map.addHandler('wheelZoom', WheelZoom)
+  map.wheelZoom.enable()
   for (const name of ['names', 'points']) map.createPane(name).setAttribute('aria-hidden', 'true')
   const linked = parseHash(location.hash, limits)
   const start = linked ?? { ...START, zoom: limits.minZoom }

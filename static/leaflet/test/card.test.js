@@ -3,6 +3,7 @@ import test from 'node:test'
 import { answerWith, element } from './document.js'
 
 const api = await import('../src/api.js')
+const { createWorkshop } = await import('../src/workshop.js')
 const { createCard, failure, facts, note, problem } = await import('../src/card.js')
 
 function card() {
@@ -50,10 +51,14 @@ const answers = {
   'a list': [{ body: '[]' }, /cannot read\. Reload/],
   'another object': [{ body: '{"places":5,"regions":"x"}' }, /cannot read\. Reload/],
 }
+// As the workshop reads a tile of places.
+const { places } = createWorkshop({ newCanvas: () => ({ getContext() {} }) })
+const readPlaces = async bytes => places({ key: 'x', bytes })
+
 const questions = {
   point: () => api.point(1, 2), place: () => api.place('5'), airport: () => api.airport('ZRH'), address: () => api.address('192.0.2.1'),
   search: () => api.search('x', null), region: () => api.region('country', 'fr'), placesNearby: () => api.placesNearby({ lat: 1, lon: 2, limit: 5, featureClass: '', cursor: '' }),
-  tileJSON: () => api.tileJSON(), status: () => api.status(), placeTile: () => api.placeTile({ z: 0, x: 0, y: 0 }),
+  tileJSON: () => api.tileJSON(), status: () => api.status(), placeTile: () => api.placeTile({ z: 0, x: 0, y: 0 }, readPlaces),
 }
 
 for (const [name, ask] of Object.entries(questions)) {

@@ -40,6 +40,7 @@ export function answerWith(answer) {
     return {
       ok: status >= 200 && status < 300, status, headers: new Headers(headers),
       text: async () => { if (broken) throw broken; return body },
+      arrayBuffer: async () => { if (broken) throw broken; return new TextEncoder().encode(body).buffer },
       json: async () => JSON.parse(body),
     }
   }

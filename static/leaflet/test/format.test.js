@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { coordinates, displayText, distance, placeKind, population, title, zoneBasis } from '../src/format.js'
+import { coordinates, distance, placeKind, population, title, zoneBasis } from '../src/format.js'
+import { displayText } from '../src/text.js'
 
 test('distances', () => {
   for (const [metres, want] of [

@@ -34,3 +34,9 @@ test('longitudes wrap into [-180, 180)', () => {
     assert.equal(wrapLongitude(lon), want)
   }
 })
+
+test('zooms between whole ones are told to a hundredth', () => {
+  assert.equal(formatHash({ zoom: 5.4567, lat: 10, lon: 20 }), '#5.46/10.00/20.00')
+  assert.equal(formatHash({ zoom: 5.001, lat: 10, lon: 20 }), '#5/10.00/20.00')
+  assert.equal(parseHash('#5.468/10/20').zoom, 5.47)
+})

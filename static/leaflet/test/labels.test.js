@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { displayText } from '../src/format.js'
+import { displayText } from '../src/text.js'
 import { arrange, dotRadius, importance, placeOf, sides, tier, worthShowing } from '../src/labels.js'
 
 const measure = name => ({ width: 7 * name.length, height: 14 })

@@ -58,3 +58,16 @@ test('the least recently used of what nobody holds goes first', async () => {
   cache.acquire('b')
   assert.equal(loads.length, 4)
 })
+
+test('who keeps more by the keys is told what is dropped, and nothing is dropped that is held', async () => {
+  const dropped = []
+  const cache = new TileCache(async key => key, 1, key => dropped.push(key))
+  const [a, b] = [cache.acquire('a'), cache.acquire('b')]
+  await Promise.all([a.promise, b.promise])
+  assert.deepEqual(dropped, [])
+  a.release()
+  assert.deepEqual(dropped, ['a'])
+  const never = new TileCache(() => new Promise(() => {}), 1, key => dropped.push(key))
+  never.acquire('c').release()
+  assert.deepEqual(dropped, ['a', 'c'], 'and so is what was aborted')
+})
