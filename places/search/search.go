@@ -183,6 +183,9 @@ func (s *search) read() bool {
 	return true
 }
 
+// leastContracted is how many letters a text has at least with ä for ae.
+const leastContracted = 3
+
 // otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
 // way.
 func (s *search) otherSpelling() error {
@@ -190,7 +193,10 @@ func (s *search) otherSpelling() error {
 	if text := normalize(s.q.Text); hasUmlaut(text) {
 		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
 	} else {
-		p.fold = contracted(nil, s.fold)
+		// What two letters are left of is a code rather than a name: uae, maa.
+		if p.fold = contracted(nil, s.fold); characters(p.fold) < leastContracted {
+			return nil
+		}
 	}
 	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
 		return nil

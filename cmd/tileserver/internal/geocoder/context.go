@@ -59,6 +59,24 @@ func (f *finding) read(r *reading) error {
 	return err
 }
 
+// countryWords are the words for a country in scripts without spaces between words. Names
+// of countries are written with them, behind the place or alone.
+var countryWords = []string{"ประเทศ", "ປະເທດ", "ប្រទេស"}
+
+// inCountry sets a country apart that stands behind such a word: "กรุงเทพประเทศไทย" is
+// "กรุงเทพ, ไทย", and "ประเทศไทย" is "ไทย".
+func inCountry(text string) (rest string, ok bool) {
+	for _, word := range countryWords {
+		if before, country, found := strings.Cut(text, word); found && strings.TrimSpace(country) != "" {
+			if before = strings.Trim(before, " ,"); before != "" {
+				before += ", "
+			}
+			return before + strings.TrimSpace(country), true
+		}
+	}
+	return "", false
+}
+
 // readings are the ways to read a text, the likeliest first: commas tell where a name
 // ends; otherwise the last words are the region, or the first.
 func readings(text string) (list []reading) {

@@ -93,6 +93,9 @@ const (
 	readingSeeks = 600
 	// codePenalty is what a place loses that has the code of an airport for a name.
 	codePenalty = 1024
+	// codeBonus puts what has a code before every name that only begins with it.
+	codeBonus   = 8192
+	iataLetters = 3
 )
 
 // Session asks one state of the data sets. Release it.
@@ -190,8 +193,26 @@ func (f *finding) search() error {
 	return f.label()
 }
 
-// find gathers what the readings of a text name.
+// find gathers what a text names.
 func (f *finding) find() error {
+	rest, ok := inCountry(f.q.Text)
+	if !ok {
+		return f.findText()
+	}
+	// The word may be part of a name, so both are read, exactly at first.
+	exact := f.q.Exact
+	f.q.Exact = true
+	err := f.findText()
+	f.q.Exact = exact
+	if err != nil || len(f.found) > 0 {
+		return err
+	}
+	f.q.Text = rest
+	return f.findText()
+}
+
+// findText gathers what the readings of a text name.
+func (f *finding) findText() error {
 	seeks := wholeSeeks
 	if f.names == nil || len(readings(f.q.Text)) == 0 {
 		seeks = maxSeeks
@@ -222,9 +243,21 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts airports before the cities that have their codes among their names.
+// preferCodes puts airports before the cities that have their codes among their names. A
+// text of three letters that is nothing's own name is a code rather than the beginning of
+// another name.
 func (f *finding) preferCodes() {
 	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
+	isCode := func(r *Result) bool {
+		return r.Kind == names.Airport && r.Code == code || r.Match.Kind == search.Exact && r.Match.Name == code
+	}
+	if len(code) == iataLetters && !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !isCode(&r) }) {
+		for i := range f.found {
+			if r := &f.found[i]; isCode(r) {
+				r.Score += codeBonus
+			}
+		}
+	}
 	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind == names.Airport && r.Code == code }) {
 		return
 	}
