@@ -254,7 +254,9 @@ func (f *finding) preferCodes() {
 	if len(code) == iataLetters && !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !isCode(&r) }) {
 		for i := range f.found {
 			if r := &f.found[i]; isCode(r) {
-				r.Score += codeBonus
+				if r.Score += codeBonus; r.Kind == names.Airport {
+					r.Score += codeBonus
+				}
 			}
 		}
 	}
