@@ -96,6 +96,9 @@ const (
 	// codeBonus puts what has a code before every name that only begins with it.
 	codeBonus   = 8192
 	iataLetters = 3
+	// largeCity has so many people that the beginning of its name is meant rather than the
+	// code of its airport.
+	largeCity = 1_000_000
 )
 
 // Session asks one state of the data sets. Release it.
@@ -243,20 +246,29 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts airports before the cities that have their codes among their names. A
-// text of three letters that is nothing's own name is a code rather than the beginning of
+// preferCodes puts airports before the cities that have their codes among their names,
+// unless the text also begins the city's own name: "maa" is an airport, "ist" is Istanbul.
+// A text of three letters that is nothing's own name is a code rather than the beginning of
 // another name.
 func (f *finding) preferCodes() {
 	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
+	folded := string(search.Fold(nil, code))
 	isCode := func(r *Result) bool {
 		return r.Kind == names.Airport && r.Code == code || r.Match.Kind == search.Exact && r.Match.Name == code
 	}
+	begins := func(r *Result) bool {
+		return r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
+	}
 	if len(code) == iataLetters && !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !isCode(&r) }) {
 		for i := range f.found {
-			if r := &f.found[i]; isCode(r) {
-				if r.Score += codeBonus; r.Kind == names.Airport {
-					r.Score += codeBonus
-				}
+			switch r := &f.found[i]; {
+			case !isCode(r):
+			case r.Kind == names.Airport:
+				r.Score += 2 * codeBonus
+			case begins(r):
+				r.Score += 3 * codeBonus
+			default:
+				r.Score += codeBonus
 			}
 		}
 	}
@@ -264,7 +276,7 @@ func (f *finding) preferCodes() {
 		return
 	}
 	for i := range f.found {
-		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) {
+		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) && !begins(r) {
 			r.Score -= codePenalty
 		}
 	}
