@@ -1,6 +1,7 @@
 package places
 
 import (
+	"slices"
 	"strings"
 
 	"quadrille/cellstore"
@@ -88,5 +89,15 @@ func (t *nameTables) searchContexts() []search.Context {
 			list = append(list, search.Context{Text: d.ASCIIName, Country: code, Admin1: admin1})
 		}
 	}
+	for code, name := range countriesOfBritain {
+		if !slices.ContainsFunc(list, func(c search.Context) bool { return c.Country == "GB" && c.Admin1 == code }) {
+			list = append(list, search.Context{Text: name, Country: "GB", Admin1: code})
+		}
+	}
 	return list
 }
+
+// countriesOfBritain are the names of the first-level divisions of the United Kingdom by
+// their codes in gazetteers. People name them as they name countries, and sources may lack
+// them.
+var countriesOfBritain = map[string]string{"ENG": "England", "SCT": "Scotland", "WLS": "Wales", "NIR": "Northern Ireland"}

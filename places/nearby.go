@@ -44,7 +44,7 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 		limit++ // one more tells whether there is a next page
 	}
 	s.begin(f, flt, limit, reach, after)
-	if err := s.Run(ctx, s, f.cells...); err != nil {
+	if err := s.RunFrom(ctx, s, q.Lon, q.Lat, f.cells...); err != nil {
 		return dst[:0], "", err
 	}
 	hits, last, more, err := s.page(dst, (*near.Found).Distance)
@@ -73,11 +73,8 @@ func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 	if n.Tight {
 		return near.ByDistance(s.nearestSample(n)), true
 	}
-	if !s.mayHold(n) {
-		return 0, false
-	}
-	bound := near.ByDistance(n.Tile.MinDistance(s.lon, s.lat))
-	return bound, bound <= s.Limit && !s.passed(n.Tile)
+	bound, ok := s.Reach(n.Tile)
+	return bound, ok && s.mayHold(n) && !s.passed(n.Tile)
 }
 
 // Visit reads a tile of few places.
@@ -100,9 +97,9 @@ func (s *nearby) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
 func (s *nearby) nearestSample(n *near.Node) float64 {
 	nearest := math.Inf(1)
 	for _, c := range s.f.indexes[n.List].samples[n.Lo:n.Hi] {
-		nearest = min(nearest, c.Tile().MinDistance(s.lon, s.lat))
+		nearest = min(nearest, s.Distance(c.Tile()))
 	}
-	return max(nearest, n.Tile.MinDistance(s.lon, s.lat))
+	return max(nearest, s.Distance(n.Tile))
 }
 
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180

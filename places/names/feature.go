@@ -53,7 +53,8 @@ type Feature struct {
 	// Lat and Lon are degrees: of a region, a point inside.
 	Lat float64 `json:"lat"`
 	Lon float64 `json:"lon"`
-	// Bounds of a region are west, south, east and north in degrees.
+	// Bounds of a region are west, south, east and north in degrees. Those of a country
+	// may leave out parts that lie far from its main part.
 	Bounds     [4]float64 `json:"bbox,omitzero"`
 	Population uint64     `json:"population,omitempty"`
 	// Parents are the regions around it, of each coarser layer, the smallest first.

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -54,16 +55,28 @@ type Hit struct {
 
 // Search returns the features that match, best first: see search.Reader.Search, whose
 // errors it returns. Classes are those of Class. Hits are appended
-// to dst[:0].
+// to dst[:0]. A Budget also pays for a seek of each hit; once it is spent, further hits
+// are left out.
 func (r *Reader) Search(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	dst = dst[:0]
+	budget, kept := q.Budget, 0
+	if budget != nil { // some is for reading the hits
+		kept = max(min(cmp.Or(q.Limit, search.DefaultLimit), budget.Seeks/2), 0)
+		budget.Seeks -= kept
+	}
 	found, _, err := r.names.Search(ctx, q, nil)
+	if budget != nil {
+		budget.Seeks += kept
+	}
 	if err != nil {
 		return dst, err
 	}
 	var row cellstore.Row
 	var key [4]byte
 	for i := range found {
+		if !budget.Take(1) {
+			break
+		}
 		binary.BigEndian.PutUint32(key[:], found[i].ID)
 		ok, err := r.features.Get(ctx, key[:], nil, &row)
 		if err != nil {

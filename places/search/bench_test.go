@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -227,4 +229,66 @@ func BenchmarkRead(b *testing.B) {
 	run("search/bias3", beginnings(3), Query{Bias: true, Lat: 47, Lon: 8})
 	run("search/country2", beginnings(2), Query{Countries: []string{"BB"}})
 	run("search/rare1", beginnings(1), Query{Countries: []string{"BB"}, Classes: []string{"A"}, MinPopulation: 100_000})
+}
+
+// BenchmarkQuantiles prints the median and the 99th percentile of each kind of query, over
+// as many places as QUADRILLE_SEARCH_PLACES says: 13000000 is the size of GeoNames.
+func BenchmarkQuantiles(b *testing.B) {
+	if os.Getenv("QUADRILLE_SEARCH_PLACES") == "" {
+		b.Skip("QUADRILLE_SEARCH_PLACES names no number of places")
+	}
+	places := benchPlaces(b)
+	store, meta := buildSynthetic(b, b.TempDir(), places)
+	defer store.Close()
+	r, err := Open(b.Context(), store, meta)
+	if err != nil {
+		b.Fatal(err)
+	}
+	// The first beginning of a name, so that kinds have the same names.
+	cut := func(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
+	wrong := func(s string, at int) string { return s[:at] + "q" + s[at+1:] }
+	kinds := []struct {
+		name string
+		text func(fold string) string
+		q    Query
+	}{
+		{"prefix", func(s string) string { return cut(s, 3) }, Query{}},
+		{"name", func(s string) string { return s }, Query{}},
+		{"words", func(s string) string { first, rest, _ := strings.Cut(s, " "); return rest + " " + first }, Query{}},
+		{"context", func(s string) string { return s + " switzerland" }, Query{}},
+		{"one typo", func(s string) string { return wrong(s, len(s)/2) }, Query{}},
+		{"two typos", func(s string) string { return wrong(wrong(s, len(s)/3), len(s)*2/3) }, Query{}},
+		{"no match", func(s string) string { return "xq" + s + "qx" }, Query{}},
+		{"bias", func(s string) string { return cut(s, 3) }, Query{Bias: true, Lat: 47, Lon: 8}},
+	}
+	for _, k := range kinds {
+		b.Run(k.name, func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				took = took[:0]
+				next := synthetic(places)
+				var e Entry
+				for i := 0; len(took) < 500 && i < places; i++ {
+					next(i, &e)
+					fold := string(Fold(nil, e.Name))
+					if strings.Contains(fold, " ") != (k.name == "words") || len(fold) < 8 {
+						continue
+					}
+					q := k.q
+					q.Text = k.text(fold)
+					start := time.Now()
+					if _, found, err := r.Complete(b.Context(), q.Text, nil); err != nil || !found || q.Bias {
+						if _, _, err := r.Search(b.Context(), q, nil); err != nil {
+							b.Fatal(err)
+						}
+					}
+					took = append(took, time.Since(start))
+				}
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e6, "ms-p50")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e6, "ms-p99")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }

@@ -98,7 +98,7 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	rows, complete := d.listHead()
 	bound := int32(math.MaxInt32)
 	same := bytes.Equal(prefix, p.fold)
-	for d.ok && len(d.b) > 0 {
+	for d.ok && len(d.b) > 0 && s.examined < s.most {
 		c := d.candidate()
 		if !d.ok {
 			break

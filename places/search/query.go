@@ -44,6 +44,9 @@ type Query struct {
 
 	Exact bool // no wrong letter is forgiven
 	Whole bool // only whole names match, not their beginnings or words
+
+	// Budget, if set, bounds the work together with that of other searches.
+	Budget *Budget
 }
 
 // filter holds the checked filters of a query.

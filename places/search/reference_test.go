@@ -228,7 +228,8 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	text := string(Fold(nil, r.q.Text))
 	words := strings.Split(text, " ")
 	r.match(text, anywhere, false, 0, false)
-	if other := refContracted(text); other != text && len(r.best) <= answerPlaces {
+	// What two letters are left of is a code: uae, maa.
+	if other := refContracted(text); other != text && utf8.RuneCountInString(other) >= 3 && len(r.best) <= answerPlaces {
 		r.match(other, anywhere, false, variantPenalty, false)
 	}
 	if len(r.best) <= answerPlaces {

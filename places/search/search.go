@@ -21,8 +21,7 @@ type Hit struct {
 
 // These bound the work of one search.
 const (
-	maxExamined = 30_000 // rows and candidates looked at
-	maxNear     = 10_000 // with Bias, because distance may raise any of them
+	maxExamined = 10_000 // rows and candidates looked at
 	maxReads    = 3_000  // seeks: gets, and beginnings of scans
 )
 
@@ -42,11 +41,12 @@ const (
 // another script that finds nothing is tried in Latin letters, with wrong
 // letters too.
 //
-// Work is bounded: a search stops after 3000 seeks, and after 30000 names, with
-// Bias after 10000. Only searches for wrong letters need that many seeks.
-// Only rare filters on short texts, words that thousands of names share, and
-// distances reach these bounds. The search then answers the best it has seen,
-// and it begins with the most important. Typed accents only reorder the best.
+// Work is bounded: a search stops after 3000 seeks, after 10000 names, and when
+// the query's Budget is spent. Only searches for wrong letters need that many
+// seeks. Only rare filters on short texts, words that thousands of names share,
+// and distances need that many names. The search then answers the best it has
+// seen, which is no error, and it begins with the most important. Typed accents
+// only reorder the best.
 func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, total int, err error) {
 	f, err := q.check()
 	if err != nil {
@@ -83,11 +83,13 @@ type search struct {
 	examined int
 	checked  int // examined at the last check whether the places found are enough
 	reads    int
+	mostRead int // the most that may be sought
 
 	row  cellstore.Row
 	list cellstore.Row
 	text []byte
 	heap []openNode
+	gaps gaps
 }
 
 // foundPlace is a place with its best match so far.
@@ -123,9 +125,11 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	clear(s.found)
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
-	s.exact, s.examined, s.checked, s.reads = false, 0, 0, 0
-	if s.most = maxExamined; q.Bias {
-		s.most = maxNear
+	s.gaps.forget()
+	s.exact, s.checked = false, 0
+	s.most, s.mostRead = maxExamined, s.r.sizes.reads
+	if q.Budget != nil {
+		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)
 	}
 	return nil
 }
@@ -133,6 +137,11 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 // end returns the search to the pool without the references that belong to
 // callers.
 func (s *search) end() {
+	if s.q != nil && s.q.Budget != nil {
+		s.q.Budget.Seeks -= s.reads
+		s.q.Budget.Names -= s.examined
+	}
+	s.reads, s.examined = 0, 0
 	s.ctx, s.q, s.filter = nil, nil, filter{}
 	s.r.searches.Put(s)
 }
@@ -163,16 +172,19 @@ func (s *search) run() error {
 	return nil
 }
 
-func (s *search) spent() bool { return s.examined >= s.most || s.reads >= s.r.sizes.reads }
+func (s *search) spent() bool { return s.examined >= s.most || s.reads >= s.mostRead }
 
 // read counts a seek. It returns false if none is left.
 func (s *search) read() bool {
-	if s.reads >= s.r.sizes.reads {
+	if s.reads >= s.mostRead {
 		return false
 	}
 	s.reads++
 	return true
 }
+
+// leastContracted is how many letters a text has at least with ä for ae.
+const leastContracted = 3
 
 // otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
 // way.
@@ -181,7 +193,10 @@ func (s *search) otherSpelling() error {
 	if text := normalize(s.q.Text); hasUmlaut(text) {
 		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
 	} else {
-		p.fold = contracted(nil, s.fold)
+		// What two letters are left of is a code rather than a name: uae, maa.
+		if p.fold = contracted(nil, s.fold); characters(p.fold) < leastContracted {
+			return nil
+		}
 	}
 	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
 		return nil

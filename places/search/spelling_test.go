@@ -101,7 +101,7 @@ func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2
 // Hostile texts take no more seeks than Search states.
 func TestSeeksAreBounded(t *testing.T) {
 	store := newStore(t)
-	entries := make([]Entry, 6_000)
+	entries := make([]Entry, 15_000)
 	next := synthetic(len(entries))
 	for i := range entries {
 		next(i, &entries[i])

@@ -180,11 +180,29 @@ func (sp *speller) try(right []byte, at int) error {
 
 // begins reports whether any name begins with fold.
 func (s *search) begins(fold []byte) (bool, error) {
-	if !s.read() {
-		return false, nil
+	key, err := s.nextKey(fold)
+	return bytes.HasPrefix(key, fold), err
+}
+
+// nextKey returns the first key of a name at or after from. It is empty if there
+// is none, or no seek is left.
+func (s *search) nextKey(from []byte) ([]byte, error) {
+	if key, known := s.gaps.next(from); known {
+		return key, nil
 	}
-	found, err := s.r.names.Next(s.ctx, fold, cellstore.PrefixEnd(fold), selectName, &s.row)
-	return found, wrap(err)
+	if !s.read() {
+		return nil, nil
+	}
+	found, err := s.r.names.Next(s.ctx, from, nil, selectName, &s.row)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	var key []byte
+	if found {
+		key = s.row.Key
+	}
+	s.gaps.learn(from, key)
+	return key, nil
 }
 
 // eachLetter calls fn with every letter after right in some name, of the
@@ -217,20 +235,17 @@ func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 // nextCharacter returns the first character at or after from that follows a
 // prefix in some name, or -1.
 func (s *search) nextCharacter(prefix, from, end []byte) (rune, error) {
-	if !s.read() {
-		return -1, nil
+	key, err := s.nextKey(from)
+	if err != nil || len(key) == 0 || len(end) > 0 && bytes.Compare(key, end) >= 0 {
+		return -1, err
 	}
-	found, err := s.r.names.Next(s.ctx, from, end, selectName, &s.row)
-	if err != nil || !found {
-		return -1, wrap(err)
-	}
-	fold, _, _, ok := parseNameKey(s.row.Key)
+	fold, _, _, ok := parseNameKey(key)
 	if !ok || len(fold) <= len(prefix) {
-		return -1, corrupt(tableNames, s.row.Key, "has another layout")
+		return -1, corrupt(tableNames, key, "has another layout")
 	}
 	r, size := utf8.DecodeRune(fold[len(prefix):])
 	if r == utf8.RuneError && size <= 1 {
-		return -1, corrupt(tableNames, s.row.Key, "is not a fold")
+		return -1, corrupt(tableNames, key, "is not a fold")
 	}
 	return r, nil
 }

@@ -81,6 +81,8 @@ func (s *search) inAnyOrder() error {
 				p.penalty = 0 // it is in the base
 			}
 			s.consider(p, &c)
+		} else {
+			s.examined++
 		}
 		if s.spent() {
 			return nil

@@ -130,7 +130,7 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) ([]Hit, e
 	defer nearbys.Put(s)
 	s.lat, s.lon = q.Lat, q.Lon
 	s.begin(f, flt, limit, reach, near.Cursor{})
-	if err := s.Run(ctx, s, f.cells); err != nil {
+	if err := s.RunFrom(ctx, s, q.Lon, q.Lat, f.cells); err != nil {
 		return dst[:0], err
 	}
 	return s.hits(ctx, s.Sorted(), dst, (*near.Found).Distance)
@@ -141,7 +141,7 @@ func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 	if n.Lo == n.Hi {
 		return 0, false
 	}
-	return near.ByDistance(n.Tile.MinDistance(s.lon, s.lat)), true
+	return s.Reach(n.Tile)
 }
 
 // Visit measures the stations of a tile.

@@ -140,6 +140,8 @@ type Guide interface {
 // comes before the last of as many as are wanted. Its memory is used again.
 type Search struct {
 	Best
+	circle   quadkey.Circle
+	tiles    []quadkey.Tile
 	frontier []Node // heap
 	node     Node   // the one at hand
 	child    Node
@@ -147,10 +149,118 @@ type Search struct {
 
 // Run searches lists of ascending cells, of all the points or of some of them.
 func (s *Search) Run(ctx context.Context, g Guide, lists ...[]quadkey.Cell) error {
+	s.tiles = append(s.tiles[:0], quadkey.Tile{})
+	return s.descend(ctx, g, lists)
+}
+
+const (
+	// fewPoints is how many points are sought from the point outwards. More
+	// are found as quickly from the world downwards.
+	fewPoints = 20
+	// around is how many cells the tile has, for each point that is wanted,
+	// that is looked at first.
+	around = 2
+	// many is from how many cells in the whole circle, for each point, a smaller
+	// one is worth its expense.
+	many = 1_000
+)
+
+// RunFrom searches as Run does for what is nearest to a point, whose ranks are
+// those of ByDistance, and begins in the tiles around it. Few points are first
+// sought in a small circle, which grows until it holds them. Guides bound nodes
+// by Reach.
+func (s *Search) RunFrom(ctx context.Context, g Guide, lon, lat float64, lists ...[]quadkey.Cell) error {
+	limit := s.Limit
+	s.draw(lon, lat, limit)
+	if s.Want <= fewPoints && s.After == (Cursor{}) && s.cells(lists) > many*s.Want {
+		if radius := s.guess(lon, lat, lists); radius < limit {
+			s.Limit = radius
+			s.draw(lon, lat, radius)
+			if err := s.descend(ctx, g, lists); err != nil || len(s.found) >= s.Want {
+				return err
+			}
+			s.Reset(s.Want, limit, s.After)
+			s.draw(lon, lat, limit)
+		}
+	}
+	return s.descend(ctx, g, lists)
+}
+
+// draw draws the circle in which points are sought.
+func (s *Search) draw(lon, lat float64, radius uint64) {
+	s.circle = quadkey.CircleAround(lon, lat, math.Float64frombits(radius))
+	s.tiles = s.circle.AppendTiles(s.tiles[:0])
+}
+
+// cells returns how many cells of the lists lie in the circle's tiles.
+func (s *Search) cells(lists [][]quadkey.Cell) (n int) {
+	for _, t := range s.tiles {
+		first, last := t.CellRange()
+		for _, cells := range lists {
+			lo, hi := cellsOf(cells, first, last)
+			n += hi - lo
+		}
+	}
+	return n
+}
+
+// guess returns the rank of a distance within which there probably are as many
+// points as are wanted: the width of the smallest tile around the point in which
+// the lists have several times as many cells.
+func (s *Search) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
+	cell, err := quadkey.CellOf(lon, lat)
+	if err != nil {
+		return math.MaxUint64
+	}
+	enough := around * s.Want
+	for t := cell.Tile(); t.Z > 0; t = t.Parent() {
+		n := 0
+		first, last := t.CellRange()
+		for _, cells := range lists {
+			lo, hi := cellsOf(cells, first, last)
+			n += hi - lo
+		}
+		if n >= enough {
+			width := 2 * math.Pi * quadkey.EarthRadius * math.Cos(lat*math.Pi/180) / float64(uint64(1)<<t.Z)
+			return ByDistance(width / 2)
+		}
+	}
+	return math.MaxUint64
+}
+
+// cellsOf returns which of the cells are among first to last.
+func cellsOf(cells []quadkey.Cell, first, last quadkey.Cell) (lo, hi int) {
+	lo, _ = slices.BinarySearch(cells, first)
+	if hi = len(cells); last != math.MaxUint32 {
+		n, _ := slices.BinarySearch(cells[lo:], last+1)
+		hi = lo + n
+	}
+	return lo, hi
+}
+
+// Reach returns the least rank by distance that a tile can have a point of, in a
+// search by RunFrom, and false if it lies outside the circle.
+func (s *Search) Reach(t quadkey.Tile) (uint64, bool) {
+	if !s.circle.Meets(t) {
+		return 0, false
+	}
+	rank := ByDistance(s.circle.MinDistance(t))
+	return rank, rank <= s.Limit
+}
+
+// Distance returns the distance of a tile in metres in a search by RunFrom.
+func (s *Search) Distance(t quadkey.Tile) float64 { return s.circle.MinDistance(t) }
+
+// descend searches the lists from the tiles downwards.
+func (s *Search) descend(ctx context.Context, g Guide, lists [][]quadkey.Cell) error {
 	s.frontier = s.frontier[:0]
-	for i, cells := range lists {
-		s.child = Node{List: uint8(i), Hi: int32(len(cells))}
-		s.wait(g)
+	for _, t := range s.tiles {
+		first, last := t.CellRange()
+		for i, cells := range lists {
+			lo, hi := cellsOf(cells, first, last)
+			s.child = Node{Tile: t, List: uint8(i), Lo: int32(lo), Hi: int32(hi)}
+			s.wait(g)
+		}
 	}
 	for len(s.frontier) > 0 && s.frontier[0].bound <= s.Limit {
 		s.node, s.frontier = Pop(s.frontier)

@@ -277,6 +277,11 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if f.Lon, f.Lat, err = pointOf(geometry, r.Bounds); err != nil {
 			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 		}
+		if typ == countryType {
+			if f.Bounds, err = mainBounds(geometry, r.Bounds); err != nil {
+				return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
+			}
+		}
 		if err := n.otherNames(&f, record); err != nil {
 			return err
 		}

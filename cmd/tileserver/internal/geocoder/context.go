@@ -39,18 +39,42 @@ func (f *finding) inContext() error {
 		if i == maxContexts {
 			break
 		}
-		within, err := f.around(&r)
-		if err != nil {
-			return err
-		}
-		if len(within) == 0 {
-			continue
-		}
-		if err := f.match(r.name, f.q.Limit, within, contextPenalty); err != nil && !errors.Is(err, places.ErrQuery) {
+		if err := f.share(readingSeeks, func() error { return f.read(&r) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// read finds what one reading names.
+func (f *finding) read(r *reading) error {
+	within, err := f.around(r)
+	if err != nil || len(within) == 0 {
+		return err
+	}
+	err = f.match(r.name, f.q.Limit, within, contextPenalty)
+	if errors.Is(err, places.ErrQuery) {
+		return nil // no letter or digit
+	}
+	return err
+}
+
+// countryWords are the words for a country in scripts without spaces between words. Names
+// of countries are written with them, behind the place or alone.
+var countryWords = []string{"ประเทศ", "ປະເທດ", "ប្រទេស"}
+
+// inCountry sets a country apart that stands behind such a word: "กรุงเทพประเทศไทย" is
+// "กรุงเทพ, ไทย", and "ประเทศไทย" is "ไทย".
+func inCountry(text string) (rest string, ok bool) {
+	for _, word := range countryWords {
+		if before, country, found := strings.Cut(text, word); found && strings.TrimSpace(country) != "" {
+			if before = strings.Trim(before, " ,"); before != "" {
+				before += ", "
+			}
+			return before + strings.TrimSpace(country), true
+		}
+	}
+	return "", false
 }
 
 // readings are the ways to read a text, the likeliest first: commas tell where a name
@@ -109,7 +133,7 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 // regionsNamed returns the regions of a name or code. A text that is still being typed
 // may be the beginning of one.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
-	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.q.Lang, Countries: f.q.Countries}
+	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.q.Lang, Countries: f.q.Countries, Budget: &f.budget}
 	for {
 		hits, err := f.names.Search(f.ctx, q, nil)
 		if errors.Is(err, places.ErrQuery) {

@@ -80,8 +80,25 @@ const (
 	// begunPenalty is what the beginning of another name than the own costs more than the
 	// own's: "san fran" is San Francisco and not Quito, San Francisco de Quito.
 	begunPenalty = 512
+	// These bound what a text takes, whatever its readings: seeks in the stores, and names
+	// that are looked at.
+	maxSeeks = 4_000
+	maxNames = 30_000
+	// maxLabels bounds the part of the seeks that is kept for the labels of the results.
+	maxLabels = maxSeeks / 2
+	// wholeSeeks are the most for the reading of a text as one name, so that some are left for the
+	// others that it may have.
+	wholeSeeks = 2_000
+	// readingSeeks are the most for one reading with regions around.
+	readingSeeks = 600
 	// codePenalty is what a place loses that has the code of an airport for a name.
 	codePenalty = 1024
+	// codeBonus puts what has a code before every name that only begins with it.
+	codeBonus   = 8192
+	iataLetters = 3
+	// largeCity has so many people that the beginning of its name is meant rather than the
+	// code of its airport.
+	largeCity = 1_000_000
 )
 
 // Session asks one state of the data sets. Release it.
@@ -125,11 +142,12 @@ type finding struct {
 
 	// forgiving lets a letter be wrong in texts with regions.
 	forgiving bool
+	budget    search.Budget
 	found     []Result
 }
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
-	f = &finding{ctx: ctx, s: s, q: q}
+	f = &finding{ctx: ctx, s: s, q: q, budget: search.Budget{Seeks: maxSeeks, Names: maxNames}}
 	var has [3]bool
 	var errs [3]error
 	f.places, has[0], errs[0] = optional(&s.places)
@@ -146,49 +164,119 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	return f, nil
 }
 
-// Search returns what a text names, best first. Errors match places.ErrQuery where the
+// Search returns what a text names, best first. Its work is bounded: it takes at most
+// 4,000 seeks in the stores and looks at 30,000 names, and then answers what it has
+// found so far. Errors match places.ErrQuery where the
 // text cannot be searched for, or are those of the data sets.
 func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
-	q.Limit = cmp.Or(q.Limit, defaultLimit)
 	f, err := s.begin(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
+	if err := f.search(); err != nil {
+		return nil, err
+	}
+	return f.found, nil
+}
+
+// search finds what the text names, within the budget.
+func (f *finding) search() error {
+	f.q.Limit = cmp.Or(f.q.Limit, defaultLimit)
 	if done, err := f.written(); done || err != nil {
-		return f.found, errors.Join(err, f.label())
+		return errors.Join(err, f.label())
 	}
 	if !f.wants(Place) && !slices.ContainsFunc(indexed, f.wants) {
-		return nil, nil
+		return nil
 	}
-	if err := f.match(q.Text, q.Limit, nil, 0); err != nil {
-		return nil, err
-	}
-	if err := f.inContext(); err != nil {
-		return nil, err
-	}
-	if err := f.airfield(); err != nil {
-		return nil, err
-	}
-	if len(f.found) == 0 && !q.Exact {
-		// A letter may be wrong in the name, or in that of the region.
-		f.forgiving = true
-		if err := f.inContext(); err != nil {
-			return nil, err
-		}
+	if err := f.share(f.budget.Seeks-min(f.q.Limit*f.labelSeeks(), maxLabels), f.find); err != nil {
+		return err
 	}
 	f.preferCodes()
 	f.order()
-	return f.found, f.label()
+	return f.label()
 }
 
-// preferCodes puts airports before the cities that have their codes among their names.
+// find gathers what a text names.
+func (f *finding) find() error {
+	rest, ok := inCountry(f.q.Text)
+	if !ok {
+		return f.findText()
+	}
+	// The word may be part of a name, so both are read, exactly at first.
+	exact := f.q.Exact
+	f.q.Exact = true
+	err := f.findText()
+	f.q.Exact = exact
+	if err != nil || len(f.found) > 0 {
+		return err
+	}
+	f.q.Text = rest
+	return f.findText()
+}
+
+// findText gathers what the readings of a text name.
+func (f *finding) findText() error {
+	seeks := wholeSeeks
+	if f.names == nil || len(readings(f.q.Text)) == 0 {
+		seeks = maxSeeks
+	}
+	if err := f.share(seeks, func() error { return f.match(f.q.Text, f.q.Limit, nil, 0) }); err != nil {
+		return err
+	}
+	if err := f.inContext(); err != nil {
+		return err
+	}
+	if err := f.airfield(); err != nil {
+		return err
+	}
+	if len(f.found) > 0 || f.q.Exact {
+		return nil
+	}
+	// A letter may be wrong in the name, or in that of the region.
+	f.forgiving = true
+	return f.inContext()
+}
+
+// share calls fn, which may take at most so many seeks of those that are left.
+func (f *finding) share(seeks int, fn func() error) error {
+	kept := max(f.budget.Seeks-seeks, 0)
+	f.budget.Seeks -= kept
+	err := fn()
+	f.budget.Seeks += kept
+	return err
+}
+
+// preferCodes puts airports before the cities that have their codes among their names,
+// unless the text also begins the city's own name: "maa" is an airport, "ist" is Istanbul.
+// A text of three letters that is nothing's own name is a code rather than the beginning of
+// another name.
 func (f *finding) preferCodes() {
 	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
+	folded := string(search.Fold(nil, code))
+	isCode := func(r *Result) bool {
+		return r.Kind == names.Airport && r.Code == code || r.Match.Kind == search.Exact && r.Match.Name == code
+	}
+	begins := func(r *Result) bool {
+		return r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
+	}
+	if len(code) == iataLetters && !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !isCode(&r) }) {
+		for i := range f.found {
+			switch r := &f.found[i]; {
+			case !isCode(r):
+			case r.Kind == names.Airport:
+				r.Score += 2 * codeBonus
+			case begins(r):
+				r.Score += 3 * codeBonus
+			default:
+				r.Score += codeBonus
+			}
+		}
+	}
 	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind == names.Airport && r.Code == code }) {
 		return
 	}
 	for i := range f.found {
-		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) {
+		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) && !begins(r) {
 			r.Score -= codePenalty
 		}
 	}
@@ -243,7 +331,7 @@ func (f *finding) order() {
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.q.Lang, Countries: f.q.Countries, Box: f.q.Box,
-		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact,
+		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Budget: &f.budget,
 	}
 	if len(within) > 0 {
 		q.Limit, q.Exact = candidates, !f.forgiving
@@ -266,7 +354,11 @@ func boxOf(b [4]float64) *quadkey.Box {
 // match finds what a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
 	if f.places != nil && f.wants(Place) {
-		hits, _, err := f.places.Search(f.ctx, f.query(text, limit, within), nil)
+		var hits []search.Hit
+		err := f.share(f.budget.Seeks/2, func() (err error) {
+			hits, _, err = f.places.Search(f.ctx, f.query(text, limit, within), nil)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -279,6 +371,9 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			}
 			if !in {
 				continue
+			}
+			if !f.budget.Take(1) {
+				break
 			}
 			r := Result{Match: &h.Match, Score: h.Score - penalty}
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
@@ -358,6 +453,9 @@ func (f *finding) within(lat, lon float64, regions []names.Feature) (bool, error
 		if !slices.Contains(types, regions[i].Type) {
 			types = append(types, regions[i].Type)
 		}
+	}
+	if !f.budget.Take(len(types)) {
+		return false, nil
 	}
 	at, err := f.regions.At(f.ctx, lat, lon, types...)
 	if errors.Is(err, tiles.ErrUnknownType) {

@@ -124,8 +124,13 @@ func regionNames() (list []names.Feature) {
 
 // serve publishes the data sets named and returns the sources that read them.
 func serve(t *testing.T, published ...catalogue.Dataset) *Sources {
+	return serveFrom(t, toyworld.Open, towns, airportsOf, published...)
+}
+
+// serveFrom is serve of other stores, places and names.
+func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, published ...catalogue.Dataset) *Sources {
 	t.Helper()
-	c, err := dataset.Open(t.TempDir(), toyworld.Open)
+	c, err := dataset.Open(t.TempDir(), open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +163,7 @@ func serve(t *testing.T, published ...catalogue.Dataset) *Sources {
 			})
 		case catalogue.NameIndex.Name:
 			publish(t, c, d, func(s cellstore.Store) (names.Meta, error) {
-				return names.Build(t.Context(), s, each(append(regionNames(), airportsOf...)), names.Options{TempDir: t.TempDir()})
+				return names.Build(t.Context(), s, each(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
 			})
 		case catalogue.IPTable.Name:
 			publish(t, c, d, func(s cellstore.Store) (ipgeo.Meta, error) {

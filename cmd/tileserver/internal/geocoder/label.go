@@ -19,9 +19,28 @@ func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 // zoneType is the layer whose regions are no part of an address.
 const zoneType = "timezone"
 
-// label gives the results their parents and labels.
+// labelSeeks are the most that the label of a result takes: the regions around, its own
+// name and theirs in a language, which may be that of a country (zh-Hant-TW).
+func (f *finding) labelSeeks() int {
+	layers, parts := 0, 0
+	if f.regions != nil {
+		layers = len(f.regions.Types())
+	}
+	if f.q.Lang != "" {
+		parts = 1 + strings.Count(f.q.Lang, "-")
+	}
+	return layers + (layers+2)*parts + 1
+}
+
+// label gives the results their parents and labels. Results that the budget does not pay
+// for are left out.
 func (f *finding) label() error {
+	each := f.labelSeeks()
 	for i := range f.found {
+		if !f.budget.Take(each) {
+			f.found = f.found[:i]
+			break
+		}
 		r := &f.found[i]
 		if r.Kind == Place || r.Kind == Position {
 			var err error

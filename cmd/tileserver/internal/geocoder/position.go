@@ -3,6 +3,7 @@ package geocoder
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,10 @@ import (
 //
 // Latitude comes first, unless letters tell otherwise, or the first number cannot be one.
 // A tile, a quadkey and a plus code are the middle of their area, whose bounds are given.
-func ParsePosition(text string) (Result, bool) {
+//
+// O is the east in German, Dutch and the languages of Scandinavia (Ost, oost, øst), and the
+// west in the Romance languages (ouest, oeste, ovest) and without a language.
+func ParsePosition(text, lang string) (Result, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxPosition {
 		return Result{}, false
@@ -45,7 +49,7 @@ func ParsePosition(text string) (Result, bool) {
 	if m := bracketed.FindStringSubmatch(text); m != nil {
 		text = m[1] + m[2]
 	}
-	return parseDegrees(text)
+	return parseDegrees(text, lang)
 }
 
 // Positions as programs print them: a point of WKT, which has the longitude first,
@@ -127,8 +131,8 @@ var (
 	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)[;,]?\s+([+-]?\d{1,3}),(\d+)$`)
 )
 
-// parseDegrees reads two angles.
-func parseDegrees(text string) (Result, bool) {
+// parseDegrees reads two angles, whose letters are those of a language.
+func parseDegrees(text, lang string) (Result, bool) {
 	text = strings.Map(func(r rune) rune {
 		switch r {
 		case '−', '–': // signs that are copied from texts
@@ -150,7 +154,9 @@ func parseDegrees(text string) (Result, bool) {
 			return inDegrees(a, b)
 		}
 	}
-	text = strings.ToUpper(text)
+	if text = strings.ToUpper(text); eastIsO(lang) {
+		text = strings.ReplaceAll(text, "O", "E")
+	}
 	var first, second float64
 	var ok, ok2 bool
 	switch {
@@ -186,8 +192,13 @@ func parseDegrees(text string) (Result, bool) {
 	return inDegrees(first, second)
 }
 
-// degreesOf returns the degrees of an angle, negative in the south and the west. O is
-// the west in the Romance languages.
+// eastIsO reports whether the word for the east begins with O in a language.
+func eastIsO(lang string) bool {
+	lang, _, _ = strings.Cut(strings.ToLower(lang), "-")
+	return slices.Contains([]string{"de", "nl", "da", "nb", "nn", "no", "sv", "lb", "gsw", "af", "fy"}, lang)
+}
+
+// degreesOf returns the degrees of an angle, negative in the south and the west.
 func degreesOf(m []string, letter string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(m[0], 64)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestParsePosition(t *testing.T) {
 		{"1/1/0", 42.525564, 90},
 		{"120220", 0, 0},
 	} {
-		r, ok := ParsePosition(c.text)
+		r, ok := ParsePosition(c.text, "")
 		switch {
 		case c.text == "90, 180": // two whole numbers with a comma are a position
 			c.lat, c.lon = 90, 180
@@ -71,7 +71,7 @@ func TestNoPosition(t *testing.T) {
 		"geo:", "geo:x,y", "geo:91,0", "8FVC9G8F", "8FVC9G8F+6", "XXVC9G8F+6W", "8FVA9G8F+6W", "8FVC0000+6W", "23/1/1/1", "1/2/0", "99/0/0", "33/0/0",
 		"444444", "47°61'N 8°0'E", "47.5°30'N 8°0'E", "n47 e8 x", strings.Repeat("4", 300), "N47.37 8.54", "lat=91&lon=10", "POINT(10 91)",
 	} {
-		if r, ok := ParsePosition(text); ok {
+		if r, ok := ParsePosition(text, ""); ok {
 			t.Errorf("%q is %+v", text, r)
 		}
 	}
@@ -82,7 +82,7 @@ func FuzzParsePosition(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, ok := ParsePosition(text)
+		r, ok := ParsePosition(text, "")
 		if ok && (!(math.Abs(r.Lat) <= 90) || !(math.Abs(r.Lon) <= 180) || r.Name == "") {
 			t.Errorf("%q: %+v", text, r)
 		}
@@ -108,5 +108,20 @@ func TestReadings(t *testing.T) {
 	}
 	if list := readings(strings.Repeat("a ", 100)); len(list) != 0 {
 		t.Errorf("%d readings of 100 words", len(list))
+	}
+}
+
+// O is the east where the word for it begins with O, and else the west.
+func TestPositionInLanguage(t *testing.T) {
+	for lang, want := range map[string]float64{"": -8.5, "fr": -8.5, "es-MX": -8.5, "it": -8.5, "pt": -8.5, "de": 8.5, "de-CH": 8.5, "DE": 8.5, "nl": 8.5} {
+		for _, text := range []string{"47.25N 8.5O", "N47°15' O8°30'", "47.25° n, 8.5° o"} {
+			r, ok := ParsePosition(text, lang)
+			if !ok || r.Lat != 47.25 || r.Lon != want {
+				t.Errorf("%q in %q: %v, %v, %v", text, lang, r.Lat, r.Lon, ok)
+			}
+		}
+	}
+	if r, ok := ParsePosition("47.25N 8.5W", "de"); !ok || r.Lon != -8.5 {
+		t.Error(r, ok)
 	}
 }

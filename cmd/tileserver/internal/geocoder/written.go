@@ -23,7 +23,7 @@ func (f *finding) written() (done bool, err error) {
 	if !f.wants(Position) {
 		return false, nil
 	}
-	at, ok := ParsePosition(f.q.Text)
+	at, ok := ParsePosition(f.q.Text, f.q.Lang)
 	if !ok {
 		if at, ok, err = f.shortPlus(); err != nil {
 			return false, err
@@ -50,14 +50,22 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	case near != "":
 		place := *f.q
 		place.Text, place.Limit, place.Kinds = near, 1, nil
-		found, err := f.s.Search(f.ctx, place)
-		if errors.Is(err, places.ErrQuery) || err == nil && len(found) == 0 {
+		inner := *f
+		inner.q = &place
+		// The other half is for the text itself, should this find nothing.
+		err := f.share(f.budget.Seeks/2, func() error {
+			inner.budget = f.budget
+			err := inner.search()
+			f.budget = inner.budget
+			return err
+		})
+		if errors.Is(err, places.ErrQuery) || err == nil && len(inner.found) == 0 {
 			return r, false, nil
 		}
 		if err != nil {
 			return r, false, err
 		}
-		lat, lon = found[0].Lat, found[0].Lon
+		lat, lon = inner.found[0].Lat, inner.found[0].Lon
 	case !f.q.Bias:
 		return r, false, nil
 	}

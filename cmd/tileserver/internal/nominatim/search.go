@@ -10,6 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/places"
 	"quadrille/places/names"
+	"quadrille/quadkey"
 )
 
 const (
@@ -240,7 +241,17 @@ func (f *filter) passes(e *entry) bool {
 	return !slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) })
 }
 
-// looksLike reports whether two results are the same to who reads them.
+// namesakesM is from how far on two places of one name are not the same one, in metres.
+const namesakesM = 20_000
+
+// looksLike reports whether two results are the same to who reads them. Regions are, however
+// far apart the points inside them are that data sets give.
 func (e *entry) looksLike(o *entry) bool {
-	return e.object == o.object && e.id == o.id || e.class == o.class && e.typ == o.typ && e.display == o.display
+	if e.object == o.object && e.id == o.id {
+		return true
+	}
+	if e.class != o.class || e.typ != o.typ || e.display != o.display {
+		return false
+	}
+	return e.object != 'N' || o.object != 'N' || quadkey.Distance(e.Lon, e.Lat, o.Lon, o.Lat) < namesakesM
 }

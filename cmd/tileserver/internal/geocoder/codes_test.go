@@ -1,0 +1,33 @@
+package geocoder
+
+import (
+	"testing"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// A code is an airport, unless it also begins the name of a large city.
+func TestCodesOfAirports(t *testing.T) {
+	for _, c := range []struct {
+		text, city string
+		people     int64
+		want       names.Kind
+	}{
+		{"maa", "Chennai", 4_000_000, names.Airport},
+		{"ist", "İstanbul", 15_000_000, Place},
+		{"ist", "Istres", 40_000, names.Airport},
+	} {
+		code := string([]byte{c.text[0] - 32, c.text[1] - 32, c.text[2] - 32})
+		city := Result{Match: &search.Match{Name: code, Kind: search.Exact}, Score: 9000, Place: places.Hit{}}
+		city.Place.Name, city.Place.Population = c.city, c.people
+		airport := Result{Feature: names.Feature{Kind: names.Airport, Code: code}, Match: &search.Match{Kind: search.Exact}, Score: 5000}
+		f := finding{q: &Query{Text: c.text, Limit: 2}, found: []Result{placeResult(city), airport}}
+		f.preferCodes()
+		f.order()
+		if got := f.found[0].Kind; got != c.want {
+			t.Errorf("%s with the city %s: first is %s, want %s", c.text, c.city, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package search
+
+// Budget bounds the work of several searches together, such as those for the
+// readings of one text. Each search takes from it what it uses, within its own
+// bounds. A search whose budget is spent answers what it has found so far, which
+// may be nothing, and no error. A Budget belongs to one goroutine at a time.
+type Budget struct {
+	Seeks int // in the store: gets, and beginnings of scans
+	Names int // that are looked at
+}
+
+// Take takes seeks that the caller makes itself. It returns false, and takes
+// none, if fewer are left.
+func (b *Budget) Take(seeks int) bool {
+	if b == nil {
+		return true
+	}
+	if b.Seeks < seeks {
+		return false
+	}
+	b.Seeks -= seeks
+	return true
+}

@@ -1,0 +1,63 @@
+package search
+
+import (
+	"bytes"
+	"slices"
+)
+
+// gaps remembers between which keys there are none, so that a search for wrong
+// letters, which asks for many beginnings that are near each other, need not
+// seek for what an earlier seek has told.
+type gaps struct {
+	text []byte // of all gaps, end to end
+	list []gap  // as they were learnt
+	// order has the numbers of gaps by where they begin. Numbers are moved
+	// rather than gaps because they are small.
+	order []int32
+}
+
+// gap says that key is the first one at or after from: text[from:key], and the
+// key to end. Without a key there is none after from.
+type gap struct{ from, key, end int }
+
+// most gaps are remembered, to bound memory and the time to sort them in.
+const maxGaps = 4_096
+
+func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }
+
+// next returns the first key at or after from, empty if there is none, and
+// whether that is known.
+func (g *gaps) next(from []byte) (key []byte, known bool) {
+	i, found := g.find(from)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil, false
+	}
+	x := g.list[g.order[i]]
+	key = g.text[x.key:x.end]
+	return key, len(key) == 0 || bytes.Compare(from, key) <= 0
+}
+
+// learn remembers the first key at or after from.
+func (g *gaps) learn(from, key []byte) {
+	i, found := g.find(from)
+	if found || len(g.list) == maxGaps {
+		return
+	}
+	x := gap{from: len(g.text)}
+	g.text = append(g.text, from...)
+	x.key = len(g.text)
+	g.text = append(g.text, key...)
+	x.end = len(g.text)
+	g.order = slices.Insert(g.order, i, int32(len(g.list)))
+	g.list = append(g.list, x)
+}
+
+func (g *gaps) find(from []byte) (int, bool) {
+	return slices.BinarySearchFunc(g.order, from, func(i int32, from []byte) int {
+		x := g.list[i]
+		return bytes.Compare(g.text[x.from:x.key], from)
+	})
+}
