@@ -1,9 +1,13 @@
 // Which places get a dot and which a name, and which regions one, so that names do not run into each other.
 import { candidates, writingOf } from './regionnames.js'
 
-/** How prominent a place is: capital, major (a million people), city (a hundred thousand) or town. */
-export function tier({ code, population = 0 }) {
-  if (code === 'PPLC') return 'capital'
+// GeoNames calls the seat of any territory a capital: Adamstown has 46 people. One of fewer people counts as what it is.
+const isGreatCapital = ({ code, population = 0 }) => code === 'PPLC' && population >= 200_000
+
+/** How prominent a place is: capital (of 200,000 people), major (a million people), city (a hundred thousand) or town. */
+export function tier(place) {
+  const { population = 0 } = place
+  if (isGreatCapital(place)) return 'capital'
   if (population >= 1_000_000) return 'major'
   return population >= 100_000 ? 'city' : 'town'
 }
@@ -16,16 +20,19 @@ const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 
 /**
- * People; a capital's count threefold and half a million more, so that it wins against any but much larger neighbours,
- * and those of a part of a town a quarter, so that the town wins against its parts.
+ * People; a great capital's count threefold and half a million more, so that it wins against any but much larger
+ * neighbours, a small one's count threefold, and those of a part of a town a quarter, so that the town wins against its parts.
  */
-export function importance({ code, population = 0 }) {
-  return code === 'PPLC' ? 3 * population + 500_000 : code === 'PPLX' ? population / 4 : population
+export function importance(place) {
+  const { code, population = 0 } = place
+  if (code === 'PPLC') return 3 * population + (isGreatCapital(place) ? 500_000 : 0)
+  return code === 'PPLX' ? population / 4 : population
 }
 
 /** Whether a zoom shows a place: the server fills empty stretches with whatever is there, on a world map too small. */
 export function worthShowing({ code, population = 0 }, zoom) {
-  return code === 'PPLC' || population >= ([100_000, 100_000, 100_000, 20_000, 5_000][zoom] ?? 0)
+  if (code === 'PPLC') return zoom >= 5 || population >= 20_000
+  return population >= ([100_000, 100_000, 100_000, 20_000, 5_000][zoom] ?? 0)
 }
 
 /** Where a name may stand about its dot, the preferred first: [horizontal, vertical] as -1, 0 or 1. */

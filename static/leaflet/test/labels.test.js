@@ -64,7 +64,7 @@ test('names never overlap each other nor another place\'s dot, whatever the orde
 test('the important place wins, and the neighbour steps aside', () => {
   const { places: [first, second] } = arrange([
     { id: 'town', name: 'Smallville', x: 80, y: 112, population: 900 },
-    { id: 'seat', name: 'Seat', x: 100, y: 112, code: 'PPLC', population: 20_000 },
+    { id: 'seat', name: 'Seat', x: 100, y: 112, code: 'PPLC', population: 200_000 },
   ], [], measure)
   assert.deepEqual([first.place.id, first.tier, first.side], ['seat', 'capital', 'right'])
   assert.deepEqual([second.place.id, second.side], ['town', 'left'])
@@ -80,7 +80,7 @@ test('a country\'s name goes first, steps aside for a city, and leaves towns out
   assert.deepEqual([over.places.length, over.regions[0].y], [0, 100])
   const crowded = arrange([city], [{ ...country, down: 15 }], measure)
   assert.deepEqual([crowded.places.length, crowded.regions.length], [0, 1], 'with no other way the country is named')
-  const seat = { id: 'seat', name: 'Seat', x: 200, y: 120, code: 'PPLC' }
+  const seat = { id: 'seat', name: 'Seat', x: 200, y: 120, code: 'PPLC', population: 300_000 }
   const lesser = { id: 'lesser', name: 'Lesser', x: 200, y: 79, population: 100_000 }
   const between = arrange([city, seat, lesser], [country], measure)
   assert.deepEqual([between.places.map(({ place }) => place.id), between.regions[0].y], [['seat', 'city'], 79], 'the least city goes')
@@ -95,16 +95,16 @@ test('of two regions in one spot the larger is named, and a country before a sta
 })
 
 test('importance and tiers', () => {
-  assert.ok(importance({ code: 'PPLC', population: 100_000 }) > importance({ code: 'PPLA', population: 700_000 }))
+  assert.ok(importance({ code: 'PPLC', population: 200_000 }) > importance({ code: 'PPLA', population: 700_000 }))
   assert.ok(importance({ code: 'PPLC', population: 1_000 }) < importance({ code: 'PPLA', population: 9_000_000 }))
   assert.ok(importance({ code: 'PPLX', population: 300_000 }) < importance({ code: 'PPL', population: 100_000 }))
-  assert.deepEqual(['PPLC', 'PPL', 'PPL', 'PPL'].map((code, i) => tier({ code, population: [0, 2e6, 2e5, 10][i] })), ['capital', 'major', 'city', 'town'])
+  assert.deepEqual(['PPLC', 'PPL', 'PPL', 'PPL'].map((code, i) => tier({ code, population: [3e5, 2e6, 2e5, 10][i] })), ['capital', 'major', 'city', 'town'])
   assert.equal(tier({}), 'town')
 })
 
 test('a world map shows cities and capitals, a close view everything', () => {
   assert.deepEqual([0, 3, 4, 5, 18].map(zoom => worthShowing({ population: 6_000 }, zoom)), [false, false, true, true, true])
-  assert.ok(worthShowing({ code: 'PPLC', population: 50 }, 0))
+  assert.ok(worthShowing({ code: 'PPLC', population: 50_000 }, 0))
   assert.ok(worthShowing({}, 5))
 })
 
@@ -117,4 +117,12 @@ test('features become places; what is no named point does not', () => {
     { geometry: { type: 'Point', coordinates: [8, 47] }, properties: { name: '\u0007' } },
     { geometry: { type: 'LineString', coordinates: [8, 47] }, properties: { name: 'x' } },
   ]) assert.equal(placeOf(bad, displayText), null)
+})
+
+test('a capital of few people is no capital of the world', () => {
+  const capital = population => ({ code: 'PPLC', population })
+  assert.deepEqual([46, 150_000, 200_000, 9_000_000].map(people => tier(capital(people))), ['town', 'city', 'capital', 'capital'])
+  assert.ok(importance(capital(46)) < importance({ code: 'PPL', population: 1000 }))
+  assert.deepEqual([4, 5].map(zoom => worthShowing(capital(46), zoom)), [false, true])
+  assert.ok(worthShowing(capital(20_000), 2))
 })

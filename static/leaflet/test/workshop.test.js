@@ -28,7 +28,7 @@ function workshop() {
 
 test('places are read from what a tile has; what is no tile is refused', () => {
   const { places, arrange } = workshop()
-  const feature = { type: 'Feature', geometry: { type: 'Point', coordinates: [8.5, 47.4] }, properties: { id: 7, name: 'Town', code: 'PPLC', population: 9 } }
+  const feature = { type: 'Feature', geometry: { type: 'Point', coordinates: [8.5, 47.4] }, properties: { id: 7, name: 'Town', code: 'PPLC', population: 900_000 } }
   assert.equal(places({ key: 'a', bytes: bytesOf(JSON.stringify({ features: [feature, null] })) }), true)
   assert.equal(places({ key: 'empty', bytes: new ArrayBuffer(0) }), true)
   for (const bad of ['{', 'null', '[]', '{"features":5}']) assert.equal(places({ key: 'bad', bytes: bytesOf(bad) }), false, bad)
