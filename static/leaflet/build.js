@@ -1,4 +1,4 @@
-// Bundles the page into dist/: index.html, assets/ with a hash of the content in each name (a server may let browsers
+// Bundles the pages into dist/: index.html, embed.html, assets/ with a hash of the content in each name (a server may let browsers
 // keep them for ever), and licenses.txt with the licences of what was bundled.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -9,11 +9,29 @@ import { tokensPlugin } from './tokens-css.js'
 const root = path.dirname(fileURLToPath(import.meta.url))
 const dist = path.join(root, 'dist')
 
-const { metafile } = await (async () => {
-  await clean(dist)
+// The map page and the map that other pages embed are bundled apart: a browser that embeds has no use for the rest, and neither
+// waits for a part that they share.
+const shared = [{ in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' }]
+const pages = {
+  'index.html': [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, ...shared],
+  'embed.html': [{ in: 'src/embed.js', out: 'embed' }, { in: 'src/embed.css', out: 'embed' }, ...shared],
+}
+
+await clean(dist)
+const inputs = new Set()
+for (const [page, entryPoints] of Object.entries(pages)) {
+  const { metafile } = await bundle(entryPoints)
+  for (const input of Object.keys(metafile.inputs)) inputs.add(input)
+  const template = await readFile(path.join(root, 'src', page), 'utf8')
+  await writeFile(path.join(dist, page), template.replace(/%([\w./]+)%/g, (_, entry) => built(metafile, entry)))
+  for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${page}  ${file}  ${(bytes / 1024).toFixed(1)} KiB`)
+}
+await writeFile(path.join(dist, 'licenses.txt'), await licenses([...inputs]))
+
+function bundle(entryPoints) {
   return esbuild.build({
     absWorkingDir: root,
-    entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' }],
+    entryPoints,
     outdir: 'dist',
     entryNames: 'assets/[name]-[hash]',
     assetNames: 'assets/[name]-[hash]',
@@ -32,20 +50,14 @@ const { metafile } = await (async () => {
     metafile: true,
     logLevel: 'warning',
   })
-})()
+}
 
-const built = entry => {
+// built is what the bundler made of an entry point, as an address below the page.
+function built(metafile, entry) {
   const [file] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entry) ?? []
   if (!file) throw new Error(`the bundler wrote nothing for ${entry}`)
   return path.posix.relative('dist', file)
 }
-
-const template = await readFile(path.join(root, 'src/index.html'), 'utf8')
-const page = template.replace(/%([\w./]+)%/g, (_, entry) => built(entry))
-await writeFile(path.join(dist, 'licenses.txt'), await licenses(Object.keys(metafile.inputs)))
-await writeFile(path.join(dist, 'index.html'), page)
-
-for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${file}  ${(bytes / 1024).toFixed(1)} KiB`)
 
 // clean removes the last build and keeps the one file that is under version control.
 async function clean(dir) {

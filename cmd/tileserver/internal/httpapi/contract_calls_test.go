@@ -201,6 +201,7 @@ var contractCalls = map[string][]string{
 	"/":                               {"/"},
 	"/openapi.json":                   {"/openapi.json"},
 	"/docs":                           {"/docs"},
+	"/embed":                          {"/embed?center=47,8&zoom=5", "/embed?zoom=x"},
 }
 
 // writeCalls are those of contractCalls for methods that write.

@@ -92,7 +92,7 @@ var dearest = map[string][]string{
 	"/points/:collection/events":           {"/points/shops/events"}, // live ones answer until the client goes
 	"/points/:collection/hooks":            {"/points/shops/hooks"},
 	"/points/:collection/hooks/:hook":      {"/points/shops/hooks/first"}, // kept in memory
-	"/openapi.json":                        {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/*": {"/"},
+	"/openapi.json":                        {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/embed": {"/embed"}, "/*": {"/"},
 	"/healthz": {"/healthz"}, "/readyz": {"/readyz"}, "/status": {"/status"}, "/metrics": {"/metrics"}, "/usage": {"/usage?key=" + testKey},
 }
 
