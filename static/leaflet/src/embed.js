@@ -13,9 +13,10 @@ import { PLACES, regionTypes } from './regiontypes.js'
 import { onDensityChange, onThemeChange, readTheme, setTheme } from './theme.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
-import { t, translate } from './words.js'
+import { direction, t, translate } from './words.js'
 
 translate(document.documentElement)
+const END = direction === 'rtl' ? 'left' : 'right'
 
 const root = document.querySelector('#map')
 const large = document.querySelector('#large')
@@ -33,8 +34,8 @@ start()
 async function start() {
   look()
   const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
-  new Credits(attributions(status.value), { position: 'bottomright' }).addTo(map)
-  control.zoom({ position: 'topright', zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
+  new Credits(attributions(status.value), { position: `bottom${END}` }).addTo(map)
+  control.zoom({ position: `top${END}`, zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
   if (!asked.center && !asked.marker && asked.zoom === null) startAt(tileJSON.value?.center)
 
   const types = regionTypes(tileJSON.value)

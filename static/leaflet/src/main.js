@@ -20,9 +20,10 @@ import { PointsLayer } from './pointslayer.js'
 import { PLACES, regionTypes } from './regiontypes.js'
 import { listen } from './shortcuts.js'
 import { createSuggest } from './suggest.js'
-import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme } from './theme.js'
+import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme, shownTheme } from './theme.js'
 import { watchTiles } from './tilelog.js'
 import { Toolbar } from './toolbar.js'
+import { createUse } from './use.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
 import { direction, t, translate } from './words.js'
@@ -36,6 +37,7 @@ const [START, END] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right']
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
 
+const asksForUse = location.hash === '#use' // the documentation's link
 const permalink = createPermalink()
 setTheme(permalink.state.theme || keptTheme())
 watchTiles()
@@ -93,7 +95,8 @@ async function start() {
   })
   ask(points)
   const help = createHelp(element('help'), status.value)
-  const tools = addTools(inspector, help)
+  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches), theme: shownTheme() }) })
+  const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
@@ -108,6 +111,7 @@ async function start() {
   inspector.toggle(permalink.state.tiles)
   tools.press('grid', inspector.on)
   if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
+  if (asksForUse) use()
 
   if (!regions) element('map').setAttribute('aria-busy', 'false')
   if (tileJSON.status === 'rejected' && collections.length === 0) tellMissing(tileJSON.reason)
@@ -220,7 +224,7 @@ function addInspector(regions, hasPlaces, points) {
   })
 }
 
-function addTools(inspector, help) {
+function addTools(inspector, help, use) {
   const theme = () => {
     const next = otherTheme()
     setTheme(next, { keep: true })
@@ -231,6 +235,7 @@ function addTools(inspector, help) {
     { name: 'locate', label: t('Where am I'), key: 'm', press: locate },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
     { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
+    { name: 'use', label: t('Use this map'), key: 'u', press: use },
     { name: 'help', label: t('Help and data'), key: '?', press: help },
   ], { position: `bottom${END}` }).addTo(map)
   const layers = element('layers')
@@ -246,6 +251,7 @@ function addTools(inspector, help) {
     m: locate,
     r: () => { if (inspector.on) inspector.measure() },
     t: theme,
+    u: use,
   })
   return toolbar
 }
@@ -275,6 +281,12 @@ function ask(points) {
     // On a map of a country or less, what is called so there comes first.
     near: () => map.getZoom() >= 6 ? centre() : null,
   })
+}
+
+// Six decimals of a degree are a hand's breadth.
+function exactCentre() {
+  const { lat, lng } = map.getCenter()
+  return { lat: Number(lat.toFixed(6)), lon: Number(wrapLongitude(lng).toFixed(6)) }
 }
 
 // Whole tenths of a degree are near enough, and let a cache answer.
