@@ -8,7 +8,7 @@ import { createCard } from './card.js'
 import { collectionLayers } from './collections.js'
 import { Credits } from './credits.js'
 import { createCrossings } from './crossings.js'
-import { wrapLongitude } from './hash.js'
+import { decimals, wrapLongitude } from './hash.js'
 import { createHelp } from './help.js'
 import { createInspector, tileRequests } from './inspector.js'
 import { createLayerSwitch } from './layerswitch.js'
@@ -283,10 +283,11 @@ function ask(points) {
   })
 }
 
-// Six decimals of a degree are a hand's breadth.
+// As exact as the screen is.
 function exactCentre() {
   const { lat, lng } = map.getCenter()
-  return { lat: Number(lat.toFixed(6)), lon: Number(wrapLongitude(lng).toFixed(6)) }
+  const round = degrees => Number(degrees.toFixed(decimals(map.getZoom())))
+  return { lat: round(lat), lon: round(wrapLongitude(lng)) }
 }
 
 // Whole tenths of a degree are near enough, and let a cache answer.
