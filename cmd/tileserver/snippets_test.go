@@ -23,8 +23,7 @@ func TestSnippets(t *testing.T) {
 	startBrowser(t) // skips where the page is not built
 	browser := launchBrowser(t, software...)
 	data, _ := clientsData(t)
-	address, _, _ := start(t, "--data", data, "--base-path=/maps")
-	site := address + "/maps"
+	site, _, _ := start(t, "--data", data, "--base-path=/maps")
 
 	packages := httptest.NewServer(packageServer(filepath.Join(libraries, "node_modules")))
 	t.Cleanup(packages.Close)

@@ -43,7 +43,8 @@ async function start() {
   const collections = collectionLayers(own.value)
   const all = [...types, ...hasPlaces ? [PLACES] : [], ...collections]
   // A list that names nothing this server has is no reason for an empty frame.
-  if (all.some(({ type }) => asked.layers?.includes(type))) for (const one of all) one.on = asked.layers.includes(one.type)
+  if (!all.some(({ type }) => asked.layers?.includes(type))) asked.layers = null
+  if (asked.layers) for (const one of all) one.on = asked.layers.includes(one.type)
 
   if (tileJSON.status === 'rejected' && collections.length === 0) tell('server', tileJSON.reason, () => location.reload())
   draw(tileJSON.value, types, hasPlaces, collections)
