@@ -64,7 +64,7 @@ func TestSnippets(t *testing.T) {
 				}
 				// The pages ignore the fragment, which tells this test where they look.
 				w := open(t, browser, pages.URL+path+view, s)
-				w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/", "GPU stall due to ReadPixels")
+				w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/", "it asks another server: "+pages.URL, "GPU stall due to ReadPixels")
 				w.drawsLand(id + "-" + theme)
 				if id == "leaflet-png" || id == "leaflet-vector" || id == "openlayers" || id == "maplibre" {
 					credits := `document.querySelector('.leaflet-control-attribution, .ol-attribution, .maplibregl-ctrl-attrib')?.textContent ?? ''`

@@ -102,7 +102,7 @@ const openlayers = ({ lat, lon, zoom, vector, theme }) => {
     attributions: told.attribution,
   })
   // Layers of the tiles that are not named here are not drawn: told.vector_layers lists them all.
-  const from = (...layers) => ['in', ['get', 'layer'], layers]
+  const from = layer => ['==', ['get', 'layer'], layer]
   const style = [
     { filter: from('country'), style: { 'fill-color': '${map.land[0]}' } },
     { filter: from('lake'), style: { 'fill-color': '${map.lake}' } },
