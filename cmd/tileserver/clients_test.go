@@ -85,7 +85,11 @@ func TestMapLibraries(t *testing.T) {
 			w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/",
 				"GPU stall due to ReadPixels") // the driver's remark on taking pictures
 			w.waitFor(`window.drawn`)
-			for _, layer := range []string{"country", "country_line", "places"} {
+			layers := []string{"country", "country_line", "places"}
+			if tt.theme != "" { // the style of this server: names of countries, capitals and their names
+				layers = append(layers, "country_label", "places_capital", "places_major_label")
+			}
+			for _, layer := range layers {
 				if n := evaluate[int](w, `window.drawn[`+quote(layer)+`] ?? 0`); n == 0 {
 					t.Errorf("nothing of the layer %s is drawn; of others: %s", layer, evaluate[string](w, `JSON.stringify(window.drawn)`))
 				}

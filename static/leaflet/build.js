@@ -1,4 +1,4 @@
-// Bundles the page into dist/: index.html, assets/ with a hash of the content in each name (a server may let browsers
+// Bundles the pages into dist/: index.html, embed.html, assets/ with a hash of the content in each name (a server may let browsers
 // keep them for ever), and licenses.txt with the licences of what was bundled.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -22,19 +22,12 @@ const common = {
   metafile: true,
   logLevel: 'warning',
 }
-const metafile = { inputs: {}, outputs: {} }
-
-async function bundle(options) {
-  const result = await esbuild.build({ ...common, ...options })
-  for (const part of ['inputs', 'outputs']) Object.assign(metafile[part], result.metafile[part])
-}
+const inputs = new Set()
 
 await clean(dist)
 // No module worker: some browsers of the list above have none, and in one file there is nothing to import.
-await bundle({ entryPoints: [{ in: 'src/tileworker.js', out: 'tileworker' }], format: 'iife' })
-await bundle({
-  entryPoints: [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, { in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' },
-    { in: 'src/docs/main.js', out: 'docs' }],
+const worker = await bundle({ entryPoints: [{ in: 'src/tileworker.js', out: 'tileworker' }], format: 'iife' })
+const modules = {
   loader: { '.png': 'file', '.svg': 'copy' },
   // Leaflet's main file is a browser global; its module form lets the bundler drop what the page does not use.
   alias: { leaflet: 'leaflet/dist/leaflet-src.esm.js' },
@@ -42,23 +35,40 @@ await bundle({
   format: 'esm',
   splitting: true, // the words of another language are a file of their own
   chunkNames: 'assets/[name]-[hash]',
-  define: { TILE_WORKER: JSON.stringify(`./${path.posix.basename(built('src/tileworker.js'))}`) }, // beside the main script
-})
+  define: { TILE_WORKER: JSON.stringify(`./${path.posix.basename(built(worker, 'src/tileworker.js'))}`) }, // beside the main script
+}
 
-function built(entry) {
+// The map page, the map that other pages embed and the documents are bundled apart: a browser that embeds has no use for the rest,
+// and none waits for a part that they share.
+const shared = [{ in: 'src/dark.css', out: 'dark' }, { in: 'src/icon.svg', out: 'icon' }]
+const pages = {
+  'index.html': [{ in: 'src/main.js', out: 'map' }, { in: 'src/style.css', out: 'map' }, ...shared],
+  'embed.html': [{ in: 'src/embed.js', out: 'embed' }, { in: 'src/embed.css', out: 'embed' }, ...shared],
+}
+for (const [page, entryPoints] of Object.entries(pages)) {
+  const metafile = await bundle({ ...modules, entryPoints })
+  const template = await readFile(path.join(root, 'src', page), 'utf8')
+  await writeFile(path.join(dist, page), template.replace(/%([\w./]+)%/g, (_, entry) => built(metafile, entry)))
+}
+// The description of the interface is written by the server, which does not know hashes: it asks for this name.
+const docs = await bundle({ ...modules, entryPoints: [{ in: 'src/docs/main.js', out: 'docs' }] })
+await writeFile(path.join(dist, 'docs.js'), `import './${built(docs, 'src/docs/main.js')}'\n`)
+await writeFile(path.join(dist, 'licenses.txt'), await licenses([...inputs]))
+
+// bundle writes the entry points and what they import, and returns what esbuild says of it.
+async function bundle(options) {
+  const { metafile } = await esbuild.build({ ...common, ...options })
+  for (const input of Object.keys(metafile.inputs)) inputs.add(input)
+  for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${file}  ${(bytes / 1024).toFixed(1)} KiB`)
+  return metafile
+}
+
+// built is what the bundler made of an entry point, as an address below the page.
+function built(metafile, entry) {
   const [file] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entry) ?? []
   if (!file) throw new Error(`the bundler wrote nothing for ${entry}`)
   return path.posix.relative('dist', file)
 }
-
-const template = await readFile(path.join(root, 'src/index.html'), 'utf8')
-const page = template.replace(/%([\w./]+)%/g, (_, entry) => built(entry))
-await writeFile(path.join(dist, 'licenses.txt'), await licenses(Object.keys(metafile.inputs)))
-await writeFile(path.join(dist, 'index.html'), page)
-// The description of the interface is written by the server, which does not know hashes: it asks for this name.
-await writeFile(path.join(dist, 'docs.js'), `import './${built('src/docs/main.js')}'\n`)
-
-for (const [file, { bytes }] of Object.entries(metafile.outputs)) console.log(`${file}  ${(bytes / 1024).toFixed(1)} KiB`)
 
 // clean removes the last build and keeps the one file that is under version control.
 async function clean(dir) {

@@ -105,7 +105,8 @@ function selection(values) {
   return regionOf(type, rest.join('/')) ?? (ip ? { kind: 'ip', ip } : null)
 }
 
-function layerList(text) {
+/** The types that a comma list names, no more than a map has use for, or null where there is no list. */
+export function layerList(text) {
   return text === undefined ? null : text.split(',').filter(Boolean).slice(0, MOST_LAYERS)
 }
 

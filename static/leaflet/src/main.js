@@ -8,7 +8,7 @@ import { createCard } from './card.js'
 import { collectionLayers } from './collections.js'
 import { Credits } from './credits.js'
 import { createCrossings } from './crossings.js'
-import { wrapLongitude } from './hash.js'
+import { decimals, wrapLongitude } from './hash.js'
 import { createHelp } from './help.js'
 import { createInspector, tileRequests } from './inspector.js'
 import { createLayerSwitch } from './layerswitch.js'
@@ -21,9 +21,10 @@ import { PLACES, regionTypes } from './regiontypes.js'
 import { listen } from './shortcuts.js'
 import { createStudio } from './studio.js'
 import { createSuggest } from './suggest.js'
-import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme } from './theme.js'
+import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme, shownTheme } from './theme.js'
 import { watchTiles } from './tilelog.js'
 import { Toolbar } from './toolbar.js'
+import { createUse } from './use.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
 import { direction, t, translate } from './words.js'
@@ -38,6 +39,7 @@ const studio = createStudio()
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
 
+const asksForUse = location.hash === '#use' // the documentation's link
 const permalink = createPermalink()
 setTheme(permalink.state.theme || keptTheme())
 watchTiles()
@@ -95,7 +97,8 @@ async function start() {
   })
   ask(points)
   const help = createHelp(element('help'), status.value)
-  const tools = addTools(inspector, help)
+  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches), theme: shownTheme() }) })
+  const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
@@ -110,6 +113,7 @@ async function start() {
   inspector.toggle(permalink.state.tiles)
   tools.press('grid', inspector.on)
   if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
+  if (asksForUse) use()
 
   if (!regions) {
     element('map').classList.remove('bare')
@@ -226,7 +230,7 @@ function addInspector(regions, hasPlaces, points) {
   })
 }
 
-function addTools(inspector, help) {
+function addTools(inspector, help, use) {
   const theme = () => {
     const next = otherTheme()
     setTheme(next, { keep: true })
@@ -237,6 +241,7 @@ function addTools(inspector, help) {
     { name: 'locate', label: t('Where am I'), key: 'm', press: locate },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
     { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
+    { name: 'use', label: t('Use this map'), key: 'u', press: use },
     { name: 'help', label: t('Help and data'), key: '?', press: help },
   ], { position: `bottom${END}` }).addTo(map)
   const layers = element('layers')
@@ -252,6 +257,7 @@ function addTools(inspector, help) {
     m: locate,
     r: () => { if (inspector.on) inspector.measure() },
     t: theme,
+    u: use,
   })
   return toolbar
 }
@@ -281,6 +287,13 @@ function ask(points) {
     // On a map of a country or less, what is called so there comes first.
     near: () => map.getZoom() >= 6 ? centre() : null,
   })
+}
+
+// As exact as the screen is.
+function exactCentre() {
+  const { lat, lng } = map.getCenter()
+  const round = degrees => Number(degrees.toFixed(decimals(map.getZoom())))
+  return { lat: round(lat), lon: round(wrapLongitude(lng)) }
 }
 
 // Whole tenths of a degree are near enough, and let a cache answer.

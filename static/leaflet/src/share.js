@@ -14,8 +14,13 @@ export const javascriptOf = url => `const answer = await (await fetch(${JSON.str
 
 /** The markup that shows a point on a map in another page: at is { lat, lon } in degrees, base the service's address. */
 export function embedOf(at, zoom, base) {
+  return frameOf({ center: `${at.lat},${at.lon}`, zoom: String(zoom), marker: `${at.lat},${at.lon}` }, base)
+}
+
+/** The markup that shows a map in another page; values are the parameters of /embed. */
+export function frameOf(values, base) {
   const url = new URL('embed', base)
-  url.search = new URLSearchParams({ center: `${at.lat},${at.lon}`, zoom: String(zoom), marker: `${at.lat},${at.lon}` })
+  url.search = new URLSearchParams(values)
   return `<iframe src="${url.href.replaceAll('&', '&amp;')}" width="600" height="400" style="border:0" title="${t('Map')}" loading="lazy"></iframe>`
 }
 

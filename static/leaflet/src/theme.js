@@ -44,7 +44,8 @@ export function readTheme() {
   return themes[shownTheme()].map
 }
 
-function shownTheme() {
+/** The theme that is shown now: "light" or "dark". */
+export function shownTheme() {
   return chosen || (dark.matches ? 'dark' : 'light')
 }
 

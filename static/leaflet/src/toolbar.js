@@ -1,4 +1,4 @@
-// The buttons beside the map: where the reader is, the tile grid, light and dark, help.
+// The buttons beside the map: where the reader is, the tile grid, light and dark, how to use the map elsewhere, help.
 import { Control, DomEvent } from 'leaflet'
 import { el, icon } from './dom.js'
 import { t } from './words.js'
@@ -7,6 +7,7 @@ const icons = {
   locate: 'M12 2v3M12 19v3M2 12h3M19 12h3M12 5a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM12 10.5a1.5 1.5 0 1 0 0 3 1.5 1.5 0 0 0 0-3z',
   grid: 'M4 4h16v16H4zM4 12h16M12 4v16',
   theme: 'M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18',
+  use: 'm8 7-5 5 5 5M16 7l5 5-5 5M13.5 4.5l-3 15',
   help: 'M9.2 9.3a2.9 2.9 0 1 1 4.2 2.6c-.9.5-1.4 1-1.4 2M12 17.4v.1M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
 }
 

@@ -26,14 +26,18 @@ export function spoken(preferred, chosen = '') {
   return [chosen, ...preferred].map(code => code.toLowerCase().split('-')[0]).find(code => Object.hasOwn(SPOKEN, code)) ?? 'en'
 }
 
+// The language that the page's own address asks for by lang=, which comes before what the reader keeps, or ''.
+const asked = new URLSearchParams(globalThis.location?.search).get('lang') ?? ''
+const wanted = Object.hasOwn(SPOKEN, asked.toLowerCase().split('-')[0]) ? asked : kept()
+
 /** The code of the page's language. */
-export const language = spoken(languages, kept())
+export const language = spoken(languages, wanted)
 
 // Loaded before any module that says something; the page speaks English rather than nothing.
 const words = await (files[language]?.() ?? Promise.resolve({ default: {} })).then(file => file.default, () => ({}))
 
 /** The languages for names of places: the page's before the others that the reader prefers. */
-export const nameLanguages = kept() ? [language, ...languages.filter(code => code.split('-')[0] !== language)] : languages
+export const nameLanguages = wanted ? [language, ...languages.filter(code => code.split('-')[0] !== language)] : languages
 
 /** The BCP 47 tag for numbers and dates: English readers get 24 hours and days before months. */
 export const locale = language === 'en' ? 'en-GB' : preferredTag()

@@ -67,7 +67,7 @@ func TestKeyNeeded(t *testing.T) {
 		}
 		wantProblem(t, f.get(path, headers...), http.StatusUnauthorized, "key-unknown")
 	}
-	for _, p := range []string{"/healthz", "/readyz", "/status", "/metrics", "/openapi.json", "/docs", "/docs.css", "/"} {
+	for _, p := range []string{"/healthz", "/readyz", "/status", "/metrics", "/openapi.json", "/docs", "/docs.css", "/embed", "/"} {
 		if res := f.get(p); res.StatusCode != http.StatusOK {
 			t.Errorf("%s without a key: %d", p, res.StatusCode)
 		}

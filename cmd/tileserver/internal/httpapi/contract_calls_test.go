@@ -110,6 +110,7 @@ var contractCalls = map[string][]string{
 	"/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}": {"{pinned}/tiles/all/5/16/11.mvt", "{pinned}/tiles/country/5/16/11.geojson", "{pinned}/tiles/country/5/0/0.mvt",
 		"/g/9.9.9-00000000/tiles/all/5/16/11.mvt", "/g/x/tiles/all/5/16/11.mvt", "{pinned}/tiles/planet/1/0/0.mvt"},
 	"/tiles/{layers}.json":        {"/tiles/all.json", "/tiles/all.json?pinned=true", "/tiles/places.json", "/tiles/planet.json"},
+	"/tiles/{layers}.png.json":    {"/tiles/all.png.json", "/tiles/country,places.png.json?pinned=true&scale=2&theme=dark", "/tiles/places.png.json?theme=red", "/tiles/planet.png.json"},
 	"/style.json":                 {"/style.json", "/style.json?layers=country,places&theme=dark", "/style.json?layers=planet", "/style.json?layers=", "/style.json?theme=red"},
 	"/at":                         {"/at?lat=47.4&lon=8.5&at=2026-01-15T11:30:00Z", "/at?lat=47.4&lon=8.5", "/at?lat=0&lon=-140&lang=fr", "/at?lat=47.4&lon=8.5&types=planet"},
 	"/geocode":                    {"/geocode?q=zur", "/geocode?q=zur&limit=1&lat=1&lon=2&lang=fr&format=geojson", "/geocode?q=47.4,8.5", "/geocode"},
@@ -200,6 +201,7 @@ var contractCalls = map[string][]string{
 	"/":                               {"/"},
 	"/openapi.json":                   {"/openapi.json"},
 	"/docs":                           {"/docs"},
+	"/embed":                          {"/embed?center=47,8&zoom=5", "/embed?zoom=x"},
 }
 
 // writeCalls are those of contractCalls for methods that write.

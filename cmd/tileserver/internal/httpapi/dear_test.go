@@ -35,7 +35,7 @@ import (
 var dearest = map[string][]string{
 	"/tiles/:layers/:z/:x/:file": {"/tiles/all/0/0/0.geojson", "/tiles/all/0/0/0.mvt", "/tiles/all/2/2/1.geojson", "/tiles/all/4/8/5.mvt", "/tiles/all/13/4207/2693.mvt",
 		"/tiles/all/14/8414/5386.geojson", "/tiles/places/10/526/336.geojson", "/tiles/all/0/0/0@2x.png", "/tiles/country/3/4/2@2x.png"},
-	"/tiles/:file": {"/tiles/all.json?pinned=true"},
+	"/tiles/:file": {"/tiles/all.json?pinned=true", "/tiles/all.png.json?scale=2&theme=dark"},
 	"/g/:generations/tiles/:layers/:z/:x/:file": {"{pinned}/tiles/all/0/0/0.geojson", "{pinned}/tiles/all/0/0/0@2x.png"},
 	"/style.json": {"/style.json?layers=all&theme=dark"},
 	"/regions/at": {"/regions/at?lat=52.37&lon=4.89", "/regions/at?lat=60&lon=-43&snap=50000", "/regions/at?lat=-50&lon=-75&snap=50000", "/regions/at?lat=47&lon=6&snap=50000"},
@@ -92,7 +92,7 @@ var dearest = map[string][]string{
 	"/points/:collection/events":           {"/points/shops/events"}, // live ones answer until the client goes
 	"/points/:collection/hooks":            {"/points/shops/hooks"},
 	"/points/:collection/hooks/:hook":      {"/points/shops/hooks/first"}, // kept in memory
-	"/openapi.json":                        {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/*": {"/"},
+	"/openapi.json":                        {"/openapi.json"}, "/docs": {"/docs"}, "/docs.css": {"/docs.css"}, "/embed": {"/embed"}, "/*": {"/"},
 	"/healthz": {"/healthz"}, "/readyz": {"/readyz"}, "/status": {"/status"}, "/metrics": {"/metrics"}, "/usage": {"/usage?key=" + testKey},
 }
 

@@ -39,6 +39,8 @@ func TestGolden(t *testing.T) {
 			"/tiles/all.json",
 			"/tiles/places.json | X-Forwarded-Host: evil.example",
 			"/tiles/country:us,state.json | Host: [2001:db8::1]:8080",
+			"/tiles/all.png.json",
+			"/tiles/country:us,state.png.json?scale=2&theme=dark&pinned=true",
 		}},
 		{"region", []string{
 			"/regions/at?lat=38.5&lon=-98.3",

@@ -283,6 +283,7 @@ func TestPage(t *testing.T) {
 	script := strings.Repeat("alert(1);", 500)
 	page := fstest.MapFS{
 		"index.html":                   {Data: []byte("<!doctype html><script type=module src=assets/map-ABCD2345.js></script>")},
+		"embed.html":                   {Data: []byte("<!doctype html><title>embedded</title>")},
 		"assets/map-ABCD2345.js":       {Data: []byte(script)},
 		"assets/map-ABCD2345.css":      {Data: []byte("a{}")},
 		"assets/main-component.js":     {Data: []byte("1")},
@@ -296,6 +297,8 @@ func TestPage(t *testing.T) {
 	for _, tt := range []struct{ path, contentType, cache, body string }{
 		{"/", "text/html; charset=utf-8", "no-cache", string(page["index.html"].Data)},
 		{"/index.html", "text/html; charset=utf-8", "no-cache", string(page["index.html"].Data)},
+		{"/embed", "text/html; charset=utf-8", "no-cache", string(page["embed.html"].Data)},
+		{"/embed?center=x&zoom=99", "text/html; charset=utf-8", "no-cache", string(page["embed.html"].Data)},
 		{"/assets/map-ABCD2345.js", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", script},
 		{"/assets/map-ABCD2345.css", "text/css; charset=utf-8", "public, max-age=31536000, immutable", "a{}"},
 		{"/assets/icon-ZZZZ2345.svg", "image/svg+xml", "public, max-age=31536000, immutable", "<svg/>"},
@@ -307,7 +310,8 @@ func TestPage(t *testing.T) {
 		if b := body(t, res); res.StatusCode != 200 || b != tt.body || h.Get("Content-Type") != tt.contentType || h.Get("Cache-Control") != tt.cache {
 			t.Errorf("%s: %d %v %q", tt.path, res.StatusCode, h, b)
 		}
-		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") ||
+			strings.HasSuffix(csp, "; frame-ancestors *") != strings.HasPrefix(tt.path, "/embed") || strings.HasSuffix(csp, "; frame-ancestors 'none'") == strings.HasPrefix(tt.path, "/embed") {
 			t.Errorf("%s: policy %q", tt.path, csp)
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" {
@@ -324,7 +328,7 @@ func TestPage(t *testing.T) {
 	if b := body(t, res); res.Header.Get("Content-Encoding") != "gzip" || len(b) >= len(script) || res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
 		t.Errorf("script is not compressed: %v", res.Header)
 	}
-	for _, path := range []string{"/README.md", "/secret", "/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
+	for _, path := range []string{"/README.md", "/embed.html", "/embed/", "/secret", "/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
 		"/assets/../index.html", "/..%2findex.html", "/%2e%2e/index.html", "/assets%2Fmap-ABCD2345.css%00", "/index.html/", "/assets/..%5cindex.html"} {
 		if res := f.get(path); res.StatusCode != 404 {
 			t.Errorf("%s: %d, want 404", path, res.StatusCode)

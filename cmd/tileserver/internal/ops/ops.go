@@ -56,6 +56,7 @@ func (s *Room) Routes() []web.Route {
 	// Documents and the page are found by links, to which others add parameters.
 	list := append(s.documentRoutes(),
 		web.Route{Path: "/*", Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
+		web.Route{Path: embedPath, Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
 		web.Route{Path: "/*", Methods: []string{http.MethodOptions}, Handle: s.Preflight("GET, HEAD, OPTIONS"), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel},
 		// Probes and scrapers have parameters of their own.
 		web.Route{Path: "/healthz", Handle: s.getHealth, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},

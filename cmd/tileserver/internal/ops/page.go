@@ -16,6 +16,9 @@ type page struct {
 	assets map[string]*web.Asset // by URL path
 }
 
+// embedPath is where the map is that other pages hold in a frame.
+const embedPath = "/embed"
+
 const unbuilt = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -47,11 +50,14 @@ func newPage(fsys fs.FS) *page {
 			return nil
 		})
 	}
-	if index := p.assets["/index.html"]; index != nil {
-		p.assets["/"] = index
-	} else {
-		p.assets["/"] = web.NewAsset("index.html", web.AssetTypes[".html"], []byte(unbuilt))
+	html := func(file string) *web.Asset {
+		if a := p.assets["/"+file]; a != nil {
+			return a
+		}
+		return web.NewAsset(file, web.AssetTypes[".html"], []byte(unbuilt))
 	}
+	p.assets["/"], p.assets[embedPath] = html("index.html"), html("embed.html").Framed()
+	delete(p.assets, "/embed.html") // one address, whose headers let it be framed
 	return p
 }
 
@@ -63,7 +69,7 @@ var switchedOff = map[string]string{
 	"/metrics":   "Metrics are told on the operator's listener alone, --admin-listen: start the server with --public-metrics to have them here too.",
 }
 
-// getPage answers GET / and the files of the map page.
+// getPage answers GET /, /embed and the files of the map page.
 func (s *Room) getPage(c echo.Context) error {
 	r := c.Request()
 	a := s.page.assets[r.URL.Path]

@@ -57,7 +57,7 @@ func New(k *web.Kit, cfg Config) *Room {
 func (s *Room) Routes() []web.Route {
 	return []web.Route{
 		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed, Query: web.Takes("theme")},
-		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned")},
+		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned", "theme", "scale")},
 		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names")},
 	}

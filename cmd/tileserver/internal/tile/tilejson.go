@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -28,7 +29,7 @@ type TileJSON struct {
 	Scheme       string        `json:"scheme"`
 	Attribution  string        `json:"attribution,omitempty"`
 	Tiles        []string      `json:"tiles"`
-	VectorLayers []vectorLayer `json:"vector_layers"`
+	VectorLayers []vectorLayer `json:"vector_layers,omitzero"` // nil of pictures
 	Bounds       [4]float64    `json:"bounds"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      int           `json:"minzoom"`
@@ -43,8 +44,9 @@ type vectorLayer struct {
 	MaxZoom     int               `json:"maxzoom"`
 }
 
-// getTileJSON answers GET /tiles/{layers}.json. With pinned=true the tiles have
-// addresses of their generations, see getPinnedTile.
+// getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures,
+// /tiles/{layers}.png.json. With pinned=true the tiles have addresses of their
+// generations, see getPinnedTile.
 func (s *Room) getTileJSON(c echo.Context) error {
 	r := c.Request()
 	values, err := web.PathParams(c)
@@ -55,12 +57,14 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if !ok {
 		return web.ErrNoRoute
 	}
+	list, drawn := strings.CutSuffix(list, ".png")
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
 	}
 	q := web.QueryParams(r)
 	pinned := q.OneOf("pinned", "true", "false") == "true" || s.PinTiles && !q.Has("pinned")
+	picture := pictureFile(&q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -87,6 +91,9 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if pinned {
 		h = h.Bytes("pinned")
 	}
+	if drawn {
+		h = h.Bytes(picture)
+	}
 	etag := h.Number(from).Number(uint64(a.Coding)).Tag()
 	if live {
 		a.Cache = web.NoStore // the properties change
@@ -103,6 +110,11 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if drawn {
+		// A picture has no layers to choose from.
+		doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + picture
+		doc.VectorLayers = nil
+	}
 	b := web.GetScratch()
 	defer b.Release()
 	body, err := json.Marshal(doc)
@@ -113,13 +125,29 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	return s.Send(c, a, b)
 }
 
+// vectorFile is what addresses of vector tiles end with.
+const vectorFile = ".mvt"
+
+// pictureFile is what addresses of pictures end with, by the parameters scale and
+// theme. A theme that is not asked for is not named: caches then share its tiles.
+func pictureFile(q *web.Params) string {
+	file := ".png"
+	if q.OneOf("scale", "1", "2") == "2" {
+		file = "@2x.png"
+	}
+	if theme := q.OneOf("theme", look.Themes...); theme != "" {
+		file += "?theme=" + theme
+	}
+	return file
+}
+
 // describe makes the document of a layer set.
 func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 	doc := &TileJSON{
 		TileJSON:     "3.0.0",
 		Name:         set.canonical,
 		Scheme:       "xyz",
-		Tiles:        []string{base + "/tiles/" + escapeLayers(set.canonical) + "/{z}/{x}/{y}.mvt"},
+		Tiles:        []string{base + "/tiles/" + escapeLayers(set.canonical) + "/{z}/{x}/{y}" + vectorFile},
 		VectorLayers: []vectorLayer{},
 		MaxZoom:      dataZoom,
 	}

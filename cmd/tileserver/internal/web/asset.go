@@ -20,6 +20,7 @@ type Asset struct {
 	body        [codingCount][]byte // nil where the coding does not pay
 	length      [codingCount][]string
 	html        bool
+	framed      bool // other pages may hold it in a frame
 }
 
 // hashed matches the names the bundler gives to files whose content can never
@@ -53,13 +54,25 @@ var (
 // but what the map does: its own scripts and styles, tiles and lookups from
 // this server, and images it draws itself.
 var pageHeaders = http.Header{
-	"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-		"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
-		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+	"Content-Security-Policy":    {pagePolicy + "frame-ancestors 'none'"},
 	"X-Content-Type-Options":     NoSniff,
 	"Referrer-Policy":            {"strict-origin-when-cross-origin"},
 	"Cross-Origin-Opener-Policy": {"same-origin"},
 	"Vary":                       VaryEncoding,
+}
+
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; "
+
+// framedPolicy is that of a page which others may hold in a frame. It does no more
+// than draw, so nothing is won by a click that was meant for something else.
+var framedPolicy = []string{pagePolicy + "frame-ancestors *"}
+
+// Framed lets pages of any origin hold the asset in a frame.
+func (a *Asset) Framed() *Asset {
+	a.framed = true
+	return a
 }
 
 // NewAsset makes an asset. It may be kept for good if its name has a hash of its
@@ -110,6 +123,9 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 	h := res.Header()
 	for name, values := range pageHeaders {
 		h[name] = values
+	}
+	if a.framed {
+		h["Content-Security-Policy"] = framedPolicy
 	}
 	cd := AcceptedKept(r)
 	if a.body[cd] == nil {

@@ -1,0 +1,27 @@
+// What the address of the embedded map asks for: /embed?center=lat,lon&zoom=&marker=lat,lon&layers=&theme=.
+import { layerList, MAX_LATITUDE, wrapLongitude } from './hash.js'
+
+const DEGREES = /^([+-]?\d{1,3}(?:\.\d{1,20})?),([+-]?\d{1,4}(?:\.\d{1,20})?)$/
+
+/**
+ * The view of a query: center and marker are { lat, lon } in degrees or null, zoom a number within the limits or null, layers a list
+ * of types or null, theme "light", "dark" or '' for the system's. What is not valid counts as not there; what is out of bounds is
+ * brought back into them, but for a latitude beyond a pole.
+ */
+export function embedView(search, { minZoom, maxZoom }) {
+  const values = new URLSearchParams(search)
+  const text = values.get('zoom') ?? ''
+  const zoom = /^\d{1,2}(\.\d{1,6})?$/.test(text) ? Math.min(maxZoom, Math.max(minZoom, Number(text))) : null
+  const layers = layerList(values.get('layers') ?? undefined)
+  const theme = values.get('theme')
+  return {
+    center: position(values.get('center')), marker: position(values.get('marker')), zoom,
+    layers: layers?.length ? layers : null, theme: theme === 'light' || theme === 'dark' ? theme : '',
+  }
+}
+
+function position(text) {
+  const [, lat, lon] = DEGREES.exec(text ?? '')?.map(Number) ?? []
+  if (!(Math.abs(lat) <= 90)) return null
+  return { lat: Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat)), lon: wrapLongitude(lon) }
+}

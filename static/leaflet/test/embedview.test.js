@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { embedView } from '../src/embedview.js'
+import { MAX_LATITUDE } from '../src/hash.js'
+import { embedOf, frameOf } from '../src/share.js'
+
+const limits = { minZoom: 1, maxZoom: 18 }
+const NOTHING = { center: null, marker: null, zoom: null, layers: null, theme: '' }
+
+test('what an embedded map is asked for', () => {
+  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&theme=dark&lang=de', limits), {
+    center: { lat: 47.4, lon: -8.5 }, marker: { lat: -47, lon: 8 }, zoom: 7.25, layers: ['country', 'points:a b'], theme: 'dark',
+  })
+  assert.deepEqual(embedView('', limits), NOTHING)
+})
+
+test('what is out of bounds is brought back', () => {
+  assert.equal(embedView('?zoom=99', limits).zoom, 18)
+  assert.equal(embedView('?zoom=0', limits).zoom, 1)
+  assert.deepEqual(embedView('?center=90,190', limits).center, { lat: MAX_LATITUDE, lon: -170 })
+  assert.equal(embedView(`?layers=${'a,'.repeat(500)}`, limits).layers.length, 32)
+})
+
+test('what is not valid counts as not there', () => {
+  for (const query of ['center=', 'center=91,0', 'center=1', 'center=1,2,3', 'center=x,y', 'center=1e3,2', 'center=NaN,NaN', 'center=<b>,1', 'marker=Infinity,0',
+    'marker=1,2;3', 'zoom=', 'zoom=-1', 'zoom=1e1', 'zoom=five', 'zoom=100', 'layers=', 'layers=,,', 'theme=plain', 'theme=', 'theme=constructor', '%', '%E0%A4%A=1', 'x=1']) {
+    assert.deepEqual(embedView(`?${query}`, limits), NOTHING, query)
+  }
+})
+
+test('the line that embeds a map asks for what it shows', () => {
+  const src = markup => new URL(/src="([^"]+)"/.exec(markup)[1].replaceAll('&amp;', '&'))
+  const point = src(embedOf({ lat: 47.4, lon: -8.5 }, 9, 'https://maps.example/below/'))
+  assert.equal(point.pathname, '/below/embed')
+  assert.deepEqual(embedView(point.search, limits), { ...NOTHING, center: { lat: 47.4, lon: -8.5 }, zoom: 9, marker: { lat: 47.4, lon: -8.5 } })
+  const hostile = frameOf({ center: '1,2', zoom: '3', layers: 'a"><script>,b' }, 'https://maps.example/')
+  assert.ok(!hostile.includes('<script>'))
+  assert.deepEqual(embedView(src(hostile).search, limits).layers, ['a"><script>', 'b'])
+})
