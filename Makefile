@@ -31,7 +31,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-page bench-points clean
+.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-page bench-points pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -147,6 +147,17 @@ PAGE_DATA ?= data
 
 bench-page: page ## measure how smooth the map page is at a quarter of this machine's speed, in Chromium
 	QUADRILLE_SMOOTH=$(abspath $(PAGE_DATA)) go test -v -count 1 -run '^TestMapPageSmoothness$$' ./cmd/tileserver
+
+# Where the gallery is drawn; -update-pictures as PICTURES_FLAGS keeps it as what is right.
+PICTURES ?= bin/pictures
+PICTURES_FLAGS ?=
+
+pictures: page ## draw 40 views of the demo's data into one sheet, and compare each with what is kept of it
+	@test -d $(PAGE_DATA)/boundaries || echo "There is no data in $(PAGE_DATA): run make demo, or name the demo's data by PAGE_DATA."
+	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
+	cd $(CLIENTS) && $(NPM_CI)
+	QUADRILLE_PICTURES=$(abspath $(PAGE_DATA)) QUADRILLE_SCREENSHOTS=$(abspath $(PICTURES)) QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) \
+	  go test -count 1 -timeout 20m -run '^TestPictures$$' ./cmd/tileserver $(PICTURES_FLAGS)
 
 # What bench-points compares with and measures on; what is empty is left out.
 TILE38 ?= $(shell command -v tile38-server)
