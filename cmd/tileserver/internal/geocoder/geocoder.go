@@ -234,7 +234,10 @@ func (f *finding) findText() error {
 	}
 	// A letter may be wrong in the name, or in that of the region.
 	f.forgiving = true
-	return f.inContext()
+	if err := f.inContext(); err != nil || len(f.found) > 0 {
+		return err
+	}
+	return f.leaveOut()
 }
 
 // share calls fn, which may take at most so many seeks of those that are left.
