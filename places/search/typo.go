@@ -14,7 +14,7 @@ const (
 	// maxTypos bounds the wrong letters of a text.
 	maxTypos = 4
 	// typoReads bounds the seeks for one spelling of the text.
-	typoReads = 2_000
+	typoReads = 1_200
 	// ideograms is the first of the scripts whose characters are words. A
 	// different character there is a different word.
 	ideograms = 0x2e80
