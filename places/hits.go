@@ -127,6 +127,10 @@ type tileSearch struct {
 	jsonOnly bool  // the hits need no texts
 	only     bool  // no page follows
 
+	fn     func(*place)                     // of read
+	look   func(*cellstore.Row, error) bool // lookAt
+	failed error
+
 	scan   cellstore.Scan
 	ranges [1]cellstore.Range
 	family [1]string
@@ -155,20 +159,31 @@ func (s *tileSearch) read(ctx context.Context, n *near.Node, fn func(*place)) er
 	s.ranges[0].From, s.ranges[0].To = cellRange(s.bounds[:0], first, last)
 	s.family[0] = tierNames[n.List]
 	s.scan.Ranges, s.scan.Families = s.ranges[:], s.family[:]
-	for row, err := range s.f.tiles.Scan(ctx, s.scan) {
-		if err != nil {
-			return fmt.Errorf("places: %w", err)
-		}
-		if s.examined++; s.examined > MaxExamined {
-			return fmt.Errorf("%w: %d places looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
-				ErrTooMuchWork, MaxExamined)
-		}
-		if s.place, err = parsePlace(row); err != nil {
-			return err
-		}
-		fn(&s.place)
+	if s.look == nil {
+		s.look = s.lookAt
 	}
-	return nil
+	// A loop would allocate its body anew for each tile.
+	s.fn, s.failed = fn, nil
+	s.f.tiles.Scan(ctx, s.scan)(s.look)
+	return s.failed
+}
+
+// lookAt takes one row of a scan, and reports whether to go on.
+func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
+	if err != nil {
+		s.failed = fmt.Errorf("places: %w", err)
+		return false
+	}
+	if s.examined++; s.examined > MaxExamined {
+		s.failed = fmt.Errorf("%w: %d places looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
+			ErrTooMuchWork, MaxExamined)
+		return false
+	}
+	if s.place, s.failed = parsePlace(row); s.failed != nil {
+		return false
+	}
+	s.fn(&s.place)
+	return true
 }
 
 // take keeps a place that is wanted.

@@ -19,7 +19,8 @@ type Region struct {
 }
 
 // At returns the regions at a point in degrees, in the data set's order. It
-// asks the given types, or all of them if none is given, with one seek each.
+// asks the given types, or all of them if none is given, with one seek each; none for a
+// type whose answer is the same all over the tile of zoom 13, if the Reader remembers it.
 //
 // A tile owns its western and northern edges, so a point lies in one tile. A
 // point on a border belongs to exactly one of its two regions, and longitude
@@ -39,26 +40,58 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 			return nil, r.unknownType(t)
 		}
 	}
-	s.types = s.types[:0]
-	for _, rt := range r.order {
-		if len(types) == 0 || slices.Contains(types, rt.Name) {
-			s.types = append(s.types, rt)
-		}
-	}
 	lon = meridian(lon, lat)
-	var px, py int64
-	var err error
-	sub := uint(tileSubBits)
 	if math.Abs(lat) > quadkey.MaxLatitude {
-		sub = capSubBits
-		px, py, err = r.seekCap(ctx, s, lon, lat)
-	} else {
-		px, py, err = r.seekPoint(ctx, s, lon, lat)
+		return r.atPole(ctx, s, lon, lat, types)
 	}
+	t, err := quadkey.TileAt(lon, lat, grid.MaxZoom)
 	if err != nil {
 		return nil, err
 	}
-	var found []Region
+	var before *uniform
+	if r.uniform != nil {
+		before = r.uniform.of(t)
+	}
+	s.asked(r, types, before)
+	if len(s.types) > 0 {
+		if err := r.seek(ctx, s, t, s.types, true); err != nil {
+			return nil, err
+		}
+	}
+	px, py := tilePoint(t, lon, lat)
+	found, err := s.regionsAt(px, py, tileSubBits)
+	if err != nil {
+		return nil, err
+	}
+	if learnt := s.uniform(); learnt != 0 && r.uniform != nil {
+		r.uniform.keep(r.learn(t, learnt, found, before))
+	}
+	return r.merge(found, before, types), nil
+}
+
+// asked chooses the types that must be read: those that are asked for, or all if none is,
+// without those whose answer is known.
+func (s *scratch) asked(r *Reader, types []string, known *uniform) {
+	s.types = s.types[:0]
+	for _, rt := range r.order {
+		if (len(types) == 0 || slices.Contains(types, rt.Name)) && !known.has(rt) {
+			s.types = append(s.types, rt)
+		}
+	}
+}
+
+// atPole returns the regions at a point beyond the latitudes of the tiles.
+func (r *Reader) atPole(ctx context.Context, s *scratch, lon, lat float64, types []string) ([]Region, error) {
+	s.asked(r, types, nil)
+	px, py, err := r.seekCap(ctx, s, lon, lat)
+	if err != nil {
+		return nil, err
+	}
+	return s.regionsAt(px, py, capSubBits)
+}
+
+// regionsAt returns the regions at a point of the rows that were read.
+func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) {
 	for i, rt := range s.types {
 		if s.rows[i].Empty() {
 			continue
@@ -84,6 +117,57 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	return found, nil
 }
 
+// uniform are the types, by their bits, whose rows answer alike for every point of the
+// tile that they were read for.
+func (s *scratch) uniform() (bits uint64) {
+	for i, rt := range s.types {
+		if s.rows[i].Empty() || s.rows[i].Cells[0].Value[0] == layout.MarkLeaf {
+			bits |= rt.bit()
+		}
+	}
+	return bits
+}
+
+// learn adds to what is known of a tile the types that have been learnt, of which found are
+// the regions at one of its points.
+func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
+	u := &uniform{tile: t, known: learnt}
+	if before != nil {
+		u.known |= before.known
+		u.found = slices.Clone(before.found)
+	}
+	for _, f := range found {
+		if r.types[f.Type].bit()&learnt != 0 {
+			u.found = append(u.found, f)
+		}
+	}
+	return u
+}
+
+// merge adds the regions of the asked types that were known before, in the data set's
+// order. The result is the caller's own.
+func (r *Reader) merge(found []Region, known *uniform, types []string) []Region {
+	if known == nil || len(known.found) == 0 {
+		return found
+	}
+	all := make([]Region, 0, len(found)+len(known.found))
+	for _, rt := range r.order {
+		if len(types) > 0 && !slices.Contains(types, rt.Name) {
+			continue
+		}
+		from := found
+		if known.has(rt) {
+			from = known.found
+		}
+		for i := range from {
+			if from[i].Type == rt.Name {
+				all = append(all, from[i])
+			}
+		}
+	}
+	return all
+}
+
 // meridian returns the longitude by which a point is looked up. 180° is −180°,
 // and so is every longitude at a pole.
 func meridian(lon, lat float64) float64 {
@@ -100,20 +184,6 @@ const (
 	tileSubBits = 20
 	capSubBits  = 16
 )
-
-// seekPoint reads the zoom-13 rows at a point and returns it in their
-// coordinates.
-func (r *Reader) seekPoint(ctx context.Context, s *scratch, lon, lat float64) (px, py int64, err error) {
-	t, err := quadkey.TileAt(lon, lat, grid.MaxZoom)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := r.seek(ctx, s, t, s.types, true); err != nil {
-		return 0, 0, err
-	}
-	px, py = tilePoint(t, lon, lat)
-	return px, py, nil
-}
 
 // tilePoint returns a point in the sub-units of the tile of zoom 13 that it
 // belongs to.

@@ -38,12 +38,14 @@ type Reader struct {
 	regions cellstore.Table
 	types   map[string]*readerType
 	order   []*readerType
+	uniform *uniforms // nil with more types than it has bits for
 	scratch sync.Pool // *scratch
 }
 
 type readerType struct {
 	TypeMeta
 	mvt, label string // families
+	place      int    // in the order
 }
 
 // scratch is the memory of one call.
@@ -68,9 +70,12 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	r := &Reader{meta: meta, types: make(map[string]*readerType)}
 	r.scratch.New = func() any { return new(scratch) }
 	for _, t := range meta.Types {
-		rt := &readerType{TypeMeta: t, mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel}
+		rt := &readerType{TypeMeta: t, mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel, place: len(r.order)}
 		r.types[t.Name] = rt
 		r.order = append(r.order, rt)
+	}
+	if len(r.order) <= maxUniformTypes {
+		r.uniform = new(uniforms)
 	}
 	var err error
 	if r.bounds, err = store.Table(ctx, layout.TableBounds); err != nil {

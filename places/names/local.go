@@ -100,3 +100,16 @@ func (r *Reader) NameIn(ctx context.Context, typ, id, lang string) (name string,
 	}
 	return "", false, nil
 }
+
+// NamesOf calls fn with the names of a region by language, in the order of the languages.
+func (r *Reader) NamesOf(ctx context.Context, typ, id string, fn func(lang, name string)) error {
+	first := appendLocalKey(nil, typ, id, "")
+	past := append(bytes.Clone(first[:len(first)-1]), 1) // a key ends with a zero byte and the language
+	for row, err := range r.local.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{{From: first, To: past}}}) {
+		if err != nil {
+			return fmt.Errorf("names: %w", err)
+		}
+		fn(string(row.Key[len(first):]), string(row.Cells[0].Value))
+	}
+	return nil
+}

@@ -121,6 +121,14 @@ func TestNameIn(t *testing.T) {
 			t.Errorf("%+v: %q, %v, %v", tc, name, ok, err)
 		}
 	}
+	for _, tc := range []struct{ typ, id, want string }{
+		{"country", "de", "de Deutschland, fr RFA, zh 德国, zh-hant 德國, "}, {"state", "de", "fr Délaware, "}, {"country", "d", ""}, {"count", "ry", ""}, {"large_airport", "EDDM", ""},
+	} {
+		got := ""
+		if err := r.NamesOf(t.Context(), tc.typ, tc.id, func(lang, name string) { got += lang + " " + name + ", " }); err != nil || got != tc.want {
+			t.Errorf("%s %s: %q, %v", tc.typ, tc.id, got, err)
+		}
+	}
 }
 
 func TestBuildRefuses(t *testing.T) {

@@ -75,6 +75,7 @@ type Names interface {
 	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
 	Feature(ctx context.Context, number uint64) (f names.Feature, ok bool, err error)
 	NameIn(ctx context.Context, typ, id, lang string) (string, bool, error)
+	NamesOf(ctx context.Context, typ, id string, fn func(lang, name string)) error
 }
 
 // TimeZones is what the handlers ask of a generation of time zones.

@@ -157,7 +157,7 @@ func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.Rev
 func readSearch(q *web.Params) geocoder.Query {
 	query := geocoder.Query{Text: readText(q), Kinds: readKinds(q, geocoder.Kinds)}
 	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
-	query.Lang = q.Language("lang")
+	query.Langs = languages(q)
 	query.Countries = q.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
 	if q.Has("bbox") {
 		box := q.Box("bbox")
@@ -174,9 +174,17 @@ func readSearch(q *web.Params) geocoder.Query {
 func readReverse(q *web.Params) geocoder.ReverseQuery {
 	query := geocoder.ReverseQuery{Kinds: readKinds(q, geocoder.ReverseKinds)}
 	query.Lat, query.Lon = q.Position()
-	query.Lang = q.Language("lang")
+	query.Langs = languages(q)
 	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
 	return query
+}
+
+// languages returns the language of the answer, none for own names.
+func languages(q *web.Params) []string {
+	if lang := q.Language("lang"); lang != "" {
+		return []string{lang}
+	}
+	return nil
 }
 
 // readText returns the text to search for.

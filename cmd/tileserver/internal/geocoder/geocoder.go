@@ -45,9 +45,11 @@ type Sources struct {
 
 // Query is what a search asks for. Only Text is required.
 type Query struct {
-	Text      string
-	Limit     int          // results; 0 is ten
-	Lang      string       // ISO 639 code: names in it rank like own names
+	Text  string
+	Limit int // results; 0 is ten
+	// Langs are languages of results, ISO 639 codes, the preferred first. Names in the first
+	// rank like own names.
+	Langs     []string
 	Kinds     []names.Kind // of the results; none is all
 	Countries []string     // ISO 3166-1 alpha-2
 	Box       *quadkey.Box
@@ -333,7 +335,7 @@ func (f *finding) order() {
 // query is the search for a text in a data set, within regions if there are any.
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
-		Text: text, Limit: limit, Lang: f.q.Lang, Countries: f.q.Countries, Box: f.q.Box,
+		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.q.Countries, Box: f.q.Box,
 		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Budget: &f.budget,
 	}
 	if len(within) > 0 {

@@ -20,14 +20,14 @@ func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 const zoneType = "timezone"
 
 // labelSeeks are the most that the label of a result takes: the regions around, its own
-// name and theirs in a language, which may be that of a country (zh-Hant-TW).
+// name and theirs in languages, which may be those of a country (zh-Hant-TW).
 func (f *finding) labelSeeks() int {
 	layers, parts := 0, 0
 	if f.regions != nil {
 		layers = len(f.regions.Types())
 	}
-	if f.q.Lang != "" {
-		parts = 1 + strings.Count(f.q.Lang, "-")
+	for _, lang := range f.q.Langs {
+		parts += 1 + strings.Count(lang, "-")
 	}
 	return layers + (layers+2)*parts + 1
 }

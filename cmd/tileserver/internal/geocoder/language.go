@@ -2,34 +2,32 @@ package geocoder
 
 import (
 	"context"
+	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places/names"
 )
 
-// Localize gives a result that was looked up the names of a language, as those of Search
-// and Reverse have. An empty language changes nothing.
-func (s *Session) Localize(ctx context.Context, r *Result, lang string) error {
-	f, err := s.begin(ctx, &Query{Lang: lang})
+// Localize gives a result that was looked up the names of languages, as those of Search
+// and Reverse have. No languages change nothing.
+func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error {
+	f, err := s.begin(ctx, &Query{Langs: langs})
 	if err != nil {
 		return err
 	}
 	return f.localize(r)
 }
 
-// localize gives a result and the regions around it the names of the asked language, as
-// far as they are known. The parents must be the result's own.
+// localize gives a result and the regions around it their names in the best of the asked
+// languages that each is known in. The parents must be the result's own.
 func (f *finding) localize(r *Result) error {
-	if f.q.Lang == "" {
+	if len(f.q.Langs) == 0 {
 		return nil
 	}
 	if r.Kind == Place && f.places != nil {
-		name, ok, err := f.places.NameIn(f.ctx, r.Place.ID, f.q.Lang)
+		err := f.translate(&r.Name, func(lang string) (string, bool, error) { return f.places.NameIn(f.ctx, r.Place.ID, lang) })
 		if err != nil {
-			return datasets.Inside(err)
-		}
-		if ok {
-			r.Name = name
+			return err
 		}
 	}
 	if f.names == nil {
@@ -49,14 +47,40 @@ func (f *finding) localize(r *Result) error {
 	return nil
 }
 
-// regionName replaces the name of a region by that of the asked language, if it is known.
+// regionName replaces the name of a region by that of the best language it is known in.
 func (f *finding) regionName(typ, id string, name *string) error {
-	local, ok, err := f.names.NameIn(f.ctx, typ, id, f.q.Lang)
-	if err != nil {
-		return datasets.Inside(err)
-	}
-	if ok {
-		*name = local
+	return f.translate(name, func(lang string) (string, bool, error) { return f.names.NameIn(f.ctx, typ, id, lang) })
+}
+
+// translate replaces a name by that of the first language that nameIn knows one in.
+func (f *finding) translate(name *string, nameIn func(lang string) (string, bool, error)) error {
+	for _, lang := range f.q.Langs {
+		local, ok, err := nameIn(lang)
+		if err != nil {
+			return datasets.Inside(err)
+		}
+		if ok {
+			*name = local
+			return nil
+		}
 	}
 	return nil
+}
+
+// searchLang is the language whose names rank like own names. Sources have names by
+// language and seldom by country, so that "fr-CH" is "fr" here.
+func (f *finding) searchLang() string {
+	lang := first(f.q.Langs)
+	if i := strings.LastIndexByte(lang, '-'); i > 0 && len(lang)-i == len("-CH") {
+		lang = lang[:i]
+	}
+	return lang
+}
+
+// first is the first text of a list, "" where there is none.
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/datasets"
@@ -29,22 +30,23 @@ func TestLocalize(t *testing.T) {
 			{Type: "country", ID: "de", Name: "Germany"}, {Type: "continent", ID: "eu", Name: "Europe"},
 		}}}
 	}
-	for lang, want := range map[string][]string{
-		"":   {"Bavaria", "Germany", "Europe"},
-		"de": {"Bayern", "Deutschland", "Europe"},
-		"fr": {"Bavaria", "Germany", "Europe"},
+	for langs, want := range map[string][]string{
+		"":      {"Bavaria", "Germany", "Europe"},
+		"de":    {"Bayern", "Deutschland", "Europe"},
+		"fr":    {"Bavaria", "Germany", "Europe"},
+		"fr,de": {"Bayern", "Deutschland", "Europe"},
 	} {
 		r := bavaria()
-		f := &finding{ctx: t.Context(), q: &Query{Lang: lang}, names: known}
+		f := &finding{ctx: t.Context(), q: &Query{Langs: strings.Split(langs, ",")}, names: known}
 		if err := f.localize(r); err != nil {
 			t.Fatal(err)
 		}
 		if got := []string{r.Name, r.Parents[0].Name, r.Parents[1].Name}; !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", lang, got, want)
+			t.Errorf("%q: %q, want %q", langs, got, want)
 		}
 	}
 	broken := errors.New("broken")
-	f := &finding{ctx: t.Context(), q: &Query{Lang: "de"}, names: germanNames{err: broken}}
+	f := &finding{ctx: t.Context(), q: &Query{Langs: []string{"de"}}, names: germanNames{err: broken}}
 	if err := f.localize(bavaria()); !errors.Is(err, broken) {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -73,6 +74,20 @@ func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name 
 		}
 	}
 	return nil
+}
+
+// RegionNames calls fn with the names of a region by language, and returns its usual name,
+// which is that of the result where the region is unknown.
+func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name string)) (string, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.names == nil {
+		return r.Name, err
+	}
+	feature, ok, err := f.names.Feature(ctx, NumberOf(r))
+	if err != nil || !ok {
+		return r.Name, datasets.Inside(err)
+	}
+	return feature.Name, datasets.Inside(f.names.NamesOf(ctx, r.Type, r.ID, fn))
 }
 
 // Built is when the newest of the data sets was built, zero if none is published.

@@ -15,8 +15,8 @@ import (
 
 // ReverseQuery asks what is at a point.
 type ReverseQuery struct {
-	Lat, Lon float64 // degrees
-	Lang     string
+	Lat, Lon float64      // degrees
+	Langs    []string     // as those of Query
 	Kinds    []names.Kind // of the results; none is all
 	// RadiusM bounds how far the nearest place may be, in metres; 0 is 50 km.
 	RadiusM float64
@@ -35,7 +35,7 @@ func (s *Session) Ready(ctx context.Context) error {
 // Reverse returns what is at a point: the nearest places, with their distances, and then the
 // regions that contain the point, the smallest first.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
-	f, err := s.begin(ctx, &Query{Lang: q.Lang, Kinds: q.Kinds})
+	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +151,9 @@ func (f *finding) isMunicipal(typ string) bool {
 		slices.ContainsFunc(f.regions.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ && t.Regions >= manyRegions })
 }
 
-// CountryName returns the name of a country in a language, and "" if it is not known. An
-// empty language asks for the usual name.
-func (s *Session) CountryName(ctx context.Context, code, lang string) (string, error) {
+// CountryName returns the name of a country in the first language that it is known in, and
+// "" if there is none. No languages ask for the usual name.
+func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
 	reader, ok, err := optional(&s.places)
 	if err != nil || !ok || code == "" {
 		return "", err
@@ -165,12 +165,17 @@ func (s *Session) CountryName(ctx context.Context, code, lang string) (string, e
 	if err != nil {
 		return "", datasets.Inside(err)
 	}
-	if lang == "" {
+	if len(langs) == 0 {
 		return country.Name, nil
 	}
-	name, found, err := reader.NameIn(ctx, country.ID, lang)
-	if errors.Is(err, places.ErrNotFound) || err == nil && !found {
-		return "", nil
+	for _, lang := range langs {
+		name, found, err := reader.NameIn(ctx, country.ID, lang)
+		if err != nil && !errors.Is(err, places.ErrNotFound) {
+			return "", datasets.Inside(err)
+		}
+		if err == nil && found {
+			return name, nil
+		}
 	}
-	return name, datasets.Inside(err)
+	return "", nil
 }

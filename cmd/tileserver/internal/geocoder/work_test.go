@@ -117,7 +117,7 @@ func TestWorkIsBounded(t *testing.T) {
 	var mostSeeks, mostRows int64
 	for _, text := range texts {
 		for _, q := range []Query{
-			{Text: text}, {Text: text, Limit: 100, Lang: "zh-Hant-TW"}, {Text: text, Limit: 50, Bias: true, Lat: 40, Lon: -100}, {Text: text, Countries: []string{"XX"}}, {Text: text, Kinds: []names.Kind{names.Airport}},
+			{Text: text}, {Text: text, Limit: 100, Langs: []string{"zh-Hant-TW"}}, {Text: text, Limit: 50, Bias: true, Lat: 40, Lon: -100}, {Text: text, Countries: []string{"XX"}}, {Text: text, Kinds: []names.Kind{names.Airport}},
 		} {
 			c.seeks.Store(0)
 			c.rows.Store(0)

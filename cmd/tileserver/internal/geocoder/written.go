@@ -23,7 +23,7 @@ func (f *finding) written() (done bool, err error) {
 	if !f.wants(Position) {
 		return false, nil
 	}
-	at, ok := ParsePosition(f.q.Text, f.q.Lang)
+	at, ok := ParsePosition(f.q.Text, first(f.q.Langs))
 	if !ok {
 		if at, ok, err = f.shortPlus(); err != nil {
 			return false, err

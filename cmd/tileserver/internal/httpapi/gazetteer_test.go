@@ -276,6 +276,9 @@ func (f *boundPlaces) NameIn(_ context.Context, id uint32, lang string) (string,
 		return "", false, err
 	}
 	name, ok := r.names[lang]
+	for i := strings.LastIndexByte(lang, '-'); !ok && i > 0; i = strings.LastIndexByte(lang[:i], '-') {
+		name, ok = r.names[lang[:i]]
+	}
 	return name, ok, nil
 }
 

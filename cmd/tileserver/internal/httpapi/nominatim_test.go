@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,18 +46,21 @@ func newNominatim(t testing.TB, change func(*Config)) *globe {
 	if err := g.cfg.Names.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	g.bounds.where = func(lat, lon float64) []tiles.Match {
-		if lat > 45.8 && lat < 47.8 && lon > 5.96 && lon < 10.49 {
-			return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "country", ID: "ch", Name: "Switzerland"}}, {Kind: tiles.MatchInside, Region: tiles.Region{Type: "state", ID: "ch-zh", Name: "Zürich"}}}
-		}
-		return nil
-	}
+	g.bounds.where = aroundZurich
 	g.bounds.records["country/ch"] = `{"id":"ch","geometry":{"type":"Polygon","coordinates":[[[6,46],[8,45.8],[8.1,45.8],[10.4,46.5],[8,47.7],[6,46]]]}}`
 	if change != nil {
 		change(&g.cfg)
 	}
 	g.handler = New(g.cfg)
 	return g
+}
+
+// aroundZurich are the regions at a point.
+func aroundZurich(lat, lon float64) []tiles.Match {
+	if lat > 45.8 && lat < 47.8 && lon > 5.96 && lon < 10.49 {
+		return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "country", ID: "ch", Name: "Switzerland"}}, {Kind: tiles.MatchInside, Region: tiles.Region{Type: "state", ID: "ch-zh", Name: "Zürich"}}}
+	}
+	return nil
 }
 
 // nominatim decodes an answer that is JSON.
@@ -181,13 +185,154 @@ func TestNominatimSearch(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	// A language of the header counts where the parameter is absent.
-	for _, query := range []string{"?q=bern | fr-CH, de;q=0.5", "?q=bern&accept-language=fr | de"} {
+	for _, query := range []string{"?q=bern | fr-CH, de;q=0.5", "?q=bern&accept-language=fr | de", "?q=bern | xx, ja;q=0.9, de;q=0.1, fr;q=0.5", "?q=bern&accept-language=ja,fr | de"} {
 		path, header, _ := strings.Cut(query, " | ")
 		res := g.get("/nominatim/search"+path, "Accept-Language", header)
 		byHeader := strings.Contains(strings.Join(res.Header["Vary"], ","), "Accept-Language")
 		if text := body(t, res); !strings.Contains(text, `"name":"Berne"`) || byHeader != (header != "de") {
 			t.Errorf("%s: %v %s", query, res.Header, text)
 		}
+	}
+}
+
+// TestNominatimNames: namedetails has the names that are stored, of places and of regions.
+func TestNominatimNames(t *testing.T) {
+	g := newNominatim(t, nil)
+	for query, want := range map[string]map[string]string{
+		"q=switzerland":                       {"name": "Switzerland", "name:de": "Schweiz", "name:es": "Suiza"},
+		"q=switzerland&accept-language=de":    {"name": "Switzerland", "name:de": "Schweiz", "name:es": "Suiza"},
+		"q=zurich&featureType=state":          {"name": "Zürich"},
+		"q=zurich+airport&accept-language=de": {"name": "Zürich Airport"},
+	} {
+		var found []nominatimResult
+		g.nominatim("/nominatim/search?format=jsonv2&namedetails=1&"+query, &found)
+		if len(found) == 0 || !maps.Equal(found[0].NameDetails, want) {
+			t.Errorf("%s: %+v, want %v", query, found, want)
+		}
+	}
+}
+
+// TestNominatimGeometry: with polygon_geojson everything has a geometry, and points on a
+// line within the threshold are left out.
+func TestNominatimGeometry(t *testing.T) {
+	g := newNominatim(t, nil)
+	const square = `{"type":"Polygon","coordinates":[[[6,46],[8,46],[8,48],[6,48],[6,46]],[[7,47],[7.01,47],[7.01,47.01],[7,47]]]}`
+	g.bounds.records["country/ch"] = `{"id":"ch","geometry":{"type":"Polygon","coordinates":[[[6,46],[7,46.04],[8,46],[8,48],[7,48.3],[6,48],[6,46]],[[7,47],[7.01,47],[7.01,47.01],[7,47]]]}}`
+	for threshold, want := range map[string]int{"": 7, "0": 7, "-1": 7, "0.01": 7, "0.1": 6, "0.5": 5, "100": 7} {
+		var found []nominatimResult
+		g.nominatim("/nominatim/search?q=switzerland&polygon_geojson=1&polygon_threshold="+threshold, &found)
+		var shape struct{ Coordinates [][][2]float64 }
+		if err := json.Unmarshal(found[0].GeoJSON, &shape); err != nil || len(shape.Coordinates) != 2 || len(shape.Coordinates[0]) != want || len(shape.Coordinates[1]) != 4 {
+			t.Errorf("threshold %q: %s, want %d points", threshold, found[0].GeoJSON, want)
+		}
+		if threshold == "0.5" && string(found[0].GeoJSON) != square {
+			t.Errorf("%s", found[0].GeoJSON)
+		}
+	}
+	const point = `{"type":"Point","coordinates":[8.55,47.36667]}`
+	for query, want := range map[string]string{
+		"format=xml&polygon_geojson=1": ` geojson="` + strings.ReplaceAll(point, `"`, "&#34;") + `"`, "format=json&polygon_geojson=1": `"geojson":` + point, "format=geojson": `"geometry":` + point,
+	} {
+		if text := body(t, g.get("/nominatim/search?q=zurich&limit=1&"+query)); !strings.Contains(text, want) {
+			t.Errorf("%s: no %s in %s", query, want, text)
+		}
+	}
+	if text := body(t, g.get("/nominatim/search?q=zurich&format=xml")); strings.Contains(text, "geojson") {
+		t.Errorf("a geometry that nobody asked for: %s", text)
+	}
+}
+
+// TestNominatimMore: the address of further results asks for the same, without those of
+// before.
+func TestNominatimMore(t *testing.T) {
+	g := newNominatim(t, nil)
+	for _, query := range []string{
+		"q=zur&limit=1&format=xml&addressdetails=1&accept-language=de&layer=address,manmade&extratags=1&viewbox=5,45,11,48", "city=zur&country=switzerland&limit=1&format=xml&dedupe=0",
+	} {
+		var answer struct {
+			More   string `xml:"more_url,attr"`
+			Places []struct {
+				ID string `xml:"place_id,attr"`
+			} `xml:"place"`
+		}
+		seen, target := "", "search?"+query
+		for page := range 2 {
+			answer.Places = nil
+			if err := xml.Unmarshal([]byte(body(t, g.get("/nominatim/"+target))), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if page == 0 && len(answer.Places) != 1 || page == 1 && len(answer.Places) > 0 && answer.Places[0].ID == seen {
+				t.Fatalf("%s: %+v", target, answer)
+			}
+			path, text, _ := strings.Cut(answer.More, "?")
+			more, err := url.ParseQuery(text)
+			want, _ := url.ParseQuery(query)
+			if page == 0 {
+				seen = answer.Places[0].ID
+			}
+			if err != nil || path != "search" || !strings.HasPrefix(more.Get("exclude_place_ids"), seen) {
+				t.Errorf("%s: %v %s", query, err, answer.More)
+			}
+			if more.Del("exclude_place_ids"); more.Encode() != want.Encode() {
+				t.Errorf("%s: more are at %s", query, answer.More)
+			}
+			target = answer.More
+		}
+	}
+}
+
+// TestNominatimGeocodeJSON: an entry is in its own section, and the country and its code
+// are of one region, whatever the gazetteer counts a place to.
+func TestNominatimGeocodeJSON(t *testing.T) {
+	g := newNominatim(t, nil)
+	for query, want := range map[string]map[string]string{
+		"search?q=zurich&limit=1":                   {"type": "city", "name": "Zürich", "city": "Zürich", "state": "Zürich", "country": "Switzerland", "country_code": "ch"},
+		"search?q=zurich&featureType=state":         {"type": "state", "name": "Zürich", "state": "Zürich", "country": "Switzerland", "country_code": "ch"},
+		"search?q=switzerland&accept-language=de":   {"type": "country", "name": "Schweiz", "country": "Schweiz", "country_code": "ch"},
+		"search?q=heli":                             {"type": "house", "name": `Heli "1" <b>&</b>`, "country": "Switzerland", "country_code": "ch"},
+		"reverse?lat=47.37&lon=8.54":                {"type": "city", "name": "Zürich", "city": "Zürich", "state": "Zürich", "country": "Switzerland", "country_code": "ch"},
+		"search?q=freiburg+im+breisgau":             {"type": "city", "name": "Freiburg im Breisgau", "city": "Freiburg im Breisgau", "state": "Baden-Württemberg", "country": "Austria", "country_code": "at"},
+		"search?q=freiburg+im+breisgau&format=json": nil,
+	} {
+		if strings.Contains(query, "freiburg") {
+			g.bounds.where = func(lat, lon float64) []tiles.Match {
+				return []tiles.Match{{Kind: tiles.MatchInside, Region: tiles.Region{Type: "country", ID: "at", Name: "Austria"}}}
+			}
+		} else {
+			g.bounds.where = aroundZurich
+		}
+		if want == nil {
+			var found []nominatimResult
+			if g.nominatim("/nominatim/"+query+"&addressdetails=1", &found); found[0].Address["country"] != "Austria" || found[0].Address["country_code"] != "at" {
+				t.Errorf("%s: %v", query, found[0].Address)
+			}
+			continue
+		}
+		var answer struct {
+			Features []struct {
+				Properties struct{ Geocoding map[string]any }
+			}
+		}
+		g.nominatim("/nominatim/"+query+"&format=geocodejson&addressdetails=1", &answer)
+		got := map[string]string{}
+		for _, key := range []string{"type", "name", "district", "city", "county", "state", "country", "country_code"} {
+			if v, ok := answer.Features[0].Properties.Geocoding[key].(string); ok {
+				got[key] = v
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+}
+
+// TestNominatimNamesakes: places of one name far from each other are all found, and those
+// that sources have twice but once.
+func TestNominatimNamesakes(t *testing.T) {
+	g := newNominatim(t, nil)
+	var found []nominatimResult
+	if g.nominatim("/nominatim/search?q=portland", &found); len(found) != 2 || found[0].Name != found[1].Name || found[0].OSMID == found[1].OSMID {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -48,11 +48,20 @@ func (n namesOfGlobe) Feature(_ context.Context, number uint64) (named.Feature, 
 }
 
 func (namesOfGlobe) NameIn(_ context.Context, typ, id, lang string) (string, bool, error) {
+	lang, _, _ = strings.Cut(lang, "-")
 	name, ok := map[string]string{"de": "Schweiz", "es": "Suiza"}[lang]
 	if typ == "country" && id == "ch" && ok {
 		return name, true, nil
 	}
 	return "", false, nil
+}
+
+func (namesOfGlobe) NamesOf(_ context.Context, typ, id string, fn func(lang, name string)) error {
+	if typ == "country" && id == "ch" {
+		fn("de", "Schweiz")
+		fn("es", "Suiza")
+	}
+	return nil
 }
 
 var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
@@ -173,7 +182,7 @@ func TestPhotonLanguage(t *testing.T) {
 		return list[0].Properties["name"]
 	}
 	for _, c := range []struct{ query, header, want string }{
-		{"", "", "Zürich"}, {"&lang=it", "", "Zurigo"}, {"&lang=IT", "", "Zurigo"}, {"", "it", "Zurigo"}, {"", "it-CH,en;q=0.5", "Zurigo"}, {"", "en;q=0.4, it;q=0.9", "Zurigo"},
+		{"", "", "Zürich"}, {"&lang=it", "", "Zurigo"}, {"&lang=IT", "", "Zurigo"}, {"", "it", "Zurigo"}, {"", "it-CH,en;q=0.5", "Zurigo"}, {"", "ja,it;q=0.5,fr;q=0.2", "Zurigo"}, {"&lang=ja,it", "", "Zurigo"}, {"", "en;q=0.4, it;q=0.9", "Zurigo"},
 		{"", "*", "Zürich"}, {"", ";;,q=x", "Zürich"}, {"&lang=default", "it", "Zürich"}, {"&lang=fr", "it", "Zurich"}, {"&lang=ja", "", "Zürich"},
 	} {
 		for _, path := range []string{"/photon/api?q=zurich&limit=1", "/photon/reverse?lat=47.4&lon=8.5"} {
@@ -243,7 +252,7 @@ func TestPhotonRefusals(t *testing.T) {
 		{"/photon/api?q=a&lat=1", "'lon'"}, {"/photon/api?q=a&lon=1", "'lat'"}, {"/photon/api?q=a&lat=NaN&lon=1", "'lat'"}, {"/photon/api?q=a&lat=1&lon=1e999", "'lon'"},
 		{"/photon/api?q=a&lat=91&lon=1", "'lat'"}, {"/photon/api?q=a&lat=&lon=", "'lat'"}, {"/photon/api?q=a&limit=x", "'limit'"}, {"/photon/api?q=a&limit=99999999999", "'limit'"},
 		{"/photon/api?q=a&zoom=1.5", "'zoom'"}, {"/photon/api?q=a&location_bias_scale=inf", "'location_bias_scale'"}, {"/photon/api?q=a&layer=planet", "house, street"},
-		{"/photon/api?q=a&lang=english", "Language is not supported"}, {"/photon/api?q=a&lang=e%22", "Language"}, {"/photon/api?q=a&lang=", "Language"},
+		{"/photon/api?q=a&lang=english", "Language is not supported"}, {"/photon/api?q=a&lang=e%22", "Language"}, {"/photon/api?q=a&lang=", "Language"}, {"/photon/api?q=a&lang=de,english", "Language"},
 		{"/photon/api?q=a&osm_tag=a:b:c", "osm_tag"}, {"/photon/api?q=a&osm_tag=", "osm_tag"}, {"/photon/api?q=a&osm_tag=a:", "osm_tag"}, {"/photon/api?q=a&osm_tag=!", "osm_tag"},
 		{"/photon/api?q=a&bbox=1,2,3", "bbox"}, {"/photon/api?q=a&bbox=1,2,3,x", "bbox"}, {"/photon/api?q=a&bbox=1,2,3,91", "Invalid bounds"}, {"/photon/api?q=a&bbox=NaN,2,3,4", "bbox"},
 		{"/photon/api?q=a&include=food", "include"}, {"/photon/api?q=a&exclude=a.b,", "exclude"}, {"/photon/api?q=a&geometry=true", "Geometry"}, {"/photon/api?q=a&radius=1", "radius"},

@@ -1,7 +1,6 @@
 package nominatim
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,17 +9,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/places/names"
-)
-
-// Address ranks of Nominatim.
-const (
-	rankCountry      = 4
-	rankState        = 8
-	rankCounty       = 12
-	rankMunicipality = 14
-	rankCity         = 16
-	rankHamlet       = 20
-	rankMost         = 30
 )
 
 // entry is a result as Nominatim has it.
@@ -48,31 +36,16 @@ type tag struct{ key, value string }
 // objects are the words for kinds of objects.
 var objects = map[byte]string{'N': "node", 'W': "way", 'R': "relation"}
 
-// layerRanks are the address ranks of layers of regions by their usual names. Those of
-// others follow from how many coarser layers there are.
-var layerRanks = map[string]int{
-	"country": rankCountry, "state": rankState, "admin1": rankState, "province": rankState, "region": rankState - 2, "county": rankCounty, "admin2": rankCounty,
-	"district": rankCounty, "municipality": rankMunicipality, "commune": rankMunicipality, "admin3": rankMunicipality, "city": rankCity, "town": rankCity, "village": rankCity, "admin4": rankCity, "suburb": rankHamlet, "borough": 18,
-}
-
-// rankOf is the address rank of a layer.
-func rankOf(layer string, level int) int {
-	if rank := layerRanks[layer]; rank > 0 {
-		return rank
-	}
-	return [...]int{rankCountry, rankState, rankCounty, rankMunicipality, rankCity, 18, rankHamlet}[min(max(level, 0), 6)]
-}
-
 // labelOf is the member of an address that a region is.
 func labelOf(layer string, rank int) string {
 	switch rank {
-	case rankCountry:
+	case geocoder.RankCountry:
 		return "country"
-	case rankState:
+	case geocoder.RankState:
 		return "state"
-	case rankCounty:
+	case geocoder.RankCounty:
 		return "county"
-	case rankMunicipality:
+	case geocoder.RankMunicipality:
 		return "municipality"
 	}
 	label := strings.Map(func(r rune) rune {
@@ -87,95 +60,69 @@ func labelOf(layer string, rank int) string {
 	return label
 }
 
-// settlement is a kind of place where people live.
-type settlement struct {
-	typ              string
-	rank, searchRank int
-	degrees          float64 // from the middle to the edge of its box
+// shape is what Nominatim says of a place besides its tags.
+type shape struct {
+	searchRank int
+	degrees    float64 // from the middle to the edge of its box
 }
 
-var (
-	city    = settlement{"city", rankCity, 16, 0.16}
-	town    = settlement{"town", rankCity, 18, 0.04}
-	village = settlement{"village", rankCity, 19, 0.02}
-	hamlet  = settlement{"hamlet", rankHamlet, 20, 0.02}
-	suburb  = settlement{"suburb", rankHamlet, 20, 0.02}
-)
+// shapes are those of settlements and aerodromes by the value of their tag.
+var shapes = map[string]shape{
+	"city": {16, 0.16}, "town": {18, 0.04}, "village": {19, 0.02}, "hamlet": {20, 0.02}, "suburb": {20, 0.02}, "aerodrome": {geocoder.RankMost, 0.02}, "heliport": {geocoder.RankMost, 0.02},
+}
 
-// settlementOf tells cities from towns and villages, by their people.
-func settlementOf(code string, people uint64) settlement {
-	switch {
-	case code == "PPLX":
-		return suburb
-	case code == "PPLC" || people >= 100_000:
-		return city
-	case people >= 10_000:
-		return town
-	case people == 0 && code == "PPLL" || people > 0 && people < 100:
-		return hamlet
+// pointDegrees is from the middle of anything else to the edge of its box.
+const pointDegrees = 0.001
+
+// layerOf is the layer that Nominatim counts tags to.
+func layerOf(t geocoder.Tags) string {
+	switch t.Key {
+	case "aeroway", "highway":
+		return "manmade"
+	case "railway":
+		return "railway"
+	case "building":
+		return "poi"
+	case "boundary":
+		return "address"
 	}
-	return village
+	if t.Key == "place" && t.Rank < geocoder.RankLocality {
+		return "address"
+	}
+	return "natural"
 }
-
-// features are the class, the type and the layer of places by the gazetteer's code, or
-// by its class.
-var features = map[string][3]string{
-	"AIRP": {"aeroway", "aerodrome", "manmade"}, "AIRF": {"aeroway", "aerodrome", "manmade"}, "RSTN": {"railway", "station", "railway"}, "MT": {"natural", "peak", "natural"},
-	"PK": {"natural", "peak", "natural"}, "ISL": {"place", "island", "natural"}, "LK": {"natural", "water", "natural"}, "STM": {"waterway", "river", "natural"},
-	"A": {"boundary", "administrative", "address"}, "T": {"natural", "yes", "natural"}, "H": {"natural", "water", "natural"}, "V": {"natural", "wood", "natural"},
-	"L": {"place", "locality", "natural"}, "R": {"highway", "road", "manmade"}, "S": {"building", "yes", "poi"}, "U": {"natural", "yes", "natural"},
-}
-
-// divisionRanks are the address ranks of countries and divisions of the gazetteer.
-var divisionRanks = map[string]int{
-	"PCLI": rankCountry, "PCLD": rankCountry, "PCLF": rankCountry, "PCLS": rankCountry, "PCLIX": rankCountry, "PCL": rankCountry, "TERR": rankCountry,
-	"ADM1": rankState, "ADM2": rankCounty, "ADM3": rankMunicipality, "ADM4": rankCity, "ADM5": 18,
-}
-
-const (
-	poiRank        = 30
-	aerodromeRange = 0.02 // degrees
-	pointRange     = 0.001
-)
 
 // newEntry describes a result in Nominatim's words.
 func newEntry(r *geocoder.Result) entry {
-	e := entry{Result: *r, id: geocoder.NumberOf(r), layer: "address", country: countryOf(r)}
-	width := pointRange
+	t := geocoder.TagsOf(r)
+	e := entry{Result: *r, id: geocoder.NumberOf(r), class: t.Key, typ: t.Value, rank: t.Rank, layer: layerOf(t), country: strings.ToLower(geocoder.CountryOf(r))}
 	switch r.Kind {
 	case names.Region:
-		e.object, e.class, e.typ = 'R', "boundary", "administrative"
-		e.rank = rankOf(r.Type, max(r.Level, len(r.Parents)))
-		e.searchRank, e.adminLevel = e.rank, e.rank/2
-		e.addressType = labelOf(r.Type, e.rank)
+		e.object, e.adminLevel = 'R', e.rank/2
 	case names.Airport:
-		e.object, e.class, e.typ, e.layer = 'W', "aeroway", "aerodrome", "manmade"
-		e.rank, e.searchRank, e.addressType, width = poiRank, poiRank, e.class, aerodromeRange
+		e.object = 'W'
 	default:
-		e.object = 'N'
-		if class := r.Place.Class; class == "P" || class == "" {
-			s := settlementOf(r.Place.Code, r.Population)
-			e.class, e.typ, e.addressType = "place", s.typ, s.typ
-			e.rank, e.searchRank, width = s.rank, s.searchRank, s.degrees
-			break
-		}
-		if rank := divisionRanks[r.Place.Code]; rank > 0 {
-			e.class, e.typ, e.rank, e.searchRank, e.addressType = "boundary", "administrative", rank, rank, labelOf("city", rank)
-			e.Parents = slices.DeleteFunc(slices.Clone(r.Parents), func(p names.Parent) bool {
-				i := slices.Index(r.Parents, p)
-				return rankOf(p.Type, len(r.Parents)-1-i) >= rank
-			})
-			break
-		}
-		f, known := features[r.Place.Code]
-		if !known {
-			f = features[r.Place.Class]
-		}
-		e.class, e.typ, e.layer = cmp.Or(f[0], "place"), cmp.Or(f[1], "locality"), cmp.Or(f[2], "natural")
-		e.rank, e.searchRank, e.addressType = 22, 22, e.class
+		e.object, e.Parents = 'N', geocoder.Around(r)
 	}
+	switch {
+	case t.Rank >= geocoder.RankLocality && r.Kind != names.Region:
+		e.addressType = t.Key
+	case t.Key == "place":
+		e.addressType = t.Value
+	default:
+		layer := "city"
+		if r.Kind == names.Region {
+			layer = r.Type
+		}
+		e.addressType = labelOf(layer, t.Rank)
+	}
+	s, known := shapes[t.Value]
+	if !known {
+		s = shape{t.Rank, pointDegrees}
+	}
+	e.searchRank = s.searchRank
 	e.importance = importance(r)
-	e.bounds = boundsOf(r, width)
+	e.bounds = boundsOf(r, s.degrees)
 	e.display = display(&e.Result)
 	return e
 }
@@ -217,33 +164,6 @@ func display(r *geocoder.Result) string {
 	return text
 }
 
-// countryOf is the code of the country of a result in lower case, "" if it is unknown.
-func countryOf(r *geocoder.Result) string {
-	if len(r.Country) == 2 {
-		return strings.ToLower(r.Country)
-	}
-	if r.Kind == names.Region && r.Type == "country" && len(r.ID) == 2 {
-		return strings.ToLower(r.ID)
-	}
-	return regionCountry(r.Parents)
-}
-
-// regionCountry is the code of the country among the regions around.
-func regionCountry(parents []names.Parent) string {
-	for i := range parents {
-		p := &parents[i]
-		if p.Type != "country" {
-			continue
-		}
-		for _, code := range [...]string{p.Code, p.ID} {
-			if len(code) == 2 {
-				return strings.ToLower(code)
-			}
-		}
-	}
-	return ""
-}
-
 // division is the ISO 3166-2 code of a state, "" if it is unknown.
 func division(codes ...string) string {
 	for _, code := range codes {
@@ -264,14 +184,14 @@ func (e *entry) address() (lines []tag) {
 		}
 	}
 	add(e.addressType, e.Name)
-	if e.Kind == names.Region && e.rank == rankState {
+	if e.Kind == names.Region && e.rank == geocoder.RankState {
 		add("ISO3166-2-lvl4", division(e.Code, e.ID))
 	}
 	for i := range e.Parents {
 		p := &e.Parents[i]
-		rank := rankOf(p.Type, len(e.Parents)-1-i)
+		rank := geocoder.RankOf(p.Type, e.Parents[i+1:])
 		add(labelOf(p.Type, rank), p.Name)
-		if rank == rankState {
+		if rank == geocoder.RankState {
 			add("ISO3166-2-lvl4", division(p.Code, p.ID))
 		}
 	}
@@ -297,16 +217,21 @@ func (e *entry) extra() (list []tag) {
 func (q *request) complete(ctx context.Context, e *entry) error {
 	if q.names {
 		e.names = []tag{{"name", e.Name}}
-		if e.Kind == geocoder.Place {
-			e.names[0].value = e.Place.Name
-			err := q.PlaceNames(ctx, e.Place.ID, func(lang, name string) {
-				if key := "name:" + lang; !slices.ContainsFunc(e.names, func(t tag) bool { return t.key == key }) {
-					e.names = append(e.names, tag{key, name})
-				}
-			})
-			if err != nil {
-				return err
+		add := func(lang, name string) {
+			if key := "name:" + lang; !slices.ContainsFunc(e.names, func(t tag) bool { return t.key == key }) {
+				e.names = append(e.names, tag{key, name})
 			}
+		}
+		var err error
+		switch e.Kind {
+		case geocoder.Place:
+			e.names[0].value = e.Place.Name
+			err = q.PlaceNames(ctx, e.Place.ID, add)
+		case names.Region:
+			e.names[0].value, err = q.RegionNames(ctx, &e.Result, add)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if !q.outlines || e.Kind != names.Region {

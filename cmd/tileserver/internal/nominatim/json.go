@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/internal/jsontext"
 )
 
@@ -121,12 +122,9 @@ func (w *writer) plain(q *request, e *entry) {
 		w.b = jsontext.AppendString(w.b, degrees(v))
 	}
 	w.b = append(w.b, ']')
-	if e.outline != nil {
+	if q.outlines {
 		w.name("geojson")
-		w.b = append(w.b, e.outline...)
-	} else if q.outlines {
-		w.name("geojson")
-		w.point(e)
+		w.b = e.appendGeometry(w.b)
 	}
 	w.close()
 }
@@ -155,13 +153,16 @@ func (w *writer) described(q *request, e *entry) {
 	}
 }
 
-// point writes the position as a geometry.
-func (w *writer) point(e *entry) {
-	w.b = append(w.b, `{"type":"Point","coordinates":[`...)
+// appendGeometry appends the outline, or else the position, as a geometry.
+func (e *entry) appendGeometry(dst []byte) []byte {
+	if e.outline != nil {
+		return append(dst, e.outline...)
+	}
+	w := writer{append(dst, `{"type":"Point","coordinates":[`...)}
 	w.float(e.Lon)
 	w.b = append(w.b, ',')
 	w.float(e.Lat)
-	w.b = append(w.b, "]}"...)
+	return append(w.b, "]}"...)
 }
 
 // features writes a collection of features of geojson or geocodejson.
@@ -200,33 +201,10 @@ func (w *writer) features(q *request) {
 			w.geocoding(q, e)
 		}
 		w.name("geometry")
-		if e.outline != nil {
-			w.b = append(w.b, e.outline...)
-		} else {
-			w.point(e)
-		}
+		w.b = e.appendGeometry(w.b)
 		w.close()
 	}
 	w.b = append(w.b, "]}"...)
-}
-
-// geocodeType is the type of geocodejson for an address rank.
-func geocodeType(rank int) string {
-	switch {
-	case rank <= rankCountry:
-		return "country"
-	case rank < 10:
-		return "state"
-	case rank <= rankCounty:
-		return "county"
-	case rank <= rankCity:
-		return "city"
-	case rank < 22:
-		return "district"
-	case rank < 25:
-		return "locality"
-	}
-	return "house"
 }
 
 // geocoding writes the properties of geocodejson.
@@ -237,7 +215,7 @@ func (w *writer) geocoding(q *request, e *entry) {
 	w.object(e)
 	w.text("osm_key", e.class)
 	w.text("osm_value", e.typ)
-	w.text("type", geocodeType(e.rank))
+	w.text("type", string(geocoder.SectionOf(e.rank)))
 	if q.endpoint.simple {
 		w.int("accuracy", int64(e.Place.DistanceM))
 	}
@@ -254,24 +232,23 @@ func (w *writer) geocoding(q *request, e *entry) {
 	w.b = append(w.b, "}}"...)
 }
 
-// admin writes the regions around an entry by their type and by their level.
+// admin writes the address of an entry, its own section included, and the regions around
+// it by their level.
 func (w *writer) admin(e *entry) {
-	var lines, levels []tag
-	for i := range e.Parents {
-		p := &e.Parents[i]
-		rank := rankOf(p.Type, len(e.Parents)-1-i)
-		line := tag{geocodeType(rank), p.Name}
-		if len(lines) == 0 || lines[len(lines)-1].key != line.key {
-			lines = append(lines, line)
+	a := geocoder.SectionsOf(e.Parents)
+	if geocoder.SectionOf(e.rank) != geocoder.House {
+		a = a.With(e.rank, e.Name)
+	}
+	for _, t := range [...]tag{{"district", a.District}, {"city", a.City}, {"county", a.County}, {"state", a.State}, {"country", a.Country}, {"country_code", e.country}} {
+		if t.value != "" {
+			w.text(t.key, t.value)
 		}
-		levels = append(levels, tag{"level" + strconv.Itoa(rank/2), p.Name})
-	}
-	for _, t := range lines {
-		w.text(t.key, t.value)
-	}
-	if e.country != "" {
-		w.text("country_code", e.country)
 	}
 	w.name("admin")
+	var levels []tag
+	for i := range e.Parents {
+		p := &e.Parents[i]
+		levels = append(levels, tag{"level" + strconv.Itoa(geocoder.RankOf(p.Type, e.Parents[i+1:])/2), p.Name})
+	}
 	w.tags(levels)
 }

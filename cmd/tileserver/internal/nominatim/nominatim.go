@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -86,8 +87,8 @@ type request struct {
 	endpoint *endpoint
 	format   format
 	callback string
-	lang     string
-	text     string // as the answer repeats it
+	langs    []string // the preferred first
+	text     string   // as the answer repeats it
 	// address, extra and names say which members a result has.
 	address, extra, names bool
 	outlines              bool
@@ -108,11 +109,16 @@ func (s *Room) handle(e *endpoint) echo.HandlerFunc {
 		if err != nil {
 			return s.fail(c, q, a, err)
 		}
-		a.ByLanguage = q.readLanguage(r)
+		a.ByLanguage = q.get("accept-language") == ""
+		if a.ByLanguage {
+			q.langs = web.Languages(r)
+		} else {
+			q.langs = web.PreferredLanguages(q.get("accept-language"))
+		}
 		q.Session = s.Begin()
 		defer q.Release()
 		from := q.IDs()
-		tag := s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(q.lang)))...)
+		tag := s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))...)
 		if a.Tag = &tag; e.fresh {
 			a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
 		} else if web.Matches(r, a.Tag, false) {

@@ -3,14 +3,17 @@ package nominatim
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+	"github.com/paulmach/orb/simplify"
 
 	"quadrille/tiles"
 )
 
-// outline returns the geometry of a region's record. Above 0, the threshold is the
-// distance in degrees below which points of a line are left out.
-func outline(record []byte, threshold float64) ([]byte, error) {
+// outline returns the geometry of a region's record. Above 0, the tolerance is how far in
+// degrees the lines may be from where they were.
+func outline(record []byte, tolerance float64) ([]byte, error) {
 	damaged := func(err error) ([]byte, error) { return nil, fmt.Errorf("%w: %w", tiles.ErrCorrupt, err) }
 	var r struct {
 		Geometry json.RawMessage `json:"geometry"`
@@ -18,53 +21,35 @@ func outline(record []byte, threshold float64) ([]byte, error) {
 	if err := json.Unmarshal(record, &r); err != nil {
 		return damaged(err)
 	}
-	if threshold <= 0 || len(r.Geometry) == 0 {
+	if tolerance <= 0 || len(r.Geometry) == 0 {
 		return r.Geometry, nil
 	}
-	var kind struct {
-		Type        string          `json:"type"`
-		Coordinates json.RawMessage `json:"coordinates"`
-	}
-	if err := json.Unmarshal(r.Geometry, &kind); err != nil {
+	g, err := geojson.UnmarshalGeometry(r.Geometry)
+	if err != nil {
 		return damaged(err)
 	}
-	var polygons [][][][2]float64
-	if kind.Type == "Polygon" {
-		polygons = make([][][][2]float64, 1)
-		if err := json.Unmarshal(kind.Coordinates, &polygons[0]); err != nil {
-			return damaged(err)
-		}
-	} else if err := json.Unmarshal(kind.Coordinates, &polygons); err != nil {
-		return damaged(err)
-	}
-	for _, rings := range polygons {
-		for i := range rings {
-			rings[i] = thin(rings[i], threshold)
+	switch g := g.Geometry().(type) {
+	case orb.Polygon:
+		simplifyRings(g, tolerance)
+	case orb.MultiPolygon:
+		for _, p := range g {
+			simplifyRings(p, tolerance)
 		}
 	}
-	if kind.Type == "Polygon" {
-		return json.Marshal(map[string]any{"type": kind.Type, "coordinates": polygons[0]})
-	}
-	return json.Marshal(map[string]any{"type": kind.Type, "coordinates": polygons})
+	return json.Marshal(g)
 }
 
 // ringPoints is how many points a ring has at least, the last being the first.
 const ringPoints = 4
 
-// thin leaves out points of a ring that are near the one kept before. A ring that would
-// vanish stays as it is.
-func thin(ring [][2]float64, threshold float64) [][2]float64 {
-	if len(ring) <= ringPoints {
-		return ring
-	}
-	kept := [][2]float64{ring[0]}
-	for _, p := range ring[1 : len(ring)-1] {
-		if last := kept[len(kept)-1]; math.Hypot(p[0]-last[0], p[1]-last[1]) >= threshold {
-			kept = append(kept, p)
+// simplifyRings leaves out points of rings that are nearer than the tolerance to the line
+// without them. A ring that would vanish stays as it is, so that every part keeps its
+// place, as with Nominatim.
+func simplifyRings(p orb.Polygon, tolerance float64) {
+	s := simplify.DouglasPeucker(tolerance)
+	for i, ring := range p {
+		if simple := s.Ring(ring.Clone()); len(simple) >= ringPoints {
+			p[i] = simple
 		}
 	}
-	if kept = append(kept, ring[len(ring)-1]); len(kept) < ringPoints {
-		return ring
-	}
-	return kept
 }

@@ -77,9 +77,11 @@ func (p params) number(name string) (float64, error) {
 	return n, nil
 }
 
-// searchText returns a text to search for. Control characters count as spaces.
-func (p params) searchText(name string) (string, error) {
-	given := p.get(name)
+// searchText returns a text to search for.
+func (p params) searchText(name string) (string, error) { return readSearchText(name, p.get(name)) }
+
+// readSearchText reads a text. Control characters count as spaces.
+func readSearchText(name, given string) (string, error) {
 	text := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -171,25 +173,6 @@ func (q *request) form() web.Form {
 		return web.FormText
 	}
 	return web.FormJSON
-}
-
-// readLanguage finds the language that is preferred, and reports whether the header may
-// have chosen it.
-func (q *request) readLanguage(r *http.Request) (byHeader bool) {
-	text := q.get("accept-language")
-	if byHeader = text == ""; byHeader {
-		text = r.Header.Get("Accept-Language")
-	}
-	best := 0.0
-	for item := range strings.SplitSeq(text[:min(len(text), web.MaxListText)], ",") {
-		tag, weight, _ := strings.Cut(strings.TrimSpace(item), ";")
-		tag, _, _ = strings.Cut(strings.TrimSpace(tag), "-")
-		tag, _, _ = strings.Cut(strings.ToLower(tag), "_")
-		if w := web.Weight(weight); w > best && web.IsCode(strings.ToUpper(tag), 2, 3, false) {
-			best, q.lang = w, tag
-		}
-	}
-	return byHeader
 }
 
 // maxOutlines bounds the bytes of outlines that are read for an answer.

@@ -63,7 +63,7 @@ const foreignM = 10_000
 
 // at returns what is at a point, not finer than a rank.
 func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geocoder.Result, ok bool, err error) {
-	found, err := q.Reverse(ctx, geocoder.ReverseQuery{Lat: lat, Lon: lon, Lang: q.lang, Kinds: []names.Kind{geocoder.Place, names.Region}, Limit: nearest})
+	found, err := q.Reverse(ctx, geocoder.ReverseQuery{Lat: lat, Lon: lon, Langs: q.langs, Kinds: []names.Kind{geocoder.Place, names.Region}, Limit: nearest})
 	if err != nil {
 		return best, false, err
 	}
@@ -75,7 +75,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 		if e.rank > most || r.Kind == geocoder.Place && !fitsRegions(r, &e) {
 			continue
 		}
-		if r.Kind == geocoder.Place && e.rank <= rankCity && around.Name == "" {
+		if r.Kind == geocoder.Place && e.rank <= geocoder.RankCity && around.Name == "" {
 			around = names.Parent{Type: e.addressType, ID: r.ID, Name: r.Name}
 		}
 		if e.rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
@@ -86,7 +86,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	case !ok:
 		return best, false, nil
 	case best.Kind == geocoder.Place:
-		if bestRank > rankCity && around.Name != "" {
+		if bestRank > geocoder.RankCity && around.Name != "" {
 			best.Parents = slices.Insert(best.Parents, 0, around)
 		}
 		return best, true, nil
@@ -105,12 +105,11 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 func fitsRegions(r *geocoder.Result, e *entry) bool {
 	for i := range r.Parents {
 		p := &r.Parents[i]
-		if rankOf(p.Type, len(r.Parents)-1-i) >= rankMunicipality {
+		if geocoder.RankOf(p.Type, r.Parents[i+1:]) >= geocoder.RankMunicipality {
 			return strings.EqualFold(p.Name, r.Name) || strings.EqualFold(p.Name, r.Place.Name)
 		}
 	}
-	code := regionCountry(r.Parents)
-	return code == "" || e.country == "" || code == e.country || r.Place.DistanceM <= foreignM
+	return r.Country == "" || e.country == "" || strings.EqualFold(r.Country, e.country) || r.Place.DistanceM <= foreignM
 }
 
 // lookup answers /lookup: what has the ids of a list.
@@ -145,7 +144,7 @@ func (q *request) lookup(ctx context.Context) error {
 		if !ok || r.Kind == names.Zone {
 			continue
 		}
-		if err := q.Localize(ctx, &r, q.lang); err != nil {
+		if err := q.Localize(ctx, &r, q.langs); err != nil {
 			return err
 		}
 		e := newEntry(&r)

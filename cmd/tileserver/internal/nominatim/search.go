@@ -23,6 +23,8 @@ const (
 	// spare results are looked at besides where only doubles are left out.
 	spare    = 10
 	maxNames = 20 // values of other lists
+
+	excludedIDs = "exclude_place_ids"
 )
 
 // structured are the parameters of a structured query, the finest first. Streets,
@@ -32,8 +34,8 @@ var structured = [...]struct {
 	held     bool
 	min, max int // address ranks of what it may name
 }{
-	{"amenity", false, 0, 0}, {"street", false, 0, 0}, {"city", true, rankCounty + 1, 25}, {"county", true, 10, rankCounty},
-	{"state", true, rankCountry + 1, 9}, {"postalcode", false, 0, 0}, {"country", true, rankCountry, rankCountry},
+	{"amenity", false, 0, 0}, {"street", false, 0, 0}, {"city", true, geocoder.RankCounty + 1, 25}, {"county", true, 10, geocoder.RankCounty},
+	{"state", true, geocoder.RankCountry + 1, 9}, {"postalcode", false, 0, 0}, {"country", true, geocoder.RankCountry, geocoder.RankCountry},
 }
 
 // filter is what results must pass besides the query.
@@ -49,7 +51,7 @@ type filter struct {
 
 // search answers /search: what a text names.
 func (q *request) search(ctx context.Context) error {
-	f := filter{max: rankMost, dedupe: q.flag("dedupe", true)}
+	f := filter{max: geocoder.RankMost, dedupe: q.flag("dedupe", true)}
 	query, err := q.readSearch(&f)
 	if err != nil || query.Text == "" {
 		return err
@@ -64,7 +66,7 @@ func (q *request) search(ctx context.Context) error {
 	for i := range found {
 		r := &found[i]
 		if r.Kind == geocoder.Position {
-			at, ok, err := q.at(ctx, r.Lat, r.Lon, rankMost)
+			at, ok, err := q.at(ctx, r.Lat, r.Lon, geocoder.RankMost)
 			if err != nil || !ok {
 				return err
 			}
@@ -91,7 +93,7 @@ func (q *request) search(ctx context.Context) error {
 }
 
 func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
-	query = geocoder.Query{Lang: q.lang, Kinds: []names.Kind{geocoder.Place, names.Region, names.Airport, geocoder.Position}}
+	query = geocoder.Query{Langs: q.langs, Kinds: []names.Kind{geocoder.Place, names.Region, names.Airport, geocoder.Position}}
 	if f.limit, err = q.integer("limit", defaultLimit); err != nil {
 		return query, err
 	}
@@ -109,12 +111,12 @@ func (q *request) readSearch(f *filter) (query geocoder.Query, err error) {
 	if f.min > 0 && f.layers == nil {
 		f.layers = []string{"address"} // which a structured query means
 	}
-	if f.excluded, err = q.list("exclude_place_ids", maxExcluded); err != nil {
+	if f.excluded, err = q.list(excludedIDs, maxExcluded); err != nil {
 		return query, err
 	}
 	for _, id := range f.excluded {
 		if _, err := strconv.ParseUint(strings.TrimLeft(id, "NWRnwr"), 10, 64); err != nil {
-			return query, refuse("Parameter 'exclude_place_ids' must be numbers with commas between them.")
+			return query, refuse("Parameter '" + excludedIDs + "' must be numbers with commas between them.")
 		}
 	}
 	countries, err := q.list("countrycodes", 300)
@@ -181,15 +183,7 @@ func (q *request) readText(f *filter) (string, error) {
 	case given:
 		return text, nil
 	}
-	text = strings.Join(parts, ", ")
-	return text, q.fits(text)
-}
-
-// fits refuses a text that is too long once its parts are joined.
-func (q *request) fits(text string) error {
-	q.values.Set("q", text)
-	_, err := q.searchText("q")
-	return err
+	return readSearchText("q", strings.Join(parts, ", "))
 }
 
 // layers reads the layers of results, nil for all.
@@ -208,13 +202,13 @@ func (f *filter) feature(name string) error {
 	switch name {
 	case "":
 	case "country":
-		f.min, f.max = rankCountry, rankCountry
+		f.min, f.max = geocoder.RankCountry, geocoder.RankCountry
 	case "state":
-		f.min, f.max = rankCountry+1, rankCounty-1
+		f.min, f.max = geocoder.RankCountry+1, geocoder.RankCounty-1
 	case "city":
-		f.min, f.max = rankMunicipality-1, rankCity
+		f.min, f.max = geocoder.RankMunicipality-1, geocoder.RankCity
 	case "settlement":
-		f.min, f.max = rankCountry+1, rankHamlet
+		f.min, f.max = geocoder.RankCountry+1, geocoder.RankHamlet
 	default:
 		return refuse("Parameter 'featureType' must be one of: country, state, city, settlement.")
 	}
@@ -226,7 +220,7 @@ func (f *filter) feature(name string) error {
 
 // narrow reports whether results may be left out besides doubles.
 func (f *filter) narrow() bool {
-	return f.min > 0 || f.max < rankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
+	return f.min > 0 || f.max < geocoder.RankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
 }
 
 // passes reports whether a result passes.

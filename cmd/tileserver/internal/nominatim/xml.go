@@ -3,7 +3,7 @@ package nominatim
 import (
 	"bytes"
 	"encoding/xml"
-	"net/url"
+	"maps"
 	"strconv"
 )
 
@@ -59,10 +59,11 @@ func (q *request) appendXML(dst []byte) []byte {
 	return append(m.b, '\n')
 }
 
-// moreURL is the address, relative to this one, of what comes after these results.
+// moreURL is the address, relative to this one, of what comes after these results: the
+// same request without them. It has no key: package web takes the key off the address.
 func (q *request) moreURL() string {
-	values := url.Values{"q": {q.text}, "format": {"xml"}}
-	ids := q.get("exclude_place_ids")
+	values := maps.Clone(q.values)
+	ids := q.get(excludedIDs)
 	for i := range q.found {
 		if ids != "" {
 			ids += ","
@@ -70,12 +71,7 @@ func (q *request) moreURL() string {
 		ids += strconv.FormatUint(q.found[i].id, 10)
 	}
 	if ids != "" {
-		values.Set("exclude_place_ids", ids)
-	}
-	for _, name := range [...]string{"countrycodes", "viewbox", "bounded", "limit"} {
-		if v := q.get(name); v != "" {
-			values.Set(name, v)
-		}
+		values.Set(excludedIDs, ids)
 	}
 	return "search?" + values.Encode()
 }
@@ -100,8 +96,8 @@ func (m *markup) entry(q *request, e *entry) {
 	m.attribute("boundingbox", degrees(e.bounds[0])+","+degrees(e.bounds[1])+","+degrees(e.bounds[2])+","+degrees(e.bounds[3]))
 	m.attribute("place_rank", strconv.Itoa(e.searchRank))
 	m.attribute("address_rank", strconv.Itoa(e.rank))
-	if e.outline != nil {
-		m.attribute("geojson", string(e.outline))
+	if q.outlines {
+		m.attribute("geojson", string(e.appendGeometry(nil)))
 	}
 	if q.endpoint.simple {
 		m.b = appendXML(append(m.b, '>'), e.display)

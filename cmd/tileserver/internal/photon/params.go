@@ -43,7 +43,7 @@ const (
 // counts where one is wanted.
 type params struct {
 	values url.Values
-	accept []string // Accept-Language
+	accept []string // the languages of Accept-Language
 	err    error    // the first refusal
 }
 
@@ -51,7 +51,7 @@ type params struct {
 // known to every endpoint here.
 func readParams(r *http.Request, known []string) *params {
 	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be read is ignored
-	p := &params{values: values, accept: r.Header["Accept-Language"]}
+	p := &params{values: values, accept: web.Languages(r)}
 	for name := range values {
 		if !slices.Contains(known, name) && name != "key" && !strings.HasPrefix(name, "_") {
 			p.refuse("Unknown query parameter '" + clip(name) + "'.  Allowed parameters are: [" + strings.Join(known, ", ") + "]")
@@ -121,8 +121,8 @@ func (p *params) list(name string) []string {
 
 // common is what both endpoints take.
 type common struct {
-	lang     string // "" for own names
-	byHeader bool   // Accept-Language chose lang, or would have
+	langs    []string // the preferred first; none for own names
+	byHeader bool     // Accept-Language chose them, or would have
 	limit    int
 	dedupe   bool
 	around   bool // what is answered is around a point, and told the city there
@@ -130,7 +130,7 @@ type common struct {
 }
 
 func (p *params) common(limit int) (q common) {
-	q.lang, q.byHeader = p.language()
+	q.langs, q.byHeader = p.languages()
 	q.limit = p.whole("limit", 1, maxLimit, limit)
 	q.dedupe = p.flag("dedupe", true)
 	if p.flag("geometry", false) {
@@ -140,48 +140,23 @@ func (p *params) common(limit int) (q common) {
 	return q
 }
 
-// language returns the parameter lang, or the language of Accept-Language, and whether
-// the header chose.
-func (p *params) language() (lang string, byHeader bool) {
-	if p.has("lang") {
-		v := p.values.Get("lang")
-		if v == "default" {
-			return "", false
-		}
-		if !isLanguage(v) {
+// languages returns the languages of the parameter lang, or of Accept-Language, the
+// preferred first, and whether the header chose.
+func (p *params) languages() (langs []string, byHeader bool) {
+	if !p.has("lang") {
+		return p.accept, true
+	}
+	v := p.values.Get("lang")
+	if v == "default" {
+		return nil, false
+	}
+	for lang := range strings.SplitSeq(v, ",") {
+		if !web.IsLanguage(lang) {
 			p.refuse("Language is not supported. Supported are: default, and the codes of ISO 639 such as en, de and zh")
-			return "", false
-		}
-		return strings.ToLower(v), false
-	}
-	return preferred(p.accept), true
-}
-
-// isLanguage reports whether a text may be a code of ISO 639, with subtags or without.
-func isLanguage(v string) bool {
-	first, rest, tagged := strings.Cut(v, "-")
-	if len(first) < 2 || len(first) > 3 || len(v) > web.MaxLanguage || tagged && rest == "" {
-		return false
-	}
-	return !strings.ContainsFunc(v, func(r rune) bool {
-		return r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
-	})
-}
-
-// preferred returns the language that an Accept-Language header gives most weight, without
-// its subtags.
-func preferred(headers []string) (lang string) {
-	best := 0.0
-	for _, h := range headers {
-		for item := range strings.SplitSeq(h, ",") {
-			name, weight, _ := strings.Cut(item, ";")
-			name, _, _ = strings.Cut(strings.TrimSpace(name), "-")
-			if w := web.Weight(weight); w > best && isLanguage(name) {
-				lang, best = strings.ToLower(name), w
-			}
+			return nil, false
 		}
 	}
-	return lang
+	return web.PreferredLanguages(v), false
 }
 
 // searchRequest is a request to /api.
@@ -194,7 +169,7 @@ type searchRequest struct {
 
 func (p *params) search() (q searchRequest) {
 	q.common = p.common(searchLimit)
-	q.query = geocoder.Query{Text: p.text(), Lang: q.lang, Kinds: q.kindsOf(), Limit: q.limit, Box: p.box()}
+	q.query = geocoder.Query{Text: p.text(), Langs: q.langs, Kinds: q.kindsOf(), Limit: q.limit, Box: p.box()}
 	switch {
 	case !q.filter.empty():
 		q.query.Limit = filtered
@@ -279,7 +254,7 @@ func (p *params) reverse() (q reverseRequest) {
 	}
 	q.common = p.common(1)
 	q.around = true
-	q.query = geocoder.ReverseQuery{Lat: p.number("lat", 90, 0), Lon: p.number("lon", 180, 0), Lang: q.lang, Limit: max(q.limit, nearest)}
+	q.query = geocoder.ReverseQuery{Lat: p.number("lat", 90, 0), Lon: p.number("lon", 180, 0), Langs: q.langs, Limit: max(q.limit, nearest)}
 	if !q.filter.empty() {
 		q.query.Limit = maxLimit
 	}

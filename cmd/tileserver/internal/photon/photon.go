@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -85,7 +86,7 @@ func (s *Room) answer(c echo.Context, q *common, find func(context.Context, *geo
 	session := s.Begin()
 	defer session.Release()
 	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
-	from := append(session.IDs(), uint64(web.HashStart.Bytes(q.lang)))
+	from := append(session.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
 	err := s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
 		found, err := find(ctx, session)
 		if err != nil {
@@ -125,7 +126,7 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		name, known := countries[f.countryCode]
 		if !known {
 			var err error
-			if name, err = session.CountryName(ctx, f.countryCode, q.lang); err != nil {
+			if name, err = session.CountryName(ctx, f.countryCode, q.langs); err != nil {
 				return dst, err
 			}
 			countries[f.countryCode] = name
@@ -186,6 +187,7 @@ func (q *common) kindsOf() []names.Kind {
 		names.Region: {
 			{key: "place", value: "country", layer: layerCountry}, {key: "place", value: "state", layer: layerState},
 			{key: "boundary", value: "administrative", layer: layerCounty}, {key: "boundary", value: "administrative", layer: layerCity},
+			{key: "boundary", value: "administrative", layer: layerDistrict},
 		},
 		names.Airport: {{key: "aeroway", value: "aerodrome", layer: layerHouse}, {key: "aeroway", value: "heliport", layer: layerHouse}},
 	} {

@@ -10,44 +10,19 @@ import (
 	"quadrille/places/names"
 )
 
-// The regions around are told apart by their number, and a municipality by its name.
-func TestAddress(t *testing.T) {
-	region := func(typ, name string) names.Parent { return names.Parent{Type: typ, ID: "x1", Name: name} }
-	country := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
-	for name, c := range map[string]struct {
-		parents []names.Parent
-		want    feature
-	}{
-		"nothing around":     {nil, feature{}},
-		"a country":          {[]names.Parent{country}, feature{country: "Switzerland", countryCode: "CH"}},
-		"three layers":       {[]names.Parent{region("ward", "W"), region("county", "C"), region("state", "S"), country}, feature{city: "W", county: "C", state: "S", country: "Switzerland", countryCode: "CH"}},
-		"a municipality":     {[]names.Parent{region("municipality", "M"), region("state", "S"), country}, feature{city: "M", state: "S", country: "Switzerland", countryCode: "CH"}},
-		"two of one layer":   {[]names.Parent{region("county", "C"), region("state", "S1"), region("state", "S2"), country}, feature{county: "C", state: "S2", country: "Switzerland", countryCode: "CH"}},
-		"no country":         {[]names.Parent{region("county", "C"), region("state", "S")}, feature{county: "C", state: "S"}},
-		"a fourth is no new": {[]names.Parent{region("e", "E"), region("d", "D"), region("c", "C"), region("b", "B"), country}, feature{city: "D", county: "C", state: "B", country: "Switzerland", countryCode: "CH"}},
-	} {
-		var f feature
-		if f.address(c.parents); f != c.want {
-			t.Errorf("%s: %+v, want %+v", name, f, c.want)
-		}
-	}
-}
-
-func TestPlaceTags(t *testing.T) {
+// Layers follow from the tags that both stand-ins share.
+func TestLayers(t *testing.T) {
 	for _, c := range []struct {
 		class, code string
-		people      int64
 		want        string
 	}{
-		{"P", "PPLC", 500, "place:city city"}, {"P", "PPLA", 100_000, "place:city city"}, {"P", "PPL", 10_000, "place:town city"}, {"P", "PPL", 0, "place:village city"},
-		{"P", "PPLX", 900_000, "place:suburb district"}, {"P", "PPLL", 5, "place:hamlet district"}, {"A", "PCLI", 1, "place:country country"}, {"A", "ADM1", 1, "place:state state"},
-		{"A", "ADM2", 1, "boundary:administrative county"}, {"A", "ADM4", 1, "boundary:administrative city"}, {"A", "ZN", 1, "boundary:administrative other"},
-		{"S", "AIRP", 0, "aeroway:aerodrome house"}, {"S", "AIRH", 0, "aeroway:heliport house"}, {"S", "SCH", 0, "building:yes house"}, {"H", "STM", 0, "waterway:river other"},
-		{"H", "LK", 0, "natural:water other"}, {"T", "MT", 0, "natural:peak other"}, {"T", "ISL", 0, "place:island other"}, {"V", "FRST", 0, "natural:wood other"}, {"R", "RD", 0, "highway:road street"},
-		{"", "", 0, "place:locality other"},
+		{"P", "PPLC", "place:city city"}, {"P", "PPL", "place:village city"}, {"P", "PPLX", "place:suburb district"}, {"P", "PPLL", "place:hamlet district"},
+		{"A", "PCLI", "place:country country"}, {"A", "ADM1", "place:state state"}, {"A", "ADM2", "boundary:administrative county"}, {"A", "ADM4", "boundary:administrative city"},
+		{"A", "ZN", "boundary:administrative other"}, {"S", "AIRP", "aeroway:aerodrome house"}, {"S", "AIRH", "aeroway:heliport house"}, {"S", "SCH", "building:yes house"},
+		{"H", "STM", "waterway:river other"}, {"T", "ISL", "place:island other"}, {"R", "RD", "highway:road street"}, {"L", "LCTY", "place:locality other"},
 	} {
-		key, value, layer := placeTags(&places.Hit{Class: c.class, Code: c.code, Population: c.people})
-		if got := key + ":" + value + " " + layer; got != c.want {
+		f := featureOf(&geocoder.Result{Feature: names.Feature{Kind: geocoder.Place}, Place: places.Hit{Class: c.class, Code: c.code}})
+		if got := f.key + ":" + f.value + " " + f.layer; got != c.want {
 			t.Errorf("%s.%s: %s, want %s", c.class, c.code, got, c.want)
 		}
 	}

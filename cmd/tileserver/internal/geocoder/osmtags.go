@@ -1,0 +1,114 @@
+package geocoder
+
+import (
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+// Tags are what OpenStreetMap calls something: the main tag of its object.
+type Tags struct {
+	Key, Value string
+	// Rank is the address rank, and Place the value of the tag place that borders have
+	// besides.
+	Rank  int
+	Place string
+}
+
+const (
+	airports  = "aeroway"
+	aerodrome = "aerodrome"
+	heliport  = "heliport"
+)
+
+// osmTags are the tags of GeoNames' features by code, by the first three letters of a
+// code, or by class. Settlements are told apart by their people: see settlement.
+var osmTags = map[string]Tags{
+	"AIRP": {airports, aerodrome, RankMost, ""}, "AIRF": {airports, aerodrome, RankMost, ""}, "AIRB": {airports, aerodrome, RankMost, ""}, "AIRH": {airports, heliport, RankMost, ""},
+	"RSTN": {"railway", "station", RankMost, ""},
+	"MT":   {"natural", "peak", RankLocality, ""}, "PK": {"natural", "peak", RankLocality, ""}, "HLL": {"natural", "peak", RankLocality, ""}, "VLC": {"natural", "volcano", RankLocality, ""},
+	"ISL": {"place", "island", RankLocality, ""}, "STM": {"waterway", "river", RankLocality, ""},
+	"PCLH": border(RankLocality, ""), "PCL": border(RankCountry, "country"), "TERR": border(RankCountry, "country"),
+	"ADM1": border(RankState, "state"), "ADM2": border(RankCounty, ""), "ADM3": border(RankMunicipality, ""), "ADM4": border(RankCity, ""), "ADM5": border(RankBorough, ""),
+	"A": border(RankLocality, ""), "H": {"natural", "water", RankLocality, ""}, "L": {"place", "locality", RankLocality, ""}, "R": {"highway", "road", RankLocality, ""},
+	"S": {"building", "yes", RankMost, ""}, "T": {"natural", "yes", RankLocality, ""}, "U": {"natural", "yes", RankLocality, ""}, "V": {"natural", "wood", RankLocality, ""},
+}
+
+func border(rank int, place string) Tags { return Tags{"boundary", "administrative", rank, place} }
+
+// prefix is how many letters of a code say what its kinds have in common: streams are
+// STM, STMI and STMX.
+const prefix = 3
+
+// TagsOf are the tags of a result.
+func TagsOf(r *Result) Tags {
+	switch r.Kind {
+	case names.Region:
+		t := border(RankOf(r.Type, r.Parents), "")
+		if s := SectionOf(t.Rank); s == Country || s == State {
+			t.Place = string(s)
+		}
+		return t
+	case names.Airport:
+		t := osmTags["AIRP"]
+		if r.Type == heliport {
+			t.Value = heliport
+		}
+		return t
+	}
+	return placeTags(&r.Place)
+}
+
+func placeTags(p *places.Hit) Tags {
+	if p.Class == "P" || p.Class == "" {
+		return settlement(p)
+	}
+	if t, ok := osmTags[p.Code]; ok {
+		return t
+	}
+	if len(p.Code) > prefix {
+		if t, ok := osmTags[p.Code[:prefix]]; ok {
+			return t
+		}
+	}
+	if t, ok := osmTags[p.Class]; ok {
+		return t
+	}
+	return osmTags["L"] // a class that GeoNames lacks
+}
+
+// People that make a place a city, a town or more than a hamlet.
+const (
+	cityPeople    = 100_000
+	townPeople    = 10_000
+	villagePeople = 100
+)
+
+// settlement tells cities from towns, villages and hamlets.
+func settlement(p *places.Hit) Tags {
+	switch {
+	case p.Code == "PPLX":
+		return Tags{"place", "suburb", RankHamlet, ""}
+	case p.Code == "PPLC" || p.Population >= cityPeople:
+		return Tags{"place", "city", RankCity, ""}
+	case p.Population >= townPeople:
+		return Tags{"place", "town", RankCity, ""}
+	case p.Population > 0 && p.Population < villagePeople, p.Population == 0 && (p.Code == "PPLL" || p.Code == "PPLF"):
+		return Tags{"place", "hamlet", RankHamlet, ""}
+	}
+	return Tags{"place", "village", RankCity, ""}
+}
+
+// Around are the regions around a result, the smallest first, without those that are
+// the result itself or finer, which the gazetteer's records of divisions lie in.
+func Around(r *Result) []names.Parent {
+	t := TagsOf(r)
+	if r.Kind != Place || t.Key != "boundary" {
+		return r.Parents
+	}
+	for i := range r.Parents {
+		if RankOf(r.Parents[i].Type, r.Parents[i+1:]) < t.Rank {
+			return r.Parents[i:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxLanguages bounds the languages of a request that are tried. Each costs seeks for
+	// every name of an answer.
+	MaxLanguages = 4
+	// maxPreferences bounds the items of a list of languages that are looked at.
+	maxPreferences = 32
+)
+
+// Languages returns the languages of the Accept-Language header, best first: see
+// PreferredLanguages.
+func Languages(r *http.Request) []string {
+	return PreferredLanguages(strings.Join(r.Header["Accept-Language"], ","))
+}
+
+// PreferredLanguages reads a list such as "fr-CH, fr;q=0.9, de;q=0.5" and returns at most
+// MaxLanguages codes in lower case, best first. Items of one weight keep their order.
+// What is no code, or has the weight 0, is left out, and so is "fr" behind "fr-CH": the
+// names of a language are those of its regions that have none of their own.
+func PreferredLanguages(list string) (langs []string) {
+	type item struct {
+		lang   string
+		weight float64
+	}
+	var items []item
+	for text := range strings.SplitSeq(list[:min(len(list), MaxListText)], ",") {
+		lang, params, _ := strings.Cut(text, ";")
+		lang = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(lang), "_", "-"))
+		if w := Weight(params); w > 0 && IsLanguage(lang) {
+			if items = append(items, item{lang, w}); len(items) == maxPreferences {
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.weight, a.weight) })
+	for _, i := range items {
+		known := slices.ContainsFunc(langs, func(l string) bool { return l == i.lang || strings.HasPrefix(l, i.lang+"-") })
+		if !known && len(langs) < MaxLanguages {
+			langs = append(langs, i.lang)
+		}
+	}
+	return langs
+}
+
+// IsLanguage reports whether a text may be a code of ISO 639, with subtags or without.
+func IsLanguage(v string) bool {
+	first, rest, tagged := strings.Cut(v, "-")
+	if len(first) < 2 || len(first) > 3 || len(v) > MaxLanguage || tagged && (rest == "" || strings.HasSuffix(rest, "-")) {
+		return false
+	}
+	for i := range len(v) {
+		c := v[i] | 0x20
+		letter, other := c >= 'a' && c <= 'z', v[i] >= '0' && v[i] <= '9' || v[i] == '-'
+		if !letter && (i < len(first) || !other) {
+			return false
+		}
+	}
+	return true
+}
