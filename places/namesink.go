@@ -89,9 +89,9 @@ func (t *nameTables) searchContexts() []search.Context {
 			list = append(list, search.Context{Text: d.ASCIIName, Country: code, Admin1: admin1})
 		}
 	}
-	for code, name := range countriesOfBritain {
-		if !slices.ContainsFunc(list, func(c search.Context) bool { return c.Country == "GB" && c.Admin1 == code }) {
-			list = append(list, search.Context{Text: name, Country: "GB", Admin1: code})
+	for _, country := range countriesOfBritain {
+		if !slices.ContainsFunc(list, func(c search.Context) bool { return c.Country == country.Country && c.Admin1 == country.Admin1 }) {
+			list = append(list, country)
 		}
 	}
 	return list
@@ -100,4 +100,7 @@ func (t *nameTables) searchContexts() []search.Context {
 // countriesOfBritain are the names of the first-level divisions of the United Kingdom by
 // their codes in gazetteers. People name them as they name countries, and sources may lack
 // them.
-var countriesOfBritain = map[string]string{"ENG": "England", "SCT": "Scotland", "WLS": "Wales", "NIR": "Northern Ireland"}
+var countriesOfBritain = []search.Context{
+	{Text: "England", Country: "GB", Admin1: "ENG"}, {Text: "Scotland", Country: "GB", Admin1: "SCT"},
+	{Text: "Wales", Country: "GB", Admin1: "WLS"}, {Text: "Northern Ireland", Country: "GB", Admin1: "NIR"},
+}
