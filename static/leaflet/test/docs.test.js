@@ -43,6 +43,17 @@ test('values of a request and the request of values', () => {
   assert.equal(valuesOf('/other', path).size, 0)
 })
 
+test('parameters of any name are written as a query', () => {
+  const { parameters } = operationsOf({ paths: { '/points': { get: { parameters: [
+    { name: 'lat', in: 'query', schema: { type: 'number' } },
+    { name: 'filters', in: 'query', schema: { type: 'object' }, example: { category: 'cafe' } },
+  ] } } } }).get('GET /points')
+  assert.deepEqual(parameters.map(({ free, example }) => [free, example]), [[false, ''], [true, 'category=cafe']])
+  const values = valuesOf('/points?lat=1&category=cafe,bar&-closed=a%26b', '/points', parameters)
+  assert.equal(values.get('filters'), 'category=cafe,bar&-closed=a%26b')
+  assert.equal(addressOf('/points', parameters, values), 'points?lat=1&category=cafe,bar&-closed=a%26b')
+})
+
 // Each program is run as it is pasted, against a server that tells what reached it.
 test('programs send what the form says', async t => {
   const server = createServer((request, response) => {

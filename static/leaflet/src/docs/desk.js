@@ -18,7 +18,7 @@ const desks = new Set()
  */
 export function createDesk({ method, path, request, body, parameters, bodyType }, base) {
   const id = `${method}${path}`
-  const given = valuesOf(request, path)
+  const given = valuesOf(request, path, parameters)
   const fields = parameters.map(parameter => fieldOf(parameter, given.get(parameter.name) ?? (parameter.in === 'path' ? parameter.example : '')))
   const text = bodyType && el('textarea', { class: 'code', rows: 5, spellcheck: 'false', 'aria-label': 'Body of the request' }, body)
   const secret = el('input', { type: 'password', autocomplete: 'off', id: `${id}-key`, placeholder: 'only where the server asks for one', oninput: shareKey })
