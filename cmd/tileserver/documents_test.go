@@ -87,6 +87,7 @@ func TestDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := open(t, browser, site+"/#", screen{width: 1280, height: 900, density: 1})
+		evaluate[chromedp.Void](w, `localStorage.removeItem('quadrille-snippet')`) // in the first language
 		w.do(chromedp.Navigate(site + "/docs"))
 		w.waitFor(`document.querySelectorAll('.desk').length > 50`)
 		asked := evaluate[[][]string](w, `[...document.querySelectorAll('article[data-method=GET]')].map(article => [
