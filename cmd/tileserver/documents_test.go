@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +73,64 @@ func TestDocuments(t *testing.T) {
 		w.waitFor(`document.querySelector('article.shown .answer img')?.naturalWidth === 256`)
 	})
 
+	// What the forms of GET ask as they stand is answered, or refused in a way that is described: these data lack some of it.
+	t.Run("examples", func(t *testing.T) {
+		var doc struct {
+			Paths map[string]struct {
+				Get struct {
+					Responses map[string]json.RawMessage `json:"responses"`
+				} `json:"get"`
+			} `json:"paths"`
+		}
+		_, text := fetch(t, site+"/openapi.json")
+		if err := json.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		w := open(t, browser, site+"/#", screen{width: 1280, height: 900, density: 1})
+		evaluate[chromedp.Void](w, `localStorage.removeItem('quadrille-snippet')`) // in the first language
+		w.do(chromedp.Navigate(site + "/docs"))
+		w.waitFor(`document.querySelectorAll('.desk').length > 50`)
+		asked := evaluate[[][]string](w, `[...document.querySelectorAll('article[data-method=GET]')].map(article => [
+			article.dataset.path, article.dataset.request, article.querySelector('[role=tabpanel]').textContent.match(/'([^']+)'$/)[1]])`)
+		answered := 0
+		for _, one := range asked {
+			path, example, address := one[0], one[1], one[2]
+			if example != "" && !sameRequest(site+example, address) {
+				t.Errorf("the form of %s asks %s, and the example is %s", path, address, example)
+			}
+			code, b := fetch(t, address)
+			switch described := doc.Paths[path].Get.Responses[strconv.Itoa(code)] != nil; {
+			case code < 300:
+				answered++
+			case path == "/usage" || path == "/usage/top" || strings.HasSuffix(path, "/hooks") || strings.HasSuffix(path, "/hooks/{hook}"):
+				// Switched off here: without keys, and without collections that take writes.
+			case !described || code == http.StatusBadRequest || code >= 500:
+				t.Errorf("%s: %d %s", address, code, b)
+			}
+		}
+		if answered < 30 || len(asked) < 60 {
+			t.Errorf("%d of %d forms are answered", answered, len(asked))
+		}
+	})
+
+	// A narrow phone scrolls down alone.
+	t.Run("narrow", func(t *testing.T) {
+		w := open(t, browser, site+"/#", screen{width: 320, height: 640, density: 1, touch: true})
+		w.expect("404")
+		for path, ready := range map[string]string{
+			"/docs": `document.querySelectorAll('.desk').length > 50`, "/docs#getTile": `document.querySelector('article.shown .desk') !== null`,
+			"/docs#postAt": `document.querySelector('article.shown textarea') !== null`, "/docs#schemas": `document.querySelector('section.shown') !== null`,
+			"/docs#problems": `document.querySelector('section.shown') !== null`, "/status": `document.querySelector('.sets') !== null`, "/nowhere": `document.querySelector('h1') !== null`,
+		} {
+			w.do(chromedp.Navigate("about:blank"), chromedp.Navigate(site+path))
+			w.waitFor(ready)
+			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
+				t.Errorf("%s is %d pixels wider than the phone", path, n)
+			}
+			w.picture("narrow" + strings.NewReplacer("/", "-", "#", "-").Replace(path))
+		}
+	})
+
 	t.Run("status", func(t *testing.T) {
 		w := open(t, browser, site+"/#", screen{width: 390, height: 844, density: 1, dark: true})
 		w.do(chromedp.Navigate(site + "/status"))
@@ -87,6 +148,13 @@ func TestDocuments(t *testing.T) {
 	if code, body := fetch(t, site+"/status"); code != http.StatusOK || !strings.HasPrefix(body, `{"version":`) {
 		t.Errorf("programs get %d %s", code, body)
 	}
+}
+
+// sameRequest says whether two addresses ask the same, in whatever order.
+func sameRequest(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && strings.TrimSuffix(x.Path, "/") == strings.TrimSuffix(y.Path, "/") && x.Query().Encode() == y.Query().Encode()
 }
 
 // Nothing that axe-core finds keeps anybody from a page, in either theme.

@@ -30,6 +30,8 @@ import { createView, MAX_ZOOM } from './view.js'
 import { direction, t, translate } from './words.js'
 
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
+const LOW = 600 // pixels; in lower windows the buttons lie in rows
+const COLUMN = 460 // and where a sheet leaves less than this, which the bar and a column of all buttons take
 
 translate(document.documentElement)
 // In languages that are written from right to left the page is mirrored, but for the map itself.
@@ -63,7 +65,9 @@ const { map } = view
 function layOut() {
   const sheet = card.root.hidden || roomy.matches ? 0 : card.root.offsetHeight
   document.documentElement.style.setProperty('--sheet', `${sheet}px`)
+  document.documentElement.classList.toggle('low', innerHeight < LOW || innerHeight - sheet < COLUMN)
 }
+layOut()
 new ResizeObserver(layOut).observe(card.root)
 addEventListener('resize', layOut)
 

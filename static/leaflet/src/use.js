@@ -2,6 +2,7 @@
 import { copyButton } from './copy.js'
 import { el, fill } from './dom.js'
 import { snippets } from './snippets.js'
+import { next } from './tabs.js'
 import { t } from './words.js'
 
 const advice = {
@@ -55,11 +56,4 @@ function panelOf({ id, name, text }, announce) {
     el('p', {}, advice[id] ?? PAGE),
     el('pre', { tabindex: 0, role: 'region', 'aria-label': name }, el('code', {}, text)),
     el('p', {}, copyButton(t('Copy'), () => text, announce)))
-}
-
-/** The tab that a key leads to from tab i of so many, or null. The arrows follow the direction that the tabs are written in. */
-export function next({ key }, i, count, rightToLeft = document.dir === 'rtl') {
-  const step = { ArrowRight: rightToLeft ? -1 : 1, ArrowLeft: rightToLeft ? 1 : -1 }[key]
-  if (step) return (i + step + count) % count
-  return { Home: 0, End: count - 1 }[key] ?? null
 }

@@ -82,13 +82,14 @@ export const VectorLayer = FineGrid.extend({
     this.fire('asked')
   },
 
-  /** Loads the tiles that failed once more. */
-  retry() {
-    for (const drawing of this._drawn.values()) {
-      if (drawing.failed) this._load(drawing)
-    }
+  /** Loads the tiles that failed once more. The map is told as of those that are new to it. */
+  async retry() {
+    const again = [...this._drawn.values()].filter(drawing => drawing.failed).map(drawing => this._load(drawing))
     this._under?.retry()
     this.fire('asked')
+    this.fire('loading')
+    await Promise.all(again)
+    if (!this._loading) this.fire('load')
   },
 
   /** Whether a tile on the map could not be had. */

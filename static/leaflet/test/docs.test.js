@@ -43,6 +43,17 @@ test('values of a request and the request of values', () => {
   assert.equal(valuesOf('/other', path).size, 0)
 })
 
+test('parameters of any name are written as a query', () => {
+  const { parameters } = operationsOf({ paths: { '/points': { get: { parameters: [
+    { name: 'lat', in: 'query', schema: { type: 'number' } },
+    { name: 'filters', in: 'query', schema: { type: 'object' }, example: { category: 'cafe' } },
+  ] } } } }).get('GET /points')
+  assert.deepEqual(parameters.map(({ free, example }) => [free, example]), [[false, ''], [true, 'category=cafe']])
+  const values = valuesOf('/points?lat=1&category=cafe,bar&-closed=a%26b', '/points', parameters)
+  assert.equal(values.get('filters'), 'category=cafe,bar&-closed=a%26b')
+  assert.equal(addressOf('/points', parameters, values), 'points?lat=1&category=cafe,bar&-closed=a%26b')
+})
+
 // Each program is run as it is pasted, against a server that tells what reached it.
 test('programs send what the form says', async t => {
   const server = createServer((request, response) => {
@@ -53,7 +64,7 @@ test('programs send what the form says', async t => {
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const at = `http://127.0.0.1:${server.address().port}`
-  const body = `{"name":"it's \\"Zürich\\" $HOME \`x\`"}\n{"lat":1}`
+  const body = `@{"name":"it's \\"Zürich\\" $HOME \`x\` \\\\ \u2028"}\n{"lat":1}\n`
   const requests = [
     { method: 'GET', url: `${at}/at?lat=1&q=a%27b%20$HOME`, body: '', type: '', key: '' },
     { method: 'POST', url: `${at}/at`, body, type: 'application/x-ndjson', key: "k'ey" },
@@ -64,7 +75,7 @@ test('programs send what the form says', async t => {
   const programs = new Map([
     ['curl', text => run('bash', ['-c', text.replace(/^curl/, 'curl -s')])],
     ['JavaScript', text => run(process.execPath, ['--input-type=module', '-e', text])],
-    ['Python', text => run('python3', ['-c', text.replace('print(response.read())', 'print(response.read().decode())')])],
+    ['Python', text => run('python3', ['-c', text])],
   ])
   for (const [language, start] of programs) {
     await t.test(language, async t => {

@@ -80,9 +80,8 @@ type pageMember struct {
 }
 
 // page makes the page to read. It is whole without its script, which shows one
-// operation at a time, with a form. The bundles of RapiDoc 9.3, Redoc and Swagger UI
-// have 0.9, 1.1 and 1.7 MB, evaluate code and write styles into the page, which the
-// Content-Security-Policy forbids.
+// operation at a time, with a form. Why both are our own is in
+// docs/decisions/dependencies.md.
 func (b *builder) page() ([]byte, error) {
 	info := func(name string) string { s, _ := b.head.Info[name].(string); return s }
 	doc := pageDoc{

@@ -194,7 +194,7 @@ var contractCalls = map[string][]string{
 	"/points/{collection}/events":     {"/points/drivers/events?last_event_id=1", "/points/drivers/events?enter=planet", "/points/drivers/events?within=1", "/points/drivers/events?leave=country:x", "/points/shops/events"},
 	"/healthz":                        {"/healthz"},
 	"/readyz":                         {"/readyz"},
-	"/status":                         {"/status"},
+	"/status":                         {"/status", "/status | Accept: text/html"},
 	"/metrics":                        {"/metrics"},
 	"/usage":                          {"/usage | X-Api-Key: " + testKey, "/usage", "/usage?key=x"},
 	"/usage/top":                      {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},

@@ -341,6 +341,29 @@ type brokenFS struct{}
 
 func (brokenFS) Open(string) (fs.File, error) { return nil, fs.ErrPermission }
 
+// HEAD of what a browser would be shown is told as GET of it is, without the page.
+func TestHeadOfPages(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	for path, status := range map[string]int{"/": 200, "/status": 200, "/docs": 200, "/nowhere": 404, "/regions/at?lat=x&lon=1": 400} {
+		page := f.get(path, "Accept", "text/html,*/*;q=0.8")
+		if b := body(t, page); page.StatusCode != status || !strings.HasPrefix(b, "<!doctype html>") {
+			t.Errorf("%s: %d %s", path, page.StatusCode, b)
+		}
+		head := f.do(http.MethodHead, path, "Accept", "text/html,*/*;q=0.8")
+		if b := body(t, head); head.StatusCode != status || b != "" {
+			t.Errorf("HEAD %s: %d %q", path, head.StatusCode, b)
+		}
+		for name := range page.Header {
+			if got, want := head.Header.Get(name), page.Header.Get(name); got != want && name != "Date" && name != "X-Request-Id" {
+				t.Errorf("HEAD %s: %s is %q, and %q for GET", path, name, got, want)
+			}
+		}
+		if !strings.HasPrefix(head.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("HEAD %s: %v", path, head.Header)
+		}
+	}
+}
+
 func TestPageAbsent(t *testing.T) {
 	for _, fsys := range []fs.FS{nil, fstest.MapFS{}, brokenFS{}} {
 		f := newFixture(t, func(c *Config) { c.Page = fsys })

@@ -1,27 +1,33 @@
 // A request to fill in, send, and take along as a program.
 import { copyButton } from '../copy.js'
 import { el, fill } from '../dom.js'
+import { next } from '../tabs.js'
 import { ask } from './answer.js'
 import { addressOf, valuesOf } from './openapi.js'
 import { languages } from './snippets.js'
 
 const KEPT = 'quadrille-snippet'
-let key = '' // of the API, for this visit
+// All desks of a page speak one language and send one key, which is kept nowhere else.
+let key = ''
 let chosen = kept()
-const desks = new Set() // all of one page speak one language
+const desks = new Set()
 
 /**
  * The desk of an operation { method, path, request, body, parameters, bodyType }: request and body are those of its example. base is the
  * address of the service.
  */
 export function createDesk({ method, path, request, body, parameters, bodyType }, base) {
-  const given = valuesOf(request, path)
+  const id = `${method}${path}`
+  const given = valuesOf(request, path, parameters)
   const fields = parameters.map(parameter => fieldOf(parameter, given.get(parameter.name) ?? (parameter.in === 'path' ? parameter.example : '')))
   const text = bodyType && el('textarea', { class: 'code', rows: 5, spellcheck: 'false', 'aria-label': 'Body of the request' }, body)
-  const secret = el('input', { type: 'password', autocomplete: 'off', id: `${method}${path}-key`, placeholder: 'only where the server asks for one' })
+  const secret = el('input', { type: 'password', autocomplete: 'off', id: `${id}-key`, placeholder: 'only where the server asks for one', oninput: shareKey })
+  let pictured = '' // the address of the picture that is shown
   const answer = el('div', { role: 'status', 'aria-live': 'polite' })
-  const tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Language' })
-  const code = el('pre', { tabindex: '0', role: 'tabpanel', 'aria-label': 'The request as a program' })
+  const names = [...languages.keys()]
+  const tabs = names.map(name => el('button', { type: 'button', role: 'tab', id: `${id}-${name}`, 'aria-controls': `${id}-code`, onclick: () => speak(name) }, name))
+  const row = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Language', onkeydown: walk }, ...tabs)
+  const code = el('pre', { tabindex: '0', role: 'tabpanel', id: `${id}-code` })
   const send = el('button', { type: 'submit', class: 'strong' }, method === 'GET' ? 'Send' : `Send (${method})`)
   const form = el('form', { class: 'panel', onsubmit: submit, oninput: write },
     el('div', { class: 'fields' },
@@ -29,21 +35,30 @@ export function createDesk({ method, path, request, body, parameters, bodyType }
       text && el('span', {}, 'body'), text,
       el('label', { for: secret.id }, 'API key'), secret),
     el('div', { class: 'send' }, send, answer))
-  const root = el('div', { class: 'desk' }, form, el('div', { class: 'panel' }, el('div', { class: 'tabs-row' }, tabs, copyButton('Copy', () => code.textContent, announce)), code))
+  const root = el('div', { class: 'desk' }, form, el('div', { class: 'panel' }, el('div', { class: 'tabs-row' }, row, copyButton('Copy', () => code.textContent, announce)), code))
 
   function requested() {
     const values = new Map(fields.map(({ name, control }) => [name, control.value.trim()]))
     return { method, url: new URL(addressOf(path, parameters, values), base).href, body: text?.value ?? '', type: bodyType, key }
   }
   function write() {
-    key = secret.value
     code.textContent = languages.get(chosen)(requested())
   }
   function draw() {
-    fill(tabs, ...[...languages.keys()].map(name => el('button', {
-      type: 'button', role: 'tab', 'aria-selected': String(name === chosen), onclick: () => speak(name),
-    }, name)))
+    if (secret.value !== key) secret.value = key
+    tabs.forEach((tab, i) => {
+      tab.setAttribute('aria-selected', String(names[i] === chosen))
+      tab.tabIndex = names[i] === chosen ? 0 : -1
+    })
+    code.setAttribute('aria-labelledby', `${id}-${chosen}`)
     write()
+  }
+  function walk(event) {
+    const i = next(event, names.indexOf(chosen), names.length)
+    if (i === null) return
+    event.preventDefault()
+    speak(names[i])
+    tabs[i].focus()
   }
   async function submit(event) {
     event.preventDefault()
@@ -55,7 +70,9 @@ export function createDesk({ method, path, request, body, parameters, bodyType }
     fill(answer, el('p', { class: 'figures' }, el('span', { class: `badge ${status >= 200 && status < 400 ? 'ok' : 'bad'}` }, status || 'failed'),
       ...figures.map(figure => el('span', { class: 'badge' }, figure))))
     root.querySelector('.answer')?.remove()
-    const picture = image && el('img', { alt: 'The picture that the server sent', src: URL.createObjectURL(image) })
+    URL.revokeObjectURL(pictured)
+    pictured = image ? URL.createObjectURL(image) : ''
+    const picture = image && el('img', { alt: 'The picture that the server sent', src: pictured })
     form.append(el('div', { class: 'answer' }, picture || el('pre', { tabindex: '0', 'aria-label': 'Answer' }, shown)))
   }
   function announce(words) {
@@ -74,6 +91,11 @@ function fieldOf({ name, in: place, required, choices, many, hint, example }, va
     ? el('select', usual, !usual.required && el('option', { value: '' }, ''), ...choices.map(choice => el('option', { value: choice, selected: choice === value }, choice)))
     : el('input', { ...usual, type: 'text', value, placeholder: example || hint.slice(0, 80), spellcheck: 'false', autocomplete: 'off' })
   return { name, label, control }
+}
+
+function shareKey({ target }) {
+  key = target.value
+  for (const draw of desks) draw()
 }
 
 function speak(name) {

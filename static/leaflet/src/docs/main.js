@@ -51,6 +51,6 @@ function addDesks(description) {
     const { method, path, request, body } = article.dataset
     const operation = operations.get(`${method} ${path}`)
     if (!operation) continue
-    article.querySelector('.summary').after(createDesk({ method, path, request, body, ...operation }, document.baseURI))
+    article.querySelector('.summary').after(createDesk({ method, path, request, body, ...operation }, new URL('.', document.baseURI).href))
   }
 }

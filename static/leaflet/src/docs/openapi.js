@@ -3,8 +3,9 @@
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 /**
- * The operations of a document by "METHOD /path": { parameters, bodyType }. Parameters are { name, in, required, choices, many, hint,
- * example }, all texts but for the flags; bodyType is the media type of the request's body, or ''.
+ * The operations of a document by "METHOD /path": { parameters, bodyType }. Parameters are { name, in, required, choices, many, free, hint,
+ * example }, all texts but for the flags; free stands for parameters of any other names, written as a query. bodyType is the media type of
+ * the request's body, or ''.
  */
 export function operationsOf(description) {
   const found = new Map()
@@ -32,19 +33,20 @@ function fieldOf({ name, in: place, required = false, schema, example, descripti
   const many = shape.type === 'array'
   const one = many ? resolved(shape.items, description) ?? {} : shape
   const choices = one.type === 'boolean' ? ['true', 'false'] : (one.enum ?? []).map(String)
+  const free = shape.type === 'object'
   const usual = shape.default ?? example
   return {
-    name, in: place, required, many, choices,
+    name, in: place, required, many, choices, free,
     hint: text.replaceAll('`', ''),
-    example: usual === undefined ? '' : [usual].flat().join(','),
+    example: usual === undefined ? '' : free ? queryOf(Object.entries(usual)) : [usual].flat().join(','),
   }
 }
 
 /**
  * The values that a request has for the parameters of a path, by their names: of /tiles/{z}.png and /tiles/3.png?theme=dark those of z and
- * theme.
+ * theme. What none of the parameters is called goes to the free one.
  */
-export function valuesOf(request, path) {
+export function valuesOf(request, path, parameters = []) {
   const [address, query = ''] = request.split('?')
   const names = []
   const pattern = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, (_, name) => {
@@ -54,14 +56,21 @@ export function valuesOf(request, path) {
   const values = new Map(new URLSearchParams(query))
   const match = new RegExp(`^${pattern}$`).exec(address)
   names.forEach((name, i) => { if (match) values.set(name, decodeURIComponent(match[i + 1])) })
+  const free = parameters.find(one => one.free)
+  const others = [...values].filter(([name]) => !parameters.some(one => one.name === name))
+  if (free && others.length > 0) values.set(free.name, queryOf(others))
   return values
 }
 
+// Commas, colons and the like stay as they are, to be read; an apostrophe would end a word of the shell.
+const encode = text => encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll("'", '%27')
+
+const queryOf = pairs => pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encode(value)}`).join('&')
+
 /** The address of a request, relative to the service: path with its parameters filled in, and those of the query that have a value. */
 export function addressOf(path, parameters, values) {
-  const encode = text => encodeURIComponent(text).replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll("'", '%27')
   const address = path.replace(/\{(\w+)\}/g, (_, name) => encode(values.get(name) ?? ''))
-  const query = parameters.filter(({ in: place, name }) => place === 'query' && values.get(name))
-    .map(({ name }) => `${encodeURIComponent(name)}=${encode(values.get(name))}`).join('&')
+  const query = queryOf(parameters.filter(({ in: place, name }) => place === 'query' && values.get(name))
+    .flatMap(({ name, free }) => free ? [...new URLSearchParams(values.get(name))] : [[name, values.get(name)]]))
   return address.slice(1) + (query && `?${query}`)
 }
