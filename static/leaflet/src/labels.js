@@ -20,19 +20,22 @@ const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 
 /**
- * People; a great capital's count threefold and half a million more, so that it wins against any but much larger
- * neighbours, a small one's count threefold, and those of a part of a town a quarter, so that the town wins against its parts.
+ * People; a great capital counts as a city of two millions more, so that it wins against its neighbours, but not against the
+ * great cities of the world; a part of a town counts a quarter, so that the town wins against its parts.
  */
 export function importance(place) {
   const { code, population = 0 } = place
-  if (code === 'PPLC') return 3 * population + (isGreatCapital(place) ? 500_000 : 0)
+  if (isGreatCapital(place)) return population + 2_000_000
   return code === 'PPLX' ? population / 4 : population
 }
 
+// People that make a place worth a name, by zoom; of a capital fewer.
+const enough = [1_000_000, 1_000_000, 500_000, 200_000, 50_000, 5_000]
+const enoughOfCapital = [200_000, 200_000, 100_000, 100_000, 20_000]
+
 /** Whether a zoom shows a place: the server fills empty stretches with whatever is there, on a world map too small. */
 export function worthShowing({ code, population = 0 }, zoom) {
-  if (code === 'PPLC') return zoom >= 5 || population >= 20_000
-  return population >= ([100_000, 100_000, 100_000, 20_000, 5_000][zoom] ?? 0)
+  return population >= ((code === 'PPLC' ? enoughOfCapital : enough)[zoom] ?? 0)
 }
 
 /** Where a name may stand about its dot, the preferred first: [horizontal, vertical] as -1, 0 or 1. */

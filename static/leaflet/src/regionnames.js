@@ -2,11 +2,14 @@
 
 /**
  * Ways of writing a type's names, each the end of a class name of the style sheet, the preferred first. fill: how much of
- * its region's width a name may take; a country's may reach a little over its borders, and the many small regions wait for
- * room to spare. turn: who goes first where names compete (labels.js).
+ * its region's width a name may take, high: how much of its height; a country's may reach over its borders, and the many
+ * small regions wait for room to spare. turn: who goes first where names compete (labels.js).
  */
 const writings = {
-  land: { turn: 0, looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }] },
+  land: {
+    turn: 0,
+    looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }, { look: 'country-small', fill: 2.2, high: 1.5 }],
+  },
   part: { turn: 2, looks: [{ look: 'state', fill: 0.9 }] },
   water: { turn: 4, looks: [{ look: 'water', fill: 0.9 }] },
   other: { turn: 4, looks: [{ look: 'other', fill: 0.6 }] },
@@ -25,13 +28,13 @@ export function writingOf({ type, role }) {
  */
 export function candidates({ name, across, down }, { looks }, measure) {
   const found = []
-  for (const { look, fill } of looks) {
+  for (const { look, fill, high = 1 } of looks) {
     for (const lines of [[name], broken(name)]) {
       if (!lines) continue
       const sizes = lines.map(line => measure(line, look))
       const width = Math.max(...sizes.map(size => size.width))
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
-      if (width > fill * across || height > down) continue
+      if (width > fill * across || height > high * down) continue
       const step = Math.min(1.5 * height, (down - height) / 2) // past a city's dot
       for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise })
     }
