@@ -49,7 +49,7 @@ const turns = { capital: 1, major: 1, city: 3, town: 5 }
 
 /**
  * Arranges places { id, name, x, y, code, population } and regions { id, name, x, y, across, down, rank, type } (x, y and
- * the room for a region's name in CSS pixels, type as regiontypes.js has it) by turns, the most important first. The
+ * the room for a region's name in CSS pixels, type as regiontypes.js has it; or spots, a list of such places) by turns, the most important first. The
  * answer is { places: [{ place, tier, side }], regions: [{ region, look, text, x, y }] }.
  *
  * A place has its name on the first free one of the sides; one whose dot is covered is left out, one whose name finds no
@@ -81,14 +81,15 @@ export function arrange(places, regions, measure) {
     arranged.places.push({ place, tier, side })
   }
   const addRegion = ({ region }) => {
-    const ways = candidates(region, writingOf(region.type), (line, look) => measure(line, `region-${look}`))
-      .map(way => ({ ...way, box: boxAround({ x: region.x, y: region.y - way.rise }, way.width + 2 * AIR, way.height) }))
+    const ways = (region.spots ?? [region]).flatMap(({ x, y, across, down }) =>
+      candidates({ name: region.name, across, down, cut: Boolean(region.spots) }, writingOf(region.type), (line, look) => measure(line, `region-${look}`))
+        .map(way => ({ ...way, x, y: y - way.rise, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })))
       .filter(({ box }) => free(box))
     if (ways.length === 0) return
     const costs = ways.map(({ box }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, 0))
     const way = ways[costs.indexOf(Math.min(...costs))]
     taken.push(way.box)
-    arranged.regions.push({ region, look: way.look, text: way.text, x: region.x, y: region.y - way.rise })
+    arranged.regions.push({ region, look: way.look, text: way.text, x: way.x, y: way.y })
   }
   for (const item of [...sorted, ...named].sort((a, b) => a.turn - b.turn || byWeight(a, b))) {
     if (item.place) addPlace(item)
@@ -113,11 +114,14 @@ function nameBox({ x, y }, [across, down], radius, width, height) {
   return { left: left - AIR, right: left + width + AIR, top, bottom: top + height }
 }
 
-/** The place a GeoJSON feature of a place tile describes, or null when it is none or has no name to show. */
-export function placeOf(feature, displayText) {
+/**
+ * The place a GeoJSON feature of a place tile describes, or null when it is none or has no name to show. nameOf is as decode
+ * has it.
+ */
+export function placeOf(feature, displayText, nameOf = (type, id, { name }) => displayText(name, 60)) {
   const [lon, lat] = feature?.geometry?.type === 'Point' ? feature.geometry.coordinates ?? [] : []
   const properties = feature?.properties ?? {}
-  const name = displayText(properties.name, 60)
+  const name = nameOf('places', '', properties)
   if (!Number.isFinite(lon) || !Number.isFinite(lat) || name === '') return null
   return {
     id: String(properties.id ?? feature.id ?? `${lon},${lat}`), name, lat, lon,

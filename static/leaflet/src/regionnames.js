@@ -24,9 +24,10 @@ export function writingOf({ type, role }) {
 /**
  * A name's candidates, the best first: { look, text, width, height, rise }. region is { name, across, down }, the room for
  * the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is how far up the name moves from the
- * label's point. There is none when the region is too small for the name.
+ * label's point. There is none when the region is too small for the name. Of a region that is cut, by the edge of the view,
+ * a name stays inside.
  */
-export function candidates({ name, across, down }, { looks }, measure) {
+export function candidates({ name, across, down, cut = false }, { looks }, measure) {
   const found = []
   for (const { look, fill, high = 1 } of looks) {
     for (const lines of [[name], broken(name)]) {
@@ -34,7 +35,7 @@ export function candidates({ name, across, down }, { looks }, measure) {
       const sizes = lines.map(line => measure(line, look))
       const width = Math.max(...sizes.map(size => size.width))
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
-      if (width > fill * across || height > high * down) continue
+      if (width > (cut ? Math.min(fill, 1) : fill) * across || height > (cut ? 1 : high) * down) continue
       const step = Math.min(1.5 * height, (down - height) / 2) // past a city's dot
       for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise })
     }
