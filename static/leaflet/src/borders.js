@@ -9,5 +9,5 @@ export function borderWidth(type, zoom) {
 
 /** Width in CSS pixels of the coast at a zoom: more than that of any border, so that the land shows as what it is. */
 export function coastWidth(zoom) {
-  return 1.3 * borderWidth('continent', zoom)
+  return 1.15 * borderWidth('continent', zoom)
 }

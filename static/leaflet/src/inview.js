@@ -1,10 +1,10 @@
 // Regions that go through the view while the point of their label lies elsewhere: where in the view their names can stand.
 import { TILE_SIZE } from './tilegrid.js'
 
-const STEP = 48 // pixels between two samples
+const STEP = 32 // pixels between two samples
 const MOST = 6 // spots of a region that are offered
 const FEWEST = 2 // samples in a row that a name needs
-const MARGIN = { x: 40, y: 14 } // pixels from the edge of the view to the middle of a name that can be read there
+const MARGIN = { x: 32, y: 14 } // pixels from the edge of the view to the middle of a name that can be read there
 
 const from = new Map([['continent', 0], ['country', 0], ['state', 6]]) // the zoom from which a type's names are always in view
 
