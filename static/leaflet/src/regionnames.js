@@ -30,13 +30,17 @@ export function writingOf({ type, role }) {
 export function candidates({ name, across, down, cut = false }, { looks }, measure) {
   const found = []
   for (const { look, fill, high = 1 } of looks) {
-    for (const lines of [[name], broken(name)]) {
+    const one = [name]
+    // A name that reaches over its region's borders does so as little as it can.
+    const over = measure(name, look).width > across
+    for (const lines of over ? [broken(name), one] : [one, broken(name)]) {
       if (!lines) continue
       const sizes = lines.map(line => measure(line, look))
       const width = Math.max(...sizes.map(size => size.width))
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
       if (width > (cut ? Math.min(fill, 1) : fill) * across || height > (cut ? 1 : high) * down) continue
-      const step = Math.min(1.5 * height, (down - height) / 2) // past a city's dot
+      // Past a city's dot; a small country's name may step out of it.
+      const step = high > 1 && !cut ? 0.9 * height : Math.min(1.5 * height, (down - height) / 2)
       for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise })
     }
   }
