@@ -101,9 +101,9 @@ const MIDDLE = 12 // ° E, with the Pacific at the edges
  */
 export function worldView({ width, height }, least) {
   const fitting = (pixels, part) => Math.log2(Math.max(1, pixels) / (TILE_SIZE * part))
-  const zoom = Math.max(least, Math.min(fitting(height, POPULATED.bottom - POPULATED.top), fitting(width, 0.94)))
+  const zoom = Math.max(least, fitting(height, POPULATED.bottom + 0.01), Math.min(fitting(height, POPULATED.bottom - POPULATED.top), fitting(width, 0.94)))
   const half = height / 2 / (TILE_SIZE * 2 ** zoom)
-  const y = Math.max(half, Math.min(0.5, POPULATED.bottom - half))
+  const y = Math.max(half, Math.min(0.5, POPULATED.bottom + 0.01 - half))
   const lat = Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI
   return { lat: Number(lat.toFixed(2)), lon: MIDDLE, zoom: Number(zoom.toFixed(2)) }
 }
