@@ -30,7 +30,7 @@ export function decode(bytes, nameOf = ownName) {
     const lines = layers[`${name}_line`]
     const [borders, coast, disputed] = [new Path2D(), new Path2D(), new Path2D()]
     if (lines) for (const { properties, lines: parts } of features(lines, LINE)) {
-      const kind = properties.disputed ? disputed : properties.left !== undefined && properties.right !== undefined ? borders : coast
+      const kind = properties.disputed ? disputed : (properties.left === undefined) === (properties.right === undefined) ? borders : coast
       kind.addPath(pathOf(parts, false))
     } else for (const { path } of regions) borders.addPath(path)
     const labels = layers[`${name}_label`]
