@@ -35,7 +35,7 @@ export function spotsInView(tiles, zoom, box, known, inside) {
     }
   }
   return [...found.values()].map(({ region, cells }) => ({ ...region, rank: -cells.size, spots: roomiest(cells) }))
-    .filter(({ spots }) => spots.length > 0)
+    .filter(({ spots }) => spots.length > 0).sort((a, b) => a.rank - b.rank)
 }
 
 // The data tiles, each once, with the pixels { left, top, side } where they lie.

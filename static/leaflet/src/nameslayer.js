@@ -13,6 +13,7 @@ const WHILE_MOVING = 400 // milliseconds between two arrangements
 const GROWN = 1.3 // how much larger or smaller names may become before they are arranged anew while the map zooms
 const MOST_GROWN = 2.01 // and before they are taken off
 const BAR = 64 // CSS pixels that the bar takes of the map's top
+const CREDITS = 28 // and the credits of its bottom
 
 /**
  * Options: studio (studio.js); places, whether to show them; regions, the VectorLayer whose regions are named, or null. Fires
@@ -88,10 +89,10 @@ export const NamesLayer = Layer.extend({
     else this.fire('placesshown')
   },
 
-  // The pixels of the world that are seen, without what lies under the bar.
+  // The pixels of the world that are seen, without what lies under the bar and the credits.
   _readable() {
     const { min, max } = this._map.getPixelBounds()
-    return { minX: min.x, minY: min.y + BAR, maxX: max.x, maxY: max.y }
+    return { minX: min.x, minY: min.y + BAR, maxX: max.x, maxY: max.y - CREDITS }
   },
 
   // The tiles of a zoom that cover the map, which is of another.
