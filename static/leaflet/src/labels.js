@@ -16,6 +16,7 @@ export function tier(place) {
 export const dotRadius = { capital: 4.5, major: 4, city: 3, town: 2.5 }
 
 const GAP = 4 // between a dot and its name
+const OUTSIDE = 8_000_000 // people of the city for which a country's name leaves its country
 const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 
@@ -74,8 +75,9 @@ export function arrange(places, regions, measure) {
   const addPlace = ({ place, tier, dot }) => {
     if (!free(dot)) return
     const { width, height } = measure(place.name, `place-${tier}`)
-    const [side, box] = Object.keys(sides).map(side => [side, nameBox(place, sides[side], dotRadius[tier], width, height)])
-      .find(([, box]) => free(box)) ?? ['none']
+    const ways = Object.keys(sides).map(side => [side, nameBox(place, sides[side], dotRadius[tier], width, height)]).filter(([, box]) => free(box))
+    // Better where no other city's dot would go: London stands aside for Paris.
+    const [side, box] = ways.find(([, box]) => !cities.some(other => other.dot !== dot && overlap(box, other.dot))) ?? ways[0] ?? ['none']
     taken.push(dot)
     if (box) taken.push(box)
     arranged.places.push({ place, tier, side })
@@ -86,7 +88,7 @@ export function arrange(places, regions, measure) {
         .map(way => ({ ...way, x, y: y - way.rise, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })))
       .filter(({ box }) => free(box))
     if (ways.length === 0) return
-    const costs = ways.map(({ box }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, 0))
+    const costs = ways.map(({ box, out }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, out ? OUTSIDE : 0))
     const way = ways[costs.indexOf(Math.min(...costs))]
     taken.push(way.box)
     arranged.regions.push({ region, look: way.look, text: way.text, x: way.x, y: way.y })

@@ -22,7 +22,7 @@ export function writingOf({ type, role }) {
 }
 
 /**
- * A name's candidates, the best first: { look, text, width, height, rise }. region is { name, across, down }, the room for
+ * A name's candidates, the best first: { look, text, width, height, rise, out }, out for one that steps out of its region. region is { name, across, down }, the room for
  * the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is how far up the name moves from the
  * label's point. There is none when the region is too small for the name. Of a region that is cut, by the edge of the view,
  * a name stays inside.
@@ -40,8 +40,9 @@ export function candidates({ name, across, down, cut = false }, { looks }, measu
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
       if (width > (cut ? Math.min(fill, 1) : fill) * across || height > (cut ? 1 : high) * down) continue
       // Past a city's dot. The name of a small country may step out of it.
-      const step = high > 1 && !cut && down < 2.5 * height ? 1.2 * sizes[0].height : Math.min(1.5 * height, (down - height) / 2)
-      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise })
+      const out = high > 1 && !cut && down < 2.5 * height
+      const step = out ? 1.2 * sizes[0].height : Math.min(1.5 * height, (down - height) / 2)
+      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise, out: out && rise !== 0 })
     }
   }
   return found
