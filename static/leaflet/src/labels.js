@@ -16,7 +16,7 @@ export function tier(place) {
 export const dotRadius = { capital: 4.5, major: 4, city: 3, town: 2.5 }
 
 const GAP = 4 // between a dot and its name
-const OUTSIDE = 8_000_000 // people of the city for which a country's name leaves its country
+const OUTSIDE = 6_000_000 // people of the city for which a country's name leaves its country
 const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 

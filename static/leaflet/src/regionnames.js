@@ -8,7 +8,7 @@
 const writings = {
   land: {
     turn: 0,
-    looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }, { look: 'country-small', fill: 2.8, high: 1.6 }],
+    looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }, { look: 'country-small', fill: 2.4, high: 1.6 }],
   },
   part: { turn: 2, looks: [{ look: 'state', fill: 0.9 }] },
   water: { turn: 4, looks: [{ look: 'water', fill: 0.9 }] },
