@@ -23,12 +23,12 @@ var weights = map[string]struct {
 	base, percent uint64
 	medium        bool
 }{
-	"P.PPLC":  {100_000, 400, true}, // a capital is of the high tier
-	"P.PPLG":  {50_000, 300, true},
-	"P.PPLA":  {20_000, 200, true},
-	"P.PPLA2": {5_000, 130, true},
-	"P.PPLA3": {500, 110, false},
-	"P.PPLA4": {200, 105, false},
+	"P.PPLC":  {100_000, 200, true}, // a capital is of the high tier
+	"P.PPLG":  {50_000, 150, true},
+	"P.PPLA":  {20_000, 120, true},
+	"P.PPLA2": {5_000, 105, true},
+	"P.PPLA3": {500, 102, false},
+	"P.PPLA4": {200, 101, false},
 	"P.PPLX":  {0, 40, false}, // part of a town that is listed itself
 	"P.PPLL":  {0, 80, false},
 	"P.PPLQ":  {0, 10, false},

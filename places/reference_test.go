@@ -209,17 +209,33 @@ func bruteImportance(p *Place) uint64 {
 	return importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), p.Weight)
 }
 
-// bruteTile says which places a tile shows, by the rule of the documentation:
-// per part the most important, or all of them.
-func bruteTile(list []Place, t quadkey.Tile) []uint32 {
-	type candidate struct {
-		importance uint64
-		id         uint32
+type candidate struct {
+	importance uint64
+	id         uint32
+}
+
+// greatBeside finds the most important of a part that is not in the same quarter
+// as the first, if it is great.
+func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate {
+	for _, c := range part[1:] {
+		if quarters[c.id] != quarters[part[0].id] {
+			if c.importance >= great {
+				return []candidate{c}
+			}
+			break
+		}
 	}
+	return nil
+}
+
+// bruteTile says which places a tile shows, by the rule of the documentation:
+// per part the most important and a great one of another quarter, or all of them.
+func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
 	}
 	byPart := map[quadkey.Tile][]candidate{}
+	quarters := map[uint32]quadkey.Tile{} // of the parts, by id
 	for _, p := range list {
 		p = settled(p)
 		in, err := quadkey.TileAt(p.Lon, p.Lat, t.Z)
@@ -235,13 +251,18 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 				panic(err)
 			}
 		}
+		if t.Z < rollupZoom {
+			if quarters[p.ID], err = quadkey.TileAt(p.Lon, p.Lat, t.Z+3); err != nil {
+				panic(err)
+			}
+		}
 		byPart[part] = append(byPart[part], candidate{bruteImportance(&p), p.ID})
 	}
 	var shown []candidate
 	for _, c := range byPart {
 		slices.SortFunc(c, better)
 		if t.Z < allZoom {
-			c = c[:1]
+			c = append(c[:1:1], greatBeside(c, quarters)...)
 		}
 		shown = append(shown, c...)
 	}

@@ -15,9 +15,12 @@ const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = CountedZoom
 	// partZooms is how many zooms below a tile its parts lie: a tile shows one
-	// place of each of its 4×4 parts.
+	// place of each of its 4×4 parts, or two great ones.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
+	// great is the importance from which a place is shown beside the one of its
+	// part, if it is the best of another quarter of it: Shanghai beside Beijing.
+	great = notArea | (tiers-high)<<weightBits | 2_000_000
 )
 
 // shown is a place picked to be shown, with copies of what is stored of it.
@@ -53,6 +56,7 @@ type rollup struct {
 	cell    quadkey.Cell
 	best    [rollupZoom + partZooms + 1]shown
 	filled  [rollupZoom + partZooms + 1]bool
+	second  [rollupZoom + partZooms + 1]shown // the best of another quarter than that of best; importance 0 for none
 	tiles   [rollupZoom + 1]rollupTile
 
 	key     [5]byte
@@ -62,7 +66,7 @@ type rollup struct {
 
 type rollupTile struct {
 	counts [27]uint64 // by class: 0 unknown, 1 A, …
-	shown  [parts]shown
+	shown  [2 * parts]shown
 	n      int
 }
 
@@ -124,10 +128,14 @@ func (r *rollup) close(from int) error {
 				t := &r.tiles[z-partZooms]
 				t.shown[t.n].set(b)
 				t.n++
+				if r.second[z].importance >= great {
+					t.shown[t.n].set(&r.second[z])
+					t.n++
+				}
 			}
-			if z > 0 && (!r.filled[z-1] || b.before(r.best[z-1].importance, r.best[z-1].id)) {
-				r.filled[z-1] = true
-				r.best[z-1].set(b)
+			r.second[z].importance = 0
+			if z > 0 {
+				r.offer(z-1, b)
 			}
 		}
 		if z > rollupZoom {
@@ -145,6 +153,21 @@ func (r *rollup) close(from int) error {
 		t.counts, t.n = [27]uint64{}, 0
 	}
 	return nil
+}
+
+// offer tells the current tile of a zoom of the best place of one of its quarters.
+func (r *rollup) offer(z int, b *shown) {
+	best, second := &r.best[z], &r.second[z]
+	switch {
+	case !r.filled[z]:
+		r.filled[z] = true
+		best.set(b)
+	case b.before(best.importance, best.id):
+		*best, *second = *second, *best
+		best.set(b)
+	case b.before(second.importance, second.id):
+		second.set(b)
+	}
 }
 
 func (r *rollup) write(z int, t *rollupTile) error {

@@ -256,3 +256,25 @@ func TestImportance(t *testing.T) {
 		t.Errorf("absurd populations: %x, %x", a, b)
 	}
 }
+
+// Great cities are on coarse tiles beside capitals of the same part, small ones
+// and neighbours in the same quarter are not.
+func TestGreatCitiesOfOnePart(t *testing.T) {
+	list := []Place{
+		{ID: 1, Name: "Beijing", Lat: 39.907, Lon: 116.397, Class: "P", Code: "PPLC", Country: "CN", Population: 18_960_744},
+		{ID: 2, Name: "Shanghai", Lat: 31.222, Lon: 121.458, Class: "P", Code: "PPLA", Country: "CN", Population: 22_315_474},
+		{ID: 3, Name: "Tianjin", Lat: 39.142, Lon: 117.177, Class: "P", Code: "PPLA", Country: "CN", Population: 11_090_314},
+		{ID: 4, Name: "Qiqihar", Lat: 39.34, Lon: 123.96, Class: "P", Code: "PPL", Country: "CN", Population: 882_364},
+	}
+	byID := map[uint32]Place{}
+	for _, p := range list {
+		byID[p.ID] = p
+	}
+	tile, err := quadkey.TileAt(116.397, 39.907, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shownIDs(t, build(t, list), byID, tile); !slices.Equal(got, []uint32{1, 2}) {
+		t.Errorf("%v shows %v, want 1 and 2", tile, got)
+	}
+}

@@ -36,7 +36,8 @@ func TestMapPageBudget(t *testing.T) {
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
 	site, _, _ := start(t, "--data", dir)
 	w := open(t, browser, site+"/#", screen{width: 1280, height: 800, density: 1})
-	w.drawn(1)
+	w.waitFor(`document.querySelector('.region') !== null`)
+	w.drawn(0) // names of countries may leave no room for a city
 	if requests, weight := w.cost(); requests > mostRequests || weight > mostWeight {
 		t.Errorf("the page costs %d requests and %d bytes, want at most %d and %d", requests, weight, mostRequests, mostWeight)
 	}

@@ -28,6 +28,13 @@ type name struct {
 	box     image.Rectangle // empty if nothing can be written
 }
 
+// A capital of so many people counts as a city of so many more: it wins against
+// its neighbours, but not against the great cities of the world.
+const (
+	greatCapital = 200_000
+	capitalBonus = 2_000_000
+)
+
 // maxNames is how many names of a tile are considered. They are the most
 // important ones, which are the same for each tile nearby.
 const maxNames = 256
@@ -169,7 +176,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 }
 
 // read reads a name's attributes. Points without a rank are ranked by
-// population, largest first, and capitals as if they had ten times as many people. Those that stand for many points come before all others.
+// population, largest first, and great capitals as if they had two million people more. Those that stand for many points come before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	err := v.EachTag(f, func(key, value []byte) bool {
@@ -197,8 +204,8 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 		}
 		return true
 	})
-	if n.capital {
-		n.weight *= 10
+	if n.capital && n.weight >= greatCapital {
+		n.weight += capitalBonus
 	}
 	if !n.ranked && n.weight != 0 {
 		n.rank = -n.weight

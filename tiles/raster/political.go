@@ -45,11 +45,11 @@ func PoliticalStyle(p *Palette) Style {
 		Water:   p.Water,
 		Types: map[string]Type{
 			"continent": {
-				Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.2, p.Coast, 0, 0),
+				Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.5, p.Coast, 0, 0),
 				Text: bold(text(14, p.CountryName, 0)),
 			},
 			"country": {
-				Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: line(1.2, p.Coast, 0, -4),
+				Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: line(1.5, p.Coast, 0, -4),
 				Text: bold(text(12, p.CountryName, 6)),
 			},
 			"timezone": {
@@ -57,11 +57,11 @@ func PoliticalStyle(p *Palette) Style {
 				Text: text(11, p.StateName, 4),
 			},
 			"state": {
-				Order: 3, Fill: Fill{p.Shades, p.ShadeStrength}, Border: line(0.9, p.State, 0, 2), Coast: line(0.7, p.Coast, 0, 2),
+				Order: 3, Parts: true, Fill: Fill{p.Shades, p.ShadeStrength}, Border: line(0.9, p.State, 0, 2), Coast: line(0.7, p.Coast, 0, 2),
 				Text: text(11, p.StateName, 0.6),
 			},
 			"county": {
-				Order: 4, First: 5, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
+				Order: 4, Parts: true, First: 5, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
 				Text: text(10, p.CountyName, 0.15),
 			},
 			"urban": {Order: 7, Fill: one(p.Urban, 0.55), Text: text(10, p.CountyName, 0.15)},

@@ -610,7 +610,7 @@ func placeTile(zoom int, code string, population int64) *Tile {
 	return tile
 }
 
-// TestPlaces: villages wait for their zoom, capitals less long, and these have a
+// TestPlaces: villages wait for their zoom, great capitals do not, and capitals have a
 // ring.
 func TestPlaces(t *testing.T) {
 	r := newRenderer(t)
@@ -619,7 +619,7 @@ func TestPlaces(t *testing.T) {
 		population int64
 		from       int
 	}{
-		{"PPL", 0, 5}, {"PPL", 4999, 5}, {"PPL", 50_000, 3}, {"PPL", 1_000_000, 0}, {"PPLC", 100_000, 0}, {"PPLC", 499, 5}, {"PPLC", 50, 5},
+		{"PPL", 0, 5}, {"PPL", 4999, 5}, {"PPL", 50_000, 3}, {"PPL", 1_000_000, 0}, {"PPLC", 200_000, 0}, {"PPLC", 100_000, 3}, {"PPLC", 499, 5}, {"PPLC", 50, 5},
 	} {
 		for zoom := range 7 {
 			at := drawn(t, r, placeTile(zoom, tt.code, tt.population)).RGBAAt(128, 128)

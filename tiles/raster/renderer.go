@@ -149,6 +149,7 @@ type layer struct {
 	fill   Fill
 	colors palette
 	land   bool
+	inland bool // parts other land, whose coast is the shore
 }
 
 // listLayers lists the layers of a tile from bottom to top.
@@ -172,6 +173,8 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 				l.fill, l.colors, l.land = r.style.Land, r.land, true
 			case l.Lands:
 				l.colors = nil
+			case l.Parts:
+				l.inland = t.Land != ""
 			}
 			c.layers = append(c.layers, l)
 		}

@@ -17,7 +17,7 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 		if coast {
 			style = l.Coast
 		}
-		if style.Width > 0 && (!coast || !l.Lands || l.land) {
+		if style.Width > 0 && (!coast || l.land || !l.Lands && !l.inland) {
 			if err := c.strokeLines(style, coast, zoom); err != nil {
 				return err
 			}

@@ -39,10 +39,13 @@ type Type struct {
 	// Lands says that the type has its fill, its coast and its names only where it
 	// is the land, and elsewhere no more than its borders.
 	Lands bool
+	// Parts says that the type has no coast where a tile has other land: sources
+	// that draw the shore another way would give it a second line.
+	Parts bool
 	// First is the first zoom with the type's borders, where it is not the land.
 	First int
 	// Least is, by zoom, the weight that points need to be shown. Points are
-	// weighed by their population, those of capitals ten times; from the last
+	// weighed by their population, great capitals by two millions more; from the last
 	// zoom on all are shown, and always those that have a rank.
 	Least []float64
 }

@@ -6,3 +6,8 @@ export function borderWidth(type, zoom) {
   const grown = Math.min(1, Math.max(0, (zoom - 3) / 7))
   return thin + (thick - thin) * grown
 }
+
+/** Width in CSS pixels of the coast at a zoom: more than that of any border, so that the land shows as what it is. */
+export function coastWidth(zoom) {
+  return 1.15 * borderWidth('continent', zoom)
+}

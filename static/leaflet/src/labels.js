@@ -16,23 +16,27 @@ export function tier(place) {
 export const dotRadius = { capital: 4.5, major: 4, city: 3, town: 2.5 }
 
 const GAP = 4 // between a dot and its name
+const OUTSIDE = 6_000_000 // people of the city for which a country's name leaves its country
 const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 
 /**
- * People; a great capital's count threefold and half a million more, so that it wins against any but much larger
- * neighbours, a small one's count threefold, and those of a part of a town a quarter, so that the town wins against its parts.
+ * People; a great capital counts as a city of two millions more, so that it wins against its neighbours, but not against the
+ * great cities of the world; a part of a town counts a quarter, so that the town wins against its parts.
  */
 export function importance(place) {
   const { code, population = 0 } = place
-  if (code === 'PPLC') return 3 * population + (isGreatCapital(place) ? 500_000 : 0)
+  if (isGreatCapital(place)) return population + 2_000_000
   return code === 'PPLX' ? population / 4 : population
 }
 
+// People that make a place worth a name, by zoom; of a capital fewer.
+const enough = [1_000_000, 1_000_000, 500_000, 200_000, 50_000, 5_000]
+const enoughOfCapital = [200_000, 200_000, 100_000, 100_000, 20_000]
+
 /** Whether a zoom shows a place: the server fills empty stretches with whatever is there, on a world map too small. */
 export function worthShowing({ code, population = 0 }, zoom) {
-  if (code === 'PPLC') return zoom >= 5 || population >= 20_000
-  return population >= ([100_000, 100_000, 100_000, 20_000, 5_000][zoom] ?? 0)
+  return population >= ((code === 'PPLC' ? enoughOfCapital : enough)[zoom] ?? 0)
 }
 
 /** Where a name may stand about its dot, the preferred first: [horizontal, vertical] as -1, 0 or 1. */
@@ -46,7 +50,7 @@ const turns = { capital: 1, major: 1, city: 3, town: 5 }
 
 /**
  * Arranges places { id, name, x, y, code, population } and regions { id, name, x, y, across, down, rank, type } (x, y and
- * the room for a region's name in CSS pixels, type as regiontypes.js has it) by turns, the most important first. The
+ * the room for a region's name in CSS pixels, type as regiontypes.js has it; or spots, a list of such places) by turns, the most important first. The
  * answer is { places: [{ place, tier, side }], regions: [{ region, look, text, x, y }] }.
  *
  * A place has its name on the first free one of the sides; one whose dot is covered is left out, one whose name finds no
@@ -71,21 +75,23 @@ export function arrange(places, regions, measure) {
   const addPlace = ({ place, tier, dot }) => {
     if (!free(dot)) return
     const { width, height } = measure(place.name, `place-${tier}`)
-    const [side, box] = Object.keys(sides).map(side => [side, nameBox(place, sides[side], dotRadius[tier], width, height)])
-      .find(([, box]) => free(box)) ?? ['none']
+    const ways = Object.keys(sides).map(side => [side, nameBox(place, sides[side], dotRadius[tier], width, height)]).filter(([, box]) => free(box))
+    // Better where no other city's dot would go: London stands aside for Paris.
+    const [side, box] = ways.find(([, box]) => !cities.some(other => other.dot !== dot && overlap(box, other.dot))) ?? ways[0] ?? ['none']
     taken.push(dot)
     if (box) taken.push(box)
     arranged.places.push({ place, tier, side })
   }
   const addRegion = ({ region }) => {
-    const ways = candidates(region, writingOf(region.type), (line, look) => measure(line, `region-${look}`))
-      .map(way => ({ ...way, box: boxAround({ x: region.x, y: region.y - way.rise }, way.width + 2 * AIR, way.height) }))
+    const ways = (region.spots ?? [region]).flatMap(({ x, y, across, down }) =>
+      candidates({ name: region.name, across, down, cut: Boolean(region.spots) }, writingOf(region.type), (line, look) => measure(line, `region-${look}`))
+        .map(way => ({ ...way, x, y: y - way.rise, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })))
       .filter(({ box }) => free(box))
     if (ways.length === 0) return
-    const costs = ways.map(({ box }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, 0))
+    const costs = ways.map(({ box, out }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, out ? OUTSIDE : 0))
     const way = ways[costs.indexOf(Math.min(...costs))]
     taken.push(way.box)
-    arranged.regions.push({ region, look: way.look, text: way.text, x: region.x, y: region.y - way.rise })
+    arranged.regions.push({ region, look: way.look, text: way.text, x: way.x, y: way.y })
   }
   for (const item of [...sorted, ...named].sort((a, b) => a.turn - b.turn || byWeight(a, b))) {
     if (item.place) addPlace(item)
@@ -110,11 +116,14 @@ function nameBox({ x, y }, [across, down], radius, width, height) {
   return { left: left - AIR, right: left + width + AIR, top, bottom: top + height }
 }
 
-/** The place a GeoJSON feature of a place tile describes, or null when it is none or has no name to show. */
-export function placeOf(feature, displayText) {
+/**
+ * The place a GeoJSON feature of a place tile describes, or null when it is none or has no name to show. nameOf is as decode
+ * has it.
+ */
+export function placeOf(feature, displayText, nameOf = (type, id, { name }) => displayText(name, 60)) {
   const [lon, lat] = feature?.geometry?.type === 'Point' ? feature.geometry.coordinates ?? [] : []
   const properties = feature?.properties ?? {}
-  const name = displayText(properties.name, 60)
+  const name = nameOf('places', '', properties)
   if (!Number.isFinite(lon) || !Number.isFinite(lat) || name === '') return null
   return {
     id: String(properties.id ?? feature.id ?? `${lon},${lat}`), name, lat, lon,

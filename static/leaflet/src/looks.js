@@ -3,7 +3,7 @@ import { el } from './dom.js'
 
 const all = [
   'place-capital', 'place-major', 'place-city', 'place-town',
-  'region-country-large', 'region-country', 'region-state', 'region-water', 'region-other',
+  'region-country-large', 'region-country', 'region-country-small', 'region-state', 'region-water', 'region-other',
 ]
 let known = null
 

@@ -8,6 +8,8 @@ import { createCard } from './card.js'
 import { collectionLayers } from './collections.js'
 import { Credits } from './credits.js'
 import { createCrossings } from './crossings.js'
+import { Finest } from './finest.js'
+import { Graticule, GRATICULE } from './graticule.js'
 import { decimals, wrapLongitude } from './hash.js'
 import { createHelp } from './help.js'
 import { createInspector, tileRequests } from './inspector.js'
@@ -18,6 +20,7 @@ import { createNotice } from './notice.js'
 import { createPermalink } from './permalink.js'
 import { PointsLayer } from './pointslayer.js'
 import { PLACES, regionTypes } from './regiontypes.js'
+import { Scale } from './scale.js'
 import { listen } from './shortcuts.js'
 import { createStudio } from './studio.js'
 import { createSuggest } from './suggest.js'
@@ -81,13 +84,13 @@ async function start() {
   const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
   new Credits(attributions(status.value), { position: `bottom${END}` }).addTo(map)
   control.zoom({ position: `bottom${END}`, zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
-  control.scale({ position: `bottom${START}`, maxWidth: 120, imperial: false }).addTo(map)
+  new Scale({ position: `bottom${START}`, maxWidth: 120 }).addTo(map)
 
   view.startAt(tileJSON.value?.center)
   const types = regionTypes(tileJSON.value)
   const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
   const collections = collectionLayers(own.value) // a server without any may not know the question
-  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...collections]
+  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...types.length > 0 ? [GRATICULE] : [], ...collections]
   const usual = typesOn(switches)
   switchTo(switches, permalink.state.layers)
   const regions = addRegions(tileJSON.value, types)
@@ -101,12 +104,13 @@ async function start() {
   })
   ask(points)
   const help = createHelp(element('help'), status.value)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches), theme: shownTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => type !== GRATICULE)), theme: shownTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
     layers.show()
+    showGraticule()
     regions?.refresh()
     names.showPlaces(hasPlaces && PLACES.on)
     points?.switched()
@@ -156,6 +160,7 @@ function switchTo(switches, names) {
 function addLayerSwitch(switches, usual, { regions, names, points, inspector }) {
   const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
+    else if (type === GRATICULE) showGraticule()
     else if (type.role === 'points') points.switched()
     else regions.refresh()
     inspector.refresh()
@@ -169,9 +174,17 @@ function addLayerSwitch(switches, usual, { regions, names, points, inspector }) 
   return layers
 }
 
+const graticule = new Graticule()
+function showGraticule() {
+  if (GRATICULE.on) graticule.addTo(map)
+  else graticule.remove()
+}
+
 function addRegions(tileJSON, types) {
+  showGraticule()
   if (types.length === 0) return null
   const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
+  new Finest(maxDataZoom, { position: `bottom${START}` }).addTo(map)
   const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
   layer.on('bare', ({ bare }) => element('map').classList.toggle('bare', bare))
   layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))

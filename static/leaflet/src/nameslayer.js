@@ -12,6 +12,8 @@ import { turn } from './turns.js'
 const WHILE_MOVING = 400 // milliseconds between two arrangements
 const GROWN = 1.3 // how much larger or smaller names may become before they are arranged anew while the map zooms
 const MOST_GROWN = 2.01 // and before they are taken off
+const BAR = 64 // CSS pixels that the bar takes of the map's top
+const CREDITS = 28 // and the credits of its bottom
 
 /**
  * Options: studio (studio.js); places, whether to show them; regions, the VectorLayer whose regions are named, or null. Fires
@@ -79,12 +81,18 @@ export const NamesLayer = Layer.extend({
     const results = await Promise.allSettled(wanted.map(({ promise }) => promise))
     if (latest !== this._turn) return
     const loaded = wanted.flatMap((tile, i) => results[i].status === 'fulfilled' ? [plain(tile, results[i].value)] : [])
-    const names = await this.options.studio.call('arrange', { view: { zoom }, looks: looksOf(this.getPane()), tiles: loaded })
+    const names = await this.options.studio.call('arrange', { view: { zoom, box: this._readable() }, looks: looksOf(this.getPane()), tiles: loaded })
     if (latest !== this._turn || !this._map) return
     this._show(names, zoom)
     const failure = results.find(({ reason }, i) => reason && wanted[i].role === 'places')?.reason
     if (failure) this.fire('placesfailed', { error: failure })
     else this.fire('placesshown')
+  },
+
+  // The pixels of the world that are seen, without what lies under the bar and the credits.
+  _readable() {
+    const { min, max } = this._map.getPixelBounds()
+    return { minX: min.x, minY: min.y + BAR, maxX: max.x, maxY: max.y - CREDITS }
   },
 
   // The tiles of a zoom that cover the map, which is of another.

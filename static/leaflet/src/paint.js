@@ -1,6 +1,6 @@
 // One tile's picture on a canvas.
 import { regionColour } from './colour.js'
-import { borderWidth } from './borders.js'
+import { borderWidth, coastWidth } from './borders.js'
 import { TILE_SIZE } from './tilegrid.js'
 
 /**
@@ -19,11 +19,19 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
   const size = Math.round((TILE_SIZE + 2 * BLEED) * density * stretch)
   if (canvas.width !== size) canvas.width = canvas.height = size
   const pixel = size / (TILE_SIZE + 2 * BLEED) // device pixels in a pixel of the tile's own, after rounding
-  const context = canvas.getContext('2d', { alpha: false })
+  const context = canvas.getContext('2d')
   context.setTransform(1, 0, 0, 1, 0, 0)
-  context.fillStyle = decoded ? theme.water : theme.missing
-  context.fillRect(0, 0, size, size)
-  if (!decoded) return
+  context.globalCompositeOperation = 'source-over'
+  const flood = colour => {
+    context.setTransform(1, 0, 0, 1, 0, 0)
+    context.fillStyle = colour
+    context.fillRect(0, 0, size, size)
+  }
+  if (!decoded) {
+    flood(theme.missing)
+    return
+  }
+  context.clearRect(0, 0, size, size)
   context.lineJoin = context.lineCap = 'round'
 
   // Tile units to device pixels; work gets the CSS pixels in a tile unit.
@@ -34,38 +42,53 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     work(inner * stretch)
   }
   const [land, finer] = types.filter(type => type.role === 'land')
-  const strength = type => {
-    if (type.role === 'overlay') return 0.4
-    if (type.role !== 'land' || type === land) return 1
-    return type === finer ? theme['shade-strength'] : 0
-  }
-  for (const type of types) {
+  const fillType = (type, strength, colours) => {
     const layer = decoded.get(type.type)
-    if (layer) draw(layer, () => fill(context, layer, type.role, strength(type), theme, type === finer ? theme.shade : theme.land))
+    if (layer) draw(layer, () => fill(context, layer, type.role, strength, theme, colours))
   }
+  // Parts of the land are tinted where the land is, and the water comes beneath: sources that disagree about the shore, as those of
+  // countries and of states with their tidal waters do, make no third colour.
+  if (land) fillType(land, 1, theme.land)
+  if (finer) {
+    context.globalCompositeOperation = 'source-atop'
+    fillType(finer, theme['shade-strength'], theme.shade)
+  }
+  context.globalCompositeOperation = 'destination-over'
+  flood(theme.water)
+  context.globalCompositeOperation = 'source-over'
+  for (const type of types) if (type.role !== 'land') fillType(type, type.role === 'overlay' ? 0.4 : 1, theme.land)
   for (const type of types.toReversed()) { // coarse borders over fine ones
     const layer = decoded.get(type.type)
-    if (layer && type.role !== 'built') {
-      draw(layer, inner => {
-        context.lineWidth = borderWidth(type.type, view.zoom) / inner
-        context.strokeStyle = type.role === 'water' ? theme.coast : theme.border[type.type] ?? theme.border.other
-        context.stroke(layer.borders)
-      })
-    }
+    if (layer && type.role !== 'built') draw(layer, inner => strokeBorders(context, layer, type, { theme, zoom: view.zoom, inner, shore: type === land }))
   }
   const chosen = selection && decoded.get(selection.type)
   if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
 }
 
-// Water over land, land's parts as shades of the land: only the two coarsest land types, or counties make a patchwork.
 function fill(context, { regions }, role, strength, theme, colours) {
-  if (strength === 0) return
   context.globalAlpha = strength
   for (const region of regions) {
     context.fillStyle = role === 'water' ? theme.lake : role === 'built' ? theme.urban : regionColour(region, colours)
     context.fill(region.path, 'evenodd')
   }
   context.globalAlpha = 1
+}
+
+// The shore is that of the coarsest land: what finer types have of it runs beside.
+function strokeBorders(context, { borders, coast, disputed }, { type, role }, { theme, zoom, inner, shore }) {
+  context.lineWidth = borderWidth(type, zoom) / inner
+  context.strokeStyle = role === 'water' ? theme.coast : theme.border[type] ?? theme.border.other
+  context.stroke(borders)
+  if (shore || role !== 'land') {
+    context.strokeStyle = shore ? theme.coast : context.strokeStyle
+    context.lineWidth = (shore ? coastWidth(zoom) : borderWidth(type, zoom)) / inner
+    context.stroke(coast)
+  }
+  context.lineWidth = borderWidth(type, zoom) / inner
+  context.strokeStyle = theme.border.disputed
+  context.setLineDash([5, 4].map(part => part / inner))
+  context.stroke(disputed)
+  context.setLineDash([])
 }
 
 // Close up the region fills the view, and the outline alone tells enough.

@@ -2,11 +2,14 @@
 
 /**
  * Ways of writing a type's names, each the end of a class name of the style sheet, the preferred first. fill: how much of
- * its region's width a name may take; a country's may reach a little over its borders, and the many small regions wait for
- * room to spare. turn: who goes first where names compete (labels.js).
+ * its region's width a name may take, high: how much of its height; a country's may reach over its borders, and the many
+ * small regions wait for room to spare. turn: who goes first where names compete (labels.js).
  */
 const writings = {
-  land: { turn: 0, looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }] },
+  land: {
+    turn: 0,
+    looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }, { look: 'country-small', fill: 2.4, high: 1.6 }],
+  },
   part: { turn: 2, looks: [{ look: 'state', fill: 0.9 }] },
   water: { turn: 4, looks: [{ look: 'water', fill: 0.9 }] },
   other: { turn: 4, looks: [{ look: 'other', fill: 0.6 }] },
@@ -19,21 +22,27 @@ export function writingOf({ type, role }) {
 }
 
 /**
- * A name's candidates, the best first: { look, text, width, height, rise }. region is { name, across, down }, the room for
+ * A name's candidates, the best first: { look, text, width, height, rise, out }, out for one that steps out of its region. region is { name, across, down }, the room for
  * the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is how far up the name moves from the
- * label's point. There is none when the region is too small for the name.
+ * label's point. There is none when the region is too small for the name. Of a region that is cut, by the edge of the view,
+ * a name stays inside.
  */
-export function candidates({ name, across, down }, { looks }, measure) {
+export function candidates({ name, across, down, cut = false }, { looks }, measure) {
   const found = []
-  for (const { look, fill } of looks) {
-    for (const lines of [[name], broken(name)]) {
+  for (const { look, fill, high = 1 } of looks) {
+    const one = [name]
+    // A name that reaches over its region's borders does so as little as it can.
+    const over = measure(name, look).width > across
+    for (const lines of over ? [broken(name), one] : [one, broken(name)]) {
       if (!lines) continue
       const sizes = lines.map(line => measure(line, look))
       const width = Math.max(...sizes.map(size => size.width))
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
-      if (width > fill * across || height > down) continue
-      const step = Math.min(1.5 * height, (down - height) / 2) // past a city's dot
-      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise })
+      if (width > (cut ? Math.min(fill, 1) : fill) * across || height > (cut ? 1 : high) * down) continue
+      // Past a city's dot. The name of a small country may step out of it.
+      const out = high > 1 && !cut && down < 2.5 * height
+      const step = out ? 1.2 * sizes[0].height : Math.min(1.5 * height, (down - height) / 2)
+      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise, out: out && rise !== 0 })
     }
   }
   return found

@@ -1,13 +1,17 @@
 // The page's side of the workshop: in a worker, or in the page itself where workers cannot paint.
+import { askedLanguage } from './language.js'
 import { connect, serve } from './service.js'
+import { nameLanguages } from './words.js'
 import { createWorkshop } from './workshop.js'
 
 // The bundler puts the address here: the worker is a file of its own, with a hash in its name.
 const WORKER = new URL(TILE_WORKER, import.meta.url)
 
-/** Calls to a workshop, as connect of service.js makes them. */
+/** Calls to a workshop, as connect of service.js makes them; names come in the reader's language where the data or the browser know them. */
 export function createStudio() {
-  return canUseWorker() ? inWorker() : inPage()
+  const studio = canUseWorker() ? inWorker() : inPage()
+  if (askedLanguage(nameLanguages)) studio.call('speak', { languages: nameLanguages })
+  return studio
 }
 
 function canUseWorker() {

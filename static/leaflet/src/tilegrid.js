@@ -91,6 +91,23 @@ export function leastZoom(height) {
   return Math.max(1, Math.ceil(Math.log2(height * 5 / 6 / TILE_SIZE)))
 }
 
+// Where people live, as parts of the world's height in Mercator's projection: from 75° N, north of all towns, to 56° S, Cape Horn.
+const POPULATED = { top: 0.177, bottom: 0.689 }
+const MIDDLE = 12 // ° E, with the Pacific at the edges
+
+/**
+ * The first view { lat, lon, zoom } of a map of the world as large as the window: what is inhabited, without Antarctica as far as that
+ * goes, and most of the world's width where the window is wide.
+ */
+export function worldView({ width, height }, least) {
+  const fitting = (pixels, part) => Math.log2(Math.max(1, pixels) / (TILE_SIZE * part))
+  const zoom = Math.max(least, fitting(height, POPULATED.bottom + 0.01), Math.min(fitting(height, POPULATED.bottom - POPULATED.top), fitting(width, 0.94)))
+  const half = height / 2 / (TILE_SIZE * 2 ** zoom)
+  const y = Math.max(half, Math.min(0.5, POPULATED.bottom + 0.01 - half))
+  const lat = Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI
+  return { lat: Number(lat.toFixed(2)), lon: MIDDLE, zoom: Number(zoom.toFixed(2)) }
+}
+
 /** The quadkey of a tile: one digit for each zoom, the bit of y before that of x. Empty for the whole world. */
 export function quadkey({ z, x, y }) {
   let key = ''

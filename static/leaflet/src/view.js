@@ -5,10 +5,9 @@ import { MAX_LATITUDE, parseHash } from './hash.js'
 import { prefersStill, roomy } from './theme.js'
 import { direction } from './words.js'
 import { WheelZoom } from './wheelzoom.js'
-import { leastZoom, nearestLongitude, unrollBox, zoomForRadius } from './tilegrid.js'
+import { leastZoom, nearestLongitude, unrollBox, worldView, zoomForRadius } from './tilegrid.js'
 
 export const MAX_ZOOM = 18
-const START = { lat: 24, lon: 12 }
 const EDGE = 24 // CSS pixels kept free around what a flight ends on
 
 /** The map on an element, and what the rest of the page does with it. card and bar are what lies over it. */
@@ -32,7 +31,7 @@ export function createView(root, { card, bar, permalink }) {
   map.wheelZoom.enable()
   for (const name of ['names', 'points']) map.createPane(name).setAttribute('aria-hidden', 'true')
   const linked = parseHash(location.hash, limits)
-  const start = linked ?? { ...START, zoom: limits.minZoom }
+  const start = linked ?? worldView({ width: root.clientWidth, height: root.clientHeight }, limits.minZoom)
   map.setView([start.lat, start.lon], start.zoom)
   permalink.startsAt(start)
 
@@ -85,7 +84,7 @@ export function createView(root, { card, bar, permalink }) {
     startAt(center) {
       if (linked || !Array.isArray(center) || !center.every(Number.isFinite)) return
       const [lon, lat, zoom] = center
-      if (zoom > limits.minZoom) map.setView([lat, lon], Math.min(Math.round(zoom), MAX_ZOOM), { animate: false })
+      if (zoom > start.zoom) map.setView([lat, lon], Math.min(Math.round(zoom), MAX_ZOOM), { animate: false })
     },
 
     /** Puts the pin on a point known to within a radius in kilometres, or exactly; or takes it off. */

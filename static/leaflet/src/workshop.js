@@ -2,6 +2,7 @@
 // knows the document.
 import { arrangeView } from './arrangement.js'
 import { decode } from './decode.js'
+import { namer } from './namer.js'
 import { displayText } from './text.js'
 import { placeOf } from './labels.js'
 import { paint } from './paint.js'
@@ -15,25 +16,33 @@ export function createWorkshop({ newCanvas, picture }) {
   const tiles = new Map() // key → decode's Map, or a list of places
   const canvas = newCanvas()
   const ruler = createRuler(newCanvas().getContext('2d'))
+  const probe = newCanvas().getContext('2d')
+  const inside = (path, x, y) => probe.isPointInPath(path, x, y, 'evenodd')
+  let nameOf = namer([])
   let theme = null
 
   return {
     /** Keeps a tile of regions, from its bytes. */
     regions({ key, bytes }) {
-      tiles.set(key, decode(bytes))
+      tiles.set(key, decode(bytes, nameOf))
     },
 
     /** Keeps a tile of places, from the bytes of its GeoJSON. False where that is none. */
     places({ key, bytes }) {
       const features = featuresOf(bytes)
       if (!features) return false
-      tiles.set(key, features.map(feature => placeOf(feature, displayText)).filter(place => place !== null))
+      tiles.set(key, features.map(feature => placeOf(feature, displayText, nameOf)).filter(place => place !== null))
       return true
     },
 
     /** Forgets a tile. */
     drop({ key }) {
       tiles.delete(key)
+    },
+
+    /** The languages that names are wanted in, the best first; none for names as the data have them. */
+    speak({ languages }) {
+      nameOf = namer(languages)
     },
 
     /** What pictures are painted with from now on, as theme.js reads it. */
@@ -57,7 +66,7 @@ export function createWorkshop({ newCanvas, picture }) {
     arrange({ view, looks, tiles: wanted }) {
       return arrangeView(view, wanted.map(tile => ({
         ...tile, names: tile.names && tiles.get(tile.names), places: tile.places ? tiles.get(tile.places) : [],
-      })), ruler(looks))
+      })), ruler(looks), inside)
     },
   }
 }

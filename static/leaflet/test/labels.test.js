@@ -55,7 +55,7 @@ test('names never overlap each other nor another place\'s dot, whatever the orde
       assert.ok(others.every(box => dot.x < box.left || dot.x > box.right || dot.y < box.top || dot.y > box.bottom), 'a name covers a dot')
     }
     for (const { region, x, y } of arranged.regions) {
-      assert.ok(x === region.x && Math.abs(y - region.y) <= region.down / 2, 'a name left its region')
+      assert.ok(x === region.x && Math.abs(y - region.y) <= Math.max(region.down / 2, 40), 'a name left its region')
     }
     assert.deepEqual(arrange(shuffle(places, next), shuffle(regions, next), measure), arranged)
   }
@@ -78,8 +78,11 @@ test('a country\'s name goes first, steps aside for a city, and leaves towns out
   assert.equal(beside.regions[0].y, 79)
   const over = arrange([{ ...city, population: 20 }], [country], measure)
   assert.deepEqual([over.places.length, over.regions[0].y], [0, 100])
-  const crowded = arrange([city], [{ ...country, down: 15 }], measure)
-  assert.deepEqual([crowded.places.length, crowded.regions.length], [0, 1], 'with no other way the country is named')
+  const low = { ...country, down: 15 }
+  assert.equal(arrange([city], [low], measure).regions[0].y, 100, 'for a city a small country\'s name stays')
+  assert.equal(arrange([{ ...city, population: 9_000_000 }], [low], measure).regions[0].y, 83.2, 'for one of the world\'s greatest it steps out')
+  const aside = arrange([{ id: 'l', name: 'Large', x: 100, y: 100, population: 9e6 }, { id: 'p', name: 'P', x: 125, y: 100, population: 4e6 }], [], measure)
+  assert.deepEqual(aside.places.map(({ side }) => side), ['left', 'right'], 'a city\'s name leaves its neighbour\'s dot free')
   const seat = { id: 'seat', name: 'Seat', x: 200, y: 120, code: 'PPLC', population: 300_000 }
   const lesser = { id: 'lesser', name: 'Lesser', x: 200, y: 79, population: 100_000 }
   const between = arrange([city, seat, lesser], [country], measure)
@@ -87,7 +90,7 @@ test('a country\'s name goes first, steps aside for a city, and leaves towns out
 })
 
 test('of two regions in one spot the larger is named, and a country before a state', () => {
-  const at = { x: 100, y: 100, across: 90, down: 14 }
+  const at = { x: 100, y: 100, across: 90, down: 40 }
   const [state, small, large] = [[types[1], 0], [types[0], 9], [types[0], 2]]
     .map(([type, rank]) => ({ ...at, id: `${type.type}${rank}`, name: 'Somewhere', rank, type }))
   assert.deepEqual(arrange([], [state, small, large], measure).regions.map(({ region }) => region.id), ['country2'])
@@ -95,6 +98,7 @@ test('of two regions in one spot the larger is named, and a country before a sta
 })
 
 test('importance and tiers', () => {
+  assert.ok(importance({ code: 'PPLC', population: 2_000_000 }) < importance({ code: 'PPL', population: 8_000_000 }), 'great cities come before small capitals')
   assert.ok(importance({ code: 'PPLC', population: 200_000 }) > importance({ code: 'PPLA', population: 700_000 }))
   assert.ok(importance({ code: 'PPLC', population: 1_000 }) < importance({ code: 'PPLA', population: 9_000_000 }))
   assert.ok(importance({ code: 'PPLX', population: 300_000 }) < importance({ code: 'PPL', population: 100_000 }))
@@ -103,9 +107,9 @@ test('importance and tiers', () => {
 })
 
 test('a world map shows cities and capitals, a close view everything', () => {
-  assert.deepEqual([0, 3, 4, 5, 18].map(zoom => worthShowing({ population: 6_000 }, zoom)), [false, false, true, true, true])
-  assert.ok(worthShowing({ code: 'PPLC', population: 50_000 }, 0))
-  assert.ok(worthShowing({}, 5))
+  assert.deepEqual([0, 3, 4, 5, 18].map(zoom => worthShowing({ population: 60_000 }, zoom)), [false, false, true, true, true])
+  assert.ok(worthShowing({ code: 'PPLC', population: 250_000 }, 0))
+  assert.deepEqual([5, 6].map(zoom => worthShowing({}, zoom)), [false, true])
 })
 
 test('features become places; what is no named point does not', () => {
@@ -124,5 +128,15 @@ test('a capital of few people is no capital of the world', () => {
   assert.deepEqual([46, 150_000, 200_000, 9_000_000].map(people => tier(capital(people))), ['town', 'city', 'capital', 'capital'])
   assert.ok(importance(capital(46)) < importance({ code: 'PPL', population: 1000 }))
   assert.deepEqual([4, 5].map(zoom => worthShowing(capital(46), zoom)), [false, true])
-  assert.ok(worthShowing(capital(20_000), 2))
+  assert.deepEqual([2, 4].map(zoom => worthShowing(capital(20_000), zoom)), [false, true])
+})
+
+test('a region in view has its name on the first of its spots that is free', () => {
+  const spot = (x, y) => ({ x, y, across: 200, down: 60 })
+  const region = { id: 'r', name: 'Country', rank: -9, type: types[0], spots: [spot(100, 100), spot(100, 300)] }
+  const blocked = { id: 'b', name: 'Blocked', x: 100, y: 100, across: 300, down: 15, rank: -10, type: types[0] }
+  assert.deepEqual(arrange([], [region], measure).regions.map(({ x, y }) => [x, y]), [[100, 100]])
+  const both = arrange([], [region, { ...blocked, down: 100 }], measure).regions
+  assert.deepEqual(both.map(({ region: { id } }) => id), ['b', 'r'])
+  assert.ok(both[1].y > 120 || both[1].y < 90)
 })

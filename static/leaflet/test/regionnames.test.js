@@ -9,7 +9,7 @@ const ways = (region, writing) => candidates(region, writing, measure).map(({ lo
 
 test('types are written by what they are', () => {
   const looks = (type, role) => writingOf({ type, role }).looks.map(({ look }) => look)
-  assert.deepEqual(looks('country', 'land'), ['country-large', 'country'])
+  assert.deepEqual(looks('country', 'land'), ['country-large', 'country', 'country-small'])
   assert.deepEqual(looks('state', 'land'), ['state'])
   assert.deepEqual(looks('lake', 'water'), ['water'])
   for (const [type, role] of [['county', 'land'], ['urban', 'built'], ['sales', 'overlay'], ['constructor', 'overlay']]) {
@@ -25,8 +25,11 @@ test('a name is written as large as its region allows', () => {
   assert.deepEqual(first(100), ['country-large', 'Chad', 0])
   assert.deepEqual(first(99), ['country', 'Chad', 0])
   assert.deepEqual(first(34), ['country', 'Chad', 0], 'a country\'s name may reach over its borders')
-  assert.equal(first(33), undefined)
-  assert.deepEqual(ways({ name: 'Chad', across: 500, down: 13 }, country), [], 'too low')
+  assert.deepEqual(first(33), ['country-small', 'Chad', 0], 'that of a small one farther')
+  assert.equal(first(14), undefined)
+  assert.deepEqual(ways({ name: 'Chad', across: 500, down: 8 }, country), [], 'too low')
+  const cut = ways({ name: 'Chad', across: 39, down: 99, cut: true }, country)
+  assert.deepEqual(cut, [], 'a name of what is cut by the view stays in it')
   assert.deepEqual(ways({ name: 'Chad', across: 0, down: 0 }, country), [], 'no area at this zoom')
 })
 

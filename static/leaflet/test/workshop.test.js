@@ -9,7 +9,7 @@ globalThis.Path2D ??= class { moveTo() {} lineTo() {} closePath() {} addPath() {
 function fakeCanvas(log = []) {
   return {
     getContext: () => ({
-      setTransform() {}, fillRect() { log.push('background') }, fill() { log.push('fill') }, stroke() {},
+      setTransform() {}, clearRect() {}, setLineDash() {}, isPointInPath: (path, x, y) => x < 2048, fillRect() { log.push('background') }, fill() { log.push('fill') }, stroke() {},
       measureText(text) { log.push(text); return { width: 7 * text.length } },
     }),
   }

