@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxWaiting is how many questions wait at most to be answered together.
-	maxWaiting = 64
+	maxWaiting = 128
 	// maxAnswerers is how many goroutines at most answer a batch: others want a share.
 	maxAnswerers = 4
 )
