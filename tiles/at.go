@@ -20,7 +20,7 @@ type Region struct {
 
 // At returns the regions at a point in degrees, in the data set's order. It
 // asks the given types, or all of them if none is given, with one seek each; none for a
-// type whose answer is the same all over the tile of zoom 13, if the Reader remembers it.
+// type whose answer is the same all over a tile around it, if the Reader remembers that.
 //
 // A tile owns its western and northern edges, so a point lies in one tile. A
 // point on a border belongs to exactly one of its two regions, and longitude
@@ -63,8 +63,8 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	if err != nil {
 		return nil, err
 	}
-	if learnt := s.uniform(); learnt != 0 && r.uniform != nil {
-		r.uniform.keep(r.learn(t, learnt, found, before))
+	if learnt, in := s.uniform(t); learnt != 0 && r.uniform != nil {
+		r.uniform.keep(r.learn(in, learnt, found, before))
 	}
 	return r.merge(found, before, types), nil
 }
@@ -118,21 +118,40 @@ func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) 
 }
 
 // uniform are the types, by their bits, whose rows answer alike for every point of the
-// tile that they were read for.
-func (s *scratch) uniform() (bits uint64) {
+// tile that they were read for, and the largest tile around it for which all of them do:
+// a leaf may be large, and of an empty row nothing more is known.
+func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
 	for i, rt := range s.types {
-		if s.rows[i].Empty() || s.rows[i].Cells[0].Value[0] == layout.MarkLeaf {
-			bits |= rt.bit()
+		row := &s.rows[i]
+		of := t
+		if !row.Empty() {
+			if row.Cells[0].Value[0] != layout.MarkLeaf {
+				continue
+			}
+			if leaf, ok := layout.RowTile(row.Key); ok {
+				of = leaf
+			}
 		}
+		bits |= rt.bit()
+		in = finer(in, of)
 	}
-	return bits
+	return bits, in
+}
+
+// finer is the smaller of two tiles around one point.
+func finer(a, b quadkey.Tile) quadkey.Tile {
+	if a.Z > b.Z {
+		return a
+	}
+	return b
 }
 
 // learn adds to what is known of a tile the types that have been learnt, of which found are
-// the regions at one of its points.
+// the regions at one of its points. The result is about the smaller of the two tiles.
 func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
 	u := &uniform{tile: t, known: learnt}
 	if before != nil {
+		u.tile = finer(t, before.tile)
 		u.known |= before.known
 		u.found = slices.Clone(before.found)
 	}

@@ -6,14 +6,16 @@ import (
 	"quadrille/quadkey"
 )
 
-// uniformBits are those of the number of tiles of zoom 13 that a Reader remembers: some
-// 2 MB of names.
+// uniformBits are those of the number of tiles that a Reader remembers: some 2 MB of names.
 const uniformBits = 13
 
 // maxUniformTypes is how many types the bits of known are enough for.
 const maxUniformTypes = 64
 
-// uniform is what a tile of zoom 13 has of the types whose answer is the same at each of
+// coarsestUniform is the zoom of the largest tiles that are looked for.
+const coarsestUniform = 4
+
+// uniform is what a tile has of the types whose answer is the same at each of
 // its points: the whole tile lies in a region, or outside of all.
 type uniform struct {
 	tile  quadkey.Tile
@@ -25,24 +27,30 @@ type uniform struct {
 func (u *uniform) has(rt *readerType) bool { return u != nil && u.known&rt.bit() != 0 }
 
 // bit is that of a type in a set of them.
-func (rt *readerType) bit() uint64 { return 1 << rt.place }
+func (t *readerType) bit() uint64 { return 1 << t.place }
 
 // uniforms remembers tiles. One that falls on the place of another displaces it. Data is
 // published once and never changed, so nothing becomes wrong.
 type uniforms [1 << uniformBits]atomic.Pointer[uniform]
 
 func (c *uniforms) slot(t quadkey.Tile) *atomic.Pointer[uniform] {
-	h := (uint64(t.X)<<32 | uint64(t.Y)) * 0x9e3779b97f4a7c15
+	h := (uint64(t.X)<<32 | uint64(t.Y)<<5 | uint64(t.Z)) * 0x9e3779b97f4a7c15
 	return &c[h>>(64-uniformBits)]
 }
 
-// of returns what is known of a tile, nil if nothing is.
+// of returns what is known of the smallest tile around one, nil if nothing is.
 func (c *uniforms) of(t quadkey.Tile) *uniform {
-	if u := c.slot(t).Load(); u != nil && u.tile == t {
-		return u
+	for ; t.Z >= coarsestUniform; t = t.Parent() {
+		if u := c.slot(t).Load(); u != nil && u.tile == t {
+			return u
+		}
 	}
 	return nil
 }
 
-// keep remembers a tile.
-func (c *uniforms) keep(u *uniform) { c.slot(u.tile).Store(u) }
+// keep remembers a tile. One too large to be looked for is not worth its place.
+func (c *uniforms) keep(u *uniform) {
+	if u.tile.Z >= coarsestUniform {
+		c.slot(u.tile).Store(u)
+	}
+}

@@ -41,6 +41,8 @@ type Sources struct {
 	Names      *dataset.Live[datasets.Names]
 	Boundaries *dataset.Live[datasets.Boundaries]
 	Addresses  *dataset.Live[datasets.Addresses]
+
+	layers layers
 }
 
 // Query is what a search asks for. Only Text is required.
@@ -109,11 +111,12 @@ type Session struct {
 	names     datasets.Pinned[datasets.Names]
 	regions   datasets.Pinned[datasets.Boundaries]
 	addresses datasets.Pinned[datasets.Addresses]
+	layers    *layers
 }
 
 // Begin pins what is published.
 func (s *Sources) Begin() *Session {
-	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), datasets.Pin(s.Addresses)}
+	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), datasets.Pin(s.Addresses), &s.layers}
 }
 
 // Release ends the session.

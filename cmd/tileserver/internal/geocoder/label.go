@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
@@ -64,20 +65,48 @@ func (f *finding) Parents(lat, lon float64) (list []names.Parent, err error) {
 	if f.regions == nil {
 		return nil, nil
 	}
-	types := f.regions.Types()
-	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return cmp.Compare(size(&a), size(&b)) })
 	at, err := f.regions.At(f.ctx, lat, lon)
-	if err != nil {
+	if err != nil || len(at) == 0 {
 		return nil, err
 	}
-	for i := range types {
-		for _, r := range at {
-			if r.Type == types[i].Name && r.Type != zoneType {
+	list = make([]names.Parent, 0, len(at))
+	for _, layer := range f.layers().names {
+		for i := range at {
+			if r := &at[i]; r.Type == layer && layer != zoneType {
 				list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
 			}
 		}
 	}
 	return list, nil
+}
+
+// layers remembers what is told from the layers of a generation of regions.
+type layers struct{ last atomic.Pointer[orderOfLayers] }
+
+type orderOfLayers struct {
+	generation uint64
+	names      []string // of the layers, those of the smallest regions first
+	municipal  []string // the layers of municipalities
+}
+
+// layers are those of the regions that are asked.
+func (f *finding) layers() *orderOfLayers {
+	l, generation := f.s.layers, f.s.regions.ID
+	if o := l.last.Load(); o != nil && o.generation == generation {
+		return o
+	}
+	types := f.regions.Types()
+	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return cmp.Compare(size(&a), size(&b)) })
+	o := &orderOfLayers{generation: generation}
+	for i := range types {
+		t := &types[i]
+		o.names = append(o.names, t.Name)
+		if t.Regions >= manyRegions || slices.Contains(municipalities, strings.ToLower(t.Name)) {
+			o.municipal = append(o.municipal, t.Name)
+		}
+	}
+	l.last.Store(o)
+	return o
 }
 
 // size is how large the regions of a layer are. Countries are the largest, though another
@@ -124,16 +153,20 @@ func (f *finding) complete(r *Result) error {
 // Label is a name with the two coarsest regions around it: "Portland, Oregon, United
 // States". A region that is called like the one before is left out.
 func Label(name string, parents []names.Parent) string {
-	label := name
+	var memory [128]byte
+	label := append(memory[:0], name...)
 	last := name
-	for _, p := range parents[max(len(parents)-2, 0):] {
-		if p.Name != "" && p.Name != last {
-			if label != "" {
-				label += ", "
+	for i := max(len(parents)-2, 0); i < len(parents); i++ {
+		if next := parents[i].Name; next != "" && next != last {
+			if len(label) > 0 {
+				label = append(label, ", "...)
 			}
-			label += p.Name
-			last = p.Name
+			label = append(label, next...)
+			last = next
 		}
 	}
-	return label
+	if len(label) == len(name) {
+		return name
+	}
+	return string(label)
 }

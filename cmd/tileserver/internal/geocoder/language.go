@@ -21,26 +21,31 @@ func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error
 // localize gives a result and the regions around it their names in the best of the asked
 // languages that each is known in. The parents must be the result's own.
 func (f *finding) localize(r *Result) error {
-	if len(f.q.Langs) == 0 {
-		return nil
-	}
-	if r.Kind == Place && f.places != nil {
-		err := f.translate(&r.Name, func(lang string) (string, bool, error) { return f.places.NameIn(f.ctx, r.Place.ID, lang) })
-		if err != nil {
+	if r.Kind == Place {
+		if err := f.placeName(r); err != nil {
 			return err
 		}
-	}
-	if f.names == nil {
-		return nil
 	}
 	if r.Kind == names.Region {
 		if err := f.regionName(r.Type, r.ID, &r.Name); err != nil {
 			return err
 		}
 	}
-	for i := range r.Parents {
-		p := &r.Parents[i]
-		if err := f.regionName(p.Type, p.ID, &p.Name); err != nil {
+	return f.regionNames(r.Parents)
+}
+
+// placeName replaces the name of a place by that of the best language it is known in.
+func (f *finding) placeName(r *Result) error {
+	if f.places == nil || len(f.q.Langs) == 0 {
+		return nil
+	}
+	return f.translate(&r.Name, func(lang string) (string, bool, error) { return f.places.NameIn(f.ctx, r.Place.ID, lang) })
+}
+
+// regionNames is regionName for each of a list.
+func (f *finding) regionNames(list []names.Parent) error {
+	for i := range list {
+		if err := f.regionName(list[i].Type, list[i].ID, &list[i].Name); err != nil {
 			return err
 		}
 	}
@@ -49,6 +54,9 @@ func (f *finding) localize(r *Result) error {
 
 // regionName replaces the name of a region by that of the best language it is known in.
 func (f *finding) regionName(typ, id string, name *string) error {
+	if f.names == nil || len(f.q.Langs) == 0 {
+		return nil
+	}
 	return f.translate(name, func(lang string) (string, bool, error) { return f.names.NameIn(f.ctx, typ, id, lang) })
 }
 

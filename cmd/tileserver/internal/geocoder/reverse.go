@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/names"
-	"quadrille/tiles"
 )
 
 // ReverseQuery asks what is at a point.
@@ -43,53 +41,78 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	if err != nil {
 		return nil, err
 	}
-	var list []Result
+	var hits []places.Hit
 	if f.places != nil && f.wants(Place) {
-		hits, err := f.nearest(&q, parents)
-		if err != nil {
+		if hits, err = f.nearest(&q, parents); err != nil {
 			return nil, err
-		}
-		for i := range hits {
-			r := placeResult(Result{Place: hits[i]})
-			r.Parents = slices.Clone(parents)
-			if err := f.complete(&r); err != nil {
-				return nil, err
-			}
-			if err := f.localize(&r); err != nil {
-				return nil, err
-			}
-			r.Label = Label(r.Name, r.Parents)
-			list = append(list, r)
 		}
 	}
-	for i, p := range parents {
-		if !f.wants(names.Region) {
-			break
-		}
-		r := Result{Feature: names.Feature{
-			Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon, Parents: slices.Clone(parents[i+1:]),
-		}}
-		// Counties have titles. The country of a region without one around it is known by
-		// name only: of two layers one may reach farther into the sea at the point.
-		if f.names != nil && (p.Type == countyType || p.Type != countryType && i == len(parents)-1) {
-			known, _, err := f.names.Feature(ctx, names.Number(names.Region, p.Type, p.ID))
-			if err != nil {
-				return nil, err
-			}
-			if r.Title, r.Country = known.Title, known.Country; len(r.Parents) == 0 {
-				r.Parents = slices.Clone(known.Parents)
-			}
-			if err := f.complete(&r); err != nil {
-				return nil, err
-			}
-		}
-		if err := f.localize(&r); err != nil {
+	if err := f.regionNames(parents); err != nil { // once for all results
+		return nil, err
+	}
+	list := make([]Result, 0, len(hits)+len(parents))
+	for i := range hits {
+		r := placeResult(Result{Place: hits[i]})
+		if err := f.completeWithin(&r, parents); err != nil {
 			return nil, err
 		}
-		r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
+		if err := f.placeName(&r); err != nil {
+			return nil, err
+		}
+		r.Label = Label(r.Name, r.Parents)
 		list = append(list, r)
 	}
+	if !f.wants(names.Region) {
+		return list, nil
+	}
+	for i := range parents {
+		list = append(list, Result{})
+		if err := f.regionAt(&list[len(list)-1], &q, parents, i); err != nil {
+			return nil, err
+		}
+	}
 	return list, nil
+}
+
+// regionAt fills in the result for one of the regions at a point.
+func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i int) error {
+	p := &parents[i]
+	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
+	around := slices.Clip(parents[i+1:])
+	r.Parents = around
+	// Counties have titles. The country of a region without one around it is known by
+	// name only: of two layers one may reach farther into the sea at the point.
+	if f.names != nil && (p.Type == countyType || p.Type != countryType && i == len(parents)-1) {
+		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
+		if err != nil {
+			return err
+		}
+		r.Title, r.Country = known.Title, known.Country
+		if len(around) == 0 {
+			around = slices.Clone(known.Parents)
+			if err := f.regionNames(around); err != nil {
+				return err
+			}
+		}
+		if err := f.completeWithin(r, around); err != nil {
+			return err
+		}
+	}
+	r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
+	return nil
+}
+
+// completeWithin gives a result the regions around it, which other results may share, and
+// those that complete adds.
+func (f *finding) completeWithin(r *Result, around []names.Parent) error {
+	r.Parents = slices.Clip(around) // what is added is added to a copy
+	if err := f.complete(r); err != nil {
+		return err
+	}
+	if len(r.Parents) == len(around) {
+		return nil
+	}
+	return f.regionNames(r.Parents)
 }
 
 // municipalities are the names of layers whose regions are municipalities.
@@ -108,7 +131,7 @@ const inMunicipality = 20
 // centre may be another's.
 func (f *finding) nearest(q *ReverseQuery, parents []names.Parent) ([]places.Hit, error) {
 	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
-	if len(parents) == 0 || !f.isMunicipal(parents[0].Type) {
+	if len(parents) == 0 || !slices.Contains(f.layers().municipal, parents[0].Type) {
 		hits, _, err := f.places.Nearby(f.ctx, near, nil)
 		return hits, err
 	}
@@ -143,12 +166,6 @@ func boolOrder(a, b bool) int {
 		return -1
 	}
 	return 1
-}
-
-// isMunicipal reports whether the regions of a layer are municipalities.
-func (f *finding) isMunicipal(typ string) bool {
-	return slices.Contains(municipalities, strings.ToLower(typ)) ||
-		slices.ContainsFunc(f.regions.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ && t.Regions >= manyRegions })
 }
 
 // CountryName returns the name of a country in the first language that it is known in, and

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -266,7 +267,7 @@ func (f *boundBoundaries) Cover(context.Context, string, string, quadkey.Cell, f
 
 func (f *boundBoundaries) Nearest(_ context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error) {
 	f.reads.Add(1)
-	f.radius = radius
+	note(&f.radius, radius)
 	matches := f.matches
 	if f.where != nil {
 		matches = slices.DeleteFunc(f.where(lat, lon), func(m tiles.Match) bool { return m.Distance > radius })
@@ -354,7 +355,7 @@ type boundPlaces struct {
 
 func (f *boundPlaces) Nearby(_ context.Context, q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	f.reads.Add(1)
-	f.query = q
+	note(&f.query, q)
 	if f.gazetteer != nil && f.err == nil {
 		hits, next := f.gazetteer.nearby(q, dst)
 		return hits, next, nil
@@ -429,4 +430,14 @@ func (f *fakeAddresses) Lookup(_ context.Context, addr netip.Addr, res *ipgeo.Re
 	res.Network = netip.MustParsePrefix("1.2.0.0/16")
 	res.JSON = []byte(`"country":{"iso_code":"NL"},"traits":{"network":"1.2.0.0/16"}`)
 	return nil
+}
+
+var noting sync.Mutex
+
+// note keeps what a fake was asked last. The lines of a batch are answered by several
+// goroutines.
+func note[T any](dst *T, v T) {
+	noting.Lock()
+	defer noting.Unlock()
+	*dst = v
 }

@@ -220,7 +220,7 @@ func (g *gazetteer) record(id uint32) ([]byte, error) {
 
 func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	f.reads.Add(1)
-	f.fakePlaces.within = q
+	note(&f.fakePlaces.within, q)
 	if f.gazetteer != nil && f.err == nil {
 		hits, next := f.gazetteer.within(q, dst)
 		return hits, next, nil
@@ -230,7 +230,7 @@ func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []plac
 
 func (f *boundPlaces) Search(_ context.Context, q search.Query, dst []search.Hit) ([]search.Hit, int, error) {
 	f.reads.Add(1)
-	f.searched = q
+	note(&f.searched, q)
 	if f.searchErr != nil {
 		return dst, 0, f.searchErr
 	}
@@ -328,7 +328,7 @@ func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Recor
 }
 
 func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
-	f.query = q
+	note(&f.query, q)
 	if f.gazetteer != nil && f.err == nil {
 		hits, next := f.gazetteer.nearby(places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: q.RadiusM, Limit: q.Limit, Countries: q.Countries}, dst)
 		return hits, next, nil

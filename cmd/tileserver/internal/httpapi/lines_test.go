@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/cellstore"
 )
 
 // A line is answered as the same question is on its own, or by an error of its own.
@@ -168,5 +170,51 @@ func BenchmarkLinesAgainstSingle(b *testing.B) {
 			b.ReportMetric(batched, "ns/batched")
 			b.ReportMetric(single/batched, "ratio")
 		})
+	}
+}
+
+// TestQuestionOrder: many lines are answered at once, and each in its place, the bad ones
+// too.
+func TestQuestionOrder(t *testing.T) {
+	f := newGlobe(t, nil).fixture
+	var lines, want strings.Builder
+	for i := range 500 {
+		lat := fmt.Sprintf("%.2f", 46.5+float64(i)/250)
+		switch {
+		case i%7 == 3:
+			lat = "91"
+			fmt.Fprintf(&want, "{\"line\":%d,", i+1)
+		case i%11 == 5:
+			lines.WriteString(strings.Repeat("x", 9000))
+			fmt.Fprintf(&want, "{\"line\":%d,", i+1)
+		default:
+			want.WriteString(strings.TrimSuffix(body(t, f.get("/at?lon=8.5&at=2026-01-15T11:30:00Z&lat="+lat)), "\n"))
+		}
+		fmt.Fprintf(&lines, "%s,8.5\n", lat)
+		want.WriteByte('\n')
+	}
+	for range 3 {
+		res := f.post("/at?at=2026-01-15T11:30:00Z", strings.NewReader(lines.String()))
+		got, expected := strings.Split(body(t, res), "\n"), strings.Split(want.String(), "\n")
+		if len(got) != len(expected) {
+			t.Fatalf("%d lines, want %d", len(got), len(expected))
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], expected[i]) {
+				t.Fatalf("line %d: %.200s, want %.200s", i+1, got[i], expected[i])
+			}
+		}
+	}
+}
+
+// TestQuestionFailures: a batch whose first line fails has a status, whatever follows it
+// has been read, and one whose later line fails ends with it.
+func TestQuestionFailures(t *testing.T) {
+	g := newGlobe(t, nil)
+	g.bounds.err = cellstore.ErrUnavailable
+	wantProblem(t, g.post("/at", strings.NewReader(strings.Repeat("47.4,8.5\n", 30))), 503, "dataset-unavailable")
+	got := batchLines(t, body(t, g.post("/at", strings.NewReader("x\n"+strings.Repeat("47.4,8.5\n", 30)))))
+	if len(got) != 2 || !strings.HasPrefix(got[1], batchError(2, "", "dataset-unavailable")) {
+		t.Errorf("%q", got)
 	}
 }

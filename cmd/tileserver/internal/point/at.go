@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -63,10 +64,14 @@ func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
 func (s *Room) postAt(c echo.Context) error {
 	v := localtime.Pin(&s.sets)
 	defer v.Release()
+	// A view remembers what it found last, so that each goroutine has one of its own.
+	views := sync.Pool{New: func() any { own := v; return &own }}
 	return s.AnswerLines(c, &web.Questions{
 		BatchLimits: s.batch, Query: atQuery, Points: true, Check: func(q *web.Params) { s.read(q, &v) },
 		Answer: func(ctx context.Context, q *web.Params, dst []byte) ([]byte, error) {
-			p, _ := s.read(q, &v)
+			own := views.Get().(*localtime.View)
+			defer views.Put(own)
+			p, _ := s.read(q, own)
 			if q.Err != nil {
 				return dst, q.Err
 			}

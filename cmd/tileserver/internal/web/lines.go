@@ -1,19 +1,16 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -82,7 +79,8 @@ type Questions struct {
 	// Check reads the parameters of a line, for those of the address to be refused before
 	// any line is read.
 	Check func(p *Params)
-	// Answer appends the answer to the parameters of a line, in one line.
+	// Answer appends the answer to the parameters of a line, in one line. It is called by
+	// several goroutines at once.
 	Answer func(ctx context.Context, p *Params, dst []byte) ([]byte, error)
 }
 
@@ -100,101 +98,42 @@ func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
 	if q.Check(&example); common.Err != nil || example.Err != nil {
 		return cmp.Or(common.Err, example.Err)
 	}
-	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values, values: url.Values{}}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values}
 	defer b.Release()
 	b.LineBytes = MaxBatchLine
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent.
 	b.ctx = context.WithoutCancel(r.Context())
-	b.Answer = func() error { return b.Each(ErrLine, b.answer) }
+	b.Answer = b.run
+	b.Wait = func() error {
+		if err := b.answer(); err != nil {
+			return err
+		}
+		return b.Flush()
+	}
 	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
 	return b.Run(cd)
 }
 
-// questions is the state of a batch of questions.
-type questions struct {
-	*Batch
-	ctx    context.Context
-	q      *Questions
-	common url.Values // of the address
-	values url.Values // of the line
-	texts  []string   // the memory of the values
-}
-
-// answer answers a line.
-func (b *questions) answer(line []byte) error {
-	from := len(b.Body)
-	p, err := b.read(line)
-	late := false // the time of this line is up: the next may be quicker
-	if err == nil {
-		ctx, cancel := context.WithTimeout(b.ctx, b.kit.Timeout)
-		b.Body, err = b.q.Answer(ctx, &p, b.Body)
-		late = ctx.Err() != nil && b.ctx.Err() == nil
-		cancel()
-	}
-	if err == nil {
-		b.Body = append(b.Body, '\n')
-		return nil
-	}
-	b.Body = b.Body[:from]
-	if k, _ := b.kit.Classify(b.kit.Replaced(err)); k.Status >= http.StatusInternalServerError && !(late && errors.Is(err, context.DeadlineExceeded)) {
-		return err
-	}
-	b.RefuseLine("", "", err)
-	return nil
-}
-
-// read reads the parameters of a line.
-func (b *questions) read(line []byte) (p Params, err error) {
-	clear(b.values)
-	b.texts = b.texts[:0]
-	for name, value := range b.common {
-		b.values[name] = value
-	}
-	switch {
-	case !utf8.Valid(line) || len(line) == 0:
-		return p, ErrLine
-	case line[0] == '{':
-		err = b.readObject(line)
-	case b.q.Points:
-		lat, lon, ok := bytes.Cut(line, []byte{','})
-		if !ok || bytes.IndexByte(lon, ',') >= 0 {
-			return p, ErrLine
-		}
-		b.set("lat", string(bytes.TrimSpace(lat)))
-		b.set("lon", string(bytes.TrimSpace(lon)))
-	default:
-		return p, ErrLine
-	}
-	return ParamsOf(b.values), err
-}
-
-// set sets a parameter.
-func (b *questions) set(name, value string) {
-	b.texts = append(b.texts, value)
-	n := len(b.texts)
-	b.values[name] = b.texts[n-1 : n : n]
-}
-
 // readObject reads the members of a JSON object. One that is null is not given.
-func (b *questions) readObject(line []byte) error {
+func (a *answerer) readObject(line []byte) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(line, &members) != nil {
 		return ErrLine
 	}
 	for name, value := range members {
-		if !slices.Contains(b.q.Query.Names, name) {
+		if !slices.Contains(a.q.Query.Names, name) {
 			if isFree(name) {
 				continue
 			}
-			return b.q.Query.unknown(name)
+			return a.q.Query.unknown(name)
 		}
 		text, ok := memberText(value)
 		if !ok {
 			return Refuse(ErrParameter, name, "Set "+name+" to a text, a number or a list of them.")
 		}
 		if text != nil {
-			b.set(name, *text)
+			a.set(name, *text)
 		}
 	}
 	return nil

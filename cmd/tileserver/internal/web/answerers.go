@@ -1,0 +1,205 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+const (
+	// maxWaiting is how many questions wait at most to be answered together.
+	maxWaiting = 128
+	// maxAnswerers is how many goroutines at most answer a batch: others want a share.
+	maxAnswerers = 4
+)
+
+// questions is the state of a batch of questions. Lines that have come are answered
+// together, by as many goroutines as there are processors; the answers keep their order.
+type questions struct {
+	*Batch
+	ctx       context.Context
+	q         *Questions
+	common    url.Values // of the address
+	text      []byte     // of the lines that wait
+	waiting   []question
+	answerers []*answerer
+	failed    error // what ended the batch, at the line failedAt
+	failedAt  int64
+}
+
+// question is a line that waits for its answer, or has it.
+type question struct {
+	number   int64
+	from, to int   // of the line, then of the answer
+	refusal  error // of a line that is not read
+	by       *answerer
+	err      error
+	late     bool // the time of this line was up: the next may be quicker
+}
+
+// answerer is the memory of a goroutine that answers.
+type answerer struct {
+	*questions
+	values url.Values // of the line
+	texts  []string   // the memory of the values
+	out    []byte
+}
+
+// run answers all lines.
+func (b *questions) run() error {
+	for {
+		line, err := b.Next()
+		switch {
+		case err == nil:
+			from := len(b.text)
+			b.text = append(b.text, line...)
+			b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text)})
+		case errors.Is(err, ErrLongLine):
+			b.waiting = append(b.waiting, question{number: b.Line, refusal: Refuse(ErrLine, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")})
+		default:
+			if failed := b.answer(); failed != nil {
+				return failed
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if len(b.waiting) < maxWaiting {
+			continue
+		}
+		if err := b.answer(); err != nil {
+			return err
+		}
+		if err := b.Spill(); err != nil {
+			return err
+		}
+	}
+}
+
+// answer answers the lines that wait. An error ends the batch with the line it is about,
+// however far it has been read.
+func (b *questions) answer() error {
+	if b.failed != nil {
+		b.Line = b.failedAt // reading on has counted
+		return b.failed
+	}
+	if len(b.waiting) == 0 {
+		return nil
+	}
+	b.find()
+	read := b.Line
+	for i := range b.waiting {
+		w := &b.waiting[i]
+		b.Line = w.number
+		switch {
+		case w.refusal != nil:
+			b.RefuseLine("", "", w.refusal)
+		case w.err == nil:
+			b.Body = append(append(b.Body, w.by.out[w.from:w.to]...), '\n')
+		default:
+			if k, _ := b.kit.Classify(b.kit.Replaced(w.err)); k.Status >= http.StatusInternalServerError && !(w.late && errors.Is(w.err, context.DeadlineExceeded)) {
+				b.failed, b.failedAt = w.err, w.number
+				return w.err
+			}
+			b.RefuseLine("", "", w.err)
+		}
+	}
+	b.Line = read
+	b.waiting, b.text = b.waiting[:0], b.text[:0]
+	return nil
+}
+
+// find finds the answers to the lines that wait.
+func (b *questions) find() {
+	n := min(runtime.GOMAXPROCS(0), maxAnswerers, len(b.waiting))
+	for len(b.answerers) < n {
+		b.answerers = append(b.answerers, &answerer{questions: b, values: url.Values{}})
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	var panicked atomic.Pointer[any]
+	work := func(a *answerer) {
+		a.out = a.out[:0]
+		for i := next.Add(1) - 1; i < int64(len(b.waiting)); i = next.Add(1) - 1 {
+			if w := &b.waiting[i]; w.refusal == nil {
+				a.find(w)
+			}
+		}
+	}
+	for _, a := range b.answerers[1:n] {
+		all.Go(func() {
+			// The server outlives what a handler panics with, and must this as well.
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Store(&p)
+				}
+			}()
+			work(a)
+		})
+	}
+	func() {
+		defer all.Wait() // whatever happens, nobody works on for a request that is over
+		work(b.answerers[0])
+	}()
+	if p := panicked.Load(); p != nil {
+		panic(*p)
+	}
+}
+
+// find answers one line.
+func (a *answerer) find(w *question) {
+	line := a.text[w.from:w.to]
+	w.by, w.from = a, len(a.out)
+	p, err := a.read(line)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(a.ctx, a.kit.Timeout)
+		var out []byte
+		if out, err = a.q.Answer(ctx, &p, a.out); err == nil {
+			a.out = out
+		}
+		w.late = ctx.Err() != nil && a.ctx.Err() == nil
+		cancel()
+	}
+	w.to, w.err = len(a.out), err
+}
+
+// read reads the parameters of a line.
+func (a *answerer) read(line []byte) (p Params, err error) {
+	clear(a.values)
+	a.texts = a.texts[:0]
+	for name, value := range a.common {
+		a.values[name] = value
+	}
+	switch {
+	case !utf8.Valid(line) || len(line) == 0:
+		return p, ErrLine
+	case line[0] == '{':
+		err = a.readObject(line)
+	case a.q.Points:
+		lat, lon, ok := bytes.Cut(line, []byte{','})
+		if !ok || bytes.IndexByte(lon, ',') >= 0 {
+			return p, ErrLine
+		}
+		a.set("lat", string(bytes.TrimSpace(lat)))
+		a.set("lon", string(bytes.TrimSpace(lon)))
+	default:
+		return p, ErrLine
+	}
+	return ParamsOf(a.values), err
+}
+
+// set sets a parameter.
+func (a *answerer) set(name, value string) {
+	a.texts = append(a.texts, value)
+	n := len(a.texts)
+	a.values[name] = a.texts[n-1 : n : n]
+}
