@@ -6,20 +6,22 @@ import { project, TILE_SIZE } from './tilegrid.js'
 const DOTS_FROM = 5 // the zoom from which a dot without a name tells something
 
 /**
- * Arranges the names of a view { zoom, box }, box being { minX, minY, maxX, maxY } in pixels of the world. tiles are those that cover it, { z, world, types, view, names, places }: of regions
+ * Arranges the names of a view { zoom, box }, box being as within (inview.js) has it, in pixels of the world. tiles are those that cover it, { z, world, types, view, names, places }: of regions
  * with types and view as paint has them and names, decode's Map; of places with a list of placeOf's. The answer is
  * a list of { id, at: [x, y], look, text }, at in pixels of the world at the view's zoom, look a list of class names.
  * inside(path, x, y) says whether a point lies in a Path2D.
  */
 export function arrangeView({ zoom, box }, tiles, measure, inside) {
   const labelled = new Map(tiles.flatMap(tile => regionsOf(tile, zoom)))
-  for (const [id, region] of labelled) {
-    if (box && staysInView(region.type, zoom) && !within(region, box)) labelled.delete(id)
-  }
+  const hidden = new Map([...labelled].filter(([, region]) => box && staysInView(region.type, zoom) && !within(region, box)))
+  for (const id of hidden.keys()) labelled.delete(id)
   const regions = [...labelled.values()]
   for (const region of box ? spotsInView(tiles, zoom, box, labelled, inside) : []) {
     if (!regions.some(other => isSameLand(other, region, zoom))) regions.push(region)
+    hidden.delete(region.id)
   }
+  // What has no better place keeps its own: the panel over it may be closed, and the map may move.
+  regions.push(...hidden.values())
   const { places, regions: named } = arrange(tiles.flatMap(tile => placesOf(tile, zoom)), regions, measure)
   return [
     ...named.map(({ region, look, text, x, y }) => ({ id: region.id, at: [x, y], look: `region region-${look}`, text })),

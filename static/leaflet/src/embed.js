@@ -81,7 +81,7 @@ function draw(tileJSON, types, hasPlaces, collections) {
     root.classList.remove('bare')
     root.setAttribute('aria-busy', 'false')
   }
-  const names = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions })
+  const names = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions, panels: () => [large, ...root.querySelectorAll('.leaflet-control')] })
   regions?.on('asked', () => names.update())
   names.addTo(map)
   if (collections.length === 0) return

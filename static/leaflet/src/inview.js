@@ -11,9 +11,13 @@ const from = new Map([['continent', 0], ['country', 0], ['state', 6]]) // the zo
 /** Whether names of a type are to be in view at a zoom wherever its regions are. */
 export const staysInView = ({ type }, zoom) => zoom >= (from.get(type) ?? Infinity)
 
-/** Whether the middle of a name can stand at a point of a box { minX, minY, maxX, maxY }. */
-export function within({ x, y }, { minX, minY, maxX, maxY }) {
-  return x >= minX + MARGIN.x && x <= maxX - MARGIN.x && y >= minY + MARGIN.y && y <= maxY - MARGIN.y
+/**
+ * Whether the middle of a name can stand at a point of a box { minX, minY, maxX, maxY, covered }. covered, if there, is a list
+ * of boxes that something lies over, such as a panel.
+ */
+export function within({ x, y }, { minX, minY, maxX, maxY, covered = [] }) {
+  return x >= minX + MARGIN.x && x <= maxX - MARGIN.x && y >= minY + MARGIN.y && y <= maxY - MARGIN.y &&
+    !covered.some(panel => x > panel.minX - MARGIN.x && x < panel.maxX + MARGIN.x && y > panel.minY - MARGIN.y && y < panel.maxY + MARGIN.y)
 }
 
 /**
@@ -57,6 +61,7 @@ function sample({ layer, type, wanted, area: { left, top, side }, world, box }, 
   let last = wanted[0]
   for (let row = first(box.minY, top, MARGIN.y); row * STEP < end(box.maxY, top, MARGIN.y); row++) {
     for (let column = first(box.minX, left, MARGIN.x); column * STEP < end(box.maxX, left, MARGIN.x); column++) {
+      if (!within({ x: column * STEP, y: row * STEP }, box)) continue
       const [x, y] = [(column * STEP - left) / side * layer.extent, (row * STEP - top) / side * layer.extent]
       const here = ({ path }) => inside(path, x, y)
       const region = here(last) ? last : wanted.find(here)

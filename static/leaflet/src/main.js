@@ -64,6 +64,9 @@ const card = createCard(element('card'), {
 const view = createView(element('map'), { card: card.root, bar, permalink })
 const { map } = view
 
+// What lies over the map.
+const panels = () => [bar, card.root, element('layers'), ...map.getContainer().querySelectorAll('.leaflet-control')]
+
 // On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
 function layOut() {
   const sheet = card.root.hidden || roomy.matches ? 0 : card.root.offsetHeight
@@ -201,7 +204,7 @@ function addRegions(tileJSON, types) {
 }
 
 function addNames(regions, hasPlaces) {
-  const layer = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions })
+  const layer = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions, panels })
   const failed = ({ error }) => notice.show('places', `${t('Some place names are missing.')} ${sentence(error)}`, () => layer.update())
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))

@@ -12,16 +12,15 @@ import { turn } from './turns.js'
 const WHILE_MOVING = 400 // milliseconds between two arrangements
 const GROWN = 1.3 // how much larger or smaller names may become before they are arranged anew while the map zooms
 const MOST_GROWN = 2.01 // and before they are taken off
-const BAR = 64 // CSS pixels that the bar takes of the map's top
-const CREDITS = 28 // and the credits of its bottom
 
 /**
- * Options: studio (studio.js); places, whether to show them; regions, the VectorLayer whose regions are named, or null. Fires
+ * Options: studio (studio.js); places, whether to show them; regions, the VectorLayer whose regions are named, or null; panels,
+ * which returns the elements that lie over the map, below which no country is to have its name. Fires
  * placesfailed with an error whose message is fit for the reader, or placesshown when no place is missing; of tiles of regions
  * that cannot be had their own layer tells.
  */
 export const NamesLayer = Layer.extend({
-  options: { studio: null, pane: 'names', places: true, regions: null },
+  options: { studio: null, pane: 'names', places: true, regions: null, panels: () => [] },
 
   initialize(options) {
     Util.setOptions(this, options)
@@ -89,10 +88,15 @@ export const NamesLayer = Layer.extend({
     else this.fire('placesshown')
   },
 
-  // The pixels of the world that are seen, without what lies under the bar and the credits.
+  // The pixels of the world that are seen, and those of them that lie under panels.
   _readable() {
     const { min, max } = this._map.getPixelBounds()
-    return { minX: min.x, minY: min.y + BAR, maxX: max.x, maxY: max.y - CREDITS }
+    const map = this._map.getContainer().getBoundingClientRect()
+    const covered = this.options.panels().map(panel => panel.getBoundingClientRect()).filter(({ width }) => width > 0)
+      .map(({ left, right, top, bottom }) => ({
+        minX: min.x + left - map.left, maxX: min.x + right - map.left, minY: min.y + top - map.top, maxY: min.y + bottom - map.top,
+      }))
+    return { minX: min.x, minY: min.y, maxX: max.x, maxY: max.y, covered }
   },
 
   // The tiles of a zoom that cover the map, which is of another.

@@ -39,9 +39,9 @@ export function candidates({ name, across, down, cut = false }, { looks }, measu
       const width = Math.max(...sizes.map(size => size.width))
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
       if (width > (cut ? Math.min(fill, 1) : fill) * across || height > (cut ? 1 : high) * down) continue
-      // Past a city's dot. The name of a small country may step out of it.
+      // Past a city's dot. The name of a small country may step out of it, but not with its middle: it would name another.
       const out = high > 1 && !cut && down < 2.5 * height
-      const step = out ? 1.2 * sizes[0].height : Math.min(1.5 * height, (down - height) / 2)
+      const step = out ? Math.min(1.2 * sizes[0].height, down / 2) : Math.min(1.5 * height, (down - height) / 2)
       for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise, out: out && rise !== 0 })
     }
   }

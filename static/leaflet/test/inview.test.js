@@ -43,3 +43,10 @@ test('countries stay in view at every zoom, states from 6, nothing else', () => 
   assert.deepEqual([5.9, 6].map(zoom => staysInView({ type: 'state' }, zoom)), [false, true])
   assert.ok(!staysInView({ type: 'county' }, 18))
 })
+
+test('no name has its middle under a panel', () => {
+  const covered = [{ minX: 500, minY: 0, maxX: 1280, maxY: 800 }]
+  const [{ spots }] = spotsInView([tileOf([region('all')], { scale: 8 })], 13, { ...box, covered }, new Set(), lies)
+  assert.ok(spots.length > 0 && spots.every(({ x }) => x <= 500 - 32))
+  assert.ok(!within({ x: 600, y: 400 }, { ...box, covered }) && within({ x: 600, y: 400 }, box))
+})
