@@ -21,6 +21,7 @@ type name struct {
 	id      []byte
 	num     uint64
 	weight  float64
+	order   int
 	capital bool
 	ranked  bool    // by the source, not by weight
 	disc    float64 // the radius of the dot, in pixels of a tile of 256
@@ -75,6 +76,9 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	for i := range c.names {
 		c.place(&c.names[i])
 	}
+	for i := range c.names {
+		c.stepAside(i)
+	}
 	if err := c.drawDots(); err != nil {
 		return err
 	}
@@ -92,6 +96,36 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	return nil
 }
 
+// stepAside moves the name of a dot below it where a region's name of higher priority is
+// in the way above. Names of regions do not move, so that every tile nearby decides alike.
+func (c *canvas) stepAside(i int) {
+	n := &c.names[i]
+	if n.label || n.box.Empty() || c.clear(i, n.box) {
+		return
+	}
+	below := n.box.Add(image.Pt(0, n.box.Dy()+2*int(n.disc*float64(c.scale))-c.pad()))
+	if c.clear(i, below) && c.within(n, below) {
+		n.box = below
+	}
+}
+
+// clear reports whether no region's name of higher priority than name i touches a box.
+func (c *canvas) clear(i int, box image.Rectangle) bool {
+	for j := range c.names[:i] {
+		if c.names[j].label && c.names[j].box.Overlaps(box) {
+			return false
+		}
+	}
+	return true
+}
+
+// within reports whether a box is as near to the point of a name as tiles nearby look.
+func (c *canvas) within(n *name, box image.Rectangle) bool {
+	reach := Reach * c.scale
+	at := image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))
+	return box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach))
+}
+
 // unobstructed reports whether no name of higher priority touches name i.
 func (c *canvas) unobstructed(i int) bool {
 	box := c.names[i].box
@@ -107,7 +141,7 @@ func (c *canvas) unobstructed(i int) bool {
 // their relative position, which is the same in every tile.
 func comparePriority(a, b name) int {
 	return cmp.Or(
-		cmp.Compare(a.look.Order, b.look.Order), strings.Compare(a.typ, b.typ), cmp.Compare(a.rank, b.rank),
+		cmp.Compare(a.order, b.order), strings.Compare(a.typ, b.typ), cmp.Compare(a.rank, b.rank),
 		bytes.Compare(a.id, b.id), cmp.Compare(a.num, b.num), bytes.Compare(a.text, b.text),
 		cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x),
 	)
@@ -155,6 +189,10 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			}
 			if n.capital && r.capital != nil && look.Least != nil {
 				n.look, n.disc = r.capital, r.capital.Dot.Radius
+			}
+			n.order = n.look.Order
+			if great := n.look.Great; great.Weight > 0 && !n.ranked && n.weight >= great.Weight {
+				n.order = great.Order
 			}
 			c.path.Reset(f)
 			pts, _, ok, err := c.path.Next(c.points[:0])
@@ -236,9 +274,7 @@ func (c *canvas) place(n *name) {
 		y = int(math.Floor(n.y)) - height - int(n.disc*float64(c.scale)) + c.pad()/2
 	}
 	box := image.Rect(x, y, x+width, y+height)
-	reach := Reach * c.scale
-	at := image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))
-	if box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach)) {
+	if c.within(n, box) {
 		n.box = box
 	}
 }

@@ -37,7 +37,7 @@ func PoliticalStyle(p *Palette) Style {
 	land := Fill{p.Land, 1}
 	one := func(c color.NRGBA, opacity float64) Fill { return Fill{[]color.NRGBA{c}, opacity} }
 	place := func(t Text, d Dot) Type {
-		return Type{Order: 9, Text: t, Dot: d, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}}
+		return Type{Order: 9, Text: t, Dot: d, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, Great: Great{Weight: 1e6, Order: 2}}
 	}
 	return Style{
 		Capital: place(bold(text(11, p.CapitalName, 0)), Dot{Radius: 2.5, Color: p.Rim, Rim: p.CapitalName}),

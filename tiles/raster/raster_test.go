@@ -302,6 +302,7 @@ func TestNames(t *testing.T) {
 		for i := range c.names {
 			n := &c.names[i]
 			c.place(n)
+			c.stepAside(i)
 			reach := Reach * c.scale
 			if limit := image.Rect(-reach, -reach, reach, reach).Add(image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))); !n.box.In(limit) {
 				t.Fatalf("%q at %v, %v takes %v", n.text, n.x, n.y, n.box)

@@ -48,6 +48,14 @@ type Type struct {
 	// weighed by their population, great capitals by two millions more; from the last
 	// zoom on all are shown, and always those that have a rank.
 	Least []float64
+	Great Great
+}
+
+// Great gives the names of points from a weight on another order: great cities come
+// before states. A Weight of 0 gives it to none.
+type Great struct {
+	Weight float64
+	Order  int
 }
 
 // Fill is a set of colours. A feature's attribute map_color chooses one of them,
