@@ -30,3 +30,16 @@ func Networks(first, last netip.Addr) iter.Seq[netip.Prefix] {
 		}
 	}
 }
+
+// Span is a closed range of addresses of one IP version. The zero Span is empty.
+type Span struct{ First, Last netip.Addr }
+
+// Extend makes the span longer by a range that follows it without a gap, and
+// reports whether it does.
+func (s *Span) Extend(first, last netip.Addr) bool {
+	if !s.Last.IsValid() || s.Last.Is4() != first.Is4() || s.Last.Next() != first {
+		return false
+	}
+	s.Last = last
+	return true
+}

@@ -13,6 +13,9 @@ type section struct {
 	out  *bufio.Writer
 	size int64
 
+	// shape, if set, makes of a record's text what is written.
+	shape           func(text []byte) ([]byte, error)
+	languages       map[string]bool // of all names
 	records, values memory
 	plain, packed   []byte
 }
@@ -24,8 +27,16 @@ func (s *section) put(text []byte) (record, error) {
 		return ofData | record(at), nil
 	}
 	var err error
-	if s.plain, err = encode(s.plain[:0], text); err != nil {
+	if s.shape != nil {
+		if text, err = s.shape(text); err != nil {
+			return 0, err
+		}
+	}
+	if s.plain, err = encode(s.plain[:0], text, s.languages); err != nil {
 		return 0, err
+	}
+	if typ, _, _ := control(s.plain); typ != typeMap {
+		return 0, fmt.Errorf("record %.40q is not a JSON object", text)
 	}
 	// A record has to be a value itself, which is what the values know.
 	if at, known := s.values.find(s.values.key(s.plain)); known {

@@ -47,11 +47,13 @@ type encoder struct {
 	json []byte // what is left
 	path []byte
 	name string // of the member at hand
+	// languages are the names of the members of every map called names.
+	languages map[string]bool
 }
 
-// encode appends a JSON value without white space.
-func encode(dst, text []byte) ([]byte, error) {
-	e := encoder{json: text}
+// encode appends a JSON value without white space, and notes the languages in it.
+func encode(dst, text []byte, languages map[string]bool) ([]byte, error) {
+	e := encoder{json: text, languages: languages}
 	dst, err := e.value(dst)
 	if err == nil && len(e.json) > 0 {
 		err = e.broken()
@@ -102,6 +104,7 @@ var literals = [...]struct {
 func (e *encoder) list(dst []byte, typ byte, end byte) ([]byte, error) {
 	e.json = e.json[1:]
 	start, before := len(dst), len(e.path)
+	translated := typ == typeMap && e.name == "names"
 	n := 0
 	for first := true; ; first = false {
 		if len(e.json) == 0 {
@@ -127,6 +130,9 @@ func (e *encoder) list(dst []byte, typ byte, end byte) ([]byte, error) {
 			}
 			e.json = e.json[1:]
 			dst = appendString(dst, name)
+			if translated {
+				e.languages[name] = true
+			}
 			if before > 0 {
 				e.path = append(e.path, '.')
 			}

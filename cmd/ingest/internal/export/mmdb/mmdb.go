@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/netip"
 	"os"
@@ -49,13 +50,16 @@ type Options struct {
 	// is less than all records, nodes and texts take, the file grows, because what
 	// was forgotten is written again; the nodes have to fit.
 	Memory int64
+	// Shape, if set, turns a record given to Put into the JSON object that is
+	// written. It is called for new records only, and equal ones have to give equal
+	// objects.
+	Shape func(object []byte) ([]byte, error)
 }
 
 // Info is the metadata of a database.
 type Info struct {
 	Type        string // such as Quadrille-City; clients look for City, Country, ASN in it
 	Description string // in English
-	Languages   []string
 	Built       time.Time
 }
 
@@ -106,7 +110,10 @@ func Create(path string, o Options) (_ *Writer, err error) {
 		return nil, err
 	}
 	w.tree.nodes = &nodes{most: o.Memory / 2}
-	w.section = section{out: bufio.NewWriterSize(w.temp, 1<<20), records: newMemory(o.Memory / 4), values: newMemory(o.Memory / 4)}
+	w.section = section{
+		out: bufio.NewWriterSize(w.temp, 1<<20), shape: o.Shape, languages: map[string]bool{},
+		records: newMemory(o.Memory / 4), values: newMemory(o.Memory / 4),
+	}
 	return w, nil
 }
 
@@ -114,9 +121,6 @@ func Create(path string, o Options) (_ *Writer, err error) {
 // to Add. Equal ones are stored once. Its error for a value that no type of the
 // format fits is a *TypeError.
 func (w *Writer) Put(object []byte) (Data, error) {
-	if len(object) == 0 || object[0] != '{' {
-		return Data{}, fmt.Errorf("record %.40q is not a JSON object", object)
-	}
 	at, err := w.section.put(object)
 	return Data{at}, err
 }
@@ -204,7 +208,7 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 	if _, err := io.CopyN(out, w.temp, stats.Data); err != nil {
 		return stats, fmt.Errorf("copying the data section: %w", err)
 	}
-	metadata, err := appendMetadata(nil, info, stats)
+	metadata, err := appendMetadata(nil, info, slices.Sorted(maps.Keys(w.section.languages)), stats)
 	if err != nil {
 		return stats, err
 	}
@@ -273,7 +277,7 @@ func writeTree(out *bufio.Writer, all *nodes, size int) error {
 // marker begins the metadata.
 const marker = "\xab\xcd\xefMaxMind.com"
 
-func appendMetadata(dst []byte, info Info, stats Stats) ([]byte, error) {
+func appendMetadata(dst []byte, info Info, languages []string, stats Stats) ([]byte, error) {
 	dst = append(dst, marker...)
 	dst = appendControl(dst, typeMap, 9)
 	number := func(name string, typ byte, v uint64) {
@@ -289,12 +293,12 @@ func appendMetadata(dst []byte, info Info, stats Stats) ([]byte, error) {
 	for _, v := range []struct {
 		name  string
 		value any
-	}{{"description", map[string]string{"en": info.Description}}, {"languages", append([]string{}, info.Languages...)}} {
+	}{{"description", map[string]string{"en": info.Description}}, {"languages", append([]string{}, languages...)}} {
 		text, err := json.Marshal(v.value)
 		if err != nil {
 			return nil, err
 		}
-		if dst, err = encode(appendString(dst, v.name), text); err != nil {
+		if dst, err = encode(appendString(dst, v.name), text, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -37,7 +37,7 @@ func write(t testing.TB, path string, o Options, list []network) Stats {
 			t.Fatal(err)
 		}
 	}
-	stats, err := w.Finish(Info{Type: "Test-City", Description: "test", Languages: []string{"en", "de"}, Built: time.Unix(1e9, 0)})
+	stats, err := w.Finish(Info{Type: "Test-City", Description: "test", Built: time.Unix(1e9, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestWrite(t *testing.T) {
 		{netip.MustParsePrefix("1.0.1.0/24"), `{"country":{"iso_code":"AU"}}`}, // joined with the one before
 		{netip.MustParsePrefix("255.255.255.255/32"), `{"country":{"iso_code":"DE"}}`},
 		{netip.MustParsePrefix("2001:db8::/32"), `{"country":{"iso_code":"DE"}}`},
-		{netip.MustParsePrefix("ffff::/16"), `{"country":{"iso_code":"FR"}}`},
+		{netip.MustParsePrefix("ffff::/16"), `{"city":{"names":{"en":"x","de":"y"}},"country":{"iso_code":"FR"}}`},
 	}
 	for _, size := range []int{0, 24, 28, 32} {
 		stats := write(t, path, Options{RecordSize: size}, list)
@@ -94,7 +94,7 @@ func TestWrite(t *testing.T) {
 		}
 		db := open(t, path)
 		if m := db.Metadata; m.DatabaseType != "Test-City" || m.IPVersion != 6 || m.BuildEpoch != 1e9 ||
-			m.Description["en"] != "test" || !slices.Equal(m.Languages, []string{"en", "de"}) || int64(m.NodeCount) != stats.Nodes {
+			m.Description["en"] != "test" || !slices.Equal(m.Languages, []string{"de", "en"}) || int64(m.NodeCount) != stats.Nodes {
 			t.Errorf("metadata %+v", m)
 		}
 		for a, want := range map[string]string{
@@ -104,6 +104,9 @@ func TestWrite(t *testing.T) {
 		} {
 			if want != "" {
 				want = `{"country":{"iso_code":"` + want + `"}}`
+			}
+			if strings.Contains(want, "FR") {
+				want = `{"city":{"names":{"de":"y","en":"x"}},` + want[1:]
 			}
 			if got := lookup(t, db, netip.MustParseAddr(a)); got != want {
 				t.Errorf("record size %d: %s is %s, want %s", size, a, got, want)
