@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"quadrille/cellstore/dataset"
@@ -61,7 +63,7 @@ func CheckAddresses(path string, o AddressOptions) error {
 		return fmt.Errorf("%s: --record-size and --database-type are for .mmdb files; leave them out", path)
 	}
 	if ext == ".csv" {
-		if _, err := columns(o.Fields); err != nil {
+		if _, _, err := columns(o.Fields); err != nil {
 			return err
 		}
 	} else if _, err := chosen(o.Fields); err != nil {
@@ -234,7 +236,7 @@ func describeSources(m *dataset.Manifest) string {
 // kind is what a database is of, which is in its name, by which clients know what
 // they may ask.
 type kind struct {
-	flat          bool // only traits, which stand alone as in GeoIP2's ASN, ISP and Anonymous-IP
+	flat          bool // only traits and fields of a source's own: traits stand alone as in GeoIP2's ASN, ISP and Anonymous-IP
 	asn           bool
 	city, country bool // may be in records
 	hasCity       bool
@@ -245,12 +247,18 @@ func kindOf(list string, f ipgeo.Fields) *kind {
 	k := &kind{flat: list != ""}
 	k.asn = k.flat
 	for name := range strings.SplitSeq(list, ",") {
-		k.flat = k.flat && (name == "traits" || strings.HasPrefix(name, "traits."))
+		k.flat = k.flat && (slices.Contains([]string{"traits", "extra"}, top(name)))
 		k.asn = k.asn && strings.HasPrefix(name, "traits.autonomous_system_")
 	}
 	k.city = f.Has("city") || f.Has("location") || f.Has("postal") || f.Has("subdivisions")
 	k.country = f.Has("country") || f.Has("continent") || f.Has("registered_country") || f.Has("represented_country")
 	return k
+}
+
+// top is the member of a record that a field is in.
+func top(field string) string {
+	name, _, _ := strings.Cut(field, ".")
+	return name
 }
 
 func (k *kind) seen(res *ipgeo.Result) {
@@ -271,42 +279,35 @@ func (k *kind) name() string {
 }
 
 // members are those of a record of GeoIP2, which no field of a source's own replaces.
-var members = map[string]bool{}
-
-func init() {
-	for name := range strings.SplitSeq(recordFields, ",") {
-		members[name] = true
-	}
-}
+var members = strings.Split(recordFields, ",")
 
 // shape makes the object of a MaxMind DB file of a record: the fields of a source's
 // own stand beside the others, as they do in the databases of publishers, unless one
 // is called like another.
 func (k *kind) shape(record []byte) ([]byte, error) {
-	if k.flat {
-		inner := bytes.TrimSuffix(bytes.TrimPrefix(record, []byte(`{"traits":`)), []byte{'}'})
-		return inner, nil
-	}
-	if !bytes.Contains(record, []byte(`"extra":`)) {
+	if !k.flat && !bytes.Contains(record, []byte(`"extra":`)) {
 		return record, nil
 	}
-	var all, extra map[string]json.RawMessage
+	var all, extra, traits map[string]json.RawMessage
 	if err := json.Unmarshal(record, &all); err != nil {
 		return nil, err
 	}
-	if all["extra"] == nil { // it was in a text
-		return record, nil
+	for part, of := range map[string]*map[string]json.RawMessage{"extra": &extra, "traits": &traits} {
+		if all[part] == nil || part == "traits" && !k.flat {
+			continue
+		}
+		if err := json.Unmarshal(all[part], of); err != nil {
+			return nil, err
+		}
+		delete(all, part)
 	}
-	if err := json.Unmarshal(all["extra"], &extra); err != nil {
-		return nil, err
-	}
-	delete(all, "extra")
+	maps.Copy(all, traits)
 	rest := map[string]json.RawMessage{}
 	for name, v := range extra {
-		if members[name] {
-			rest[name] = v
-		} else {
+		if all[name] == nil && !slices.Contains(members, name) {
 			all[name] = v
+		} else {
+			rest[name] = v
 		}
 	}
 	if len(rest) > 0 {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/export/mmdb"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
 )
 
@@ -81,14 +82,15 @@ func (a *addresses) lines(out *lineFile, span ipgeo.Span, before, after string, 
 }
 
 // columns reads the fields of a CSV file, each of which is one plain value. Of the
-// subdivisions the first is taken. The columns are paths in an answer, which are
-// also names that ingest ip reads.
-func columns(list string) (all []string, err error) {
+// subdivisions the first is taken. Paths are those in an answer, and names those
+// that ingest ip reads: the same, but for the fields of a source's own, which it keeps
+// by any name that is not one of its own.
+func columns(list string) (paths, names []string, err error) {
 	if list == "" {
 		list = DefaultColumns
 	}
 	if _, err := chosen(list); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for name := range strings.SplitSeq(list, ",") {
 		path := name
@@ -99,18 +101,24 @@ func columns(list string) (all []string, err error) {
 		switch {
 		case name == "quadkey":
 		case last == "names":
-			return nil, fmt.Errorf("--fields %s: a column of a CSV file holds one name; say its language, such as %s.en", name, name)
+			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one name; say its language, such as %s.en", name, name)
 		case last == name, name == "derived":
-			return nil, fmt.Errorf("--fields %s: a column of a CSV file holds one value; name one, such as country.iso_code or city.names.en, or write .ndjson", name)
+			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one value; name one, such as country.iso_code or city.names.en, or write .ndjson", name)
 		}
-		all = append(all, path)
+		paths = append(paths, path)
+		if own, ok := strings.CutPrefix(path, ipcsv.Extra); ok {
+			if _, err := ipcsv.ParseColumns("network," + own); err != nil { // none of its own
+				path = own
+			}
+		}
+		names = append(names, path)
 	}
-	return all, nil
+	return paths, names, nil
 }
 
 // writeCSV writes a row for each network, under names that ingest ip reads.
 func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions) (AddressStats, error) {
-	all, err := columns(o.Fields)
+	paths, names, err := columns(o.Fields)
 	if err != nil {
 		return AddressStats{}, err
 	}
@@ -120,8 +128,8 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	}
 	var text bytes.Buffer
 	row := csv.NewWriter(&text)
-	cells := make([]string, len(all))
-	err = row.Write(append([]string{"network"}, all...))
+	cells := make([]string, len(paths))
+	err = row.Write(append([]string{"network"}, names...))
 	if row.Flush(); err != nil {
 		return AddressStats{}, out.finish(err)
 	}
@@ -130,7 +138,7 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	}
 	err = a.each(ctx, func(dst []byte, res *ipgeo.Result) ([]byte, error) {
 		some := false
-		for i, path := range all {
+		for i, path := range paths {
 			v := res.Field(path)
 			some = some || v != nil
 			if cells[i], err = cell(v); err != nil {
