@@ -335,3 +335,71 @@ func TestControl(t *testing.T) {
 		}
 	}
 }
+
+// Any record reads back as it was written.
+func TestRecordProperty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.mmdb")
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			kinds := 5
+			if depth > 0 {
+				kinds = 7
+			}
+			switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+			case 0:
+				return rapid.String().Draw(t, "text")
+			case 1:
+				return rapid.Float64().Draw(t, "number")
+			case 2:
+				return rapid.Uint64().Draw(t, "uint")
+			case 3:
+				return rapid.Int32().Draw(t, "int")
+			case 4:
+				return rapid.Bool().Draw(t, "flag")
+			case 5:
+				return rapid.SliceOfN(value(depth-1), 0, 40).Draw(t, "list")
+			}
+			return rapid.MapOfN(rapid.String(), value(depth-1), 0, 40).Draw(t, "map")
+		})
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		records := rapid.SliceOfN(rapid.MapOfN(rapid.SampledFrom([]string{"a", "names", "latitude", "confidence", "metro_code", "ü"}), value(2), 0, 6), 1, 8).Draw(rt, "records")
+		var list []network
+		for i, r := range records {
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, network{netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(i + 1)}), 8), string(b)})
+		}
+		write(t, path, Options{}, list)
+		db := open(t, path)
+		defer db.Close()
+		for _, n := range list {
+			var got, want any
+			if err := json.Unmarshal([]byte(lookup(t, db, n.prefix.Addr())), &got); err != nil {
+				rt.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(n.record), &want); err != nil {
+				rt.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				rt.Fatalf("%s reads back as %v", n.record, got)
+			}
+		}
+	})
+}
+
+// No text makes the encoder fail but by an error.
+func FuzzEncode(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-2,3.5e9,true,null,"\u00fc"]}`, `{"names":{"en":"x"}}`, `{`, `"`, `-`, `[1,]`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := encode(nil, []byte(text), map[string]bool{})
+		if err == nil && length(b) != len(b) {
+			t.Errorf("%q: %d bytes, %d by its head", text, len(b), length(b))
+		}
+	})
+}
