@@ -372,9 +372,9 @@ const ipData = "../../../../../shared/data/"
 // ingested again, and is about as small as the publisher's own file.
 func TestAddressesOfPublishers(t *testing.T) {
 	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))
-	real, _ := filepath.Glob(filepath.FromSlash(ipData + "ip/mmdb/*.mmdb"))
+	large, _ := filepath.Glob(filepath.FromSlash(ipData + "ip/mmdb/*.mmdb"))
 	if !testing.Short() {
-		files = append(files, real...)
+		files = append(files, large...)
 	}
 	if len(files) == 0 {
 		t.Skip("no real data")

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+
+	"quadrille/internal/repeats"
 )
 
 // section writes the data section. What is in it already is pointed to: whole
@@ -17,14 +19,25 @@ type section struct {
 	shape           func(text []byte) ([]byte, error)
 	languages       map[string]bool // of all names
 	records, values memory
+	again           repeats.Watch // of records
 	plain, packed   []byte
 }
 
 // put writes a record unless it is there, and returns where it is.
 func (s *section) put(text []byte) (record, error) {
-	key := s.records.key(text)
-	if at, known := s.records.find(key); known {
-		return ofData | record(at), nil
+	look := s.again.Look()
+	var key [2]uint64
+	if look {
+		key = s.records.key(text)
+		if at, known := s.records.find(key); known {
+			s.again.Found()
+			return ofData | record(at), nil
+		}
+	}
+	keep := func(at uint32) {
+		if look {
+			s.records.keep(key, at)
+		}
 	}
 	var err error
 	if s.shape != nil {
@@ -40,7 +53,7 @@ func (s *section) put(text []byte) (record, error) {
 	}
 	// A record has to be a value itself, which is what the values know.
 	if at, known := s.values.find(s.values.key(s.plain)); known {
-		s.records.keep(key, at)
+		keep(at)
 		return ofData | record(at), nil
 	}
 	if s.size+int64(len(s.plain)) > maxData {
@@ -53,7 +66,7 @@ func (s *section) put(text []byte) (record, error) {
 		return 0, err
 	}
 	s.size += int64(len(s.packed))
-	s.records.keep(key, at)
+	keep(at)
 	return ofData | record(at), nil
 }
 

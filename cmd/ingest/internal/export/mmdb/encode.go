@@ -215,10 +215,13 @@ func (e *encoder) number(dst []byte) ([]byte, error) {
 			}
 			return appendUint(dst, typeUint64, v), nil
 		}
-		if v, err := strconv.ParseInt(text, 10, 32); err == nil {
+		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+			if v < math.MinInt32 {
+				return nil, &TypeError{string(e.path), text}
+			}
 			return binary.BigEndian.AppendUint32(appendControl(dst, typeInt32, 4), uint32(int32(v))), nil
 		}
-		return nil, &TypeError{string(e.path), text}
+		// No integer has so many digits: it is a float without a fraction.
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

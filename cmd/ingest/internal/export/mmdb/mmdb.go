@@ -112,7 +112,7 @@ func Create(path string, o Options) (_ *Writer, err error) {
 	w.tree.nodes = &nodes{most: o.Memory / 2}
 	w.section = section{
 		out: bufio.NewWriterSize(w.temp, 1<<20), shape: o.Shape, languages: map[string]bool{},
-		records: newMemory(o.Memory / 4), values: newMemory(o.Memory / 4),
+		records: newMemory(o.Memory / 8), values: newMemory(o.Memory / 4),
 	}
 	return w, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -350,7 +351,8 @@ func TestRecordProperty(t *testing.T) {
 			case 0:
 				return rapid.String().Draw(t, "text")
 			case 1:
-				return rapid.Float64().Draw(t, "number")
+				// JSON does not tell some from integers that no type fits.
+				return rapid.Float64().Filter(func(v float64) bool { return v >= math.MinInt32 || v < math.MinInt64 || v != math.Trunc(v) }).Draw(t, "number")
 			case 2:
 				return rapid.Uint64().Draw(t, "uint")
 			case 3:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"net/netip"
+
+	"quadrille/internal/repeats"
 )
 
 // record is one side of a node: nothing, another node, or data.
@@ -162,6 +164,7 @@ type nodes struct {
 	n     int
 	known []uint32 // numbers of nodes by hash; 0 is empty
 	count int
+	again repeats.Watch
 	most  int64 // bytes
 }
 
@@ -175,12 +178,15 @@ func (s *nodes) at(number record) (left, right record) {
 
 func (s *nodes) add(left, right record) (record, error) {
 	v := uint64(left)<<32 | uint64(right)
-	if 4*(s.count+1) > 3*len(s.known) {
-		s.grow()
-	}
-	slot := s.find(v)
-	if *slot != 0 {
-		return record(*slot), nil
+	var slot *uint32
+	if s.again.Look() {
+		if 4*(s.count+1) > 3*len(s.known) {
+			s.grow()
+		}
+		if slot = s.find(v); *slot != 0 {
+			s.again.Found()
+			return record(*slot), nil
+		}
 	}
 	if s.n == maxNodes || int64(s.n)*8 > s.most {
 		return 0, fmt.Errorf("the search tree has more than %d nodes, all that the memory has room for; give a larger --memory", s.n)
@@ -191,8 +197,10 @@ func (s *nodes) add(left, right record) (record, error) {
 	page := &s.pages[len(s.pages)-1]
 	*page = append(*page, v)
 	s.n++
-	s.count++
-	*slot = uint32(s.n)
+	if slot != nil {
+		s.count++
+		*slot = uint32(s.n)
+	}
 	return record(s.n), nil
 }
 
