@@ -191,6 +191,30 @@ func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {
 	return c.dst
 }
 
+// AppendRecord appends the chosen members of what is known about the range, as
+// AppendFields does. "traits.network" is never among them: it is of the address that
+// was looked up, and the record is that of all addresses of the range.
+func (r *Result) AppendRecord(dst []byte, f Fields) []byte {
+	n := len(dst)
+	for _, members := range [...][]byte{r.country, r.city} {
+		if len(members) > 0 {
+			dst = append(append(dst, members...), ',')
+		}
+	}
+	if len(r.traits) > 0 {
+		dst = append(append(append(dst, `"traits":{`...), r.traits...), "},"...)
+	}
+	if dst = append(dst, r.own...); len(r.own) == 0 && len(dst) > n {
+		dst = dst[:len(dst)-1] // the comma
+	}
+	if f.All() {
+		return dst
+	}
+	c := chooser{dst: dst}
+	c.members(dst[n:], f.nodes)
+	return append(c.dst[:n], c.dst[len(dst):]...)
+}
+
 type chooser struct {
 	dst   []byte
 	lang  string

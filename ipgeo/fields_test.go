@@ -3,6 +3,7 @@ package ipgeo
 import (
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -196,5 +197,65 @@ func TestFieldsDepth(t *testing.T) {
 		if got := res.AppendFields(nil, Fields{}, "de"); len(got) != 0 {
 			t.Errorf("%.100s", got)
 		}
+	}
+}
+
+// A record is the answer without what belongs to the address, whatever parts there are.
+func TestAppendRecord(t *testing.T) {
+	rec := full
+	rec.Extra = map[string]any{"own": "x"}
+	for _, r := range []Record{
+		rec, {Country: Country{ISOCode: "FR"}}, {City: City{Names: Names{"en": "Paris"}}},
+		{Traits: Traits{ISP: "x"}}, {Extra: map[string]any{"own": "x"}}, {Country: Country{ISOCode: "FR"}, Extra: map[string]any{"own": "x"}},
+	} {
+		res := merged(t, r)
+		var all map[string]any
+		if err := json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all); err != nil {
+			t.Fatal(err)
+		}
+		if traits := all["traits"].(map[string]any); len(traits) == 1 {
+			delete(all, "traits")
+		} else {
+			delete(traits, "network")
+		}
+		want, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		text := "{" + string(res.AppendRecord(nil, Fields{})) + "}"
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if again, _ := json.Marshal(got); string(again) != string(want) {
+			t.Errorf("%s, want %s", again, want)
+		}
+	}
+	res := merged(t, rec)
+	for fields, want := range map[string]string{
+		"country.iso_code,extra": `x"country":{"iso_code":"FR"},"extra":{"own":"x"}`, "traits.network": "x", "city.names.en": `x"city":{"names":{"en":"Paris"}}`,
+	} {
+		f, err := ParseFields(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(res.AppendRecord([]byte("x"), f)); got != want {
+			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	a := netip.MustParseAddr
+	var s Span
+	if s.Extend(a("1.0.0.0"), a("1.0.0.1")) {
+		t.Error("an empty span is extended")
+	}
+	s = Span{a("1.0.0.0"), a("1.0.0.1")}
+	if s.Extend(a("1.0.0.3"), a("1.0.0.4")) || s.Extend(a("::2"), a("::3")) || !s.Extend(a("1.0.0.2"), a("255.255.255.255")) || s.Last != a("255.255.255.255") {
+		t.Errorf("%v", s)
+	}
+	if s.Extend(a("::"), a("::1")) {
+		t.Error("a span of IPv4 goes on in IPv6")
 	}
 }

@@ -65,7 +65,7 @@ type cli struct {
 	Refresh    refreshCmd    `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
 	List       listCmd       `cmd:"" group:"published" help:"List data sets and their generations."`
 	Verify     verifyCmd     `cmd:"" group:"published" config:"" help:"Check every byte of the published generations."`
-	Export     exportCmd     `cmd:"" group:"published" help:"Write the tiles of boundaries into a PMTiles or MBTiles file."`
+	Export     exportCmd     `cmd:"" group:"published" help:"Write tiles into a PMTiles or MBTiles file, or IP ranges into a MaxMind DB, CSV or NDJSON file."`
 	Push       pushCmd       `cmd:"" group:"published" config:"" help:"Copy what is published in --data to --store and publish it there."`
 	Rollback   rollbackCmd   `cmd:"" group:"published" help:"Publish an earlier generation of a data set again."`
 	Prune      pruneCmd      `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`

@@ -12,7 +12,13 @@ import (
 	"quadrille/tiles"
 )
 
+// exportCmd has a command of its own for IP ranges; without one it is about tiles.
 type exportCmd struct {
+	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries into a PMTiles or MBTiles file; tiles may be left out."`
+	IP    exportIPCmd    `cmd:"" name:"ip" help:"Write the IP ranges into a MaxMind DB, CSV or NDJSON file."`
+}
+
+type exportTilesCmd struct {
 	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type."`
 	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles or .mbtiles. One that is there is replaced."`
 	MinZoom    int    `default:"0" placeholder:"Z" help:"The first zoom to write."`
@@ -20,14 +26,14 @@ type exportCmd struct {
 	Generation uint64 `placeholder:"GENERATION" help:"The generation to export, as ingest list shows it; the published one when not given."`
 }
 
-func (exportCmd) Help() string {
+func (exportTilesCmd) Help() string {
 	return `Writes the vector tiles of boundaries into one file for other programs. A PMTiles file is read by maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles file needs a row for each tile: leave its deepest zooms out where a small file matters.
 
   ingest export country,state world.pmtiles
   ingest export country:fr france.mbtiles --max-zoom 10`
 }
 
-func (c *exportCmd) Run(s *session) (err error) {
+func (c *exportTilesCmd) Run(s *session) (err error) {
 	if err := export.Check(c.File); err != nil {
 		return &usageError{err}
 	}

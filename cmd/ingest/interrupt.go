@@ -118,7 +118,9 @@ func (*pushCmd) left(s *session) string {
 	return "what is published in --store is as before; ingest push goes on where it stopped"
 }
 
-func (c *exportCmd) left(*session) string { return c.File + " is as before" }
+func (c *exportTilesCmd) left(*session) string { return c.File + " is as before" }
+
+func (c *exportIPCmd) left(*session) string { return c.File + " is as before" }
 
 func (*verifyCmd) left(*session) string {
 	return "nothing was changed; data sets that are not named as intact were not checked to the end"

@@ -50,7 +50,7 @@ var (
 	IPTable    = of("ip", ipgeo.Layout, ipgeo.OpenPublished, zoned...)
 	// IP is the data set of IPTable, answered from its index where it has one,
 	// which is faster.
-	IP = Of[ipgeo.Lookuper]{IPTable.Dataset, openIP}
+	IP = Of[Addresses]{IPTable.Dataset, openIP}
 )
 
 // zoned are what gives a point its time zone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,7 +14,13 @@ import (
 	"quadrille/ipgeo"
 )
 
-func openIP(g *dataset.Generation) (ipgeo.Lookuper, error) {
+// Addresses is what IP opens: lookups as fast as they can be had, and all ranges.
+type Addresses interface {
+	ipgeo.Lookuper
+	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
+}
+
+func openIP(g *dataset.Generation) (Addresses, error) {
 	table, err := IPTable.Open(g)
 	if err != nil {
 		return nil, err
@@ -26,14 +33,19 @@ func openIP(g *dataset.Generation) (ipgeo.Lookuper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return watchedIndex{index, g}, nil
+	return watchedIndex{index, g, table}, nil
 }
 
 // watchedIndex has its generation looked at when a lookup fails. Stores do so
-// by themselves.
+// by themselves. The table yields all ranges, which an index does not.
 type watchedIndex struct {
 	*ipgeo.Index
 	generation *dataset.Generation
+	table      *ipgeo.Reader
+}
+
+func (w watchedIndex) All(ctx context.Context) iter.Seq2[*ipgeo.Result, error] {
+	return w.table.All(ctx)
 }
 
 func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {

@@ -1,5 +1,6 @@
-// Package export writes the vector tiles of a published generation into one
-// file that other programs read: PMTiles or MBTiles.
+// Package export writes published generations into files that other programs read:
+// the vector tiles of boundaries as PMTiles or MBTiles, IP ranges as MaxMind DB, CSV
+// or lines of JSON.
 package export
 
 import (
@@ -53,6 +54,11 @@ func Check(path string) error {
 	default:
 		return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles, which says what to write", path)
 	}
+	return checkPlace(path)
+}
+
+// checkPlace says whether a file can be made or replaced.
+func checkPlace(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: is not a file; choose another name", path)
 	}

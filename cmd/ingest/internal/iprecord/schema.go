@@ -21,8 +21,8 @@ type Schema struct {
 	division map[string]func(*ipgeo.Subdivision) setter
 }
 
-// geoip2 is the schema of GeoIP2, GeoLite2 and DB-IP databases, and of many
-// that follow them. The fields of ISP, ASN, Domain, Connection-Type and
+// geoip2 is the schema of GeoIP2, GeoLite2 and DB-IP databases, of those that ingest
+// export ip writes, and of many that follow them. The fields of ISP, ASN, Domain, Connection-Type and
 // Anonymous-IP databases, which are traits, stand alone there.
 var geoip2 = Schema{
 	Name: "GeoIP2",
@@ -200,7 +200,7 @@ func (e *ErrSchema) Error() string {
 // *ErrSchema.
 func Detect(databaseType string, sample []map[string]any) (*Schema, error) {
 	lower := strings.ToLower(databaseType)
-	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2} {
+	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2, "quadrille": &geoip2} {
 		if strings.HasPrefix(lower, prefix) {
 			return s, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -87,9 +88,10 @@ type TimeZones interface {
 }
 
 // Addresses is what the handlers ask of a generation of IP ranges.
-// *ipgeo.Reader and *ipgeo.Index answer it.
+// *ipgeo.Reader answers it, and an *ipgeo.Index with the Reader of its table.
 type Addresses interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
+	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
 }
 
 // Stations is what the handlers ask of a generation of weather stations.
@@ -158,7 +160,7 @@ var (
 	_ Airports   = (*airports.Finder)(nil)
 	_ Names      = (*names.Reader)(nil)
 	_ TimeZones  = (*zones.Reader)(nil)
-	_ Addresses  = ipgeo.Lookuper(nil)
+	_ Addresses  = (*ipgeo.Reader)(nil)
 	_ Stations   = (*stations.Finder)(nil)
 	_ Weather    = (*stations.Weather)(nil)
 )

@@ -141,6 +141,7 @@ var contractCalls = map[string][]string{
 	"/ip/{addr}":                  {"/ip/" + cityIP, "/ip/" + insightIP, "/ip/" + countryIP, "/ip/" + cityIP + "?fields=city&lang=de", "/ip/10.0.0.1", "/ip/" + gapIP, "/ip/x"},
 	"/ip/me":                      {"/ip/me | X-Forwarded-For: " + cityIP, "/ip/me | X-Forwarded-For: 10.1.1.1", "/ip/me?lang=_"},
 	"/ip/batch":                   {"/ip/batch | Body: " + cityIP + "\n10.0.0.1\nx\n" + countryIP, "/ip/batch?lang=_ | Body: x", "/ip/batch | Body: x | Content-Encoding: br", "/ip/batch | Body: x | Content-Type: multipart/form-data; boundary=x"},
+	"/ip/ranges":                  {"/ip/ranges?country=de", "/ip/ranges?country=de&format=json", "/ip/ranges?asn=AS64500&version=6", "/ip/ranges?country=de | Accept: application/x-ndjson", "/ip/ranges?country=ch&format=nft", "/ip/ranges?country=ch&asn=64500&format=ipset&version=4", "/ip/ranges", "/ip/ranges?country=germany", "/ip/ranges?asn=0"},
 	"/ip/headers":                 {"/ip/headers", "/ip/headers | X-Forwarded-For: " + cityIP},
 	"/ip/headers/{path}":          {"/ip/headers/shop/cart"},
 	"/geoip/v2.1/country/{addr}":  {"/geoip/v2.1/country/" + cityIP, "/geoip/v2.1/country/x", "/geoip/v2.1/country/" + gapIP, "/geoip/v2.1/country/" + cityIP + " | Accept: text/html"},

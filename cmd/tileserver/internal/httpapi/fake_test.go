@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -413,6 +414,25 @@ func (f *boundPlaces) TilePlaces(_ context.Context, _ quadkey.Tile, fn func(plac
 type fakeAddresses struct {
 	err   error
 	reads atomic.Int64
+}
+
+// All yields a range of Germany's and one of nobody's.
+func (f *fakeAddresses) All(context.Context) iter.Seq2[*ipgeo.Result, error] {
+	return func(yield func(*ipgeo.Result, error) bool) {
+		f.reads.Add(1)
+		if f.err != nil {
+			yield(nil, f.err)
+			return
+		}
+		for _, r := range []ipgeo.Result{
+			{First: netip.MustParseAddr("1.0.0.0"), Last: netip.MustParseAddr("1.0.0.255"), Country: "DE"},
+			{First: netip.MustParseAddr("2a00::"), Last: netip.MustParseAddr("2a00::ff")},
+		} {
+			if r.Addr = r.First; !yield(&r, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (f *fakeAddresses) Lookup(_ context.Context, addr netip.Addr, res *ipgeo.Result) error {

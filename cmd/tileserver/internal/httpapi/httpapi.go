@@ -139,7 +139,7 @@ func newServer(cfg *Config) *server {
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
-			Addresses: cfg.Addresses, Batch: batch,
+			Addresses: cfg.Addresses, Batch: batch, StreamTimeout: cfg.BatchTimeout,
 		}),
 		geoip:     geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
 		point:     point.New(k, cfg.Sets, batch),

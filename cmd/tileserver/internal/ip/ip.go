@@ -1,5 +1,5 @@
 // Package ip answers where IP addresses are: one, a batch of them, the caller's, or as
-// headers for a proxy.
+// headers for a proxy; and which addresses a country or a network operator has.
 package ip
 
 import (
@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,6 +22,8 @@ import (
 type Config struct {
 	Addresses *dataset.Live[datasets.Addresses]
 	Batch     web.BatchLimits
+	// StreamTimeout is how long a client may take over a list of networks. 5 minutes.
+	StreamTimeout time.Duration
 }
 
 // Room answers where addresses are.
@@ -31,6 +34,9 @@ type Room struct {
 }
 
 func New(k *web.Kit, cfg Config) *Room {
+	if cfg.StreamTimeout <= 0 {
+		cfg.StreamTimeout = 5 * time.Minute
+	}
 	return &Room{Kit: k, Config: cfg}
 }
 
@@ -40,6 +46,7 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/ip/me", Handle: s.getOwnAddress, Cost: web.Light, Query: web.Takes(part)},
 		{Path: "/ip/:addr", Handle: s.getAddress, Cost: web.Light, Query: web.Takes(part)},
 		{Path: batchPath, Methods: []string{http.MethodPost}, Handle: s.postBatch, Cost: web.Streamed, Query: web.Takes(part), Body: true},
+		{Path: "/ip/ranges", Handle: s.getRanges, Cost: web.Heavy, Query: web.Takes([]string{"country", "asn", "version", "format"})},
 		// Otherwise it would be an address that cannot be read.
 		{Path: batchPath, Handle: web.RefuseMethod("POST, OPTIONS"), Cost: web.Vital, Query: web.Anything},
 		{Path: batchPath, Methods: []string{http.MethodOptions}, Handle: s.Preflight("POST, OPTIONS"), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel},

@@ -76,7 +76,7 @@ var batches = sync.Pool{New: func() any {
 // releases it.
 func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	b := batches.Get().(*Batch)
-	b.Begin(s, c, PrivateNoStore)
+	b.Begin(s, c, Answer{Form: FormNDJSON, Cache: PrivateNoStore})
 	b.BatchLimits = limits
 	return b
 }

@@ -441,6 +441,19 @@ func PrefersGeoJSON(r *http.Request) bool {
 	return geo > 0 && geo >= plain
 }
 
+// Preferred returns the media type to which the Accept header gives the most weight:
+// the first where none has any by its name.
+func Preferred(r *http.Request, types ...string) string {
+	best := types[0]
+	most := weightOf(r, best)
+	for _, t := range types[1:] {
+		if w := weightOf(r, t); w > most {
+			best, most = t, w
+		}
+	}
+	return best
+}
+
 // IsCallback reports whether a JSONP callback is a name, or names joined by
 // dots, and nothing else.
 func IsCallback(s string) bool {

@@ -23,21 +23,20 @@ type Stream struct {
 	// Body is what has not been written. Lines are appended to it.
 	Body []byte
 
-	kit   *Kit
-	c     echo.Context
-	rc    *http.ResponseController
-	cache []string
-	zip   *gzip.Writer // nil for lines as they are
-	begun bool         // the header is out
+	kit    *Kit
+	c      echo.Context
+	rc     *http.ResponseController
+	answer Answer
+	zip    *gzip.Writer // nil for lines as they are
+	begun  bool         // the header is out
 }
 
 // ErrGone is matched when nothing can be written any more.
 var ErrGone = errors.New("the client is gone")
 
-// Begin prepares an answer with a Cache-Control, over the memory of the one before.
-// Release it.
-func (o *Stream) Begin(s *Kit, c echo.Context, cache []string) {
-	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), cache: cache}
+// Begin prepares an answer over the memory of the one before. Release it.
+func (o *Stream) Begin(s *Kit, c echo.Context, a Answer) {
+	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
 // Release gives back what the answer holds, but for the memory of Body.
@@ -58,8 +57,8 @@ func (o *Stream) writeHeader() {
 	o.begun = true
 	r := o.c.Request()
 	h := o.c.Response().Header()
-	o.kit.CommonHeaders(h, Answer{Form: FormNDJSON, Cache: o.cache}, true)
-	h["Content-Type"] = ContentTypes[FormNDJSON]
+	o.kit.CommonHeaders(h, o.answer, true)
+	h["Content-Type"] = ContentTypes[o.answer.Form]
 	h["X-Content-Type-Options"] = NoSniff
 	if PreferStream.Of(r) == Gzipped {
 		h["Content-Encoding"] = ContentEncodings[Gzipped]
@@ -131,6 +130,24 @@ func (o *Stream) Line() error {
 // other. One after it cuts the connection, so that the client knows that lines are
 // missing.
 func (s *Kit) Stream(c echo.Context, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
+	return s.stream(c, Answer{Form: FormNDJSON, Cache: NoStore}, most, fill)
+}
+
+// StreamFrom is Stream for an answer that may be kept, under an entity tag of the
+// generations it is from and the address.
+func (s *Kit) StreamFrom(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
+	r := c.Request()
+	a.Cache, a.Coding = s.CacheControl, PreferStream.Of(r)
+	tag := s.RequestTag(r, a, from...)
+	a.Tag = &tag
+	s.TraceFrom(r.Context(), from...)
+	if Matches(r, a.Tag, true) {
+		return s.NotModified(c, a)
+	}
+	return s.stream(c, a, most, fill)
+}
+
+func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
 	if !s.beginStream() {
 		return ErrBusy
 	}
@@ -141,7 +158,7 @@ func (s *Kit) Stream(c echo.Context, most time.Duration, fill func(ctx context.C
 	memory := GetScratch()
 	defer memory.Release()
 	out := &Stream{Body: memory.Body}
-	out.Begin(s, c, NoStore)
+	out.Begin(s, c, a)
 	defer func() {
 		out.Release()
 		memory.Body = out.Body

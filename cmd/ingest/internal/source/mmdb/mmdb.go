@@ -216,9 +216,10 @@ type Record struct {
 // addresses. Networks that repeat the IPv4 ones inside IPv6 are passed over. An
 // error, which matches ErrDamaged, is the last thing yielded.
 //
-// A search tree whose nodes are shared would have more networks than any disk
-// has room for. A tree has one leaf more than nodes at most; a file that has
-// more is refused.
+// Equal parts of a search tree may be stored once, as ingest export ip does, so
+// it may have more leaves than nodes. Nodes that are shared at every level would
+// have more networks than any disk has room for: a file with more than
+// leavesPerNode leaves for each node is refused.
 func (f *File) Networks() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		stopped := false
@@ -231,15 +232,18 @@ func (f *File) Networks() iter.Seq2[Record, error] {
 	}
 }
 
+// leavesPerNode is far above what databases of countries reach, which share most: 3.
+const leavesPerNode = 64
+
 var all4 = netip.MustParsePrefix("0.0.0.0/0")
 
 // Progress is about how many bytes of Size Networks has come through.
 func (f *File) Progress() int64 {
-	return int64(float64(f.Size) * float64(f.leaves) / float64(f.db.Metadata.NodeCount+1))
+	return int64(float64(f.Size) * min(1, float64(f.leaves)/float64(f.db.Metadata.NodeCount+1)))
 }
 
 func (f *File) networks(yield func(Record) bool) error {
-	most := uint64(f.db.Metadata.NodeCount) + 1
+	most := leavesPerNode * (uint64(f.db.Metadata.NodeCount) + 1)
 	f.leaves = 0
 	n := 0
 	for res := range f.db.Networks(maxminddb.IncludeNetworksWithoutData()) {
@@ -247,7 +251,7 @@ func (f *File) networks(yield func(Record) bool) error {
 			return damaged(f.Path, err)
 		}
 		if f.leaves++; f.leaves > most {
-			return damaged(f.Path, fmt.Errorf("its search tree of %d nodes has more leaves: nodes are shared", most-1))
+			return damaged(f.Path, fmt.Errorf("its search tree of %d nodes has more than %d leaves for each: nodes are shared at every level", f.db.Metadata.NodeCount, leavesPerNode))
 		}
 		if !res.Found() {
 			continue

@@ -1,0 +1,418 @@
+package export_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/export"
+	"quadrille/cmd/ingest/internal/export/mmdb"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/ipgeo"
+)
+
+// ranges publishes IP ranges from files and opens them.
+func ranges(t *testing.T, files ...string) (*ipgeo.Reader, *dataset.Manifest) {
+	t.Helper()
+	c, err := dataset.Open(t.TempDir(), toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []job.IPInput
+	for _, f := range files {
+		in := job.IPInput{Input: job.Input{Path: f}}
+		if filepath.Base(f) == "offices.csv" {
+			var err error
+			if in.Columns, err = ipcsv.ParseColumns("network,country_code,country_name,city,latitude,longitude,timezone,asn,as_name,extra.carrier,extra.country"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	if _, err := job.IP(t.Context(), c, inputs, job.IPOptions{Options: job.Options{MaxBad: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := c.OpenCurrent(t.Context(), catalogue.IP.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	r, err := catalogue.IPTable.Open(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, &g.Manifest
+}
+
+func list(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const offices = `1.0.0.0/24,AU,Australia,"Sydney, ""West""",-33.87,151.2,Australia/Sydney,13335,Cloud & Co,,
+1.0.1.0/24,AU,Australia,"Sydney, ""West""",-33.87,151.2,Australia/Sydney,13335,Cloud & Co,,
+1.0.2.3/32,DE,Germany,Köln,50,7,Europe/Berlin,3320,,Telekom,
+1.0.2.5/32,DE,Germany,,,,,3320,,Telekom,x
+223.255.255.0/24,FR,France,,,,,,,,
+2400::/12,JP,Japan,,,,,,,,
+2a00:1::/32,DE,Germany,,,,,3320,,,
+`
+
+// asWritten is what a MaxMind DB file has to answer for a range: the record with the
+// fields of the source's own at the top.
+func asWritten(t *testing.T, res *ipgeo.Result, flat bool) any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte("{"+string(res.AppendRecord(nil, ipgeo.Fields{}))+"}"), &v); err != nil {
+		t.Fatal(err)
+	}
+	extra, _ := v["extra"].(map[string]any)
+	delete(v, "extra")
+	delete(v, "derived")
+	delete(v, "quadkey")
+	for name, value := range extra {
+		if v[name] == nil {
+			v[name] = value
+			delete(extra, name)
+		}
+	}
+	if len(extra) > 0 {
+		v["extra"] = extra
+	}
+	if traits, ok := v["traits"].(map[string]any); ok && flat {
+		delete(v, "traits")
+		maps.Copy(v, traits)
+	}
+	return v
+}
+
+// stored is what another reader finds at an address, nil for nothing.
+func stored(t *testing.T, db *maxminddb.Reader, a netip.Addr) (v any) {
+	t.Helper()
+	res := db.Lookup(a)
+	if !res.Found() && res.Err() == nil {
+		return nil
+	}
+	var raw any
+	if err := res.Decode(&raw); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// judge compares what both have at addresses. Each pair of records is decoded once.
+type judge struct {
+	r     *ipgeo.Reader
+	db    *maxminddb.Reader
+	flat  bool
+	equal map[string]bool // by the text of ours, and the offset of theirs
+}
+
+func (j *judge) agree(t *testing.T, a netip.Addr) {
+	t.Helper()
+	var res ipgeo.Result
+	var text []byte
+	switch err := j.r.Lookup(t.Context(), a, &res); {
+	case err == nil:
+		text = res.AppendRecord(nil, ipgeo.Fields{})
+	case !errors.Is(err, ipgeo.ErrNotFound) && !errors.Is(err, ipgeo.ErrReserved):
+		t.Fatal(err)
+	}
+	found := j.db.Lookup(a)
+	key := fmt.Sprint(found.Found(), found.Offset(), string(text))
+	if j.equal[key] {
+		return
+	}
+	var want any
+	if text != nil {
+		want = asWritten(t, &res, j.flat)
+	}
+	got := stored(t, j.db, a)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is %v, want %v", a, got, want)
+		return
+	}
+	j.equal[key] = true
+}
+
+// teredo holds addresses whose IPv4 address is inverted, which no tree can hold but at
+// the cost of all IPv4 addresses again.
+var teredo = netip.MustParsePrefix("2001::/32")
+
+// agreeAll compares every edge and many addresses at random.
+func agreeAll(t *testing.T, r *ipgeo.Reader, path string, flat bool, random int) (edges int) {
+	t.Helper()
+	db, err := maxminddb.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	j := &judge{r, db, flat, map[string]bool{}}
+	for res, err := range r.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []netip.Addr{res.First, res.Last, res.First.Prev(), res.Last.Next()} {
+			if a.IsValid() && !teredo.Contains(a) {
+				j.agree(t, a)
+				edges++
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range random {
+		n := rnd.Uint32()
+		a := netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		j.agree(t, a)
+		b := a.As16()
+		j.agree(t, netip.AddrFrom16(b))
+		b = [16]byte{0: byte(0x20 | rnd.Uint32()&15), 1: byte(rnd.Uint32()), 2: byte(rnd.Uint32()), 3: byte(rnd.Uint32()), 5: byte(rnd.Uint32())}
+		if a = netip.AddrFrom16(b); !teredo.Contains(a) {
+			j.agree(t, a)
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	return edges
+}
+
+func TestAddresses(t *testing.T) {
+	r, m := ranges(t, list(t, "offices.csv", offices))
+	dir := t.TempDir()
+	path := filepath.Join(dir, "world.mmdb")
+	for _, size := range []int{0, 24, 28, 32} {
+		stats, err := export.WriteAddresses(t.Context(), r, m, path, export.AddressOptions{RecordSize: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.Ranges != 6 || stats.Tree == nil || stats.Tree.RecordSize != max(size, 24) {
+			t.Errorf("record size %d: %+v %+v", size, stats, stats.Tree)
+		}
+		agreeAll(t, r, path, false, 2000)
+	}
+	db, err := maxminddb.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if db.Metadata.DatabaseType != "Quadrille-City" || !strings.Contains(db.Metadata.Description["en"], "offices.csv") {
+		t.Errorf("metadata %+v", db.Metadata)
+	}
+	for a, want := range map[string]string{
+		"1.0.1.255": `{"city":{"names":{"en":"Sydney, \"West\""}},"continent":{"code":"OC","names":{"en":"Oceania"}},"country":{"iso_code":"AU","names":{"en":"Australia"}},"location":{"latitude":-33.87,"longitude":151.2,"time_zone":"Australia/Sydney"},"traits":{"autonomous_system_number":13335,"autonomous_system_organization":"Cloud \u0026 Co"}}`,
+		// A field of a source's own goes to the top, unless there is one of its name.
+		"1.0.2.5": `{"carrier":"Telekom","continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"DE","names":{"en":"Germany"}},"extra":{"country":"x"},"traits":{"autonomous_system_number":3320}}`,
+	} {
+		if b, _ := json.Marshal(stored(t, db, netip.MustParseAddr(a))); string(b) != want {
+			t.Errorf("%s is %s, want %s", a, b, want)
+		}
+	}
+}
+
+// Fields choose, name the type, and join ranges that differ in others only.
+func TestAddressFields(t *testing.T) {
+	r, m := ranges(t, list(t, "offices.csv", offices))
+	dir := t.TempDir()
+	for _, c := range []struct{ fields, typ, at, want string }{
+		{"country.iso_code", "Quadrille-Country", "1.0.2.3", `{"country":{"iso_code":"DE"}}`},
+		{"traits.autonomous_system_number,traits.autonomous_system_organization", "Quadrille-ASN", "1.0.0.1",
+			`{"autonomous_system_number":13335,"autonomous_system_organization":"Cloud \u0026 Co"}`},
+		{"traits", "Quadrille-Traits", "1.0.2.3", `{"autonomous_system_number":3320}`},
+		{"traits,extra.carrier", "Quadrille-Traits", "1.0.2.3", `{"autonomous_system_number":3320,"carrier":"Telekom"}`},
+		{"location", "Quadrille-City", "1.0.2.3", `{"location":{"latitude":50,"longitude":7,"time_zone":"Europe/Berlin"}}`},
+		{"city.names.en,country.names", "Quadrille-City", "1.0.2.5", `{"country":{"names":{"en":"Germany"}}}`},
+	} {
+		path := filepath.Join(dir, "a.mmdb")
+		if _, err := export.WriteAddresses(t.Context(), r, m, path, export.AddressOptions{Fields: c.fields}); err != nil {
+			t.Fatal(err)
+		}
+		db, err := maxminddb.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, _ := json.Marshal(stored(t, db, netip.MustParseAddr(c.at))); string(b) != c.want || db.Metadata.DatabaseType != c.typ {
+			t.Errorf("%s: %s, %s, want %s, %s", c.fields, b, db.Metadata.DatabaseType, c.want, c.typ)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ext, want := range map[string]string{
+		".csv": `network,country.iso_code,carrier
+1.0.0.0/23,AU,
+1.0.2.3/32,DE,Telekom
+1.0.2.5/32,DE,Telekom
+223.255.255.0/24,FR,
+2400::/12,JP,
+2a00:1::/32,DE,
+`,
+		".ndjson": `{"network":"1.0.0.0/23","country":{"iso_code":"AU"}}
+{"network":"1.0.2.3/32","country":{"iso_code":"DE"},"extra":{"carrier":"Telekom"}}
+{"network":"1.0.2.5/32","country":{"iso_code":"DE"},"extra":{"carrier":"Telekom"}}
+{"network":"223.255.255.0/24","country":{"iso_code":"FR"}}
+{"network":"2400::/12","country":{"iso_code":"JP"}}
+{"network":"2a00:1::/32","country":{"iso_code":"DE"}}
+`,
+	} {
+		path := filepath.Join(dir, "a"+ext)
+		stats, err := export.WriteAddresses(t.Context(), r, m, path, export.AddressOptions{Fields: "country.iso_code,extra.carrier"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, _ := os.ReadFile(path); string(b) != want || stats.Networks != 6 {
+			t.Errorf("%s: %+v\n%s", ext, stats, b)
+		}
+	}
+	// Nothing is left of an export that failed.
+	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(dir, "none.csv"), export.AddressOptions{Fields: "postal.code"}); !errors.Is(err, export.ErrNoNetwork) {
+		t.Errorf("an empty list: %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 3 {
+		t.Errorf("in the directory: %v, %v", left, err)
+	}
+}
+
+func TestAddressesRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		file string
+		o    export.AddressOptions
+		want string
+	}{
+		{"a.zip", export.AddressOptions{}, "must end in .mmdb, .csv or .ndjson"},
+		{"no/a.csv", export.AddressOptions{}, "make it first"},
+		{"a.csv", export.AddressOptions{RecordSize: 24}, "for .mmdb files"},
+		{"a.ndjson", export.AddressOptions{DatabaseType: "X"}, "for .mmdb files"},
+		{"a.csv", export.AddressOptions{Fields: "country"}, "holds one value"},
+		{"a.csv", export.AddressOptions{Fields: "city.names"}, "city.names.en"},
+		{"a.mmdb", export.AddressOptions{Fields: "traits.network"}, "every row has its network"},
+		{"a.mmdb", export.AddressOptions{Fields: "planet"}, "no such member"},
+	} {
+		if err := export.CheckAddresses(filepath.Join(dir, c.file), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %+v: %v, want %q", c.file, c.o, err, c.want)
+		}
+	}
+	// A number that a source has and the format has not.
+	w, err := mmdb.Create(filepath.Join(dir, "b.mmdb"), mmdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	if _, err := w.Put([]byte(`{"balance":-99999999999}`)); err == nil || !strings.Contains(err.Error(), "field balance: no type") {
+		t.Error(err)
+	}
+}
+
+// What was exported as a MaxMind DB or CSV file and ingested again is the same.
+func TestAddressesAgain(t *testing.T) {
+	r, m := ranges(t, list(t, "offices.csv", strings.ReplaceAll(offices, "Telekom,x", "Telekom,")))
+	dir := t.TempDir()
+	for name, o := range map[string]export.AddressOptions{
+		"a.mmdb": {}, "a.csv": {Fields: export.DefaultColumns + ",extra.carrier"},
+	} {
+		path := filepath.Join(dir, name)
+		if _, err := export.WriteAddresses(t.Context(), r, m, path, o); err != nil {
+			t.Fatal(err)
+		}
+		again, _ := ranges(t, path)
+		same(t, name, r, again)
+	}
+}
+
+// same fails for tables that differ.
+func same(t *testing.T, name string, a, b *ipgeo.Reader) {
+	t.Helper()
+	d, err := ipgeo.Diff(t.Context(), a, b, ipgeo.DiffOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range d.Examples {
+		t.Errorf("%s: %s %s to %s: %s → %s", name, e.Kind, e.First, e.Last, e.Old, e.New)
+	}
+}
+
+const ipData = "../../../../../shared/data/"
+
+// Every database of publishers that is at hand: what was ingested from it and
+// exported is found by another reader with no difference, is the same when it is
+// ingested again, and is about as small as the publisher's own file.
+func TestAddressesOfPublishers(t *testing.T) {
+	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))
+	large, _ := filepath.Glob(filepath.FromSlash(ipData + "ip/mmdb/*.mmdb"))
+	if !testing.Short() {
+		files = append(files, large...)
+	}
+	if len(files) == 0 {
+		t.Skip("no real data")
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if strings.Contains(name, "Broken") || strings.Contains(name, "Invalid") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			r, m := ranges(t, file)
+			path := filepath.Join(t.TempDir(), name)
+			var o export.AddressOptions
+			// Those of one subject have their fields at the top.
+			flat := slices.ContainsFunc([]string{"Anonymous", "ASN", "asn", "Domain", "Proxy", "Risk", "Score", "User"}, func(s string) bool { return strings.Contains(name, s) })
+			if flat {
+				o.Fields = "traits,extra"
+			}
+			stats, err := export.WriteAddresses(t.Context(), r, m, path, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edges := agreeAll(t, r, path, flat, 2000)
+			again, _ := ranges(t, path)
+			same(t, name, r, again)
+			theirs, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ratio := float64(ours.Size()) / float64(theirs.Size())
+			t.Logf("%d ranges, %d networks, %d edges compared, %d bytes, %.3f of the publisher's", stats.Ranges, stats.Networks, edges, ours.Size(), ratio)
+			if ratio > 1.05 {
+				t.Errorf("%d bytes, %.3f of the publisher's", ours.Size(), ratio)
+			}
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/export/mmdb"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/ipgeo"
+)
+
+// lineFile is a file of lines on its way, beside the one it becomes.
+type lineFile struct {
+	*bufio.Writer
+	file *os.File
+	path string
+}
+
+func createLines(path string) (*lineFile, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return nil, err
+	}
+	return &lineFile{bufio.NewWriterSize(f, 1<<20), f, path}, nil
+}
+
+// finish gives the file its name, or removes it after an error.
+func (l *lineFile) finish(err error) error {
+	if err == nil {
+		err = l.Flush()
+	}
+	if err == nil {
+		err = mmdb.Publish(l.file, l.path)
+	}
+	if cerr := l.file.Close(); err == nil {
+		return cerr
+	}
+	if rerr := os.Remove(l.file.Name()); !errors.Is(rerr, os.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	return err
+}
+
+// writeNDJSON writes an object in each line: the network and what is known of it,
+// with the members of the answers of /ip.
+func (a *addresses) writeNDJSON(ctx context.Context, path string, o AddressOptions) (AddressStats, error) {
+	fields, err := chosen(o.Fields)
+	if err != nil {
+		return AddressStats{}, err
+	}
+	out, err := createLines(path)
+	if err != nil {
+		return AddressStats{}, err
+	}
+	err = a.each(ctx, func(dst []byte, res *ipgeo.Result) ([]byte, error) {
+		return res.AppendRecord(dst, fields), nil
+	}, func(span ipgeo.Span, record []byte) error {
+		return a.lines(out, span, `{"network":"`, `",`, record, "}\n")
+	})
+	return a.stats, out.finish(err)
+}
+
+// lines writes a line for each network of a range.
+func (a *addresses) lines(out *lineFile, span ipgeo.Span, before, after string, record []byte, end string) error {
+	for p := range ipgeo.Networks(span.First, span.Last) {
+		b := append(out.AvailableBuffer(), before...)
+		b = append(append(append(p.AppendTo(b), after...), record...), end...)
+		if _, err := out.Write(b); err != nil {
+			return err
+		}
+		a.stats.Networks++
+	}
+	return nil
+}
+
+// columns reads the fields of a CSV file, each of which is one plain value. Of the
+// subdivisions the first is taken. Paths are those in an answer, and names those
+// that ingest ip reads: the same, but for the fields of a source's own, which it keeps
+// by any name that is not one of its own.
+func columns(list string) (paths, names []string, err error) {
+	if list == "" {
+		list = DefaultColumns
+	}
+	if _, err := chosen(list); err != nil {
+		return nil, nil, err
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		path := name
+		if rest, ok := strings.CutPrefix(path, "subdivisions."); ok {
+			path = "subdivisions.0." + rest
+		}
+		last := name[strings.LastIndexByte(name, '.')+1:]
+		switch {
+		case name == "quadkey":
+		case last == "names":
+			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one name; say its language, such as %s.en", name, name)
+		case last == name, name == "derived":
+			return nil, nil, fmt.Errorf("--fields %s: a column of a CSV file holds one value; name one, such as country.iso_code or city.names.en, or write .ndjson", name)
+		}
+		paths = append(paths, path)
+		if own, ok := strings.CutPrefix(path, ipcsv.Extra); ok {
+			if _, err := ipcsv.ParseColumns("network," + own); err != nil { // none of its own
+				path = own
+			}
+		}
+		names = append(names, path)
+	}
+	return paths, names, nil
+}
+
+// writeCSV writes a row for each network, under names that ingest ip reads.
+func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions) (AddressStats, error) {
+	paths, names, err := columns(o.Fields)
+	if err != nil {
+		return AddressStats{}, err
+	}
+	out, err := createLines(path)
+	if err != nil {
+		return AddressStats{}, err
+	}
+	var text bytes.Buffer
+	row := csv.NewWriter(&text)
+	cells := make([]string, len(paths))
+	err = row.Write(append([]string{"network"}, names...))
+	if row.Flush(); err != nil {
+		return AddressStats{}, out.finish(err)
+	}
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return AddressStats{}, out.finish(err)
+	}
+	err = a.each(ctx, func(dst []byte, res *ipgeo.Result) ([]byte, error) {
+		some := false
+		for i, path := range paths {
+			v := res.Field(path)
+			some = some || v != nil
+			if cells[i], err = cell(v); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		if !some {
+			return dst, nil
+		}
+		text.Reset()
+		err := row.Write(cells)
+		row.Flush()
+		return append(dst, text.Bytes()...), errors.Join(err, row.Error())
+	}, func(span ipgeo.Span, record []byte) error {
+		return a.lines(out, span, "", ",", record, "")
+	})
+	return a.stats, out.finish(err)
+}
+
+// cell is the text of a JSON value. Lists and objects, which only fields of a
+// source's own may turn out to be, stay JSON.
+func cell(v []byte) (string, error) {
+	if len(v) < 2 || v[0] != '"' {
+		return string(v), nil
+	}
+	if s := v[1 : len(v)-1]; bytes.IndexByte(s, '\\') < 0 {
+		return string(s), nil
+	}
+	var s string
+	err := json.Unmarshal(v, &s)
+	return s, err
+}

@@ -1,0 +1,235 @@
+package ip
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/ipgeo"
+)
+
+// rangesQuery says which networks are asked for.
+type rangesQuery struct {
+	country string // "" for any
+	asn     uint32 // 0 for any
+	version int64  // of IP; 0 for both
+	format  string
+	accept  bool   // chose the format
+	name    string // of the sets in lists for firewalls
+}
+
+// readRanges reads the parameters of /ip/ranges.
+func readRanges(r *http.Request) (q rangesQuery, err error) {
+	p := web.QueryParams(r)
+	q.country = p.Country("country")
+	if p.Has("asn") {
+		text := p.Text("asn", 64)
+		if len(text) > 2 && strings.EqualFold(text[:2], "AS") {
+			text = text[2:]
+		}
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n == 0 {
+			p.Refuse("asn", "Set asn to the number of an autonomous system, from 1 to 4294967295, such as 3320.")
+		}
+		q.asn = uint32(n)
+	}
+	if q.country == "" && q.asn == 0 {
+		p.Refuse("country", "Add country, a code such as DE, or asn, the number of an autonomous system, or both.")
+	}
+	q.version, _ = strconv.ParseInt(p.OneOf("version", "4", "6"), 10, 64) // 0 when it is absent
+	q.format = p.OneOf("format", "text", "json", "ndjson", "nft", "ipset")
+	if q.accept = !p.Has("format"); q.accept {
+		q.format = formats[web.Preferred(r, "text/plain", "application/json", "application/x-ndjson")]
+	}
+	q.name = "as" + strconv.FormatUint(uint64(q.asn), 10)
+	if q.country != "" {
+		country := "country_" + strings.ToLower(q.country)
+		if q.asn != 0 {
+			country += "_" + q.name
+		}
+		q.name = country
+	}
+	return q, p.Err
+}
+
+// formats are those that the Accept header may choose.
+var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
+
+func (q *rangesQuery) form() web.Form {
+	switch q.format {
+	case "json":
+		return web.FormJSON
+	case "ndjson":
+		return web.FormNDJSON
+	}
+	return web.FormText
+}
+
+func (q *rangesQuery) wants(res *ipgeo.Result) bool {
+	return (q.country == "" || res.Country == q.country) && (q.asn == 0 || res.ASN() == q.asn) &&
+		(q.version == 0 || res.Addr.Is4() == (q.version == 4))
+}
+
+// getRanges answers GET /ip/ranges: the networks of a country or an autonomous
+// system, adjacent ones joined, in the order of addresses. It reads the whole table
+// as it goes, and keeps nothing.
+func (s *Room) getRanges(c echo.Context) error {
+	r := c.Request()
+	q, err := readRanges(r)
+	if err != nil {
+		return err
+	}
+	pin := datasets.Pin(s.Addresses)
+	defer pin.Release()
+	reader, err := pin.Get()
+	if err != nil {
+		return err
+	}
+	c.Response().Header()[web.DatabaseHeader] = s.databases.Of(&pin).Header
+	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
+	return s.StreamFrom(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+		w := newRangesWriter(out, &q)
+		for res, err := range reader.All(ctx) {
+			if err != nil {
+				return err
+			}
+			if q.version == 4 && res.Addr.Is6() {
+				break // IPv4 comes first
+			}
+			if !q.wants(res) || w.span.Extend(res.First, res.Last) {
+				continue
+			}
+			if err := w.flush(); err != nil {
+				return err
+			}
+			w.span = ipgeo.Span{First: res.First, Last: res.Last}
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+		w.finish()
+		return nil
+	})
+}
+
+// rangesWriter writes networks in a format.
+type rangesWriter struct {
+	out  *web.Stream
+	q    *rangesQuery
+	span ipgeo.Span // not yet written
+	some bool       // network is written, since the set began
+	sets string     // versions of IP whose sets have not begun
+	open bool       // a set of nftables is
+}
+
+func newRangesWriter(out *web.Stream, q *rangesQuery) *rangesWriter {
+	w := &rangesWriter{out: out, q: q, sets: "46"}
+	if q.version != 0 {
+		w.sets = strconv.FormatInt(q.version, 10)
+	}
+	switch q.format {
+	case "json":
+		w.text(`{"networks":[`)
+	case "nft":
+		w.text("table inet quadrille {\n")
+	}
+	return w
+}
+
+func (w *rangesWriter) text(parts ...string) {
+	for _, s := range parts {
+		w.out.Body = append(w.out.Body, s...)
+	}
+}
+
+// flush writes the networks of the range at hand.
+func (w *rangesWriter) flush() error {
+	for p := range ipgeo.Networks(w.span.First, w.span.Last) {
+		version := "6"
+		if p.Addr().Is4() {
+			version = "4"
+		}
+		w.begin(version)
+		end := ""
+		switch w.q.format {
+		case "json":
+			if w.some {
+				w.text(",\n")
+			}
+			w.text(`"`)
+			end = `"`
+		case "ndjson":
+			w.text(`{"network":"`)
+			end = `"}`
+		case "nft":
+			if w.some {
+				w.text(",\n\t\t\t")
+			} else {
+				w.text("\t\telements = {\n\t\t\t")
+			}
+		case "ipset":
+			w.text("add -exist ", w.q.name, "_", version, " ")
+		}
+		w.some = true
+		w.out.Body = append(p.AppendTo(w.out.Body), end...)
+		if w.q.format == "json" || w.q.format == "nft" { // a comma comes first
+			if w.out.Full() {
+				if err := w.out.Flush(); err != nil {
+					return err
+				}
+			}
+		} else if err := w.out.Line(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin begins the sets up to that of a version. One without networks is there
+// too, so that rules about it hold.
+func (w *rangesWriter) begin(version string) {
+	for w.sets != "" && w.sets[:1] <= version {
+		v := w.sets[:1]
+		w.sets = w.sets[1:]
+		switch w.q.format {
+		case "nft":
+			w.close()
+			w.text("\tset ", w.q.name, "_", v, " {\n\t\ttype ipv", v, "_addr\n\t\tflags interval\n")
+			w.open, w.some = true, false
+		case "ipset":
+			family := "inet"
+			if v == "6" {
+				family = "inet6"
+			}
+			// maxelem takes no room, and the one by default is too little for a large country.
+			w.text("create -exist ", w.q.name, "_", v, " hash:net family ", family, " maxelem 16777216\n")
+		}
+	}
+}
+
+// close ends the set of nftables that is open.
+func (w *rangesWriter) close() {
+	if !w.open {
+		return
+	}
+	if w.some {
+		w.text("\n\t\t}\n")
+	}
+	w.text("\t}\n")
+}
+
+func (w *rangesWriter) finish() {
+	w.begin("6")
+	switch w.q.format {
+	case "json":
+		w.text("]}\n")
+	case "nft":
+		w.close()
+		w.text("}\n")
+	}
+}
