@@ -35,7 +35,7 @@ func TestPageRefersToHashedFilesItHas(t *testing.T) {
 	files, index := page(t)
 	hashed := regexp.MustCompile(`^assets/[a-z]+-[A-Z0-9]{8}\.(js|css|svg)$`)
 	seen := map[string]bool{}
-	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(index, -1) {
+	for _, match := range regexp.MustCompile(`<(?:link|script|img)\s[^>]*(?:src|href)="([^"]+)"`).FindAllStringSubmatch(index, -1) {
 		name := match[1]
 		if !hashed.MatchString(name) {
 			t.Errorf("index.html refers to %q, want a hashed name under assets/", name)

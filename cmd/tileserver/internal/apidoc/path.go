@@ -173,7 +173,8 @@ func (p *pathFile) failuresOf(responses object) object {
 
 // first refers to a part of the first operation.
 func (p *pathFile) first(part, name string) object {
-	path := strings.NewReplacer("~", "~0", "/", "~1").Replace(p.Path)
+	// As a JSON pointer, and that as the fragment of an address, which has no braces.
+	path := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(p.Path)
 	return object{"$ref": "#/paths/" + path + "/" + strings.ToLower(p.methods()[0]) + "/" + part + "/" + name}
 }
 

@@ -64,7 +64,7 @@ func (d *apiDoc) at(pointer string) any {
 	d.t.Helper()
 	var v any = d.root
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(part)
 		if list, ok := v.([]any); ok {
 			i, err := strconv.Atoi(part)
 			if err != nil || i >= len(list) {

@@ -25,7 +25,7 @@ export function operationsOf(description) {
 function resolved(node, description) {
   const path = node?.$ref?.match(/^#\/(.+)$/)?.[1]
   if (!path) return node
-  return path.split('/').reduce((at, key) => at?.[key.replace(/~1/g, '/').replace(/~0/g, '~')], description)
+  return path.split('/').reduce((at, key) => at?.[decodeURIComponent(key).replace(/~1/g, '/').replace(/~0/g, '~')], description)
 }
 
 function fieldOf({ name, in: place, required = false, schema, example, description: text = '' }, description) {
