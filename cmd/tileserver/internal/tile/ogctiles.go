@@ -219,23 +219,26 @@ type tilesetList struct {
 // getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
 // tile matrix set.
 func (s *Room) getTilesets(k *tilesetKind) echo.HandlerFunc {
-	return s.describeTileset(k, func(of *tiled, base string, t *tileset) any {
+	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcDocument {
 		t.Layers = nil // the tileset itself has them
 		at := of.address(base, k)
-		return &tilesetList{Tilesets: []*tileset{t}, Links: []ogcapi.Link{
+		list := &tilesetList{Tilesets: []*tileset{t}, Links: []ogcapi.Link{
 			{Href: at + of.ask("json"), Rel: "self", Type: "application/json", Title: "This list"},
 			{Href: at + of.ask("html"), Rel: "alternate", Type: "text/html", Title: "This list as a page"},
 		}}
+		return &ogcDocument{title: t.Title, json: list, part: "tilesets", data: map[string]any{"Title": t.Title, "Tilesets": list.Tilesets}}
 	})
 }
 
 // getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
 func (s *Room) getTileset(k *tilesetKind) echo.HandlerFunc {
-	return s.describeTileset(k, func(_ *tiled, _ string, t *tileset) any { return t })
+	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcDocument {
+		return &ogcDocument{title: t.Title, json: t, part: "tileset", data: t.page(of, base)}
+	})
 }
 
 // describeTileset answers with a document about a tileset.
-func (s *Room) describeTileset(k *tilesetKind, document func(of *tiled, base string, t *tileset) any) echo.HandlerFunc {
+func (s *Room) describeTileset(k *tilesetKind, document func(t *tileset, of *tiled, base string) *ogcDocument) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v := s.pinTiles()
 		defer v.release()
@@ -258,8 +261,8 @@ func (s *Room) describeTileset(k *tilesetKind, document func(of *tiled, base str
 		if err != nil {
 			return err
 		}
-		h, _, live := s.describedBy(&v, set, base)
-		return s.sendDocument(c, h.Bytes(c.Request().URL.RequestURI()), live, document(&of, base, t))
+		tag, _, live := s.describedBy(&v, set, base)
+		return s.sendDocument(c, tag, live, document(t, &of, base))
 	}
 }
 
@@ -297,7 +300,7 @@ func (s *Room) getTileMatrixSets(c echo.Context) error {
 			{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: "application/json", Title: set.ID},
 		}}},
 	}
-	return s.sendDocument(c, s.TagStart.Bytes(base).Bytes(c.Request().URL.RequestURI()), false, list)
+	return s.sendDocument(c, s.TagStart.Bytes(base), false, &ogcDocument{title: "Tile matrix sets", json: list, part: "matrixSets", data: list.TileMatrixSets})
 }
 
 // getTileMatrixSet answers GET /ogc/tileMatrixSets/{tileMatrixSet}.
@@ -309,5 +312,5 @@ func (s *Room) getTileMatrixSet(c echo.Context) error {
 	if values[0] != webMercatorQuad {
 		return errNoTileMatrixSet
 	}
-	return s.sendDocument(c, s.TagStart.Bytes(c.Request().URL.RequestURI()), false, webMercator())
+	return s.sendDocument(c, s.TagStart, false, &ogcDocument{title: webMercatorQuad, json: webMercator(), part: "matrixSet", data: webMercator()})
 }

@@ -25,6 +25,7 @@ type tileMatrixSet struct {
 	CRS               string       `json:"crs"`
 	OrderedAxes       [2]string    `json:"orderedAxes"`
 	WellKnownScaleSet string       `json:"wellKnownScaleSet"`
+	BoundingBox       boundingBox  `json:"boundingBox"` // older GDALs take no definition without it
 	TileMatrices      []tileMatrix `json:"tileMatrices"`
 }
 
@@ -54,6 +55,7 @@ var webMercator = sync.OnceValue(func() *tileMatrixSet {
 	set := &tileMatrixSet{
 		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,
 		OrderedAxes: [2]string{"X", "Y"}, WellKnownScaleSet: "http://www.opengis.net/def/wkss/OGC/1.0/GoogleMapsCompatible",
+		BoundingBox: boundingBox{LowerLeft: [2]float64{-halfEquator, -halfEquator}, UpperRight: [2]float64{halfEquator, halfEquator}, CRS: webMercatorCRS},
 	}
 	for z := range quadkey.MaxZoom + 1 {
 		size := 2 * halfEquator / matrixPixels / float64(int(1)<<z)

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"slices"
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -120,6 +121,36 @@ func newTileset(v *view, set *layerSet, k *tilesetKind, of *tiled, base string) 
 		})
 	}
 	return t, nil
+}
+
+// tilesetPage is what the page of a tileset shows.
+type tilesetPage struct {
+	*tileset
+	Deepest       string
+	Picture       string
+	Items, Others []ogcapi.Link
+}
+
+func (t *tileset) page(of *tiled, base string) *tilesetPage {
+	p := &tilesetPage{
+		tileset: t, Deepest: t.TileMatrixSetLimits[len(t.TileMatrixSetLimits)-1].TileMatrix,
+		Picture: of.address(base, mapTiles) + "/" + webMercatorQuad + "/0/0/0" + of.ask("png"),
+	}
+	for _, l := range t.Links {
+		switch {
+		case l.Templated:
+			p.Items = append(p.Items, l)
+		case l.Type != "text/html":
+			p.Others = append(p.Others, l)
+		}
+	}
+	return p
+}
+
+// Page is the address of the page of a tileset.
+func (t *tileset) Page() string {
+	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == "text/html" })
+	return t.Links[i].Href
 }
 
 // links are those of a tileset.
