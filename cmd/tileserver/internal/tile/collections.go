@@ -259,7 +259,7 @@ func (c *collectionOf) describe() vectorLayer {
 		what = m.Title
 	}
 	return vectorLayer{
-		ID: pointsPrefix + c.name, Fields: fields, MaxZoom: pointsZoom,
+		ID: pointsPrefix + c.name, collection: pointsPrefix + c.name, Fields: fields, MaxZoom: pointsZoom,
 		Description: what + "; where there are many, clusters, of which point_count tells how many points they stand for",
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -55,12 +56,12 @@ func New(k *web.Kit, cfg Config) *Room {
 }
 
 func (s *Room) Routes() []web.Route {
-	return []web.Route{
+	return append(s.ogcRoutes(), []web.Route{
 		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned", "theme", "scale")},
 		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names")},
-	}
+	}...)
 }
 
 var errTileEmpty = errors.New("tile is empty")
@@ -68,6 +69,10 @@ var errTileEmpty = errors.New("tile is empty")
 var Kinds = []web.Kind{
 	{Err: errTileEmpty, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
+	{Err: ogcapi.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
+		Detail: "Use one of /ogc/collections."},
+	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
+		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
 	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",
 		Detail: "Ask for fewer layers, or for the vector tile by .mvt."},
 }
@@ -90,11 +95,21 @@ func (s *Room) getTile(c echo.Context) error {
 	}
 	v := s.pinTiles()
 	defer v.release()
-	return s.sendTile(c, &v, values[0], t, f, s.CacheControl)
+	return s.sendTile(c, &v, values[0], t, f, manner{cache: s.CacheControl})
+}
+
+// manner is how an endpoint answers with tiles.
+type manner struct {
+	cache []string // Cache-Control
+	// byAccept says that the Accept header chose the form.
+	byAccept bool
+	// ofTileset says that the tile is one of a tileset of OGC API: one outside the limits
+	// of the tileset is none, and an empty one is never 404.
+	ofTileset bool
 }
 
 // sendTile answers with a tile of the layers in a list, of the generations in v.
-func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f web.Form, cache []string) error {
+func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
 	r := c.Request()
 	theme, err := pictureTheme(r, f)
 	if err != nil {
@@ -104,10 +119,14 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 	if err != nil {
 		return err
 	}
+	if how.ofTileset && int(t.Z) > set.deepest(f.Picture()) {
+		return web.ErrTileOutside
+	}
 	key, live := v.keyOf(set, t, f)
 	key.theme = theme
 	if live {
-		return s.sendLive(c, v, set, t, &key)
+		how.cache = web.NoStore
+		return s.sendLive(c, v, set, t, &key, how)
 	}
 	if !f.Picture() {
 		key.coding = web.AcceptedKept(r)
@@ -116,7 +135,7 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 	etag := s.tileTag(&key, set, absent)
 	s.TraceFrom(r.Context(), key.boundaries, key.places, key.airports, key.points)
 	if web.Matches(r, &etag, !absent) {
-		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: cache})
+		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: how.cache, ByAccept: how.byAccept})
 	}
 	res := s.responses.Get(key)
 	s.TraceCache(r.Context(), res != nil)
@@ -133,12 +152,17 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 		}
 	}
 	if absent && res.Body != nil && web.Matches(r, &etag, true) {
-		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: cache}) // "*"
+		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: how.cache, ByAccept: how.byAccept}) // "*"
+	}
+	if how.byAccept {
+		kept := *res // which other endpoints share
+		kept.ByAccept = true
+		res = &kept
 	}
 	if res.Body == nil {
-		return s.sendEmptyTile(c, res, cache)
+		return s.sendEmptyTile(c, res, how)
 	}
-	return s.SendKept(c, res, cache)
+	return s.SendKept(c, res, how.cache)
 }
 
 // emptyAbsent reports whether a tile that is empty is 404.
@@ -163,12 +187,12 @@ func (v *view) keyOf(set *layerSet, t quadkey.Tile, f web.Form) (key tileKey, li
 }
 
 // sendEmptyTile answers with a kept tile that has nothing in it.
-func (s *Room) sendEmptyTile(c echo.Context, f *web.Finished, cache []string) error {
-	if s.EmptyTile == http.StatusNotFound {
+func (s *Room) sendEmptyTile(c echo.Context, f *web.Finished, how manner) error {
+	if s.EmptyTile == http.StatusNotFound && !how.ofTileset {
 		return errTileEmpty
 	}
 	h := c.Response().Header()
-	s.KeptHeaders(h, f, cache)
+	s.KeptHeaders(h, f, how.cache)
 	status := http.StatusNoContent
 	if s.EmptyTile == http.StatusOK {
 		h["Content-Type"] = web.ContentTypes[f.Form]
@@ -264,7 +288,7 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 }
 
 // sendLive answers with a tile of this moment, which nobody may keep.
-func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey) error {
+func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -278,9 +302,11 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 	case err != nil:
 		return err
 	case len(b.Body) == 0:
-		return s.sendEmptyTile(c, web.Finish(nil, f, web.Identity, nil), web.NoStore)
+		res := web.Finish(nil, f, web.Identity, nil)
+		res.ByAccept = how.byAccept
+		return s.sendEmptyTile(c, res, how)
 	}
-	a := web.Answer{Form: f, Cache: web.NoStore}
+	a := web.Answer{Form: f, Cache: how.cache, ByAccept: how.byAccept}
 	if !f.Picture() {
 		a.Coding = web.Accepted(r)
 	}

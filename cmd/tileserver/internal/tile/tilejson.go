@@ -42,6 +42,10 @@ type vectorLayer struct {
 	Description string            `json:"description,omitempty"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
+	// collection is the layer as it is asked for, of which this is a part, and dimension
+	// that of its geometry, 0 for points. TileJSON does not tell them.
+	collection string
+	dimension  int
 }
 
 // getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures,
@@ -74,17 +78,7 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	h := s.TagStart.Bytes(base).Number(uint64(set.hash))
-	if len(set.selectors) > 0 {
-		h = h.Number(v.boundaries.ID)
-	}
-	if set.places {
-		h = h.Number(v.places.ID)
-	}
-	if set.airports {
-		h = h.Number(v.airports.ID)
-	}
-	from, live := v.fromCollections()
+	h, from, live := s.describedBy(&v, set, base)
 	// Addresses of generations do not name those of collections.
 	pinned = pinned && from == 0
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
@@ -94,7 +88,7 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if drawn {
 		h = h.Bytes(picture)
 	}
-	etag := h.Number(from).Number(uint64(a.Coding)).Tag()
+	etag := h.Number(uint64(a.Coding)).Tag()
 	if live {
 		a.Cache = web.NoStore // the properties change
 	} else {
@@ -123,6 +117,24 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	}
 	b.Body = append(b.Body, body...)
 	return s.Send(c, a, b)
+}
+
+// describedBy is a hash of what a document about the tiles of a set depends on, besides
+// its form: base, and the generations. from is the part of it that are collections, and a
+// document of live ones may not be kept, since their properties change.
+func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
+	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
+	if len(set.selectors) > 0 {
+		h = h.Number(v.boundaries.ID)
+	}
+	if set.places {
+		h = h.Number(v.places.ID)
+	}
+	if set.airports {
+		h = h.Number(v.airports.ID)
+	}
+	from, live = v.fromCollections()
+	return h.Number(from), from, live
 }
 
 // vectorFile is what addresses of vector tiles end with.
@@ -176,7 +188,7 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		credits = catalogue.AppendCredits(credits, m)
 		ext.add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
-			ID: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
+			ID: placesLayer, collection: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
 		})
 	}
 	if set.airports {
@@ -185,7 +197,7 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		credits = catalogue.AppendCredits(credits, m)
 		ext.add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
-			ID: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
+			ID: airportsLayer, collection: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
 		})
 	}
 	for i := range v.collections {
@@ -214,17 +226,17 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	if fields == nil {
 		fields = map[string]string{} // required, if only as an empty object
 	}
-	layer := func(suffix, description string, fields map[string]string) vectorLayer {
-		return vectorLayer{ID: t.Name + suffix, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
+	layer := func(suffix string, dimension int, description string, fields map[string]string) vectorLayer {
+		return vectorLayer{ID: t.Name + suffix, collection: t.Name, dimension: dimension, Fields: fields, Description: description, MinZoom: t.MinZoom, MaxZoom: dataZoom}
 	}
 	what := "Regions of type " + t.Name
 	if from := t.MergedBelow(); from > 0 {
 		what += "; below zoom " + strconv.Itoa(from) + " small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
 	return []vectorLayer{
-		layer("", what, fields),
-		layer("_line", "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
-		layer("_label", "A point inside each region of type "+t.Name+"; rank 0 is the largest",
+		layer("", 2, what, fields),
+		layer("_line", 1, "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
+		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the largest",
 			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
 	}
 }

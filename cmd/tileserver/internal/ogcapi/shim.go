@@ -1,0 +1,51 @@
+// Package ogcapi is a stand-in.
+package ogcapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+var ErrNoCollection = errors.New("no such collection")
+
+type Link struct {
+	Href      string `json:"href"`
+	Rel       string `json:"rel"`
+	Type      string `json:"type,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Templated bool   `json:"templated,omitempty"`
+}
+
+type Format struct {
+	Name, Type string
+	Form       web.Form
+}
+
+func Choose(r *http.Request, forms []Format) (Format, bool, error) {
+	q := web.QueryParams(r)
+	if f := q.Text("f", 20); f != "" {
+		for _, x := range forms {
+			if x.Name == f {
+				return x, false, q.Err
+			}
+		}
+		return Format{}, false, web.ErrFormat
+	}
+	var types []string
+	for _, f := range forms {
+		types = append(types, strings.Split(f.Type, ";")[0])
+	}
+	best := web.Preferred(r, types...)
+	for _, x := range forms {
+		if strings.HasPrefix(x.Type, best) {
+			return x, true, nil
+		}
+	}
+	return forms[0], true, nil
+}
+
+// Collection is the address of a collection.
+func Collection(base, id string) string { return base + "/ogc/collections/" + id }

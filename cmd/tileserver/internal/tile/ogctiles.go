@@ -1,0 +1,316 @@
+package tile
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
+// addresses, with the row before the column.
+
+// tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
+// each sort, for the one tile matrix set.
+type tilesetKind struct {
+	dataType string
+	path     string // below the data or the collection
+	rel      string
+	title    string
+	formats  []ogcapi.Format // of its tiles; the first is the default
+}
+
+var (
+	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.ContentTypes[web.FormMVT][0], Form: web.FormMVT}
+	geojsonFormat = ogcapi.Format{Name: "json", Type: web.ContentTypes[web.FormGeoJSON][0], Form: web.FormGeoJSON}
+	pngFormat     = ogcapi.Format{Name: "png", Type: web.ContentTypes[web.FormPNG][0], Form: web.FormPNG}
+
+	vectorTiles = &tilesetKind{dataType: "vector", path: "tiles", rel: relVectorTiles, title: "vector tiles", formats: []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat}}
+	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
+)
+
+// ogcRoutes are those of OGC API – Tiles.
+func (s *Room) ogcRoutes() []web.Route {
+	all := []web.Route{
+		{Path: "/ogc/tileMatrixSets", Handle: s.getTileMatrixSets, Cost: web.Light, Query: web.Takes("f")},
+		{Path: "/ogc/tileMatrixSets/:tms", Handle: s.getTileMatrixSet, Cost: web.Light, Query: web.Takes("f")},
+	}
+	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
+		whole, one := "/ogc/"+k.path, "/ogc/collections/:collection/"+k.path
+		all = append(all,
+			web.Route{Path: whole, Handle: s.getTilesets(k), Cost: web.Light, Query: web.Takes("f", "collections")},
+			web.Route{Path: whole + "/:tms", Handle: s.getTileset(k), Cost: web.Light, Query: web.Takes("f", "collections")},
+			web.Route{Path: whole + "/:tms/:z/:row/:col", Handle: s.getTileOf(k), Cost: web.Mixed, Query: web.Takes("f", "collections", "theme")},
+			web.Route{Path: one, Handle: s.getTilesets(k), Cost: web.Light, Query: web.Takes("f")},
+			web.Route{Path: one + "/:tms", Handle: s.getTileset(k), Cost: web.Light, Query: web.Takes("f")},
+			web.Route{Path: one + "/:tms/:z/:row/:col", Handle: s.getTileOf(k), Cost: web.Mixed, Query: web.Takes("f", "theme")},
+		)
+	}
+	return all
+}
+
+// tiled is what a tileset is of: a collection, or the data as a whole or a selection of
+// it.
+type tiled struct {
+	// collection is "" for the data as a whole.
+	collection string
+	// selection is what the parameter collections says, "" for all.
+	selection string
+	layers    string // as sendTile takes them
+	// rest are the values of the path behind the tileset's.
+	rest []string
+}
+
+// tiledBy reads what a request is about.
+func (s *Room) tiledBy(c echo.Context, v *view) (of tiled, err error) {
+	values, err := web.PathParams(c)
+	if err != nil {
+		return of, err
+	}
+	if strings.Contains(c.Path(), "/:collection/") {
+		of.collection, of.rest = values[0], values[1:]
+		of.layers = of.collection
+		return of, v.isTiled(of.collection)
+	}
+	of.rest = values
+	q := web.QueryParams(c.Request())
+	of.selection = q.Text("collections", web.MaxListText)
+	if q.Err != nil {
+		return of, q.Err
+	}
+	if of.selection == "" {
+		of.layers = v.whole()
+		return of, nil
+	}
+	names := strings.Split(of.selection, ",")
+	for i, name := range names {
+		// The standard has addresses of collections here too.
+		names[i] = name[strings.LastIndexByte(name, '/')+1:]
+		if err := v.isTiled(names[i]); err != nil {
+			return of, err
+		}
+	}
+	of.selection = strings.Join(names, ",")
+	of.layers = of.selection
+	return of, nil
+}
+
+// isTiled says why a collection has no tiles, nil if it has.
+func (v *view) isTiled(collection string) error {
+	if name, ok := strings.CutPrefix(collection, pointsPrefix); ok {
+		c, ok, err := v.all.pin(name)
+		if ok {
+			c.Release()
+		} else if err == nil {
+			err = ogcapi.ErrNoCollection
+		}
+		return err
+	}
+	var err error
+	switch collection {
+	case placesLayer:
+		_, err = v.places.Get()
+	case airportsLayer:
+		_, err = v.airports.Get()
+	default:
+		var b datasets.Boundaries
+		if b, err = v.boundaries.Get(); err == nil && !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == collection }) {
+			return ogcapi.ErrNoCollection
+		}
+	}
+	if errors.Is(err, datasets.ErrMissing) {
+		return ogcapi.ErrNoCollection
+	}
+	return err
+}
+
+// whole are the layers of the tilesets of all data: "all", or if there is nothing else the
+// collections of points.
+func (v *view) whole() string {
+	for _, err := range []error{v.boundaries.Err, v.places.Err, v.airports.Err} {
+		if !errors.Is(err, datasets.ErrMissing) {
+			return allLayers
+		}
+	}
+	var names []string
+	for _, c := range v.all.pinPublic() {
+		names = append(names, pointsPrefix+c.name)
+		c.Release()
+	}
+	if names == nil {
+		return allLayers
+	}
+	return strings.Join(names, ",")
+}
+
+// address is that of the tilesets, without parameters.
+func (of *tiled) address(base string, k *tilesetKind) string {
+	if of.collection != "" {
+		return base + "/ogc/collections/" + url.PathEscape(of.collection) + "/" + k.path
+	}
+	return base + "/ogc/" + k.path
+}
+
+// ask is a query for a form of what is tiled.
+func (of *tiled) ask(form string) string {
+	q := "?f=" + form
+	if of.selection != "" {
+		q += "&collections=" + url.QueryEscape(of.selection)
+	}
+	return q
+}
+
+// parseMatrixTile reads the tile matrix, the row and the column of a tile.
+func parseMatrixTile(values []string) (quadkey.Tile, error) {
+	var numbers [3]int
+	for i, name := range [...]string{"tileMatrix", "tileRow", "tileCol"} {
+		n, ok := web.Whole(values[i])
+		if !ok {
+			return quadkey.Tile{}, web.Refuse(web.ErrParameter, name, "Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
+		}
+		numbers[i] = n
+	}
+	t, err := quadkey.NewTile(numbers[0], numbers[2], numbers[1])
+	if err != nil {
+		return quadkey.Tile{}, web.ErrTileOutside
+	}
+	return t, nil
+}
+
+// getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the
+// tile that getTile gives for the same layers.
+func (s *Room) getTileOf(k *tilesetKind) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v := s.pinTiles()
+		defer v.release()
+		of, err := s.tiledBy(c, &v)
+		if err != nil {
+			return err
+		}
+		if of.rest[0] != webMercatorQuad {
+			return errNoTileMatrixSet
+		}
+		t, err := parseMatrixTile(of.rest[1:])
+		if err != nil {
+			return err
+		}
+		format, byAccept, err := ogcapi.Choose(c.Request(), k.formats)
+		if err != nil {
+			return err
+		}
+		return s.sendTile(c, &v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
+	}
+}
+
+// tilesetList is the list of the tilesets of one sort.
+type tilesetList struct {
+	Links    []ogcapi.Link `json:"links"`
+	Tilesets []*tileset    `json:"tilesets"`
+}
+
+// getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
+// tile matrix set.
+func (s *Room) getTilesets(k *tilesetKind) echo.HandlerFunc {
+	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcDocument {
+		t.Layers = nil // the tileset itself has them
+		at := of.address(base, k)
+		list := &tilesetList{Tilesets: []*tileset{t}, Links: []ogcapi.Link{
+			{Href: at + of.ask("json"), Rel: "self", Type: "application/json", Title: "This list"},
+			{Href: at + of.ask("html"), Rel: "alternate", Type: "text/html", Title: "This list as a page"},
+		}}
+		return &ogcDocument{title: t.Title, json: list, part: "tilesets", data: map[string]any{"Title": t.Title, "Tilesets": list.Tilesets}}
+	})
+}
+
+// getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
+func (s *Room) getTileset(k *tilesetKind) echo.HandlerFunc {
+	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcDocument {
+		return &ogcDocument{title: t.Title, json: t, part: "tileset", data: t.page(of, base)}
+	})
+}
+
+// describeTileset answers with a document about a tileset.
+func (s *Room) describeTileset(k *tilesetKind, document func(t *tileset, of *tiled, base string) *ogcDocument) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v := s.pinTiles()
+		defer v.release()
+		of, err := s.tiledBy(c, &v)
+		if err != nil {
+			return err
+		}
+		if len(of.rest) > 0 && of.rest[0] != webMercatorQuad {
+			return errNoTileMatrixSet
+		}
+		set, err := s.resolveLayers(c.Request().Context(), &v, of.layers)
+		if err != nil {
+			return err
+		}
+		base, err := s.BaseURL(c.Request())
+		if err != nil {
+			return err
+		}
+		t, err := newTileset(&v, set, k, &of, base)
+		if err != nil {
+			return err
+		}
+		tag, _, live := s.describedBy(&v, set, base)
+		return s.sendDocument(c, tag, live, document(t, &of, base))
+	}
+}
+
+// errNoTileMatrixSet says that there is no tile matrix set of a name.
+var errNoTileMatrixSet = errors.New("no such tile matrix set")
+
+// matrixSetList is the list of tile matrix sets.
+type matrixSetList struct {
+	Links          []ogcapi.Link    `json:"links"`
+	TileMatrixSets []*matrixSetItem `json:"tileMatrixSets"`
+}
+
+type matrixSetItem struct {
+	ID    string        `json:"id"`
+	Title string        `json:"title"`
+	URI   string        `json:"uri"`
+	CRS   string        `json:"crs"`
+	Links []ogcapi.Link `json:"links"`
+}
+
+// getTileMatrixSets answers GET /ogc/tileMatrixSets.
+func (s *Room) getTileMatrixSets(c echo.Context) error {
+	base, err := s.BaseURL(c.Request())
+	if err != nil {
+		return err
+	}
+	at := base + "/ogc/tileMatrixSets"
+	set := webMercator()
+	list := &matrixSetList{
+		Links: []ogcapi.Link{
+			{Href: at + "?f=json", Rel: "self", Type: "application/json", Title: "This list"},
+			{Href: at + "?f=html", Rel: "alternate", Type: "text/html", Title: "This list as a page"},
+		},
+		TileMatrixSets: []*matrixSetItem{{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: []ogcapi.Link{
+			{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: "application/json", Title: set.ID},
+		}}},
+	}
+	return s.sendDocument(c, s.TagStart.Bytes(base), false, &ogcDocument{title: "Tile matrix sets", json: list, part: "matrixSets", data: list.TileMatrixSets})
+}
+
+// getTileMatrixSet answers GET /ogc/tileMatrixSets/{tileMatrixSet}.
+func (s *Room) getTileMatrixSet(c echo.Context) error {
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	if values[0] != webMercatorQuad {
+		return errNoTileMatrixSet
+	}
+	return s.sendDocument(c, s.TagStart, false, &ogcDocument{title: webMercatorQuad, json: webMercator(), part: "matrixSet", data: webMercator()})
+}

@@ -1,0 +1,87 @@
+package tile
+
+import (
+	"math"
+	"strconv"
+	"sync"
+
+	"quadrille/quadkey"
+)
+
+// The one tile matrix set of the server, as the OGC registers it. A tile matrix is a zoom
+// there, tile columns are x and tile rows y, both from the top left.
+const (
+	webMercatorQuad    = "WebMercatorQuad"
+	webMercatorQuadURI = "http://www.opengis.net/def/tilematrixset/OGC/1.0/" + webMercatorQuad
+	webMercatorCRS     = "http://www.opengis.net/def/crs/EPSG/0/3857"
+	crs84              = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
+)
+
+// tileMatrixSet is the definition of a tile matrix set, of OGC 17-083r4.
+type tileMatrixSet struct {
+	ID                string       `json:"id"`
+	Title             string       `json:"title"`
+	URI               string       `json:"uri"`
+	CRS               string       `json:"crs"`
+	OrderedAxes       [2]string    `json:"orderedAxes"`
+	WellKnownScaleSet string       `json:"wellKnownScaleSet"`
+	BoundingBox       boundingBox  `json:"boundingBox"` // older GDALs take no definition without it
+	TileMatrices      []tileMatrix `json:"tileMatrices"`
+}
+
+type tileMatrix struct {
+	ID               string     `json:"id"`
+	ScaleDenominator float64    `json:"scaleDenominator"`
+	CellSize         float64    `json:"cellSize"` // metres, at the equator
+	CornerOfOrigin   string     `json:"cornerOfOrigin"`
+	PointOfOrigin    [2]float64 `json:"pointOfOrigin"` // east, north
+	TileWidth        int        `json:"tileWidth"`
+	TileHeight       int        `json:"tileHeight"`
+	MatrixWidth      int        `json:"matrixWidth"`
+	MatrixHeight     int        `json:"matrixHeight"`
+}
+
+// matrixPixels are the pixels of a picture of a tile, along an edge.
+const matrixPixels = 256
+
+// halfEquator is half the length of the equator of EPSG:3857, in metres.
+const halfEquator = math.Pi * 6_378_137
+
+// standardPixel is the edge of a pixel that scale denominators are told for, in metres.
+const standardPixel = 0.28e-3
+
+// webMercator is WebMercatorQuad with the tile matrices that have tiles here.
+var webMercator = sync.OnceValue(func() *tileMatrixSet {
+	set := &tileMatrixSet{
+		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,
+		OrderedAxes: [2]string{"X", "Y"}, WellKnownScaleSet: "http://www.opengis.net/def/wkss/OGC/1.0/GoogleMapsCompatible",
+		BoundingBox: boundingBox{LowerLeft: [2]float64{-halfEquator, -halfEquator}, UpperRight: [2]float64{halfEquator, halfEquator}, CRS: webMercatorCRS},
+	}
+	for z := range quadkey.MaxZoom + 1 {
+		size := 2 * halfEquator / matrixPixels / float64(int(1)<<z)
+		set.TileMatrices = append(set.TileMatrices, tileMatrix{
+			ID: strconv.Itoa(z), ScaleDenominator: size / standardPixel, CellSize: size,
+			CornerOfOrigin: "topLeft", PointOfOrigin: [2]float64{-halfEquator, halfEquator},
+			TileWidth: matrixPixels, TileHeight: matrixPixels, MatrixWidth: 1 << z, MatrixHeight: 1 << z,
+		})
+	}
+	return set
+})
+
+// matrixLimits are the rows and columns of a tile matrix that have tiles.
+type matrixLimits struct {
+	TileMatrix string `json:"tileMatrix"`
+	MinTileRow int    `json:"minTileRow"`
+	MaxTileRow int    `json:"maxTileRow"`
+	MinTileCol int    `json:"minTileCol"`
+	MaxTileCol int    `json:"maxTileCol"`
+}
+
+// limitsTo are the limits of a tileset with all tiles down to a zoom.
+func limitsTo(zoom int) (all []matrixLimits) {
+	for z := range zoom + 1 {
+		last := 1<<z - 1
+		all = append(all, matrixLimits{TileMatrix: strconv.Itoa(z), MaxTileRow: last, MaxTileCol: last})
+	}
+	return all
+}

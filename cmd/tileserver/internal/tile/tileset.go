@@ -1,0 +1,180 @@
+package tile
+
+import (
+	"slices"
+	"strconv"
+
+	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/quadkey"
+)
+
+// Relations of links of OGC API – Tiles.
+const (
+	relTilingScheme  = "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"
+	relTilingSchemes = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
+	relVectorTiles   = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector"
+	relMapTiles      = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-map"
+	relGeodata       = "http://www.opengis.net/def/rel/ogc/1.0/geodata"
+	relDataset       = "http://www.opengis.net/def/rel/ogc/1.0/dataset"
+)
+
+// tileset is the metadata of a tileset, of OGC 17-083r4.
+type tileset struct {
+	Title            string `json:"title"`
+	Description      string `json:"description,omitempty"`
+	DataType         string `json:"dataType"` // vector or map
+	CRS              string `json:"crs"`
+	TileMatrixSetURI string `json:"tileMatrixSetURI"`
+	// TileMatrixSetID is no part of that standard, but lists of tilesets have it in the
+	// drafts, and clients and the OGC's own tests read it.
+	TileMatrixSetID     string         `json:"tileMatrixSetId"`
+	Attribution         string         `json:"attribution,omitempty"`
+	Version             string         `json:"version,omitempty"`
+	BoundingBox         boundingBox    `json:"boundingBox"`
+	CenterPoint         tilePoint      `json:"centerPoint"`
+	Layers              []tilesetLayer `json:"layers,omitempty"`
+	TileMatrixSetLimits []matrixLimits `json:"tileMatrixSetLimits"`
+	Links               []ogcapi.Link  `json:"links"`
+}
+
+type boundingBox struct {
+	LowerLeft  [2]float64 `json:"lowerLeft"`
+	UpperRight [2]float64 `json:"upperRight"`
+	CRS        string     `json:"crs"`
+}
+
+type tilePoint struct {
+	Coordinates [2]float64 `json:"coordinates"`
+	CRS         string     `json:"crs"`
+	TileMatrix  string     `json:"tileMatrix"`
+}
+
+// tilesetLayer is a layer of the vector tiles of a tileset.
+type tilesetLayer struct {
+	ID                string           `json:"id"`
+	Description       string           `json:"description,omitempty"`
+	DataType          string           `json:"dataType"`
+	GeometryDimension int              `json:"geometryDimension"`
+	MinTileMatrix     string           `json:"minTileMatrix"`
+	MaxTileMatrix     string           `json:"maxTileMatrix"`
+	PropertiesSchema  propertiesSchema `json:"propertiesSchema"`
+	Links             []ogcapi.Link    `json:"links"`
+}
+
+type propertiesSchema struct {
+	Type       string                  `json:"type"`
+	Properties map[string]propertyType `json:"properties"`
+}
+
+// propertyType has no type if the values have several.
+type propertyType struct {
+	Type string `json:"type,omitempty"`
+}
+
+// jsonTypes are the types of JSON Schema by those of TileJSON.
+var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
+
+// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of what is stored,
+// as TileJSON has them do too, but pictures are drawn anew with their names.
+func (set *layerSet) deepest(drawn bool) int {
+	switch {
+	case drawn:
+		return quadkey.MaxZoom
+	case len(set.collections) > 0:
+		return pointsZoom
+	}
+	return dataZoom
+}
+
+// newTileset describes the tiles of what is tiled, whose layers are in the set.
+func newTileset(v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*tileset, error) {
+	doc, err := describe(v, set, base)
+	if err != nil {
+		return nil, err
+	}
+	title := "All layers"
+	if of.layers != allLayers {
+		title = of.layers
+	}
+	t := &tileset{
+		Title: title + ": " + k.title, DataType: k.dataType, CRS: webMercatorCRS, TileMatrixSetURI: webMercatorQuadURI, TileMatrixSetID: webMercatorQuad,
+		Attribution: doc.Attribution, Version: doc.Version,
+		BoundingBox:         boundingBox{LowerLeft: [2]float64(doc.Bounds[:2]), UpperRight: [2]float64(doc.Bounds[2:]), CRS: crs84},
+		CenterPoint:         tilePoint{Coordinates: [2]float64(doc.Center[:2]), CRS: crs84, TileMatrix: strconv.Itoa(int(doc.Center[2]))},
+		TileMatrixSetLimits: limitsTo(set.deepest(k == mapTiles)),
+		Links:               k.links(of, base, doc),
+	}
+	if k == mapTiles {
+		return t, nil // a picture has no layers to choose from
+	}
+	for i := range doc.VectorLayers {
+		l := &doc.VectorLayers[i]
+		properties := map[string]propertyType{}
+		for name, typ := range l.Fields {
+			properties[name] = propertyType{Type: jsonTypes[typ]}
+		}
+		t.Layers = append(t.Layers, tilesetLayer{
+			ID: l.ID, Description: l.Description, DataType: k.dataType, GeometryDimension: l.dimension,
+			MinTileMatrix: strconv.Itoa(l.MinZoom), MaxTileMatrix: strconv.Itoa(l.MaxZoom),
+			PropertiesSchema: propertiesSchema{Type: "object", Properties: properties},
+			Links:            []ogcapi.Link{{Href: ogcapi.Collection(base, l.collection), Rel: relGeodata, Type: "application/json", Title: l.collection}},
+		})
+	}
+	return t, nil
+}
+
+// tilesetPage is what the page of a tileset shows.
+type tilesetPage struct {
+	*tileset
+	Deepest       string
+	Picture       string
+	Items, Others []ogcapi.Link
+}
+
+func (t *tileset) page(of *tiled, base string) *tilesetPage {
+	p := &tilesetPage{
+		tileset: t, Deepest: t.TileMatrixSetLimits[len(t.TileMatrixSetLimits)-1].TileMatrix,
+		Picture: of.address(base, mapTiles) + "/" + webMercatorQuad + "/0/0/0" + of.ask("png"),
+	}
+	for _, l := range t.Links {
+		switch {
+		case l.Templated:
+			p.Items = append(p.Items, l)
+		case l.Type != "text/html":
+			p.Others = append(p.Others, l)
+		}
+	}
+	return p
+}
+
+// Page is the address of the page of a tileset.
+func (t *tileset) Page() string {
+	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == "text/html" })
+	return t.Links[i].Href
+}
+
+// links are those of a tileset.
+func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link {
+	here := of.address(base, k) + "/" + webMercatorQuad
+	all := []ogcapi.Link{
+		{Href: here + of.ask("json"), Rel: "self", Type: "application/json", Title: "This tileset"},
+		{Href: here + of.ask("html"), Rel: "alternate", Type: "text/html", Title: "This tileset as a page"},
+		{Href: base + "/ogc/tileMatrixSets/" + webMercatorQuad + "?f=json", Rel: relTilingScheme, Type: "application/json", Title: webMercatorQuad},
+	}
+	for _, f := range k.formats {
+		if k == vectorTiles && f.Form.Picture() {
+			continue // they are the map tiles
+		}
+		all = append(all, ogcapi.Link{Href: here + "/{tileMatrix}/{tileRow}/{tileCol}" + of.ask(f.Name), Rel: "item", Type: f.Type, Title: "Tiles as " + f.Type, Templated: true})
+	}
+	if of.collection != "" {
+		all = append(all, ogcapi.Link{Href: ogcapi.Collection(base, of.collection), Rel: relGeodata, Type: "application/json", Title: of.collection})
+	} else {
+		all = append(all, ogcapi.Link{Href: base + "/ogc?f=json", Rel: relDataset, Type: "application/json", Title: "The data"})
+	}
+	tilejson := base + "/tiles/" + escapeLayers(doc.Name)
+	if k == mapTiles {
+		tilejson += ".png"
+	}
+	return append(all, ogcapi.Link{Href: tilejson + ".json", Rel: "describedby", Type: "application/json", Title: "TileJSON of the same tiles"})
+}
