@@ -4,6 +4,7 @@ package ogcapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/web"
@@ -26,13 +27,12 @@ type Format struct {
 
 func Choose(r *http.Request, forms []Format) (Format, bool, error) {
 	q := web.QueryParams(r)
-	if f := q.Text("f", 20); f != "" {
-		for _, x := range forms {
-			if x.Name == f {
-				return x, false, q.Err
-			}
-		}
-		return Format{}, false, web.ErrFormat
+	var names []string
+	for _, f := range forms {
+		names = append(names, f.Name)
+	}
+	if name := q.OneOf("f", names...); name != "" || q.Err != nil {
+		return forms[max(slices.Index(names, name), 0)], false, q.Err
 	}
 	var types []string
 	for _, f := range forms {
