@@ -353,7 +353,11 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			free := w.ask(q)
 			text := body(t, free)
-			dear := w.work.micros(len(text))
+			made := len(text)
+			if strings.HasSuffix(q, "/openapi.json") {
+				made = 0 // it is made before the first request
+			}
+			dear := w.work.micros(made)
 			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == web.ProblemType {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
@@ -361,7 +365,10 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			full := w.ask(q)
 			text = body(t, full)
-			left := w.work.micros(len(text))
+			if made > 0 {
+				made = len(text)
+			}
+			left := w.work.micros(made)
 			w.server.Heavy.Add(-1 << 20)
 			if full.StatusCode == http.StatusServiceUnavailable {
 				refusals++
