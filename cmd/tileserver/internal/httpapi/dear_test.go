@@ -37,7 +37,15 @@ var dearest = map[string][]string{
 		"/tiles/all/14/8414/5386.geojson", "/tiles/places/10/526/336.geojson", "/tiles/all/0/0/0@2x.png", "/tiles/country/3/4/2@2x.png"},
 	"/tiles/:file": {"/tiles/all.json?pinned=true", "/tiles/all.png.json?scale=2&theme=dark"},
 	"/g/:generations/tiles/:layers/:z/:x/:file": {"{pinned}/tiles/all/0/0/0.geojson", "{pinned}/tiles/all/0/0/0@2x.png"},
-	"/style.json": {"/style.json?layers=all&theme=dark"},
+	"/style.json":         {"/style.json?layers=all&theme=dark"},
+	"/ogc/tileMatrixSets": {"/ogc/tileMatrixSets?f=html"}, "/ogc/tileMatrixSets/:tms": {"/ogc/tileMatrixSets/WebMercatorQuad", "/ogc/tileMatrixSets/WebMercatorQuad?f=html"},
+	"/ogc/tiles": {"/ogc/tiles", "/ogc/tiles?f=html"}, "/ogc/tiles/:tms": {"/ogc/tiles/WebMercatorQuad", "/ogc/tiles/WebMercatorQuad?f=html"},
+	"/ogc/tiles/:tms/:z/:row/:col": {"/ogc/tiles/WebMercatorQuad/0/0/0?f=json", "/ogc/tiles/WebMercatorQuad/4/5/8", "/ogc/tiles/WebMercatorQuad/3/2/4?f=png"},
+	"/ogc/map/tiles":               {"/ogc/map/tiles"}, "/ogc/map/tiles/:tms": {"/ogc/map/tiles/WebMercatorQuad?f=html"}, "/ogc/map/tiles/:tms/:z/:row/:col": {"/ogc/map/tiles/WebMercatorQuad/23/0/0", "/ogc/map/tiles/WebMercatorQuad/0/0/0", "/ogc/map/tiles/WebMercatorQuad/3/2/4?collections=country"},
+	"/ogc/collections/:collection/tiles": {"/ogc/collections/country/tiles"}, "/ogc/collections/:collection/tiles/:tms": {"/ogc/collections/country/tiles/WebMercatorQuad?f=html"},
+	"/ogc/collections/:collection/tiles/:tms/:z/:row/:col": {"/ogc/collections/country/tiles/WebMercatorQuad/0/0/0?f=json", "/ogc/collections/places/tiles/WebMercatorQuad/10/336/526?f=json", "/ogc/collections/country/tiles/WebMercatorQuad/3/2/4?f=png"},
+	"/ogc/collections/:collection/map/tiles":               {"/ogc/collections/country/map/tiles"}, "/ogc/collections/:collection/map/tiles/:tms": {"/ogc/collections/country/map/tiles/WebMercatorQuad"},
+	"/ogc/collections/:collection/map/tiles/:tms/:z/:row/:col": {"/ogc/collections/country/map/tiles/WebMercatorQuad/23/0/0", "/ogc/collections/country/map/tiles/WebMercatorQuad/3/2/4"},
 	"/regions/at": {"/regions/at?lat=52.37&lon=4.89", "/regions/at?lat=60&lon=-43&snap=50000", "/regions/at?lat=-50&lon=-75&snap=50000", "/regions/at?lat=47&lon=6&snap=50000"},
 	"/regions/within": {"/regions/within?bbox=-180,-90,180,90&limit=1000", "/regions/within?bbox=4,50,6,52&limit=1000",
 		"/regions/within?bbox=-180,-90,180,90&types=country&id={region}"},
@@ -345,7 +353,11 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			free := w.ask(q)
 			text := body(t, free)
-			dear := w.work.micros(len(text))
+			made := len(text)
+			if strings.HasSuffix(q, "/openapi.json") {
+				made = 0 // it is made before the first request
+			}
+			dear := w.work.micros(made)
 			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == web.ProblemType {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
@@ -353,7 +365,10 @@ func testClasses(t *testing.T, w *dearWorld) {
 			w.work.reset()
 			full := w.ask(q)
 			text = body(t, full)
-			left := w.work.micros(len(text))
+			if made > 0 {
+				made = len(text)
+			}
+			left := w.work.micros(made)
 			w.server.Heavy.Add(-1 << 20)
 			if full.StatusCode == http.StatusServiceUnavailable {
 				refusals++

@@ -83,6 +83,9 @@ func (s *Room) tiledBy(c echo.Context, v *view) (of tiled, err error) {
 	of.rest = values
 	q := web.QueryParams(c.Request())
 	of.selection = q.Text("collections", web.MaxListText)
+	if q.Has("collections") && of.selection == "" {
+		q.Refuse("collections", "List at least one collection in collections, or leave it out for all.")
+	}
 	if q.Err != nil {
 		return of, q.Err
 	}
