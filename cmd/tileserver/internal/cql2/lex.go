@@ -68,23 +68,23 @@ func (t token) String() string {
 }
 
 type lexer struct {
-	text string
-	pos  int
+	input string
+	pos   int
 }
 
 func (l *lexer) skipSpace() {
-	l.pos = len(l.text) - len(strings.TrimLeftFunc(l.text[l.pos:], unicode.IsSpace))
+	l.pos = len(l.input) - len(strings.TrimLeftFunc(l.input[l.pos:], unicode.IsSpace))
 }
 
 // opens reports whether the next token is an opening parenthesis.
 func (l *lexer) opens() bool {
 	l.skipSpace()
-	return strings.HasPrefix(l.text[l.pos:], "(")
+	return strings.HasPrefix(l.input[l.pos:], "(")
 }
 
 func (l *lexer) next() (token, error) {
 	l.skipSpace()
-	rest := l.text[l.pos:]
+	rest := l.input[l.pos:]
 	t := token{offset: l.pos}
 	if rest == "" {
 		return t, nil
@@ -143,7 +143,7 @@ func (l *lexer) quoted(quote byte) (token, error) {
 	if quote == '"' {
 		t.kind = tokenQuoted
 	}
-	rest := l.text[l.pos+1:]
+	rest := l.input[l.pos+1:]
 	var plain []byte // what comes before rest[from], once there was an escape
 	from, escaped := 0, false
 	for i := 0; i < len(rest); i++ {

@@ -45,7 +45,7 @@ func (p *parser) operand() (operand, error) {
 	if err := p.advance(); err != nil {
 		return o, err
 	}
-	o.source = strings.TrimSpace(p.lexer.text[o.offset:p.offset])
+	o.source = strings.TrimSpace(p.input[o.offset:p.offset])
 	return o, nil
 }
 
@@ -93,7 +93,7 @@ func (p *parser) function() (o operand, err error) {
 		return o, err
 	}
 	err = p.expect(")", advice)
-	o.source = strings.TrimSpace(p.lexer.text[o.offset:p.offset])
+	o.source = strings.TrimSpace(p.input[o.offset:p.offset])
 	return o, err
 }
 
@@ -224,7 +224,7 @@ func (p *parser) sequence(v []float64, count int, between string) ([]float64, er
 
 // rectangle reads the rings of a polygon, which is refused if it is no box.
 func (p *parser) rectangle(offset int) (b quadkey.Box, err error) {
-	no := refuse(offset, "the POLYGON is no rectangle with sides along meridians and parallels, closed, without holes; %s", boxAdvice)
+	noBox := refuse(offset, "the POLYGON is no rectangle with sides along meridians and parallels, closed, without holes; %s", boxAdvice)
 	for range 2 {
 		if err := p.expect("(", "write POLYGON((west south, east south, east north, west north, west south))"); err != nil {
 			return b, err
@@ -239,7 +239,7 @@ func (p *parser) rectangle(offset int) (b quadkey.Box, err error) {
 			break
 		}
 		if len(v) >= 10 {
-			return b, no
+			return b, noBox
 		}
 		if err := p.advance(); err != nil {
 			return b, err
@@ -249,20 +249,20 @@ func (p *parser) rectangle(offset int) (b quadkey.Box, err error) {
 		return b, err
 	}
 	if p.is(",") {
-		return b, no
+		return b, noBox
 	}
 	if err := p.expect(")", "close the polygon with )"); err != nil {
 		return b, err
 	}
 	if len(v) != 10 || v[0] != v[8] || v[1] != v[9] {
-		return b, no
+		return b, noBox
 	}
 	// The third corner is opposite to the first; the others lie between, on either way round.
 	x0, y0, x2, y2 := v[0], v[1], v[4], v[5]
 	one := v[2] == x2 && v[3] == y0 && v[6] == x0 && v[7] == y2
 	other := v[2] == x0 && v[3] == y2 && v[6] == x2 && v[7] == y0
 	if x0 == x2 || y0 == y2 || !one && !other {
-		return b, no
+		return b, noBox
 	}
 	return quadkey.Box{West: min(x0, x2), South: min(y0, y2), East: max(x0, x2), North: max(y0, y2)}, nil
 }

@@ -43,7 +43,7 @@ func parse(text string) (node, error) {
 		}
 		return node{}, refuse(valid, "the filter is not UTF-8 here; encode it so, and then for a URL")
 	}
-	p := &parser{lexer: lexer{text: text}}
+	p := &parser{lexer: lexer{input: text}}
 	if err := p.advance(); err != nil {
 		return node{}, err
 	}
