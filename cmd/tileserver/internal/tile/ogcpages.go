@@ -1,15 +1,12 @@
 package tile
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"html"
 	"html/template"
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -28,45 +25,41 @@ type ogcDocument struct {
 	data any
 }
 
-// documentFormats are those of documents; the first is the default.
-var documentFormats = []ogcapi.Format{{Name: "json", Type: "application/json"}, {Name: "html", Type: "text/html"}}
-
-// sendDocument answers with a document. tag is what it depends on, and live says that it
+// sendDocument answers with a document. from is what it depends on, and live says that it
 // may not be kept.
 func (s *Room) sendDocument(c echo.Context, tag web.Hash, live bool, doc *ogcDocument) error {
-	r := c.Request()
-	format, byAccept, err := ogcapi.Choose(r, documentFormats)
-	if err != nil {
-		return err
+	return ogcapi.Send(s.Kit, c, []uint64{uint64(tag)}, live, &ogcapi.Document{
+		Title: doc.title, JSON: doc.json, Templates: tilesetsTemplate, Template: doc.part, Data: doc.data,
+	})
+}
+
+// OGCPart is what tiles add to the documents of OGC API.
+func (s *Room) OGCPart() ogcapi.Part {
+	const conf = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
+	return ogcapi.Part{
+		Conformance: []string{
+			conf + "core", conf + "tileset", conf + "tilesets-list", conf + "dataset-tilesets", conf + "geodata-tilesets", conf + "collections-selection",
+			conf + "mvt", conf + "png", conf + "geojson", conf + "oas30",
+			"http://www.opengis.net/spec/tms/2.0/conf/tilematrixset", "http://www.opengis.net/spec/tms/2.0/conf/json-tilematrixset",
+		},
+		Landing: func(base string) []ogcapi.Link {
+			return []ogcapi.Link{
+				{Href: base + "/ogc/tiles", Rel: relVectorTiles, Type: ogcapi.TypeJSON, Title: "Vector tiles of all data"},
+				{Href: base + "/ogc/map/tiles", Rel: relMapTiles, Type: ogcapi.TypeJSON, Title: "Map tiles of all data"},
+				{Href: base + "/ogc/tileMatrixSets", Rel: relTilingSchemes, Type: ogcapi.TypeJSON, Title: "Tile matrix sets"},
+			}
+		},
+		Collection: func(base, id string) []ogcapi.Link {
+			v := s.pinTiles()
+			defer v.release()
+			if v.isTiled(id) != nil {
+				return nil
+			}
+			here := ogcapi.Collection(base, id)
+			return []ogcapi.Link{
+				{Href: here + "/tiles", Rel: relVectorTiles, Type: ogcapi.TypeJSON, Title: "Vector tiles"},
+				{Href: here + "/map/tiles", Rel: relMapTiles, Type: ogcapi.TypeJSON, Title: "Map tiles"},
+			}
+		},
 	}
-	if format.Name == "html" {
-		var body bytes.Buffer
-		if err := tilesetsTemplate.ExecuteTemplate(&body, doc.part, doc.data); err != nil {
-			return err
-		}
-		//nolint:gosec // the template has escaped it
-		page, err := (&look.Document{Title: doc.title, Root: look.Root(r.URL.EscapedPath()), Body: template.HTML(body.String())}).HTML()
-		if err != nil {
-			return err
-		}
-		return s.SendPage(c, page)
-	}
-	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), ByAccept: byAccept}
-	etag := tag.Bytes(r.URL.RequestURI()).Number(uint64(a.Coding)).Tag()
-	if live {
-		a.Cache = web.NoStore
-	} else {
-		a.Tag = &etag
-		if web.Matches(r, a.Tag, true) {
-			return s.NotModified(c, a)
-		}
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	text, err := json.Marshal(doc.json)
-	if err != nil {
-		return err
-	}
-	b.Body = append(b.Body, text...)
-	return s.Send(c, a, b)
 }
