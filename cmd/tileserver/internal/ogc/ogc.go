@@ -56,6 +56,7 @@ func (s *Room) Routes() []web.Route {
 	f := web.Takes("f")
 	return []web.Route{
 		{Path: "/ogc", Handle: s.getLanding, Cost: web.Light, Query: f},
+		{Path: "/ogc/", Handle: s.getLanding, Cost: web.Light, Query: f}, // as clients make of the address of a directory
 		{Path: "/ogc/conformance", Handle: s.getConformance, Cost: web.Light, Query: f},
 		{Path: "/ogc/api", Handle: s.getAPI, Cost: web.Light, Query: f},
 		{Path: "/ogc/collections", Handle: s.getCollections, Cost: web.Light, Query: f},
