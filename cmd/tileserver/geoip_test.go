@@ -124,3 +124,27 @@ func TestGeoIP2Python(t *testing.T) {
 	}
 	t.Logf("%s", out)
 }
+
+// TestGeoIP2Java does the same with Java's client. QUADRILLE_GEOIP2_JAVA names the
+// directory of its class path, which Maven resolves from testdata/clients/geoip2/pom.xml.
+func TestGeoIP2Java(t *testing.T) {
+	java, err := exec.LookPath("java")
+	jars := os.Getenv("QUADRILLE_GEOIP2_JAVA")
+	if err != nil || jars == "" {
+		t.Skip("needs a JDK, and QUADRILLE_GEOIP2_JAVA to say where the client's jars are")
+	}
+	server, authority := geoIPServer(t)
+	address, port, _ := strings.Cut(server, ":")
+	trust := filepath.Join(t.TempDir(), "trust")
+	keytool := exec.CommandContext(t.Context(), "keytool", "-importcert", "-noprompt", "-file", authority, "-keystore", trust, "-storepass", "of a test")
+	if out, err := keytool.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	check := exec.CommandContext(t.Context(), java, "-Dfile.encoding=UTF-8", "-Djavax.net.ssl.trustStore="+trust, "-Djavax.net.ssl.trustStorePassword=of a test",
+		"-cp", filepath.Join(jars, "*"), "testdata/clients/geoip2/Check.java", address, port)
+	out, err := check.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Logf("%s", out)
+}

@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -13,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/ipgeo"
@@ -51,6 +56,35 @@ func answerAt(t *testing.T, r *ipgeo.Reader, a netip.Addr) []byte {
 	return b
 }
 
+// questions are the edges of all ranges, or of a fiftieth of them in short tests, the
+// addresses next to them, and so many of version 4 at random.
+func questions(t *testing.T, r *ipgeo.Reader, random int) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		n := 0
+		for res, err := range r.All(t.Context()) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if n++; testing.Short() && n%50 != 0 {
+				continue
+			}
+			for _, a := range []netip.Addr{res.First, res.Last, res.First.Prev(), res.Last.Next()} {
+				if a.IsValid() && !teredo.Contains(a) && !yield(a) {
+					return
+				}
+			}
+		}
+		rnd := rand.New(rand.NewPCG(3, 4))
+		for range random {
+			n := rnd.Uint32()
+			if !yield(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})) {
+				return
+			}
+		}
+	}
+}
+
 // TestMaxMindDBInPython needs python3 with maxminddb; QUADRILLE_MAXMINDDB may name a
 // directory that holds it. Every edge and a million addresses at random are compared.
 func TestMaxMindDBInPython(t *testing.T) {
@@ -75,36 +109,21 @@ func TestMaxMindDBInPython(t *testing.T) {
 	if testing.Short() {
 		random = 10_000
 	}
-	questions := filepath.Join(t.TempDir(), "questions.tsv")
-	f, err := os.Create(questions)
+	list := filepath.Join(t.TempDir(), "questions.tsv")
+	f, err := os.Create(list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := bufio.NewWriter(f)
 	asked := 0
-	ask := func(a netip.Addr) {
-		if a.IsValid() && !teredo.Contains(a) {
-			fmt.Fprintf(out, "%s\t%s\n", a, answerAt(t, r, a))
-			asked++
-		}
-	}
-	for res, err := range r.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range []netip.Addr{res.First, res.Last, res.First.Prev(), res.Last.Next()} {
-			ask(a)
-		}
-	}
-	rnd := rand.New(rand.NewPCG(3, 4))
-	for range random {
-		n := rnd.Uint32()
-		ask(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}))
+	for a := range questions(t, r, random) {
+		fmt.Fprintf(out, "%s\t%s\n", a, answerAt(t, r, a))
+		asked++
 	}
 	if err := errors.Join(out.Flush(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	text, err := run(filepath.FromSlash("testdata/compare.py"), path, questions)
+	text, err := run(filepath.FromSlash("testdata/compare.py"), path, list)
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -138,5 +157,105 @@ func TestMMDBLookup(t *testing.T) {
 		if got != res.Country {
 			t.Errorf("%s is in %q, want %q: %v %s", res.First, got, res.Country, err, out)
 		}
+	}
+}
+
+// TestNginxGeoIP2 asks nginx with its module geoip2, which reads by libmaxminddb. Every edge
+// and a million addresses at random are compared.
+func TestNginxGeoIP2(t *testing.T) {
+	program, err := exec.LookPath("nginx")
+	modules, _ := filepath.Glob("/usr/*/nginx/modules/ngx_http_geoip2_module.so")
+	if err != nil || len(modules) == 0 {
+		t.Skip("nginx with its module geoip2 is not installed")
+	}
+	r, path := foreignDatabase(t)
+	random := 1_000_000
+	if testing.Short() {
+		random = 10_000
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := l.Addr().String()
+	l.Close()
+	dir := t.TempDir()
+	conf := fmt.Sprintf(`load_module %s; daemon off; master_process off; pid %s/pid; error_log stderr; events {}
+http {
+	access_log off; keepalive_requests 100000000; keepalive_timeout 600s;
+	client_body_temp_path %[2]s/b; proxy_temp_path %[2]s/p; fastcgi_temp_path %[2]s/f; uwsgi_temp_path %[2]s/u; scgi_temp_path %[2]s/s;
+	geoip2 %[3]s {
+		$geo_country source=$arg_ip country iso_code;
+		$geo_city source=$arg_ip city names en;
+		$geo_zone source=$arg_ip location time_zone;
+	}
+	server { listen %[4]s; location / { return 200 "$geo_country|$geo_city|$geo_zone"; } }
+}
+`, modules[0], dir, path, front)
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nginx := exec.CommandContext(t.Context(), program, "-p", dir, "-c", file)
+	nginx.Stderr = os.Stderr
+	if err := nginx.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = nginx.Process.Kill(), nginx.Wait() }()
+	var conn net.Conn
+	for range 100 {
+		if conn, err = net.Dial("tcp", front); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	// Requests are written ahead of their answers, or each would wait for the other.
+	asked := make(chan netip.Addr, 1000)
+	go func() {
+		defer close(asked)
+		out := bufio.NewWriter(conn)
+		defer func() { _ = out.Flush() }()
+		for a := range questions(t, r, random) {
+			fmt.Fprintf(out, "GET /?ip=%s HTTP/1.1\r\nHost: t\r\n\r\n", a)
+			asked <- a
+		}
+	}()
+	in, compared, differ := bufio.NewReader(conn), 0, 0
+	for a := range asked {
+		res, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want struct {
+			Country struct {
+				ISOCode string `json:"iso_code"`
+			}
+			City     struct{ Names map[string]string }
+			Location struct {
+				TimeZone string `json:"time_zone"`
+			}
+		}
+		if err := json.Unmarshal(answerAt(t, r, a), &want); err != nil {
+			t.Fatal(err)
+		}
+		compared++
+		if want := want.Country.ISOCode + "|" + want.City.Names["en"] + "|" + want.Location.TimeZone; string(got) != want {
+			if differ++; differ < 10 {
+				t.Errorf("%s is %s, want %s", a, got, want)
+			}
+		}
+	}
+	t.Logf("%d compared, %d differ", compared, differ)
+	if compared < random {
+		t.Errorf("only %d compared", compared)
 	}
 }

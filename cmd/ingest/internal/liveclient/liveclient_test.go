@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,7 +82,11 @@ func TestWriteGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			request := 0
 			var seen []string
+			// The answer to the next request may begin before the end of the one that was cut.
+			var mu sync.Mutex
 			c, pauses := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
 				if r.Method != http.MethodPost || r.URL.Path != "/base/points/shops" || r.Header.Get("X-API-Key") != "secret" {
 					t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 				}
@@ -122,6 +127,8 @@ func TestWriteGoesOn(t *testing.T) {
 			if err != nil || !slices.Equal(got, want) {
 				t.Fatal(err, got)
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(seen, want) {
 				t.Errorf("the server wrote %q", seen)
 			}

@@ -65,6 +65,7 @@ type Places interface {
 // *airports.Finder answers it.
 type Airports interface {
 	Lookup(ctx context.Context, code string, r *airports.Record) error
+	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)

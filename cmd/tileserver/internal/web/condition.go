@@ -22,6 +22,8 @@ const (
 	FormGeoIPCity
 	FormGeoIPError
 	FormXML
+	FormOpenAPI // a description of an API
+	FormSchema  // a JSON schema
 	FormPNG
 	FormPNG2x // of double density
 	formCount
@@ -40,6 +42,8 @@ var ContentTypes = [formCount][]string{
 	FormGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
 	FormGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
 	FormXML:          {"text/xml; charset=utf-8"},
+	FormOpenAPI:      {"application/vnd.oai.openapi+json;version=3.0"},
+	FormSchema:       {"application/schema+json"},
 	FormPNG:          {"image/png"},
 	FormPNG2x:        {"image/png"},
 }

@@ -1,0 +1,153 @@
+package ogc
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+)
+
+// crs is a coordinate reference system that features are answered in.
+type crs struct {
+	uri string
+	// project turns degrees into coordinates in the order of the system's axes, and
+	// degrees turns them back. digits is how many they have behind the point.
+	project func(lon, lat float64) (a, b float64)
+	degrees func(a, b float64) (lon, lat float64)
+	digits  int
+}
+
+func same(a, b float64) (c, d float64)    { return a, b }
+func swapped(a, b float64) (c, d float64) { return b, a }
+
+// The systems, the first of which is that of the store and the default.
+var systems = []*crs{
+	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1},
+	{uri: "http://www.opengis.net/def/crs/EPSG/0/4326", project: swapped, degrees: swapped, digits: -1},
+	// In metres, to the centimetre.
+	{uri: "http://www.opengis.net/def/crs/EPSG/0/3857", project: toMercator, degrees: fromMercator, digits: 2},
+}
+
+var (
+	crs84     = systems[0]
+	systemIDs = func() (all []string) {
+		for _, s := range systems {
+			all = append(all, s.uri)
+		}
+		return all
+	}()
+)
+
+// earthRadius is that of the sphere of EPSG:3857, in metres.
+const earthRadius = 6378137
+
+// toMercator is the projection of EPSG:3857. Latitudes beyond the square of web maps, the
+// poles among them, become its edge.
+func toMercator(lon, lat float64) (x, y float64) {
+	lat = min(max(lat, -quadkey.MaxLatitude), quadkey.MaxLat) * math.Pi / 180
+	return earthRadius * lon * math.Pi / 180, earthRadius * math.Asinh(math.Tan(lat))
+}
+
+func fromMercator(x, y float64) (lon, lat float64) {
+	return x / earthRadius * 180 / math.Pi, math.Atan(math.Sinh(y/earthRadius)) * 180 / math.Pi
+}
+
+// system reads a parameter that names a system, the default where it is absent.
+func system(q *web.Params, name string) *crs {
+	if !q.Has(name) {
+		return crs84
+	}
+	text := q.Text(name, 200)
+	for _, s := range systems {
+		// Clients also write the short form and https.
+		if strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://") == s.uri[len("http://"):] || text == "["+shortName(s)+"]" || text == shortName(s) {
+			return s
+		}
+	}
+	q.Refuse(name, "Set "+name+" to one of: "+strings.Join(systemIDs, ", ")+".")
+	return crs84
+}
+
+// shortName is such as EPSG:3857.
+func shortName(s *crs) string {
+	parts := strings.Split(s.uri, "/")
+	return parts[len(parts)-3] + ":" + parts[len(parts)-1]
+}
+
+// bbox reads the box of the parameter bbox in the system of bbox-crs: four numbers, or six
+// with heights, which nothing here has. It returns false where there is none.
+func bbox(q *web.Params) (box quadkey.Box, ok bool) {
+	of := system(q, "bbox-crs")
+	if !q.Has("bbox") {
+		return quadkey.World, false
+	}
+	const want = "Set bbox to four numbers, the lower corner and the upper one, in the order of the axes of bbox-crs: west,south,east,north in degrees if it is left out. West may be greater than east, across 180."
+	parts := strings.Split(q.Text("bbox", 320), ",")
+	if len(parts) != 4 && len(parts) != 6 {
+		q.Refuse("bbox", want)
+		return box, false
+	}
+	var n [6]float64
+	for i, p := range parts {
+		v, ok := web.Decimal(p)
+		if !ok || math.IsInf(v, 0) {
+			q.Refuse("bbox", want)
+			return box, false
+		}
+		n[i] = v
+	}
+	if len(parts) == 6 {
+		if n[2] > n[5] {
+			q.Refuse("bbox", "Set the lower height of bbox to one that is not above the upper.")
+			return box, false
+		}
+		n[2], n[3] = n[3], n[4]
+	}
+	box.West, box.South = of.degrees(n[0], n[1])
+	box.East, box.North = of.degrees(n[2], n[3])
+	if of.digits >= 0 { // metres beyond the edges of the square are still on the Earth
+		box.West, box.East = max(box.West, -180), min(box.East, 180)
+	}
+	if box.Check() != nil {
+		q.Refuse("bbox", want)
+		return box, false
+	}
+	return box, true
+}
+
+// appendPosition writes a position.
+func (s *crs) appendPosition(dst []byte, lon, lat float64) []byte {
+	a, b := s.project(lon, lat)
+	dst = strconv.AppendFloat(append(dst, '['), a, 'f', s.digits, 64)
+	dst = strconv.AppendFloat(append(dst, ','), b, 'f', s.digits, 64)
+	return append(dst, ']')
+}
+
+// appendGeometry writes a geometry of the store in the system: GeoJSON whose positions are
+// pairs of numbers. All else is copied.
+func (s *crs) appendGeometry(dst, geometry []byte) []byte {
+	if s == crs84 {
+		return append(dst, geometry...)
+	}
+	for {
+		at := bytes.IndexByte(geometry, '[')
+		for at >= 0 && at+1 < len(geometry) && geometry[at+1] == '[' {
+			at++
+		}
+		if at < 0 {
+			return append(dst, geometry...)
+		}
+		end := bytes.IndexByte(geometry[at:], ']')
+		lonText, latText, ok := bytes.Cut(geometry[at+1:max(at+1, at+end)], []byte{','})
+		lon, errLon := strconv.ParseFloat(string(lonText), 64)
+		lat, errLat := strconv.ParseFloat(string(latText), 64)
+		if end < 0 || !ok || errLon != nil || errLat != nil {
+			return append(dst, geometry...) // no position; the store has none such
+		}
+		dst = s.appendPosition(append(dst, geometry[:at]...), lon, lat)
+		geometry = geometry[at+end+1:]
+	}
+}

@@ -1,0 +1,65 @@
+package ogc
+
+import (
+	"strings"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// interval is a span of time, both ends included. A zero end is open.
+type interval struct{ from, to time.Time }
+
+// datetime reads an instant or an interval, as RFC 3339 has times and days: "T", "A/B",
+// "A/..", "../B". It returns false where there is none.
+func datetime(q *web.Params) (span interval, ok bool) {
+	if !q.Has("datetime") {
+		return span, false
+	}
+	refuse := func() (interval, bool) {
+		q.Refuse("datetime", "Set datetime to a time such as 2024-01-31T06:00:00Z or a day, or to an interval of two with / between, .. for an open end; write a + as %2B.")
+		return interval{}, false
+	}
+	from, to, two := strings.Cut(q.Text("datetime", 100), "/")
+	if !two {
+		to = from
+	}
+	var good bool
+	if span.from, good = bound(from, two, false); !good {
+		return refuse()
+	}
+	if span.to, good = bound(to, two, true); !good {
+		return refuse()
+	}
+	if two && span.from.IsZero() && span.to.IsZero() && from == "" && to == "" {
+		return refuse()
+	}
+	if !span.from.IsZero() && !span.to.IsZero() && span.from.After(span.to) {
+		q.Refuse("datetime", "Set datetime to an interval whose first time is not after the second.")
+		return interval{}, false
+	}
+	return span, true
+}
+
+// bound reads one end of an interval. A day as the last is meant to its end.
+func bound(text string, open, last bool) (time.Time, bool) {
+	if open && (text == "" || text == "..") {
+		return time.Time{}, true
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		if last {
+			t = t.AddDate(0, 0, 1).Add(-time.Nanosecond)
+		}
+		return t, t.Year() > 0
+	}
+	t, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	return t.UTC(), err == nil && t.Year() > 0
+}
+
+// meets reports whether something that lasts from a day to another is in the span; ""
+// is an open end.
+func (s interval) meets(begin, end string) bool {
+	b, known := bound(begin, true, false)
+	e, known2 := bound(end, true, true)
+	return known && known2 && (b.IsZero() || s.to.IsZero() || !b.After(s.to)) && (e.IsZero() || s.from.IsZero() || !e.Before(s.from))
+}

@@ -1,0 +1,470 @@
+package ogc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
+)
+
+// Bounds of a page.
+const (
+	defaultLimit = 10
+	maxLimit     = 1000 // as those of the searches behind it
+	// maxLooked is how many features a filter looks at for a page. One that finds less ends
+	// there, and the next page goes on.
+	maxLooked = 20_000
+	// maxPageBytes ends a page of large features.
+	maxPageBytes = 16 << 20
+)
+
+var errManyMet = web.Refuse(web.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
+
+// itemFormats are those of features.
+var itemFormats = []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
+
+// ask is what a request for features asks.
+type ask struct {
+	box       quadkey.Box
+	boxed     bool // box is given by bbox or by the filter
+	countries []string
+	limit     int
+	cursor    string
+	at        time.Time // of collections with a history
+	span      *interval // of features that last
+	filter    *cql2.Filter
+	// indexed is the box of the filter that the search has taken as its own.
+	indexed *quadkey.Box
+	crs     *crs
+}
+
+// itemQuery is what items takes besides the names of properties.
+var itemQuery = web.Query{Names: []string{"bbox", "bbox-crs", "crs", "cursor", "datetime", "f", "filter", "filter-crs", "filter-lang", "limit"}, Others: true}
+
+// readAsk reads the parameters of a request for features of a collection.
+func readAsk(r *http.Request, c *collection) (a *ask, err error) {
+	q := web.QueryParams(r)
+	a = &ask{limit: defaultLimit}
+	a.box, a.boxed = bbox(&q)
+	a.crs = system(&q, "crs")
+	a.cursor = q.Cursor()
+	// The standard has more than the most mean the most.
+	a.limit = min(int(q.Integer("limit", 1, 1<<40, defaultLimit)), maxLimit)
+	if span, ok := datetime(&q); ok {
+		switch {
+		case c.history:
+			// The points as they were, at the end of an interval.
+			a.at = cmp.Or(span.to, time.Time{})
+		case c.lasting:
+			a.span = &span
+		}
+	}
+	q.OneOf("filter-lang", "cql2-text")
+	if system(&q, "filter-crs") != crs84 {
+		q.Refuse("filter-crs", "Write the boxes of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
+	}
+	var filters []*cql2.Filter
+	if q.Has("filter") {
+		f, err := cql2.Parse(q.Text("filter", cql2.MaxText))
+		if err != nil && q.Err == nil {
+			q.Refuse("filter", sentence(err))
+		}
+		if q.Err == nil {
+			filters = append(filters, f)
+			for _, name := range f.Properties() {
+				if !c.has(name) {
+					q.Refuse("filter", "Use properties that "+c.id+"/queryables lists, not "+web.Printable(name)+".")
+				}
+			}
+			for _, name := range f.Geometries() {
+				if name != "geometry" && name != "geom" {
+					q.Refuse("filter", "Call the geometry of a feature geometry, not "+web.Printable(name)+".")
+				}
+			}
+		}
+	}
+	for _, other := range q.Others(&itemQuery) {
+		if !c.has(other.Name) {
+			shown := web.Printable(other.Name)
+			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(itemQuery.Names, ", ")+" there are the properties that "+c.id+"/queryables lists; names that begin with _ are ignored.")
+			break
+		}
+		// An index knows where countries lie; regions and points have none.
+		if other.Name == "country" && (c.id == placesID || c.id == airportsID || c.id == stationsID) && web.IsCode(other.Value, 2, 2, false) {
+			a.countries = []string{other.Value}
+		}
+		filters = append(filters, cql2.Equal(other.Name, other.Value))
+	}
+	if q.Err != nil {
+		return nil, q.Err
+	}
+	switch len(filters) {
+	case 0:
+	case 1:
+		a.filter = filters[0]
+	default:
+		a.filter = cql2.And(filters...)
+	}
+	if a.filter != nil && !a.boxed {
+		if box, ok := a.filter.Box(); ok {
+			a.box, a.boxed, a.indexed = box, true, &box
+		}
+	}
+	return a, nil
+}
+
+// has reports whether features have a property.
+func (c *collection) has(name string) bool {
+	return slices.ContainsFunc(c.fields, func(f field) bool { return f.Name == name })
+}
+
+// page reads a page of features, and calls fn with each; size is how long the answer has
+// become by then. It returns the cursor of the next page.
+func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *feature) (size int, err error)) (next string, err error) {
+	cursor, found, looked := a.cursor, 0, 0
+	for {
+		n := a.limit - found
+		if a.filter != nil || a.span != nil {
+			n = min(max(4*n, 100), maxLimit)
+		}
+		features, next, err := c.source.page(ctx, a, n, cursor)
+		if err != nil {
+			return "", err
+		}
+		for i := range features {
+			f := &features[i]
+			if err := c.source.load(ctx, f, geometry); err != nil {
+				return "", err
+			}
+			pass, err := a.passes(ctx, c.source, f)
+			if err != nil {
+				return "", err
+			}
+			if !pass {
+				continue
+			}
+			size, err := fn(f)
+			if err != nil {
+				return "", err
+			}
+			if found++; found < a.limit && size < maxPageBytes {
+				continue
+			}
+			if i+1 < len(features) { // only the cursor after this one is wanted
+				_, next, err = c.source.page(ctx, a, i+1, cursor)
+			}
+			return next, err
+		}
+		looked += len(features)
+		if cursor = next; next == "" || looked >= maxLooked || found == a.limit {
+			return next, nil
+		}
+	}
+}
+
+// passes reports whether a feature passes the filters.
+func (a *ask) passes(ctx context.Context, s source, f *feature) (pass bool, err error) {
+	if a.span == nil && a.filter == nil {
+		return true, nil
+	}
+	var values map[string]any
+	if err := json.Unmarshal(slices.Concat([]byte{'{'}, f.properties, []byte{'}'}), &values); err != nil {
+		return false, err
+	}
+	if a.span != nil {
+		begin, _ := values["begin"].(string)
+		end, _ := values["end"].(string)
+		if !a.span.meets(begin, end) {
+			return false, nil
+		}
+	}
+	if a.filter == nil {
+		return true, nil
+	}
+	pass = a.filter.Match(func(name string) any {
+		switch v := values[name].(type) {
+		case string, float64, bool:
+			return v
+		default:
+			return nil
+		}
+	}, func(box quadkey.Box) bool {
+		if a.indexed != nil && box == *a.indexed || err != nil {
+			return true
+		}
+		var meets bool
+		meets, err = s.meets(ctx, f, box)
+		return meets
+	})
+	return pass && err == nil, err
+}
+
+// getItems answers GET /ogc/collections/{id}/items.
+func (s *Room) getItems(c echo.Context) error {
+	r := c.Request()
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	format, byAccept, err := ogcapi.Choose(r, itemFormats)
+	if err != nil {
+		return err
+	}
+	of, err := s.open(values[0])
+	if err != nil {
+		return err
+	}
+	defer of.release()
+	a, err := readAsk(r, of)
+	if err != nil {
+		return err
+	}
+	base, err := s.BaseURL(r)
+	if err != nil {
+		return err
+	}
+	if format.Name == "html" {
+		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		defer cancel()
+		return s.sendItemsPage(ctx, c, base, of, a)
+	}
+	return s.sendFeatures(c, of, base, a.crs, byAccept, func(ctx context.Context, dst []byte) ([]byte, error) {
+		return s.appendItems(ctx, dst, r.URL, base, of, a)
+	})
+}
+
+// appendItems writes a page as a FeatureCollection.
+func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *ask) ([]byte, error) {
+	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
+	n := 0
+	next, err := a.page(ctx, of, true, func(f *feature) (int, error) {
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		dst = f.append(dst, a.crs, nil)
+		return len(dst), nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, `],"numberReturned":`...)
+	dst = strconv.AppendInt(dst, int64(n), 10)
+	switch plain := !a.boxed && a.filter == nil && a.span == nil; {
+	case a.cursor == "" && next == "":
+		dst = append(dst, `,"numberMatched":`...)
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	case plain && of.count > 0:
+		dst = append(dst, `,"numberMatched":`...)
+		dst = strconv.AppendInt(dst, of.count, 10)
+	}
+	dst = append(dst, `,"timeStamp":"`...)
+	dst = append(time.Now().UTC().AppendFormat(dst, time.RFC3339), `","links":`...)
+	links, err := json.Marshal(itemLinks(here, base, of, next))
+	if err != nil {
+		return dst, err
+	}
+	return append(append(dst, links...), '}'), nil
+}
+
+// itemLinks are those of a page of features.
+func itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
+	address := ogcapi.Collection(base, of.id)
+	all := []ogcapi.Link{
+		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
+		{Href: address + "/items" + query(here, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This page for people"},
+		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.title},
+	}
+	if next != "" {
+		all = append(all, ogcapi.Link{Href: address + "/items" + query(here, "f", "json", "cursor", next), Rel: "next", Type: ogcapi.TypeGeoJSON, Title: "The next page"})
+	}
+	return all
+}
+
+// query is that of an address with other values of some parameters. Keys do not go into
+// links.
+func query(here *url.URL, pairs ...string) string {
+	values := maps.Clone(here.Query())
+	values.Del("key")
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	return "?" + values.Encode()
+}
+
+// append writes a feature as GeoJSON, with links if there are any.
+func (f *feature) append(dst []byte, of *crs, links []ogcapi.Link) []byte {
+	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), f.id)
+	if f.bbox != nil && of == crs84 {
+		dst = append(append(dst, `,"bbox":`...), f.bbox...)
+	}
+	dst = append(dst, `,"geometry":`...)
+	switch {
+	case f.geometry != nil:
+		dst = of.appendGeometry(dst, f.geometry)
+	case f.region:
+		dst = append(dst, "null"...)
+	default:
+		dst = append(of.appendPosition(append(dst, `{"type":"Point","coordinates":`...), f.lon, f.lat), '}')
+	}
+	dst = append(append(append(dst, `,"properties":{`...), f.properties...), '}')
+	if links != nil {
+		text, _ := json.Marshal(links) //nolint:errchkjson // texts alone
+		dst = append(append(dst, `,"links":`...), text...)
+	}
+	return append(dst, '}')
+}
+
+// getItem answers GET /ogc/collections/{id}/items/{featureId}.
+func (s *Room) getItem(c echo.Context) error {
+	r := c.Request()
+	if web.RunsOn(c) {
+		return web.ErrNoRoute
+	}
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	q := web.QueryParams(r)
+	in := system(&q, "crs")
+	if q.Err != nil {
+		return q.Err
+	}
+	format, byAccept, err := ogcapi.Choose(r, itemFormats)
+	if err != nil {
+		return err
+	}
+	of, err := s.open(values[0])
+	if err != nil {
+		return err
+	}
+	defer of.release()
+	base, err := s.BaseURL(r)
+	if err != nil {
+		return err
+	}
+	if format.Name == "html" {
+		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		defer cancel()
+		f, err := of.source.one(ctx, values[1], time.Time{})
+		if err != nil {
+			return err
+		}
+		return s.sendItemPage(c, base, of, &f)
+	}
+	return s.sendFeatures(c, of, base, in, byAccept, func(ctx context.Context, dst []byte) ([]byte, error) {
+		f, err := of.source.one(ctx, values[1], time.Time{})
+		if err != nil {
+			return dst, err
+		}
+		address := ogcapi.Collection(base, of.id)
+		here := address + "/items/" + url.PathEscape(f.id)
+		return f.append(dst, in, []ogcapi.Link{
+			{Href: here + query(r.URL, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This feature"},
+			{Href: here + query(r.URL, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This feature for people"},
+			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.title},
+		}), nil
+	})
+}
+
+// pageKey tells kept answers apart.
+type pageKey struct {
+	address string // with the server's, which is in the links
+	from    uint64
+	coding  web.Coding
+}
+
+func (k pageKey) Spread() uint64 {
+	return uint64(web.HashStart.Bytes(k.address).Number(k.from).Number(uint64(k.coding)))
+}
+
+func (k pageKey) Extra() int { return len(k.address) }
+
+// sendFeatures answers with what fill writes, which is kept unless it is of the moment.
+func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, byAccept bool, fill func(ctx context.Context, dst []byte) ([]byte, error)) error {
+	r := c.Request()
+	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
+	a := web.Answer{Form: web.FormGeoJSON, ByAccept: byAccept}
+	if of.live {
+		return s.Reply(c, a, nil, func(ctx context.Context, out *web.Scratch) (err error) {
+			out.Body, err = fill(ctx, out.Body)
+			return err
+		})
+	}
+	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.from[0], coding: web.AcceptedKept(r)}
+	a.Cache = s.CacheControl
+	a.Coding = key.coding
+	etag := s.TagStart.Number(key.Spread()).Tag()
+	a.Tag = &etag
+	s.TraceFrom(r.Context(), of.from...)
+	if web.Matches(r, a.Tag, false) {
+		return s.NotModified(c, a)
+	}
+	res := s.pages.Get(key)
+	s.TraceCache(r.Context(), res != nil)
+	if res == nil {
+		wait, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		defer cancel()
+		var err error
+		res, err = s.pages.Do(wait, key, func() (*web.Finished, error) {
+			read, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.Timeout)
+			defer cancel()
+			read, end := s.TraceRead(read)
+			defer end()
+			out := web.GetScratch()
+			defer out.Release()
+			var err error
+			if out.Body, err = fill(read, out.Body); err != nil {
+				return nil, err
+			}
+			res := web.Finish(out.Body, web.FormGeoJSON, key.coding, &etag)
+			res.ByAccept = byAccept
+			return res, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if web.Matches(r, a.Tag, true) {
+		return s.NotModified(c, a) // "*": by now it is known to exist
+	}
+	return s.SendFinished(c, res)
+}
+
+// numberOf is the value of a member of an object without its braces.
+func numberOf(members []byte, name string) (float64, bool) {
+	_, after, ok := bytes.Cut(members, []byte(`"`+name+`":`))
+	if !ok {
+		return 0, false
+	}
+	end := bytes.IndexByte(after, ',')
+	if end < 0 {
+		end = len(after)
+	}
+	v, err := strconv.ParseFloat(string(after[:end]), 64)
+	return v, err == nil
+}
+
+// sentence is an error's text as words for the client.
+func sentence(err error) string {
+	var s *cql2.SyntaxError
+	if errors.As(err, &s) {
+		return strings.ToUpper(s.Message[:1]) + s.Message[1:] + " (at byte " + strconv.Itoa(s.Offset) + " of the filter)."
+	}
+	return err.Error()
+}

@@ -1,0 +1,257 @@
+package ogc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/points"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// source is a collection of features in one generation of its data.
+type source interface {
+	// page returns the features that meet the box of what is asked, in an order that does
+	// not change, and the cursor of the next page, "" if there is none. Features hold only
+	// what tells them apart until they are loaded.
+	page(ctx context.Context, ask *ask, limit int, cursor string) (features []feature, next string, err error)
+	// load reads the rest of a feature.
+	load(ctx context.Context, f *feature, geometry bool) error
+	// one reads a feature by its id.
+	one(ctx context.Context, id string, at time.Time) (feature, error)
+	// meets reports whether a feature that has been loaded meets a box.
+	meets(ctx context.Context, f *feature, box quadkey.Box) (bool, error)
+}
+
+// feature is one of a collection.
+type feature struct {
+	id         string
+	lon, lat   float64 // of a point
+	geometry   []byte  // as GeoJSON, of a region; nil for a point, and for one that has none
+	region     bool
+	bbox       []byte // "[west,south,east,north]", of a region
+	properties []byte // the members of a JSON object, without the braces
+}
+
+// regions are those of a layer.
+type regions struct {
+	datasets.Boundaries
+	layer string
+	// met are the ids of the regions that meet a box, for filters with several boxes.
+	met map[quadkey.Box]map[string]bool
+}
+
+func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) (features []feature, next string, err error) {
+	page, next, err := s.Within(ctx, tiles.WithinQuery{Box: ask.box, Types: []string{s.layer}, Limit: limit, Cursor: cursor})
+	for i := range page {
+		features = append(features, feature{id: page[i].ID, region: true})
+	}
+	return features, next, err
+}
+
+func (s *regions) load(ctx context.Context, f *feature, geometry bool) error {
+	record, err := s.Region(ctx, s.layer, f.id, geometry)
+	if err != nil {
+		return err
+	}
+	f.properties = record[1 : len(record)-1]
+	// The members are written by ingest, and quotes within texts are escaped: these are the
+	// members themselves.
+	if before, after, ok := bytes.Cut(f.properties, []byte(`,"geometry":`)); ok {
+		f.properties, f.geometry = before, after
+	}
+	if before, after, ok := bytes.Cut(f.properties, []byte(`,"bbox":[`)); ok {
+		end := bytes.IndexByte(after, ']')
+		if end < 0 {
+			return fmt.Errorf("%w: record of %s %s", tiles.ErrCorrupt, s.layer, f.id)
+		}
+		f.bbox = slices.Concat([]byte{'['}, after[:end+1])
+		f.properties = slices.Concat(before, after[end+1:])
+	}
+	return nil
+}
+
+func (s *regions) one(ctx context.Context, id string, _ time.Time) (feature, error) {
+	f := feature{id: id, region: true}
+	return f, s.load(ctx, &f, true)
+}
+
+// maxMet is how many regions may meet a box of a filter that is not the box of the search.
+const maxMet = 10_000
+
+func (s *regions) meets(ctx context.Context, f *feature, box quadkey.Box) (bool, error) {
+	ids, ok := s.met[box]
+	if !ok {
+		ids = map[string]bool{}
+		for cursor := ""; ; {
+			page, next, err := s.Within(ctx, tiles.WithinQuery{Box: box, Types: []string{s.layer}, Limit: tiles.MaxLimit, Cursor: cursor})
+			if err != nil {
+				return false, err
+			}
+			for i := range page {
+				ids[page[i].ID] = true
+			}
+			if cursor = next; next == "" {
+				break
+			}
+			if len(ids) >= maxMet {
+				return false, errManyMet
+			}
+		}
+		if s.met == nil {
+			s.met = map[quadkey.Box]map[string]bool{}
+		}
+		s.met[box] = ids
+	}
+	return ids[f.id], nil
+}
+
+// pointSource is what sources of points have in common: a page is loaded at once.
+type pointSource struct{}
+
+func (pointSource) load(context.Context, *feature, bool) error { return nil }
+
+func (pointSource) meets(_ context.Context, f *feature, box quadkey.Box) (bool, error) {
+	return box.Contains(f.lon, f.lat), nil
+}
+
+func ofHits(hits []places.Hit) []feature {
+	features := make([]feature, len(hits))
+	for i := range hits {
+		features[i] = ofHit(&hits[i])
+	}
+	return features
+}
+
+func ofHit(h *places.Hit) feature {
+	return feature{id: strconv.FormatUint(uint64(h.ID), 10), lon: h.Lon, lat: h.Lat, properties: h.JSON}
+}
+
+// number reads the id of a place or an airport.
+func number(id string) (uint32, bool) {
+	n, err := strconv.ParseUint(id, 10, 32)
+	return uint32(n), err == nil && strconv.FormatUint(n, 10) == id
+}
+
+type placeSource struct {
+	pointSource
+	datasets.Places
+}
+
+func (s placeSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+	hits, next, err := s.Within(ctx, places.WithinQuery{Box: ask.box, Limit: limit, Countries: ask.countries, Cursor: cursor, JSONOnly: true}, nil)
+	return ofHits(hits), next, err
+}
+
+func (s placeSource) one(ctx context.Context, id string, _ time.Time) (feature, error) {
+	n, ok := number(id)
+	if !ok {
+		return feature{}, fmt.Errorf("%w: %.40q", places.ErrNotFound, id)
+	}
+	var h places.Hit
+	if err := s.Hit(ctx, n, &h); err != nil {
+		return feature{}, err
+	}
+	return ofHit(&h), nil
+}
+
+type airportSource struct {
+	pointSource
+	datasets.Airports
+}
+
+func (s airportSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+	hits, next, err := s.Within(ctx, airports.WithinQuery{Box: ask.box, Limit: limit, Filter: airports.Filter{Countries: ask.countries}, Cursor: cursor}, nil)
+	return ofHits(hits), next, err
+}
+
+func (s airportSource) one(ctx context.Context, id string, _ time.Time) (feature, error) {
+	n, ok := number(id)
+	if !ok {
+		return feature{}, fmt.Errorf("%w: %.40q", airports.ErrNotFound, id)
+	}
+	var h places.Hit
+	if err := s.Hit(ctx, n, &h); err != nil {
+		return feature{}, err
+	}
+	return ofHit(&h), nil
+}
+
+type stationSource struct {
+	pointSource
+	datasets.Stations
+}
+
+func (s stationSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+	q := stations.WithinQuery{Box: ask.box, Limit: limit, Cursor: cursor}
+	if len(ask.countries) == 1 {
+		q.Country = ask.countries[0]
+	}
+	hits, next, err := s.Within(ctx, q, nil)
+	features := make([]feature, len(hits))
+	for i := range hits {
+		features[i] = feature{id: hits[i].ID.String(), lon: hits[i].Lon, lat: hits[i].Lat, properties: hits[i].JSON}
+	}
+	return features, next, err
+}
+
+func (s stationSource) one(ctx context.Context, id string, _ time.Time) (f feature, err error) {
+	var key stations.ID
+	if len(id) != len(key) {
+		return f, fmt.Errorf("%w: %.40q", stations.ErrNotFound, id)
+	}
+	copy(key[:], id)
+	f.id = id
+	if f.properties, err = s.Record(ctx, key, nil); err != nil {
+		return f, err
+	}
+	var ok [2]bool
+	f.lon, ok[0] = numberOf(f.properties, "lon")
+	f.lat, ok[1] = numberOf(f.properties, "lat")
+	if ok != [2]bool{true, true} {
+		return f, fmt.Errorf("%w: record of station %s", cellstore.ErrCorrupt, id)
+	}
+	return f, nil
+}
+
+// collectionSource are points of a collection.
+type collectionSource struct {
+	pointSource
+	datasets.Collection
+}
+
+func (s collectionSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+	hits, next, err := s.Within(ctx, points.WithinQuery{
+		Area: points.Box(ask.box), Name: fmt.Sprintf("ogc %v", ask.box), Limit: limit, Cursor: cursor, At: ask.at,
+	}, nil)
+	features := make([]feature, len(hits))
+	for i := range hits {
+		features[i] = ofPoint(&hits[i])
+	}
+	return features, next, err
+}
+
+func ofPoint(h *points.Hit) feature {
+	f := feature{id: h.ID, lon: h.Lon, lat: h.Lat}
+	if len(h.Properties) > 2 {
+		f.properties = h.Properties[1 : len(h.Properties)-1]
+	}
+	return f
+}
+
+func (s collectionSource) one(ctx context.Context, id string, at time.Time) (feature, error) {
+	var h points.Hit
+	if err := s.GetAt(ctx, id, at, &h); err != nil {
+		return feature{}, err
+	}
+	return ofPoint(&h), nil
+}

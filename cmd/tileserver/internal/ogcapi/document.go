@@ -1,0 +1,73 @@
+package ogcapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"html/template"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// Document is what people get as a page and programs as JSON.
+type Document struct {
+	Title string
+	JSON  any
+	Form  web.Form // of JSON
+	// Template names the part of Templates that makes a page of Data.
+	Templates *template.Template
+	Template  string
+	Data      any
+}
+
+// Send answers with a document. from is what it depends on besides the address; a live one
+// may not be kept.
+func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) error {
+	r := c.Request()
+	format, byAccept, err := Choose(r, Documents)
+	if err != nil {
+		return err
+	}
+	if format.Name == "html" {
+		return SendHTML(k, c, doc)
+	}
+	a := web.Answer{Form: doc.Form, Cache: k.CacheControl, Coding: web.Accepted(r), ByAccept: byAccept}
+	if live {
+		a.Cache = web.NoStore
+	} else {
+		// The base address is part of the links.
+		base, err := k.BaseURL(r)
+		if err != nil {
+			return err
+		}
+		etag := k.RequestTag(r, a, append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base)))...)
+		a.Tag = &etag
+		if web.Matches(r, a.Tag, true) {
+			return k.NotModified(c, a)
+		}
+	}
+	text, err := json.Marshal(doc.JSON)
+	if err != nil {
+		return err
+	}
+	b := web.GetScratch()
+	defer b.Release()
+	b.Body = append(b.Body, text...)
+	return k.Send(c, a, b)
+}
+
+// SendHTML answers with the page of a document.
+func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
+	var body bytes.Buffer
+	if err := doc.Templates.ExecuteTemplate(&body, doc.Template, doc.Data); err != nil {
+		return err
+	}
+	//nolint:gosec // the template has escaped it
+	page, err := (&look.Document{Title: doc.Title, Root: look.Root(c.Request().URL.EscapedPath()), Body: template.HTML(body.String())}).HTML()
+	if err != nil {
+		return err
+	}
+	return k.SendPage(c, page)
+}

@@ -1,0 +1,93 @@
+// Package ogcapi is what the rooms that answer as the OGC API standards say share: links,
+// the choice of a format, documents as JSON or as pages, and what a room adds to the
+// landing page and to the collections of another.
+package ogcapi
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// ErrNoCollection is matched when a collection is not there.
+var ErrNoCollection = errors.New("no such collection")
+
+// Link is a link of a document, as RFC 8288 has it.
+type Link struct {
+	Href      string `json:"href"`
+	Rel       string `json:"rel"`
+	Type      string `json:"type,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Templated bool   `json:"templated,omitempty"`
+}
+
+// Relations that several documents use.
+const (
+	RelQueryables = "http://www.opengis.net/def/rel/ogc/1.0/queryables"
+	RelSchemes    = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
+)
+
+// Media types of documents.
+const (
+	TypeJSON    = "application/json"
+	TypeGeoJSON = "application/geo+json"
+	TypeHTML    = "text/html"
+	TypeOpenAPI = "application/vnd.oai.openapi+json;version=3.0"
+	TypeSchema  = "application/schema+json"
+)
+
+// Format is one that a resource may have: its name in the parameter f and its media type.
+type Format struct {
+	Name, Type string
+	Form       web.Form
+}
+
+// Documents are the formats of documents; the first is the default.
+var Documents = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
+
+// Choose returns the format that f names, or else the one of the Accept header, and
+// whether it was that. One that is not offered is refused.
+func Choose(r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
+	q := web.QueryParams(r)
+	if q.Has("f") {
+		var names []string
+		name := q.Text("f", 40)
+		for _, f := range formats {
+			if f.Name == name || f.Type == name {
+				return f, false, q.Err
+			}
+			names = append(names, f.Name)
+		}
+		return f, false, web.Refuse(web.ErrParameter, "f", "Set f to one of: "+strings.Join(names, ", ")+".")
+	}
+	types := make([]string, len(formats))
+	for i, f := range formats {
+		types[i], _, _ = strings.Cut(f.Type, ";")
+	}
+	best := web.Preferred(r, types...)
+	for i := range types {
+		if types[i] == best {
+			return formats[i], true, nil
+		}
+	}
+	return formats[0], true, nil
+}
+
+// Collection is the address of a collection.
+func Collection(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
+
+// Part is what a room adds to the documents of the API.
+type Part struct {
+	// Conformance lists the URIs of the conformance classes it meets.
+	Conformance []string
+	// Landing returns links of the landing page, Collection those of a collection that it
+	// has something of. base is the server's address.
+	Landing    func(base string) []Link
+	Collection func(base, id string) []Link
+	// Paths are the members of the object paths of an OpenAPI 3.0 description, without
+	// the braces around them.
+	Paths string
+}
