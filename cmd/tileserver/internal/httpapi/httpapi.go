@@ -2,7 +2,7 @@
 // kind of question, and the tables of their routes and errors.
 //
 // The rooms are tile, region, place, airport, collection, geocode, station, ip, point,
-// geonames, geoip, photon, nominatim and ops. None knows another. What several need is in
+// geonames, geoip, photon, nominatim, ogc and ops. None knows another. What several need is in
 // datasets, geocoder, listing, localtime and ipdatabase.
 package httpapi
 
@@ -22,6 +22,8 @@ import (
 	"quadrille/cmd/tileserver/internal/ip"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/nominatim"
+	"quadrille/cmd/tileserver/internal/ogc"
+	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/photon"
 	"quadrille/cmd/tileserver/internal/place"
@@ -69,8 +71,8 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// ResponseCacheBytes bounds the caches of finished tiles and, an eighth of it, of
-	// answers to searches. 0 keeps none.
+	// ResponseCacheBytes bounds the caches of finished tiles, of answers to searches, an
+	// eighth of it, and of pages of features, a quarter. 0 keeps none.
 	ResponseCacheBytes int64
 
 	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
@@ -108,6 +110,7 @@ type server struct {
 	photon    *photon.Room
 	points    *collection.Room
 	ops       *ops.Room
+	ogc       *ogc.Room
 	// atRoot are the routes of Config.RootGeocoder.
 	atRoot []web.Route
 }
@@ -131,7 +134,7 @@ func newServer(cfg *Config) *server {
 		Kit: k,
 		tile: tile.New(k, tile.Config{
 			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports, Collections: cfg.Collections,
-			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8,
+			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8 - cache/4,
 		}),
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
@@ -155,6 +158,10 @@ func newServer(cfg *Config) *server {
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}
+	s.ogc = ogc.New(k, ogc.Config{
+		Sets: cfg.Sets, Parts: []ogcapi.Part{s.tile.OGCPart()}, CacheBytes: cache / 4,
+		Describe: func(server string) ([]byte, error) { return s.ops.DescribeBelow("/ogc", server) },
+	})
 	switch cfg.RootGeocoder {
 	case "photon":
 		s.atRoot = s.photon.RootRoutes()
@@ -178,7 +185,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 // the same path and method.
 func (s *server) routes() []web.Route {
 	all := slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
-		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ops.Routes())
+		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ogc.Routes(), s.ops.Routes())
 	replaced := func(r web.Route) bool {
 		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path && slices.Equal(at.Methods, r.Methods) })
 	}

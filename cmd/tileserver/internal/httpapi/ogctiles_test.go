@@ -61,24 +61,24 @@ func TestOGCTileErrors(t *testing.T) {
 		status int
 		kind   string
 	}{
-		"/ogc/tiles/WorldCRS84Quad/0/0/0":                          {404, "tile-matrix-set-not-found"},
-		"/ogc/tiles/WorldCRS84Quad":                                {404, "tile-matrix-set-not-found"},
-		"/ogc/tileMatrixSets/WorldCRS84Quad":                       {404, "tile-matrix-set-not-found"},
-		"/ogc/tiles/WebMercatorQuad/1/2/0":                         {404, "tile-outside"},
-		"/ogc/tiles/WebMercatorQuad/1/0/2147483647":                {404, "tile-outside"},
-		"/ogc/tiles/WebMercatorQuad/14/0/0":                        {404, "tile-outside"}, // of zoom 13, enlarged
-		"/ogc/map/tiles/WebMercatorQuad/23/0/0":                    {404, "tile-outside"},
-		"/ogc/tiles/WebMercatorQuad/-1/0/0":                        {404, "tile-outside"},
-		"/ogc/tiles/WebMercatorQuad/x/0/0":                         {400, "bad-parameter"},
-		"/ogc/tiles/WebMercatorQuad/1/0/1.5":                       {400, "bad-parameter"},
+		"/ogc/tiles/WorldCRS84Quad/0/0/0":                           {404, "tile-matrix-set-not-found"},
+		"/ogc/tiles/WorldCRS84Quad":                                 {404, "tile-matrix-set-not-found"},
+		"/ogc/tileMatrixSets/WorldCRS84Quad":                        {404, "tile-matrix-set-not-found"},
+		"/ogc/tiles/WebMercatorQuad/1/2/0":                          {404, "tile-outside"},
+		"/ogc/tiles/WebMercatorQuad/1/0/2147483647":                 {404, "tile-outside"},
+		"/ogc/tiles/WebMercatorQuad/14/0/0":                         {404, "tile-outside"}, // of zoom 13, enlarged
+		"/ogc/map/tiles/WebMercatorQuad/23/0/0":                     {404, "tile-outside"},
+		"/ogc/tiles/WebMercatorQuad/-1/0/0":                         {404, "tile-outside"},
+		"/ogc/tiles/WebMercatorQuad/x/0/0":                          {400, "bad-parameter"},
+		"/ogc/tiles/WebMercatorQuad/1/0/1.5":                        {400, "bad-parameter"},
 		"/ogc/tiles/WebMercatorQuad/1/0/0?collections=country,moon": {404, "collection-not-found"},
-		"/ogc/collections/moon/tiles":                              {404, "collection-not-found"},
-		"/ogc/collections/all/tiles":                               {404, "collection-not-found"},
-		"/ogc/collections/country:el/tiles/WebMercatorQuad":        {404, "collection-not-found"},
-		"/ogc/collections/country,state/tiles/WebMercatorQuad":     {404, "collection-not-found"},
-		"/ogc/collections/points:moon/tiles/WebMercatorQuad/0/0/0": {404, "collection-not-found"},
-		"/ogc/collections/stations/tiles":                          {404, "collection-not-found"},
-		"/ogc/collections/country/tiles?collections=state":         {400, "bad-parameter"},
+		"/ogc/collections/moon/tiles":                               {404, "collection-not-found"},
+		"/ogc/collections/all/tiles":                                {404, "collection-not-found"},
+		"/ogc/collections/country:el/tiles/WebMercatorQuad":         {404, "collection-not-found"},
+		"/ogc/collections/country,state/tiles/WebMercatorQuad":      {404, "collection-not-found"},
+		"/ogc/collections/points:moon/tiles/WebMercatorQuad/0/0/0":  {404, "collection-not-found"},
+		"/ogc/collections/stations/tiles":                           {404, "collection-not-found"},
+		"/ogc/collections/country/tiles?collections=state":          {400, "bad-parameter"},
 	} {
 		t.Run(path, func(t *testing.T) { wantProblem(t, f.get(path), want.status, want.kind) })
 	}
@@ -209,9 +209,9 @@ func TestWebMercatorQuad(t *testing.T) {
 	f := newFixture(t, nil)
 	var set struct {
 		TileMatrices []struct {
-			ID                                             string
-			ScaleDenominator, CellSize                     float64
-			PointOfOrigin                                  [2]float64
+			ID                                               string
+			ScaleDenominator, CellSize                       float64
+			PointOfOrigin                                    [2]float64
 			TileWidth, TileHeight, MatrixWidth, MatrixHeight int
 		}
 	}

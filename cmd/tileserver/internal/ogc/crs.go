@@ -47,7 +47,7 @@ const earthRadius = 6378137
 // toMercator is the projection of EPSG:3857. Latitudes beyond the square of web maps, the
 // poles among them, become its edge.
 func toMercator(lon, lat float64) (x, y float64) {
-	lat = min(max(lat, -quadkey.MaxLatitude), quadkey.MaxLat) * math.Pi / 180
+	lat = min(max(lat, -quadkey.MaxLatitude), quadkey.MaxLatitude) * math.Pi / 180
 	return earthRadius * lon * math.Pi / 180, earthRadius * math.Asinh(math.Tan(lat))
 }
 

@@ -81,7 +81,7 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 	}
 	var filters []*cql2.Filter
 	if q.Has("filter") {
-		f, err := cql2.Parse(q.Text("filter", cql2.MaxText))
+		f, err := cql2.Parse(q.Text("filter", cql2.MaxBytes))
 		if err != nil && q.Err == nil {
 			q.Refuse("filter", sentence(err))
 		}

@@ -43,11 +43,7 @@ const (
 // request: where the server is reached under an address that nobody has told it,
 // the links are relative.
 func (s *Room) documents() (map[string]*web.Asset, error) {
-	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()}
-	if s.page.assets[docsScriptPath] != nil {
-		options.Script = docsScriptPath[1:]
-	}
-	doc, err := apidoc.New(options)
+	doc, err := s.description()
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +52,24 @@ func (s *Room) documents() (map[string]*web.Asset, error) {
 		docsPath:      web.NewAsset("docs.html", web.AssetTypes[".html"], doc.HTML()),
 		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], look.CSS()),
 	}, nil
+}
+
+// DescribeBelow describes the endpoints below a path in OpenAPI 3.0. server is the
+// address of that path.
+func (s *Room) DescribeBelow(path, server string) ([]byte, error) {
+	doc, err := s.description()
+	if err != nil {
+		return nil, err
+	}
+	return doc.Below(path, server)
+}
+
+func (s *Room) makeDescription() (*apidoc.Document, error) {
+	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()}
+	if s.page.assets[docsScriptPath] != nil {
+		options.Script = docsScriptPath[1:]
+	}
+	return apidoc.New(options)
 }
 
 // problems are the types of errors, each once, as most of its errors look.

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
@@ -44,10 +46,13 @@ type Room struct {
 	*web.Kit
 	Config
 	page *page
+	// description is that of the interface.
+	description func() (*apidoc.Document, error)
 }
 
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
+	s.description = sync.OnceValues(s.makeDescription)
 	k.Collect(s.collectDatasets)
 	return s
 }

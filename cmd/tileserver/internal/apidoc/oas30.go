@@ -1,0 +1,162 @@
+package apidoc
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Below describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that
+// version: GET alone, paths without the prefix, and server as the address of the prefix.
+// What the newer version says in other words is put into the older ones.
+func (d *Document) Below(prefix, server string) ([]byte, error) {
+	var whole object
+	if err := json.Unmarshal(d.json, &whole); err != nil {
+		return nil, bad("%s", err)
+	}
+	o := older{whole: whole, components: object{}}
+	paths := object{}
+	all, _ := whole["paths"].(object)
+	tags := map[string]bool{}
+	for path, item := range all {
+		rest, ok := strings.CutPrefix(path, prefix)
+		get, described := item.(object)["get"].(object)
+		if !ok || !described {
+			continue
+		}
+		if rest == "" {
+			rest = "/"
+		}
+		for _, t := range get["tags"].([]any) {
+			tags[t.(string)] = true
+		}
+		paths[rest] = object{strings.ToLower(http.MethodGet): o.convert(get)}
+	}
+	doc := object{"openapi": "3.0.3", "info": o.convert(whole["info"]), "servers": []any{object{"url": server}}, "paths": paths}
+	if info, ok := doc["info"].(object); ok {
+		delete(info, "summary") // newer than this version
+		if license, ok := info["license"].(object); ok {
+			delete(license, "identifier")
+		}
+	}
+	var kept []any
+	groups, _ := whole["tags"].([]any)
+	for _, t := range groups {
+		if tags[t.(object)["name"].(string)] {
+			kept = append(kept, t)
+		}
+	}
+	doc["tags"], doc["components"] = kept, o.components
+	return json.Marshal(doc)
+}
+
+// older writes what OpenAPI 3.1 says in the words of 3.0.
+type older struct {
+	whole      object
+	components object // those that are referred to
+}
+
+func (o *older) convert(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = o.convert(v[i])
+		}
+		return list
+	case object:
+		if address, ok := v["$ref"].(string); ok {
+			return o.refer(address)
+		}
+		return o.object(v)
+	}
+	return v
+}
+
+func (o *older) object(v object) object {
+	dst := object{}
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		value := v[key]
+		types, several := value.([]any)
+		switch {
+		case key == "const":
+			dst["enum"] = []any{value}
+			if _, typed := v["type"]; !typed {
+				if kind := typeOfValue(value); kind != "" {
+					dst["type"] = kind
+				}
+			}
+		case key == "type" && several:
+			for _, t := range types {
+				if t == "null" {
+					dst["nullable"] = true
+				} else {
+					dst["type"] = t
+				}
+			}
+		case key == "examples" && several:
+			if len(types) > 0 {
+				dst["example"] = types[0]
+			}
+		case key == "security" || key == "prefixItems":
+		case key == "exclusiveMinimum" || key == "exclusiveMaximum":
+			if _, number := value.(float64); number {
+				dst[strings.ToLower(strings.TrimPrefix(key, "exclusive"))] = value
+				value = true
+			}
+			dst[key] = value
+		default:
+			dst[key] = o.convert(value)
+		}
+	}
+	return dst
+}
+
+func typeOfValue(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	}
+	return ""
+}
+
+// refer keeps a reference to a component, and takes that along. A reference to a part of
+// a path is replaced by the part.
+func (o *older) refer(address string) any {
+	parts := strings.Split(strings.TrimPrefix(address, "#/"), "/")
+	for i := range parts {
+		parts[i] = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(parts[i])
+	}
+	var at any = o.whole
+	for _, part := range parts {
+		switch v := at.(type) {
+		case object:
+			at = v[part]
+		case []any:
+			i := 0
+			for _, c := range part {
+				i = i*10 + int(c-'0')
+			}
+			at = v[i]
+		}
+	}
+	if parts[0] != "components" || len(parts) != 3 {
+		return o.convert(at)
+	}
+	kind, ok := o.components[parts[1]].(object)
+	if !ok {
+		kind = object{}
+		o.components[parts[1]] = kind
+	}
+	if _, done := kind[parts[2]]; !done {
+		kind[parts[2]] = nil // schemas may refer to themselves
+		kind[parts[2]] = o.convert(at)
+	}
+	return object{"$ref": address}
+}

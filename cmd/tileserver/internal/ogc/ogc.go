@@ -1,0 +1,425 @@
+// Package ogc answers as OGC API – Features 1.0 says, with its part 2 (coordinate reference
+// systems) and the simple filters of part 3: a landing page, what is conformed to, a
+// description of the interface, collections, and their features.
+//
+// A collection is a layer of regions, the places, the airports, the weather stations, or a
+// collection of users' points that all may see.
+package ogc
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+)
+
+// Config says what the room serves.
+type Config struct {
+	datasets.Sets
+	// Parts are what other rooms add.
+	Parts []ogcapi.Part
+	// Describe returns an OpenAPI 3.0 document of the paths below /ogc, for the address
+	// that they are below.
+	Describe func(server string) ([]byte, error)
+	// CacheBytes bounds the cache of finished pages.
+	CacheBytes int64
+}
+
+// Room answers for OGC API – Features.
+type Room struct {
+	*web.Kit
+	datasets.Sets
+	parts    []ogcapi.Part
+	describe func(server string) ([]byte, error)
+	pages    *web.ResponseCache[pageKey]
+}
+
+// New returns the room.
+func New(k *web.Kit, cfg Config) *Room {
+	s := &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, pages: web.NewResponseCache[pageKey](cfg.CacheBytes)}
+	web.WatchCache(k, "features", s.pages)
+	return s
+}
+
+// Routes are those of the room.
+func (s *Room) Routes() []web.Route {
+	f := web.Takes("f")
+	return []web.Route{
+		{Path: "/ogc", Handle: s.getLanding, Cost: web.Light, Query: f},
+		{Path: "/ogc/conformance", Handle: s.getConformance, Cost: web.Light, Query: f},
+		{Path: "/ogc/api", Handle: s.getAPI, Cost: web.Light, Query: f},
+		{Path: "/ogc/collections", Handle: s.getCollections, Cost: web.Light, Query: f},
+		{Path: "/ogc/collections/:collection", Handle: s.getCollection, Cost: web.Light, Query: f},
+		{Path: "/ogc/collections/:collection/queryables", Handle: s.getQueryables, Cost: web.Light, Query: f},
+		{Path: "/ogc/collections/:collection/items", Handle: s.getItems, Cost: web.Heavy, Query: itemQuery},
+		{Path: "/ogc/collections/:collection/items/:id", Handle: s.getItem, Cost: web.Heavy, Query: web.Takes("f", "crs")},
+	}
+}
+
+// conformance are the classes that this room meets.
+var conformance = []string{
+	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core",
+	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/landing-page",
+	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/json",
+	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/html",
+	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/oas30",
+	"http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections",
+	"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
+	"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30",
+	"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/html",
+	"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/geojson",
+	"http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs",
+	"http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/queryables",
+	"http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/queryables-query-parameters",
+	"http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/filter",
+	"http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/features-filter",
+	"http://www.opengis.net/spec/cql2/1.0/conf/cql2-text",
+	"http://www.opengis.net/spec/cql2/1.0/conf/basic-cql2",
+	"http://www.opengis.net/spec/cql2/1.0/conf/advanced-comparison-operators",
+	"http://www.opengis.net/spec/cql2/1.0/conf/case-insensitive-comparison",
+	"http://www.opengis.net/spec/cql2/1.0/conf/basic-spatial-functions",
+}
+
+const intro = "Regions, places, airports and weather stations of this server, and the points of its users."
+
+//go:embed pages.html
+var pagesText string
+
+var pages = template.Must(template.New("pages").Parse(pagesText))
+
+// getLanding answers GET /ogc.
+func (s *Room) getLanding(c echo.Context) error {
+	base, err := s.BaseURL(c.Request())
+	if err != nil {
+		return err
+	}
+	here := base + "/ogc"
+	links := []ogcapi.Link{
+		{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
+		{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},
+		{Href: here + "/api?f=json", Rel: "service-desc", Type: ogcapi.TypeOpenAPI, Title: "The description of the interface"},
+		{Href: here + "/api?f=html", Rel: "service-doc", Type: ogcapi.TypeHTML, Title: "The documentation of the interface"},
+		{Href: here + "/conformance", Rel: "conformance", Type: ogcapi.TypeJSON, Title: "What is conformed to"},
+		{Href: here + "/collections", Rel: "data", Type: ogcapi.TypeJSON, Title: "The collections of features"},
+	}
+	for _, p := range s.parts {
+		if p.Landing != nil {
+			links = append(links, p.Landing(base)...)
+		}
+	}
+	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{
+		Title: "OGC API",
+		JSON: struct {
+			Title       string        `json:"title"`
+			Description string        `json:"description"`
+			Links       []ogcapi.Link `json:"links"`
+		}{"Quadrille", intro, links},
+		Templates: pages, Template: "landing", Data: struct {
+			Intro string
+			Here  string
+			Links []ogcapi.Link
+		}{intro, here, forPeople(links)},
+	})
+}
+
+// forPeople are the links that lead people on: no two to the same document.
+func forPeople(links []ogcapi.Link) (all []ogcapi.Link) {
+	seen := map[string]bool{}
+	for _, l := range links {
+		at, _, _ := strings.Cut(l.Href, "?")
+		if l.Rel == "self" || l.Rel == "alternate" || l.Rel == "service-desc" || l.Templated || seen[at] {
+			continue
+		}
+		seen[at] = true
+		if l.Type == ogcapi.TypeJSON || l.Type == ogcapi.TypeGeoJSON || l.Type == ogcapi.TypeSchema {
+			l.Href = at + "?f=html"
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// getConformance answers GET /ogc/conformance.
+func (s *Room) getConformance(c echo.Context) error {
+	classes := slices.Clone(conformance)
+	for _, p := range s.parts {
+		for _, class := range p.Conformance {
+			if !slices.Contains(classes, class) {
+				classes = append(classes, class)
+			}
+		}
+	}
+	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{
+		Title: "Conformance",
+		JSON: struct {
+			ConformsTo []string `json:"conformsTo"`
+		}{classes},
+		Templates: pages, Template: "conformance", Data: classes,
+	})
+}
+
+// getAPI answers GET /ogc/api. People are sent to the documentation.
+func (s *Room) getAPI(c echo.Context) error {
+	r := c.Request()
+	base, err := s.BaseURL(r)
+	if err != nil {
+		return err
+	}
+	format, _, err := ogcapi.Choose(r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
+	if err != nil {
+		return err
+	}
+	if format.Name == "html" {
+		return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: "The interface", Templates: pages, Template: "api", Data: base})
+	}
+	text, err := s.describe(base + "/ogc")
+	if err != nil {
+		return err
+	}
+	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: web.FormOpenAPI})
+}
+
+// description is that of a collection.
+type description struct {
+	ID          string        `json:"id"`
+	Title       string        `json:"title"`
+	Description string        `json:"description,omitempty"`
+	Attribution string        `json:"attribution,omitempty"`
+	Extent      extent        `json:"extent"`
+	ItemType    string        `json:"itemType"`
+	CRS         []string      `json:"crs"`
+	StorageCRS  string        `json:"storageCrs"`
+	Links       []ogcapi.Link `json:"links"`
+}
+
+type extent struct {
+	Spatial struct {
+		BBox [][4]float64 `json:"bbox"`
+		CRS  string       `json:"crs"`
+	} `json:"spatial"`
+}
+
+func (s *Room) describeCollection(base string, c *collection) *description {
+	d := &description{
+		ID: c.id, Title: c.title, Description: c.description, Attribution: c.attribution,
+		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri, Links: s.links(base, c),
+	}
+	d.Extent.Spatial.BBox, d.Extent.Spatial.CRS = [][4]float64{{c.bounds.West, c.bounds.South, c.bounds.East, c.bounds.North}}, crs84.uri
+	return d
+}
+
+// getCollections answers GET /ogc/collections.
+func (s *Room) getCollections(c echo.Context) error {
+	base, err := s.BaseURL(c.Request())
+	if err != nil {
+		return err
+	}
+	from := []uint64{}
+	all := []*description{}
+	for _, id := range s.names() {
+		of, err := s.take(id)
+		if err != nil {
+			continue // private, gone since, or not readable now: that must not hide the others
+		}
+		all = append(all, s.describeCollection(base, of))
+		from = append(from, of.from...)
+		from = append(from, uint64(web.HashStart.Bytes(of.title)))
+		of.release()
+	}
+	here := base + "/ogc/collections"
+	return ogcapi.Send(s.Kit, c, from, false, &ogcapi.Document{
+		Title: "Collections",
+		JSON: struct {
+			Links       []ogcapi.Link  `json:"links"`
+			Collections []*description `json:"collections"`
+		}{[]ogcapi.Link{
+			{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
+			{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},
+		}, all},
+		Templates: pages, Template: "collections", Data: all,
+	})
+}
+
+// getCollection answers GET /ogc/collections/{id}.
+func (s *Room) getCollection(c echo.Context) error {
+	return s.aboutCollection(c, func(base string, of *collection) *ogcapi.Document {
+		d := s.describeCollection(base, of)
+		return &ogcapi.Document{
+			Title: d.Title, JSON: d, Templates: pages, Template: "collection", Data: struct {
+				*description
+				Fields []field
+				Count  int64
+				Links  []ogcapi.Link
+			}{d, of.fields, of.count, forPeople(d.Links)},
+		}
+	})
+}
+
+// getQueryables answers GET /ogc/collections/{id}/queryables.
+func (s *Room) getQueryables(c echo.Context) error {
+	return s.aboutCollection(c, func(base string, of *collection) *ogcapi.Document {
+		type property struct {
+			Title  string `json:"title,omitempty"`
+			Type   string `json:"type,omitempty"`
+			Format string `json:"format,omitempty"`
+			Role   string `json:"x-ogc-role,omitempty"`
+		}
+		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
+		for _, f := range of.fields {
+			properties[f.Name] = property{Title: f.Name, Type: f.Type}
+		}
+		return &ogcapi.Document{
+			Title: of.title, Form: web.FormSchema,
+			JSON: struct {
+				Schema     string              `json:"$schema"`
+				ID         string              `json:"$id"`
+				Type       string              `json:"type"`
+				Title      string              `json:"title"`
+				Properties map[string]property `json:"properties"`
+				Additional bool                `json:"additionalProperties"`
+			}{"https://json-schema.org/draft/2020-12/schema", ogcapi.Collection(base, of.id) + "/queryables", "object", of.title, properties, false},
+			Templates: pages, Template: "queryables", Data: struct {
+				ID, Title string
+				Fields    []field
+			}{of.id, of.title, of.fields},
+		}
+	})
+}
+
+// aboutCollection answers with a document about the collection of the path.
+func (s *Room) aboutCollection(c echo.Context, make func(base string, of *collection) *ogcapi.Document) error {
+	values, err := web.PathParams(c)
+	if err != nil {
+		return err
+	}
+	base, err := s.BaseURL(c.Request())
+	if err != nil {
+		return err
+	}
+	of, err := s.open(values[0])
+	if err != nil {
+		return err
+	}
+	defer of.release()
+	return ogcapi.Send(s.Kit, c, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, make(base, of))
+}
+
+// noCollection lists the collections that there are.
+func (s *Room) noCollection() error {
+	names := s.names()
+	if len(names) > web.MaxList {
+		names = append(names[:web.MaxList:web.MaxList], "…")
+	}
+	return web.Refuse(ogcapi.ErrNoCollection, "collection", "Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
+}
+
+// row is a feature in a table of a page.
+type row struct {
+	ID, Href string
+	Cells    []string
+}
+
+// sendItemsPage answers with a page of features for people.
+func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *ask) error {
+	const mostColumns = 8
+	columns := of.fields
+	for _, f := range of.fields {
+		if f.Name == "id" { // in front of all
+			columns = slices.DeleteFunc(slices.Clone(columns), func(f field) bool { return f.Name == "id" })
+		}
+	}
+	columns = columns[:min(len(columns), mostColumns)]
+	var rows []row
+	next, err := a.page(ctx, of, false, func(f *feature) (int, error) {
+		values, err := f.values()
+		if err != nil {
+			return 0, err
+		}
+		r := row{ID: f.id, Href: ogcapi.Collection(base, of.id) + "/items/" + url.PathEscape(f.id) + "?f=html"}
+		for _, column := range columns {
+			r.Cells = append(r.Cells, cell(values[column.Name]))
+		}
+		rows = append(rows, r)
+		return 0, nil
+	})
+	if err != nil {
+		return err
+	}
+	here := c.Request().URL
+	data := struct {
+		ID, Title, GeoJSON, First, Next, Collection string
+		Columns                                     []field
+		Rows                                        []row
+	}{
+		ID: of.id, Title: of.title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.id) + "?f=html",
+		GeoJSON: ogcapi.Collection(base, of.id) + "/items" + query(here, "f", "json"),
+	}
+	if next != "" {
+		data.Next = ogcapi.Collection(base, of.id) + "/items" + query(here, "f", "html", "cursor", next)
+	}
+	if a.cursor != "" {
+		first := *here
+		values := first.Query()
+		values.Del("cursor")
+		first.RawQuery = values.Encode()
+		data.First = ogcapi.Collection(base, of.id) + "/items" + query(&first, "f", "html")
+	}
+	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.title, Templates: pages, Template: "items", Data: data})
+}
+
+// sendItemPage answers with the page of a feature.
+func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feature) error {
+	values, err := f.values()
+	if err != nil {
+		return err
+	}
+	type property struct{ Name, Value string }
+	var list []property
+	for _, known := range of.fields {
+		if v, ok := values[known.Name]; ok {
+			list = append(list, property{known.Name, cell(v)})
+			delete(values, known.Name)
+		}
+	}
+	for _, name := range sorted(values) {
+		list = append(list, property{name, cell(values[name])})
+	}
+	box := [4]float64{f.lon, f.lat, f.lon, f.lat}
+	if f.bbox != nil {
+		if err := json.Unmarshal(f.bbox, &box); err != nil {
+			return err
+		}
+	}
+	name, _ := values["name"].(string)
+	if name == "" {
+		name = f.id
+	}
+	for _, p := range list {
+		if p.Name == "name" && p.Value != "" {
+			name = p.Value
+		}
+	}
+	here := ogcapi.Collection(base, of.id)
+	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: name, Templates: pages, Template: "item", Data: struct {
+		Name, Title, Collection, GeoJSON, Map string
+		Properties                            []property
+	}{
+		name, of.title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.id) + "?f=json", onMap(base, box), list,
+	}})
+}
+
+// onMap is the address of the map that shows a box.
+func onMap(base string, box [4]float64) string {
+	b := quadkey.Box{West: box[0], South: box[1], East: box[2], North: box[3]}
+	return base + "/" + viewOf(b)
+}
