@@ -1,7 +1,10 @@
 package tile
 
 import (
+	_ "embed"
 	"errors"
+	"html"
+	"html/template"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,7 +33,7 @@ type tilesetKind struct {
 
 var (
 	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.ContentTypes[web.FormMVT][0], Form: web.FormMVT}
-	geojsonFormat = ogcapi.Format{Name: "json", Type: web.ContentTypes[web.FormGeoJSON][0], Form: web.FormGeoJSON}
+	geojsonFormat = ogcapi.Format{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}
 	pngFormat     = ogcapi.Format{Name: "png", Type: web.ContentTypes[web.FormPNG][0], Form: web.FormPNG}
 
 	vectorTiles = &tilesetKind{dataType: "vector", path: "tiles", rel: relVectorTiles, title: "vector tiles", formats: []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat}}
@@ -157,7 +160,7 @@ func (v *view) whole() string {
 // address is that of the tilesets, without parameters.
 func (of *tiled) address(base string, k *tilesetKind) string {
 	if of.collection != "" {
-		return base + "/ogc/collections/" + url.PathEscape(of.collection) + "/" + k.path
+		return ogcapi.Collection(base, of.collection) + "/" + k.path
 	}
 	return base + "/ogc/" + k.path
 }
@@ -213,6 +216,16 @@ func (s *Room) getTileOf(k *tilesetKind) echo.HandlerFunc {
 	}
 }
 
+//go:embed tilesets.html
+var tilesetsText string
+
+var tilesetsTemplates = template.Must(template.New("").Funcs(template.FuncMap{"text": html.UnescapeString}).Parse(tilesetsText))
+
+// document is one that people get as a page by a part of tilesets.html.
+func document(part, title string, json, data any) *ogcapi.Document {
+	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
+}
+
 // tilesetList is the list of the tilesets of one sort.
 type tilesetList struct {
 	Links    []ogcapi.Link `json:"links"`
@@ -222,26 +235,26 @@ type tilesetList struct {
 // getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
 // tile matrix set.
 func (s *Room) getTilesets(k *tilesetKind) echo.HandlerFunc {
-	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcDocument {
+	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcapi.Document {
 		t.Layers = nil // the tileset itself has them
 		at := of.address(base, k)
 		list := &tilesetList{Tilesets: []*tileset{t}, Links: []ogcapi.Link{
-			{Href: at + of.ask("json"), Rel: "self", Type: "application/json", Title: "This list"},
-			{Href: at + of.ask("html"), Rel: "alternate", Type: "text/html", Title: "This list as a page"},
+			{Href: at + of.ask("json"), Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
+			{Href: at + of.ask("html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
 		}}
-		return &ogcDocument{title: t.Title, json: list, part: "tilesets", data: map[string]any{"Title": t.Title, "Tilesets": list.Tilesets}}
+		return document("tilesets", t.Title, list, map[string]any{"Title": t.Title, "Tilesets": list.Tilesets})
 	})
 }
 
 // getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
 func (s *Room) getTileset(k *tilesetKind) echo.HandlerFunc {
-	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcDocument {
-		return &ogcDocument{title: t.Title, json: t, part: "tileset", data: t.page(of, base)}
+	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcapi.Document {
+		return document("tileset", t.Title, t, t.page(of, base))
 	})
 }
 
 // describeTileset answers with a document about a tileset.
-func (s *Room) describeTileset(k *tilesetKind, document func(t *tileset, of *tiled, base string) *ogcDocument) echo.HandlerFunc {
+func (s *Room) describeTileset(k *tilesetKind, describe func(t *tileset, of *tiled, base string) *ogcapi.Document) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v := s.pinTiles()
 		defer v.release()
@@ -264,8 +277,8 @@ func (s *Room) describeTileset(k *tilesetKind, document func(t *tileset, of *til
 		if err != nil {
 			return err
 		}
-		tag, _, live := s.describedBy(&v, set, base)
-		return s.sendDocument(c, tag, live, document(t, &of, base))
+		h, _, live := s.describedBy(&v, set, base)
+		return ogcapi.Send(s.Kit, c, []uint64{uint64(h)}, live, describe(t, &of, base))
 	}
 }
 
@@ -296,14 +309,14 @@ func (s *Room) getTileMatrixSets(c echo.Context) error {
 	set := webMercator()
 	list := &matrixSetList{
 		Links: []ogcapi.Link{
-			{Href: at + "?f=json", Rel: "self", Type: "application/json", Title: "This list"},
-			{Href: at + "?f=html", Rel: "alternate", Type: "text/html", Title: "This list as a page"},
+			{Href: at + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
+			{Href: at + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
 		},
 		TileMatrixSets: []*matrixSetItem{{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: []ogcapi.Link{
-			{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: "application/json", Title: set.ID},
+			{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: set.ID},
 		}}},
 	}
-	return s.sendDocument(c, s.TagStart.Bytes(base), false, &ogcDocument{title: "Tile matrix sets", json: list, part: "matrixSets", data: list.TileMatrixSets})
+	return ogcapi.Send(s.Kit, c, nil, false, document("matrixSets", "Tile matrix sets", list, list.TileMatrixSets))
 }
 
 // getTileMatrixSet answers GET /ogc/tileMatrixSets/{tileMatrixSet}.
@@ -315,5 +328,5 @@ func (s *Room) getTileMatrixSet(c echo.Context) error {
 	if values[0] != webMercatorQuad {
 		return errNoTileMatrixSet
 	}
-	return s.sendDocument(c, s.TagStart, false, &ogcDocument{title: webMercatorQuad, json: webMercator(), part: "matrixSet", data: webMercator()})
+	return ogcapi.Send(s.Kit, c, nil, false, document("matrixSet", webMercatorQuad, webMercator(), webMercator()))
 }

@@ -10,12 +10,11 @@ import (
 
 // Relations of links of OGC API – Tiles.
 const (
-	relTilingScheme  = "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"
-	relTilingSchemes = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
-	relVectorTiles   = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector"
-	relMapTiles      = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-map"
-	relGeodata       = "http://www.opengis.net/def/rel/ogc/1.0/geodata"
-	relDataset       = "http://www.opengis.net/def/rel/ogc/1.0/dataset"
+	relTilingScheme = "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"
+	relVectorTiles  = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector"
+	relMapTiles     = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-map"
+	relGeodata      = "http://www.opengis.net/def/rel/ogc/1.0/geodata"
+	relDataset      = "http://www.opengis.net/def/rel/ogc/1.0/dataset"
 )
 
 // tileset is the metadata of a tileset, of OGC 17-083r4.
@@ -117,7 +116,7 @@ func newTileset(v *view, set *layerSet, k *tilesetKind, of *tiled, base string) 
 			ID: l.ID, Description: l.Description, DataType: k.dataType, GeometryDimension: l.dimension,
 			MinTileMatrix: strconv.Itoa(l.MinZoom), MaxTileMatrix: strconv.Itoa(l.MaxZoom),
 			PropertiesSchema: propertiesSchema{Type: "object", Properties: properties},
-			Links:            []ogcapi.Link{{Href: ogcapi.Collection(base, l.collection), Rel: relGeodata, Type: "application/json", Title: l.collection}},
+			Links:            []ogcapi.Link{{Href: ogcapi.Collection(base, l.collection) + "?f=json", Rel: relGeodata, Type: ogcapi.TypeJSON, Title: l.collection}},
 		})
 	}
 	return t, nil
@@ -140,7 +139,7 @@ func (t *tileset) page(of *tiled, base string) *tilesetPage {
 		switch {
 		case l.Templated:
 			p.Items = append(p.Items, l)
-		case l.Type != "text/html":
+		case l.Type != ogcapi.TypeHTML:
 			p.Others = append(p.Others, l)
 		}
 	}
@@ -149,7 +148,7 @@ func (t *tileset) page(of *tiled, base string) *tilesetPage {
 
 // Page is the address of the page of a tileset.
 func (t *tileset) Page() string {
-	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == "text/html" })
+	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == ogcapi.TypeHTML })
 	return t.Links[i].Href
 }
 
@@ -157,9 +156,9 @@ func (t *tileset) Page() string {
 func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link {
 	here := of.address(base, k) + "/" + webMercatorQuad
 	all := []ogcapi.Link{
-		{Href: here + of.ask("json"), Rel: "self", Type: "application/json", Title: "This tileset"},
-		{Href: here + of.ask("html"), Rel: "alternate", Type: "text/html", Title: "This tileset as a page"},
-		{Href: base + "/ogc/tileMatrixSets/" + webMercatorQuad + "?f=json", Rel: relTilingScheme, Type: "application/json", Title: webMercatorQuad},
+		{Href: here + of.ask("json"), Rel: "self", Type: ogcapi.TypeJSON, Title: "This tileset"},
+		{Href: here + of.ask("html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This tileset as a page"},
+		{Href: base + "/ogc/tileMatrixSets/" + webMercatorQuad + "?f=json", Rel: relTilingScheme, Type: ogcapi.TypeJSON, Title: webMercatorQuad},
 	}
 	for _, f := range k.formats {
 		if k == vectorTiles && f.Form.Picture() {
@@ -168,13 +167,13 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 		all = append(all, ogcapi.Link{Href: here + "/{tileMatrix}/{tileRow}/{tileCol}" + of.ask(f.Name), Rel: "item", Type: f.Type, Title: "Tiles as " + f.Type, Templated: true})
 	}
 	if of.collection != "" {
-		all = append(all, ogcapi.Link{Href: ogcapi.Collection(base, of.collection), Rel: relGeodata, Type: "application/json", Title: of.collection})
+		all = append(all, ogcapi.Link{Href: ogcapi.Collection(base, of.collection) + "?f=json", Rel: relGeodata, Type: ogcapi.TypeJSON, Title: of.collection})
 	} else {
-		all = append(all, ogcapi.Link{Href: base + "/ogc?f=json", Rel: relDataset, Type: "application/json", Title: "The data"})
+		all = append(all, ogcapi.Link{Href: base + "/ogc?f=json", Rel: relDataset, Type: ogcapi.TypeJSON, Title: "The data"})
 	}
 	tilejson := base + "/tiles/" + escapeLayers(doc.Name)
 	if k == mapTiles {
 		tilejson += ".png"
 	}
-	return append(all, ogcapi.Link{Href: tilejson + ".json", Rel: "describedby", Type: "application/json", Title: "TileJSON of the same tiles"})
+	return append(all, ogcapi.Link{Href: tilejson + ".json", Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }

@@ -18,7 +18,6 @@ from qgis.core import (
     QgsMapSettings,
     QgsRasterLayer,
     QgsRectangle,
-    QgsTileXYZ,
     QgsVectorLayer,
     QgsVectorTileLayer,
 )
@@ -79,7 +78,7 @@ def uri(href, zoom):
 
 
 def draw(layer, name, picture=None):
-    """Draws the world, and wants more than one colour."""
+    """Draws the world with QGIS's own style, and wants more than one colour."""
     check(layer.isValid(), name, "is not valid")
     settings = QgsMapSettings()
     settings.setLayers([layer])
@@ -112,10 +111,7 @@ def main(site, picture=None):
             continue
         address = template(root, href, "application/vnd.mapbox-vector-tile")
         layer = QgsVectorTileLayer(uri(address, 13), name)
-        raw = bytes(layer.getRawTile(QgsTileXYZ(0, 0, 0)))
-        with urllib.request.urlopen(address.format(z=0, y=0, x=0), timeout=60) as answer:
-            check(raw == answer.read(), name, "is another tile in QGIS")
-        print(name, len(raw), "bytes of tile, drawn in", draw(layer, name), "colours")
+        print(name, "has vector tiles, drawn in", draw(layer, name), "colours")
     links = {l["rel"]: l["href"] for l in get(root + "?f=json")["links"]}
     whole = QgsVectorTileLayer(uri(template(root, links[VECTOR], "application/vnd.mapbox-vector-tile"), 13), "all")
     draw(whole, "the vector tiles of all", picture)

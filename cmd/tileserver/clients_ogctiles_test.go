@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/internal/toyworld"
+)
+
+// Clients of OGC API – Tiles that nobody here wrote read a running server. `make
+// check-clients` installs what npm and pip have and runs this.
+
+// startToyWorld starts a server on small data of every kind.
+func startToyWorld(t *testing.T) string {
+	t.Helper()
+	data := t.TempDir()
+	if err := toyworld.Publish(t.Context(), data); err != nil {
+		t.Fatal(err)
+	}
+	shops := filepath.Join(t.TempDir(), "shops.csv")
+	if err := os.WriteFile(shops, []byte("id,lat,lon,name,price\n1,1.5,20.5,Corner,3\n2,1.25,20.25,Market,4.5\n3,-1,21,\"A, B & <C>\",\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	buildIngest(t)("--data", data, "points", "shops", shops)
+	site, _, _ := start(t, "--data", data)
+	return site
+}
+
+// pythonWith is a Python that finds a package, with the environment that it needs.
+func pythonWith(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} { // packages of the system are those of its own Python
+		cmd := exec.CommandContext(t.Context(), python, "-c", "import "+name)
+		cmd.Env = append(os.Environ(), "QT_QPA_PLATFORM=offscreen", "XDG_RUNTIME_DIR="+t.TempDir())
+		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" && python == "python3" {
+			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
+		}
+		if cmd.Run() == nil {
+			again := exec.CommandContext(t.Context(), cmd.Path)
+			again.Env = cmd.Env
+			return again
+		}
+	}
+	t.Skipf("no python3 finds %s", name)
+	return nil
+}
+
+// QGIS reads every collection, page by page, and draws the tiles.
+func TestQGIS(t *testing.T) {
+	cmd := pythonWith(t, "qgis.core")
+	picture := filepath.Join(t.TempDir(), "qgis.png")
+	if dir := os.Getenv("QUADRILLE_SCREENSHOTS"); dir != "" {
+		picture = filepath.Join(dir, "qgis-tiles.png")
+	}
+	cmd.Args = append(cmd.Args, "testdata/clients/qgis.py", startToyWorld(t), picture)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// A GDAL that knows the standard as it was approved reads features and tiles.
+func TestGDALOfOGCAPI(t *testing.T) {
+	cmd := pythonWith(t, "pyogrio")
+	cmd.Args = append(cmd.Args, "testdata/clients/gdal_ogcapi.py", startToyWorld(t))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// Any GDAL reads a vector tile, and a map from the pictures.
+func TestGDALOfOGCTiles(t *testing.T) {
+	for _, name := range []string{"ogrinfo", "gdal_translate", "gdalinfo"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed (gdal-bin)", name)
+		}
+	}
+	site := startToyWorld(t)
+	run := func(name string, args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "ERROR") {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	for collection, layer := range map[string]string{"country": "country_line", "places": "places", "points:shops": "points:shops"} {
+		out := run("ogrinfo", "-ro", "-so", "-al", "MVT:"+site+"/ogc/collections/"+collection+"/tiles/WebMercatorQuad/0/0/0?f=mvt")
+		if !strings.Contains(out, "Layer name: "+layer+"\n") || strings.Contains(out, "Feature Count: 0") {
+			t.Errorf("%s:\n%s", collection, out)
+		}
+	}
+	const world = 20037508.342789244
+	service := fmt.Sprintf(`<GDAL_WMS><Service name="TMS"><ServerUrl>%s/ogc/map/tiles/WebMercatorQuad/${z}/${y}/${x}?f=png</ServerUrl></Service>
+<DataWindow><UpperLeftX>%[2]f</UpperLeftX><UpperLeftY>%[3]f</UpperLeftY><LowerRightX>%[3]f</LowerRightX><LowerRightY>%[2]f</LowerRightY>
+<TileLevel>3</TileLevel><TileCountX>1</TileCountX><TileCountY>1</TileCountY><YOrigin>top</YOrigin></DataWindow>
+<Projection>EPSG:3857</Projection><BandsCount>3</BandsCount></GDAL_WMS>`, site, -world, world)
+	file := filepath.Join(t.TempDir(), "map.tif")
+	run("gdal_translate", "-outsize", "512", "0", service, file)
+	out := run("gdalinfo", "-stats", file)
+	if !strings.Contains(out, "Size is 512, 512") || strings.Contains(out, "StdDev=0.000") {
+		t.Errorf("the map:\n%s", out)
+	}
+}

@@ -1,0 +1,41 @@
+package tile
+
+import (
+	"errors"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ogcapi"
+)
+
+// OGCPart is what tiles add to the documents of the OGC APIs.
+func (s *Room) OGCPart() ogcapi.Part {
+	const tiles, matrices = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/", "http://www.opengis.net/spec/tms/2.0/conf/"
+	return ogcapi.Part{
+		Conformance: []string{
+			tiles + "core", tiles + "tileset", tiles + "tilesets-list", tiles + "dataset-tilesets", tiles + "geodata-tilesets", tiles + "oas30",
+			tiles + "mvt", tiles + "geojson", tiles + "png", matrices + "tilematrixset", matrices + "tilematrixsetlimits", matrices + "tilesetmetadata",
+			matrices + "json-tilematrixset", matrices + "json-tilematrixsetlimits", matrices + "json-tilesetmetadata",
+		},
+		Landing: func(base string) []ogcapi.Link {
+			return append(tilesetLinks(base+"/ogc"),
+				ogcapi.Link{Href: base + "/ogc/tileMatrixSets?f=json", Rel: ogcapi.RelSchemes, Type: ogcapi.TypeJSON, Title: "The tile matrix sets"})
+		},
+		Collection: func(base, id string) []ogcapi.Link {
+			v := s.pinTiles()
+			defer v.release()
+			if err := v.isTiled(id); err != nil && !errors.Is(err, datasets.ErrFailed) {
+				return nil
+			}
+			return tilesetLinks(ogcapi.Collection(base, id))
+		},
+	}
+}
+
+// tilesetLinks are those of the data as a whole, or of a collection, to their tilesets.
+func tilesetLinks(of string) (all []ogcapi.Link) {
+	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
+		// Clients take whatever has this relation for JSON.
+		all = append(all, ogcapi.Link{Href: of + "/" + k.path + "?f=json", Rel: k.rel, Type: ogcapi.TypeJSON, Title: "The " + k.title})
+	}
+	return all
+}
