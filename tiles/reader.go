@@ -302,18 +302,26 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 	return record, nil
 }
 
-// EachRegion calls fn with the regions of a type, in the order of their ids: the record,
-// and the geometry as a GeoJSON Polygon or MultiPolygon, both valid until fn returns. A
-// region too small for the finest grid has no geometry, but bounds in its record.
-// Errors match ErrUnknownType, or come from the store or fn.
-func (r *Reader) EachRegion(ctx context.Context, typ string, fn func(id string, record, geometry []byte) error) error {
+// EachRegion calls fn with the regions of a type whose ids come after an id, "" for all,
+// in the order of their ids: the record and, if it is asked for, the geometry as a GeoJSON
+// Polygon or MultiPolygon, both valid until fn returns. A region too small for the finest
+// grid has no geometry, but bounds in its record. Errors match ErrUnknownType, or come from the
+// store or fn.
+func (r *Reader) EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error {
 	rt := r.types[typ]
 	if rt == nil {
 		return r.unknownType(typ)
 	}
+	span := cellstore.Prefix(layout.RegionKey(rt.Byte, ""))
+	if after != "" {
+		span.From = append(layout.RegionKey(rt.Byte, after), 0)
+	}
 	scan := cellstore.Scan{
-		Ranges:    []cellstore.Range{cellstore.Prefix(layout.RegionKey(rt.Byte, ""))},
-		Selection: cellstore.Selection{Families: []string{layout.FamilyRecord, layout.FamilyGeometry}},
+		Ranges:    []cellstore.Range{span},
+		Selection: cellstore.Selection{Families: []string{layout.FamilyRecord}},
+	}
+	if geometry {
+		scan.Selection.Families = append(scan.Selection.Families, layout.FamilyGeometry)
 	}
 	for row, err := range r.regions.Scan(ctx, scan) {
 		if err != nil {

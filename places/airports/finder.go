@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -97,19 +96,6 @@ func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 		}
 	}
 	return fmt.Errorf("%w: %q", ErrNotFound, code)
-}
-
-// Hit reads an airport by the id that searches give, as they find it, over h, whose memory
-// is used again. An id without an airport is ErrNotFound.
-func (f *Finder) Hit(ctx context.Context, id uint32, h *places.Hit) error {
-	err := f.geo.Hit(ctx, id, h)
-	if errors.Is(err, places.ErrNotFound) {
-		return fmt.Errorf("%w: id %d", ErrNotFound, id)
-	}
-	if err == nil {
-		h.Class, h.Code, h.JSON = "", "", strip(h.JSON)
-	}
-	return err
 }
 
 // Get is Lookup of one kind of codes.

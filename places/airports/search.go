@@ -3,6 +3,7 @@ package airports
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -93,6 +94,30 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []places.Hit) (h
 		Box: q.Box, Limit: q.Limit, Codes: codes, Countries: q.Countries, Cursor: q.Cursor,
 	}, dst)
 	return shown(hits), next, err
+}
+
+// Each calls fn with the airports in a box, closed ones too, as places.Finder.Each does. The
+// JSON of hits is that of Nearby.
+func (f *Finder) Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error {
+	return f.geo.Each(ctx, b, after, func(at places.Mark, h *places.Hit) bool {
+		if h != nil {
+			h.JSON = strip(h.JSON)
+		}
+		return fn(at, h)
+	})
+}
+
+// Hit reads an airport by its id over h, whose memory is used again, as Nearby finds it. An
+// id without an airport is ErrNotFound.
+func (f *Finder) Hit(ctx context.Context, id uint32, h *places.Hit) error {
+	err := f.geo.Hit(ctx, id, h)
+	if errors.Is(err, places.ErrNotFound) {
+		return fmt.Errorf("%w: id %d", ErrNotFound, id)
+	}
+	if err == nil {
+		h.Class, h.Code, h.Population, h.JSON = "", "", 0, strip(h.JSON)
+	}
+	return err
 }
 
 // shown takes out of hits what only package places needs.

@@ -252,7 +252,7 @@ type regionRecord struct {
 }
 
 func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
-	return n.regions.EachRegion(n.ctx, typ, func(id string, record, geometry []byte) error {
+	return n.regions.EachRegion(n.ctx, typ, "", true, func(id string, record, geometry []byte) error {
 		var r regionRecord
 		if err := json.Unmarshal(record, &r); err != nil {
 			return fmt.Errorf("the record of %s %s: %w", typ, id, err)

@@ -80,7 +80,7 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 	if !n.zones {
 		return nil
 	}
-	return n.regions.EachRegion(n.ctx, zoneType, func(id string, record, geometry []byte) error {
+	return n.regions.EachRegion(n.ctx, zoneType, "", true, func(id string, record, geometry []byte) error {
 		var r regionRecord
 		if err := json.Unmarshal(record, &r); err != nil {
 			return fmt.Errorf("the record of %s %s: %w", zoneType, id, err)

@@ -39,6 +39,7 @@ type Boundaries interface {
 	Within(ctx context.Context, q tiles.WithinQuery) (page []tiles.Overlap, next string, err error)
 	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)
 	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
+	EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error
 	Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *tiles.Covered) error) error
 }
 
@@ -47,6 +48,7 @@ type Boundaries interface {
 type Places interface {
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
 	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
@@ -65,9 +67,10 @@ type Places interface {
 // *airports.Finder answers it.
 type Airports interface {
 	Lookup(ctx context.Context, code string, r *airports.Record) error
-	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
+	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
 	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
 }

@@ -213,6 +213,10 @@ type boundBoundaries struct {
 
 func (f *boundBoundaries) Types() []tiles.TypeMeta { return f.types }
 
+func (f *boundBoundaries) EachRegion(context.Context, string, string, bool, func(string, []byte, []byte) error) error {
+	return f.err
+}
+
 func (f *boundBoundaries) append(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector, format string) ([]byte, error) {
 	f.reads.Add(1)
 	if f.err != nil {

@@ -104,11 +104,11 @@ func (s *Room) take(id string) (*collection, error) {
 	switch id {
 	case placesID:
 		return pinned(s.Places, func(f datasets.Places, c *collection) {
-			*c = collection{id: id, title: "Places", description: "Cities, towns, villages and other named places, the most important first.", fields: placeFields, source: placeSource{Places: f}}
+			*c = collection{id: id, title: "Places", description: "Cities, towns, villages and other named places.", fields: placeFields, source: placeSource{Places: f}}
 		})
 	case airportsID:
 		return pinned(s.Airports, func(f datasets.Airports, c *collection) {
-			*c = collection{id: id, title: "Airports", description: "Airports, the most important first. Closed ones are left out.", fields: airportFields, source: airportSource{Airports: f}}
+			*c = collection{id: id, title: "Airports", description: "Airports, closed ones too.", fields: airportFields, source: airportSource{Airports: f}}
 		})
 	case stationsID:
 		return pinned(s.Stations, func(f datasets.Stations, c *collection) {

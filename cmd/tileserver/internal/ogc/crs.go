@@ -23,10 +23,14 @@ type crs struct {
 func same(a, b float64) (c, d float64)    { return a, b }
 func swapped(a, b float64) (c, d float64) { return b, a }
 
+const epsg4326 = "http://www.opengis.net/def/crs/EPSG/0/4326"
+
+var poles = map[string]float64{"∞": math.Inf(1), "-∞": math.Inf(-1), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
+
 // The systems, the first of which is that of the store and the default.
 var systems = []*crs{
 	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1},
-	{uri: "http://www.opengis.net/def/crs/EPSG/0/4326", project: swapped, degrees: swapped, digits: -1},
+	{uri: epsg4326, project: swapped, degrees: swapped, digits: -1},
 	// In metres, to the centimetre.
 	{uri: "http://www.opengis.net/def/crs/EPSG/0/3857", project: toMercator, degrees: fromMercator, digits: 2},
 }
@@ -93,7 +97,11 @@ func bbox(q *web.Params) (box quadkey.Box, ok bool) {
 	var n [6]float64
 	for i, p := range parts {
 		v, ok := web.Decimal(p)
-		if !ok || math.IsInf(v, 0) {
+		// EPSG:3857 has the poles at infinity, and clients write it so.
+		if infinite, pole := poles[p]; pole && of.digits >= 0 {
+			v, ok = infinite, true
+		}
+		if !ok || math.IsInf(v, 0) && of.digits < 0 {
 			q.Refuse("bbox", want)
 			return box, false
 		}
@@ -105,6 +113,9 @@ func bbox(q *web.Params) (box quadkey.Box, ok bool) {
 			return box, false
 		}
 		n[2], n[3] = n[3], n[4]
+	}
+	if of.uri == epsg4326 && max(math.Abs(n[0]), math.Abs(n[2])) > 90 {
+		of = crs84 // no latitudes: as many clients do, it puts longitudes first
 	}
 	box.West, box.South = of.degrees(n[0], n[1])
 	box.East, box.North = of.degrees(n[2], n[3])

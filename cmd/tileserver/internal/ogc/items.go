@@ -34,6 +34,8 @@ const (
 	maxPageBytes = 16 << 20
 )
 
+var errCursor = web.Refuse(web.ErrParameter, "cursor", "Leave cursor out for the first page; for the next one follow the link next.")
+
 var errManyMet = web.Refuse(web.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
 
 // itemFormats are those of features.
@@ -41,14 +43,15 @@ var itemFormats = []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form:
 
 // ask is what a request for features asks.
 type ask struct {
-	box       quadkey.Box
-	boxed     bool // box is given by bbox or by the filter
-	countries []string
-	limit     int
-	cursor    string
-	at        time.Time // of collections with a history
-	span      *interval // of features that last
-	filter    *cql2.Filter
+	box      quadkey.Box
+	boxed    bool   // box is given by bbox or by the filter
+	country  string // of stations, by their index
+	geometry bool   // is wanted
+	limit    int
+	cursor   string
+	at       time.Time // of collections with a history
+	span     *interval // of features that last
+	filter   *cql2.Filter
 	// indexed is the box of the filter that the search has taken as its own.
 	indexed *quadkey.Box
 	crs     *crs
@@ -105,9 +108,8 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(itemQuery.Names, ", ")+" there are the properties that "+c.id+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
-		// An index knows where countries lie; regions and points have none.
-		if other.Name == "country" && (c.id == placesID || c.id == airportsID || c.id == stationsID) && web.IsCode(other.Value, 2, 2, false) {
-			a.countries = []string{other.Value}
+		if other.Name == "country" && c.id == stationsID && web.IsCode(other.Value, 2, 2, false) {
+			a.country = other.Value
 		}
 		filters = append(filters, cql2.Equal(other.Name, other.Value))
 	}
@@ -138,10 +140,11 @@ func (c *collection) has(name string) bool {
 // become by then. It returns the cursor of the next page.
 func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *feature) (size int, err error)) (next string, err error) {
 	cursor, found, looked := a.cursor, 0, 0
+	a.geometry = geometry
 	for {
 		n := a.limit - found
 		if a.filter != nil || a.span != nil {
-			n = min(max(4*n, 100), maxLimit)
+			n = min(max(4*n, 100), maxLimit) // of which some pass
 		}
 		features, next, err := c.source.page(ctx, a, n, cursor)
 		if err != nil {
@@ -166,7 +169,11 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 			if found++; found < a.limit && size < maxPageBytes {
 				continue
 			}
-			if i+1 < len(features) { // only the cursor after this one is wanted
+			switch {
+			case i+1 == len(features):
+			case f.mark != "":
+				next = f.mark
+			default: // only the cursor after this one is wanted
 				_, next, err = c.source.page(ctx, a, i+1, cursor)
 			}
 			return next, err

@@ -3,6 +3,7 @@ package ogc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +36,7 @@ type source interface {
 // feature is one of a collection.
 type feature struct {
 	id         string
+	mark       string  // the cursor of what comes after it; "" where only the source knows
 	lon, lat   float64 // of a point
 	geometry   []byte  // as GeoJSON, of a region; nil for a point, and for one that has none
 	region     bool
@@ -50,18 +52,51 @@ type regions struct {
 	met map[quadkey.Box]map[string]bool
 }
 
+// errFull ends a list.
+var errFull = errors.New("the page is full")
+
 func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) (features []feature, next string, err error) {
-	page, next, err := s.Within(ctx, tiles.WithinQuery{Box: ask.box, Types: []string{s.layer}, Limit: limit, Cursor: cursor})
-	for i := range page {
-		features = append(features, feature{id: page[i].ID, region: true})
+	if ask.boxed {
+		var page []tiles.Overlap
+		page, next, err = s.Within(ctx, tiles.WithinQuery{Box: ask.box, Types: []string{s.layer}, Limit: limit, After: cursor})
+		for i := range page {
+			features = append(features, feature{id: page[i].ID, region: true, mark: page[i].ID})
+		}
+		if next != "" {
+			next = features[len(features)-1].mark
+		}
+		return features, next, err
+	}
+	err = s.EachRegion(ctx, s.layer, cursor, ask.geometry, func(id string, record, geometry []byte) error {
+		if len(features) == limit {
+			next = features[limit-1].mark
+			return errFull
+		}
+		f := feature{id: id, region: true, mark: id, geometry: bytes.Clone(geometry)}
+		features = append(features, f)
+		return features[len(features)-1].read(s.layer, bytes.Clone(record))
+	})
+	if errors.Is(err, errFull) {
+		err = nil
 	}
 	return features, next, err
 }
 
 func (s *regions) load(ctx context.Context, f *feature, geometry bool) error {
+	if f.properties != nil {
+		return nil
+	}
 	record, err := s.Region(ctx, s.layer, f.id, geometry)
 	if err != nil {
 		return err
+	}
+	return f.read(s.layer, record)
+}
+
+// read takes the record of a region, which may have its geometry.
+func (f *feature) read(layer string, record []byte) error {
+	if len(record) < 2 {
+		return fmt.Errorf("%w: record of %s %s", tiles.ErrCorrupt, layer, f.id)
 	}
 	f.properties = record[1 : len(record)-1]
 	// The members are written by ingest, and quotes within texts are escaped: these are the
@@ -72,7 +107,7 @@ func (s *regions) load(ctx context.Context, f *feature, geometry bool) error {
 	if before, after, ok := bytes.Cut(f.properties, []byte(`,"bbox":[`)); ok {
 		end := bytes.IndexByte(after, ']')
 		if end < 0 {
-			return fmt.Errorf("%w: record of %s %s", tiles.ErrCorrupt, s.layer, f.id)
+			return fmt.Errorf("%w: record of %s %s", tiles.ErrCorrupt, layer, f.id)
 		}
 		f.bbox = slices.Concat([]byte{'['}, after[:end+1])
 		f.properties = slices.Concat(before, after[end+1:])
@@ -124,12 +159,37 @@ func (pointSource) meets(_ context.Context, f *feature, box quadkey.Box) (bool, 
 	return box.Contains(f.lon, f.lat), nil
 }
 
-func ofHits(hits []places.Hit) []feature {
-	features := make([]feature, len(hits))
-	for i := range hits {
-		features[i] = ofHit(&hits[i])
+// maxVain is how many places that are outside the box a page reads at most.
+const maxVain = 20_000
+
+// eachPlace lists places or airports from a cursor on. It is the mark of the last one.
+func eachPlace(ctx context.Context, ask *ask, limit int, cursor string,
+	each func(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) bool) error) (features []feature, next string, err error) {
+	var after *places.Mark
+	if cursor != "" {
+		var at places.Mark
+		if n, err := fmt.Sscanf(cursor, "%08x%08x", &at.Cell, &at.ID); n != 2 || err != nil || len(cursor) != 16 {
+			return nil, "", errCursor
+		}
+		after = &at
 	}
-	return features
+	vain, last := 0, ""
+	err = each(ctx, ask.box, after, func(at places.Mark, h *places.Hit) bool {
+		if len(features) == limit || vain == maxVain {
+			next = last
+			return false
+		}
+		last = fmt.Sprintf("%08x%08x", uint32(at.Cell), at.ID)
+		if h == nil {
+			vain++
+			return true
+		}
+		f := ofHit(h)
+		f.properties, f.mark = bytes.Clone(h.JSON), last
+		features = append(features, f)
+		return true
+	})
+	return features, next, err
 }
 
 func ofHit(h *places.Hit) feature {
@@ -148,8 +208,7 @@ type placeSource struct {
 }
 
 func (s placeSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
-	hits, next, err := s.Within(ctx, places.WithinQuery{Box: ask.box, Limit: limit, Countries: ask.countries, Cursor: cursor, JSONOnly: true}, nil)
-	return ofHits(hits), next, err
+	return eachPlace(ctx, ask, limit, cursor, s.Each)
 }
 
 func (s placeSource) one(ctx context.Context, id string, _ time.Time) (feature, error) {
@@ -170,8 +229,7 @@ type airportSource struct {
 }
 
 func (s airportSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
-	hits, next, err := s.Within(ctx, airports.WithinQuery{Box: ask.box, Limit: limit, Filter: airports.Filter{Countries: ask.countries}, Cursor: cursor}, nil)
-	return ofHits(hits), next, err
+	return eachPlace(ctx, ask, limit, cursor, s.Each)
 }
 
 func (s airportSource) one(ctx context.Context, id string, _ time.Time) (feature, error) {
@@ -193,9 +251,7 @@ type stationSource struct {
 
 func (s stationSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
 	q := stations.WithinQuery{Box: ask.box, Limit: limit, Cursor: cursor}
-	if len(ask.countries) == 1 {
-		q.Country = ask.countries[0]
-	}
+	q.Country = ask.country
 	hits, next, err := s.Within(ctx, q, nil)
 	features := make([]feature, len(hits))
 	for i := range hits {
