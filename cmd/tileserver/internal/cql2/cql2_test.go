@@ -188,6 +188,7 @@ func TestBounds(t *testing.T) {
 		{strings.Repeat("(", MaxBytes), "more than 100 parentheses"},
 		{strings.Repeat("NOT ", MaxDepth) + "a=1", ""},
 		{strings.Repeat("NOT ", MaxDepth+1) + "a=1", "more than 100 parentheses and NOTs"},
+		{many(200, "(a=1) OR NOT b=1 OR ") + "c=1", ""}, // beside each other
 		{strings.Repeat("NOT(", 51) + "a=1" + strings.Repeat(")", 51), "more than 100"},
 		{many(998, "a=1 OR ") + "a=1", ""},
 		{many(999, "a=1 OR ") + "a=1", "more than 1000"},
@@ -232,6 +233,7 @@ func TestBox(t *testing.T) {
 		{small, quadkey.Box{West: 1, South: 1, East: 2, North: 2}, true},
 		{large + " AND (a = 1 AND " + small + ")", quadkey.Box{West: 1, South: 1, East: 2, North: 2}, true},
 		{large + " AND " + across, quadkey.Box{West: 179, South: 0, East: -179, North: 10}, true},
+		{across + " AND " + small, quadkey.Box{West: 1, South: 1, East: 2, North: 2}, true},
 		{small + " OR a = 1", quadkey.Box{}, false},
 		{"NOT " + small, quadkey.Box{}, false},
 		{"(" + small + " OR a = 1) AND b = 2", quadkey.Box{}, false},
