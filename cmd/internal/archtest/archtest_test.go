@@ -179,6 +179,11 @@ var rules = []rule{
 		why:   "who may ask and how often is counted in tables of any driver, and judged without a server",
 	},
 	{
+		of:   []string{"cmd/tileserver/internal/cql2"},
+		ours: []string{"quadkey"},
+		why:  "a language of filters is read and judged without a data set, a request or a store",
+	},
+	{
 		of:    []string{"cmd/tileserver/internal/tracing/..."},
 		ours:  none,
 		never: []string{"github.com/labstack/..."},

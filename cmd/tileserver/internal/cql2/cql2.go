@@ -44,9 +44,10 @@ import (
 
 // Bounds of a filter. They keep what one request can cost small.
 const (
-	MaxBytes = 10_000 // of text
-	MaxDepth = 100    // of parentheses and NOTs within each other
-	MaxNodes = 1000   // comparisons, values in lists, ANDs, ORs and NOTs
+	MaxBytes   = 10_000 // of text
+	MaxDepth   = 100    // of parentheses and NOTs within each other
+	MaxNodes   = 1000   // comparisons, values in lists, ANDs, ORs and NOTs
+	MaxPattern = 1000   // characters of all the patterns of LIKE together
 )
 
 // Filter is a parsed filter. It is safe for concurrent use.

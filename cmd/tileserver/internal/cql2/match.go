@@ -23,7 +23,9 @@ func truthOf(b bool) truth {
 // a float64, a bool, or nil where it is absent or null; what has another type is neither
 // null nor comparable. The function meets reports whether the geometry of the feature
 // meets a box; it is false of a feature without one. Both are called from one goroutine,
-// and only as far as the answer needs them.
+// and only as far as the answer needs them. LIKE takes time in proportion to the length
+// of the text times that of the pattern, at worst; the caller looks at the deadline of a
+// request between features.
 func (f *Filter) Match(value func(name string) any, meets func(b quadkey.Box) bool) bool {
 	return f.root.eval(value, meets) == yes
 }

@@ -28,8 +28,8 @@ var reserved = []string{"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE
 
 type parser struct {
 	lexer
-	token        // the one that is looked at
-	depth, nodes int
+	token                 // the one that is looked at
+	depth, nodes, pattern int
 }
 
 func parse(text string) (node, error) {
@@ -313,6 +313,9 @@ func (p *parser) like(n *node) error {
 	var ok bool
 	if n.pattern, ok = parsePattern(v.text); !ok {
 		return refuse(at, `the pattern ends with a backslash that escapes nothing; write \\ for a backslash`)
+	}
+	if p.pattern += len(n.pattern); p.pattern > MaxPattern {
+		return refuse(at, "the patterns of LIKE have more than %d characters together; shorten them", MaxPattern)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func appendQuoted(dst []byte, text, quote string) []byte {
 }
 
 func (v *value) append(dst []byte) []byte {
-	function := ""
+	var function string
 	switch {
 	case v.kind == kindNumber:
 		return strconv.AppendFloat(dst, v.number, 'g', -1, 64)
