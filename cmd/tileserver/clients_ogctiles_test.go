@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -19,6 +20,13 @@ func startToyWorld(t *testing.T) string {
 	t.Helper()
 	data := t.TempDir()
 	if err := toyworld.Publish(t.Context(), data); err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := dataset.Open(data, toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := toyworld.PublishAirports(t.Context(), catalog); err != nil {
 		t.Fatal(err)
 	}
 	shops := filepath.Join(t.TempDir(), "shops.csv")
@@ -35,7 +43,7 @@ func pythonWith(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} { // packages of the system are those of its own Python
 		cmd := exec.CommandContext(t.Context(), python, "-c", "import "+name)
-		cmd.Env = append(os.Environ(), "QT_QPA_PLATFORM=offscreen", "XDG_RUNTIME_DIR="+t.TempDir())
+		cmd.Env = append(os.Environ(), "QT_QPA_PLATFORM=offscreen")
 		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" && python == "python3" {
 			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
 		}
@@ -56,7 +64,7 @@ func TestQGIS(t *testing.T) {
 	if dir := os.Getenv("QUADRILLE_SCREENSHOTS"); dir != "" {
 		picture = filepath.Join(dir, "qgis-tiles.png")
 	}
-	cmd.Args = append(cmd.Args, "testdata/clients/qgis.py", startToyWorld(t), picture)
+	cmd.Args = append(cmd.Args, "testdata/clients/ogc_qgis.py", startToyWorld(t), picture)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -67,7 +75,7 @@ func TestQGIS(t *testing.T) {
 // A GDAL that knows the standard as it was approved reads features and tiles.
 func TestGDALOfOGCAPI(t *testing.T) {
 	cmd := pythonWith(t, "pyogrio")
-	cmd.Args = append(cmd.Args, "testdata/clients/gdal_ogcapi.py", startToyWorld(t))
+	cmd.Args = append(cmd.Args, "testdata/clients/ogc_gdal.py", startToyWorld(t))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -101,7 +109,7 @@ func TestGDALOfOGCTiles(t *testing.T) {
 	service := fmt.Sprintf(`<GDAL_WMS><Service name="TMS"><ServerUrl>%s/ogc/map/tiles/WebMercatorQuad/${z}/${y}/${x}?f=png</ServerUrl></Service>
 <DataWindow><UpperLeftX>%[2]f</UpperLeftX><UpperLeftY>%[3]f</UpperLeftY><LowerRightX>%[3]f</LowerRightX><LowerRightY>%[2]f</LowerRightY>
 <TileLevel>3</TileLevel><TileCountX>1</TileCountX><TileCountY>1</TileCountY><YOrigin>top</YOrigin></DataWindow>
-<Projection>EPSG:3857</Projection><BandsCount>3</BandsCount></GDAL_WMS>`, site, -world, world)
+<Projection>EPSG:3857</Projection><BlockSizeX>256</BlockSizeX><BlockSizeY>256</BlockSizeY><BandsCount>3</BandsCount></GDAL_WMS>`, site, -world, world)
 	file := filepath.Join(t.TempDir(), "map.tif")
 	run("gdal_translate", "-outsize", "512", "0", service, file)
 	out := run("gdalinfo", "-stats", file)

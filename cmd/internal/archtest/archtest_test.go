@@ -200,10 +200,10 @@ var rules = []rule{
 			"cmd/tileserver/internal/tile", "cmd/tileserver/internal/region", "cmd/tileserver/internal/place", "cmd/tileserver/internal/airport",
 			"cmd/tileserver/internal/station", "cmd/tileserver/internal/ip", "cmd/tileserver/internal/point", "cmd/tileserver/internal/geonames",
 			"cmd/tileserver/internal/geoip", "cmd/tileserver/internal/ops", "cmd/tileserver/internal/collection", "cmd/tileserver/internal/geocode",
-			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim",
+			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc",
 		},
 		alone: true,
-		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, listing, localtime, geocoder or ipdatabase",
+		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, listing, localtime, geocoder, ogcapi or ipdatabase",
 	},
 	{
 		of:            []string{"cmd/tileserver/internal/web", "cmd/tileserver/internal/httpapi"},
@@ -244,7 +244,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	const server = "cmd/tileserver/internal/"
-	forAll := []string{server + "web", server + "datasets", server + "localtime", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "datasets", server + "localtime", server + "ogcapi", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, p := range load(t) {
 		if p.path != server+"httpapi" {

@@ -336,6 +336,16 @@ func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Recor
 	return f.err
 }
 
+func (f *globeAirports) Hit(_ context.Context, id uint32, h *places.Hit) error {
+	for _, hit := range f.hits {
+		if hit.ID == id {
+			*h = hit
+			return nil
+		}
+	}
+	return airports.ErrNotFound
+}
+
 func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	note(&f.query, q)
 	if f.gazetteer != nil && f.err == nil {

@@ -1,6 +1,6 @@
 """Lets QGIS read every collection of a server, page by page, and draw its tiles.
 
-    QT_QPA_PLATFORM=offscreen python3 qgis.py http://127.0.0.1:8080 [PICTURE.png]
+    QT_QPA_PLATFORM=offscreen python3 ogc_qgis.py http://127.0.0.1:8080 [PICTURE.png]
 
 It prints a line for each collection and ends with an error if QGIS and the server do
 not agree. The picture is a map of the vector tiles, as QGIS drew them.
@@ -38,21 +38,32 @@ def check(ok, *what):
         sys.exit(" ".join(map(str, what)))
 
 
+def count(url):
+    """How many features there are, by the links to the next page."""
+    n = 0
+    while url:
+        page = get(url)
+        n += len(page["features"])
+        url = next((l["href"] for l in page["links"] if l["rel"] == "next"), None)
+    return n
+
+
 def features(root, collection):
     """Reads a collection by QGIS's provider, which follows the next links."""
     name = collection["id"]
     layer = QgsVectorLayer(f"url='{root}' typename='{name}' pageSize='7'", name, "OAPIF")
-    check(layer.isValid(), name, "is not valid:", layer.dataProvider().error().summary() if layer.dataProvider() else "")
+    check(layer.isValid(), name, "is not valid")
     ids, fields = set(), {f.name() for f in layer.fields()}
     extent = QgsRectangle()
     for feature in layer.getFeatures():
         ids.add(feature.id())
         check(not feature.geometry().isNull(), name, feature.id(), "has no geometry")
         extent.combineExtentWith(feature.geometry().boundingBox())
-    whole = get(f"{root}/collections/{urllib.parse.quote(name)}/items?f=json&limit=1")
-    check(len(ids) == whole["numberMatched"], name, "has", whole["numberMatched"], "features, QGIS read", len(ids))
-    if whole["features"]:
-        missing = set(whole["features"][0]["properties"]) - fields
+    items = f"{root}/collections/{urllib.parse.quote(name)}/items?f=json&limit="
+    whole = count(items + "1000")
+    check(len(ids) == whole, name, "has", whole, "features, QGIS read", len(ids))
+    if whole:
+        missing = set(get(items + "1")["features"][0]["properties"]) - fields
         check(not missing, name, "has properties that QGIS does not see:", missing)
     print(name, len(ids), "features", ",".join(sorted(fields)), extent.toString(2))
 

@@ -1,6 +1,6 @@
 """Lets GDAL's drivers OAPIF, OGCAPI and MVT read every collection of a server.
 
-    python3 gdal_ogcapi.py http://127.0.0.1:8080
+    python3 ogc_gdal.py http://127.0.0.1:8080
 
 It needs pyogrio, which brings a GDAL of its own: the driver OGCAPI reads the tiles of
 the standard as it was approved since GDAL 3.7. It prints a line for each collection and ends with an error if
@@ -29,9 +29,19 @@ def check(ok, *what):
         sys.exit(" ".join(map(str, what)))
 
 
+def count(url):
+    """How many features there are, by the links to the next page."""
+    n = 0
+    while url:
+        page = get(url)
+        n += len(page["features"])
+        url = next((l["href"] for l in page["links"] if l["rel"] == "next"), None)
+    return n
+
+
 def items(root, name):
     """All features by OAPIF, a few in each page."""
-    whole = get(f"{root}/collections/{urllib.parse.quote(name)}/items?f=json&limit=1")["numberMatched"]
+    whole = count(f"{root}/collections/{urllib.parse.quote(name)}/items?f=json&limit=1000")
     read = pyogrio.raw.read(f"OAPIF:{root}", layer=name, PAGE_SIZE="7")[2]
     check(len(read) == whole, name, "has", whole, "features, OAPIF read", len(read))
     read = pyogrio.raw.read(f"OGCAPI:{root}/collections/{name}", API="ITEMS")[2]
