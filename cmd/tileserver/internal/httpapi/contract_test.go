@@ -287,7 +287,8 @@ func TestBoundsAreAsDescribed(t *testing.T) {
 				continue
 			}
 			name := p["name"].(string)
-			good, bad := atBounds(p["schema"].(map[string]any), p["explode"] == false)
+			schema := p["schema"].(map[string]any)
+			good, bad := atBounds(schema, p["explode"] == false && schema["type"] == "array")
 			for _, value := range append(bad, "a\x01b") {
 				res := f.send(o.method, withQuery(base, name, &value))
 				checked++

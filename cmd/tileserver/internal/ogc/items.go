@@ -68,7 +68,7 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 	a.crs = system(&q, "crs")
 	a.cursor = q.Cursor()
 	// The standard has more than the most mean the most.
-	a.limit = min(int(q.Integer("limit", 1, 1<<40, defaultLimit)), maxLimit)
+	a.limit = min(int(q.Integer("limit", 1, 1_000_000_000, defaultLimit)), maxLimit)
 	if span, ok := datetime(&q); ok {
 		switch {
 		case c.history:
