@@ -364,6 +364,15 @@ func (f *globeAirports) Within(_ context.Context, _ airports.WithinQuery, dst []
 	return append(dst, f.hits...), "", f.err
 }
 
+func (f *globeAirports) Each(_ context.Context, b quadkey.Box, _ *places.Mark, fn func(places.Mark, *places.Hit) bool) error {
+	for i := range f.hits {
+		if h := &f.hits[i]; b.Contains(h.Lon, h.Lat) && !fn(places.Mark{ID: h.ID}, h) {
+			break
+		}
+	}
+	return f.err
+}
+
 func (f *globeAirports) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
 	return append(dst, `{"type":"FeatureCollection","features":[]}`...), f.err
 }
