@@ -231,3 +231,25 @@ func TestWebMercatorQuad(t *testing.T) {
 		}
 	}
 }
+
+// Where there are only collections of points, the tilesets of all data are of them.
+func TestOGCTilesetsOfPointsAlone(t *testing.T) {
+	w, _ := newCollections(t)
+	cfg := w.cfg
+	cfg.Boundaries, cfg.Places, cfg.Airports = nil, nil, nil
+	alone := &fixture{t: t, handler: New(cfg)}
+	var s ogcTileset
+	if err := json.Unmarshal([]byte(body(t, alone.get("/ogc/tiles/WebMercatorQuad"))), &s); err != nil {
+		t.Fatal(err)
+	}
+	var layers []string
+	for _, l := range s.Layers {
+		layers = append(layers, l.ID)
+	}
+	if got := strings.Join(layers, " "); got != "points:cars points:shops points:shops_label" || len(s.TileMatrixSetLimits) != quadkey.MaxZoom+1 {
+		t.Errorf("layers %s, %d tile matrices", got, len(s.TileMatrixSetLimits))
+	}
+	if res := alone.get("/ogc/tiles/WebMercatorQuad/5/15/17"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a tile with a live collection: %d, %s", res.StatusCode, res.Header.Get("Cache-Control"))
+	}
+}
