@@ -65,6 +65,9 @@ func addressPaths() []string {
 }
 
 func BenchmarkTileKept(b *testing.B) { benchHandler(b, newBenchWorld(b).handler, nil, hotMVT) }
+func BenchmarkTileKeptOGC(b *testing.B) {
+	benchHandler(b, newBenchWorld(b).handler, nil, "/ogc/collections/country/tiles/WebMercatorQuad/6/22/33?f=mvt")
+}
 func BenchmarkTileKeptGzip(b *testing.B) {
 	benchHandler(b, newBenchWorld(b).handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, hotMVT)
 }

@@ -87,7 +87,4 @@ type Part struct {
 	// has something of. base is the server's address.
 	Landing    func(base string) []Link
 	Collection func(base, id string) []Link
-	// Paths are the members of the object paths of an OpenAPI 3.0 description, without
-	// the braces around them.
-	Paths string
 }

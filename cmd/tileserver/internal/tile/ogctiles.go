@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html"
 	"html/template"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -84,13 +85,15 @@ func (s *Room) tiledBy(c echo.Context, v *view) (of tiled, err error) {
 		return of, v.isTiled(of.collection)
 	}
 	of.rest = values
-	q := web.QueryParams(c.Request())
-	of.selection = q.Text("collections", web.MaxListText)
-	if q.Has("collections") && of.selection == "" {
-		q.Refuse("collections", "List at least one collection in collections, or leave it out for all.")
-	}
-	if q.Err != nil {
-		return of, q.Err
+	if web.MayHave(c.Request(), "collections") {
+		q := web.QueryParams(c.Request())
+		of.selection = q.Text("collections", web.MaxListText)
+		if q.Has("collections") && of.selection == "" {
+			q.Refuse("collections", "List at least one collection in collections, or leave it out for all.")
+		}
+		if q.Err != nil {
+			return of, q.Err
+		}
 	}
 	if of.selection == "" {
 		of.layers = v.whole()
@@ -191,6 +194,19 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	return t, nil
 }
 
+// choose is ogcapi.Choose of the tiles. The templates of tilesets have f alone, which need
+// not be decoded.
+func (k *tilesetKind) choose(r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
+	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
+		for _, f := range k.formats {
+			if f.Name == name {
+				return f, false, nil
+			}
+		}
+	}
+	return ogcapi.Choose(r, k.formats)
+}
+
 // getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the
 // tile that getTile gives for the same layers.
 func (s *Room) getTileOf(k *tilesetKind) echo.HandlerFunc {
@@ -208,7 +224,7 @@ func (s *Room) getTileOf(k *tilesetKind) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		format, byAccept, err := ogcapi.Choose(c.Request(), k.formats)
+		format, byAccept, err := k.choose(c.Request())
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 // pictureTheme reads the theme, an index into look.Themes. Forms that have no
 // colours are the same in all.
 func pictureTheme(r *http.Request, f web.Form) (uint8, error) {
-	if r.URL.RawQuery == "" {
+	if !web.MayHave(r, "theme") {
 		return 0, nil
 	}
 	q := web.QueryParams(r)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -93,6 +94,13 @@ func (q *Query) Check(raw string) error {
 		seen |= 1 << i
 	}
 	return nil
+}
+
+// MayHave reports whether a query may have a parameter: most have not, and then need not be
+// decoded for it.
+func MayHave(r *http.Request, name string) bool {
+	raw := r.URL.RawQuery
+	return strings.Contains(raw, name) || strings.IndexByte(raw, '%') >= 0
 }
 
 // isFree reports whether a parameter is none of an endpoint's.
