@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
 // Answer describes a response that is not kept in the cache.
@@ -157,6 +159,30 @@ func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
 	if a.Tag != nil {
 		h["Etag"] = []string{string(a.Tag[:])}
 	}
+}
+
+// Finished is a response ready to be written: the body in its final coding
+// and the header values that go with it, as slices that can be put into a
+// header map without being copied. It is shared and never changed.
+type Finished struct {
+	Body     []byte // nil for an empty tile
+	Form     Form
+	large    bool     // enough to be compressed for those who take that
+	ByAccept bool     // the Accept header chose the form
+	encoding []string // Content-Encoding, nil for identity
+	length   []string // Content-Length
+	etag     []string // nil for none
+}
+
+// Bytes is what keeping the response takes.
+func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
+
+// ResponseCache keeps finished responses.
+type ResponseCache[K bytecache.Key] = bytecache.Cache[K, *Finished]
+
+// NewResponseCache returns a cache of about the given number of bytes.
+func NewResponseCache[K bytecache.Key](bytes int64) *ResponseCache[K] {
+	return bytecache.New[K, *Finished](bytes)
 }
 
 // Finish makes a response that can be kept: the body compressed once if that
