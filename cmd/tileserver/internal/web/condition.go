@@ -24,6 +24,9 @@ const (
 	FormXML
 	FormPNG
 	FormPNG2x // of double density
+	FormJPEG
+	FormWebP
+	FormAVIF
 	formCount
 )
 
@@ -42,6 +45,9 @@ var ContentTypes = [formCount][]string{
 	FormXML:          {"text/xml; charset=utf-8"},
 	FormPNG:          {"image/png"},
 	FormPNG2x:        {"image/png"},
+	FormJPEG:         {"image/jpeg"},
+	FormWebP:         {"image/webp"},
+	FormAVIF:         {"image/avif"},
 }
 
 // Picture reports whether the form is an image. Images are compressed as they

@@ -207,6 +207,14 @@ func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
 	return res
 }
 
+// FinishStored is Finish of a body that is in a coding already. The body is kept as it is.
+func FinishStored(body []byte, f Form, cd Coding, t *Tag) *Finished {
+	return &Finished{
+		Body: body, Form: f, large: !f.Picture(), encoding: ContentEncodings[cd],
+		length: []string{strconv.Itoa(len(body))}, etag: []string{string(t[:])},
+	}
+}
+
 // vary is the value of the Vary header, nil for none.
 func (f *Finished) vary() []string {
 	switch {
@@ -238,6 +246,19 @@ func (s *Kit) KeptHeaders(h http.Header, f *Finished, cache []string) {
 	if f.etag != nil {
 		h["Etag"] = f.etag
 	}
+}
+
+// SendEmpty answers with a kept answer that has nothing in it, by 204, or by 200 with no
+// bytes.
+func (s *Kit) SendEmpty(c echo.Context, f *Finished, cache []string, status int) error {
+	h := c.Response().Header()
+	s.KeptHeaders(h, f, cache)
+	if status == http.StatusOK {
+		h["Content-Type"] = ContentTypes[f.Form]
+		h["Content-Length"] = LengthHeader(0)
+	}
+	c.Response().WriteHeader(status)
+	return nil
 }
 
 // SendKept is SendFinished with another Cache-Control.
