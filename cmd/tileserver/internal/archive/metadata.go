@@ -115,17 +115,7 @@ func (d described) layers(deepest uint8) (all []Layer) {
 
 // clean makes a text of others fit to be shown: one line without control characters.
 func clean(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(printable(s))
 	if len(s) <= most {
 		return s
 	}
@@ -135,12 +125,23 @@ func clean(s string, most int) string {
 	return s[:most]
 }
 
+// printable leaves out what does not show, and what turns around the text beside it.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
 // credit makes of an attribution, which is HTML of anybody, HTML that has links and nothing
 // else, and text.
 func credit(s string) (asHTML, asText string) {
-	if len(s) > maxText {
-		s = clean(s, maxText)
-	}
+	s = clean(s, maxText)
 	var rich, plain strings.Builder
 	link, depth := "", 0
 	tokens := xhtml.NewTokenizer(strings.NewReader(s))
@@ -153,8 +154,9 @@ func credit(s string) (asHTML, asText string) {
 		hidden := token.Data == "script" || token.Data == "style"
 		switch {
 		case kind == xhtml.TextToken && depth == 0:
-			rich.WriteString(html.EscapeString(token.Data))
-			plain.WriteString(token.Data)
+			text := printable(token.Data) // a reference may stand for any character
+			rich.WriteString(html.EscapeString(text))
+			plain.WriteString(text)
 		case kind == xhtml.StartTagToken && hidden:
 			depth++
 		case kind == xhtml.EndTagToken && hidden && depth > 0:
