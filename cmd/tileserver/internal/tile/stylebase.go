@@ -19,6 +19,9 @@ type shownMap struct {
 // it is left out, and none by none.
 func (s *Room) askedMaps(q *web.Params) (maps []shownMap) {
 	list := q.Text("basemap", web.MaxListText)
+	if q.Has("basemap") && list == "" {
+		q.Refuse("basemap", "List base maps of /status in basemap, set it to none, or leave it out for all.")
+	}
 	if list == "none" {
 		return nil
 	}
