@@ -97,6 +97,8 @@ check-clients: ## let map libraries and geocoders' clients that others wrote use
 	cd $(CLIENTS) && $(NPM_CI)
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python 'geopy>=2.4' pytz || echo "skipped: geopy, because python3 with pip and a package index is not at hand"
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python 'maxminddb>=2.6' || echo "skipped: maxminddb, because python3 with pip and a package index is not at hand"
+	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python 'pmtiles>=3.5' || echo "skipped: pmtiles, because python3 with pip and a package index is not at hand"
+	QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestForeignArchives|TestOwnArchives)$$' ./cmd/tileserver
 	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup)$$' ./cmd/ingest/internal/export
 	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestPhotonLeaflet|TestPhotonMapLibre|TestPhotonGeopy|TestNominatimLeaflet|TestNominatimGeopy|TestNominatimNode|TestMapLibraries|TestForeignValidators|TestGDAL|TestSnippets|TestDocsInBrowser)$$' ./cmd/tileserver
 

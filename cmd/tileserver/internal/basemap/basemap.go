@@ -147,8 +147,9 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 	}
 	absent := s.EmptyTile == http.StatusNotFound
 	etag := s.TagStart.Number(a.ID).Number(key.tile).Number(uint64(key.coding)).Tag()
-	if web.Matches(r, &etag, !absent) {
-		return s.NotModified(c, web.Answer{Form: f.Form, Tag: &etag, Cache: s.CacheControl})
+	same := web.Answer{Form: f.Form, Tag: &etag, Cache: s.CacheControl}
+	if web.Matches(r, &etag, false) {
+		return s.NotModified(c, same)
 	}
 	res := s.responses.Get(key)
 	s.TraceCache(r.Context(), res != nil)
@@ -161,12 +162,12 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 	switch {
 	case res.Body == nil && absent:
 		return errEmpty
+	case web.Matches(r, &etag, true):
+		return s.NotModified(c, same) // "*": by now it is known to exist
 	case res.Body == nil && s.EmptyTile == http.StatusOK && !f.Picture():
 		return s.SendEmpty(c, res, s.CacheControl, http.StatusOK)
 	case res.Body == nil:
 		return s.SendEmpty(c, res, s.CacheControl, http.StatusNoContent)
-	case absent && web.Matches(r, &etag, true):
-		return s.NotModified(c, web.Answer{Form: f.Form, Tag: &etag, Cache: s.CacheControl}) // "*"
 	}
 	return s.SendKept(c, res, s.CacheControl)
 }
