@@ -10,7 +10,7 @@ const MOST = 20 // base maps in the switch
  */
 export function baseMaps(status) {
   const list = Array.isArray(status?.basemaps) ? status.basemaps : []
-  return list.filter(one => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(one?.name) && /^(png|jpg|webp|avif)$/.test(one.format) && Number.isInteger(one.maxzoom))
+  return list.filter(one => typeof one?.name === 'string' && /^[a-z0-9][a-z0-9_-]{0,63}$/.test(one.name) && /^(png|jpg|webp|avif)$/.test(one.format) && Number.isInteger(one.maxzoom))
     .slice(0, MOST).map(({ name, title: given, format, minzoom, maxzoom, tile_size: size, bounds }, i) => ({
       type: `basemap:${name}`, label: displayText(given, 40) || title(name), role: 'basemap', from: Number.isInteger(minzoom) ? minzoom : 0, on: i === 0,
       path: `basemap/${name}/{z}/{x}/{y}.${format}`, maxzoom, double: size >= 512, bounds,

@@ -43,13 +43,21 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     work(inner * stretch)
   }
   const [land, finer] = types.filter(type => type.role === 'land')
-  if (!lines) areas()
+  context.save()
+  if (lines) { // without areas no gap shows between tiles, and lines drawn twice would be darker
+    context.beginPath()
+    context.rect(BLEED * pixel, BLEED * pixel, TILE_SIZE * pixel, TILE_SIZE * pixel)
+    context.clip()
+  } else {
+    areas()
+  }
   for (const type of types.toReversed()) { // coarse borders over fine ones
     const layer = decoded.get(type.type)
     if (layer && type.role !== 'built') draw(layer, inner => strokeBorders(context, layer, type, { theme, zoom: view.zoom, inner, shore: type === land }))
   }
   const chosen = selection && decoded.get(selection.type)
   if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
+  context.restore()
 
   function areas() {
     const fillType = (type, strength, colours) => {
