@@ -43,8 +43,8 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     work(inner * stretch)
   }
   const [land, finer] = types.filter(type => type.role === 'land')
-  context.save()
   if (lines) { // without areas no gap shows between tiles, and lines drawn twice would be darker
+    context.save()
     context.beginPath()
     context.rect(BLEED * pixel, BLEED * pixel, TILE_SIZE * pixel, TILE_SIZE * pixel)
     context.clip()
@@ -57,7 +57,7 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
   }
   const chosen = selection && decoded.get(selection.type)
   if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
-  context.restore()
+  if (lines) context.restore()
 
   function areas() {
     const fillType = (type, strength, colours) => {
