@@ -269,3 +269,13 @@ func TestBaseMapMetrics(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkBaseMapKept(b *testing.B) {
+	f := newBaseMaps(b, func(c *Config) { c.ResponseCacheBytes = 16 << 20 })
+	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
+}
+
+func BenchmarkBaseMapRead(b *testing.B) {
+	f := newBaseMaps(b, func(c *Config) { c.ResponseCacheBytes = 0 })
+	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
+}
