@@ -67,7 +67,6 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 		return nil, r.meaning(ctx, err)
 	}
 	for _, conn := range all {
-		//nolint:sqlclosecheck // it closes with its connection
 		tile, err := conn.PrepareContext(ctx, selectTile)
 		if err != nil {
 			return nil, r.meaning(ctx, err)

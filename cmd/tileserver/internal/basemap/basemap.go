@@ -36,7 +36,9 @@ type Room struct {
 // New makes the room.
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, responses: web.NewResponseCache[tileKey](cfg.CacheBytes)}
-	web.WatchCache(k, "basemaps", s.responses)
+	if len(cfg.Maps.Maps()) > 0 {
+		web.WatchCache(k, "basemaps", s.responses)
+	}
 	k.Collect(s.collect)
 	return s
 }

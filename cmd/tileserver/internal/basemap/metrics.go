@@ -12,7 +12,7 @@ var (
 	descDamaged    = web.Metric("basemap_damaged", "1 when the file in service is damaged or changed in place.", "basemap")
 	descReadFailed = web.Metric("basemap_read_failures_total", "Tiles that could not be read.", "basemap")
 	descSince      = web.Metric("basemap_serving_since_seconds", "Since when the archive is in service, seconds of Unix time.", "basemap")
-	descBytes      = web.Metric("basemap_bytes", "Size of the archive.", "basemap")
+	descBytes      = web.Metric("basemap_bytes", "Bytes of the archive.", "basemap")
 )
 
 // Described are the metrics that collect makes.
