@@ -100,7 +100,7 @@ check-clients: ## let map libraries and geocoders' clients that others wrote use
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python 'pmtiles>=3.5' || echo "skipped: pmtiles, because python3 with pip and a package index is not at hand"
 	QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestForeignArchives|TestOwnArchives)$$' ./cmd/tileserver
 	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup)$$' ./cmd/ingest/internal/export
-	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestPhotonLeaflet|TestPhotonMapLibre|TestPhotonGeopy|TestNominatimLeaflet|TestNominatimGeopy|TestNominatimNode|TestMapLibraries|TestForeignValidators|TestGDAL|TestSnippets|TestDocsInBrowser)$$' ./cmd/tileserver
+	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestPhotonLeaflet|TestPhotonMapLibre|TestPhotonGeopy|TestNominatimLeaflet|TestNominatimGeopy|TestNominatimNode|TestMapLibraries|TestBaseMapInMapLibre|TestForeignValidators|TestGDAL|TestSnippets|TestDocsInBrowser)$$' ./cmd/tileserver
 
 BIG := bin/big
 # Which scenarios check-big plays, separated by commas; all of them if empty.

@@ -6,14 +6,18 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"image/color"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/tileserver/internal/archive/archivetest"
 	"quadrille/quadkey"
 )
 
@@ -218,4 +222,33 @@ func gunzip(t *testing.T, b []byte) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// MapLibre draws a base map of vector tiles and one of pictures under the borders.
+func TestBaseMapInMapLibre(t *testing.T) {
+	libraries := clientsDir(t)
+	browser := launchBrowser(t, software...)
+	data, view := clientsData(t)
+	world := filepath.Join(t.TempDir(), "world.pmtiles")
+	buildIngest(t)("--data", data, "export", "country", world)
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 2}
+	sea := archivetest.Picture(256, color.RGBA{R: 190, G: 215, B: 225, A: 255})
+	pictures := archivetest.Write(t, filepath.Join(t.TempDir(), "pictures.pmtiles"), p.Bytes([]archivetest.Tile{{Data: sea}}))
+	site, _, _ := start(t, "--data", data, "--basemap", pictures, "--basemap", "vectors="+world)
+	mux := http.NewServeMux()
+	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
+	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
+	pages := httptest.NewServer(mux)
+	t.Cleanup(pages.Close)
+	w := open(t, browser, pages.URL+"/maplibre.html?"+url.PathEscape(site+" light "+view), screen{width: 1200, height: 800, density: 1})
+	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/", "GPU stall due to ReadPixels")
+	w.waitFor(`window.drawn`)
+	drawn := evaluate[string](w, `Object.keys(window.drawn).join(' ')`)
+	if !strings.Contains(drawn, "basemap:vectors:") || !strings.Contains(drawn, "_fill") || !strings.Contains(drawn, " country_line") && !strings.HasPrefix(drawn, "country_line") {
+		t.Errorf("drawn are %s", drawn)
+	}
+	picture := w.picture("maplibre-basemap")
+	if c := picture.At(20, 20); c == (color.NRGBA{R: 255, G: 255, B: 255, A: 255}) {
+		t.Errorf("the corner is %v", c)
+	}
 }
