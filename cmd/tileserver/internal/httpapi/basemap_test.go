@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"image/color"
@@ -278,4 +279,26 @@ func BenchmarkBaseMapKept(b *testing.B) {
 func BenchmarkBaseMapRead(b *testing.B) {
 	f := newBaseMaps(b, func(c *Config) { c.ResponseCacheBytes = 0 })
 	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
+}
+
+// dearMaps has a tile that is large however it is packed, and a small one.
+func dearMaps(t testing.TB) *archive.Set {
+	large := bytes.Clone(coast)
+	for i := uint64(1); len(large) < 200<<10; i++ {
+		large = binary.LittleEndian.AppendUint64(large, i*0x9E3779B97F4A7C15)
+	}
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
+	path := archivetest.Write(t, filepath.Join(t.TempDir(), "dear.pmtiles"), p.Bytes([]archivetest.Tile{
+		{Data: archivetest.Pack(archivetest.Gzip, large)}, {Z: 1, Data: archivetest.Pack(archivetest.Gzip, coast)},
+	}))
+	set, err := archive.Serve(t.Context(), []archive.Name{{Name: "dear", Path: path}}, 1<<20, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return set
 }
