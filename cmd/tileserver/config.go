@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
+	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -54,6 +55,8 @@ type config struct {
 	IPIndex      bool   `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
 	Live         string `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
 	HooksPrivate bool   `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
+
+	BaseMap []string `group:"data" name:"basemap" sep:"none" placeholder:"[NAME=]FILE" help:"Other people's map to show under the borders, a PMTiles archive (version 3) or an MBTiles database on this machine; repeatable. It is served at /basemap/NAME, whose name is that of the file if none is given. When the file is replaced by renaming, the new one is in service within seconds; see docs/basemaps.md."`
 
 	Listen         string        `group:"network" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
 	SocketMode     fileMode      `group:"network" default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
@@ -110,6 +113,7 @@ type config struct {
 	settings []configfile.Setting // what is in effect, for "config print"
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
+	baseMaps []archive.Name       // of BaseMap
 }
 
 // flagGroups are the headings of --help, in this order.
@@ -206,6 +210,13 @@ func (c *config) Validate() error {
 	if err := hbasedepot.Check(c.Store); err != nil {
 		return fmt.Errorf("--store: %w", err)
 	}
+	for _, s := range c.BaseMap {
+		n, err := archive.ParseName(s)
+		if err != nil {
+			return fmt.Errorf("--basemap: %w", err)
+		}
+		c.baseMaps = append(c.baseMaps, n)
+	}
 	switch {
 	case strings.HasPrefix(c.Live, hbasestore.Scheme+":"):
 		return errors.New("--live must be a directory: live collections are kept on this machine, not in HBase")
@@ -251,7 +262,15 @@ func (c *config) Validate() error {
 }
 
 // responseBytes is the share of the cache that finished tiles get.
-func (c *config) responseBytes() int64 { return int64(c.Cache) / 2 }
+func (c *config) responseBytes() int64 { return int64(c.Cache)/2 - c.directoryBytes() }
+
+// directoryBytes is the share of the cache that directories of base maps get.
+func (c *config) directoryBytes() int64 {
+	if len(c.BaseMap) == 0 {
+		return 0
+	}
+	return int64(c.Cache) / 8
+}
 
 func (c *config) publicURL() string {
 	if c.PublicURL == nil {

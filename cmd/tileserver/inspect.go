@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
+	"quadrille/cmd/tileserver/internal/archive"
 )
 
 // inspect does the commands that look at the configuration.
@@ -32,9 +34,15 @@ func (c *config) check(log *slog.Logger) error {
 	if st, err := os.Stat(c.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir() {
 		derr = fmt.Errorf("--data: %s is not a directory that can be read: name the one that ingest fills", c.Data)
 	}
+	maps, merr := archive.Serve(context.Background(), c.baseMaps, 0, slog.New(slog.DiscardHandler))
+	if merr != nil {
+		merr = fmt.Errorf("--basemap: %w", merr)
+	} else {
+		merr = maps.Close()
+	}
 	gerr := error(nil)
 	if c.Guard.Keys != "" {
 		_, gerr = c.Guard.readKeys()
 	}
-	return errors.Join(append(variables.Unknown(os.Environ()), terr, kerr, gerr, derr)...)
+	return errors.Join(append(variables.Unknown(os.Environ()), terr, kerr, gerr, derr, merr)...)
 }

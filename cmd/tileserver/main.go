@@ -26,6 +26,7 @@ import (
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
+	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
@@ -117,6 +118,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
 	}
 
+	maps, err := archive.Serve(ctx, cfg.baseMaps, cfg.directoryBytes(), log)
+	if err != nil {
+		return fmt.Errorf("--basemap: %w", err)
+	}
+	defer func() { err = errors.Join(err, maps.Close()) }()
+	cfg.reloads = append(cfg.reloads, func() { maps.Look(ctx) })
+
 	api := httpapi.Config{
 		Config: web.Config{
 			Version:         version.String(),
@@ -132,6 +140,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Metrics:         httpapi.NewMetrics(),
 		},
 		Sets:               sets,
+		BaseMaps:           maps,
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
 		EmptyTile:          cfg.EmptyTile,

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/archive/archivetest"
 )
 
 // What the program measures is well-formed, little as long as little is asked,
@@ -28,9 +29,11 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err := os.WriteFile(keys, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, _, stop := start(t, "--data="+dir, "--keys="+keys, "--live="+t.TempDir(), "--anonymous", "--address-limit=100000/1m")
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}
+	world := archivetest.Write(t, filepath.Join(t.TempDir(), "world.pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Vector("sea")}}))
+	url, _, stop := start(t, "--data="+dir, "--basemap="+world, "--keys="+keys, "--live="+t.TempDir(), "--anonymous", "--address-limit=100000/1m")
 	_, fresh := fetch(t, url+"/metrics")
-	if len(fresh) > 24<<10 {
+	if len(fresh) > 28<<10 {
 		t.Errorf("a new server tells %d bytes", len(fresh))
 	}
 	routes := []string{"/tiles/all/0/0/0.mvt", "/regions/at?lat=48&lon=4", "/ip/1.2.3.4", "/places/search?q=a", "/healthz", "/nowhere"}

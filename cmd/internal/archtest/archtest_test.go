@@ -191,7 +191,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/internal/nearest", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "static"},
+		ours:  []string{"quadkey", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},
@@ -200,10 +200,28 @@ var rules = []rule{
 			"cmd/tileserver/internal/tile", "cmd/tileserver/internal/region", "cmd/tileserver/internal/place", "cmd/tileserver/internal/airport",
 			"cmd/tileserver/internal/station", "cmd/tileserver/internal/ip", "cmd/tileserver/internal/point", "cmd/tileserver/internal/geonames",
 			"cmd/tileserver/internal/geoip", "cmd/tileserver/internal/ops", "cmd/tileserver/internal/collection", "cmd/tileserver/internal/geocode",
-			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc",
+			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc", "cmd/tileserver/internal/basemap",
 		},
 		alone: true,
-		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, listing, localtime, geocoder, ogcapi or ipdatabase",
+		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, archive, listing, localtime, geocoder, ogcapi or ipdatabase",
+	},
+	{
+		of:    []string{"cmd/tileserver/internal/archive/..."},
+		ours:  []string{"quadkey", "cmd/internal/catalogue", "cmd/internal/pmtiles", "cmd/internal/sqlitefile", "cmd/tileserver/internal/bytecache"},
+		never: []string{"github.com/labstack/..."},
+		why:   "other people's archives are read and judged without a server",
+	},
+	{
+		of:    []string{"cmd/tileserver/internal/bytecache"},
+		ours:  none,
+		never: []string{"net/http/...", "github.com/labstack/..."},
+		why:   "it keeps values of any kind, and knows nothing of them",
+	},
+	{
+		of:    []string{"cmd/internal/pmtiles", "cmd/internal/sqlitefile"},
+		ours:  []string{"quadkey"},
+		never: []string{"net/http/..."},
+		why:   "both programs know these formats, so that neither knows the other",
 	},
 	{
 		of:            []string{"cmd/tileserver/internal/web", "cmd/tileserver/internal/httpapi"},
@@ -212,7 +230,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/source/..."},
-		ours: []string{"internal/jsontext"},
+		ours: []string{"internal/jsontext", "cmd/internal/sqlitefile"},
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
 	},
 }
@@ -244,7 +262,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	const server = "cmd/tileserver/internal/"
-	forAll := []string{server + "web", server + "datasets", server + "localtime", server + "ogcapi", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "datasets", server + "localtime", server + "ogcapi", server + "archive", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, p := range load(t) {
 		if p.path != server+"httpapi" {

@@ -71,6 +71,7 @@ func bare(answers []answer) http.Handler {
 		return c.Blob(http.StatusOK, b.contentType, b.body)
 	}
 	e.GET("/tiles/:layers/:z/:x/:file", h)
+	e.GET("/basemap/:name/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)
 	for _, path := range []string{"/places/search", "/geocode", "/reverse", "/at"} {
 		e.GET(path, h)

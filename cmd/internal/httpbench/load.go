@@ -171,11 +171,13 @@ func expect(r *bufio.Reader, want *answer) error {
 type head struct {
 	status int
 	size   int // of the body, -1 while it is not known
+	chunks bool
 }
 
 var (
 	version       = []byte("HTTP/1.1 ")
 	contentLength = []byte("Content-Length: ")
+	inChunks      = []byte("Transfer-Encoding: chunked")
 )
 
 // first reads the status line.
@@ -183,7 +185,7 @@ func (h *head) first(line []byte) error {
 	if len(line) < len(version)+3 || !bytes.HasPrefix(line, version) {
 		return fmt.Errorf("answered %q", line)
 	}
-	h.status, h.size = 0, -1
+	h.status, h.size, h.chunks = 0, -1, false
 	for _, c := range line[len(version) : len(version)+3] {
 		h.status = h.status*10 + int(c-'0')
 	}
@@ -198,17 +200,38 @@ func (h *head) field(line []byte) (err error) {
 	if bytes.HasPrefix(line, contentLength) {
 		h.size, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):])))
 	}
+	h.chunks = h.chunks || bytes.HasPrefix(line, inChunks)
 	return err
 }
 
 func (h *head) finished() error {
-	if h.size < 0 {
+	if h.size < 0 && !h.chunks {
 		return errors.New("answer without Content-Length")
 	}
 	return nil
 }
 
-// readAnswer reads one answer with a Content-Length, or with a status that has no
+// readChunks passes over a body in chunks, and returns its size.
+func readChunks(r *bufio.Reader) (size int, err error) {
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 31)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := r.Discard(int(n) + len("\r\n")); err != nil {
+			return 0, err
+		}
+		if size += int(n); n == 0 {
+			return size, nil
+		}
+	}
+}
+
+// readAnswer reads one answer with a Content-Length or in chunks, or with a status that has no
 // body.
 func readAnswer(r *bufio.Reader) (h head, err error) {
 	line, err := r.ReadSlice('\n')
@@ -230,6 +253,10 @@ func readAnswer(r *bufio.Reader) (h head, err error) {
 		}
 	}
 	if err := h.finished(); err != nil {
+		return h, err
+	}
+	if h.chunks {
+		h.size, err = readChunks(r)
 		return h, err
 	}
 	_, err = r.Discard(h.size)

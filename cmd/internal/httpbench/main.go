@@ -22,6 +22,7 @@
 //   - swap: what swaps of generations do to the latency of requests.
 //   - remote: as run, but a server whose data is in a cluster against the same
 //     program over the directory it was pushed from.
+//   - archives: tiles of a base map, beside go-pmtiles.
 //   - points: collections of points, published and live, beside Tile38 and Redis.
 //
 // Examples:
@@ -50,16 +51,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var cli struct {
-		Run     runCmd     `cmd:"" default:"withargs" help:"Measure."`
-		Latency latencyCmd `cmd:"" help:"Measure latencies at half of the greatest rate."`
-		Start   startCmd   `cmd:"" help:"Measure the time a start takes, and memory."`
-		Soak    soakCmd    `cmd:"" help:"Send millions of mixed requests while generations are swapped, and watch memory."`
-		Swap    swapCmd    `cmd:"" help:"Measure what swaps of generations do to requests."`
-		Remote  remoteCmd  `cmd:"" help:"Measure a server whose data is in a cluster against one over a directory."`
-		Points  pointsCmd  `cmd:"" help:"Measure collections of points, beside Tile38 and Redis."`
-		Bare    bareCmd    `cmd:"" hidden:"" help:"Serve answers read from standard input."`
-		Load    loadCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input."`
-		Paced   pacedCmd   `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
+		Run      runCmd      `cmd:"" default:"withargs" help:"Measure."`
+		Latency  latencyCmd  `cmd:"" help:"Measure latencies at half of the greatest rate."`
+		Start    startCmd    `cmd:"" help:"Measure the time a start takes, and memory."`
+		Soak     soakCmd     `cmd:"" help:"Send millions of mixed requests while generations are swapped, and watch memory."`
+		Swap     swapCmd     `cmd:"" help:"Measure what swaps of generations do to requests."`
+		Remote   remoteCmd   `cmd:"" help:"Measure a server whose data is in a cluster against one over a directory."`
+		Archives archivesCmd `cmd:"" help:"Measure tiles of a base map, beside go-pmtiles."`
+		Points   pointsCmd   `cmd:"" help:"Measure collections of points, beside Tile38 and Redis."`
+		Bare     bareCmd     `cmd:"" hidden:"" help:"Serve answers read from standard input."`
+		Load     loadCmd     `cmd:"" hidden:"" help:"Send the requests read from standard input."`
+		Paced    pacedCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
 	}
 	k := kong.Parse(&cli, kong.Name("httpbench"), kong.Description("Measure the tile server against a bare echo handler writing the same bytes."))
 	k.BindTo(ctx, (*context.Context)(nil))

@@ -1,10 +1,11 @@
 // Who the data come from, as /status tells it.
 import { displayText } from './text.js'
 
-/** The attributions of every published source, each once, in the order of /status. */
+/** The attributions of every published source and base map, each once, in the order of /status. */
 export function attributions(status) {
   const sources = (Array.isArray(status?.datasets) ? status.datasets : []).flatMap(({ sources } = {}) => sources ?? [])
-  const texts = sources.map(source => displayText(source?.attribution) || displayText(source?.name)).filter(Boolean)
+  const maps = Array.isArray(status?.basemaps) ? status.basemaps.map(({ attribution } = {}) => ({ attribution })) : []
+  const texts = [...sources, ...maps].map(source => displayText(source?.attribution) || displayText(source?.name)).filter(Boolean)
   return [...new Set(texts)]
 }
 

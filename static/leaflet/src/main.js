@@ -4,6 +4,7 @@ import { createAnnouncer } from './announce.js'
 import { createAnswers } from './answers.js'
 import { collections as fetchCollections, sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './api.js'
 import { attributions } from './attribution.js'
+import { baseMaps } from './basemaps.js'
 import { createCard } from './card.js'
 import { collectionLayers } from './collections.js'
 import { Credits } from './credits.js'
@@ -27,6 +28,7 @@ import { createSuggest } from './suggest.js'
 import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme, shownTheme } from './theme.js'
 import { watchTiles } from './tilelog.js'
 import { Toolbar } from './toolbar.js'
+import { createUnderlay } from './underlay.js'
 import { createUse } from './use.js'
 import { VectorLayer } from './vectorlayer.js'
 import { createView, MAX_ZOOM } from './view.js'
@@ -93,27 +95,32 @@ async function start() {
   const types = regionTypes(tileJSON.value)
   const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
   const collections = collectionLayers(own.value) // a server without any may not know the question
-  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...types.length > 0 ? [GRATICULE] : [], ...collections]
+  const maps = baseMaps(status.value)
+  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...types.length > 0 ? [GRATICULE] : [], ...collections, ...maps]
   const usual = typesOn(switches)
   switchTo(switches, permalink.state.layers)
-  const regions = addRegions(tileJSON.value, types)
+  const underlay = createUnderlay(map, maps, { maxZoom: MAX_ZOOM })
+  underlay.update()
+  const regions = addRegions(tileJSON.value, types, underlay)
   const names = addNames(regions, hasPlaces)
   const points = addPoints(collections)
   const inspector = addInspector(regions, hasPlaces, points)
-  const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector })
+  const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector, underlay })
 
   answers = createAnswers({
     card, view, types, permalink, select: selection => selectRegion(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce,
   })
   ask(points)
   const help = createHelp(element('help'), status.value)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => type !== GRATICULE)), theme: shownTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => type !== GRATICULE && type.role !== 'basemap')), theme: shownTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
     layers.show()
     showGraticule()
+    underlay.update()
+    regions?.setLines(underlay.shown())
     regions?.refresh()
     names.showPlaces(hasPlaces && PLACES.on)
     points?.switched()
@@ -160,11 +167,15 @@ function switchTo(switches, names) {
   for (const type of switches) type.on = names.includes(type.type)
 }
 
-function addLayerSwitch(switches, usual, { regions, names, points, inspector }) {
+function addLayerSwitch(switches, usual, { regions, names, points, inspector, underlay }) {
   const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
     else if (type === GRATICULE) showGraticule()
     else if (type.role === 'points') points.switched()
+    else if (type.role === 'basemap') {
+      underlay.update()
+      regions?.setLines(underlay.shown())
+    }
     else regions.refresh()
     inspector.refresh()
     const on = typesOn(switches)
@@ -183,12 +194,12 @@ function showGraticule() {
   else graticule.remove()
 }
 
-function addRegions(tileJSON, types) {
+function addRegions(tileJSON, types, underlay) {
   showGraticule()
   if (types.length === 0) return null
   const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
   new Finest(maxDataZoom, { position: `bottom${START}` }).addTo(map)
-  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme(), lines: underlay.shown() })
   layer.on('bare', ({ bare }) => element('map').classList.toggle('bare', bare))
   layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))
   layer.on('load', () => {

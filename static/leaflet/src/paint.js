@@ -13,9 +13,10 @@ export const BLEED = 1
 /**
  * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX,
  * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id }
- * or null; stretch is how much larger than its 256 pixels the map shows the tile, so that lines keep their width.
+ * or null; stretch is how much larger than its 256 pixels the map shows the tile, so that lines keep their width; lines leaves
+ * out all areas, for a map that lies over another one.
  */
-export function paint(canvas, decoded, { view, types, theme, density, stretch = 1, selection }) {
+export function paint(canvas, decoded, { view, types, theme, density, stretch = 1, selection, lines = false }) {
   const size = Math.round((TILE_SIZE + 2 * BLEED) * density * stretch)
   if (canvas.width !== size) canvas.width = canvas.height = size
   const pixel = size / (TILE_SIZE + 2 * BLEED) // device pixels in a pixel of the tile's own, after rounding
@@ -27,11 +28,11 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     context.fillStyle = colour
     context.fillRect(0, 0, size, size)
   }
+  context.clearRect(0, 0, size, size)
   if (!decoded) {
-    flood(theme.missing)
+    if (!lines) flood(theme.missing)
     return
   }
-  context.clearRect(0, 0, size, size)
   context.lineJoin = context.lineCap = 'round'
 
   // Tile units to device pixels; work gets the CSS pixels in a tile unit.
@@ -42,27 +43,39 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     work(inner * stretch)
   }
   const [land, finer] = types.filter(type => type.role === 'land')
-  const fillType = (type, strength, colours) => {
-    const layer = decoded.get(type.type)
-    if (layer) draw(layer, () => fill(context, layer, type.role, strength, theme, colours))
+  if (lines) { // without areas no gap shows between tiles, and lines drawn twice would be darker
+    context.save()
+    context.beginPath()
+    context.rect(BLEED * pixel, BLEED * pixel, TILE_SIZE * pixel, TILE_SIZE * pixel)
+    context.clip()
+  } else {
+    areas()
   }
-  // Parts of the land are tinted where the land is, and the water comes beneath: sources that disagree about the shore, as those of
-  // countries and of states with their tidal waters do, make no third colour.
-  if (land) fillType(land, 1, theme.land)
-  if (finer) {
-    context.globalCompositeOperation = 'source-atop'
-    fillType(finer, theme['shade-strength'], theme.shade)
-  }
-  context.globalCompositeOperation = 'destination-over'
-  flood(theme.water)
-  context.globalCompositeOperation = 'source-over'
-  for (const type of types) if (type.role !== 'land') fillType(type, type.role === 'overlay' ? 0.4 : 1, theme.land)
   for (const type of types.toReversed()) { // coarse borders over fine ones
     const layer = decoded.get(type.type)
     if (layer && type.role !== 'built') draw(layer, inner => strokeBorders(context, layer, type, { theme, zoom: view.zoom, inner, shore: type === land }))
   }
   const chosen = selection && decoded.get(selection.type)
   if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
+  if (lines) context.restore()
+
+  function areas() {
+    const fillType = (type, strength, colours) => {
+      const layer = decoded.get(type.type)
+      if (layer) draw(layer, () => fill(context, layer, type.role, strength, theme, colours))
+    }
+    // Parts of the land are tinted where the land is, and the water comes beneath: sources that disagree about the shore, as those of
+    // countries and of states with their tidal waters do, make no third colour.
+    if (land) fillType(land, 1, theme.land)
+    if (finer) {
+      context.globalCompositeOperation = 'source-atop'
+      fillType(finer, theme['shade-strength'], theme.shade)
+    }
+    context.globalCompositeOperation = 'destination-over'
+    flood(theme.water)
+    context.globalCompositeOperation = 'source-over'
+    for (const type of types) if (type.role !== 'land') fillType(type, type.role === 'overlay' ? 0.4 : 1, theme.land)
+  }
 }
 
 function fill(context, { regions }, role, strength, theme, colours) {

@@ -13,14 +13,15 @@ const SHARPEST = 3 // canvas pixels of a tile's own pixel that are worth their m
 
 /**
  * Options: studio (studio.js), types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked
- * of the server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme. Besides Leaflet's
+ * of the server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme, lines (no areas are
+ * drawn, so that what lies beneath shows). Besides Leaflet's
  * own events it fires tilefailed with an error whose message is fit for the reader, asked after refresh and retry, and bare
  * with whether some of the map may have nothing to show yet.
  *
  * Beneath it lies a grid of much coarser tiles, which are few and so nearly always there: it shows where a tile is not yet.
  */
 export const VectorLayer = FineGrid.extend({
-  options: { studio: null, types: [], maxDataZoom: 13, theme: null, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
+  options: { studio: null, types: [], maxDataZoom: 13, theme: null, lines: false, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
 
   initialize(options) {
     GridLayer.prototype.initialize.call(this, options)
@@ -45,7 +46,13 @@ export const VectorLayer = FineGrid.extend({
 
   onAdd(map) {
     GridLayer.prototype.onAdd.call(this, map)
-    this._under?.addTo(map)
+    this._lay()
+  },
+
+  // Lines of two grids would lie beside one another.
+  _lay() {
+    if (this.options.lines) this._under?.remove()
+    else this._under?.addTo(this._map)
   },
 
   onRemove(map) {
@@ -107,6 +114,14 @@ export const VectorLayer = FineGrid.extend({
   setTheme(theme) {
     this.options.theme = theme
     this.options.studio.call('theme', theme)
+    this.repaint()
+  },
+
+  /** Leaves areas out, or draws them again. */
+  setLines(lines) {
+    if (this.options.lines === lines) return
+    this.options.lines = lines
+    if (this._map) this._lay()
     this.repaint()
   },
 
@@ -200,7 +215,7 @@ export const VectorLayer = FineGrid.extend({
     try {
       const picture = await this.options.studio.call('draw', {
         key, view: { ...view, zoom: this._mapZoom }, types: types.map(({ type, role }) => ({ type, role })),
-        density: devicePixelRatio * Math.min(1, SHARPEST / stretch), stretch, selection, unless,
+        density: devicePixelRatio * Math.min(1, SHARPEST / stretch), stretch, selection, unless, lines: this.options.lines,
       }, { signal })
       if (picture) show(drawing.canvas, picture)
       drawing.painted = { stretch, selection }

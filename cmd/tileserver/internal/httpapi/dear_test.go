@@ -35,6 +35,8 @@ import (
 var dearest = map[string][]string{
 	"/tiles/:layers/:z/:x/:file": {"/tiles/all/0/0/0.geojson", "/tiles/all/0/0/0.mvt", "/tiles/all/2/2/1.geojson", "/tiles/all/4/8/5.mvt", "/tiles/all/13/4207/2693.mvt",
 		"/tiles/all/14/8414/5386.geojson", "/tiles/places/10/526/336.geojson", "/tiles/all/0/0/0@2x.png", "/tiles/country/3/4/2@2x.png"},
+	// Who takes no coding has a large tile unpacked.
+	"/basemap/:name/:z/:x/:file": {"/basemap/dear/0/0/0.mvt", "/basemap/dear/1/0/0.mvt"}, "/basemap/:file": {"/basemap/dear.json"},
 	"/tiles/:file": {"/tiles/all.json?pinned=true", "/tiles/all.png.json?scale=2&theme=dark"},
 	"/g/:generations/tiles/:layers/:z/:x/:file": {"{pinned}/tiles/all/0/0/0.geojson", "{pinned}/tiles/all/0/0/0@2x.png"},
 	"/style.json": {"/style.json?layers=all&theme=dark"},
@@ -253,6 +255,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
+	w.cfg.BaseMaps = dearMaps(t)
 	shops := catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(toyworld.Shops))
 	w.cfg.Collections.Follow(toyworld.Shops, shops)
 	if made {

@@ -1,7 +1,7 @@
 // Package httpapi composes the HTTP face of the tile server: a web.Kit, a room for every
 // kind of question, and the tables of their routes and errors.
 //
-// The rooms are tile, region, place, airport, collection, geocode, station, ip, point,
+// The rooms are tile, basemap, region, place, airport, collection, geocode, station, ip, point,
 // geonames, geoip, photon, nominatim, ogc and ops. None knows another. What several need is in
 // datasets, geocoder, listing, localtime and ipdatabase.
 package httpapi
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/airport"
+	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/basemap"
 	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geocode"
@@ -41,6 +43,9 @@ type Config struct {
 	web.Config
 
 	datasets.Sets
+
+	// BaseMaps are other people's archives of tiles. Nil are none.
+	BaseMaps *archive.Set
 
 	// Store says in /status what the data comes from: "local" or "hbase".
 	Store string
@@ -71,8 +76,9 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// ResponseCacheBytes bounds the caches of finished tiles, of answers to searches, an
-	// eighth of it, and of pages of features, a quarter. 0 keeps none.
+	// ResponseCacheBytes bounds the caches of finished tiles, where there are base maps a
+	// quarter of it of theirs, an eighth of it of answers to searches, and a quarter of pages
+	// of features. 0 keeps none.
 	ResponseCacheBytes int64
 
 	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
@@ -97,6 +103,7 @@ type Config struct {
 type server struct {
 	*web.Kit
 	tile      *tile.Room
+	basemap   *basemap.Room
 	region    *region.Room
 	place     *place.Room
 	geocode   *geocode.Room
@@ -121,8 +128,12 @@ func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
 
 func newServer(cfg *Config) *server {
 	cache := cfg.ResponseCacheBytes
+	ofMaps := int64(0)
+	if len(cfg.BaseMaps.Maps()) > 0 {
+		ofMaps = cache / 4
+	}
 	http := cfg.Config
-	http.Kinds = slices.Concat(datasets.Unreadable, web.Kinds, tile.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
+	http.Kinds = slices.Concat(datasets.Unreadable, web.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
 		station.Kinds, ip.Kinds, ops.Kinds, web.Interrupted, datasets.Damaged)
 	http.Meaning, http.Generations = datasets.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
@@ -134,8 +145,10 @@ func newServer(cfg *Config) *server {
 		Kit: k,
 		tile: tile.New(k, tile.Config{
 			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports, Collections: cfg.Collections,
-			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8 - cache/4,
+			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8 - cache/4 - ofMaps,
+			BaseMaps: cfg.BaseMaps,
 		}),
+		basemap: basemap.New(k, basemap.Config{Maps: cfg.BaseMaps, EmptyTile: cfg.EmptyTile, CacheBytes: ofMaps}),
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
 		geocode: geocode.New(k, cfg.Sets, batch),
@@ -154,7 +167,7 @@ func newServer(cfg *Config) *server {
 			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
 		}),
 		ops: ops.New(k, ops.Config{
-			Sets: cfg.Sets, Version: cfg.Version, Store: cfg.Store,
+			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store,
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}
@@ -184,7 +197,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 // routes is the table of endpoints. Those of the service at the root replace others of
 // the same path and method.
 func (s *server) routes() []web.Route {
-	all := slices.Concat(s.tile.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
+	all := slices.Concat(s.tile.Routes(), s.basemap.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
 		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ogc.Routes(), s.ops.Routes())
 	replaced := func(r web.Route) bool {
 		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path && slices.Equal(at.Methods, r.Methods) })
@@ -195,4 +208,6 @@ func (s *server) routes() []web.Route {
 func (s *server) handler() http.Handler { return s.Kit.Handler(s.routes()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.
-func NewMetrics() *web.Metrics { return web.NewMetrics(ops.Described...) }
+func NewMetrics() *web.Metrics {
+	return web.NewMetrics(slices.Concat(ops.Described, basemap.Described)...)
+}

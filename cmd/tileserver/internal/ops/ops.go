@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/apidoc"
+	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
@@ -27,6 +28,8 @@ import (
 type Config struct {
 	// Sets are told of in /status, /readyz and /metrics.
 	datasets.Sets
+	// BaseMaps are told of in /status.
+	BaseMaps *archive.Set
 	// Version is reported by /status.
 	Version string
 	// Store says in /status what the data comes from: "local" or "hbase".
@@ -150,6 +153,23 @@ type Status struct {
 	Version  string          `json:"version"`
 	Store    string          `json:"store,omitempty"`
 	Datasets []datasetStatus `json:"datasets"`
+	BaseMaps []baseMapStatus `json:"basemaps,omitempty"`
+}
+
+type baseMapStatus struct {
+	Name        string     `json:"name"`
+	State       string     `json:"state"`
+	Title       string     `json:"title,omitempty"`
+	Format      string     `json:"format"`
+	Tiles       int64      `json:"tiles,omitempty"`
+	MinZoom     uint8      `json:"minzoom"`
+	MaxZoom     uint8      `json:"maxzoom"`
+	TileSize    int        `json:"tile_size,omitempty"`
+	Bounds      [4]float64 `json:"bounds"`
+	Bytes       int64      `json:"bytes"`
+	Modified    time.Time  `json:"modified"`
+	Since       time.Time  `json:"since"`
+	Attribution string     `json:"attribution,omitempty"`
 }
 
 type datasetStatus struct {
@@ -191,6 +211,9 @@ func (s *Room) getStatus(c echo.Context) error {
 		}
 		doc.Datasets = append(doc.Datasets, d)
 	}
+	for _, l := range s.BaseMaps.Maps() {
+		doc.BaseMaps = append(doc.BaseMaps, describeBaseMap(l.Status()))
+	}
 	if web.PrefersHTML(c.Request()) {
 		page, err := statusPage(&doc, time.Now())
 		if err != nil {
@@ -206,6 +229,14 @@ func (s *Room) getStatus(c echo.Context) error {
 	defer b.Release()
 	b.Body = append(b.Body, body...)
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore, Coding: web.Accepted(c.Request()), ByAccept: true}, b)
+}
+
+func describeBaseMap(st archive.Status) baseMapStatus {
+	a := st.Archive
+	return baseMapStatus{
+		Name: st.Name, State: st.State, Title: a.Title, Format: a.Format.String(), Tiles: a.Tiles, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,
+		Bounds: a.Bounds, Bytes: a.Size, Modified: a.Modified.UTC().Truncate(time.Second), Since: st.Since.UTC().Truncate(time.Second), Attribution: a.Credit,
+	}
 }
 
 func (s *Room) regionTypes() []typeStatus {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/quadkey"
 )
@@ -26,13 +27,21 @@ func statusPage(doc *Status, now time.Time) ([]byte, error) {
 	page := struct {
 		*Status
 		Sets []setCard
-		// Layer is the one that the small maps show, "" for none.
-		Layer string
+		Maps []setCard
 	}{Status: doc}
+	layer := ""
+	for _, m := range doc.BaseMaps {
+		page.Maps = append(page.Maps, newMapCard(&m, now))
+	}
 	for _, d := range doc.Datasets {
 		page.Sets = append(page.Sets, newSetCard(&d, now))
 		if len(d.Types) > 0 {
-			page.Layer = d.Types[0].Name
+			layer = d.Types[0].Name
+		}
+	}
+	for _, cards := range [...][]setCard{page.Sets, page.Maps} {
+		for i := range cards {
+			cards[i].Layer = layer
 		}
 	}
 	var out bytes.Buffer
@@ -50,6 +59,25 @@ type setCard struct {
 	Facts       [][2]string
 	Extents     []extent
 	Sources     []string
+	// Layer is the one that the small map shows, "" for none.
+	Layer string
+}
+
+// newMapCard is what the page says of a base map.
+func newMapCard(m *baseMapStatus, now time.Time) setCard {
+	card := setCard{Name: m.Name, State: m.State, Fine: m.State == catalogue.Serving, Extents: extentsOf(m.Bounds[:])}
+	for _, fact := range [][2]string{
+		{"Title", m.Title}, {"Tiles", m.Format}, {"Zooms", fmt.Sprintf("%d–%d", m.MinZoom, m.MaxZoom)}, {"Size", size(m.Bytes)},
+		{"File of", m.Modified.Format("2 January 2006, 15:04 UTC") + age(now.Sub(m.Modified))},
+	} {
+		if fact[1] != "" {
+			card.Facts = append(card.Facts, fact)
+		}
+	}
+	if m.Attribution != "" {
+		card.Sources = []string{m.Attribution}
+	}
+	return card
 }
 
 // extent is a box on the page's map, the tile of zoom 0 with 256 units a side.

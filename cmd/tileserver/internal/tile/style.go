@@ -26,6 +26,8 @@ type MapStyle struct {
 type styleSource struct {
 	Type string `json:"type"`
 	URL  string `json:"url"`
+	// TileSize is that of pictures, in pixels.
+	TileSize int `json:"tileSize,omitempty"`
 }
 
 type styleLayer struct {
@@ -39,8 +41,8 @@ type styleLayer struct {
 	Paint       map[string]any `json:"paint,omitempty"`
 }
 
-// getStyle answers GET /style.json?layers=&theme=&names=: a style that draws
-// the layers from the tiles they have, as TileJSON tells.
+// getStyle answers GET /style.json?layers=&theme=&names=&basemap=: a style that draws
+// the layers from the tiles they have, as TileJSON tells, over the base maps.
 //
 // Without a source of glyphs the names are for clients that have fonts of their
 // own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
@@ -53,6 +55,7 @@ func (s *Room) getStyle(c echo.Context) error {
 	if q.Has("layers") && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
+	under := s.askedMaps(&q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -75,12 +78,12 @@ func (s *Room) getStyle(c echo.Context) error {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
-	etag := s.styleTag(r, a, &v, base, name, names, set)
+	etag := s.styleTag(r, a, &v, base, name, names, set, under)
 	a.Tag = &etag
 	if web.Matches(r, a.Tag, true) {
 		return s.NotModified(c, a)
 	}
-	style, err := s.makeStyle(&v, set, base, name, names)
+	style, err := s.makeStyle(&v, set, under, base, name, names)
 	if err != nil {
 		return err
 	}
@@ -94,11 +97,14 @@ func (s *Room) getStyle(c echo.Context) error {
 	return s.Send(c, a, b)
 }
 
-func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, set *layerSet) web.Tag {
+func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, set *layerSet, under []shownMap) web.Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(s.Glyphs).Number(uint64(set.hash)).
 		Number(v.boundaries.ID).Number(v.places.ID).Number(v.airports.ID)
 	from, _ := v.fromCollections()
 	h = h.Number(from)
+	for _, m := range under {
+		h = h.Bytes(m.name).Number(m.ID)
+	}
 	return h.Number(uint64(a.Coding)).Tag()
 }
 
@@ -109,7 +115,7 @@ const styleSourceName = "quadrille"
 // that is drawn first. Others lie between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
 
-func (s *Room) makeStyle(v *view, set *layerSet, base, theme string, names bool) (*MapStyle, error) {
+func (s *Room) makeStyle(v *view, set *layerSet, under []shownMap, base, theme string, names bool) (*MapStyle, error) {
 	tiles, err := describe(v, set, base)
 	if err != nil {
 		return nil, err
@@ -128,6 +134,7 @@ func (s *Room) makeStyle(v *view, set *layerSet, base, theme string, names bool)
 	if p.Map.Water.A > 0 {
 		style.Layers = append(style.Layers, styleLayer{ID: "background", Type: "background", Paint: map[string]any{"background-color": p.Map.Water.CSS()}})
 	}
+	style.Layers = append(style.Layers, p.under(style.Sources, under, base)...)
 	types := slices.Clone(set.types)
 	rank := func(typ string) int {
 		if i := slices.Index(styleOrder, typ); i >= 0 {
@@ -138,7 +145,9 @@ func (s *Room) makeStyle(v *view, set *layerSet, base, theme string, names bool)
 	slices.SortStableFunc(types, func(a, b string) int { return rank(a) - rank(b) })
 	p.land, _ = set.ground()
 	for _, typ := range types {
-		style.Layers = append(style.Layers, p.fill(typ))
+		if len(under) == 0 { // regions would hide what lies under them
+			style.Layers = append(style.Layers, p.fill(typ))
+		}
 	}
 	// Borders of large regions run over those of the small ones in them.
 	for _, typ := range slices.Backward(types) {

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -39,6 +40,8 @@ type Config struct {
 	PinTiles bool
 	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
 	CacheBytes int64
+	// BaseMaps lie under the layers in styles.
+	BaseMaps *archive.Set
 }
 
 // Room answers with tiles, and with what describes them.
@@ -60,7 +63,7 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned", "theme", "scale")},
 		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed, Query: web.Takes("theme")},
-		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names")},
+		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names", "basemap")},
 	}...)
 }
 
@@ -191,16 +194,11 @@ func (s *Room) sendEmptyTile(c echo.Context, f *web.Finished, how manner) error 
 	if s.EmptyTile == http.StatusNotFound && !how.ofTileset {
 		return errTileEmpty
 	}
-	h := c.Response().Header()
-	s.KeptHeaders(h, f, how.cache)
 	status := http.StatusNoContent
 	if s.EmptyTile == http.StatusOK {
-		h["Content-Type"] = web.ContentTypes[f.Form]
-		h["Content-Length"] = web.LengthHeader(0)
 		status = http.StatusOK
 	}
-	c.Response().WriteHeader(status)
-	return nil
+	return s.SendEmpty(c, f, how.cache, status)
 }
 
 // errCompressionBusy says that a tile is too large to be compressed without a heavy

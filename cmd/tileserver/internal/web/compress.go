@@ -20,13 +20,13 @@ type Coding uint8
 const (
 	Identity Coding = iota // as it is
 	Gzipped
-	zstded
-	brotlied
+	Zstded
+	Brotlied
 	codingCount
 )
 
 // ContentEncodings are ready to be put into a header map.
-var ContentEncodings = [codingCount][]string{Gzipped: {"gzip"}, zstded: {"zstd"}, brotlied: {"br"}}
+var ContentEncodings = [codingCount][]string{Gzipped: {"gzip"}, Zstded: {"zstd"}, Brotlied: {"br"}}
 
 // compressFrom is the size in bytes from which bodies are compressed. Below
 // it the coding's own overhead and the client's work outweigh the saving.
@@ -54,8 +54,8 @@ type Preference struct {
 }
 
 var (
-	preferKept = Preference{[]Coding{brotlied, zstded, Gzipped}, brotlied, brotlied}
-	preferOnce = Preference{[]Coding{zstded, Gzipped, brotlied}, zstded, Gzipped}
+	preferKept = Preference{[]Coding{Brotlied, Zstded, Gzipped}, Brotlied, Brotlied}
+	preferOnce = Preference{[]Coding{Zstded, Gzipped, Brotlied}, Zstded, Gzipped}
 	// PreferStream is for answers written bit by bit while the request comes in.
 	PreferStream = Preference{[]Coding{Gzipped}, Gzipped, Gzipped}
 )
@@ -65,6 +65,16 @@ func Accepted(r *http.Request) Coding { return preferOnce.Of(r) }
 
 // AcceptedKept is the coding for an answer that is kept.
 func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
+
+// TakesCoding reports whether the client takes a coding, of an answer that has it already.
+func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes[c].Of(r) == c }
+
+// takes are preferences for one coding.
+var takes = [codingCount]Preference{
+	Gzipped:  PreferStream,
+	Zstded:   {[]Coding{Zstded}, Zstded, Identity},
+	Brotlied: {[]Coding{Brotlied}, Brotlied, Brotlied},
+}
 
 // Of is the coding with the greatest weight in Accept-Encoding, the preferred
 // one among equals. A client that takes nothing we have gets identity all the
@@ -123,9 +133,9 @@ func codingNamed(name string) (Coding, bool) {
 	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
 		return Gzipped, true
 	case strings.EqualFold(name, "br"):
-		return brotlied, true
+		return Brotlied, true
 	case strings.EqualFold(name, "zstd"):
-		return zstded, true
+		return Zstded, true
 	case strings.EqualFold(name, "identity"):
 		return Identity, true
 	}
@@ -184,13 +194,13 @@ func compress(dst *bytes.Buffer, src []byte, c Coding, e Effort) {
 		writeAll(w, src)
 		w.Reset(nil) // holds on to nothing
 		GzipWriters[e].Put(w)
-	case brotlied:
+	case Brotlied:
 		w := brotliWriters[e].Get().(*brotli.Writer)
 		w.Reset(dst)
 		writeAll(w, src)
 		w.Reset(nil)
 		brotliWriters[e].Put(w)
-	case zstded:
+	case Zstded:
 		dst.Grow(len(src)/2 + 64)
 		dst.Write(zstdEncoders[e]().EncodeAll(src, dst.AvailableBuffer()))
 	default:

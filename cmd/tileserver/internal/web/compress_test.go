@@ -24,23 +24,23 @@ func TestAccepted(t *testing.T) {
 	}{
 		{nil, Identity, Identity, Identity},
 		{[]string{""}, Identity, Identity, Identity},
-		{[]string{"gzip, deflate, br, zstd"}, zstded, brotlied, Gzipped}, // Chromium, Firefox
-		{[]string{"gzip,deflate,br,zstd"}, zstded, brotlied, Gzipped},
-		{[]string{"gzip, deflate, br"}, Gzipped, brotlied, Gzipped}, // Safari
-		{[]string{"deflate, gzip, br"}, Gzipped, brotlied, Gzipped}, // curl
+		{[]string{"gzip, deflate, br, zstd"}, Zstded, Brotlied, Gzipped}, // Chromium, Firefox
+		{[]string{"gzip,deflate,br,zstd"}, Zstded, Brotlied, Gzipped},
+		{[]string{"gzip, deflate, br"}, Gzipped, Brotlied, Gzipped}, // Safari
+		{[]string{"deflate, gzip, br"}, Gzipped, Brotlied, Gzipped}, // curl
 		{[]string{"gzip"}, Gzipped, Gzipped, Gzipped},
-		{[]string{"gzip", "br"}, Gzipped, brotlied, Gzipped},
+		{[]string{"gzip", "br"}, Gzipped, Brotlied, Gzipped},
 		{[]string{"identity"}, Identity, Identity, Identity},
 		{[]string{"identity, gzip"}, Gzipped, Gzipped, Gzipped},
 		{[]string{"identity, gzip;q=0.9"}, Identity, Identity, Identity},
-		{[]string{"identity;q=0.5, br;q=0.6"}, brotlied, brotlied, Identity},
+		{[]string{"identity;q=0.5, br;q=0.6"}, Brotlied, Brotlied, Identity},
 		{[]string{"identity;q=0"}, Identity, Identity, Identity},
 		{[]string{"br;q=0.1, zstd;q=0.2, gzip;q=0.3"}, Gzipped, Gzipped, Gzipped},
-		{[]string{"br;q=0, zstd;q=0.001"}, zstded, zstded, Identity},
+		{[]string{"br;q=0, zstd;q=0.001"}, Zstded, Zstded, Identity},
 		{[]string{"*"}, Gzipped, Gzipped, Gzipped},
-		{[]string{"*;q=0.5, br"}, brotlied, brotlied, Gzipped},
+		{[]string{"*;q=0.5, br"}, Brotlied, Brotlied, Gzipped},
 		{[]string{"gzip;q=0, *"}, Identity, Identity, Identity},
-		{[]string{"gzip;q=9, br"}, Gzipped, brotlied, Gzipped},
+		{[]string{"gzip;q=9, br"}, Gzipped, Brotlied, Gzipped},
 		{[]string{"gzip;q=-1"}, Identity, Identity, Identity},
 		{[]string{",,;q=1, ,gzip;;q=0.5;x=y"}, Gzipped, Gzipped, Gzipped},
 		{[]string{"compress, deflate"}, Identity, Identity, Identity},

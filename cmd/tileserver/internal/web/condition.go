@@ -26,6 +26,9 @@ const (
 	FormSchema  // a JSON schema
 	FormPNG
 	FormPNG2x // of double density
+	FormJPEG
+	FormWebP
+	FormAVIF
 	formCount
 )
 
@@ -46,6 +49,9 @@ var ContentTypes = [formCount][]string{
 	FormSchema:       {"application/schema+json"},
 	FormPNG:          {"image/png"},
 	FormPNG2x:        {"image/png"},
+	FormJPEG:         {"image/jpeg"},
+	FormWebP:         {"image/webp"},
+	FormAVIF:         {"image/avif"},
 }
 
 // Picture reports whether the form is an image. Images are compressed as they

@@ -12,6 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
 // Metrics counts what a handler does and tells it to Prometheus. Make it with
@@ -262,14 +264,14 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 }
 
 // WatchCache tells Prometheus what a cache of a room does.
-func WatchCache[K CacheKey](s *Kit, name string, c *ResponseCache[K]) {
+func WatchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
-		st := c.stats()
-		Counter(ch, descCacheHits, st.hits, name)
-		Counter(ch, descCacheMisses, st.misses, name)
-		Counter(ch, descCacheEvicted, st.evicted, name)
-		Gauge(ch, descCacheBytes, float64(st.bytes), name)
-		Gauge(ch, descCacheEntries, float64(st.entries), name)
+		st := c.Stats()
+		Counter(ch, descCacheHits, st.Hits, name)
+		Counter(ch, descCacheMisses, st.Misses, name)
+		Counter(ch, descCacheEvicted, st.Evicted, name)
+		Gauge(ch, descCacheBytes, float64(st.Bytes), name)
+		Gauge(ch, descCacheEntries, float64(st.Entries), name)
 	})
 }
 

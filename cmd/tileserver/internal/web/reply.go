@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
 // Answer describes a response that is not kept in the cache.
@@ -159,6 +161,30 @@ func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
 	}
 }
 
+// Finished is a response ready to be written: the body in its final coding
+// and the header values that go with it, as slices that can be put into a
+// header map without being copied. It is shared and never changed.
+type Finished struct {
+	Body     []byte // nil for an empty tile
+	Form     Form
+	large    bool     // enough to be compressed for those who take that
+	ByAccept bool     // the Accept header chose the form
+	encoding []string // Content-Encoding, nil for identity
+	length   []string // Content-Length
+	etag     []string // nil for none
+}
+
+// Bytes is what keeping the response takes.
+func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
+
+// ResponseCache keeps finished responses.
+type ResponseCache[K bytecache.Key] = bytecache.Cache[K, *Finished]
+
+// NewResponseCache returns a cache of about the given number of bytes.
+func NewResponseCache[K bytecache.Key](bytes int64) *ResponseCache[K] {
+	return bytecache.New[K, *Finished](bytes)
+}
+
 // Finish makes a response that can be kept: the body compressed once if that
 // pays, and copied to its own memory.
 func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
@@ -179,6 +205,14 @@ func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
 	res.Body = append(make([]byte, 0, len(body)), body...)
 	res.length = []string{strconv.Itoa(len(body))}
 	return res
+}
+
+// FinishStored is Finish of a body that is in a coding already. The body is kept as it is.
+func FinishStored(body []byte, f Form, cd Coding, t *Tag) *Finished {
+	return &Finished{
+		Body: body, Form: f, large: !f.Picture(), encoding: ContentEncodings[cd],
+		length: []string{strconv.Itoa(len(body))}, etag: []string{string(t[:])},
+	}
 }
 
 // vary is the value of the Vary header, nil for none.
@@ -212,6 +246,19 @@ func (s *Kit) KeptHeaders(h http.Header, f *Finished, cache []string) {
 	if f.etag != nil {
 		h["Etag"] = f.etag
 	}
+}
+
+// SendEmpty answers with a kept answer that has nothing in it, by 204, or by 200 with no
+// bytes.
+func (s *Kit) SendEmpty(c echo.Context, f *Finished, cache []string, status int) error {
+	h := c.Response().Header()
+	s.KeptHeaders(h, f, cache)
+	if status == http.StatusOK {
+		h["Content-Type"] = ContentTypes[f.Form]
+		h["Content-Length"] = LengthHeader(0)
+	}
+	c.Response().WriteHeader(status)
+	return nil
 }
 
 // SendKept is SendFinished with another Cache-Control.

@@ -12,7 +12,6 @@ package pmtiles
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"quadrille/cmd/internal/pmtiles"
 	"quadrille/quadkey"
 )
 
@@ -42,30 +42,8 @@ type Content struct {
 	length uint32
 }
 
-// TileID is the number the specification gives a tile: those of lower zooms
-// first, then its place on the Hilbert curve.
-func TileID(t quadkey.Tile) uint64 { return zoomStart(t.Z) + t.Hilbert() }
-
-func zoomStart(z uint8) uint64 { return (uint64(1)<<(2*z) - 1) / 3 }
-
-const (
-	headerSize = 127
-	// headSize holds the header and the root directory: clients fetch as much
-	// at first.
-	headSize = 16 << 10
-	// leafEntries is the number of entries in a leaf directory, 20 to 40 KB.
-	leafEntries = 4096
-
-	compressionGzip = 2
-	typeMVT         = 1
-)
-
-// entry is a directory entry: a run of tiles with one content, or, with run 0,
-// a leaf directory.
-type entry struct {
-	id, offset  uint64
-	length, run uint32
-}
+// leafEntries is the number of entries in a leaf directory, 20 to 40 KB.
+const leafEntries = 4096
 
 // Writer writes one archive, and belongs to one goroutine. The file appears
 // under its name when Finish has succeeded, and not before.
@@ -75,10 +53,10 @@ type Writer struct {
 	tiles      *bufio.Writer
 	dirs       *bufio.Writer
 
-	next     uint64  // first id that may come
-	offset   uint64  // of the next content
-	pending  []entry // not yet in a leaf directory
-	root     []entry // of leaf directories
+	next     uint64          // first id that may come
+	offset   uint64          // of the next content
+	pending  []pmtiles.Entry // not yet in a leaf directory
+	root     []pmtiles.Entry // of leaf directories
 	leafSize uint64
 
 	addressed, entries, contents uint64
@@ -98,7 +76,7 @@ func Create(path string) (_ *Writer, err error) {
 	if w.leaf, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".dir-*"); err != nil {
 		return nil, err
 	}
-	if _, err = w.file.Seek(headSize, io.SeekStart); err != nil {
+	if _, err = w.file.Seek(pmtiles.HeadSize, io.SeekStart); err != nil {
 		return nil, err
 	}
 	w.tiles = bufio.NewWriterSize(w.file, 1<<20)
@@ -129,7 +107,7 @@ func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) error {
 		return fmt.Errorf("tile %v has no descendants at zoom %d", t, zoom)
 	}
 	down := 2 * (zoom - t.Z)
-	id, run := zoomStart(zoom)+t.Hilbert()<<down, uint64(1)<<down
+	id, run := pmtiles.ZoomStart(zoom)+t.Hilbert()<<down, uint64(1)<<down
 	if id < w.next {
 		return fmt.Errorf("tile %v comes too late: tiles must be in the order of their ids", t)
 	}
@@ -137,8 +115,8 @@ func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) error {
 	w.addressed += run
 	if n := len(w.pending); n > 0 {
 		last := &w.pending[n-1]
-		if last.offset == c.offset && last.id+uint64(last.run) == id && uint64(last.run)+run <= math.MaxUint32 {
-			last.run += uint32(run)
+		if last.Offset == c.offset && last.ID+uint64(last.Run) == id && uint64(last.Run)+run <= math.MaxUint32 {
+			last.Run += uint32(run)
 			return nil
 		}
 	}
@@ -150,7 +128,7 @@ func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) error {
 	// A run longer than 32 bits say begins another entry.
 	for ; run > 0; w.entries++ {
 		part := min(run, math.MaxUint32)
-		w.pending = append(w.pending, entry{id: id, offset: c.offset, length: c.length, run: uint32(part)})
+		w.pending = append(w.pending, pmtiles.Entry{ID: id, Offset: c.offset, Length: c.length, Run: uint32(part)})
 		id, run = id+part, run-part
 	}
 	return nil
@@ -163,42 +141,23 @@ func (w *Writer) flush() error {
 		return err
 	}
 	w.root = append(w.root, e)
-	w.leafSize += uint64(e.length)
+	w.leafSize += uint64(e.Length)
 	w.pending = w.pending[:0]
 	return nil
 }
 
 // writeDirectory writes a leaf directory and returns its entry in the root.
-func writeDirectory(dst io.Writer, entries []entry, offset uint64) (entry, error) {
+func writeDirectory(dst io.Writer, entries []pmtiles.Entry, offset uint64) (pmtiles.Entry, error) {
 	b, err := encodeDirectory(entries)
 	if err != nil {
-		return entry{}, err
+		return pmtiles.Entry{}, err
 	}
 	_, err = dst.Write(b)
-	return entry{id: entries[0].id, offset: offset, length: uint32(len(b))}, err
+	return pmtiles.Entry{ID: entries[0].ID, Offset: offset, Length: uint32(len(b))}, err
 }
 
-func encodeDirectory(entries []entry) ([]byte, error) {
-	raw := binary.AppendUvarint(make([]byte, 0, 8*len(entries)), uint64(len(entries)))
-	var last uint64
-	for _, e := range entries {
-		raw = binary.AppendUvarint(raw, e.id-last)
-		last = e.id
-	}
-	for _, e := range entries {
-		raw = binary.AppendUvarint(raw, uint64(e.run))
-	}
-	for _, e := range entries {
-		raw = binary.AppendUvarint(raw, uint64(e.length))
-	}
-	for i, e := range entries {
-		if i > 0 && e.offset == entries[i-1].offset+uint64(entries[i-1].length) {
-			raw = append(raw, 0) // right behind the one before
-		} else {
-			raw = binary.AppendUvarint(raw, e.offset+1)
-		}
-	}
-	return zip(raw)
+func encodeDirectory(entries []pmtiles.Entry) ([]byte, error) {
+	return zip(pmtiles.AppendDirectory(make([]byte, 0, 8*len(entries)), entries))
 }
 
 func zip(raw []byte) ([]byte, error) {
@@ -240,9 +199,8 @@ func (w *Writer) Finish(info Info) (err error) {
 	if err := w.tiles.Flush(); err != nil {
 		return err
 	}
-	head := make([]byte, headSize)
-	w.header(head, info, uint64(len(root)), uint64(len(metadata)))
-	copy(head[headerSize:], root)
+	head := w.header(info, uint64(len(root)), uint64(len(metadata))).Append(make([]byte, 0, pmtiles.HeadSize))
+	head = append(head, root...)[:pmtiles.HeadSize]
 	if _, err := w.file.WriteAt(head, 0); err != nil {
 		return err
 	}
@@ -268,7 +226,7 @@ func (w *Writer) finishDirectories() ([]byte, error) {
 			return nil, ErrEmpty
 		}
 		b, err := encodeDirectory(w.pending)
-		if err != nil || len(b) <= headSize-headerSize {
+		if err != nil || len(b) <= pmtiles.HeadSize-pmtiles.HeaderSize {
 			return b, err
 		}
 	}
@@ -282,7 +240,7 @@ func (w *Writer) finishDirectories() ([]byte, error) {
 	}
 	for {
 		b, err := encodeDirectory(w.root)
-		if err != nil || len(b) <= headSize-headerSize {
+		if err != nil || len(b) <= pmtiles.HeadSize-pmtiles.HeaderSize {
 			return b, err
 		}
 		if err := w.pairLeaves(); err != nil {
@@ -307,8 +265,8 @@ func (w *Writer) pairLeaves() error {
 		w.pending = w.pending[:0]
 		n := min(2, len(pairs))
 		for _, e := range pairs[:n] {
-			b := make([]byte, e.length)
-			if _, err := old.ReadAt(b, int64(e.offset)); err != nil {
+			b := make([]byte, e.Length)
+			if _, err := old.ReadAt(b, int64(e.Offset)); err != nil {
 				return err
 			}
 			if w.pending, err = decodeDirectory(w.pending, b); err != nil {
@@ -324,70 +282,31 @@ func (w *Writer) pairLeaves() error {
 }
 
 // decodeDirectory appends the entries of a directory this package wrote.
-func decodeDirectory(dst []entry, b []byte) ([]entry, error) {
+func decodeDirectory(dst []pmtiles.Entry, b []byte) ([]pmtiles.Entry, error) {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return dst, err
 	}
-	r := bufio.NewReader(z)
-	var broken error
-	number := func() uint64 {
-		v, err := binary.ReadUvarint(r)
-		broken = errors.Join(broken, err)
-		return v
+	raw, err := io.ReadAll(z)
+	if err != nil {
+		return dst, err
 	}
-	n := number()
-	if broken != nil {
-		return dst, broken
-	}
-	first := len(dst)
-	var id uint64
-	for range n {
-		id += number()
-		dst = append(dst, entry{id: id})
-		if broken != nil {
-			return dst, broken
-		}
-	}
-	list := dst[first:]
-	for i := range list {
-		list[i].run = uint32(number())
-	}
-	for i := range list {
-		list[i].length = uint32(number())
-	}
-	for i := range list {
-		if v := number(); v > 0 {
-			list[i].offset = v - 1
-		} else if i > 0 {
-			list[i].offset = list[i-1].offset + uint64(list[i-1].length)
-		}
-	}
-	return dst, broken
+	return pmtiles.DecodeDirectory(dst, raw, math.MaxInt)
 }
 
-// header writes the fixed fields of the specification's chapter 3.
-func (w *Writer) header(b []byte, info Info, rootLength, metadataLength uint64) {
-	copy(b, "PMTiles\x03")
-	leaves := headSize + w.offset
-	for i, v := range [11]uint64{
-		headerSize, rootLength,
-		leaves + w.leafSize, metadataLength,
-		leaves, w.leafSize,
-		headSize, w.offset,
-		w.addressed, w.entries, w.contents,
-	} {
-		binary.LittleEndian.PutUint64(b[8+8*i:], v)
+// header is what the archive begins with.
+func (w *Writer) header(info Info, rootLength, metadataLength uint64) *pmtiles.Header {
+	leaves := pmtiles.HeadSize + w.offset
+	return &pmtiles.Header{
+		Root:      pmtiles.Section{Offset: pmtiles.HeaderSize, Length: rootLength},
+		Metadata:  pmtiles.Section{Offset: leaves + w.leafSize, Length: metadataLength},
+		Leaves:    pmtiles.Section{Offset: leaves, Length: w.leafSize},
+		Tiles:     pmtiles.Section{Offset: pmtiles.HeadSize, Length: w.offset},
+		Addressed: w.addressed, Entries: w.entries, Contents: w.contents,
+		Clustered: true, Internal: pmtiles.Gzip, TileCompression: pmtiles.Gzip, Type: pmtiles.MVT,
+		MinZoom: info.MinZoom, MaxZoom: info.MaxZoom, CenterZoom: uint8(info.Center[2]),
+		Bounds: info.Bounds, Center: [2]float64(info.Center[:2]),
 	}
-	copy(b[96:], []byte{1, compressionGzip, compressionGzip, typeMVT, info.MinZoom, info.MaxZoom})
-	position := func(at int, lon, lat float64) {
-		binary.LittleEndian.PutUint32(b[at:], uint32(int32(math.Round(lon*1e7))))
-		binary.LittleEndian.PutUint32(b[at+4:], uint32(int32(math.Round(lat*1e7))))
-	}
-	position(102, info.Bounds[0], info.Bounds[1])
-	position(110, info.Bounds[2], info.Bounds[3])
-	b[118] = uint8(info.Center[2])
-	position(119, info.Center[0], info.Center[1])
 }
 
 // Abort removes what was written. After Finish it does nothing.

@@ -13,18 +13,6 @@ import (
 	"quadrille/quadkey"
 )
 
-func TestTileIDs(t *testing.T) {
-	// The table of the specification.
-	for id, tile := range map[uint64]quadkey.Tile{
-		0: {}, 1: {Z: 1}, 2: {Z: 1, Y: 1}, 3: {Z: 1, X: 1, Y: 1}, 4: {Z: 1, X: 1}, 5: {Z: 2},
-		19078479: {Z: 12, X: 3423, Y: 1763},
-	} {
-		if got := TileID(tile); got != id {
-			t.Errorf("%v: %d, want %d", tile, got, id)
-		}
-	}
-}
-
 var info = Info{MaxZoom: 13, Bounds: [4]float64{-180, -85.05112877980659, 180, 85.05112877980659}, Center: [3]float64{12.5, -3, 4}, Metadata: []byte(`{"vector_layers":[]}`)}
 
 func put(t *testing.T, w *Writer, text string) Content {

@@ -9,23 +9,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
 	"math"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/paulmach/orb"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/sqlitefile"
 )
 
 // Bounds on what a database may ask for.
@@ -37,7 +31,7 @@ const (
 )
 
 // Magic is what the first bytes of a GeoPackage are, as of any SQLite database.
-const Magic = "SQLite format 3\x00"
+const Magic = sqlitefile.Magic
 
 // File is an opened layer of a GeoPackage. It is used by one goroutine.
 type File struct {
@@ -86,35 +80,19 @@ func OpenPoints(ctx context.Context, name, layer string) (*File, error) {
 
 func open(ctx context.Context, name, layer string, kind *layerKind) (_ *File, err error) {
 	f := &File{name: name, Layer: layer, kind: kind}
-	if err := checkFile(name); err != nil {
-		return nil, err
+	db, conns, err := sqlitefile.Open(ctx, name, 1, sqlitefile.Bounds{Value: maxValue, Columns: 2 * maxColumns})
+	if errors.Is(err, sqlitefile.ErrNot) {
+		return nil, fmt.Errorf("%s: not a GeoPackage", name)
 	}
-	path, err := filepath.Abs(name)
 	if err != nil {
 		return nil, err
 	}
-	// Immutable: no locks and no journal, so that nothing is written beside it.
-	u := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)"}
-	if f.db, err = sql.Open("sqlite", u.String()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	f.db, f.conn = db, conns[0]
 	defer func() {
 		if err != nil {
 			_ = f.Close() // only read
 		}
 	}()
-	f.db.SetMaxOpenConns(1)
-	if f.conn, err = f.db.Conn(ctx); err != nil {
-		return nil, f.fail(err)
-	}
-	for limit, most := range map[int]int{
-		sqlite3.SQLITE_LIMIT_LENGTH: maxValue, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 20,
-		sqlite3.SQLITE_LIMIT_COLUMN: 2 * maxColumns, sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-	} {
-		if _, err := sqlite.Limit(f.conn, limit, most); err != nil {
-			return nil, f.fail(err)
-		}
-	}
 	if err := f.find(ctx); err != nil {
 		return nil, err
 	}
@@ -128,44 +106,8 @@ func open(ctx context.Context, name, layer string, kind *layerKind) (_ *File, er
 	return f, f.fail(err)
 }
 
-// checkFile looks at the file without the help of SQLite. One that has changes
-// beside it would be read without them.
-func checkFile(name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil {
-		return err
-	} else if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file; name the file itself", name)
-	}
-	head := make([]byte, len(Magic))
-	if _, err := io.ReadFull(file, head); err != nil || string(head) != Magic {
-		return fmt.Errorf("%s: not a GeoPackage", name)
-	}
-	for _, suffix := range []string{"-wal", "-journal"} {
-		if info, err := os.Stat(name + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s: there are changes in %s%s that are not in it yet; close the program that has it open, or run: sqlite3 %s .tables", name, name, suffix, name)
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
 // fail names the file in an error of SQLite.
-func (f *File) fail(err error) error {
-	var e *sqlite.Error
-	switch {
-	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.As(err, &e) && (e.Code()&0xFF == sqlite3.SQLITE_CORRUPT || e.Code()&0xFF == sqlite3.SQLITE_NOTADB || e.Code()&0xFF == sqlite3.SQLITE_IOERR):
-		return fmt.Errorf("%s: %w; it is damaged or truncated: fetch it again", f.name, err)
-	}
-	return fmt.Errorf("%s: %w", f.name, err)
-}
+func (f *File) fail(err error) error { return sqlitefile.Named(f.name, err) }
 
 // find finds the table and its geometry.
 func (f *File) find(ctx context.Context) error {

@@ -1,0 +1,122 @@
+// Package sqlitefile opens SQLite databases that others made, to be read and no more:
+// nothing is written beside the file, no size in it goes beyond what the caller bears, and
+// functions with effects do not run for views in it.
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Magic is what the first bytes of any SQLite database are.
+const Magic = "SQLite format 3\x00"
+
+// Bounds are what a database may ask for.
+type Bounds struct {
+	Value   int // bytes of any value
+	Columns int // of a table, or of a result
+}
+
+// ErrNot is matched by the error about a file that is no SQLite database.
+var ErrNot = errors.New("not an SQLite database")
+
+// Open opens a database for as many connections at once as given. Whoever opens it closes
+// the database, and the connections with it.
+func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sql.DB, all []*sql.Conn, err error) {
+	if err := check(name); err != nil {
+		return nil, nil, err
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Immutable: no locks and no journal, so that nothing is written beside it.
+	u := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)"}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = db.Close() // only read
+		}
+	}()
+	db.SetMaxOpenConns(connections)
+	for range connections {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return nil, nil, Named(name, err)
+		}
+		all = append(all, conn)
+		for limit, most := range map[int]int{
+			sqlite3.SQLITE_LIMIT_LENGTH: most.Value, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 20,
+			sqlite3.SQLITE_LIMIT_COLUMN: most.Columns, sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+		} {
+			if _, err := sqlite.Limit(conn, limit, most); err != nil {
+				return nil, nil, Named(name, err)
+			}
+		}
+	}
+	return db, all, nil
+}
+
+// check looks at the file without the help of SQLite. One that has changes beside it would
+// be read without them.
+func check(name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file; name the file itself", name)
+	}
+	head := make([]byte, len(Magic))
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != Magic {
+		return fmt.Errorf("%s: %w", name, ErrNot)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(name + suffix); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%s: there are changes in %s%s that are not in it yet; close the program that has it open, or run: sqlite3 %s .tables", name, name, suffix, name)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Damaged reports whether an error of SQLite is about the bytes of the file.
+func Damaged(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xFF {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR:
+		return true
+	}
+	return false
+}
+
+// Named names the file in an error of SQLite, which may be nil.
+func Named(name string, err error) error {
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case Damaged(err):
+		return fmt.Errorf("%s: %w; it is damaged or truncated: fetch it again", name, err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

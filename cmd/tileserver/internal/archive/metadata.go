@@ -1,0 +1,227 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	xhtml "golang.org/x/net/html"
+
+	"quadrille/quadkey"
+)
+
+// Metadata is what an archive tells of itself, cleaned: text is valid UTF-8 without control
+// characters, and of bounded length.
+type Metadata struct {
+	Title       string
+	Description string
+	// Credit is the attribution as text, with the addresses of its links after their texts.
+	Credit string
+	// CreditHTML is the same as HTML, which has links and nothing else.
+	CreditHTML string
+	Layers     []Layer // of vector tiles
+	Overlay    bool    // it is meant to lie over another map
+}
+
+// Layer is a layer of vector tiles.
+type Layer struct {
+	ID               string
+	Fields           map[string]string
+	Description      string
+	MinZoom, MaxZoom uint8
+}
+
+// Bounds of metadata. Texts are in bytes.
+const (
+	maxTitle  = 200
+	maxText   = 2000
+	maxLayers = 200
+	maxFields = 200 // of a layer
+)
+
+// described is the JSON of PMTiles, and the row json of MBTiles. Members of other types than
+// they should be are left out.
+type described map[string]json.RawMessage
+
+func describe(b []byte) (described, error) {
+	d := described{}
+	if len(b) == 0 {
+		return d, nil
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, fmt.Errorf("%w: its metadata are no JSON object: %w", ErrDamaged, err)
+	}
+	return d, nil
+}
+
+func (d described) text(name string) (s string) {
+	if json.Unmarshal(d[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// set reads texts by their names.
+func (m *Metadata) set(text func(name string) string) {
+	m.Title, m.Description = clean(text("name"), maxTitle), clean(text("description"), maxText)
+	m.CreditHTML, m.Credit = credit(text("attribution"))
+	m.Overlay = text("type") == "overlay"
+}
+
+// layers reads vector_layers. deepest is the zoom of a layer that tells none.
+func (d described) layers(deepest uint8) (all []Layer) {
+	var list []struct {
+		ID          any `json:"id"`
+		Description any `json:"description"`
+		Fields      any `json:"fields"`
+		MinZoom     any `json:"minzoom"`
+		MaxZoom     any `json:"maxzoom"`
+	}
+	if json.Unmarshal(d["vector_layers"], &list) != nil {
+		return nil
+	}
+	zoom := func(v any, otherwise uint8) uint8 {
+		if n, ok := v.(float64); ok && n >= 0 && n <= float64(deepest) {
+			return uint8(n)
+		}
+		return otherwise
+	}
+	for _, l := range list[:min(len(list), maxLayers)] {
+		id, _ := l.ID.(string)
+		// An id is the name in the tiles, so it is taken as it is or not at all.
+		if id == "" || clean(id, maxTitle) != id {
+			continue
+		}
+		layer := Layer{ID: id, Fields: map[string]string{}, MinZoom: zoom(l.MinZoom, 0), MaxZoom: zoom(l.MaxZoom, deepest)}
+		about, _ := l.Description.(string)
+		layer.Description = clean(about, maxText)
+		fields, _ := l.Fields.(map[string]any)
+		for name, kind := range fields {
+			k, _ := kind.(string)
+			if len(layer.Fields) < maxFields && clean(name, maxTitle) == name {
+				layer.Fields[name] = clean(k, maxTitle)
+			}
+		}
+		all = append(all, layer)
+	}
+	return all
+}
+
+// clean makes a text of others fit to be shown: one line without control characters.
+func clean(s string, most int) string {
+	s = strings.TrimSpace(printable(s))
+	if len(s) <= most {
+		return s
+	}
+	for !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// printable leaves out what does not show, and what turns around the text beside it.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// credit makes of an attribution, which is HTML of anybody, HTML that has links and nothing
+// else, and text.
+func credit(s string) (asHTML, asText string) {
+	s = clean(s, maxText)
+	var rich, plain strings.Builder
+	link, depth := "", 0
+	tokens := xhtml.NewTokenizer(strings.NewReader(s))
+	for {
+		kind := tokens.Next()
+		if kind == xhtml.ErrorToken {
+			break // the end: reading a text fails at no other place
+		}
+		token := tokens.Token()
+		hidden := token.Data == "script" || token.Data == "style"
+		switch {
+		case kind == xhtml.TextToken && depth == 0:
+			text := printable(token.Data) // a reference may stand for any character
+			rich.WriteString(html.EscapeString(text))
+			plain.WriteString(text)
+		case kind == xhtml.StartTagToken && hidden:
+			depth++
+		case kind == xhtml.EndTagToken && hidden && depth > 0:
+			depth--
+		case kind == xhtml.StartTagToken && token.Data == "a" && link == "":
+			if link = address(token.Attr); link != "" {
+				rich.WriteString(`<a href="` + html.EscapeString(link) + `" target="_blank" rel="noopener">`)
+			}
+		case kind == xhtml.EndTagToken && token.Data == "a" && link != "":
+			rich.WriteString("</a>")
+			plain.WriteString(", " + link)
+			link = ""
+		}
+	}
+	if link != "" {
+		rich.WriteString("</a>")
+		plain.WriteString(", " + link)
+	}
+	return strings.TrimSpace(rich.String()), clean(plain.String(), 2*maxText)
+}
+
+// address is where a link leads, "" if that is no address of the web.
+func address(attributes []xhtml.Attribute) string {
+	for _, a := range attributes {
+		if a.Key != "href" {
+			continue
+		}
+		u, err := url.Parse(a.Val)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+			return ""
+		}
+		return u.String()
+	}
+	return ""
+}
+
+// numbers reads a list of so many numbers, nil if it is none.
+func numbers(s string, n int) []float64 {
+	parts := strings.Split(s, ",")
+	if len(parts) != n {
+		return nil
+	}
+	list := make([]float64, n)
+	for i, p := range parts {
+		v, err := strconv.ParseFloat(strings.TrimSpace(p), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		list[i] = v
+	}
+	return list
+}
+
+// place sets where the archive is, of what it says: the world where that cannot be.
+func (i *Info) place(bounds []float64, center []float64) {
+	i.Bounds = [4]float64{-180, -quadkey.MaxLatitude, 180, quadkey.MaxLatitude}
+	if len(bounds) == 4 && bounds[0] < bounds[2] && bounds[1] < bounds[3] {
+		b := [4]float64{max(bounds[0], -180), max(bounds[1], -quadkey.MaxLatitude), min(bounds[2], 180), min(bounds[3], quadkey.MaxLatitude)}
+		if b[0] < b[2] && b[1] < b[3] {
+			i.Bounds = b
+		}
+	}
+	b := i.Bounds
+	i.Center = [3]float64{(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, float64(i.MinZoom)}
+	if len(center) == 3 && center[0] >= b[0] && center[0] <= b[2] && center[1] >= b[1] && center[1] <= b[3] && center[2] >= 0 && center[2] <= float64(i.MaxZoom) {
+		i.Center = [3]float64(center)
+	}
+}

@@ -1,0 +1,104 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"quadrille/cmd/internal/pmtiles"
+)
+
+// Coding is how bytes are packed.
+type Coding uint8
+
+// Codings of tiles, directories and metadata.
+const (
+	Plain Coding = iota
+	Gzip
+	Brotli
+	Zstd
+	Zlib // of old MBTiles
+)
+
+// codingOf is the coding that a PMTiles header names; false for one that it does not tell.
+func codingOf(c pmtiles.Compression) (Coding, bool) {
+	switch c {
+	case pmtiles.NoCompression:
+		return Plain, true
+	case pmtiles.Gzip:
+		return Gzip, true
+	case pmtiles.Brotli:
+		return Brotli, true
+	case pmtiles.Zstd:
+		return Zstd, true
+	}
+	return Plain, false
+}
+
+// packing tells by its first bytes how a tile is packed. Brotli has no mark, and no vector
+// tile begins like the others.
+func packing(b []byte) Coding {
+	switch {
+	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
+		return Gzip
+	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return Zstd
+	case len(b) > 2 && b[0] == 0x78 && (uint(b[0])<<8|uint(b[1]))%31 == 0:
+		return Zlib
+	}
+	return Plain
+}
+
+// maxWindow is the largest window in bytes that a packed tile may ask memory for.
+const maxWindow = 16 << 20
+
+// Unpack returns the bytes that src stands for, which may be src itself. More of them than
+// most are damage, as is what cannot be unpacked.
+func Unpack(src []byte, c Coding, most int) ([]byte, error) {
+	var r io.Reader
+	var err error
+	in := bytes.NewReader(src)
+	switch c {
+	case Plain:
+		if len(src) > most {
+			return nil, tooLarge(most)
+		}
+		return src, nil
+	case Gzip:
+		r, err = gzip.NewReader(in)
+	case Zlib:
+		r, err = zlib.NewReader(in)
+	case Brotli:
+		r = brotli.NewReader(in)
+	case Zstd:
+		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if derr == nil {
+			defer d.Close()
+		}
+		r, err = d, derr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	var out bytes.Buffer
+	out.Grow(min(4*len(src), most))
+	switch n, err := io.Copy(&out, io.LimitReader(r, int64(most)+1)); {
+	case err != nil && errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return nil, tooLarge(most)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case n > int64(most):
+		return nil, tooLarge(most)
+	}
+	return out.Bytes(), nil
+}
+
+func tooLarge(most int) error {
+	return fmt.Errorf("%w: more than %d bytes come out of it", ErrDamaged, most)
+}

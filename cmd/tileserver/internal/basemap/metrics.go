@@ -1,0 +1,37 @@
+package basemap
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+var (
+	descStale      = web.Metric("basemap_stale", "1 when the file has been replaced by one that cannot be served.", "basemap")
+	descDamaged    = web.Metric("basemap_damaged", "1 when the file in service is damaged or changed in place.", "basemap")
+	descReadFailed = web.Metric("basemap_read_failures_total", "Tiles that could not be read.", "basemap")
+	descSince      = web.Metric("basemap_serving_since_seconds", "Since when the archive is in service, seconds of Unix time.", "basemap")
+	descBytes      = web.Metric("basemap_bytes", "Bytes of the archive.", "basemap")
+)
+
+// Described are the metrics that collect makes.
+var Described = []*prometheus.Desc{descStale, descDamaged, descReadFailed, descSince, descBytes}
+
+// collect tells the state of the base maps to Prometheus.
+func (s *Room) collect(ch chan<- prometheus.Metric) {
+	for _, l := range s.Maps.Maps() {
+		st := l.Status()
+		state := func(name string) float64 {
+			if st.State == name {
+				return 1
+			}
+			return 0
+		}
+		web.Gauge(ch, descStale, state(catalogue.Stale), st.Name)
+		web.Gauge(ch, descDamaged, state(catalogue.Damaged), st.Name)
+		web.Counter(ch, descReadFailed, st.ReadFailures, st.Name)
+		web.Gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Name)
+		web.Gauge(ch, descBytes, float64(st.Archive.Size), st.Name)
+	}
+}

@@ -1,0 +1,304 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"image/color"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/archive/archivetest"
+)
+
+// baseMapWorld serves base maps beside boundaries.
+type baseMapWorld struct {
+	*fixture
+	dir string
+}
+
+// coast is the vector tile that its maps show, large enough to be packed.
+var coast = archivetest.Vector(strings.Repeat("coast", 20))
+
+var archiveCodings = map[string]byte{"plain": archivetest.Plain, "gzip": archivetest.Gzip, "br": archivetest.Brotli, "zstd": archivetest.Zstd}
+
+const hostileText = `<img src=x onerror=alert(1)>&<a href='javascript:alert(1)'>me</a> <a href="https://example.org/?a=1&b=<">them</a>` + "\x00\u202e"
+
+// newBaseMaps has a vector map in every coding, whose large tile is 1/0/0, a map of pictures,
+// and one that is damaged inside.
+func newBaseMaps(t testing.TB, change func(*Config)) *baseMapWorld {
+	t.Helper()
+	dir := t.TempDir()
+	var names []archive.Name
+	add := func(name, file string) {
+		names = append(names, archive.Name{Name: name, Path: filepath.Join(dir, file)})
+	}
+	text, err := json.Marshal(hostileText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata := fmt.Sprintf(`{"name":%s,"description":%s,"attribution":%s,"vector_layers":[{"id":"water","description":%s,"fields":{"<b>":%s}},{"id":"roads","minzoom":1}]}`, text, text, text, text, text)
+	for _, coding := range []string{"plain", "gzip", "br", "zstd"} {
+		p := archivetest.PMTiles{Internal: archiveCodings[coding], Tiles: archiveCodings[coding], Type: 1, Metadata: metadata, Leaf: 2}
+		large := archivetest.Pack(p.Tiles, bytes.Repeat(coast, 50))
+		archivetest.Write(t, filepath.Join(dir, coding+".pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Pack(p.Tiles, coast)}, {Z: 1, Data: large}, {Z: 1, X: 1, Y: 1, Data: archivetest.Pack(p.Tiles, coast)}}))
+		add(coding, coding+".pmtiles")
+	}
+	red := archivetest.Picture(256, color.RGBA{R: 255, A: 255})
+	archivetest.WriteMBTiles(t, filepath.Join(dir, "red.mbtiles"), []archivetest.Tile{{Data: red}}, archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('format', 'png')`)
+	add("red", "red.mbtiles")
+	bomb := archivetest.Pack(archivetest.Gzip, make([]byte, archive.MaxTile+1))
+	archivetest.WriteMBTiles(t, filepath.Join(dir, "bad.mbtiles"), []archivetest.Tile{{Data: coast}, {Z: 1, Data: bomb}, {Z: 1, X: 1, Data: []byte("\x1f\x8bnot")}},
+		archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('format', 'pbf')`, `CREATE TRIGGER t AFTER INSERT ON tiles BEGIN SELECT 1; END`)
+	add("bad", "bad.mbtiles")
+	set, err := archive.Serve(t.Context(), names, 1<<20, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &baseMapWorld{newFixture(t, func(c *Config) {
+		c.BaseMaps = set
+		measured(c)
+		if change != nil {
+			change(c)
+		}
+	}, all...), dir}
+}
+
+// A tile is sent as it is stored where the client takes that, and is the same everywhere.
+func TestBaseMapCodings(t *testing.T) {
+	f := newBaseMaps(t, nil)
+	for stored := range archiveCodings {
+		for accepted, want := range map[string]map[string]string{
+			"":                        {},
+			"gzip":                    {"plain": "gzip", "gzip": "gzip", "br": "gzip", "zstd": "gzip"},
+			"br":                      {"plain": "br", "gzip": "br", "br": "br", "zstd": "br"},
+			"zstd":                    {"plain": "zstd", "gzip": "zstd", "br": "zstd", "zstd": "zstd"},
+			"gzip, deflate, br, zstd": {"plain": "br", "gzip": "gzip", "br": "br", "zstd": "zstd"},
+			"gzip;q=0, br;q=0":        {},
+			"br;q=0.1, gzip;q=0.9":    {"plain": "gzip", "gzip": "gzip", "br": "br", "zstd": "gzip"},
+		} {
+			for range 2 { // made, and then kept
+				res := f.get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted)
+				if got := res.Header.Get("Content-Encoding"); res.StatusCode != 200 || got != want[stored] || res.Header.Get("Vary") != "Accept-Encoding" {
+					t.Errorf("%s for %q: %d, coding %q, want %q, %v", stored, accepted, res.StatusCode, got, want[stored], res.Header)
+				}
+				if unpacked(t, res.Header.Get("Content-Encoding"), body(t, res)) != string(bytes.Repeat(coast, 50)) {
+					t.Errorf("%s for %q: other bytes", stored, accepted)
+				}
+				if again := f.get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted, "If-None-Match", res.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
+					t.Errorf("%s for %q: %d for its own tag", stored, accepted, again.StatusCode)
+				}
+			}
+		}
+	}
+}
+
+func TestBaseMapTiles(t *testing.T) {
+	f := newBaseMaps(t, nil)
+	for path, want := range map[string]string{
+		"/basemap/gzip/0/0/0.mvt": "application/vnd.mapbox-vector-tile", "/basemap/gzip/0/0/0.pbf": "application/vnd.mapbox-vector-tile", "/basemap/red/0/0/0.png": "image/png",
+	} {
+		res := f.get(path, "Accept-Encoding", "gzip")
+		if res.StatusCode != 200 || res.Header.Get("Content-Type") != want || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
+		}
+		if head := f.do(http.MethodHead, path, "Accept-Encoding", "gzip"); head.Header.Get("Content-Length") != res.Header.Get("Content-Length") || body(t, head) != "" {
+			t.Errorf("HEAD %s: %v", path, head.Header)
+		}
+	}
+	for path, want := range map[string]struct {
+		status int
+		typ    string
+	}{
+		"/basemap/none/0/0/0.mvt":   {404, "unknown-basemap"},
+		"/basemap/none.json":        {404, "unknown-basemap"},
+		"/basemap/gzip.xml":         {404, "not-found"},
+		"/basemap/gzip/0/0/0.png":   {404, "unknown-format"},
+		"/basemap/gzip/0/0/0":       {404, "unknown-format"},
+		"/basemap/gzip/0/0/0.x.mvt": {404, "unknown-format"},
+		"/basemap/red/0/0/0.jpg":    {404, "unknown-format"},
+		"/basemap/gzip/1/2/0.mvt":   {404, "tile-outside"},
+		"/basemap/gzip/23/0/0.mvt":  {404, "tile-outside"},
+		"/basemap/gzip/a/0/0.mvt":   {400, "bad-parameter"},
+		"/basemap/gzip/0/0/0.mvt?a": {400, "bad-parameter"},
+	} {
+		if res := f.get(path); res.StatusCode != want.status {
+			t.Errorf("%s: %d, want %d", path, res.StatusCode, want.status)
+		} else {
+			wantProblem(t, res, want.status, want.typ)
+		}
+	}
+	for range 2 { // failures are not kept
+		wantProblem(t, f.get("/basemap/bad/1/0/0.mvt"), 500, "basemap-damaged")
+		wantProblem(t, f.get("/basemap/bad/1/1/0.mvt", "Accept-Encoding", "br"), 500, "basemap-damaged")
+	}
+	for mode, statuses := range map[int][2]int{0: {204, 204}, 204: {204, 204}, 200: {200, 204}, 404: {404, 404}} {
+		f := newBaseMaps(t, func(c *Config) { c.EmptyTile = mode })
+		for i, path := range []string{"/basemap/gzip/1/0/1.mvt", "/basemap/red/5/0/1.png"} {
+			for range 2 {
+				if res := f.get(path); res.StatusCode != statuses[i] || res.StatusCode < 300 && body(t, res) != "" {
+					t.Errorf("%s with %d: %d", path, mode, res.StatusCode)
+				}
+			}
+		}
+	}
+}
+
+// A file that is replaced is another answer; one cut in place is an error, but for what is kept.
+func TestBaseMapReplaced(t *testing.T) {
+	f := newBaseMaps(t, nil)
+	const kept = "/basemap/gzip/0/0/0.mvt"
+	before := f.get(kept)
+	path := filepath.Join(f.dir, "gzip.pmtiles")
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
+	archivetest.Write(t, path, p.Bytes([]archivetest.Tile{{Data: archivetest.Pack(archivetest.Gzip, archivetest.Vector("new"))}}))
+	f.cfg.BaseMaps.Look(t.Context())
+	after := f.get(kept)
+	if body(t, after) != string(archivetest.Vector("new")) || after.Header.Get("Etag") == before.Header.Get("Etag") {
+		t.Errorf("after the file was replaced: %v", after.Header)
+	}
+	if err := os.Truncate(path, 130); err != nil {
+		t.Fatal(err)
+	}
+	if res := f.get(kept); res.StatusCode != 200 {
+		t.Errorf("a tile that is kept: %d", res.StatusCode)
+	}
+	wantProblem(t, f.get(kept, "Accept-Encoding", "br"), http.StatusServiceUnavailable, "basemap-changing")
+	f.cfg.BaseMaps.Look(t.Context())
+	var status struct {
+		BaseMaps []struct{ Name, State string }
+	}
+	if err := json.Unmarshal([]byte(body(t, f.get("/status"))), &status); err != nil || len(status.BaseMaps) != 6 {
+		t.Fatal(status, err)
+	}
+	for _, m := range status.BaseMaps {
+		if want := map[bool]string{true: "damaged", false: "serving"}[m.Name == "gzip"]; m.State != want {
+			t.Errorf("%s is %s", m.Name, m.State)
+		}
+	}
+	if page := body(t, f.get("/status", "Accept", "text/html")); !strings.Contains(page, "Base maps") || strings.Contains(page, "<img") || strings.Contains(page, `="javascript:`) {
+		t.Errorf("the page of the status: %s", page)
+	}
+}
+
+// Texts of archives are anybody's.
+func TestBaseMapTexts(t *testing.T) {
+	f := newBaseMaps(t, nil)
+	var doc struct {
+		Name, Description, Attribution string
+		Tiles                          []string
+		VectorLayers                   []struct {
+			ID     string
+			Fields map[string]string
+		} `json:"vector_layers"`
+	}
+	text := body(t, f.get("/basemap/gzip.json"))
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || strings.ContainsAny(text, "<>") {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if want := `&amp;me <a href="https://example.org/?a=1&amp;b=%3C" target="_blank" rel="noopener">them</a>`; doc.Attribution != strings.ReplaceAll(want, "%3C", "&lt;") && doc.Attribution != want {
+		t.Errorf("attribution %s", doc.Attribution)
+	}
+	if len(doc.Tiles) != 1 || doc.Tiles[0] != "http://example.com/basemap/gzip/{z}/{x}/{y}.mvt" || len(doc.VectorLayers) != 2 || strings.ContainsAny(doc.Name, "\x00\u202e") {
+		t.Errorf("%+v", doc)
+	}
+}
+
+// Base maps lie under the borders, and regions do not hide them.
+func TestBaseMapStyle(t *testing.T) {
+	f := newBaseMaps(t, nil)
+	type layer struct{ ID, Type, Source string }
+	var style struct {
+		Sources map[string]struct {
+			Type, URL string
+			TileSize  int
+		}
+		Layers []layer
+	}
+	ask := func(query string) {
+		t.Helper()
+		style.Sources, style.Layers = nil, nil
+		if err := json.Unmarshal([]byte(body(t, f.get("/style.json?layers=country&"+query))), &style); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("basemap=gzip,red&names=false")
+	want := []layer{
+		{"background", "background", ""},
+		{"basemap:gzip:water_fill", "fill", "basemap:gzip"}, {"basemap:gzip:water_line", "line", "basemap:gzip"}, {"basemap:gzip:roads_line", "line", "basemap:gzip"},
+		{"basemap:red", "raster", "basemap:red"}, {"country_line", "line", "quadrille"},
+	}
+	if fmt.Sprint(style.Layers) != fmt.Sprint(want) {
+		t.Errorf("layers\n%v, want\n%v", style.Layers, want)
+	}
+	if s := style.Sources["basemap:red"]; len(style.Sources) != 3 || s.Type != "raster" || s.TileSize != 256 || s.URL != "http://example.com/basemap/red.json" {
+		t.Errorf("sources %+v", style.Sources)
+	}
+	if ask(""); len(style.Sources) != 7 {
+		t.Errorf("all: %+v", style.Sources)
+	}
+	if ask("basemap=none"); len(style.Sources) != 1 || style.Layers[1].ID != "country" {
+		t.Errorf("none: %+v", style)
+	}
+	wantProblem(t, f.get("/style.json?basemap=gzip,nowhere"), 400, "bad-parameter")
+}
+
+func TestBaseMapMetrics(t *testing.T) {
+	f := newBaseMaps(t, nil)
+	f.get("/basemap/bad/1/0/0.mvt")
+	for range 2 {
+		f.get("/basemap/red/0/0/0.png")
+	}
+	f.cfg.BaseMaps.Look(t.Context())
+	for name, want := range map[string]float64{
+		`quadrille_basemap_read_failures_total{basemap=bad}`: 1, `quadrille_basemap_damaged{basemap=bad}`: 1, `quadrille_basemap_stale{basemap=red}`: 0,
+		`quadrille_response_cache_hits_total{cache=basemaps}`: 1,
+	} {
+		if got, ok := f.scrape()[name]; !ok || got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
+
+func BenchmarkBaseMapKept(b *testing.B) {
+	f := newBaseMaps(b, func(c *Config) { c.ResponseCacheBytes = 16 << 20 })
+	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
+}
+
+func BenchmarkBaseMapRead(b *testing.B) {
+	f := newBaseMaps(b, func(c *Config) { c.ResponseCacheBytes = 0 })
+	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
+}
+
+// dearMaps has a tile that is large however it is packed, and a small one.
+func dearMaps(t testing.TB) *archive.Set {
+	large := bytes.Clone(coast)
+	for i := uint64(1); len(large) < 200<<10; i++ {
+		large = binary.LittleEndian.AppendUint64(large, i*0x9E3779B97F4A7C15)
+	}
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
+	path := archivetest.Write(t, filepath.Join(t.TempDir(), "dear.pmtiles"), p.Bytes([]archivetest.Tile{
+		{Data: archivetest.Pack(archivetest.Gzip, large)}, {Z: 1, Data: archivetest.Pack(archivetest.Gzip, coast)},
+	}))
+	set, err := archive.Serve(t.Context(), []archive.Name{{Name: "dear", Path: path}}, 1<<20, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return set
+}

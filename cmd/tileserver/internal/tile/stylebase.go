@@ -1,0 +1,125 @@
+package tile
+
+import (
+	"slices"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// shownMap is a base map that lies under the layers of a style.
+type shownMap struct {
+	name string
+	*archive.Archive
+}
+
+// askedMaps are the base maps that the parameter basemap names, the first lowest: all where
+// it is left out, and none by none.
+func (s *Room) askedMaps(q *web.Params) (maps []shownMap) {
+	list := q.Text("basemap", web.MaxListText)
+	if q.Has("basemap") && list == "" {
+		q.Refuse("basemap", "List base maps of /status in basemap, set it to none, or leave it out for all.")
+	}
+	if list == "none" {
+		return nil
+	}
+	asked := strings.Split(list, ",")
+	for _, l := range s.BaseMaps.Maps() {
+		if list == "" || slices.Contains(asked, l.Name.Name) {
+			maps = append(maps, shownMap{l.Name.Name, l.Current()})
+		}
+	}
+	for _, name := range asked {
+		if list != "" && s.BaseMaps.Map(name) == nil {
+			q.Refuse("basemap", "List base maps of /status in basemap, or set it to none.")
+		}
+	}
+	return maps
+}
+
+// mostLayers is how many layers of a base map are drawn. Archives have a dozen.
+const mostLayers = 24
+
+// under adds the sources of base maps, and returns layers that draw them: of vector tiles
+// the areas and lines of their layers, in the colours of the theme.
+func (p *palette) under(sources map[string]styleSource, maps []shownMap, base string) (all []styleLayer) {
+	for _, m := range maps {
+		id := "basemap:" + m.name
+		source := styleSource{Type: "vector", URL: base + "/basemap/" + m.name + ".json"}
+		if m.Format.Picture() {
+			source.Type, source.TileSize = "raster", m.TileSize
+			all = append(all, styleLayer{ID: id, Type: "raster", Source: id})
+		} else {
+			all = append(all, p.generic(id, m.Layers)...)
+		}
+		sources[id] = source
+	}
+	return all
+}
+
+// A kind is what a layer seems to show, by its name.
+type kind uint8
+
+const (
+	ground kind = iota
+	cover
+	waters
+	built
+	ways
+	limits
+)
+
+// kinds are parts of names that layers of usual schemas have.
+var kinds = []struct {
+	kind
+	parts []string
+}{
+	{waters, []string{"water", "ocean", "sea", "lake", "river"}},
+	{built, []string{"build", "urban", "resident", "settle"}},
+	{ways, []string{"road", "street", "transport", "highway", "rail", "path", "way"}},
+	{limits, []string{"bound", "border", "admin"}},
+	{cover, []string{"cover", "use", "park", "wood", "forest", "glacier", "ice", "sand", "grass"}},
+}
+
+func kindOf(id string) kind {
+	id = strings.ToLower(id)
+	for _, k := range kinds {
+		if slices.ContainsFunc(k.parts, func(part string) bool { return strings.Contains(id, part) }) {
+			return k.kind
+		}
+	}
+	return ground
+}
+
+// generic draws layers that nobody here knows: areas from the ground up, then lines.
+func (p *palette) generic(source string, layers []archive.Layer) (all []styleLayer) {
+	layers = slices.Clone(layers[:min(len(layers), mostLayers)])
+	slices.SortStableFunc(layers, func(a, b archive.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })
+	m := &p.Map
+	fill := map[kind]look.Color{ground: m.Land[0], cover: m.Land[1], waters: m.Lake, built: m.Urban}
+	line := map[kind]look.Color{ground: m.Border.Other, cover: m.Border.Other, waters: m.Lake, built: m.Border.Other, ways: m.Border.County, limits: m.Border.State}
+	layer := func(l archive.Layer, kind, geometry string) styleLayer {
+		return styleLayer{
+			ID: source + ":" + l.ID + "_" + kind, Type: kind, Source: source, SourceLayer: l.ID, MinZoom: float64(l.MinZoom),
+			Filter: []any{"match", []any{"geometry-type"}, []any{geometry, "Multi" + geometry}, true, false}, Paint: map[string]any{},
+		}
+	}
+	for _, l := range layers {
+		if color, ok := fill[kindOf(l.ID)]; ok {
+			area := layer(l, "fill", "Polygon")
+			area.Paint["fill-color"] = color.CSS()
+			all = append(all, area)
+		}
+	}
+	for _, l := range layers {
+		k := kindOf(l.ID)
+		way := layer(l, "line", "LineString")
+		way.Layout = map[string]any{"line-join": "round", "line-cap": "round"}
+		way.Paint["line-color"] = line[k].CSS()
+		way.Paint["line-width"] = byZoom(5, 0.4, 16, 3)
+		all = append(all, way)
+	}
+	return all
+}
