@@ -191,7 +191,7 @@ func regionFields(of *tiles.TypeMeta) []field {
 	all := []field{{"id", text}, {"name", text}}
 	types := map[string]string{"String": text, "Number": numeric, "Boolean": "boolean"}
 	for _, name := range slices.Sorted(maps.Keys(of.Fields)) {
-		if name != "id" && name != "name" && name != "type" {
+		if name != "id" && name != "name" && name != "type" && name != "merged" { // which tiles alone have
 			all = append(all, field{name, types[of.Fields[name]]})
 		}
 	}
@@ -224,8 +224,8 @@ func (s *Room) links(base string, c *collection) []ogcapi.Link {
 	all := []ogcapi.Link{
 		{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
 		{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},
-		{Href: here + "/items?f=json", Rel: "items", Type: ogcapi.TypeGeoJSON, Title: "The features as GeoJSON"},
-		{Href: here + "/items?f=html", Rel: "items", Type: ogcapi.TypeHTML, Title: "The features as a page"},
+		{Href: here + "/items?f=json", Rel: "items", Type: ogcapi.TypeGeoJSON, Title: "The features"},
+		{Href: here + "/items?f=html", Rel: "items", Type: ogcapi.TypeHTML, Title: "The features as a table"},
 		{Href: here + "/queryables?f=json", Rel: ogcapi.RelQueryables, Type: ogcapi.TypeSchema, Title: "The properties that filters may name"},
 	}
 	for _, p := range s.parts {

@@ -298,7 +298,7 @@ func (s *Room) getQueryables(c echo.Context) error {
 }
 
 // aboutCollection answers with a document about the collection of the path.
-func (s *Room) aboutCollection(c echo.Context, make func(base string, of *collection) *ogcapi.Document) error {
+func (s *Room) aboutCollection(c echo.Context, describe func(base string, of *collection) *ogcapi.Document) error {
 	values, err := web.PathParams(c)
 	if err != nil {
 		return err
@@ -312,7 +312,7 @@ func (s *Room) aboutCollection(c echo.Context, make func(base string, of *collec
 		return err
 	}
 	defer of.release()
-	return ogcapi.Send(s.Kit, c, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, make(base, of))
+	return ogcapi.Send(s.Kit, c, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, describe(base, of))
 }
 
 // noCollection lists the collections that there are.
