@@ -74,14 +74,16 @@ func TestMapLibraries(t *testing.T) {
 
 	for _, tt := range []struct {
 		name, page, theme string
+		api               string // by which the page finds the tiles
 		screen            screen
 	}{
-		{"maplibre-light", "maplibre.html", "light", screen{width: 1200, height: 800, density: 1}},
-		{"maplibre-dark", "maplibre.html", "dark", screen{width: 390, height: 780, density: 2, dark: true}},
-		{"openlayers", "openlayers.html", "", screen{width: 1200, height: 800, density: 1}},
+		{"maplibre-light", "maplibre.html", "light", "", screen{width: 1200, height: 800, density: 1}},
+		{"maplibre-dark", "maplibre.html", "dark", "", screen{width: 390, height: 780, density: 2, dark: true}},
+		{"openlayers", "openlayers.html", "", "", screen{width: 1200, height: 800, density: 1}},
+		{"openlayers-ogc", "openlayers.html", "", " ogc", screen{width: 1200, height: 800, density: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := open(t, browser, pages.URL+"/"+tt.page+"?"+url.PathEscape(site+" "+tt.theme+" "+view), tt.screen)
+			w := open(t, browser, pages.URL+"/"+tt.page+"?"+url.PathEscape(site+" "+tt.theme+" "+view+tt.api), tt.screen)
 			w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/",
 				"GPU stall due to ReadPixels") // the driver's remark on taking pictures
 			w.waitFor(`window.drawn`)

@@ -2,9 +2,9 @@
 
     python3 ogc_gdal.py http://127.0.0.1:8080
 
-It needs pyogrio, which brings a GDAL of its own: the driver OGCAPI reads the tiles of
-the standard as it was approved since GDAL 3.7. It prints a line for each collection and ends with an error if
-GDAL and the server do not agree.
+It needs pyogrio, which brings a GDAL of its own: the driver OGCAPI of GDAL 3.6 does not
+know the standard as it was approved. It prints a line for each collection and ends with an
+error if GDAL and the server do not agree.
 """
 
 import json
