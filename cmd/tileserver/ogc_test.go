@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"quadrille/cmd/internal/toyworld"
 )
 
 // ogcPage is a page of features.
@@ -75,9 +73,7 @@ func TestOGCFeatures(t *testing.T) {
 	data := os.Getenv("QUADRILLE_DEMO_DATA")
 	if data == "" {
 		data = t.TempDir()
-		if err := toyworld.Publish(t.Context(), data); err != nil {
-			t.Fatal(err)
-		}
+		publishFeatures(t, data)
 	}
 	site, _, _ := start(t, "--data", data, "--address-limit=1000000/1m")
 	_, text := fetch(t, site+"/ogc/collections")
@@ -85,7 +81,7 @@ func TestOGCFeatures(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Collections) < 3 {
+	if len(list.Collections) < 5 {
 		t.Fatalf("only %d collections: %s", len(list.Collections), text)
 	}
 	for _, c := range list.Collections {
@@ -100,6 +96,10 @@ func TestOGCFeatures(t *testing.T) {
 			if !slices.Equal(small.ids(), ids) {
 				t.Errorf("%s: small pages have %v, not %v", c.ID, small.ids(), ids)
 			}
+		}
+		// Without a link that counts again what was left out.
+		if some := allOf(t, items+"?limit=3&offset=2"); len(ids) <= 500 && !slices.Equal(some.ids(), ids[min(2, len(ids)):]) {
+			t.Errorf("%s: from the third on there are %v, not %v", c.ID, some.ids(), ids[min(2, len(ids)):])
 		}
 		some := whole.Features[len(ids)/2]
 		name, _ := some.Properties["name"].(string)

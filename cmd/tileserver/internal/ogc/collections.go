@@ -30,9 +30,10 @@ type collection struct {
 	bounds                              quadkey.Box
 	count                               int64 // of features, 0 if it is not known
 	fields                              []field
-	live                                bool // answers are of the moment
-	history                             bool // datetime says when
-	lasting                             bool // its features have a begin and an end
+	live                                bool   // answers are of the moment
+	history                             bool   // datetime says when
+	lasting                             bool   // its features have a begin and an end
+	seen                                string // the one property that is a time
 	from                                []uint64
 	source                              source
 	release                             func()
@@ -180,8 +181,16 @@ func (s *Room) takePoints(id, name string) (*collection, error) {
 		c.bounds = quadkey.Box{West: m.Bounds[0], South: m.Bounds[1], East: m.Bounds[2], North: m.Bounds[3]}
 	}
 	types := map[points.Type]string{points.Text: text, points.Number: numeric, points.Boolean: "boolean", points.Time: text, points.Texts: "array"}
+	times := 0
 	for _, f := range m.Schema {
 		c.fields = append(c.fields, field{f.Name, types[f.Type]})
+		if f.Type == points.Time {
+			c.seen = f.Name
+			times++
+		}
+	}
+	if times != 1 {
+		c.seen = ""
 	}
 	return c, nil
 }

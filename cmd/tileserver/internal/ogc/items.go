@@ -30,6 +30,8 @@ const (
 	// maxLooked is how many features a filter looks at for a page. One that finds less ends
 	// there, and the next page goes on.
 	maxLooked = 20_000
+	// maxOffset bounds what is read to be left out. Links use cursors, which leave out nothing.
+	maxOffset = 10_000
 	// maxPageBytes ends a page of large features.
 	maxPageBytes = 16 << 20
 )
@@ -48,6 +50,7 @@ type ask struct {
 	country  string // of stations, by their index
 	geometry bool   // is wanted
 	limit    int
+	offset   int // features that pass and are left out before the first
 	cursor   string
 	at       time.Time // of collections with a history
 	span     *interval // of features that last
@@ -58,7 +61,7 @@ type ask struct {
 }
 
 // itemQuery is what items takes besides the names of properties.
-var itemQuery = web.Query{Names: []string{"bbox", "bbox-crs", "crs", "cursor", "datetime", "f", "filter", "filter-crs", "filter-lang", "limit"}, Others: true}
+var itemQuery = web.Query{Names: []string{"bbox", "bbox-crs", "crs", "cursor", "datetime", "f", "filter", "filter-crs", "filter-lang", "limit", "offset"}, Others: true}
 
 // readAsk reads the parameters of a request for features of a collection.
 func readAsk(r *http.Request, c *collection) (a *ask, err error) {
@@ -69,12 +72,13 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 	a.cursor = q.Cursor()
 	// The standard has more than the most mean the most.
 	a.limit = min(int(q.Integer("limit", 1, 1_000_000_000, defaultLimit)), maxLimit)
+	a.offset = int(q.Integer("offset", 0, maxOffset, 0))
 	if span, ok := datetime(&q); ok {
 		switch {
 		case c.history:
 			// The points as they were, at the end of an interval.
 			a.at = cmp.Or(span.to, time.Time{})
-		case c.lasting:
+		case c.lasting || c.seen != "":
 			a.span = &span
 		}
 	}
@@ -139,10 +143,10 @@ func (c *collection) has(name string) bool {
 // page reads a page of features, and calls fn with each; size is how long the answer has
 // become by then. It returns the cursor of the next page.
 func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *feature) (size int, err error)) (next string, err error) {
-	cursor, found, looked := a.cursor, 0, 0
+	cursor, found, looked, skip := a.cursor, 0, 0, a.offset
 	a.geometry = geometry
 	for {
-		n := a.limit - found
+		n := min(a.limit-found+skip, maxLimit)
 		if a.filter != nil || a.span != nil {
 			n = min(max(4*n, 100), maxLimit) // of which some pass
 		}
@@ -155,9 +159,13 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 			if err := c.source.load(ctx, f, geometry); err != nil {
 				return "", err
 			}
-			pass, err := a.passes(ctx, c.source, f)
+			pass, err := a.passes(ctx, c, f)
 			if err != nil {
 				return "", err
+			}
+			if pass && skip > 0 {
+				pass = false
+				skip--
 			}
 			if !pass {
 				continue
@@ -178,7 +186,9 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 			}
 			return next, err
 		}
-		looked += len(features)
+		if skip == 0 {
+			looked += len(features)
+		}
 		if cursor = next; next == "" || looked >= maxLooked || found == a.limit {
 			return next, nil
 		}
@@ -186,7 +196,7 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 }
 
 // passes reports whether a feature passes the filters.
-func (a *ask) passes(ctx context.Context, s source, f *feature) (pass bool, err error) {
+func (a *ask) passes(ctx context.Context, c *collection, f *feature) (pass bool, err error) {
 	if a.span == nil && a.filter == nil {
 		return true, nil
 	}
@@ -195,8 +205,12 @@ func (a *ask) passes(ctx context.Context, s source, f *feature) (pass bool, err 
 		return false, err
 	}
 	if a.span != nil {
-		begin, _ := values["begin"].(string)
-		end, _ := values["end"].(string)
+		first, last := "begin", "end"
+		if c.seen != "" {
+			first, last = c.seen, c.seen
+		}
+		begin, _ := values[first].(string)
+		end, _ := values[last].(string)
 		if !a.span.meets(begin, end) {
 			return false, nil
 		}
@@ -216,7 +230,7 @@ func (a *ask) passes(ctx context.Context, s source, f *feature) (pass bool, err 
 			return true
 		}
 		var meets bool
-		meets, err = s.meets(ctx, f, box)
+		meets, err = c.source.meets(ctx, f, box)
 		return meets
 	})
 	return pass && err == nil, err
@@ -308,6 +322,9 @@ func itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi
 func query(here *url.URL, pairs ...string) string {
 	values := maps.Clone(here.Query())
 	values.Del("key")
+	if slices.Contains(pairs, "cursor") {
+		values.Del("offset")
+	}
 	for i := 0; i < len(pairs); i += 2 {
 		values.Set(pairs[i], pairs[i+1])
 	}
