@@ -73,6 +73,7 @@ func bare(answers []answer) http.Handler {
 	e.GET("/tiles/:layers/:z/:x/:file", h)
 	e.GET("/basemap/:name/:z/:x/:file", h)
 	e.GET("/ip/:addr", h)
+	e.GET("/ogc/collections/:collection/items", h)
 	for _, path := range []string{"/places/search", "/geocode", "/reverse", "/at"} {
 		e.GET(path, h)
 	}

@@ -157,6 +157,21 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		}
 		all[len(all)-1].Budget = s.budget
 	}
+	// Pages of 1,000 features, as they are and packed.
+	for _, coding := range []string{"", "gzip"} {
+		var pages []answer
+		for _, collection := range []string{"country", "state", "county", "places", "airports"} {
+			pages = append(pages, answer{Path: "/ogc/collections/" + collection + "/items?limit=1000", Accept: coding})
+		}
+		name := "features, pages of 1,000"
+		if coding != "" {
+			name += ", " + coding
+		}
+		if all, err = add(ctx, all, url, name, pages, 2); err != nil {
+			return nil, err
+		}
+		all[len(all)-1].Budget = 0.7
+	}
 	return all, nil
 }
 

@@ -39,6 +39,7 @@ const (
 // to its bytes only some time later, on goroutines of its own.
 type Cache[K Key, V Value] struct {
 	shards [shardCount]shard[K, V]
+	shift  uint // of what spreads keys over the shards
 }
 
 type shard[K Key, V Value] struct {
@@ -72,7 +73,7 @@ type flight[V Value] struct {
 // New returns a cache of about the given number of bytes. With 0
 // nothing is kept, but concurrent calls still share their work.
 func New[K Key, V Value](bytes int64) *Cache[K, V] {
-	c := &Cache[K, V]{}
+	c := &Cache[K, V]{shift: 64 - shardBits}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.entries = make(map[K]*entry[K, V])
@@ -82,8 +83,17 @@ func New[K Key, V Value](bytes int64) *Cache[K, V] {
 	return c
 }
 
+// NewOfLarge is New for values that may take a good part of the bytes. They share one lock,
+// which they hold for as long as small ones.
+func NewOfLarge[K Key, V Value](bytes int64) *Cache[K, V] {
+	c := New[K, V](bytes)
+	c.shift = 64 // all keys to the first
+	c.shards[0].max = bytes
+	return c
+}
+
 func (c *Cache[K, V]) shard(key K) *shard[K, V] {
-	return &c.shards[key.Spread()*0x9E3779B97F4A7C15>>(64-shardBits)]
+	return &c.shards[key.Spread()*0x9E3779B97F4A7C15>>c.shift]
 }
 
 // Get returns the value of a key, or the zero value.

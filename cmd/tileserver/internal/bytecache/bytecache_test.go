@@ -167,3 +167,20 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	checkCache(t, c)
 }
+
+// A value of half the bytes has room where values may be large.
+func TestLarge(t *testing.T) {
+	c := NewOfLarge[pageKey, *page](1 << 20)
+	for i := range uint64(100) {
+		key := pageKey{tile: i}
+		if _, err := c.Do(t.Context(), key, func() (*page, error) { return &page{body: make([]byte, 1<<19)}, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if c.Get(key) == nil {
+			t.Fatalf("value %d is not kept", i)
+		}
+	}
+	if s := c.Stats(); s.Bytes > 1<<20 || s.Entries != 1 {
+		t.Errorf("%+v", s)
+	}
+}

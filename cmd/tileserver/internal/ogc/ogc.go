@@ -17,6 +17,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -46,7 +47,7 @@ type Room struct {
 
 // New returns the room.
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, pages: web.NewResponseCache[pageKey](cfg.CacheBytes)}
+	s := &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, pages: bytecache.NewOfLarge[pageKey, *web.Finished](cfg.CacheBytes)}
 	web.WatchCache(k, "features", s.pages)
 	return s
 }
