@@ -38,6 +38,8 @@ const (
 
 var errCursor = web.Refuse(web.ErrParameter, "cursor", "Leave cursor out for the first page; for the next one follow the link next.")
 
+var errOffset = web.Refuse(web.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter lets through is too far apart to be counted again.")
+
 var errManyMet = web.Refuse(web.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
 
 // itemFormats are those of features.
@@ -156,6 +158,9 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 		}
 		for i := range features {
 			f := &features[i]
+			if err := ctx.Err(); err != nil {
+				return "", err
+			}
 			if err := c.source.load(ctx, f, geometry); err != nil {
 				return "", err
 			}
@@ -186,10 +191,14 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 			}
 			return next, err
 		}
-		if skip == 0 {
-			looked += len(features)
-		}
-		if cursor = next; next == "" || looked >= maxLooked || found == a.limit {
+		// What a source reads in vain counts, too.
+		looked += max(len(features), maxLimit)
+		switch cursor = next; {
+		case next == "" || found == a.limit:
+			return next, nil
+		case looked >= maxLooked && skip > 0:
+			return "", errOffset
+		case looked >= maxLooked:
 			return next, nil
 		}
 	}

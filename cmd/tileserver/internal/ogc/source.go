@@ -67,11 +67,13 @@ func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) 
 		}
 		return features, next, err
 	}
+	size := 0
 	err = s.EachRegion(ctx, s.layer, cursor, ask.geometry, func(id string, record, geometry []byte) error {
-		if len(features) == limit {
-			next = features[limit-1].mark
+		if len(features) == limit || size > maxPageBytes {
+			next = features[len(features)-1].mark
 			return errFull
 		}
+		size += len(record) + len(geometry)
 		f := feature{id: id, region: true, mark: id, geometry: bytes.Clone(geometry)}
 		features = append(features, f)
 		return features[len(features)-1].read(s.layer, bytes.Clone(record))
