@@ -26,9 +26,7 @@ type citeRun struct {
 // runCITE runs a suite with its arguments.
 func runCITE(t *testing.T, jar string, arguments map[string]string) citeRun {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes half a minute; make check-clients runs it")
-	}
+	foreign(t)
 	java, err := exec.LookPath("java")
 	if err != nil {
 		t.Skip("java is not installed; a JDK of version 17 runs the suites")

@@ -13,6 +13,7 @@ import (
 
 // GDAL's driver for OGC API – Features pages through each collection.
 func TestGDALFeatures(t *testing.T) {
+	foreign(t)
 	ogrinfo, err := exec.LookPath("ogrinfo")
 	if err != nil {
 		t.Skip("ogrinfo is not installed (gdal-bin)")

@@ -59,6 +59,7 @@ func pythonWith(t *testing.T, name string) *exec.Cmd {
 
 // QGIS reads every collection, page by page, and draws the tiles.
 func TestQGIS(t *testing.T) {
+	foreign(t)
 	cmd := pythonWith(t, "qgis.core")
 	picture := filepath.Join(t.TempDir(), "qgis.png")
 	if dir := os.Getenv("QUADRILLE_SCREENSHOTS"); dir != "" {
@@ -74,6 +75,7 @@ func TestQGIS(t *testing.T) {
 
 // A GDAL that knows the standard as it was approved reads features and tiles.
 func TestGDALOfOGCAPI(t *testing.T) {
+	foreign(t)
 	cmd := pythonWith(t, "pyogrio")
 	cmd.Args = append(cmd.Args, "testdata/clients/ogc_gdal.py", startToyWorld(t))
 	out, err := cmd.CombinedOutput()
@@ -85,6 +87,7 @@ func TestGDALOfOGCAPI(t *testing.T) {
 
 // Any GDAL reads a vector tile, and a map from the pictures.
 func TestGDALOfOGCTiles(t *testing.T) {
+	foreign(t)
 	for _, name := range []string{"ogrinfo", "gdal_translate", "gdalinfo"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("%s is not installed (gdal-bin)", name)
@@ -115,5 +118,13 @@ func TestGDALOfOGCTiles(t *testing.T) {
 	out := run("gdalinfo", "-stats", file)
 	if !strings.Contains(out, "Size is 512, 512") || strings.Contains(out, "StdDev=0.000") {
 		t.Errorf("the map:\n%s", out)
+	}
+}
+
+// foreign skips a program that others wrote where tests have to be short.
+func foreign(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make check-clients runs it")
 	}
 }
