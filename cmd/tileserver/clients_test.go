@@ -1,6 +1,7 @@
 package main
 
 import (
+	"image"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -101,6 +102,47 @@ func TestMapLibraries(t *testing.T) {
 			}
 			w.picture(tt.name)
 		})
+	}
+}
+
+// MapLibre GL draws the same map from MapLibre Tiles as from Mapbox Vector Tiles.
+func TestMapLibreTiles(t *testing.T) {
+	libraries := clientsDir(t)
+	browser := launchBrowser(t, software...)
+	data, view := clientsData(t)
+	site, _, _ := start(t, "--data", data)
+
+	mux := http.NewServeMux()
+	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
+	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
+	pages := httptest.NewServer(mux)
+	t.Cleanup(pages.Close)
+
+	var drawn [2]string
+	var pictures [2]image.Image
+	for i, encoding := range []string{"mvt", "mlt"} {
+		w := open(t, browser, pages.URL+"/maplibre.html?"+url.PathEscape(site+" light "+view+" "+encoding), screen{width: 1200, height: 800, density: 1})
+		w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/", "GPU stall due to ReadPixels")
+		w.waitFor(`window.drawn`)
+		drawn[i] = evaluate[string](w, `JSON.stringify(Object.entries(window.drawn).sort())`)
+		if tiles := evaluate[string](w, `window.tiles`); !strings.HasSuffix(tiles, "{y}."+encoding) {
+			t.Errorf("the map draws %s, and not %s", tiles, encoding)
+		}
+		pictures[i] = w.picture("maplibre-tiles-" + encoding)
+	}
+	if drawn[0] != drawn[1] || !strings.Contains(drawn[1], "country_label") {
+		t.Errorf("drawn from MVT:\n%s\nfrom MLT:\n%s", drawn[0], drawn[1])
+	}
+	differ := 0
+	for y := range pictures[0].Bounds().Dy() {
+		for x := range pictures[0].Bounds().Dx() {
+			if pictures[0].At(x, y) != pictures[1].At(x, y) {
+				differ++
+			}
+		}
+	}
+	if differ > 0 {
+		t.Errorf("%d pixels differ", differ)
 	}
 }
 

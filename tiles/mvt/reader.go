@@ -119,7 +119,8 @@ func (v *View) Feature(i int) (Feature, error) {
 }
 
 // EachTag calls fn with the key and the encoded value of each attribute until
-// it returns false. Decode values with [StringValue] and [NumberValue].
+// it returns false. Decode values with [StringValue], [BoolValue],
+// [IntegerValue] and [NumberValue].
 func (v *View) EachTag(f Feature, fn func(key, value []byte) bool) error {
 	b := f.tags
 	for len(b) > 0 {
@@ -179,6 +180,39 @@ func StringValue(value []byte) ([]byte, bool) {
 		value = next
 	}
 	return nil, false
+}
+
+// BoolValue decodes a boolean value.
+func BoolValue(value []byte) (is, ok bool) {
+	for len(value) > 0 {
+		field, wire, val, _, next, err := readField(value)
+		if err != nil {
+			return false, false
+		}
+		if field == valueBool && wire == wireVarint {
+			return val != 0, true
+		}
+		value = next
+	}
+	return false, false
+}
+
+// IntegerValue decodes an integer value.
+func IntegerValue(value []byte) (int64, bool) {
+	for len(value) > 0 {
+		field, wire, val, _, next, err := readField(value)
+		if err != nil {
+			return 0, false
+		}
+		switch {
+		case field == valueInt && wire == wireVarint, field == valueUint && wire == wireVarint && val <= math.MaxInt64:
+			return int64(val), true
+		case field == valueSint && wire == wireVarint:
+			return int64(val>>1) ^ -int64(val&1), true
+		}
+		value = next
+	}
+	return 0, false
 }
 
 // NumberValue decodes a numeric or boolean value.

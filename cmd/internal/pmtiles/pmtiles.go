@@ -48,6 +48,7 @@ const (
 	JPEG
 	WebP
 	AVIF
+	MLT
 )
 
 // MaxZoom is the deepest zoom whose tiles have ids.

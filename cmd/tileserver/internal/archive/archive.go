@@ -54,6 +54,7 @@ type Format uint8
 // Formats of tiles.
 const (
 	MVT Format = iota + 1
+	MLT
 	PNG
 	JPEG
 	WebP
@@ -62,11 +63,11 @@ const (
 
 // String is the format as it is named in metadata.
 func (f Format) String() string {
-	return [...]string{"", "pbf", "png", "jpg", "webp", "avif"}[f]
+	return [...]string{"", "pbf", "mlt", "png", "jpg", "webp", "avif"}[f]
 }
 
 // Picture reports whether the tiles are pictures.
-func (f Format) Picture() bool { return f > MVT }
+func (f Format) Picture() bool { return f > MLT }
 
 // Info describes an archive.
 type Info struct {
@@ -174,7 +175,9 @@ func (a *Archive) examine(ctx context.Context) error {
 	case found != 0 && found != a.Format && (a.Format == 0 || found.Picture()):
 		a.Format = found // pictures are what they begin with, whatever is said of them
 	case a.Format == 0:
-		return errors.New("its tiles are none of MVT, PNG, JPEG, WebP and AVIF")
+		return errors.New("its tiles are none of MVT, MLT, PNG, JPEG, WebP and AVIF")
+	case a.Format == MLT && !framed(plain):
+		return fmt.Errorf("%w: a tile is no MapLibre Tile, although they are called that", ErrDamaged)
 	case a.Format.Picture() && !found.Picture():
 		return fmt.Errorf("%w: a tile is no picture, although they are called %s", ErrDamaged, a.Format)
 	}
@@ -192,7 +195,8 @@ func (a *Archive) examine(ctx context.Context) error {
 // usualSize is the side in pixels of a picture that does not tell it.
 const usualSize = 256
 
-// sniff tells the format of a tile by its first bytes, 0 where they tell none.
+// sniff tells the format of a tile by its first bytes, 0 where they tell none, as those of
+// MapLibre Tiles do.
 func sniff(b []byte) Format {
 	switch {
 	case bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")):
@@ -207,6 +211,18 @@ func sniff(b []byte) Format {
 		return MVT
 	}
 	return 0
+}
+
+// framed reports whether a tile is blocks behind their lengths, as MapLibre Tiles are.
+func framed(b []byte) bool {
+	for len(b) > 0 {
+		size, n := binary.Uvarint(b)
+		if n <= 0 || size == 0 || size > uint64(len(b)-n) {
+			return false
+		}
+		b = b[n+int(size):]
+	}
+	return true
 }
 
 // Tile returns a tile and how it is packed, false where the archive has none. The bytes are

@@ -149,6 +149,8 @@ func (r *mbReader) describe(ctx context.Context, conn *sql.Conn, a *Archive) err
 	switch strings.TrimPrefix(strings.ToLower(text("format")), "image/") {
 	case "pbf", "mvt", "application/x-protobuf", "application/vnd.mapbox-vector-tile":
 		a.Format = MVT
+	case "mlt", "application/vnd.maplibre-tile", "application/vnd.maplibre-vector-tile":
+		a.Format = MLT
 	case "png":
 		a.Format = PNG
 	case "jpg", "jpeg":

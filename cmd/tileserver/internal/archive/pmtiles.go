@@ -89,7 +89,7 @@ func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader,
 	if err != nil {
 		return nil, err
 	}
-	a.Format = map[pmtiles.TileType]Format{pmtiles.MVT: MVT, pmtiles.PNG: PNG, pmtiles.JPEG: JPEG, pmtiles.WebP: WebP, pmtiles.AVIF: AVIF}[h.Type]
+	a.Format = map[pmtiles.TileType]Format{pmtiles.MVT: MVT, pmtiles.PNG: PNG, pmtiles.JPEG: JPEG, pmtiles.WebP: WebP, pmtiles.AVIF: AVIF, pmtiles.MLT: MLT}[h.Type]
 	a.MinZoom, a.MaxZoom, a.Tiles = h.MinZoom, h.MaxZoom, int64(min(h.Addressed, 1<<62))
 	a.place(h.Bounds[:], []float64{h.Center[0], h.Center[1], float64(h.CenterZoom)})
 	a.set(metadata.text)
@@ -118,8 +118,8 @@ func (r *pmReader) checkHeader(size uint64) error {
 	if r.tiles, r.told = codingOf(h.TileCompression); !r.told && h.TileCompression != pmtiles.UnknownCompression {
 		return fmt.Errorf("%w: its tiles are packed in a way of number %d, which there is not", ErrDamaged, h.TileCompression)
 	}
-	if h.Type > pmtiles.AVIF {
-		return fmt.Errorf("its tiles are of type %d, and those that are served are MVT, PNG, JPEG, WebP and AVIF", h.Type)
+	if h.Type > pmtiles.MLT {
+		return fmt.Errorf("its tiles are of type %d, and those that are served are MVT, MLT, PNG, JPEG, WebP and AVIF", h.Type)
 	}
 	return nil
 }

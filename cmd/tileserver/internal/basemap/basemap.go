@@ -90,6 +90,7 @@ type form struct {
 
 var forms = [...]form{
 	archive.MVT:  {web.FormMVT, []string{"mvt", "pbf"}},
+	archive.MLT:  {web.FormMLT, []string{"mlt"}},
 	archive.PNG:  {web.FormPNG, []string{"png"}},
 	archive.JPEG: {web.FormJPEG, []string{"jpg", "jpeg"}},
 	archive.WebP: {web.FormWebP, []string{"webp"}},
@@ -142,7 +143,7 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 		return err
 	}
 	key := tileKey{archive: a.ID, tile: uint64(t.Z)<<58 | t.Packed()}
-	if f.Form == web.FormMVT {
+	if !f.Picture() {
 		if key.coding = codings[a.Coding]; key.coding == web.Identity || !web.TakesCoding(r, key.coding) {
 			key.coding = web.AcceptedKept(r)
 		}

@@ -25,6 +25,8 @@ type tileJSON struct {
 	MaxZoom      uint8         `json:"maxzoom"`
 	// TileSize is what clients ask for that read more than the standard has.
 	TileSize int `json:"tileSize,omitempty"`
+	// Encoding is what MapLibre asks of vector tiles that are not MVT.
+	Encoding string `json:"encoding,omitempty"`
 }
 
 type vectorLayer struct {
@@ -83,6 +85,9 @@ func describe(name string, a *archive.Archive, base string) *tileJSON {
 	}
 	if a.Format.Picture() {
 		return doc
+	}
+	if a.Format == archive.MLT {
+		doc.Encoding = a.Format.String()
 	}
 	doc.VectorLayers = []vectorLayer{}
 	for _, l := range a.Layers {

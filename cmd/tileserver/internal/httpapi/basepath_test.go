@@ -65,9 +65,12 @@ func TestValidBasePath(t *testing.T) {
 func TestEmptyTile(t *testing.T) {
 	for _, status := range []int{0, 204, 200, 404} {
 		f := newFixture(t, func(c *Config) { c.EmptyTile = status }, all...)
-		const path = "/tiles/places/3/0/0.mvt"
-		for range 2 { // made and kept
-			res := f.get(path)
+		for i := range 4 { // made and kept
+			extension, contentType := "mvt", "application/vnd.mapbox-vector-tile"
+			if i >= 2 {
+				extension, contentType = "mlt", "application/vnd.maplibre-tile"
+			}
+			res := f.get("/tiles/places/3/0/0." + extension)
 			switch b := body(t, res); {
 			case status == 404:
 				if res.StatusCode != 404 || !strings.Contains(b, "tile-empty") {
@@ -75,7 +78,7 @@ func TestEmptyTile(t *testing.T) {
 				}
 			case res.StatusCode != max(status, 200) && status != 0 || status == 0 && res.StatusCode != 204:
 				t.Errorf("%d: %d", status, res.StatusCode)
-			case b != "" || res.Header.Get("Etag") == "" || status == 200 && (res.Header.Get("Content-Length") != "0" || res.Header.Get("Content-Type") != "application/vnd.mapbox-vector-tile"):
+			case b != "" || res.Header.Get("Etag") == "" || status == 200 && (res.Header.Get("Content-Length") != "0" || res.Header.Get("Content-Type") != contentType):
 				t.Errorf("%d: %v %q", status, res.Header, b)
 			}
 		}

@@ -68,6 +68,9 @@ func BenchmarkTileKept(b *testing.B) { benchHandler(b, newBenchWorld(b).handler,
 func BenchmarkTileKeptOGC(b *testing.B) {
 	benchHandler(b, newBenchWorld(b).handler, nil, "/ogc/collections/country/tiles/WebMercatorQuad/6/22/33?f=mvt")
 }
+func BenchmarkTileKeptMLT(b *testing.B) {
+	benchHandler(b, newBenchWorld(b).handler, nil, strings.TrimSuffix(hotMVT, ".mvt")+".mlt")
+}
 func BenchmarkTileKeptGzip(b *testing.B) {
 	benchHandler(b, newBenchWorld(b).handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, hotMVT)
 }

@@ -106,10 +106,12 @@ func (f *fixture) pin(call string) string {
 var contractCalls = map[string][]string{
 	"/tiles/{layers}/{z}/{x}/{y}.{format}": {"/tiles/all/5/16/11.mvt", "/tiles/country/5/16/11.pbf", "/tiles/all/5/16/11.geojson", "/tiles/all/5/16/11.png", "/tiles/country/5/0/0.mvt",
 		"/tiles/planet/1/0/0.mvt", "/tiles/country:zz/1/0/0.mvt", "/tiles/country/1/9/0.mvt", "/tiles/country/1/0/0.gif", "/tiles/country/a/0/0.mvt"},
+	"/tiles/{layers}/{z}/{x}/{y}":        {"/tiles/country/5/16/11", "/tiles/country/23/0/0"},
 	"/tiles/{layers}/{z}/{x}/{y}@2x.png": {"/tiles/country/5/16/11@2x.png", "/tiles/country/23/0/0@2x.png"},
 	"/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}": {"{pinned}/tiles/all/5/16/11.mvt", "{pinned}/tiles/country/5/16/11.geojson", "{pinned}/tiles/country/5/0/0.mvt",
 		"/g/9.9.9-00000000/tiles/all/5/16/11.mvt", "/g/x/tiles/all/5/16/11.mvt", "{pinned}/tiles/planet/1/0/0.mvt"},
 	"/tiles/{layers}.json":            {"/tiles/all.json", "/tiles/all.json?pinned=true", "/tiles/places.json", "/tiles/planet.json"},
+	"/tiles/{layers}.mlt.json":        {"/tiles/all.mlt.json", "/tiles/country,places.mlt.json?pinned=true", "/tiles/planet.mlt.json"},
 	"/tiles/{layers}.png.json":        {"/tiles/all.png.json", "/tiles/country,places.png.json?pinned=true&scale=2&theme=dark", "/tiles/places.png.json?theme=red", "/tiles/planet.png.json"},
 	"/ogc":                            {"/ogc", "/ogc?f=html", "/ogc?f=xml"},
 	"/ogc/":                           {"/ogc/", "/ogc/ | Accept: text/html"},

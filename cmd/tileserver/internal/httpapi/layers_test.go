@@ -15,6 +15,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/tiles/mlt/mlttest"
 )
 
 // quotedName is what documents write `like_this`.
@@ -126,21 +127,17 @@ func TestLayersAreAsPromised(t *testing.T) {
 		for _, format := range formats {
 			b := answer(list, format)
 			switch format {
-			case ".mvt", ".pbf":
-				tile, err := orbmvt.Unmarshal([]byte(b))
-				if err != nil {
-					t.Fatal(err)
-				}
+			case ".mvt", ".pbf", ".mlt":
 				var got []string
-				for _, l := range tile {
-					got = append(got, l.Name)
-					if len(l.Features) == 0 {
-						t.Errorf("%s%s: layer %s is empty", list, format, l.Name)
+				for _, l := range vectorLayers(t, b, format) {
+					got = append(got, l.name)
+					if len(l.features) == 0 {
+						t.Errorf("%s%s: layer %s is empty", list, format, l.name)
 					}
-					for _, f := range l.Features {
-						for name := range f.Properties {
-							if fields[l.Name][name] == "" {
-								t.Errorf("%s%s: layer %s has %s, promised are %v", list, format, l.Name, name, fields[l.Name])
+					for _, properties := range l.features {
+						for name := range properties {
+							if fields[l.name][name] == "" {
+								t.Errorf("%s%s: layer %s has %s, promised are %v", list, format, l.name, name, fields[l.name])
 							}
 						}
 					}
@@ -210,4 +207,41 @@ func visible(img image.Image) bool {
 		}
 	}
 	return false
+}
+
+// vectorLayer is what a layer of a vector tile tells of its features.
+type vectorLayer struct {
+	name     string
+	features []map[string]any
+}
+
+// vectorLayers reads a vector tile in the format of an extension.
+func vectorLayers(t *testing.T, tile, extension string) (all []vectorLayer) {
+	t.Helper()
+	if extension == ".mlt" {
+		layers, err := mlttest.Decode([]byte(tile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range layers {
+			v := vectorLayer{name: l.Name}
+			for _, f := range l.Features {
+				v.features = append(v.features, f.Properties)
+			}
+			all = append(all, v)
+		}
+		return all
+	}
+	layers, err := orbmvt.Unmarshal([]byte(tile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		v := vectorLayer{name: l.Name}
+		for _, f := range l.Features {
+			v.features = append(v.features, f.Properties)
+		}
+		all = append(all, v)
+	}
+	return all
 }

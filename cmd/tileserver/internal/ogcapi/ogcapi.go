@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/web"
@@ -63,17 +64,18 @@ func Choose(r *http.Request, formats []Format) (f Format, byAccept bool, err err
 		}
 		return f, false, web.Refuse(web.ErrParameter, "f", "Set f to one of: "+strings.Join(names, ", ")+".")
 	}
+	return Accepted(r, formats), true, nil
+}
+
+// Accepted is the format that the Accept header prefers, the first one where it prefers
+// none.
+func Accepted(r *http.Request, formats []Format) Format {
 	types := make([]string, len(formats))
 	for i, f := range formats {
 		types[i], _, _ = strings.Cut(f.Type, ";")
 	}
 	best := web.Preferred(r, types...)
-	for i := range types {
-		if types[i] == best {
-			return formats[i], true, nil
-		}
-	}
-	return formats[0], true, nil
+	return formats[max(slices.Index(types, best), 0)]
 }
 
 // Collection is the address of a collection.

@@ -85,7 +85,7 @@ func (s *Room) getPinnedTile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, f, err := parseTile(values[2], values[3], values[4])
+	t, f, byAccept, err := parseTile(c.Request(), values[2:])
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Room) getPinnedTile(c echo.Context) error {
 	if markOf([3]uint64{v.boundaries.ID, v.places.ID, v.airports.ID}) != g.mark {
 		return dataset.ErrPruned
 	}
-	return s.sendTile(c, &v, values[1], t, f, manner{cache: s.PinnedCache})
+	return s.sendTile(c, &v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
 }
 
 // pinGeneration takes a generation of a data set, in service or not; 0 stands

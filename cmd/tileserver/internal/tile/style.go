@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,6 +29,8 @@ type styleSource struct {
 	URL  string `json:"url"`
 	// TileSize is that of pictures, in pixels.
 	TileSize int `json:"tileSize,omitempty"`
+	// Encoding is that of vector tiles that are not MVT.
+	Encoding string `json:"encoding,omitempty"`
 }
 
 type styleLayer struct {
@@ -41,8 +44,8 @@ type styleLayer struct {
 	Paint       map[string]any `json:"paint,omitempty"`
 }
 
-// getStyle answers GET /style.json?layers=&theme=&names=&basemap=: a style that draws
-// the layers from the tiles they have, as TileJSON tells, over the base maps.
+// getStyle answers GET /style.json?layers=&theme=&names=&basemap=&encoding=: a style that
+// draws the layers from the tiles they have, as TileJSON tells, over the base maps.
 //
 // Without a source of glyphs the names are for clients that have fonts of their
 // own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
@@ -52,6 +55,7 @@ func (s *Room) getStyle(c echo.Context) error {
 	q := web.QueryParams(r)
 	list, name := q.Text("layers", web.MaxListText), q.OneOf("theme", look.Themes...)
 	names := q.OneOf("names", "true", "false") != "false"
+	encoding := q.OneOf("encoding", "mvt", mltEncoding)
 	if q.Has("layers") && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
@@ -78,7 +82,7 @@ func (s *Room) getStyle(c echo.Context) error {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
-	etag := s.styleTag(r, a, &v, base, name, names, set, under)
+	etag := s.styleTag(r, a, &v, base, name, names, encoding, set, under)
 	a.Tag = &etag
 	if web.Matches(r, a.Tag, true) {
 		return s.NotModified(c, a)
@@ -86,6 +90,9 @@ func (s *Room) getStyle(c echo.Context) error {
 	style, err := s.makeStyle(&v, set, under, base, name, names)
 	if err != nil {
 		return err
+	}
+	if encoding == mltEncoding {
+		style.inMLT()
 	}
 	body, err := json.Marshal(style)
 	if err != nil {
@@ -97,8 +104,8 @@ func (s *Room) getStyle(c echo.Context) error {
 	return s.Send(c, a, b)
 }
 
-func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, set *layerSet, under []shownMap) web.Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(s.Glyphs).Number(uint64(set.hash)).
+func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, under []shownMap) web.Tag {
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).
 		Number(v.boundaries.ID).Number(v.places.ID).Number(v.airports.ID)
 	from, _ := v.fromCollections()
 	h = h.Number(from)
@@ -106,6 +113,19 @@ func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme stri
 		h = h.Bytes(m.name).Number(m.ID)
 	}
 	return h.Number(uint64(a.Coding)).Tag()
+}
+
+// inMLT makes the style draw from MapLibre Tiles instead. Base maps have the format of
+// their archives.
+func (style *MapStyle) inMLT() {
+	for id, source := range style.Sources {
+		if strings.HasPrefix(id, baseMapPrefix) {
+			continue
+		}
+		source.URL = strings.TrimSuffix(source.URL, ".json") + mltFile + ".json"
+		source.Encoding = mltEncoding
+		style.Sources[id] = source
+	}
 }
 
 // styleSourceName is the source of a style, besides those of collections of points.

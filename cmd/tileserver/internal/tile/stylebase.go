@@ -42,17 +42,23 @@ func (s *Room) askedMaps(q *web.Params) (maps []shownMap) {
 // mostLayers is how many layers of a base map are drawn. Archives have a dozen.
 const mostLayers = 24
 
+// baseMapPrefix begins the sources of base maps.
+const baseMapPrefix = "basemap:"
+
 // under adds the sources of base maps, and returns layers that draw them: of vector tiles
 // the areas and lines of their layers, in the colours of the theme.
 func (p *palette) under(sources map[string]styleSource, maps []shownMap, base string) (all []styleLayer) {
 	for _, m := range maps {
-		id := "basemap:" + m.name
+		id := baseMapPrefix + m.name
 		source := styleSource{Type: "vector", URL: base + "/basemap/" + m.name + ".json"}
 		if m.Format.Picture() {
 			source.Type, source.TileSize = "raster", m.TileSize
 			all = append(all, styleLayer{ID: id, Type: "raster", Source: id})
 		} else {
 			all = append(all, p.generic(id, m.Layers)...)
+			if m.Format == archive.MLT {
+				source.Encoding = mltEncoding
+			}
 		}
 		sources[id] = source
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,6 +19,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/mlt"
 	"quadrille/tiles/raster"
 )
 
@@ -63,7 +65,7 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed, Query: web.Takes("theme")},
 		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned", "theme", "scale")},
 		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed, Query: web.Takes("theme")},
-		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names", "basemap")},
+		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names", "basemap", "encoding")},
 	}...)
 }
 
@@ -80,8 +82,8 @@ var Kinds = []web.Kind{
 		Detail: "Ask for fewer layers, or for the vector tile by .mvt."},
 }
 
-// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mvt,pbf,png} and
-// {y}@2x.png. A picture takes theme=.
+// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and
+// {y}@2x.png, and {y} in the form that Accept prefers. A picture takes theme=.
 //
 // An empty tile is 204 as a vector tile, an empty FeatureCollection as GeoJSON
 // and an image of nothing but water as PNG, since maps show 204 as a broken picture. A
@@ -92,13 +94,13 @@ func (s *Room) getTile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, f, err := parseTile(values[1], values[2], values[3])
+	t, f, byAccept, err := parseTile(c.Request(), values[1:])
 	if err != nil {
 		return err
 	}
 	v := s.pinTiles()
 	defer v.release()
-	return s.sendTile(c, &v, values[0], t, f, manner{cache: s.CacheControl})
+	return s.sendTile(c, &v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
 // manner is how an endpoint answers with tiles.
@@ -170,7 +172,7 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 
 // emptyAbsent reports whether a tile that is empty is 404.
 func (s *Room) emptyAbsent(f web.Form) bool {
-	return f == web.FormMVT && s.EmptyTile == http.StatusNotFound
+	return vectors(f) && s.EmptyTile == http.StatusNotFound
 }
 
 // keyOf is the key of a tile as it is, and whether it must not be kept.
@@ -217,16 +219,29 @@ func (s *Room) tileTag(key *tileKey, set *layerSet, absent bool) web.Tag {
 		Number(key.tile).Number(uint64(key.theme)<<16 | uint64(key.form)<<8 | uint64(key.coding)).Tag()
 }
 
-// parseTile reads the part of a tile's address after the layers.
-func parseTile(z, x, file string) (quadkey.Tile, web.Form, error) {
+// vectors reports whether a form is one of vector tiles, which concatenate.
+func vectors(f web.Form) bool { return f == web.FormMVT || f == web.FormMLT }
+
+// acceptable are the forms that an Accept header chooses among, the first one where it
+// prefers none. MapLibre Tiles had another name before.
+var acceptable = []ogcapi.Format{mvtFormat, mltFormat, {Type: "application/vnd.maplibre-vector-tile", Form: web.FormMLT}, geojsonFormat, pngFormat}
+
+// parseTile reads the part of a tile's address after the layers: z, x and y, with the
+// extension of a form or without one.
+func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, byAccept bool, err error) {
+	z, x, file := values[0], values[1], values[2]
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 {
-		return quadkey.Tile{}, 0, web.ErrFormat
+		if t, err = web.GridTile(z, x, file); err != nil {
+			return t, 0, false, err
+		}
+		return t, ogcapi.Accepted(r, acceptable).Form, true, nil
 	}
-	var f web.Form
 	switch file[dot+1:] {
 	case "mvt", "pbf":
 		f = web.FormMVT
+	case "mlt":
+		f = web.FormMLT
 	case "geojson":
 		f = web.FormGeoJSON
 	case "png":
@@ -235,13 +250,13 @@ func parseTile(z, x, file string) (quadkey.Tile, web.Form, error) {
 			f, dot = web.FormPNG2x, len(base)
 		}
 	default:
-		return quadkey.Tile{}, 0, web.ErrFormat
+		return t, 0, false, web.ErrFormat
 	}
 	if strings.Contains(file[:dot], "@") {
-		return quadkey.Tile{}, 0, web.ErrFormat
+		return t, 0, false, web.ErrFormat
 	}
-	t, err := web.GridTile(z, x, file[:dot])
-	return t, f, err
+	t, err = web.GridTile(z, x, file[:dot])
+	return t, f, false, err
 }
 
 // makeTile reads a tile and keeps the finished response. Requests for the same
@@ -275,6 +290,10 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 	switch key.form {
 	case web.FormMVT:
 		return appendLayers(ctx, dst, v, set, t, datasets.Boundaries.AppendMVT)
+	case web.FormMLT:
+		return appendMLT(dst, func(layers []byte) ([]byte, error) {
+			return appendLayers(ctx, layers, v, set, t, datasets.Boundaries.AppendMVT)
+		})
 	case web.FormPNG, web.FormPNG2x:
 		if !s.BeginHeavy() {
 			return dst, web.ErrBusy
@@ -330,8 +349,11 @@ func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSe
 		}
 	}
 	dst = append(dst, res.Body...)
-	if f == web.FormMVT {
+	switch f {
+	case web.FormMVT:
 		return appendCollections(ctx, dst, &live, t)
+	case web.FormMLT:
+		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendCollections(ctx, layers, &live, t) })
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
 	return appendCollectionFeatures(ctx, dst, len(listing.CollectionHead), &live, t)
@@ -357,6 +379,22 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		}
 	}
 	return appendPointLayers(ctx, dst, v, set, t)
+}
+
+var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
+
+// appendMLT appends vector layers as MapLibre Tiles have them, which are joined by being
+// written one after another too.
+func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) {
+	b := web.GetScratch()
+	defer b.Release()
+	var err error
+	if b.Body, err = layers(b.Body); err != nil {
+		return dst, err
+	}
+	e := encoders.Get().(*mlt.Encoder)
+	defer encoders.Put(e)
+	return e.AppendTile(dst, b.Body)
 }
 
 // appendGeoJSON appends a FeatureCollection: the fragments as they are stored.

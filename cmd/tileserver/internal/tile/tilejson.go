@@ -34,6 +34,8 @@ type TileJSON struct {
 	Center       [3]float64    `json:"center"`
 	MinZoom      int           `json:"minzoom"`
 	MaxZoom      int           `json:"maxzoom"`
+	// Encoding is what MapLibre asks of tiles that are not MVT.
+	Encoding string `json:"encoding,omitempty"`
 }
 
 type vectorLayer struct {
@@ -48,8 +50,8 @@ type vectorLayer struct {
 	dimension  int
 }
 
-// getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures,
-// /tiles/{layers}.png.json. With pinned=true the tiles have addresses of their
+// getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures and as
+// MapLibre Tiles, /tiles/{layers}.png.json and /tiles/{layers}.mlt.json. With pinned=true the tiles have addresses of their
 // generations, see getPinnedTile.
 func (s *Room) getTileJSON(c echo.Context) error {
 	r := c.Request()
@@ -62,6 +64,10 @@ func (s *Room) getTileJSON(c echo.Context) error {
 		return web.ErrNoRoute
 	}
 	list, drawn := strings.CutSuffix(list, ".png")
+	list, columns := strings.CutSuffix(list, mltFile)
+	if drawn && columns {
+		return web.ErrNoRoute
+	}
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
@@ -88,6 +94,9 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if drawn {
 		h = h.Bytes(picture)
 	}
+	if columns {
+		h = h.Bytes(mltFile)
+	}
 	etag := h.Number(uint64(a.Coding)).Tag()
 	if live {
 		a.Cache = web.NoStore // the properties change
@@ -108,6 +117,10 @@ func (s *Room) getTileJSON(c echo.Context) error {
 		// A picture has no layers to choose from.
 		doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + picture
 		doc.VectorLayers = nil
+	}
+	if columns {
+		doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
+		doc.Encoding = mltEncoding
 	}
 	b := web.GetScratch()
 	defer b.Release()
@@ -139,6 +152,10 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 
 // vectorFile is what addresses of vector tiles end with.
 const vectorFile = ".mvt"
+
+// mltFile is what addresses of MapLibre Tiles end with, and mltEncoding how MapLibre calls
+// them.
+const mltFile, mltEncoding = ".mlt", "mlt"
 
 // pictureFile is what addresses of pictures end with, by the parameters scale and
 // theme. A theme that is not asked for is not named: caches then share its tiles.

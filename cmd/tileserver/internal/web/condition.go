@@ -24,6 +24,7 @@ const (
 	FormXML
 	FormOpenAPI // a description of an API
 	FormSchema  // a JSON schema
+	FormMLT
 	FormPNG
 	FormPNG2x // of double density
 	FormJPEG
@@ -47,6 +48,7 @@ var ContentTypes = [formCount][]string{
 	FormXML:          {"text/xml; charset=utf-8"},
 	FormOpenAPI:      {"application/vnd.oai.openapi+json;version=3.0"},
 	FormSchema:       {"application/schema+json"},
+	FormMLT:          {"application/vnd.maplibre-tile"},
 	FormPNG:          {"image/png"},
 	FormPNG2x:        {"image/png"},
 	FormJPEG:         {"image/jpeg"},

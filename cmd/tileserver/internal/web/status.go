@@ -60,7 +60,7 @@ var Kinds = []Kind{
 	{Err: ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
-		Detail: "End the address in .geojson, .mvt, .pbf, .png or @2x.png."},
+		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
 	{Err: ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
 		Detail: "Check the path; /docs describes every endpoint."},
 	{Err: errMethod, Status: http.StatusMethodNotAllowed, Type: "method-not-allowed", Title: "The method is not offered here",

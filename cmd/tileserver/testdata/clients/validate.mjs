@@ -12,7 +12,7 @@ const validator = new Validator()
 const { valid, errors } = await validator.validate(await read('/openapi.json'))
 if (!valid || validator.version !== '3.1') complain('/openapi.json', validator.version, JSON.stringify(errors, null, 1))
 
-for (const path of ['/style.json', '/style.json?theme=dark', '/style.json?theme=plain', '/style.json?layers=country', '/style.json?layers=places,state&theme=light']) {
+for (const path of ['/style.json', '/style.json?theme=dark', '/style.json?theme=plain', '/style.json?encoding=mlt', '/style.json?layers=country', '/style.json?layers=places,state&theme=light']) {
   for (const error of validateStyleMin(await read(path))) complain(path, error.message)
 }
 process.exitCode = wrong ? 1 : 0

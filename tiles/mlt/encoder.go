@@ -1,0 +1,179 @@
+package mlt
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"quadrille/tiles/mvt"
+)
+
+// The types of geometry, numbered as on the wire.
+const (
+	typePoint        = 0
+	typeLineString   = 1
+	typePolygon      = 2
+	typeMultiPoint   = 3
+	typeMultiLine    = 4
+	typeMultiPolygon = 5
+)
+
+// The types of columns, numbered as on the wire. An odd one has absent values.
+const (
+	columnID       = 0
+	columnLongID   = 2
+	columnGeometry = 4
+	columnBool     = 10
+	columnInt32    = 16
+	columnUint32   = 18
+	columnInt64    = 20
+	columnDouble   = 26
+	columnString   = 28
+	nullable       = 1
+)
+
+const tableTag = 1 // of a feature table in version 1
+
+// Encoder writes feature tables. Its zero value is ready; one that is used again
+// allocates little. It belongs to one goroutine.
+type Encoder struct {
+	view mvt.View
+	geometry
+	columns []column
+	ids     []uint64
+	lacking []bool // which features have no id
+	body    []byte
+	text    []byte
+	ints    ints
+	lengths []uint64
+}
+
+// AppendTile appends the feature tables of the layers of a vector tile, which tile
+// holds as package mvt writes them: features keep their order, ids, attributes and
+// coordinates. An attribute that is a text in one feature and a number in another
+// becomes a text in all, since a column has one type. Errors match mvt.ErrMalformed;
+// dst then has the tables before.
+func (e *Encoder) AppendTile(dst, tile []byte) ([]byte, error) {
+	for {
+		rest, ok, err := mvt.NextLayer(tile, &e.view)
+		if err != nil || !ok {
+			return dst, err
+		}
+		tile = rest
+		if e.view.Len() == 0 {
+			continue
+		}
+		if err := e.read(); err != nil {
+			return dst, fmt.Errorf("layer %s: %w", e.view.Name, err)
+		}
+		e.body = e.appendTable(e.body[:0])
+		dst = binary.AppendUvarint(dst, uint64(len(e.body)))
+		dst = append(dst, e.body...)
+	}
+}
+
+// read takes the features of the view.
+func (e *Encoder) read() error {
+	e.geometry.reset()
+	e.ids, e.lacking = e.ids[:0], e.lacking[:0]
+	for i := range e.columns {
+		e.columns[i].reset(nil)
+	}
+	e.columns = e.columns[:0]
+	for i := range e.view.Len() {
+		f, err := e.view.Feature(i)
+		if err != nil {
+			return err
+		}
+		if err := e.geometry.add(f); err != nil {
+			return err
+		}
+		e.lacking = append(e.lacking, f.ID == 0)
+		if f.ID != 0 {
+			e.ids = append(e.ids, f.ID)
+		}
+		at := 0
+		err = e.view.EachTag(f, func(key, value []byte) bool {
+			e.column(key, at).set(i, value)
+			at++
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// column is the column of a key, which most features have at the same place.
+func (e *Encoder) column(key []byte, at int) *column {
+	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
+		return &e.columns[at]
+	}
+	for i := range e.columns {
+		if string(e.columns[i].name) == string(key) {
+			return &e.columns[i]
+		}
+	}
+	if n := len(e.columns); n < cap(e.columns) {
+		e.columns = e.columns[:n+1]
+	} else {
+		e.columns = append(e.columns, column{})
+	}
+	c := &e.columns[len(e.columns)-1]
+	c.reset(key)
+	return c
+}
+
+// appendTable appends what was read, without its length.
+func (e *Encoder) appendTable(b []byte) []byte {
+	features := e.view.Len()
+	b = append(b, tableTag)
+	b = appendText(b, e.view.Name)
+	b = binary.AppendUvarint(b, uint64(e.view.Extent))
+
+	count := 1 + len(e.columns)
+	if len(e.ids) > 0 {
+		count++
+	}
+	b = binary.AppendUvarint(b, uint64(count))
+	idType := byte(columnID)
+	for _, id := range e.ids {
+		if id > 1<<32-1 {
+			idType = columnLongID
+		}
+	}
+	if len(e.ids) > 0 {
+		if len(e.ids) < features {
+			idType |= nullable
+		}
+		b = append(b, idType)
+	}
+	b = append(b, columnGeometry)
+	for i := range e.columns {
+		c := &e.columns[i]
+		c.choose()
+		kind := c.kind
+		if c.present < features {
+			kind |= nullable
+		}
+		b = append(b, kind)
+		b = appendText(b, c.name)
+	}
+
+	if len(e.ids) > 0 {
+		if idType&nullable != 0 {
+			b = e.appendBools(b, streamPresent, features, func(i int) bool { return !e.lacking[i] })
+		}
+		b = e.ints.append(b, streamData, e.ids, false, plain|delta)
+	}
+	b = e.appendGeometry(b)
+	for i := range e.columns {
+		b = e.appendColumn(b, &e.columns[i], features)
+	}
+	return b
+}
+
+func appendText[T string | []byte](b []byte, text T) []byte {
+	b = binary.AppendUvarint(b, uint64(len(text)))
+	return append(b, text...)
+}
