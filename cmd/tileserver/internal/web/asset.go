@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 )
@@ -16,11 +17,16 @@ import (
 type Asset struct {
 	contentType []string
 	cache       []string
-	etag        [codingCount]Tag
-	body        [codingCount][]byte // nil where the coding does not pay
-	length      [codingCount][]string
+	coded       [codingCount]func() *codedAsset
 	html        bool
 	framed      bool // other pages may hold it in a frame
+}
+
+// codedAsset is an asset in a coding; the body is nil where that does not pay.
+type codedAsset struct {
+	body   []byte
+	etag   Tag
+	length []string
 }
 
 // hashed matches the names the bundler gives to files whose content can never
@@ -82,24 +88,31 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 	if hashed.MatchString(name) && !a.html {
 		a.cache = immutable
 	}
-	a.body[Identity] = body
-	for c := Identity + 1; c < codingCount && len(body) >= compressFrom; c++ {
-		var packed bytes.Buffer
-		compress(&packed, body, c, kept)
-		if packed.Len() < len(body) {
-			a.body[c] = bytes.Clone(packed.Bytes())
-		}
-	}
 	sum := sha256.Sum256(body)
 	h := Hash(binary.BigEndian.Uint64(sum[:]))
-	for c := range a.body {
-		if a.body[c] == nil && c != int(Identity) {
-			continue
-		}
-		a.etag[c] = h.Number(uint64(c)).Tag()
-		a.length[c] = []string{strconv.Itoa(len(a.body[c]))}
+	for c := range codingCount {
+		// Compressing all of the page takes longer than everything else at the start does.
+		a.coded[c] = sync.OnceValue(func() *codedAsset {
+			coded := body
+			if c != Identity {
+				coded = compressed(body, c)
+			}
+			return &codedAsset{body: coded, etag: h.Number(uint64(c)).Tag(), length: []string{strconv.Itoa(len(coded))}}
+		})
 	}
 	return a
+}
+
+// compressed is a body in a coding, nil where that does not pay.
+func compressed(body []byte, c Coding) []byte {
+	if len(body) < compressFrom {
+		return nil
+	}
+	var packed bytes.Buffer
+	if compress(&packed, body, c, kept); packed.Len() >= len(body) {
+		return nil
+	}
+	return bytes.Clone(packed.Bytes())
 }
 
 // SendPage answers with a page made for this request alone, where the Accept header
@@ -128,20 +141,22 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 		h["Content-Security-Policy"] = framedPolicy
 	}
 	cd := AcceptedKept(r)
-	if a.body[cd] == nil {
+	as := a.coded[cd]()
+	if as.body == nil {
 		cd = Identity
+		as = a.coded[cd]()
 	}
 	h["Cache-Control"] = a.cache
-	h["Etag"] = []string{string(a.etag[cd][:])}
-	if Matches(r, &a.etag[cd], true) {
+	h["Etag"] = []string{string(as.etag[:])}
+	if Matches(r, &as.etag, true) {
 		res.WriteHeader(http.StatusNotModified)
 		return nil
 	}
 	h["Content-Type"] = a.contentType
-	h["Content-Length"] = a.length[cd]
+	h["Content-Length"] = as.length
 	if cd != Identity {
 		h["Content-Encoding"] = ContentEncodings[cd]
 	}
 	res.WriteHeader(http.StatusOK)
-	return write(c, a.body[cd])
+	return write(c, as.body)
 }
