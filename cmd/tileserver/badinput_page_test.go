@@ -290,9 +290,11 @@ func (w *window) corner(shot image.Image, selector string) color.Color {
 }
 
 // fits checks that the page has no sideways scroll, that its parts are in the window, and
-// that none of them lies over another.
+// that none of them lies over another. The controls make room for the card in the frame
+// in which it has grown, which may be the next one.
 func (w *window) fits(what string) {
 	w.t.Helper()
+	w.frames()
 	for _, fault := range evaluate[[]string](w, `(() => {
 		const faults = []
 		const wide = document.documentElement.scrollWidth - innerWidth

@@ -228,8 +228,15 @@ func (w *window) waitFor(condition string) {
 // first, so that what was just done has begun.
 func (w *window) settled() {
 	w.t.Helper()
+	w.frames()
+	w.waitFor(`document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#notice').hidden`)
+}
+
+// frames waits until two frames have passed.
+func (w *window) frames() {
+	w.t.Helper()
 	evaluate[chromedp.Void](w, `{ window.frames2 = 0; requestAnimationFrame(() => requestAnimationFrame(() => { window.frames2 = 2 })) }`)
-	w.waitFor(`window.frames2 === 2 && document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#notice').hidden`)
+	w.waitFor(`window.frames2 === 2`)
 }
 
 // drawn waits until the tiles in view and at least so many names are drawn.
