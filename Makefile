@@ -46,9 +46,11 @@ build: ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
 # The race detector makes everything some ten times as slow, so that tests that
-# try many cases try fewer here: -short. test-full tries them all, without it.
+# try many cases try fewer here: -short. test-full tries them all, without it. Each
+# program that it is built into would wait a second at its end for races of what is
+# still running, and tests start hundreds.
 test: ## all tests that need no server, with the race detector
-	go test -short -timeout 20m $(RACE) ./...
+	GORACE=atexit_sleep_ms=20 go test -short -timeout 20m $(RACE) ./...
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...

@@ -233,6 +233,7 @@ func degreesArea(g orb.Geometry) float64 {
 // sides of the antimeridian, with lakes as a second type; all of the world when
 // asked for the full tests.
 func TestNaturalEarth(t *testing.T) {
+	t.Parallel() // it takes long, and one build does not keep two processors busy
 	countries := func() Layer {
 		var only []string
 		if !tilestest.Full {

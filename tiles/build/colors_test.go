@@ -145,6 +145,7 @@ func realLayers(t *testing.T) map[string]Layer {
 }
 
 func TestColorsOfNaturalEarth(t *testing.T) {
+	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for name, l := range realLayers(t) {
 		t.Run(name, func(t *testing.T) {
 			neighbours := sharedEdges(l)
@@ -177,12 +178,14 @@ func TestColorsOfNaturalEarth(t *testing.T) {
 
 // What changes in the data changes few colours.
 func TestColorsStay(t *testing.T) {
+	t.Parallel() // it takes long, and one build does not keep two processors busy
 	l := naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")
 	before := colorsOf(t, l)
-	if again := colorsOf(t, l); fmt.Sprint(again) != fmt.Sprint(before) {
-		t.Error("the same data has other colours")
+	missing := []string{"rus", "ssd", "che", ""}
+	if testing.Short() {
+		missing = missing[:1]
 	}
-	for _, gone := range []string{"ssd", "che", "rus"} {
+	for _, gone := range missing {
 		less := l
 		less.Features = slices.DeleteFunc(slices.Clone(l.Features), func(f Feature) bool { return f.ID == gone })
 		changed := 0
@@ -192,6 +195,9 @@ func TestColorsStay(t *testing.T) {
 			}
 		}
 		t.Logf("without %s %d colours change", gone, changed)
+		if gone == "" && changed > 0 {
+			t.Error("the same data has other colours")
+		}
 		if changed > len(before)/8 {
 			t.Errorf("without %s %d of %d colours change", gone, changed, len(before))
 		}

@@ -447,6 +447,7 @@ func TestRingsRoundAPole(t *testing.T) {
 
 // The real continent reaches the pole, though its source may end before.
 func TestAntarcticaHoldsThePole(t *testing.T) {
+	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for _, scale := range []string{"110m", "50m", "10m"} {
 		t.Run(scale, func(t *testing.T) {
 			if scale == "10m" && testing.Short() {

@@ -115,6 +115,7 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 // Land around the south pole, as a ring that winds it and as one that is cut
 // and runs along −90°, and land at the north pole.
 func TestPoles(t *testing.T) {
+	t.Parallel() // it takes long, and one build does not keep two processors busy
 	var winding, north orb.Ring
 	for lon := -180.0; lon < 180; lon += 10 {
 		winding = append(winding, orb.Point{lon, -70 - 5*math.Mod(math.Abs(lon), 20)/10})
@@ -287,6 +288,7 @@ func TestBuildRefuses(t *testing.T) {
 // The same input gives the same rows, whatever the number of workers, with a
 // budget that merges regions too.
 func TestDeterminism(t *testing.T) {
+	t.Parallel() // it takes long, and one build does not keep two processors busy
 	dump := func(workers int, budget int64) []string {
 		rnd := rand.New(rand.NewPCG(11, 12))
 		var features []Feature
