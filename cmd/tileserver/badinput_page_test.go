@@ -91,7 +91,7 @@ func TestMapPageBadInput(t *testing.T) {
 				w.picture("bad-" + name + "-" + lang)
 				for i, want := range on.names {
 					w.visit(fmt.Sprintf("%s/#6/45/%d/at=45,%d", site, 10*i+5, 10*i+5))
-					w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && document.querySelectorAll('#card .places li').length > 0`)
+					w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && ` + listedPlaces)
 					// What turns text around is left out, and blanks in its place.
 					plain := strings.TrimSpace(strings.NewReplacer("\u202e", "", "\u2066", "").Replace(want))
 					w.waitFor(title + ` === ` + quote(plain))
@@ -128,7 +128,7 @@ func TestMapPageBadInput(t *testing.T) {
 			t.Errorf("layers: %q", got)
 		}
 		w.click(45.5, 5)
-		w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && document.querySelectorAll('#card .places li').length > 0`)
+		w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && ` + listedPlaces)
 		w.fits("only places")
 		w.picture("bad-only-places")
 	})
@@ -273,7 +273,7 @@ func TestMapPageBadInput(t *testing.T) {
 			w.waitFor(`location.hash.startsWith('#6/')`)
 			w.settled()
 			w.click(45, 15)
-			w.waitFor(`document.querySelectorAll('#card .places li').length > 0`)
+			w.waitFor(listedPlaces)
 			if moved := evaluate[int](w, `window.moved`); (moved > 0) != lively {
 				t.Errorf("lively %v: %d things moved", lively, moved)
 			}

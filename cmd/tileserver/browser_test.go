@@ -59,6 +59,7 @@ func TestMapPage(t *testing.T) {
 		if got := w.texts("#card .content > dl div"); !slices.Equal(got, []string{"Country" + eastland + "qe"}) {
 			t.Errorf("regions on the card: %q", got)
 		}
+		w.waitFor(listedPlaces)
 		if got := w.texts("#card .places li"); len(got) != 5 || !strings.HasPrefix(got[0], sons) || !strings.Contains(got[0], " km") {
 			t.Errorf("places on the card: %q", got)
 		}
@@ -270,6 +271,7 @@ func TestMapPageOfRealData(t *testing.T) {
 	w.picture("real-desktop-dark-address")
 	w.click(47.05, 8.3)
 	w.waitFor(`document.querySelector('#card h2')?.textContent === 'Switzerland'`)
+	w.waitFor(listedPlaces)
 	if near := w.texts("#card .places .place-name"); len(near) != 5 || !slices.Contains(near, "Luzern") {
 		t.Errorf("near Lucerne: %q", near)
 	}

@@ -224,6 +224,10 @@ func (w *window) waitFor(condition string) {
 	}
 }
 
+// listedPlaces is true when the card lists places, which are asked for on their own and
+// come before or after the rest of its answer.
+const listedPlaces = `document.querySelectorAll('#card .places li').length > 0`
+
 // settled waits until the tiles in view are on the screen. Two frames pass
 // first, so that what was just done has begun.
 func (w *window) settled() {
