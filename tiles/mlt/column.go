@@ -8,32 +8,28 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// column is an attribute of the features.
+// column is an attribute of the features: the values of those that have it. A tile may
+// have as many columns as attributes, so that each must cost no more than its values.
 type column struct {
-	name    []byte
-	values  [][]byte // as package mvt encodes them, nil where absent
-	present int
-	kind    byte
-	numbers []uint64
-	index   map[string]uint32
-	dict    []string
+	name   []byte
+	at     []uint32 // the features, ascending
+	values [][]byte // as package mvt encodes them
+	kind   byte
 }
 
 func (c *column) reset(name []byte) {
 	clear(c.values) // which hold on to the tile
-	c.name, c.values, c.present = name, c.values[:0], 0
+	c.name, c.at, c.values = name, c.at[:0], c.values[:0]
 }
 
-// set gives feature i its value. If it has the attribute twice, the last one counts, as
-// in an object.
+// set gives feature i, the last one so far, its value. If it has the attribute twice, the
+// last value counts, as in an object.
 func (c *column) set(i int, value []byte) {
-	for len(c.values) <= i {
-		c.values = append(c.values, nil)
+	if n := len(c.at); n > 0 && c.at[n-1] == uint32(i) {
+		c.values[n-1] = value
+		return
 	}
-	if c.values[i] == nil {
-		c.present++
-	}
-	c.values[i] = value
+	c.at, c.values = append(c.at, uint32(i)), append(c.values, value)
 }
 
 // What the values of a column are.
@@ -54,9 +50,6 @@ func (c *column) choose() {
 	kinds := 0
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, v := range c.values {
-		if v == nil {
-			continue
-		}
 		if _, ok := mvt.StringValue(v); ok {
 			kinds |= texts
 		} else if _, ok := mvt.BoolValue(v); ok {
@@ -87,111 +80,102 @@ func (c *column) choose() {
 
 // appendColumn appends the streams of a column that all or some of the features have.
 func (e *Encoder) appendColumn(b []byte, c *column, features int) []byte {
-	lacks := c.present < features
 	if c.kind == columnString {
 		return e.appendTexts(b, c, features)
 	}
-	if lacks {
-		b = e.appendPresent(b, c, features)
-	}
+	b = e.appendPresent(b, c, features)
 	switch c.kind {
 	case columnBool:
-		at := c.values[:0:0]
-		for _, v := range c.values {
-			if v != nil {
-				at = append(at, v)
-			}
-		}
-		return e.appendBools(b, streamData, c.present, func(i int) bool { is, _ := mvt.BoolValue(at[i]); return is })
+		return e.appendBools(b, streamData, len(c.values), func(i int) bool { is, _ := mvt.BoolValue(c.values[i]); return is })
 	case columnDouble:
-		b = appendStream(b, streamData, encodingBytes, c.present, 8*c.present)
+		b = appendStream(b, streamData, encodingBytes, len(c.values), 8*len(c.values))
 		for _, v := range c.values {
-			if v != nil {
-				n, _ := mvt.NumberValue(v)
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n))
-			}
+			n, _ := mvt.NumberValue(v)
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n))
 		}
 		return b
 	}
 	signed := c.kind != columnUint32
-	c.numbers = c.numbers[:0]
+	e.numbers = e.numbers[:0]
 	for _, v := range c.values {
-		if v == nil {
-			continue
-		}
 		n, _ := mvt.IntegerValue(v)
 		if signed {
-			c.numbers = append(c.numbers, zigzag(n))
+			e.numbers = append(e.numbers, zigzag(n))
 		} else {
-			c.numbers = append(c.numbers, uint64(n))
+			e.numbers = append(e.numbers, uint64(n))
 		}
 	}
-	return e.ints.append(b, streamData, c.numbers, signed, plain|delta|runs)
+	return e.ints.append(b, streamData, e.numbers, signed, plain|delta|runs)
 }
 
-// appendPresent appends which features have a value.
+// appendPresent appends which features have a value, where some have none.
 func (e *Encoder) appendPresent(b []byte, c *column, features int) []byte {
-	return e.appendBools(b, streamPresent, features, func(i int) bool { return i < len(c.values) && c.values[i] != nil })
+	if len(c.at) == features {
+		return b
+	}
+	at := c.at
+	return e.appendBools(b, streamPresent, features, func(i int) bool {
+		has := len(at) > 0 && at[0] == uint32(i)
+		if has {
+			at = at[1:]
+		}
+		return has
+	})
 }
 
 // appendTexts appends a column of texts: their lengths, and the texts themselves, each
 // once if that is shorter.
 func (e *Encoder) appendTexts(b []byte, c *column, features int) []byte {
-	if c.index == nil {
-		c.index = make(map[string]uint32)
+	if e.index == nil {
+		e.index = make(map[string]uint32)
 	}
-	clear(c.index)
-	c.dict, c.numbers = c.dict[:0], c.numbers[:0]
+	clear(e.index)
+	e.dict, e.numbers = e.dict[:0], e.numbers[:0]
 	whole, once := 0, 0
 	for _, v := range c.values {
-		if v == nil {
-			continue
-		}
 		text := textOf(v)
-		i, ok := c.index[string(text)]
+		i, ok := e.index[string(text)]
 		if !ok {
-			i = uint32(len(c.dict))
+			i = uint32(len(e.dict))
 			key := string(text)
-			c.index[key] = i
-			c.dict = append(c.dict, key)
+			e.index[key] = i
+			e.dict = append(e.dict, key)
 			once += len(text) + 1
 		}
 		whole += len(text) + 1
-		c.numbers = append(c.numbers, uint64(i))
+		e.numbers = append(e.numbers, uint64(i))
 	}
 	const streamHead = 4
-	shared := once+streamHead+len(c.numbers) < whole
+	shared := once+streamHead+len(e.numbers) < whole
 	streams := byte(2)
 	if shared {
 		streams++
 	}
-	if c.present < features {
-		b = append(b, streams+1)
-		b = e.appendPresent(b, c, features)
-	} else {
-		b = append(b, streams)
+	if len(c.values) < features {
+		streams++
 	}
+	b = append(b, streams)
+	b = e.appendPresent(b, c, features)
+	e.lengths = e.lengths[:0]
 	if shared {
-		e.lengths = e.lengths[:0]
-		for _, text := range c.dict {
+		for _, text := range e.dict {
 			e.lengths = append(e.lengths, uint64(len(text)))
 		}
 		b = e.ints.append(b, streamDictLengths, e.lengths, false, plain|runs)
-		b = e.ints.append(b, streamTextOffsets, c.numbers, false, plain|delta|runs|deltaRuns)
-		b = appendStream(b, streamTextDict, encodingBytes, len(c.dict), once-len(c.dict))
-		for _, text := range c.dict {
+		b = e.ints.append(b, streamTextOffsets, e.numbers, false, plain|delta|runs|deltaRuns)
+		b = appendStream(b, streamTextDict, encodingBytes, len(e.dict), once-len(e.dict))
+		for _, text := range e.dict {
 			b = append(b, text...)
 		}
 		return b
 	}
-	e.lengths = e.lengths[:0]
-	for _, i := range c.numbers {
-		e.lengths = append(e.lengths, uint64(len(c.dict[i])))
+	for _, i := range e.numbers {
+		e.lengths = append(e.lengths, uint64(len(e.dict[i])))
 	}
 	b = e.ints.append(b, streamTextLengths, e.lengths, false, plain|runs)
-	b = appendStream(b, streamData, encodingBytes, c.present, whole-c.present)
-	for _, i := range c.numbers {
-		b = append(b, c.dict[i]...)
+	b = appendStream(b, streamData, encodingBytes, len(c.values), whole-len(c.values))
+	for _, i := range e.numbers {
+		b = append(b, e.dict[i]...)
 	}
 	return b
 }

@@ -39,12 +39,17 @@ type Encoder struct {
 	view mvt.View
 	geometry
 	columns []column
+	named   map[string]int32 // the columns by their names
 	ids     []uint64
 	lacking []bool // which features have no id
 	body    []byte
-	text    []byte
+	bits    []byte
 	ints    ints
+	// Of the column that is written.
+	numbers []uint64
 	lengths []uint64
+	index   map[string]uint32 // the texts' places in dict
+	dict    []string
 }
 
 // AppendTile appends the feature tables of the layers of a vector tile, which tile
@@ -79,6 +84,7 @@ func (e *Encoder) read() error {
 		e.columns[i].reset(nil)
 	}
 	e.columns = e.columns[:0]
+	clear(e.named)
 	for i := range e.view.Len() {
 		f, err := e.view.Feature(i)
 		if err != nil {
@@ -109,19 +115,21 @@ func (e *Encoder) column(key []byte, at int) *column {
 	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
 		return &e.columns[at]
 	}
-	for i := range e.columns {
-		if string(e.columns[i].name) == string(key) {
-			return &e.columns[i]
-		}
+	if i, ok := e.named[string(key)]; ok {
+		return &e.columns[i]
 	}
-	if n := len(e.columns); n < cap(e.columns) {
+	if e.named == nil {
+		e.named = make(map[string]int32)
+	}
+	n := len(e.columns)
+	e.named[string(key)] = int32(n)
+	if n < cap(e.columns) {
 		e.columns = e.columns[:n+1]
 	} else {
 		e.columns = append(e.columns, column{})
 	}
-	c := &e.columns[len(e.columns)-1]
-	c.reset(key)
-	return c
+	e.columns[n].reset(key)
+	return &e.columns[n]
 }
 
 // appendTable appends what was read, without its length.
@@ -153,7 +161,7 @@ func (e *Encoder) appendTable(b []byte) []byte {
 		c := &e.columns[i]
 		c.choose()
 		kind := c.kind
-		if c.present < features {
+		if len(c.values) < features {
 			kind |= nullable
 		}
 		b = append(b, kind)

@@ -4,9 +4,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +145,14 @@ func TestMixedAttribute(t *testing.T) {
 		add()
 		l.End()
 	}
+	if got, want := valuesOf(t, &l), []any{"seven", "-7", "true", "0.5", nil}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// valuesOf is what the features of a layer have as attribute k of the MapLibre Tile.
+func valuesOf(t *testing.T, l *mvt.Layer) (values []any) {
+	t.Helper()
 	var e mlt.Encoder
 	table, err := e.AppendTile(nil, l.AppendTo(nil))
 	if err != nil {
@@ -152,13 +162,10 @@ func TestMixedAttribute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []any
 	for _, f := range layers[0].Features {
-		got = append(got, f.Properties["k"])
+		values = append(values, f.Properties["k"])
 	}
-	if want := []any{"seven", "-7", "true", "0.5", nil}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	return values
 }
 
 // Integers of each size have a column that holds them, and that styles can compare.
@@ -182,22 +189,48 @@ func TestIntegers(t *testing.T) {
 			l.TagInt("k", v)
 			l.End()
 		}
-		var e mlt.Encoder
-		table, err := e.AppendTile(nil, l.AppendTo(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		layers, err := mlttest.Decode(table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []any
-		for _, f := range layers[0].Features {
-			got = append(got, f.Properties["k"])
-		}
-		if !reflect.DeepEqual(got, tt.want) {
+		if got := valuesOf(t, &l); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%d: %v, want %v", tt.values, got, tt.want)
 		}
+	}
+}
+
+// Points of which each has attributes of its own make as many columns as values. What is
+// in memory must grow with the values, and not with features times columns.
+func TestManyAttributes(t *testing.T) {
+	const features, own = 1000, 32
+	var l mvt.Layer
+	l.Reset("points")
+	for i := range features {
+		l.Begin(uint64(i+1), mvt.Point)
+		l.Point(mvt.XY{X: int32(i)})
+		for k := range own {
+			l.TagInt(fmt.Sprintf("k%d of %d", k, i), int64(k))
+		}
+		l.End()
+	}
+	tile := l.AppendTo(nil)
+	want, err := fromMVT(tile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e mlt.Encoder
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	table, err := e.AppendTile(nil, tile)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > features*own<<10 {
+		t.Errorf("%d bytes for %d values", took, features*own)
+	}
+	got, err := mlttest.Decode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sameLayers(got, want) {
+		t.Error("the layers differ")
 	}
 }
 

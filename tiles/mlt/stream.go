@@ -149,9 +149,9 @@ func appendRuns(dst, values []uint64, count int) []uint64 {
 
 // appendBools appends a stream of bits, the first one lowest, whose bytes are coded by
 // run lengths: as in ORC, a byte below 128 is a run of 3 more, one above that many
-// literals less than 256.
+// literals less than 256. Each bit is asked for once, in order.
 func (e *Encoder) appendBools(b []byte, stream byte, n int, bit func(i int) bool) []byte {
-	packed := e.text[:0]
+	packed := e.bits[:0]
 	for i := range n {
 		if i%8 == 0 {
 			packed = append(packed, 0)
@@ -182,7 +182,7 @@ func (e *Encoder) appendBools(b []byte, stream byte, n int, bit func(i int) bool
 		packed = append(packed, packed[i:i+k]...)
 		i += k
 	}
-	e.text = packed
+	e.bits = packed
 	b = appendStream(b, stream, encodingRunsOfBytes, n, len(packed)-bitmap)
 	return append(b, packed[bitmap:]...)
 }
