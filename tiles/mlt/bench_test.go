@@ -114,7 +114,7 @@ func BenchmarkSize(b *testing.B) {
 		_ = z.Close()
 		return packed.Len()
 	}
-	for _, zooms := range [][2]int{{0, 0}, {1, 4}, {5, 8}, {9, 11}, {0, 11}} {
+	for _, zooms := range [][2]int{{0, 0}, {1, 4}, {5, 8}, {9, 11}, {12, 13}, {0, 13}} {
 		b.Run(fmt.Sprintf("z%d-%d", zooms[0], zooms[1]), func(b *testing.B) {
 			var before, both, best, n float64
 			for b.Loop() {
