@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -80,6 +81,45 @@ func TestHeavyTile(t *testing.T) {
 	}
 	s.Heavy.Add(1 << 20)
 	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK {
+		t.Errorf("kept: %d", res.StatusCode)
+	}
+}
+
+// Pages of features have megabytes: no more are made at once than there are processors,
+// and who waits for one gives up in time. One that is kept waits for none.
+func TestPagesAreMadeByTurns(t *testing.T) {
+	w := newShops(t)
+	w.cfg.ResponseCacheBytes = 1 << 20
+	s := newServer(&w.cfg)
+	w.handler = s.handler()
+	s.Timeout = 20 * time.Millisecond
+	pages := []string{"/ogc/collections/places/items?limit=1", "/ogc/collections/points:drivers/items"}
+	full := func(path string) *http.Response {
+		for range cap(s.Processors) {
+			s.Processors <- struct{}{}
+		}
+		defer func() {
+			for range cap(s.Processors) {
+				<-s.Processors
+			}
+		}()
+		return w.get(path)
+	}
+	for _, path := range pages {
+		wantProblem(t, full(path), http.StatusServiceUnavailable, "timeout")
+	}
+	if res := full("/tiles/country/0/0/0.mvt"); res.StatusCode != http.StatusOK {
+		t.Errorf("a tile: %d", res.StatusCode)
+	}
+	s.Timeout = 10 * time.Second
+	for range 2 * cap(s.Processors) { // every place is given back
+		for _, path := range pages {
+			if res := w.get(path); res.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %s", path, res.StatusCode, body(t, res))
+			}
+		}
+	}
+	if res := full(pages[0]); res.StatusCode != http.StatusOK {
 		t.Errorf("kept: %d", res.StatusCode)
 	}
 }

@@ -179,6 +179,7 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 			if err != nil {
 				return "", err
 			}
+			f.geometry, f.properties = nil, nil // a page has megabytes of them
 			if found++; found < a.limit && size < maxPageBytes {
 				continue
 			}
@@ -434,7 +435,12 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
 	a := web.Answer{Form: web.FormGeoJSON, ByAccept: byAccept}
 	if of.live {
-		return s.Reply(c, a, nil, func(ctx context.Context, out *web.Scratch) (err error) {
+		return s.Reply(c, a, nil, func(ctx context.Context, out *web.Scratch) error {
+			free, err := s.TakeProcessor(ctx)
+			if err != nil {
+				return err
+			}
+			defer free()
 			out.Body, err = fill(ctx, out.Body)
 			return err
 		})
@@ -459,9 +465,13 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			defer cancel()
 			read, end := s.TraceRead(read)
 			defer end()
+			free, err := s.TakeProcessor(read)
+			if err != nil {
+				return nil, err
+			}
+			defer free()
 			out := web.GetScratch()
 			defer out.Release()
-			var err error
 			if out.Body, err = fill(read, out.Body); err != nil {
 				return nil, err
 			}

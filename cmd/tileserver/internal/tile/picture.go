@@ -99,14 +99,11 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 		picture.Points[i] = b.Body[ends[i]:ends[i+1]]
 	}
 
-	// Drawing takes a processor and some megabytes: no more at once than there
-	// are processors.
-	select {
-	case s.Drawing <- struct{}{}:
-		defer func() { <-s.Drawing }()
-	case <-ctx.Done():
-		return dst, ctx.Err()
+	free, err := s.TakeProcessor(ctx)
+	if err != nil {
+		return dst, err
 	}
+	defer free()
 	dst, err = renderers()[theme].AppendPNG(dst, &picture)
 	if errors.Is(err, mvt.ErrMalformed) {
 		err = fmt.Errorf("%w: %w", tiles.ErrCorrupt, err)

@@ -112,7 +112,7 @@ type Kit struct {
 	PinnedCache  []string // Cache-Control of what its address names for good
 	Origin       []string // Access-Control-Allow-Origin, nil for none
 
-	Drawing chan struct{} // a slot for each answer that may be drawn at once, since drawing keeps a processor busy
+	Processors chan struct{} // a slot for each answer that is made at once of those for TakeProcessor
 
 	running    atomic.Int64
 	maxRunning int64
@@ -149,7 +149,7 @@ func New(cfg *Config) *Kit {
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
 		Origin:       []string{"*"},
-		Drawing:      make(chan struct{}, runtime.GOMAXPROCS(0)),
+		Processors:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		maxRunning:   512,
 		Timeout:      10 * time.Second,
 		Now:          time.Now,

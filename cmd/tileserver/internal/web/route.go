@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"quadrille/cmd/tileserver/internal/quota"
 	"sync"
 
@@ -137,6 +138,19 @@ func (s *Kit) BeginHeavy() bool {
 		return false
 	}
 	return true
+}
+
+// TakeProcessor waits until less of the answers that keep a processor busy and take
+// megabytes are being made than there are processors: more at once would take more memory,
+// and none of them less time. Whoever is let in calls free when the answer is made, before
+// it is sent. The error is the context's.
+func (s *Kit) TakeProcessor(ctx context.Context) (free func(), err error) {
+	select {
+	case s.Processors <- struct{}{}:
+		return func() { <-s.Processors }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // streamShare is the part of all places that streamed requests may take: they run
