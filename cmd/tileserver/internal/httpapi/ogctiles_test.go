@@ -33,6 +33,7 @@ func TestOGCTilesAreTheTiles(t *testing.T) {
 		{"/tiles/all/5/16/11", "application/vnd.maplibre-vector-tile", "/tiles/all/5/16/11.mlt"},
 		{"/tiles/all/5/16/11", "application/geo+json", "/tiles/all/5/16/11.geojson"},
 		{"/tiles/all/5/16/11?theme=dark", "image/avif,image/webp,image/png,image/*,*/*;q=0.8", "/tiles/all/5/16/11.png?theme=dark"},
+		{"/tiles/all/5/16/11", "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "/tiles/all/5/16/11.png"},
 		{"/tiles/points:cars/5/17/15", "application/vnd.maplibre-tile", "/tiles/points:cars/5/17/15.mlt"},
 		{"/ogc/map/tiles/WebMercatorQuad/5/11/16", "", "/tiles/all/5/16/11.png"},
 		{"/ogc/map/tiles/WebMercatorQuad/5/11/16?f=png&theme=dark", "", "/tiles/all/5/16/11.png?theme=dark"},

@@ -441,14 +441,30 @@ func PrefersGeoJSON(r *http.Request) bool {
 	return geo > 0 && geo >= plain
 }
 
-// Preferred returns the media type to which the Accept header gives the most weight:
-// the first where none has any by its name.
+// Preferred returns the media type to which the Accept header gives the most weight, the
+// first of those with the same. The most specific range that a type is in counts: the type
+// itself before image/* before */* (RFC 9110, section 12.5.1).
 func Preferred(r *http.Request, types ...string) string {
-	best := types[0]
-	most := weightOf(r, best)
-	for _, t := range types[1:] {
-		if w := weightOf(r, t); w > most {
-			best, most = t, w
+	best, most := types[0], -1.0
+	for _, t := range types {
+		major, _, _ := strings.Cut(t, "/")
+		weight, narrow := 0.0, 0
+		for name, w := range accepted(r) {
+			is := 0
+			switch of, all := strings.CutSuffix(name, "/*"); {
+			case strings.EqualFold(name, t):
+				is = 3
+			case all && strings.EqualFold(of, major):
+				is = 2
+			case name == "*/*":
+				is = 1
+			}
+			if is > narrow || is > 0 && is == narrow && w > weight {
+				weight, narrow = w, is
+			}
+		}
+		if weight > most {
+			best, most = t, weight
 		}
 	}
 	return best

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -133,17 +134,28 @@ func PrefersHTML(r *http.Request) bool {
 // weightOf is the weight that the Accept header gives a media type by its name, 0
 // where it does not name it.
 func weightOf(r *http.Request, mediaType string) (weight float64) {
-	for _, v := range r.Header["Accept"] {
-		for len(v) > 0 {
-			var item string
-			item, v, _ = strings.Cut(v, ",")
-			name, params, _ := strings.Cut(item, ";")
-			if strings.EqualFold(strings.TrimSpace(name), mediaType) {
-				weight = max(weight, Weight(params))
-			}
+	for name, w := range accepted(r) {
+		if strings.EqualFold(name, mediaType) {
+			weight = max(weight, w)
 		}
 	}
 	return weight
+}
+
+// accepted are the media types and ranges of them in the Accept header, with their weights.
+func accepted(r *http.Request) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for _, v := range r.Header["Accept"] {
+			for len(v) > 0 {
+				var item string
+				item, v, _ = strings.Cut(v, ",")
+				name, params, _ := strings.Cut(item, ";")
+				if !yield(strings.TrimSpace(name), Weight(params)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Header values, ready to be put into a header map.
