@@ -9,7 +9,6 @@ import (
 	"image/color"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -235,13 +234,9 @@ func TestBaseMapInMapLibre(t *testing.T) {
 	sea := archivetest.Picture(256, color.RGBA{R: 190, G: 215, B: 225, A: 255})
 	pictures := archivetest.Write(t, filepath.Join(t.TempDir(), "pictures.pmtiles"), p.Bytes([]archivetest.Tile{{Data: sea}}))
 	site, _, _ := start(t, "--data", data, "--basemap", pictures, "--basemap", "vectors="+world)
-	mux := http.NewServeMux()
-	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
-	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
-	pages := httptest.NewServer(mux)
-	t.Cleanup(pages.Close)
-	w := open(t, browser, pages.URL+"/maplibre.html?"+url.PathEscape(site+" light "+view), screen{width: 1200, height: 800, density: 1})
-	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/", "GPU stall due to ReadPixels")
+	pages := clientPages(t, libraries)
+	w := open(t, browser, pages+"/maplibre.html?"+url.PathEscape(site+" light "+view), screen{width: 1200, height: 800, density: 1})
+	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")
 	w.waitFor(`window.drawn`)
 	drawn := evaluate[string](w, `Object.keys(window.drawn).join(' ')`)
 	if !strings.Contains(drawn, "basemap:vectors:") || !strings.Contains(drawn, "_fill") || !strings.Contains(drawn, " country_line") && !strings.HasPrefix(drawn, "country_line") {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -18,15 +16,11 @@ import (
 
 // In a browser: type, pick from several, see the marker; and what is at a point.
 func TestNominatimLeaflet(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.Handle("/node_modules/", http.FileServer(http.Dir(clientsDir(t))))
-	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
-	pages := httptest.NewServer(mux)
-	t.Cleanup(pages.Close)
+	pages := clientPages(t, clientsDir(t))
 	browser := launchBrowser(t, software...)
 	site, _, _ := start(t, "--data", smallData(t))
-	w := open(t, browser, pages.URL+"/nominatim_leaflet.html?"+url.PathEscape(site), screen{width: 1000, height: 700, density: 1})
-	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/")
+	w := open(t, browser, pages+"/nominatim_leaflet.html?"+url.PathEscape(site), screen{width: 1000, height: 700, density: 1})
+	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/")
 	w.waitFor(`window.ready`)
 	w.do(chromedp.SendKeys(chromedp.CSS(".leaflet-control-geocoder-form input"), "eastport"))
 	w.key("\r")

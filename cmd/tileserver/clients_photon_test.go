@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -19,21 +17,10 @@ import (
 // eastport is a place of the clients' data, and where it is.
 const eastport = "Eastport"
 
-// photonPages serves the pages of browser clients.
-func photonPages(t *testing.T) string {
-	t.Helper()
-	mux := http.NewServeMux()
-	mux.Handle("/node_modules/", http.FileServer(http.Dir(clientsDir(t))))
-	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
-	pages := httptest.NewServer(mux)
-	t.Cleanup(pages.Close)
-	return pages.URL
-}
-
 // openPhoton opens a page of a client over a server with data of its own.
 func openPhoton(t *testing.T, page string) *window {
 	t.Helper()
-	pages := photonPages(t)
+	pages := clientPages(t, clientsDir(t))
 	browser := launchBrowser(t, software...)
 	site, _, _ := start(t, "--data", smallData(t))
 	w := open(t, browser, pages+"/"+page+"?"+url.PathEscape(site), screen{width: 1000, height: 700, density: 1})

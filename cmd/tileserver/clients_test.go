@@ -55,6 +55,17 @@ func smallData(t *testing.T) string {
 	return dir
 }
 
+// clientPages serves the pages of browser clients and their libraries.
+func clientPages(t *testing.T, libraries string) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
+	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
+	pages := httptest.NewServer(mux)
+	t.Cleanup(pages.Close)
+	return pages.URL
+}
+
 // software lets a browser without a graphics card draw by WebGL.
 var software = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("disable-gpu", false), chromedp.Flag("use-gl", "angle"), chromedp.Flag("use-angle", "swiftshader"),
@@ -67,11 +78,7 @@ func TestMapLibraries(t *testing.T) {
 	data, view := clientsData(t)
 	site, _, _ := start(t, "--data", data)
 
-	mux := http.NewServeMux()
-	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
-	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
-	pages := httptest.NewServer(mux)
-	t.Cleanup(pages.Close)
+	pages := clientPages(t, libraries)
 
 	for _, tt := range []struct {
 		name, page, theme string
@@ -84,8 +91,8 @@ func TestMapLibraries(t *testing.T) {
 		{"openlayers-ogc", "openlayers.html", "", " ogc", screen{width: 1200, height: 800, density: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := open(t, browser, pages.URL+"/"+tt.page+"?"+url.PathEscape(site+" "+tt.theme+" "+view+tt.api), tt.screen)
-			w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/",
+			w := open(t, browser, pages+"/"+tt.page+"?"+url.PathEscape(site+" "+tt.theme+" "+view+tt.api), tt.screen)
+			w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/",
 				"GPU stall due to ReadPixels") // the driver's remark on taking pictures
 			w.waitFor(`window.drawn`)
 			layers := []string{"country", "country_line", "places"}
@@ -112,17 +119,13 @@ func TestMapLibreTiles(t *testing.T) {
 	data, view := clientsData(t)
 	site, _, _ := start(t, "--data", data)
 
-	mux := http.NewServeMux()
-	mux.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
-	mux.Handle("/", http.FileServer(http.Dir("testdata/clients")))
-	pages := httptest.NewServer(mux)
-	t.Cleanup(pages.Close)
+	pages := clientPages(t, libraries)
 
 	var drawn [2]string
 	var pictures [2]image.Image
 	for i, encoding := range []string{"mvt", "mlt"} {
-		w := open(t, browser, pages.URL+"/maplibre.html?"+url.PathEscape(site+" light "+view+" "+encoding), screen{width: 1200, height: 800, density: 1})
-		w.expect("it asks another server: "+site+"/", "it asks another server: "+pages.URL+"/node_modules/", "GPU stall due to ReadPixels")
+		w := open(t, browser, pages+"/maplibre.html?"+url.PathEscape(site+" light "+view+" "+encoding), screen{width: 1200, height: 800, density: 1})
+		w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")
 		w.waitFor(`window.drawn`)
 		drawn[i] = evaluate[string](w, `JSON.stringify(Object.entries(window.drawn).sort())`)
 		if tiles := evaluate[string](w, `window.tiles`); !strings.HasSuffix(tiles, "{y}."+encoding) {

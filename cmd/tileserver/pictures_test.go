@@ -120,12 +120,8 @@ func TestPictures(t *testing.T) {
 	startBrowser(t) // skips where the page is not built
 	browser := launchBrowser(t, software...)
 	site, _, _ := start(t, "--data", data)
-	pages := http.NewServeMux()
-	pages.Handle("/", http.FileServer(http.Dir("testdata/clients")))
 	libraries := os.Getenv("QUADRILLE_CLIENTS")
-	pages.Handle("/node_modules/", http.FileServer(http.Dir(libraries)))
-	host := httptest.NewServer(pages)
-	t.Cleanup(host.Close)
+	host := clientPages(t, libraries)
 
 	all := views()
 	golden := readGolden(t, len(all))
@@ -138,7 +134,7 @@ func TestPictures(t *testing.T) {
 			address := site + v.path
 			if foreign {
 				arguments := strings.Fields(rest) // theme, latitude, longitude, zoom
-				address = host.URL + "/" + kind + ".html?" + url.PathEscape(strings.Join([]string{site, arguments[0], arguments[2], arguments[1], arguments[3]}, " "))
+				address = host + "/" + kind + ".html?" + url.PathEscape(strings.Join([]string{site, arguments[0], arguments[2], arguments[1], arguments[3]}, " "))
 			}
 			w := open(t, browser, address, v.screen)
 			w.expect("it asks another server: ", "GPU stall due to ReadPixels")

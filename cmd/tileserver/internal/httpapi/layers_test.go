@@ -224,11 +224,7 @@ func vectorLayers(t *testing.T, tile, extension string) (all []vectorLayer) {
 			t.Fatal(err)
 		}
 		for _, l := range layers {
-			v := vectorLayer{name: l.Name}
-			for _, f := range l.Features {
-				v.features = append(v.features, f.Properties)
-			}
-			all = append(all, v)
+			all = append(all, vectorLayer{l.Name, propertiesOf(l.Features, func(f mlttest.Feature) map[string]any { return f.Properties })})
 		}
 		return all
 	}
@@ -237,11 +233,14 @@ func vectorLayers(t *testing.T, tile, extension string) (all []vectorLayer) {
 		t.Fatal(err)
 	}
 	for _, l := range layers {
-		v := vectorLayer{name: l.Name}
-		for _, f := range l.Features {
-			v.features = append(v.features, f.Properties)
-		}
-		all = append(all, v)
+		all = append(all, vectorLayer{l.Name, propertiesOf(l.Features, func(f *geojson.Feature) map[string]any { return f.Properties })})
+	}
+	return all
+}
+
+func propertiesOf[F any](features []F, of func(F) map[string]any) (all []map[string]any) {
+	for _, f := range features {
+		all = append(all, of(f))
 	}
 	return all
 }
