@@ -34,6 +34,9 @@ var (
 	ErrReadOnly = errors.New("store is read-only")
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrCorrupt  = errors.New("stored data is corrupt")
+
+	// ErrNoSpace: the disk has no room for a write. Reads go on; see Recoverer.
+	ErrNoSpace = errors.New("no room left on the disk")
 )
 
 // Error gives the context of a failure. It wraps the cause.

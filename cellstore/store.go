@@ -123,6 +123,22 @@ type Snapshot interface {
 	Close() error
 }
 
+// Recoverer is implemented by stores that keep their tables on a disk of their own. When
+// that refuses a write, the table takes no more writes, since nobody knows what became
+// of the last ones; what it shows until it is recovered may include writes that were
+// not acknowledged. A table that is opened while the disk has no room for it begins so.
+type Recoverer interface {
+	// Trouble says why a table takes no writes, nil while it does. It matches
+	// ErrNoSpace where there was no room. It costs no access to the disk.
+	Trouble(table string) error
+	// Recover opens such a table again from what is on the disk: all that was
+	// acknowledged, and nothing of what is not on it. A Table got before answers
+	// ErrClosed from then on; get another. If there is still no room the new one can
+	// be read and takes no writes: the error then is that of Trouble. Of a table
+	// without trouble it does nothing. ErrTableNotFound, ErrCorrupt.
+	Recover(ctx context.Context, table string) error
+}
+
 // Selection chooses the families, columns and versions a read returns. An
 // unselected family is not read at all. Families and Columns add up; with
 // neither, every family is selected.
