@@ -63,7 +63,7 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 // their bytes, new ones get bytes never used before.
 func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
 	fresh := newStoredTable(s)
-	next := storedTable{Name: t.Name, NextByte: t.NextByte}
+	next := storedTable{Name: t.Name, NextByte: t.NextByte, format: t.format}
 	for _, f := range fresh.Families {
 		if i := slices.IndexFunc(t.Families, func(old storedFamily) bool { return old.Name == f.Name }); i >= 0 {
 			f.Byte = t.Families[i].Byte
@@ -136,23 +136,42 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, err := s.tableLocked(name)
-	if err != nil {
+	if err := s.find(name); err != nil {
 		return err
 	}
 	if s.opts.ReadOnly {
 		return cellstore.ErrReadOnly
 	}
-	// Without its declaration the table is gone, whatever comes after.
-	dir := s.path("tables", name)
-	if err := s.fs.Remove(s.fs.PathJoin(dir, "schema.json")); err != nil {
+	// The new name says that it can be removed, whatever comes after.
+	gone, err := s.unused(droppedPrefix + name)
+	if err != nil {
 		return err
 	}
-	delete(s.tables, name)
-	err = syncDir(s.fs, dir)
-	err = errors.Join(err, t.close(cellstore.ErrTableNotFound))
-	if rm := s.fs.RemoveAll(dir); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
-		err = errors.Join(err, rm)
+	if err := s.fs.Rename(s.path("tables", name), gone); err != nil {
+		return noSpace(err)
+	}
+	err = syncDir(s.fs, s.path("tables"))
+	if t := s.tables[name]; t != nil {
+		delete(s.tables, name)
+		_ = t.close(cellstore.ErrTableNotFound) // what it could not write is dropped too
+	}
+	if rm := s.fs.RemoveAll(gone); rm != nil {
+		engineLog{s.opts.Logger}.Errorf("%s was dropped and is removed when the store is opened again: %s", gone, rm)
 	}
 	return err
+}
+
+// unused returns the path of a directory in tables that does not exist.
+func (s *Store) unused(name string) (string, error) {
+	for n := 0; ; n++ {
+		path := s.path("tables", name)
+		if n > 0 {
+			path = s.path("tables", fmt.Sprintf("%s.%d", name, n))
+		}
+		if _, err := s.fs.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
 }

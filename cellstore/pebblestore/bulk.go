@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,8 @@ type bulk struct {
 // stream writes the sorted files of one family.
 type stream struct {
 	w     *sstable.Writer
-	bytes int64 // put into w, uncompressed
+	bytes int64  // put into w, uncompressed
+	row   []byte // put last
 }
 
 // loadID numbers the directories of loads within the process. Those of
@@ -111,12 +113,11 @@ func (b *bulk) add(key []byte, c *cellstore.Cell) error {
 			return err
 		}
 	}
-	newRow, err := b.inOrder(key, f, c)
-	if err != nil {
+	if err := b.inOrder(key, f, c); err != nil {
 		b.over = err
 		return err
 	}
-	if err := b.write(key, f, c, newRow); err != nil {
+	if err := b.write(key, f, c); err != nil {
 		b.over = err
 		return err
 	}
@@ -126,16 +127,13 @@ func (b *bulk) add(key []byte, c *cellstore.Cell) error {
 	return nil
 }
 
-// inOrder compares a cell with the last one and tells whether it begins a row.
-func (b *bulk) inOrder(key []byte, f int, c *cellstore.Cell) (newRow bool, err error) {
+// inOrder compares a cell with the last one.
+func (b *bulk) inOrder(key []byte, f int, c *cellstore.Cell) error {
 	last := &b.last
 	if last.row == nil {
-		return true, nil
+		return nil
 	}
 	d := bytes.Compare(key, last.row)
-	if d > 0 {
-		return true, nil
-	}
 	if d == 0 {
 		d = f - last.family // fams are in the order of names
 	}
@@ -143,18 +141,18 @@ func (b *bulk) inOrder(key []byte, f int, c *cellstore.Cell) (newRow bool, err e
 		d = bytes.Compare(c.Qualifier, last.qualifier)
 	}
 	if d > 0 || d == 0 && c.Timestamp < last.timestamp {
-		return false, nil
+		return nil
 	}
-	return false, fmt.Errorf("%w: %s:%q@%d of row %q does not sort after %s:%q@%d of row %q",
+	return fmt.Errorf("%w: %s:%q@%d of row %q does not sort after %s:%q@%d of row %q",
 		cellstore.ErrUnsorted, c.Family, c.Qualifier, c.Timestamp, key,
 		b.lay.fams[last.family].name, last.qualifier, last.timestamp, last.row)
 }
 
 // write puts the cell into its family's file, in a new one if the old one is
-// full and the row is new.
-func (b *bulk) write(key []byte, f int, c *cellstore.Cell, newRow bool) error {
+// full and the row is new to it.
+func (b *bulk) write(key []byte, f int, c *cellstore.Cell) error {
 	s := b.streams[f]
-	if s != nil && s.bytes >= b.t.store.opts.FileBytes && newRow {
+	if s != nil && s.bytes >= b.t.store.opts.FileBytes && !bytes.Equal(s.row, key) {
 		if err := b.finish(f); err != nil {
 			return err
 		}
@@ -169,6 +167,7 @@ func (b *bulk) write(key []byte, f int, c *cellstore.Cell, newRow bool) error {
 	b.key = appendPrefix(b.key[:0], b.lay.fams[f].byte, key)
 	b.key = appendSuffix(b.key, c.Qualifier, invert(c.Timestamp))
 	s.bytes += int64(len(b.key) + len(c.Value))
+	s.row = append(s.row[:0], key...)
 	b.cells++
 	return s.w.Set(b.key, c.Value)
 }
@@ -260,8 +259,9 @@ func (b *bulk) ingest(ctx context.Context) error {
 	if err := t.syncLog(); err != nil {
 		return err
 	}
-	if err := t.change(func() error { return t.db.Ingest(ctx, b.paths) }); err != nil {
-		return err
+	err = t.change(func() error { return t.db.Ingest(ctx, b.paths) })
+	if err = cmp.Or(t.disk.failure(), err); err != nil {
+		return noSpace(err)
 	}
 	t.refresh()
 	t.upkeep.loaded(b.cells)

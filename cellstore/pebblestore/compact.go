@@ -43,7 +43,7 @@ func (s *Store) compact(ctx context.Context, name string) error {
 	if err != nil {
 		return cmp.Or(ctx.Err(), t.ended(), err)
 	}
-	_ = t.change(func() error { return nil }) // the same state, in other files
+	t.replaced()
 	t.refresh()
 	return nil
 }
@@ -121,5 +121,11 @@ func (t *table) checkpoint(ctx context.Context, dir string) error {
 	if err := t.db.Checkpoint(t.store.fs.PathJoin(dir, "db"), pebble.WithFlushedWAL()); err != nil {
 		return err
 	}
-	return errors.Join(t.log.failure(), writeSchema(t.store.fs, t.store.fs.PathJoin(dir, "schema.json"), stored))
+	if err := t.disk.failure(); err != nil {
+		return err
+	}
+	if _, err := makeLedger(t.store.fs, t.store.fs.PathJoin(dir, ledgerName), t.store.fs.PathJoin(dir, "db")); err != nil {
+		return err
+	}
+	return writeSchema(t.store.fs, t.store.fs.PathJoin(dir, "schema.json"), stored)
 }

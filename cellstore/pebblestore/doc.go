@@ -3,9 +3,16 @@
 // # On disk
 //
 //	dir/LOCK                        held by the one writable opener
-//	dir/tables/NAME/schema.json     declares the table; its presence makes it exist
-//	dir/tables/NAME/db/             the table's own Pebble database
+//	dir/tables/NAME/                a table; it exists as long as this directory does
+//	dir/tables/NAME/schema.json     declares it
+//	dir/tables/NAME/db/             its own Pebble database
+//	dir/tables/NAME/ledger          up to where its logs and lists of files are on the disk
 //	dir/tables/NAME/bulk/           sorted files of loads not committed yet
+//	dir/tables/.new-NAME/           a table that is being created
+//	dir/tables/.dropped-NAME/       one that is being removed
+//
+// Nothing is removed because something else is missing: what may be removed has a name
+// that says so.
 //
 // Bloom filters, compression and block size belong to a whole Pebble
 // database, so each table has its own and all share one block cache. Families
@@ -44,10 +51,22 @@
 // be hidden, and by Compact. Increment, Append and CheckAndMutate cost one seek
 // more than a put.
 //
-// When the write-ahead log cannot be written, for example on a full disk, writes
-// answer an error until the store is opened again, and reads go on. When the
-// engine cannot record which files it has, it ends the process. Neither loses
-// acknowledged writes.
+// When the disk refuses a write, for example because it is full, the files of the table
+// stay as they are at that moment, and everything that the engine writes from then on
+// goes to memory. Writes answer an error that matches ErrUnknownOutcome, later ones why
+// the table takes none, and reads go on until Recover opens the table again from what
+// is on the disk. Nothing that was acknowledged is lost. See [cellstore.Recoverer].
+//
+// # Damage
+//
+// An engine that reads a log to its end after a crash cannot tell a log that was cut short
+// by it from one that was damaged, nor an empty database from one whose files are gone.
+// The ledger tells: it has the length and the checksum of each log and list of files,
+// written after each synchronisation. A table is opened, to be read or written, if all that
+// is there; otherwise it is cellstore.ErrCorrupt, and left as it is. What a crash left
+// behind that, of which nobody was told that it is kept, is read as far as it is whole, and
+// the log says how much was not. Sorted files have checksums of their own, which are
+// compared when they are read.
 //
 // # Read-only stores
 //

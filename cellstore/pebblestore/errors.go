@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"strings"
+	"syscall"
 
 	"quadrille/cellstore"
 
@@ -34,15 +33,15 @@ func classify(err error) error {
 	return err
 }
 
-// missing is classify for the opening of a table that is known to exist: a
-// file that is not there is then damage too, and so is one of another length,
-// for which the engine's error has no other mark than its text.
-func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBDoesNotExist) ||
-		err != nil && strings.Contains(err.Error(), "object size mismatch") {
-		return fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
+// damage is classify for the opening of a table that is known to exist: whatever the
+// engine says then is damage, unless the operating system refused something.
+func damage(err error) error {
+	var errno syscall.Errno
+	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || errors.Is(err, cellstore.ErrNoSpace) ||
+		errors.As(err, &errno) && errno != syscall.ENOENT {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 }
 
 func checkRow(row []byte) error {

@@ -68,7 +68,14 @@ func (t *table) apply(ctx context.Context, mutations []cellstore.Mutation) error
 			}
 		}
 		if err := w.commit(durability, func() { t.rows.unlock(&rows) }); err != nil {
-			return err
+			if failed == nil {
+				failed = map[int]error{}
+			}
+			for i := range mutations {
+				if failed[i] == nil {
+					failed[i] = fail("Apply", t.name, mutations[i].Row, err)
+				}
+			}
 		}
 	}
 	if failed != nil {

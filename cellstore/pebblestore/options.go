@@ -112,3 +112,10 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	l.Errorf(format, args...)
 	panic("pebblestore: " + fmt.Sprintf(format, args...))
 }
+
+// warn tells the operator something.
+func (s *Store) warn(msg string, args ...any) {
+	if s.opts.Logger != nil {
+		s.opts.Logger.Warn(msg, args...)
+	}
+}

@@ -116,6 +116,9 @@ func (r *reader) release() {
 	case r.timed, t.count.Load() > maxReaders:
 		r.discard()
 	default:
+		if r.done != t.begun.Load() {
+			r.closeIterators() // a long call: they keep files and memory of an old state
+		}
 		r.free = true
 		r.mu.Unlock()
 		t.idle.Put(r)

@@ -2,8 +2,10 @@ package pebblestore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -18,8 +20,9 @@ import (
 )
 
 // schemaFormat is the newest layout of a table this code reads: of
-// schema.json, the cell key and the Pebble database.
-const schemaFormat = 1
+// schema.json, the cell key and the Pebble database. Before format 2 a table had no
+// ledger; it gets one when it is opened for writing.
+const schemaFormat = 2
 
 // schemaFile is schema.json. The checksum covers the bytes of Table.
 type schemaFile struct {
@@ -34,6 +37,8 @@ type storedTable struct {
 	// reused, so that data of a dropped family cannot come back.
 	Families []storedFamily `json:"families"`
 	NextByte byte           `json:"next_byte"`
+
+	format int // of the file that it was read from
 }
 
 type storedFamily struct {
@@ -62,7 +67,7 @@ type family struct {
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 func newStoredTable(s cellstore.Schema) storedTable {
-	t := storedTable{Name: s.Table, NextByte: 1}
+	t := storedTable{Name: s.Table, NextByte: 1, format: schemaFormat}
 	for _, f := range s.Families {
 		t.Families = append(t.Families, storedFamily{
 			Byte:        t.NextByte,
@@ -98,6 +103,9 @@ func writeSchema(fsys vfs.FS, name string, t storedTable) error {
 // readSchema reads the schema.json of a table.
 func readSchema(fsys vfs.FS, path, table string) (storedTable, error) {
 	data, err := readFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) { // the table exists, or nobody would read it
+		err = fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
+	}
 	if err != nil {
 		return storedTable{}, err
 	}
@@ -129,6 +137,7 @@ func parseSchema(data []byte) (storedTable, error) {
 	if err := json.Unmarshal(file.Table, &t); err != nil {
 		return storedTable{}, fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 	}
+	t.format = file.Format
 	return t, t.validate()
 }
 

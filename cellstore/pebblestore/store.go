@@ -1,18 +1,20 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"quadrille/cellstore"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -37,20 +39,16 @@ type Store struct {
 var (
 	_ cellstore.Store       = (*Store)(nil)
 	_ cellstore.StatsReader = (*Store)(nil)
+	_ cellstore.Recoverer   = (*Store)(nil)
 )
 
 // Open opens the store in dir, creating it unless it is read-only. A second
 // writable opener, in this process or another, gets cellstore.ErrLocked.
-// What interrupted loads and table creations left behind is removed.
+// What interrupted loads, creations and removals of tables left behind is removed: it has
+// a name that says so. A table whose files are damaged or missing is left as it is, and
+// answers cellstore.ErrCorrupt; the others are not affected.
 func Open(dir string, opts *Options) (*Store, error) {
 	o := opts.withDefaults()
-	if o.FS == vfs.Default { // whose locks within a process go by name
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, fail("Open", "", nil, err)
-		}
-		dir = abs
-	}
 	s := &Store{dir: dir, opts: o, fs: o.FS, tables: map[string]*table{}}
 	if o.ReadOnly {
 		s.fs = readOnlyFS{o.FS}
@@ -58,7 +56,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 			return nil, fail("Open", "", nil, err)
 		}
 	} else if err := s.prepare(); err != nil {
-		return nil, fail("Open", "", nil, err)
+		return nil, fail("Open", "", nil, noSpace(err))
 	}
 	if o.Cache != nil {
 		s.cache = o.Cache.ref()
@@ -70,23 +68,29 @@ func Open(dir string, opts *Options) (*Store, error) {
 
 // prepare locks the directory and clears leftovers.
 func (s *Store) prepare() error {
+	_, err := s.fs.Stat(s.path("LOCK"))
+	used := err == nil
+	if _, err := s.fs.Stat(s.path("tables")); used && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s has been a store, and its tables are missing: restore them, or remove %s to begin an empty one: %w",
+			cellstore.ErrCorrupt, s.dir, s.path("LOCK"), err)
+	}
 	if err := makeDir(s.fs, s.path("tables")); err != nil {
 		return err
 	}
-	lock, err := s.fs.Lock(s.path("LOCK"))
-	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) { // the lock file itself cannot be made
-			return err
-		}
-		return fmt.Errorf("%w: close it there or open it read-only: %w", cellstore.ErrLocked, err)
+	if s.lock, err = lockStore(s.fs, s.path("LOCK")); err != nil {
+		return err
 	}
 	if err := s.clean(); err != nil {
-		return errors.Join(err, lock.Close())
+		return errors.Join(err, s.lock.Close())
 	}
-	s.lock = lock
 	return nil
 }
+
+// Names that tell what may be removed from tables; no table can have them.
+const (
+	newPrefix     = ".new-"     // not created yet
+	droppedPrefix = ".dropped-" // no table any more
+)
 
 func (s *Store) clean() error {
 	names, err := s.fs.List(s.path("tables"))
@@ -94,12 +98,12 @@ func (s *Store) clean() error {
 		return err
 	}
 	for _, name := range names {
-		left := s.path("tables", name)
-		switch exists, err := s.exists(name); {
-		case err != nil:
-			return err
-		case exists:
-			left = s.path("tables", name, "bulk")
+		left := s.path("tables", name, "bulk")
+		if strings.HasPrefix(name, newPrefix) || strings.HasPrefix(name, droppedPrefix) {
+			left = s.path("tables", name)
+		}
+		if _, err := s.fs.Stat(left); err != nil {
+			continue
 		}
 		if err := s.fs.RemoveAll(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -112,12 +116,31 @@ func (s *Store) path(elem ...string) string {
 	return s.fs.PathJoin(append([]string{s.dir}, elem...)...)
 }
 
+// exists reports whether there is a table. It is one as long as it has a directory,
+// whatever is missing there.
 func (s *Store) exists(table string) (bool, error) {
-	_, err := s.fs.Stat(s.path("tables", table, "schema.json"))
+	// The name becomes a path: nothing but a valid one may.
+	probe := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: "f"}}}
+	if _, err := probe.Normalize(); err != nil {
+		return false, nil //nolint:nilerr // nothing has such a name
+	}
+	info, err := s.fs.Stat(s.path("tables", table))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil && info.IsDir(), err
+}
+
+// find returns an error unless there is a table.
+func (s *Store) find(table string) error {
+	if s.closed {
+		return cellstore.ErrClosed
+	}
+	exists, err := s.exists(table)
+	if err == nil && !exists {
+		err = cellstore.ErrTableNotFound
+	}
+	return err
 }
 
 // CreateTable implements cellstore.Store.
@@ -149,21 +172,58 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 	} else if exists {
 		return cellstore.ErrTableExists
 	}
-	stored := newStoredTable(schema)
-	t, err := openTable(s, stored)
+	if err := s.makeTable(newStoredTable(schema)); err != nil {
+		return noSpace(err)
+	}
+	t, err := openTable(s, newStoredTable(schema))
 	if err != nil {
 		return err
 	}
-	dir := s.path("tables", schema.Table)
-	err = writeSchema(s.fs, s.fs.PathJoin(dir, "schema.json"), stored)
-	if err == nil {
-		err = syncDir(s.fs, s.path("tables"))
-	}
-	if err != nil {
-		return errors.Join(err, t.close(cellstore.ErrClosed), s.fs.RemoveAll(dir))
-	}
 	s.tables[schema.Table] = t
 	return nil
+}
+
+// makeTable makes a table, which appears in one step.
+func (s *Store) makeTable(stored storedTable) error {
+	dir := s.path("tables", newPrefix+stored.Name)
+	err := s.fs.RemoveAll(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		err = s.fillTable(dir, stored)
+	}
+	if err == nil {
+		err = s.fs.Rename(dir, s.path("tables", stored.Name))
+	}
+	if err != nil {
+		_ = s.fs.RemoveAll(dir) // it is tried again when the store is opened
+		return err
+	}
+	return syncDir(s.fs, s.path("tables"))
+}
+
+func (s *Store) fillTable(dir string, stored storedTable) error {
+	db := s.fs.PathJoin(dir, "db")
+	if err := makeDir(s.fs, db); err != nil {
+		return err
+	}
+	// The engine begins a database in its oldest format, and with it the first log.
+	t, err := newTable(s, dir, stored)
+	if err != nil {
+		return err
+	}
+	made, err := pebble.Open(db, t.engineOptions(stored, false))
+	if err == nil {
+		err = made.Close()
+	}
+	if err = cmp.Or(t.disk.failure(), err); err != nil {
+		return err
+	}
+	if _, err := makeLedger(s.fs, s.fs.PathJoin(dir, ledgerName), db); err != nil {
+		return err
+	}
+	return writeSchema(s.fs, s.fs.PathJoin(dir, "schema.json"), stored)
 }
 
 // Tables implements cellstore.Store.
@@ -226,15 +286,8 @@ func (s *Store) tableLocked(name string) (*table, error) {
 	if t := s.tables[name]; t != nil {
 		return t, nil
 	}
-	// The name becomes a path: nothing but a valid one may.
-	probe := cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}
-	if _, err := probe.Normalize(); err != nil {
-		return nil, cellstore.ErrTableNotFound
-	}
-	if exists, err := s.exists(name); err != nil {
+	if err := s.find(name); err != nil {
 		return nil, err
-	} else if !exists {
-		return nil, cellstore.ErrTableNotFound
 	}
 	stored, err := readSchema(s.fs, s.path("tables", name, "schema.json"), name)
 	if err != nil {
@@ -242,7 +295,7 @@ func (s *Store) tableLocked(name string) (*table, error) {
 	}
 	t, err := openTable(s, stored)
 	if err != nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	s.tables[name] = t
 	return t, nil

@@ -84,7 +84,7 @@ func (t *table) beginSweep(ctx context.Context) (*layout, error) {
 		return nil, err
 	}
 	t.gate.RLock()
-	if err := errors.Join(t.log.failure(), t.upkeep.trouble()); err != nil {
+	if err := errors.Join(t.disk.failure(), t.upkeep.trouble()); err != nil {
 		t.gate.RUnlock()
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (w *writer) flush() error {
 	t := w.t
 	err := t.change(func() error { return t.db.Apply(w.b, pebble.NoSync) })
 	t.upkeep.wrote(0, cellstore.Async)
-	if err = errors.Join(err, w.b.Close(), t.log.failure()); err != nil {
+	if err = errors.Join(err, w.b.Close(), t.disk.failure()); err != nil {
 		w.b = nil
 		return err
 	}

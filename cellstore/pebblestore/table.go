@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
 )
 
 // table is a cellstore.Table over a Pebble database of its own.
@@ -38,7 +40,7 @@ type table struct {
 	rows  rowLocks
 	stock sync.Pool // of *writer
 
-	log    logFS
+	disk   *disk
 	upkeep upkeep
 
 	// Guarded by source.mu.
@@ -57,10 +59,10 @@ var (
 	_ cellstore.StatsReader = (*table)(nil)
 )
 
-func openTable(s *Store, stored storedTable) (*table, error) {
+func newTable(s *Store, dir string, stored storedTable) (*table, error) {
 	t := &table{
 		store:  s,
-		dir:    s.path("tables", stored.Name),
+		dir:    dir,
 		opened: stored,
 		loads:  map[*bulk]struct{}{},
 		snaps:  map[*snapshot]struct{}{},
@@ -68,27 +70,42 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 	t.name, t.clock, t.failed = stored.Name, s.now, s.readFailed
 	t.lay.Store(newLayout(stored.inForce(stored), stored))
 	t.long, t.cancel = context.WithCancel(context.Background())
-	t.log.FS = s.fs
+	t.upkeep.init()
+	var err error
+	t.disk, err = newDisk(s.fs, t.dbDir())
+	return t, err
+}
+
+func (t *table) dbDir() string { return t.store.fs.PathJoin(t.dir, "db") }
+
+// engineOptions are those of the table's database.
+func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options {
+	s := t.store
 	log := engineLog{s.opts.Logger}
 	keys := newKeySchema(&t.blocks)
 	o := &pebble.Options{
 		Cache:                   s.cache.blocks,
 		FileCache:               s.cache.files,
 		Comparer:                comparer,
-		FS:                      &t.log,
+		FS:                      t.disk,
 		FormatMajorVersion:      pebble.FormatNewest,
 		KeySchema:               keys.Name,
 		KeySchemas:              sstable.MakeKeySchemas(keys),
 		BlockPropertyCollectors: []func() pebble.BlockPropertyCollector{newTimeCollector},
 		MemTableSize:            memTableBytes,
 		Logger:                  log,
-		ReadOnly:                s.opts.ReadOnly,
+		ReadOnly:                readOnly,
 		// The read that meets a damaged block reports it. The default listener
 		// would end the process.
 		EventListener: &pebble.EventListener{
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) },
-			BackgroundError: func(err error) { log.Errorf("background error: %s", err) },
-			FlushEnd:        t.upkeep.flushed,
+			DataCorruption: func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) },
+			BackgroundError: func(err error) {
+				if t.disk.failure() == nil { // it is told once
+					log.Errorf("background error: %s", err)
+				}
+			},
+			FlushEnd:      t.upkeep.flushed,
+			CompactionEnd: func(pebble.CompactionInfo) { t.replaced() },
 		},
 	}
 	stored.setLevels(o)
@@ -102,32 +119,143 @@ func openTable(s *Store, stored storedTable) (*table, error) {
 			ValueStoragePolicy:             pebble.ValueStorageLowReadLatency,
 		}, nil, nil
 	}
-	t.dbOpts = o
-	dir := s.fs.PathJoin(t.dir, "db")
-	if s.opts.ReadOnly {
-		if err := checkManifest(s.fs, dir); err != nil {
-			return nil, err
-		}
-	}
-	db, err := pebble.Open(dir, o)
+	return o
+}
+
+// openTable opens a table that exists. Where the disk has no room for what opening
+// writes, it is opened to be read; see Recover.
+func openTable(s *Store, stored storedTable) (*table, error) {
+	t, err := newTable(s, s.path("tables", stored.Name), stored)
 	if err != nil {
 		return nil, err
 	}
-	t.db, t.from = db, db
-	if !s.opts.ReadOnly {
-		if err := t.clearDropped(stored); err != nil {
-			return nil, errors.Join(err, db.Close())
+	err = t.check(stored)
+	if err == nil && !s.opts.ReadOnly {
+		if err = s.room(t.dir); err == nil {
+			err = t.openForWriting(stored)
 		}
-		t.startUpkeep()
+		if err == nil {
+			t.startUpkeep()
+			return t, nil
+		}
+		if !refused(err) {
+			return nil, err
+		}
+		t.disk.fail(err)
+		s.warn("the disk has no room to open a table for writing: it can be read, and takes writes when it is recovered", "table", t.name, "error", err)
+		t.disk.ledger, err = nil, nil
 	}
+	if err == nil {
+		t.dbOpts = t.engineOptions(stored, true)
+		t.dbOpts.ErrorIfNotExists = true
+		t.db, err = pebble.Open(t.dbDir(), t.dbOpts)
+	}
+	if err != nil {
+		return nil, damage(err)
+	}
+	t.from = t.db
 	return t, nil
 }
 
-// checkManifest reads the engine's list of files to its end. The engine takes
-// a damaged record for one cut short by a crash and stops there, which would
-// make files, and the rows in them, disappear without an error. A store that
-// was closed by its writer has no such record.
-func checkManifest(fsys vfs.FS, dir string) error {
+// refused reports whether an error is one of writing.
+func refused(err error) bool {
+	return errors.Is(err, errRefused) || errors.Is(noSpace(err), cellstore.ErrNoSpace)
+}
+
+// check compares the files of the table with its ledger.
+func (t *table) check(stored storedTable) error {
+	fsys, path := t.store.fs, t.ledgerPath()
+	clean, entries, _, err := readLedger(fsys, path)
+	switch {
+	case err != nil:
+		return err
+	case entries == nil && stored.format > 1:
+		return fmt.Errorf("%w: %s is missing", cellstore.ErrCorrupt, path)
+	case entries == nil:
+		return checkManifest(fsys, t.dbDir(), t.store.opts.ReadOnly)
+	}
+	if err := checkFiles(fsys, t.dbDir(), clean, entries); err != nil {
+		return err
+	}
+	if !clean && !t.store.opts.ReadOnly {
+		t.tellUnfinished(entries)
+	}
+	return nil
+}
+
+func (t *table) ledgerPath() string { return t.store.fs.PathJoin(t.dir, ledgerName) }
+
+// openForWriting opens the database of a table that has been checked.
+func (t *table) openForWriting(stored storedTable) error {
+	fsys := t.store.fs
+	_, entries, sequence, err := readLedger(fsys, t.ledgerPath())
+	if err == nil && entries == nil {
+		if entries, err = makeLedger(fsys, t.ledgerPath(), t.dbDir()); err == nil {
+			sequence, err = 2, writeSchema(fsys, fsys.PathJoin(t.dir, "schema.json"), stored)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if t.disk.ledger, err = openLedger(fsys, t.ledgerPath(), entries, sequence); err != nil {
+		return err
+	}
+	t.dbOpts = t.engineOptions(stored, false)
+	t.dbOpts.ErrorIfNotExists = true
+	t.db, err = pebble.Open(t.dbDir(), t.dbOpts)
+	if err == nil {
+		t.from = t.db
+		err = t.disk.failure()
+		if err == nil {
+			err = cmp.Or(t.disk.ledger.opened(), t.clearDropped(stored), t.disk.failure())
+		}
+		if err == nil {
+			return nil
+		}
+		err = errors.Join(err, t.db.Close())
+	}
+	return errors.Join(cmp.Or(t.disk.failure(), damage(err)), t.disk.ledger.close(false))
+}
+
+// tellUnfinished tells what a crash has left at the end of the logs: nobody was told that
+// it is kept.
+func (t *table) tellUnfinished(entries map[string]extent) {
+	fsys := t.store.fs
+	logs, err := wal.Scan(wal.Dir{FS: fsys, Dirname: t.dbDir()})
+	if err != nil || len(logs) == 0 {
+		return // the engine will say so
+	}
+	last := logs[len(logs)-1]
+	r := last.OpenForRead()
+	defer r.Close()
+	var at wal.Offset
+	for {
+		var record io.Reader
+		if record, at, err = r.NextRecord(); err == nil {
+			_, err = io.Copy(io.Discard, record)
+		}
+		if err != nil {
+			break
+		}
+	}
+	name := fsys.PathBase(at.PhysicalFile)
+	info, statErr := fsys.Stat(at.PhysicalFile)
+	if statErr != nil {
+		return
+	}
+	var dropped int64
+	if err != io.EOF { //nolint:errorlint // wrapped, it would be a record cut short
+		dropped = max(info.Size()-at.Physical, 0)
+	}
+	t.store.warn("the table was not closed: its log is read as far as it is whole",
+		"table", t.name, "log", name, "bytes", info.Size(), "acknowledged", entries[name].bytes, "dropped", dropped)
+}
+
+// checkManifest reads the engine's list of files to its end, for a table without a ledger.
+// The engine takes a damaged record for one cut short by a crash and stops there, which
+// would make files, and the rows in them, disappear without an error. A store that
+// was closed by its writer has no such record; strict is for one of which that is known.
+func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	desc, err := pebble.Peek(dir, fsys)
 	if err != nil {
 		return err
@@ -146,7 +274,8 @@ func checkManifest(fsys vfs.FS, dir string) error {
 			_, err = io.Copy(io.Discard, r)
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // wrapped, it would be a record cut short
+		case err == io.EOF, //nolint:errorlint // wrapped, it would be a record cut short
+			!strict && errors.Is(err, io.ErrUnexpectedEOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("%w: list of files %s: %w (if the process that wrote it crashed, open the store for writing once)",
@@ -178,7 +307,9 @@ func (t *table) close(why error) error {
 		errs = append(errs, s.close(why))
 	}
 	t.closeReaders()
-	return errors.Join(append(errs, t.db.Close(), t.log.failure())...)
+	errs = append(errs, t.db.Close(), t.disk.failure())
+	err := errors.Join(errs...)
+	return errors.Join(err, t.disk.ledger.close(err == nil))
 }
 
 // job begins something that runs long. It returns a context that ends with the

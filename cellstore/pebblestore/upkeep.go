@@ -64,9 +64,7 @@ func (u *upkeep) wrote(garbage int64, d cellstore.Durability) {
 	if d == cellstore.Async && !u.unsynced.Load() {
 		u.unsynced.Store(true)
 	}
-	if !u.awake.Load() && !u.awake.Swap(true) {
-		u.tend <- struct{}{} // does not block: tend empties it before awake is false again
-	}
+	u.wake()
 	u.loaded(garbage)
 }
 
@@ -80,9 +78,26 @@ func (u *upkeep) loaded(cells int64) {
 	}
 }
 
+func (u *upkeep) init() {
+	u.tend, u.sweep = make(chan struct{}, 1), make(chan struct{}, 1)
+}
+
+// wake makes tend work in a moment.
+func (u *upkeep) wake() {
+	if !u.awake.Load() && !u.awake.Swap(true) {
+		u.tend <- struct{}{} // does not block: tend empties it before awake is false again
+	}
+}
+
+// replaced is called when the engine has put files in the place of others, which idle
+// readers would keep.
+func (t *table) replaced() {
+	_ = t.change(func() error { return nil }) // the same state, in other files
+	t.upkeep.wake()
+}
+
 // startUpkeep begins the background work of a table, which Close ends.
 func (t *table) startUpkeep() {
-	t.upkeep.tend, t.upkeep.sweep = make(chan struct{}, 1), make(chan struct{}, 1)
 	t.setThreshold()
 	t.jobs.Go(t.tend)
 	t.jobs.Go(t.sweeper)

@@ -61,7 +61,7 @@ func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	case t.store.opts.ReadOnly:
 		err = cellstore.ErrReadOnly
 	default:
-		err = errors.Join(t.log.failure(), t.upkeep.trouble())
+		err = errors.Join(t.disk.failure(), t.upkeep.trouble())
 	}
 	if err != nil {
 		t.gate.RUnlock()
@@ -128,7 +128,8 @@ func (w *writer) closeIterator() {
 
 // commit makes the batch visible, releases the row locks and then, when it is
 // to be durable, waits for the log: others may go on with the rows meanwhile,
-// and what they commit stands behind this in the log.
+// and what they commit stands behind this in the log. An error
+// matches ErrUnknownOutcome.
 func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	w.closeIterator()
 	t := w.t
@@ -137,7 +138,7 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 		if d == cellstore.Sync {
 			// Earlier commits on the same rows must be as durable as this one,
 			// though it changes nothing.
-			return t.syncLog()
+			return unknown(t.syncLog())
 		}
 		return nil
 	}
@@ -152,7 +153,15 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 		err = w.b.SyncWait()
 	}
 	t.upkeep.wrote(w.garbage, d)
-	return errors.Join(err, t.log.failure())
+	return unknown(errors.Join(err, t.disk.failure()))
+}
+
+// unknown marks the error of a commit. The log may hold it or not.
+func unknown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", cellstore.ErrUnknownOutcome, err)
 }
 
 // syncLog makes all earlier commits durable.
@@ -162,7 +171,7 @@ func (t *table) syncLog() error {
 		return err
 	}
 	err := t.db.Apply(b, pebble.Sync)
-	return errors.Join(err, b.Close(), t.log.failure())
+	return errors.Join(err, b.Close(), t.disk.failure())
 }
 
 // room refuses a write that would make the batch too large.

@@ -1,0 +1,147 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// image is the files of a store.
+type image map[string][]byte
+
+func imageOf(fsys vfs.FS) image {
+	m := image{}
+	for _, name := range files(fsys, "s") {
+		if info := must(fsys.Stat(name)); !info.IsDir() && path.Base(name) != "LOCK" {
+			m[name] = must(readFile(fsys, name))
+		}
+	}
+	return m
+}
+
+func (m image) mount() *vfs.MemFS {
+	mem := vfs.NewMem()
+	must(0, mem.MkdirAll("s/tables/t/db", 0o755))
+	for name, data := range m {
+		f := must(mem.Create(name, vfs.WriteCategoryUnspecified))
+		must(f.Write(data))
+		must(0, f.Close())
+	}
+	return mem
+}
+
+// images are those of a store of rows in sorted files and in its log, all acknowledged: as
+// it was closed, and as a process leaves it that is killed.
+func images(t *testing.T) map[string]image {
+	t.Helper()
+	mem := vfs.NewMem()
+	s, tab := fixture(t, "s", &Options{FS: mem})
+	put := func(from, to int) {
+		for i := from; i < to; i++ {
+			must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "w%03d", i), Ops: []cellstore.Op{
+				cellstore.PutAt("a", []byte("q"), 1, fmt.Append(nil, i)), cellstore.PutAt("b", []byte("q"), 1, nil)}}))
+		}
+	}
+	put(0, 20)
+	must(0, tab.db.Flush())
+	put(20, 40)
+	killed := imageOf(mem)
+	must(0, s.Close())
+	// A table of which all rows are in its first log.
+	first := vfs.NewMem()
+	s = must(Open("s", &Options{FS: first}))
+	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b"}}}))
+	tab = must(s.Table(ctx, "t")).(*table)
+	put(0, 20)
+	begun := imageOf(first)
+	must(0, s.Close())
+	return map[string]image{"closed": imageOf(mem), "killed": killed, "closed at first": imageOf(first), "killed at first": begun}
+}
+
+// readForWriting opens a store for writing and prints what it holds. It was opened unless
+// opening failed.
+func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
+	s, err := Open("s", &Options{FS: mem, CacheBytes: 1 << 16})
+	if err != nil {
+		return "", false, err
+	}
+	defer s.Close()
+	tab, err := s.Table(ctx, "t")
+	if err != nil {
+		return "", false, err
+	}
+	rows, err = all(tab, cellstore.Scan{})
+	return rows, true, err
+}
+
+// TestDamageOpenedForWriting changes every byte of a store in turn, cuts every file at every
+// length, removes each and puts each in the place of every other. Opened for writing it
+// has all rows, or says that it is damaged and is left as it is.
+func TestDamageOpenedForWriting(t *testing.T) {
+	for stop, whole := range images(t) {
+		t.Run(stop, func(t *testing.T) {
+			want, _, err := readForWriting(whole.mount())
+			if must(0, err); strings.Count(want, "[") < 20 {
+				t.Fatalf("the store has too few rows: %s", want)
+			}
+			noticed, tried := 0, 0
+			try := func(what string, m image) {
+				t.Helper()
+				tried++
+				mem := m.mount()
+				got, opened, err := readForWriting(mem)
+				switch {
+				case err == nil && got != want:
+					t.Errorf("%s: rows are missing or wrong: %d instead of %d", what, strings.Count(got, "["), strings.Count(want, "["))
+				case err != nil && !errors.Is(err, cellstore.ErrCorrupt) && !newer(err):
+					t.Errorf("%s: %v", what, err)
+				case err != nil:
+					noticed++
+					for name, data := range m {
+						if left := imageOf(mem); !opened && path.Base(name) != ledgerName && string(left[name]) != string(data) {
+							t.Errorf("%s: %s was changed or removed though the table was not opened", what, name)
+						}
+					}
+				}
+			}
+			step := 1
+			if testing.Short() {
+				step = 97
+			}
+			offset := rand.IntN(step) // those that others leave out come another time
+			names := slices.Sorted(maps.Keys(whole))
+			for _, name := range names {
+				data := whole[name]
+				changed := func(data []byte) image {
+					m := maps.Clone(whole)
+					m[name] = data
+					return m
+				}
+				without := maps.Clone(whole)
+				delete(without, name)
+				try("without "+name, without)
+				for i := offset; i < len(data); i += step {
+					flipped := slices.Clone(data)
+					flipped[i] ^= 1 << rand.IntN(8)
+					try(fmt.Sprintf("%s with byte %d of %d changed from %02x to %02x", name, i, len(data), data[i], flipped[i]), changed(flipped))
+					try(fmt.Sprintf("%s cut to %d of %d bytes", name, i, len(data)), changed(data[:i:i]))
+				}
+				for _, other := range names {
+					if other != name && string(whole[other]) != string(data) {
+						try(fmt.Sprintf("%s with the contents of %s", name, other), changed(whole[other]))
+					}
+				}
+			}
+			t.Logf("%d of %d damages were noticed", noticed, tried)
+		})
+	}
+}

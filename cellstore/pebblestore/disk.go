@@ -1,0 +1,279 @@
+package pebblestore
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// disk is the file system of a table's database. The engine ends the process when it
+// cannot write its log or its list of files, and tries for ever what it cannot write
+// otherwise. So a disk takes failures upon itself: from the first one on nothing that
+// the engine does reaches the files any more, which are then as after a crash at that
+// moment. What the engine writes afterwards goes to memory, and is forgotten with it. A
+// commit is acknowledged only after a look at failure.
+type disk struct {
+	vfs.FS
+	dir    string  // of the database
+	ledger *ledger // nil where nothing is written
+
+	failed atomic.Pointer[error]
+	after  *vfs.MemFS // what is written after the failure
+}
+
+func newDisk(fsys vfs.FS, dir string) (*disk, error) {
+	d := &disk{FS: fsys, dir: dir, after: vfs.NewMem()}
+	return d, d.after.MkdirAll(dir, 0o755)
+}
+
+// errRefused is matched by what writes answer after the disk has refused one.
+var errRefused = errors.New("the disk has refused a write: this table takes no writes until it is recovered")
+
+func (d *disk) failure() error {
+	if err := d.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (d *disk) fail(err error) {
+	err = fmt.Errorf("%w: %w", errRefused, noSpace(err))
+	d.failed.CompareAndSwap(nil, &err)
+}
+
+// noSpace marks an error that says that there is no room.
+func noSpace(err error) error {
+	if vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", cellstore.ErrNoSpace, err)
+	}
+	return err
+}
+
+// own reports whether a file is the database's. Others, such as those of a copy, are not
+// the disk's concern.
+func (d *disk) own(name string) bool { return d.FS.PathDir(name) == d.dir }
+
+// Create implements vfs.FS.
+func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if !d.own(name) {
+		return d.FS.Create(name, c)
+	}
+	if d.failure() == nil {
+		var err error
+		if strings.HasPrefix(d.FS.PathBase(name), "marker.") {
+			// It names the list of files that is in force, whose own name must not
+			// come to the disk after it.
+			err = syncDir(d, d.dir)
+		}
+		var f vfs.File
+		if err == nil {
+			f, err = d.FS.Create(name, c)
+		}
+		if err == nil {
+			return d.wrap(name, f), nil
+		}
+		d.fail(err)
+	}
+	// A compaction would fill the memory. It is tried again at once, for ever.
+	if c == "pebble-compaction" || c == "pebble-blob-file-rewrite" {
+		time.Sleep(100 * time.Millisecond)
+		return nil, d.failure()
+	}
+	f, err := d.after.Create(name, c)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (d *disk) wrap(name string, f vfs.File) vfs.File {
+	w := &diskFile{File: f, d: d}
+	switch base := d.FS.PathBase(name); {
+	case ledgered(base):
+		w.entry = d.ledger.begin(base)
+	case strings.HasSuffix(base, ".sst"), strings.HasSuffix(base, ".blob"):
+		w.read = true
+	}
+	return w
+}
+
+// ReuseForWrite implements vfs.FS. A log costs what it holds, so none is used again.
+func (d *disk) ReuseForWrite(oldName, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := d.Remove(oldName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return d.Create(name, c)
+}
+
+// Remove implements vfs.FS.
+func (d *disk) Remove(name string) error {
+	if !d.own(name) {
+		return d.FS.Remove(name)
+	}
+	if d.failure() == nil {
+		// First, since the ledger must not name what is not there.
+		if err := d.ledger.remove(d.FS.PathBase(name)); err == nil {
+			return d.FS.Remove(name)
+		} else {
+			d.fail(err)
+		}
+	}
+	_ = d.after.Remove(name)
+	return nil
+}
+
+// Rename implements vfs.FS.
+func (d *disk) Rename(oldName, name string) error {
+	if !d.own(name) {
+		return d.FS.Rename(oldName, name)
+	}
+	if d.failure() == nil {
+		err := d.FS.Rename(oldName, name)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		d.fail(err)
+	}
+	_ = d.after.Rename(oldName, name)
+	return nil
+}
+
+// errNoLinks makes the engine copy a file. It does so for any error but those that say
+// that the new name exists, the old one does not, or that it is forbidden, which is what
+// file systems without links say.
+var errNoLinks = errors.New("the file system makes no links")
+
+// Link implements vfs.FS.
+func (d *disk) Link(oldName, name string) error {
+	if d.own(name) && d.failure() != nil {
+		return d.failure()
+	}
+	err := d.FS.Link(oldName, name)
+	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errNoLinks
+}
+
+// Open implements vfs.FS.
+func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if d.failure() != nil && d.own(name) {
+		if f, err := d.after.Open(name, opts...); err == nil {
+			return f, nil
+		}
+	}
+	return d.FS.Open(name, opts...)
+}
+
+// OpenDir implements vfs.FS.
+func (d *disk) OpenDir(name string) (vfs.File, error) {
+	f, err := d.FS.OpenDir(name)
+	if err != nil || name != d.dir {
+		return f, err
+	}
+	return &diskFile{File: f, d: d, isDir: true}, nil
+}
+
+// Stat implements vfs.FS.
+func (d *disk) Stat(name string) (vfs.FileInfo, error) {
+	if d.failure() != nil && d.own(name) {
+		if info, err := d.after.Stat(name); err == nil {
+			return info, nil
+		}
+	}
+	return d.FS.Stat(name)
+}
+
+// Unwrap implements vfs.FS.
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+// diskFile is a file that is written, or the directory of the database.
+type diskFile struct {
+	vfs.File
+	d     *disk
+	entry *entry // of a log or a list of files
+	read  bool   // it is read again while it is open: the writer must know a failure
+	isDir bool
+}
+
+// try does something to the file unless the disk has failed.
+func (f *diskFile) try(do func() error) error {
+	if f.d.failure() == nil {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		f.d.fail(err)
+	}
+	if f.read {
+		return f.d.failure()
+	}
+	return nil
+}
+
+func (f *diskFile) Write(p []byte) (int, error) {
+	err := f.try(func() error {
+		n, err := f.File.Write(p)
+		f.entry.wrote(p[:n])
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (f *diskFile) sync(do func() error) error {
+	return f.try(func() error {
+		written := f.entry.written()
+		var names []*entry
+		if f.isDir {
+			names = f.d.ledger.unlisted()
+		}
+		err := do()
+		if f.isDir && noDirSync(err) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		return cmp.Or(f.entry.synced(written), f.d.ledger.list(names))
+	})
+}
+
+func (f *diskFile) Sync() error     { return f.sync(f.File.Sync) }
+func (f *diskFile) SyncData() error { return f.sync(f.File.SyncData) }
+
+func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
+	err = f.try(func() (err error) {
+		fullSync, err = f.File.SyncTo(length)
+		return err
+	})
+	return fullSync, err
+}
+
+// Preallocate does nothing. The engine would reserve the space of a full log for each
+// table, and a file system need not be able to.
+func (f *diskFile) Preallocate(int64, int64) error { return nil }
+
+// Close closes the file in any case.
+func (f *diskFile) Close() error {
+	err := f.File.Close()
+	return f.try(func() error { return err })
+}
+
+// noDirSync reports whether an error says that the file system has no way to make a
+// directory durable, as some that are reached over a network.
+func noDirSync(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, os.ErrPermission)
+}

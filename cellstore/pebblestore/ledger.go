@@ -1,0 +1,373 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ledger is a file beside a table's database that says which logs and lists of files
+// there are, up to which byte they are on the disk, and the checksum up to there. The
+// engine takes the first thing that it cannot read for the place where a crash
+// stopped it, and removes what it does not know of; a file that is missing was never
+// there. With the ledger damage can be told from a crash: all that was acknowledged
+// lies before the byte that it names.
+//
+// The file has two slots, written in turns, so that one of them is always whole. A slot
+// is one sector as long as it can be:
+//
+//	checksum 4 | length 2 | sequence 8 | flags 1 | count 1 | count × entry
+//	entry: length of the name 1 | name | bytes 8 | their checksum 4
+//
+// Checksums are CRC-32C, integers big-endian, and that of a slot is over what follows it
+// in length bytes. A slot is written after each synchronisation of a log and not
+// synchronised itself: it is a lower bound. But before a file is removed, both slots
+// without it are on the disk.
+type ledger struct {
+	path string
+
+	mu       sync.Mutex
+	file     vfs.File
+	sequence uint64
+	clean    bool
+	entries  map[string]*entry
+	buf      []byte
+}
+
+// entry is what a ledger says of a file.
+type entry struct {
+	of         *ledger
+	now, whole extent // written; on the disk
+	listed     bool   // its name is on the disk too
+	found      bool   // it was there when the store was opened
+}
+
+// named reports whether a file is in the ledger: once the disk has something of it.
+func (e *entry) named() bool { return e.listed && e.whole.bytes > 0 }
+
+// extent is the beginning of a file.
+type extent struct {
+	bytes int64
+	sum   uint32
+}
+
+const (
+	ledgerName  = "ledger"
+	slotBytes   = 4096
+	slotHead    = 4 + 2 + 8 + 1 + 1
+	flagClean   = 1
+	entryExtent = 8 + 4
+)
+
+// parseSlot reads a slot; ok is false if it is not whole.
+func parseSlot(b []byte) (sequence uint64, clean bool, entries map[string]extent, ok bool) {
+	if len(b) < slotHead {
+		return 0, false, nil, false
+	}
+	n := int(binary.BigEndian.Uint16(b[4:]))
+	if n < slotHead || n > len(b) || crc32.Checksum(b[4:n], crcTable) != binary.BigEndian.Uint32(b) {
+		return 0, false, nil, false
+	}
+	sequence, clean = binary.BigEndian.Uint64(b[6:]), b[14]&flagClean != 0
+	entries = map[string]extent{}
+	rest := b[slotHead:n]
+	for range b[15] {
+		if len(rest) < 1 || len(rest) < 1+int(rest[0])+entryExtent {
+			return 0, false, nil, false
+		}
+		name, tail := string(rest[1:1+rest[0]]), rest[1+rest[0]:]
+		entries[name] = extent{int64(binary.BigEndian.Uint64(tail)), binary.BigEndian.Uint32(tail[8:])}
+		rest = tail[entryExtent:]
+	}
+	return sequence, clean, entries, true
+}
+
+// slot makes the next slot.
+func (l *ledger) slot() ([]byte, error) {
+	b := append(l.buf[:0], make([]byte, slotHead)...)
+	count := 0
+	for name, e := range l.entries {
+		if !e.named() {
+			continue
+		}
+		b = append(append(b, byte(len(name))), name...)
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, uint64(e.whole.bytes)), e.whole.sum)
+		count++
+	}
+	if count > 255 || len(b) > slotBytes {
+		return nil, fmt.Errorf("%s: %d logs are more than it can name: close the store and open it again", l.path, count)
+	}
+	l.sequence++
+	binary.BigEndian.PutUint16(b[4:], uint16(len(b)))
+	binary.BigEndian.PutUint64(b[6:], l.sequence)
+	if l.clean {
+		b[14] = flagClean
+	}
+	b[15] = byte(count)
+	binary.BigEndian.PutUint32(b, crc32.Checksum(b[4:], crcTable))
+	l.buf = b
+	return b, nil
+}
+
+// write writes a slot.
+func (l *ledger) write() error {
+	b, err := l.slot()
+	if err == nil {
+		_, err = l.file.WriteAt(b, int64(l.sequence%2)*slotBytes)
+	}
+	return err
+}
+
+// writeBoth writes both slots and brings them to the disk.
+func (l *ledger) writeBoth() error {
+	return errors.Join(l.write(), l.write(), l.file.SyncData())
+}
+
+// begin adds a file that is written from its first byte on.
+func (l *ledger) begin(name string) *entry {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := &entry{of: l}
+	l.entries[name] = e
+	return e
+}
+
+// remove takes a file out of the ledger, before it is removed.
+func (l *ledger) remove(name string) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entries[name]
+	if e == nil {
+		return nil
+	}
+	delete(l.entries, name)
+	if !e.named() {
+		return nil
+	}
+	return l.writeBoth()
+}
+
+// opened takes out of the ledger what was there before: once the database is open, all
+// that it needs of its logs is in sorted files, and the list of them is a new one.
+func (l *ledger) opened() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.entries, func(_ string, e *entry) bool { return e.found })
+	return l.writeBoth()
+}
+
+// wrote adds bytes that were written to the end of the file.
+func (e *entry) wrote(p []byte) {
+	if e == nil {
+		return
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	e.now.bytes += int64(len(p))
+	e.now.sum = crc32.Update(e.now.sum, crcTable, p)
+}
+
+func (e *entry) written() extent {
+	if e == nil {
+		return extent{}
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	return e.now
+}
+
+// synced records what is on the disk.
+func (e *entry) synced(whole extent) error {
+	if e == nil {
+		return nil
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	if whole.bytes <= e.whole.bytes {
+		return nil
+	}
+	e.whole = whole
+	if !e.listed {
+		return nil
+	}
+	return e.of.write()
+}
+
+// unlisted returns the files whose names are not known to be on the disk.
+func (l *ledger) unlisted() (list []*entry) {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		if !e.listed {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// list records that the names of files are on the disk.
+func (l *ledger) list(files []*entry) error {
+	if len(files) == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range files {
+		e.listed = true
+	}
+	return l.write()
+}
+
+// close ends the ledger. Sealed it says that the files end where it says.
+func (l *ledger) close(seal bool) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		seal = seal && e.now == e.whole
+	}
+	var err error
+	if seal {
+		l.clean = true
+		err = l.writeBoth()
+	}
+	return errors.Join(err, l.file.Close())
+}
+
+// readLedger reads the ledger of a table; entries is nil if there is none.
+func readLedger(fsys vfs.FS, path string) (clean bool, entries map[string]extent, sequence uint64, err error) {
+	b, err := readFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil, 0, nil
+	}
+	if err != nil {
+		return false, nil, 0, err
+	}
+	for at := 0; at < len(b); at += slotBytes {
+		s, c, e, ok := parseSlot(b[at:min(at+slotBytes, len(b))])
+		if ok && s > sequence {
+			sequence, clean, entries = s, c, e
+		}
+	}
+	if entries == nil {
+		return false, nil, 0, fmt.Errorf("%w: %s is damaged", cellstore.ErrCorrupt, path)
+	}
+	return clean, entries, sequence, nil
+}
+
+// openLedger makes the ledger of a table that is opened for writing, of entries.
+func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence uint64) (*ledger, error) {
+	file, err := fsys.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	l := &ledger{path: path, file: file, sequence: sequence, entries: map[string]*entry{}}
+	for name, x := range entries {
+		l.entries[name] = &entry{of: l, now: x, whole: x, listed: true, found: true}
+	}
+	// What is written from now on is not sealed.
+	if err := l.writeBoth(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return l, nil
+}
+
+// makeLedger writes the ledger of a database that nobody has open, as its files are.
+func makeLedger(fsys vfs.FS, path, db string) (map[string]extent, error) {
+	names, err := fsys.List(db)
+	if err != nil {
+		return nil, err
+	}
+	entries := map[string]extent{}
+	for _, name := range names {
+		if !ledgered(name) {
+			continue
+		}
+		if entries[name], err = extentOf(fsys, fsys.PathJoin(db, name), -1); err != nil {
+			return nil, err
+		}
+	}
+	l := &ledger{path: path, clean: true, entries: map[string]*entry{}}
+	for name, x := range entries {
+		l.entries[name] = &entry{whole: x, listed: true}
+	}
+	file := make([]byte, 2*slotBytes)
+	for range 2 {
+		b, err := l.slot()
+		if err != nil {
+			return nil, err
+		}
+		copy(file[l.sequence%2*slotBytes:], b)
+	}
+	return entries, writeFile(fsys, path, file)
+}
+
+// extentOf sums up the first bytes of a file, all of it if bytes is negative.
+func extentOf(fsys vfs.FS, path string, bytes int64) (extent, error) {
+	f, err := fsys.Open(path, vfs.SequentialReadsOption)
+	if err != nil {
+		return extent{}, err
+	}
+	defer f.Close()
+	var from io.Reader = f
+	if bytes >= 0 {
+		from = io.LimitReader(f, bytes)
+	}
+	sum := crc32.New(crcTable)
+	n, err := io.Copy(sum, from)
+	return extent{n, sum.Sum32()}, err
+}
+
+// checkFiles compares the files of a database with what its ledger says.
+func checkFiles(fsys vfs.FS, db string, clean bool, entries map[string]extent) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		want := entries[name]
+		path := fsys.PathJoin(db, name)
+		switch got, err := extentOf(fsys, path, want.bytes); {
+		case errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, fmt.Errorf("%w: %s is missing", cellstore.ErrCorrupt, path))
+			continue
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		case got.bytes < want.bytes:
+			errs = append(errs, fmt.Errorf("%w: %s ends at byte %d, and was written to %d", cellstore.ErrCorrupt, path, got.bytes, want.bytes))
+			continue
+		case got.sum != want.sum:
+			errs = append(errs, fmt.Errorf("%w: the first %d bytes of %s are not those that were written", cellstore.ErrCorrupt, want.bytes, path))
+			continue
+		}
+		if info, err := fsys.Stat(path); clean && err == nil && info.Size() != want.bytes {
+			errs = append(errs, fmt.Errorf("%w: %s has %d bytes, and was closed with %d", cellstore.ErrCorrupt, path, info.Size(), want.bytes))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ledgered reports whether a ledger names a file of a database.
+func ledgered(name string) bool {
+	return strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-")
+}

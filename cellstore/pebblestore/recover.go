@@ -1,0 +1,130 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// leastRoom is what must be free on the disk for a table to be opened for writing,
+// besides twice the bytes of its logs, which opening writes into sorted files.
+const leastRoom = 1 << 20
+
+// Trouble implements cellstore.Recoverer.
+func (s *Store) Trouble(table string) error {
+	s.mu.Lock()
+	t := s.tables[table]
+	s.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	return t.disk.failure()
+}
+
+// Recover implements cellstore.Recoverer.
+func (s *Store) Recover(ctx context.Context, table string) error {
+	if err := s.recover(ctx, table); err != nil {
+		return fail("Recover", table, nil, err)
+	}
+	return nil
+}
+
+func (s *Store) recover(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.tableLocked(name)
+	if err != nil {
+		return err
+	}
+	why := t.disk.failure()
+	if why == nil {
+		return nil
+	}
+	if t.dbOpts.ReadOnly && s.probe(t.dir) != nil {
+		return why // it shows what is on the disk, and there is no room for more
+	}
+	delete(s.tables, name)
+	_ = t.close(cellstore.ErrClosed) // it repeats why
+	stored, err := readSchema(s.fs, s.path("tables", name, "schema.json"), name)
+	if err != nil {
+		return err
+	}
+	if t, err = openTable(s, stored); err != nil {
+		return err
+	}
+	s.tables[name] = t
+	return t.disk.failure()
+}
+
+// needs is how much room a table needs to be opened for writing.
+func (s *Store) needs(dir string) (int64, error) {
+	db := s.fs.PathJoin(dir, "db")
+	names, err := s.fs.List(db)
+	if err != nil {
+		return 0, err
+	}
+	need := int64(leastRoom)
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".log") {
+			continue
+		}
+		info, err := s.fs.Stat(s.fs.PathJoin(db, name))
+		if err != nil {
+			return 0, err
+		}
+		need += 2 * info.Size()
+	}
+	return need, nil
+}
+
+// room returns an error that matches ErrNoSpace where the disk says that it has no room
+// to open a table for writing.
+func (s *Store) room(dir string) error {
+	need, err := s.needs(dir)
+	if err != nil {
+		return err
+	}
+	if usage, err := s.fs.GetDiskUsage(dir); err == nil && usage.AvailBytes < uint64(need) {
+		return fmt.Errorf("%w: %d bytes are free and %d are needed to open the table", cellstore.ErrNoSpace, usage.AvailBytes, need)
+	}
+	return nil // or nobody knows
+}
+
+// probe looks for room by writing, since a disk may tell of room that a quota refuses.
+func (s *Store) probe(dir string) (err error) {
+	if err := s.room(dir); err != nil {
+		return err
+	}
+	need, err := s.needs(dir)
+	if err != nil {
+		return err
+	}
+	path := s.fs.PathJoin(dir, "probe.tmp")
+	f, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if rm := s.fs.Remove(path); rm != nil && !errors.Is(rm, fs.ErrNotExist) {
+			err = errors.Join(err, rm)
+		}
+	}()
+	const step = 64 << 10
+	zeros := make([]byte, step)
+	for left := need; left > 0 && err == nil; left -= step {
+		_, err = f.Write(zeros)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
