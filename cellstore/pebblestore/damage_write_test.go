@@ -33,7 +33,7 @@ func (m image) mount() *vfs.MemFS {
 	must(0, mem.MkdirAll("s/tables/t/db", 0o755))
 	for name, data := range m {
 		f := must(mem.Create(name, vfs.WriteCategoryUnspecified))
-		must(f.Write(data))
+		must(f.Write(slices.Clone(data))) // which it may change
 		must(0, f.Close())
 	}
 	return mem

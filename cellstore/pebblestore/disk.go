@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -178,10 +177,13 @@ func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 // OpenDir implements vfs.FS.
 func (d *disk) OpenDir(name string) (vfs.File, error) {
 	f, err := d.FS.OpenDir(name)
-	if err != nil || name != d.dir {
-		return f, err
+	switch {
+	case err != nil:
+		return nil, err
+	case name != d.dir:
+		return directory{f}, nil
 	}
-	return &diskFile{File: f, d: d, isDir: true}, nil
+	return &diskFile{File: directory{f}, d: d, isDir: true}, nil
 }
 
 // Stat implements vfs.FS.
@@ -222,15 +224,16 @@ func (f *diskFile) try(do func() error) error {
 }
 
 func (f *diskFile) Write(p []byte) (int, error) {
+	n := len(p)
 	err := f.try(func() error {
-		n, err := f.File.Write(p)
-		f.entry.wrote(p[:n])
+		f.entry.wrote(p) // before, since Write may change p; nothing is synchronised after a failure
+		_, err := f.File.Write(p)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return len(p), nil
+	return n, nil
 }
 
 func (f *diskFile) sync(do func() error) error {
@@ -240,11 +243,7 @@ func (f *diskFile) sync(do func() error) error {
 		if f.isDir {
 			names = f.d.ledger.unlisted()
 		}
-		err := do()
-		if f.isDir && noDirSync(err) {
-			err = nil
-		}
-		if err != nil {
+		if err := do(); err != nil {
 			return err
 		}
 		return cmp.Or(f.entry.synced(written), f.d.ledger.list(names))
@@ -270,10 +269,4 @@ func (f *diskFile) Preallocate(int64, int64) error { return nil }
 func (f *diskFile) Close() error {
 	err := f.File.Close()
 	return f.try(func() error { return err })
-}
-
-// noDirSync reports whether an error says that the file system has no way to make a
-// directory durable, as some that are reached over a network.
-func noDirSync(err error) bool {
-	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, os.ErrPermission)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -53,8 +54,22 @@ func syncDir(fsys vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(directory{d}.Sync(), d.Close())
 }
+
+// directory is one of a file system that need not be able to make it durable, as some that
+// are reached over a network.
+type directory struct{ vfs.File }
+
+func (d directory) Sync() error {
+	err := d.File.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}
+
+func (d directory) SyncData() error { return d.Sync() }
 
 // makeDir creates a directory and its parents so that they survive a crash.
 func makeDir(fsys vfs.FS, dir string) error {

@@ -104,11 +104,18 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 					log.Errorf("background error: %s", err)
 				}
 			},
-			FlushEnd:      t.upkeep.flushed,
+			FlushEnd: func(info pebble.FlushInfo) {
+				t.upkeep.flushed(info)
+				t.upkeep.filed.Store(true)
+				t.upkeep.wake()
+			},
 			CompactionEnd: func(pebble.CompactionInfo) { t.replaced() },
 		},
 	}
 	stored.setLevels(o)
+	// Writers wait in beginWrite: those that the engine lets wait would do so for ever on a
+	// disk that is full.
+	o.L0StopWritesThreshold = 1 << 20
 	o.Experimental.ReadSamplingMultiplier = -1 // reads start no compactions
 	// The engine sets the values of all but the first key of a prefix apart,
 	// on the assumption that they are old versions. Here they are the other

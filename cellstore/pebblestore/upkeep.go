@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,29 @@ type upkeep struct {
 	sweep    chan struct{}
 
 	unflushed atomic.Pointer[error] // why the last flush failed
+
+	filed   atomic.Bool // there are other sorted files since crowded was looked at
+	crowded atomic.Bool // there are too many to be written before some are merged
+}
+
+// mostFiles is how many sorted files a read may have to look into before writers wait for
+// the engine to merge some.
+const mostFiles = 12
+
+// space waits while there are too many sorted files.
+func (t *table) space(ctx context.Context) error {
+	for t.upkeep.crowded.Load() && t.disk.failure() == nil {
+		t.upkeep.filed.Store(true)
+		t.upkeep.wake() // looks again
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.long.Done():
+			return nil // ended says why
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // flushed records the outcome of every flush of memory to disk. While flushes
@@ -93,6 +117,7 @@ func (u *upkeep) wake() {
 // readers would keep.
 func (t *table) replaced() {
 	_ = t.change(func() error { return nil }) // the same state, in other files
+	t.upkeep.filed.Store(true)
 	t.upkeep.wake()
 }
 
@@ -119,6 +144,9 @@ func (t *table) tend() {
 		case <-timer.C:
 		case <-t.long.Done():
 			return
+		}
+		if u.filed.Swap(false) {
+			u.crowded.Store(t.db.Metrics().Levels[0].Sublevels >= mostFiles)
 		}
 		u.awake.Store(false) // before the work, so that a commit from now on wakes tend again
 		if u.unsynced.Swap(false) {

@@ -54,6 +54,9 @@ func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := t.space(ctx); err != nil {
+		return nil, err
+	}
 	t.gate.RLock()
 	err := t.ended()
 	switch {
