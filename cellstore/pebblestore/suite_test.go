@@ -62,12 +62,23 @@ func openBackend(testing.TB) storetest.Backend {
 			}
 			full.Store(&err)
 		},
-		Corrupt: func() error { return damageLargest(disk, "store/tables/t/db") },
+		Corrupt: func() error { return damageLargest(disk, "store/tables/t/db", ".sst") },
+		RemovePart: func() error {
+			for _, name := range files(disk, "store/tables/t/db") {
+				if strings.HasSuffix(name, ".log") {
+					if err := disk.Remove(name); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+		DamageLog: func() error { return damageLargest(disk, "store/tables/t/db", ".log") },
 	}
 }
 
-// damageLargest flips a byte in the middle of the largest sorted file.
-func damageLargest(fsys vfs.FS, dir string) error {
+// damageLargest flips a byte in the middle of the largest file of a kind.
+func damageLargest(fsys vfs.FS, dir, kind string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return err
@@ -75,7 +86,7 @@ func damageLargest(fsys vfs.FS, dir string) error {
 	var largest string
 	var data []byte
 	for _, name := range names {
-		if !strings.HasSuffix(name, ".sst") {
+		if !strings.HasSuffix(name, kind) {
 			continue
 		}
 		name = fsys.PathJoin(dir, name)
@@ -88,7 +99,7 @@ func damageLargest(fsys vfs.FS, dir string) error {
 		}
 	}
 	if largest == "" {
-		return errors.New("no sorted file")
+		return errors.New("there is no " + kind)
 	}
 	f, err := fsys.Create(largest, vfs.WriteCategoryUnspecified)
 	if err != nil {

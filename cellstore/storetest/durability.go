@@ -112,6 +112,7 @@ scan t notime
 	}},
 	{id: "B1", name: "a crash beside writers tears no row", needs: []need{crash}, run: testCrashBesideWriters},
 	{id: "B1", name: "a full disk", needs: []need{faults}, run: testFullDisk},
+	{id: "B5", name: "a refused write", needs: []need{faults}, run: testRefusedWrite},
 	{id: "B2", name: "a load is a batch of puts", needs: []need{bulk}, script: `
 create t f{versions=2} g
 put t b f:q@5=old f:q@1=older g:x@1=x
@@ -294,6 +295,60 @@ func testFullDisk(e *env) {
 	if got, _ := e.value(e.table("t"), "r", "f", "q"); got != "healed" {
 		e.Errorf("after the disk has space again: %q", got)
 	}
+}
+
+// testRefusedWrite: a write that the disk refuses is nothing, or a batch of unknown
+// outcomes; a store that recovers tables does so without being opened again, and then
+// shows one and the same.
+func testRefusedWrite(e *env) {
+	e.must("create t f g")
+	e.must("put t r f:q@1=before g:q@1=before")
+	t := e.table("t")
+	e.b.FailWrites(errors.New("the disk is full"))
+	write := func(ts int64) error {
+		return t.Apply(e.ctx, mutate("r", cellstore.PutAt("f", []byte("q"), ts, []byte("after")), cellstore.PutAt("g", []byte("q"), ts, []byte("after"))))
+	}
+	err := write(2)
+	if err == nil {
+		e.Fatal("a write that the disk refuses succeeded")
+	}
+	var batch *cellstore.BatchError
+	if errors.As(err, &batch) != errors.Is(err, cellstore.ErrUnknownOutcome) {
+		e.Errorf("a refused write is a BatchError whose outcome is unknown, or neither: %v", err)
+	}
+	if write(3) == nil {
+		e.Error("a second write that the disk refuses succeeded")
+	}
+	e.b.FailWrites(nil)
+	r, ok := e.store.(cellstore.Recoverer)
+	if !ok {
+		return
+	}
+	if r.Trouble("t") == nil {
+		e.Error("a table that refuses writes has no trouble")
+	}
+	e.ok(r.Recover(e.ctx, "t"))
+	if err := r.Trouble("t"); err != nil {
+		e.Errorf("after it was recovered: %v", err)
+	}
+	if _, err := t.Get(e.ctx, []byte("r"), nil, new(cellstore.Row)); !errors.Is(err, cellstore.ErrClosed) {
+		e.Errorf("a table got before it was recovered: %v", err)
+	}
+	e.wantErr("Recover", r.Recover(e.ctx, "none"), cellstore.ErrTableNotFound)
+	t, err = e.store.Table(e.ctx, "t")
+	e.ok(err)
+	var row cellstore.Row
+	_, err = t.Get(e.ctx, []byte("r"), nil, &row)
+	e.ok(err)
+	shown := formatRow(&row, false)
+	if shown != "r f:q@1=before g:q@1=before" && shown != "r f:q@2=after g:q@2=after" {
+		e.Errorf("after a refused write: %s", shown)
+	}
+	e.ok(e.reopen())
+	if got := e.ask("get t r"); got != shown {
+		e.Errorf("%s was shown, and then %s", shown, got)
+	}
+	e.must("put t r f:q@4=healed")
 }
 
 func testBulkVisibility(e *env) {

@@ -71,6 +71,8 @@ scan t
 `},
 	{id: "L3", name: "a context that is over", run: testContextOver},
 	{id: "L3", name: "damage is reported as damage", needs: []need{damage}, run: testDamage},
+	{id: "B5", name: "a missing part", needs: []need{removal}, run: testLost(func(e *env) error { return e.b.RemovePart() })},
+	{id: "B5", name: "a damaged log", needs: []need{logDamage}, run: testLost(func(e *env) error { return e.b.DamageLog() })},
 	{id: "L4", name: "a closed store", run: testClosed},
 	{id: "L4", name: "iterators of a closed store", run: testClosedIterators},
 	{id: "L4", name: "close waits for running calls", run: testCloseWaits},
@@ -254,25 +256,55 @@ func testDamage(e *env) {
 	e.must("compact t")
 	e.ok(e.close())
 	e.ok(e.b.Corrupt())
-	if err := e.open(OpenOptions{}); err != nil {
+	if e.readDamaged(OpenOptions{}, 1000) {
+		e.Error("damage went unseen")
+	}
+}
+
+// testLost opens a store that has lost something, to be read and to be written: it has all
+// rows, or says that they are damaged. It is no empty or shorter store.
+func testLost(lose func(e *env) error) func(e *env) {
+	return func(e *env) {
+		e.must("create t f g")
+		e.fill("t", "f", 100)
+		e.ok(e.close())
+		e.ok(lose(e))
+		if e.b.ReadOnly {
+			e.readDamaged(OpenOptions{ReadOnly: true}, 100)
+			e.ok(e.close())
+		}
+		for range 2 { // nothing is mended by being opened
+			e.readDamaged(OpenOptions{}, 100)
+			e.ok(e.close())
+		}
+	}
+}
+
+// readDamaged opens a store and reads the rows that fill made. It reports whether all of
+// them are there. Otherwise something must say that the data is corrupt.
+func (e *env) readDamaged(o OpenOptions, rows int) bool {
+	if err := e.open(o); err != nil {
 		e.wantErr("Open", err, cellstore.ErrCorrupt)
-		return
+		return false
 	}
 	t, err := e.machine.table(e.ctx, "t")
 	if err != nil {
 		e.wantErr("Table", err, cellstore.ErrCorrupt)
-		return
+		return false
 	}
 	n := 0
 	for row, err := range t.Scan(e.ctx, cellstore.Scan{}) {
 		if err != nil {
 			e.wantErr("Scan", err, cellstore.ErrCorrupt)
-			return
+			return false
 		}
 		if want := fmt.Sprintf("%04d f:q@1=%d", n, n); formatRow(row, false) != want {
 			e.Fatalf("damage went unseen: %s, want %s", formatRow(row, false), want)
 		}
 		n++
 	}
-	e.Errorf("damage went unseen: %d rows", n)
+	if n != rows {
+		e.Errorf("damage went unseen: %d rows of %d", n, rows)
+	}
+	return true
 }

@@ -40,8 +40,9 @@ type Backend struct {
 	// FailWrites makes whatever the store writes to its disk fail with err,
 	// until it is called with nil.
 	FailWrites func(err error)
-	// Corrupt damages stored cells while the store is closed.
-	Corrupt func() error
+	// Corrupt damages stored cells while the store is closed, RemovePart removes something
+	// without which cells are not found, and DamageLog changes what was written last.
+	Corrupt, RemovePart, DamageLog func() error
 }
 
 // OpenOptions say how a Backend opens its store. A nil Clock means the
@@ -132,6 +133,8 @@ var (
 	exclusive = need{"exclusive opening", func(p *probe) bool { return p.Exclusive }}
 	faults    = need{"a FailWrites hook", func(p *probe) bool { return p.FailWrites != nil }}
 	damage    = need{"a Corrupt hook", func(p *probe) bool { return p.Corrupt != nil }}
+	removal   = need{"a RemovePart hook", func(p *probe) bool { return p.RemovePart != nil }}
+	logDamage = need{"a DamageLog hook", func(p *probe) bool { return p.DamageLog != nil }}
 	counters  = need{"tables that are cellstore.StatsReaders", func(p *probe) bool { return p.stats }}
 )
 
