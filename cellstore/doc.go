@@ -29,6 +29,12 @@
 // gone never comes back except by a new put, and a delete never hides a put that
 // follows it, whenever the store cleans up.
 //
+// # Time
+//
+// A put without a timestamp is dated, and TTL reckoned, by the clock of the store, a
+// [Clock], which stores tell as [Timekeeper]. It is one that bears a machine's clock
+// which is wrong for a moment. Build on it what compares its times with those of cells.
+//
 // # Writing
 //
 // [Mutation] is the unit of atomicity: puts and deletes on one row, over any

@@ -63,7 +63,7 @@ func main() {
 		}
 	}
 	clock := newClock()
-	store := must(pebblestore.Open(dir, &pebblestore.Options{Clock: clock.Load}))
+	store := must(pebblestore.Open(dir, &pebblestore.Options{Clock: cellstore.ClockOf(clock.Load)}))
 	for _, d := range designs {
 		if len(os.Args) == 1 || slices.Contains(os.Args[1:], d.name) {
 			fmt.Printf("\n== %s ==\n", d.name)

@@ -87,7 +87,7 @@ func TestDesignsNeedTheirOptions(t *testing.T) {
 type opener func(t *testing.T, clock func() int64) (cellstore.Store, error)
 
 func onPebble(t *testing.T, clock func() int64) (cellstore.Store, error) {
-	return pebblestore.Open(t.TempDir(), &pebblestore.Options{Clock: clock})
+	return pebblestore.Open(t.TempDir(), &pebblestore.Options{Clock: cellstore.ClockOf(clock)})
 }
 
 func onModel(t *testing.T, clock func() int64) (cellstore.Store, error) {

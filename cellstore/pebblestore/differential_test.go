@@ -24,7 +24,7 @@ func TestAgainstModel(t *testing.T) {
 		opts := &Options{
 			FS:        fs,
 			FileBytes: rapid.SampledFrom([]int64{0, 1, 200}).Draw(t, "file bytes"),
-			Clock:     func() int64 { return m.now },
+			Clock:     cellstore.ClockOf(func() int64 { return m.now }),
 		}
 		s := must(Open("store", opts))
 		defer func() { s.Close() }()
@@ -263,7 +263,7 @@ func TestEveryTimeRange(t *testing.T) {
 	if raceEnabled {
 		step = 5
 	}
-	s := must(Open("store", &Options{FS: vfs.NewMem(), Clock: func() int64 { return 1010 }}))
+	s := must(Open("store", &Options{FS: vfs.NewMem(), Clock: cellstore.ClockOf(func() int64 { return 1010 })}))
 	defer s.Close()
 	for i, f := range []cellstore.Family{
 		{MaxVersions: 1}, {MaxVersions: 9}, {MaxVersions: cellstore.Unlimited},

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"time"
+
+	"quadrille/cellstore"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -35,9 +36,8 @@ type Options struct {
 	FileBytes int64
 	// FS is the file system; nil means the operating system's.
 	FS vfs.FS
-	// Clock tells the time in milliseconds since 1970, for TTL; nil means the
-	// system clock. It must be safe for concurrent use.
-	Clock func() int64
+	// Clock dates and expires cells; nil means the machine's with the default skew.
+	Clock *cellstore.Clock
 	// Logger receives what the storage engine reports about its background
 	// work; nil discards it.
 	Logger *slog.Logger
@@ -58,7 +58,7 @@ func (o *Options) withDefaults() Options {
 		v.FS = vfs.Default
 	}
 	if v.Clock == nil {
-		v.Clock = func() int64 { return time.Now().UnixMilli() }
+		v.Clock = cellstore.NewClock(cellstore.ClockOptions{})
 	}
 	return v
 }

@@ -31,8 +31,6 @@ type Store struct {
 	closed bool
 	tables map[string]*table // those opened so far
 
-	latest atomic.Int64 // the latest time the clock has shown
-
 	onFailure atomic.Pointer[func(error)]
 }
 

@@ -37,7 +37,7 @@ func openBackend(testing.TB) storetest.Backend {
 		return Open(dir, &Options{
 			FS:         errorfs.Wrap(disk, inject),
 			ReadOnly:   o.ReadOnly,
-			Clock:      o.Clock,
+			Clock:      cellstore.ClockOf(o.Clock),
 			CacheBytes: 1 << 20,
 		})
 	}

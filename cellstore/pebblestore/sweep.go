@@ -101,7 +101,7 @@ func (t *table) findGarbage(ctx context.Context, fam *family, from []byte) (rows
 		t.retired.add(iteratorStats(it))
 		err = errors.Join(err, it.Close())
 	}()
-	expiry := fam.expiry(t.clock())
+	expiry := t.removable(fam, t.clock())
 	var col []byte // the key up to the timestamp, of which a prefix is the row's
 	var prefix, newer int
 	valid := it.SeekGE(from)
@@ -169,7 +169,7 @@ func (w *writer) flush() error {
 }
 
 func (w *writer) cleanRow(fam *family, row []byte) error {
-	expiry := fam.expiry(w.now)
+	expiry := w.t.removable(fam, w.now)
 	c, err := w.placeRow(fam, row)
 	for started, newer, run := false, 0, 0; err == nil && c.ok(); newer++ {
 		if !started || !bytes.Equal(c.q, w.col) {

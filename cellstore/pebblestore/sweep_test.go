@@ -45,7 +45,7 @@ func async(row string, ops ...cellstore.Op) cellstore.Mutation {
 func TestSweep(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)
-	_, tab := writable(t, &Options{Clock: now.Load},
+	_, tab := writable(t, &Options{Clock: cellstore.ClockOf(now.Load)},
 		cellstore.Family{Name: "all", MaxVersions: cellstore.Unlimited},
 		cellstore.Family{Name: "min", MaxVersions: 5, MinVersions: 2, TTL: 1e9},
 		cellstore.Family{Name: "two", MaxVersions: 2})

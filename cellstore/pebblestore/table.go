@@ -67,7 +67,7 @@ func newTable(s *Store, dir string, stored storedTable) (*table, error) {
 		loads:  map[*bulk]struct{}{},
 		snaps:  map[*snapshot]struct{}{},
 	}
-	t.name, t.clock, t.failed = stored.Name, s.now, s.readFailed
+	t.name, t.clock, t.failed = stored.Name, s.opts.Clock.Now, s.readFailed
 	t.lay.Store(newLayout(stored.inForce(stored), stored))
 	t.long, t.cancel = context.WithCancel(context.Background())
 	t.upkeep.init()

@@ -182,7 +182,7 @@ func TestSuite(t *testing.T) {
 				fs := vfs.NewMem()
 				cache := NewCache(size)
 				in := func(dir string, o storetest.OpenOptions) (cellstore.Store, error) {
-					s, err := pebblestore.Open(dir, &pebblestore.Options{FS: fs, ReadOnly: o.ReadOnly, Clock: o.Clock, CacheBytes: 1 << 20})
+					s, err := pebblestore.Open(dir, &pebblestore.Options{FS: fs, ReadOnly: o.ReadOnly, Clock: cellstore.ClockOf(o.Clock), CacheBytes: 1 << 20})
 					if err != nil {
 						return nil, err
 					}

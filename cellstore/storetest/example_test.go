@@ -27,13 +27,13 @@ func Example() {
 		dir, copies := t.TempDir(), t.TempDir()
 		return storetest.Backend{
 			Open: func(o storetest.OpenOptions) (cellstore.Store, error) {
-				return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: o.ReadOnly, Clock: o.Clock})
+				return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: o.ReadOnly, Clock: cellstore.ClockOf(o.Clock)})
 			},
 			ReadOnly:      true,
 			Exclusive:     true,
 			CheckpointDir: copies + "/copy",
 			OpenCheckpoint: func(dir string, o storetest.OpenOptions) (cellstore.Store, error) {
-				return pebblestore.Open(dir, &pebblestore.Options{Clock: o.Clock})
+				return pebblestore.Open(dir, &pebblestore.Options{Clock: cellstore.ClockOf(o.Clock)})
 			},
 			// Without Crash, FailWrites and Corrupt the tests that need them
 			// are skipped, and Run lists them.

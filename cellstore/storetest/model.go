@@ -22,7 +22,7 @@ import (
 // small store for examples and tests.
 type Model struct {
 	disk     *disk
-	clock    func() int64
+	clock    *cellstore.Clock
 	readOnly bool
 
 	mu     sync.Mutex
@@ -33,7 +33,7 @@ type Model struct {
 type disk struct {
 	mu          sync.Mutex // of everything below, and of the tables
 	locked      bool       // a writable Model is open
-	now         int64      // the latest the clock has told
+	now         int64      // what the clock told last
 	tables      map[string]*modelTable
 	checkpoints map[string]*disk
 }
@@ -51,10 +51,7 @@ func NewModel() *Model {
 }
 
 func (d *disk) open(o OpenOptions) (*Model, error) {
-	m := &Model{disk: d, clock: o.Clock, readOnly: o.ReadOnly}
-	if m.clock == nil {
-		m.clock = func() int64 { return time.Now().UnixMilli() }
-	}
+	m := &Model{disk: d, clock: cellstore.NewClock(cellstore.ClockOptions{Wall: o.Clock}), readOnly: o.ReadOnly}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !o.ReadOnly {
@@ -182,7 +179,7 @@ func (m *Model) begin(ctx context.Context, t *modelTable, writes bool) (now int6
 		m.disk.mu.Unlock()
 		return 0, nil, cellstore.ErrTableNotFound
 	}
-	m.disk.now = max(m.disk.now, m.clock())
+	m.disk.now = m.clock.Now()
 	if t != nil {
 		t.age(m.disk.now)
 	}

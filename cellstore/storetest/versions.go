@@ -28,7 +28,9 @@ get t r notime
   r f:q=y
 `},
 	{id: "P1", name: "one time for all of a put, none before the last", run: testOneTime},
-	{id: "P1", name: "the clock never runs backwards", needs: []need{clock}, run: testClockBack},
+	{id: "P1", name: "the clock stands still when it is set back a little", needs: []need{clock}, run: testClockBack},
+	{id: "P1", name: "the clock comes back from far ahead", needs: []need{clock}, run: testClockAhead},
+	{id: "P1", name: "the clock went back between two runs", needs: []need{clock}, run: testClockBackBetweenRuns},
 	{id: "P2", name: "explicit timestamps need not be times", script: `
 create t f{versions=all}
 put t r f:q@0=least
@@ -235,5 +237,50 @@ func testClockBack(e *env) {
 	e.ok(err)
 	if got, want := e.ask("get t r"), fmt.Sprintf("r f:n@%d=#%d", latest, values[0]); got != want {
 		e.Errorf("after an increment: %s, want %s", got, want)
+	}
+}
+
+// testClockAhead: what a clock that was far ahead has dated stays, and what is written
+// once it is right is dated and expires as if it had always been.
+func testClockAhead(e *env) {
+	const ahead = 48 * 60 * 60 * 1000
+	e.must("create t f{versions=all} g{ttl=1h}")
+	e.must("put t r f:q=before")
+	e.now.Add(ahead)
+	e.must("put t r f:q=ahead g:a=x")
+	e.now.Add(3000 - ahead)
+	right := int64(startOfTime + 3000)
+	e.must("put t r f:q=after g:q=y")
+	want := fmt.Sprintf("r f:q@%d=ahead f:q@%d=after f:q@%d=before", startOfTime+ahead, right, startOfTime)
+	if got := e.ask("get t r f: versions=all"); got != want {
+		e.Errorf("once the clock is right: %s, want %s", got, want)
+	}
+	if got, want := e.ask("get t r g:q"), fmt.Sprintf("r g:q@%d=y", right); got != want {
+		e.Errorf("a cell with an age: %s, want %s", got, want)
+	}
+	e.must("put t r -f:q<=now")
+	if got, want := e.ask("get t r f: versions=all"), fmt.Sprintf("r f:q@%d=ahead", startOfTime+ahead); got != want {
+		e.Errorf("a delete up to now: %s, want %s", got, want)
+	}
+	e.must("clock 1h")
+	if got, want := e.ask("get t r g:q"), fmt.Sprintf("r g:q@%d=y", right); got != want {
+		e.Errorf("at exactly its age: %s, want %s", got, want)
+	}
+	e.must("clock 1ms")
+	if got := e.ask("get t r g:q"); got != "none" {
+		e.Errorf("when its age is over: %s", got)
+	}
+}
+
+func testClockBackBetweenRuns(e *env) {
+	e.must("create t f{versions=all} g")
+	e.must("put t r f:q=first g:q=first")
+	e.ok(e.close())
+	e.now.Add(-10_000)
+	e.ok(e.open(OpenOptions{}))
+	e.must("put t r f:q=second g:q=second")
+	want := fmt.Sprintf("r f:q@%d=first f:q@%d=second g:q@%d=first", startOfTime, startOfTime-10_000, startOfTime)
+	if got := e.ask("get t r versions=all"); got != want {
+		e.Errorf("after the clock was set back: %s, want %s", got, want)
 	}
 }

@@ -50,7 +50,7 @@ func limits(t testing.TB, list ...string) *Limits {
 
 func openTable(t testing.TB, dir string, c *clock) (cellstore.Table, func()) {
 	t.Helper()
-	store, err := pebblestore.Open(dir, &pebblestore.Options{CacheBytes: 1 << 20, Clock: func() int64 { return c.now().UnixMilli() }})
+	store, err := pebblestore.Open(dir, &pebblestore.Options{CacheBytes: 1 << 20, Clock: cellstore.ClockOf(func() int64 { return c.now().UnixMilli() })})
 	if err != nil {
 		t.Fatal(err)
 	}

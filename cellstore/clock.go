@@ -1,0 +1,167 @@
+package cellstore
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Timekeeper is a Store that tells the clock which it dates and expires cells by. What
+// is built on the store goes by the same one.
+type Timekeeper interface {
+	Store
+	Clock() *Clock
+}
+
+// DefaultClockSkew is the skew of a Clock that is given none.
+const DefaultClockSkew = time.Minute
+
+// Clock is the one clock that a store, and what is built on it, dates and expires by. It
+// follows the machine's, which may be wrong for a moment, and bounds the harm of that:
+//
+//   - It is never more than its skew ahead of the machine's clock as that is now.
+//   - It follows a step ahead of more than the skew only once the step has lasted for the
+//     skew. Until then it goes on by a steady clock, which nobody sets.
+//   - It does not run backwards, unless the machine's clock is behind it by more than the
+//     skew: then what it told was wrong, and it goes back at once.
+//
+// Remove nothing for its age unless the clock is Settled.
+//
+// A Clock may be used by any number of goroutines.
+type Clock struct {
+	read    func() (wall, steady int64) // ms since 1970, and since any moment
+	trusts  bool                        // there is no steady clock to doubt by
+	skew    int64                       // ms
+	stepped func(by time.Duration, followed bool)
+
+	offset atomic.Int64 // wall - steady that is trusted
+	since  atomic.Int64 // by the steady clock, of the offset
+	latest atomic.Int64 // the latest time told
+	doubts atomic.Bool  // of the wall clock, which has been stepped
+
+	mu           sync.Mutex // held to change offset, since and what follows
+	doubted      int64      // wall - steady of the step
+	doubtedSince int64      // by the steady clock
+}
+
+// ClockOptions describe a Clock. The zero value is the machine's, with the default skew.
+type ClockOptions struct {
+	// Skew is how far ahead the machine's clock may be, and for how long it may be
+	// further off, before it is followed.
+	Skew time.Duration
+	// Wall and Steady take the place of the machine's clocks: the one that may be set, in
+	// milliseconds since 1970, and the one that nobody sets. A Wall without Steady is
+	// believed at once, whatever it says.
+	Wall   func() int64
+	Steady func() time.Duration
+	// Stepped, if not nil, is told of steps by more than the skew: of one ahead when it is
+	// noticed and, with followed, when it has lasted and is followed; of one back as
+	// followed. It must not ask the clock.
+	Stepped func(by time.Duration, followed bool)
+}
+
+// NewClock returns a clock.
+func NewClock(o ClockOptions) *Clock {
+	if o.Skew <= 0 {
+		o.Skew = DefaultClockSkew
+	}
+	c := &Clock{skew: max(o.Skew.Milliseconds(), 1), stepped: o.Stepped}
+	switch start := time.Now(); {
+	case o.Wall == nil:
+		c.read = func() (wall, steady int64) {
+			t := time.Now()
+			return t.UnixMilli(), t.Sub(start).Milliseconds()
+		}
+	case o.Steady == nil:
+		c.trusts = true
+		c.read = func() (wall, steady int64) {
+			wall = o.Wall()
+			return wall, wall
+		}
+	default:
+		c.read = func() (wall, steady int64) { return o.Wall(), o.Steady().Milliseconds() }
+	}
+	wall, steady := c.read()
+	c.offset.Store(wall - steady)
+	c.since.Store(steady)
+	c.latest.Store(wall)
+	return c
+}
+
+// ClockOf returns a clock that takes another one at its word, for tests; of nil it is nil.
+func ClockOf(wall func() int64) *Clock {
+	if wall == nil {
+		return nil
+	}
+	return NewClock(ClockOptions{Wall: wall})
+}
+
+// Now is the time in milliseconds since 1970.
+func (c *Clock) Now() int64 {
+	wall, steady := c.read()
+	if off := wall - steady - c.offset.Load(); off > c.skew/2 || off < -c.skew/2 || c.doubts.Load() {
+		wall = c.judge(wall, steady)
+	}
+	for {
+		latest := c.latest.Load()
+		if wall <= latest && latest-wall <= c.skew {
+			return latest
+		}
+		if c.latest.CompareAndSwap(latest, wall) {
+			return wall
+		}
+	}
+}
+
+// judge returns what to tell instead of a wall clock that is off or has been.
+func (c *Clock) judge(wall, steady int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	offset := wall - steady
+	by := offset - c.offset.Load()
+	if -c.skew <= by && by <= c.skew { // it drifts, or it is right again
+		c.offset.Store(offset)
+		if c.doubts.Swap(false) {
+			c.since.Store(steady)
+		}
+		return wall
+	}
+	if step := offset - c.doubted; !c.doubts.Swap(true) || step > c.skew || step < -c.skew {
+		c.doubted, c.doubtedSince = offset, steady
+		c.tell(by, by < 0)
+	}
+	if steady-c.doubtedSince >= c.skew {
+		c.offset.Store(offset)
+		c.since.Store(steady)
+		c.doubts.Store(false)
+		if by > 0 {
+			c.tell(by, true)
+		}
+		return wall
+	}
+	return min(wall, steady+c.offset.Load())
+}
+
+func (c *Clock) tell(by int64, followed bool) {
+	if c.stepped != nil {
+		c.stepped(time.Duration(by)*time.Millisecond, followed)
+	}
+}
+
+// Time is Now as a time.Time.
+func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
+
+// Skew is how far, and for how long, the machine's clock may be wrong.
+func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
+
+// Settled reports whether the machine's clock has not been stepped for as long as the
+// skew, nor the Clock made since. What has expired is to be hidden before, but not removed:
+// the clock may be wrong, and right again in a moment.
+func (c *Clock) Settled() bool {
+	if c.trusts {
+		return true
+	}
+	c.Now() // notices a step
+	_, steady := c.read()
+	return !c.doubts.Load() && steady-c.since.Load() >= c.skew
+}
