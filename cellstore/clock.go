@@ -151,6 +151,13 @@ func (c *Clock) tell(by int64, followed bool) {
 // Time is Now as a time.Time.
 func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
 
+// Limit is the latest time that may be given to anything, in milliseconds: the skew ahead of
+// the machine's clock as it is.
+func (c *Clock) Limit() int64 {
+	wall, _ := c.read()
+	return wall + c.skew
+}
+
 // Skew is how far, and for how long, the machine's clock may be wrong.
 func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
 

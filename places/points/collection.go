@@ -84,7 +84,7 @@ type Collection struct {
 	table  cellstore.Table
 	tree   *tree  // nil where others write too
 	views  *views // nil where nothing is written
-	clock  func() time.Time
+	clock  *cellstore.Clock
 	finds  sync.Pool // of *search
 	tables func() (*Meta, *summary)
 }
@@ -92,7 +92,7 @@ type Collection struct {
 // tableName is the table of a published collection.
 const tableName = "points"
 
-func newCollection(table cellstore.Table, t *tree, v *views, clock func() time.Time, tables func() (*Meta, *summary)) *Collection {
+func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Clock, tables func() (*Meta, *summary)) *Collection {
 	c := &Collection{table: table, tree: t, views: v, clock: clock, tables: tables}
 	c.finds.New = func() any { return new(search) }
 	return c
@@ -115,7 +115,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, e
 	if n := int64(t.nodes[0].count); n != meta.Points {
 		return nil, fmt.Errorf("points: %w: the table holds %d points, the manifest says %d: ingest the collection again", cellstore.ErrCorrupt, n, meta.Points)
 	}
-	return newCollection(table, t, nil, time.Now, func() (*Meta, *summary) { return &meta, s }), nil
+	return newCollection(table, t, nil, clockOf(store), func() (*Meta, *summary) { return &meta, s }), nil
 }
 
 func checkVersion(m *Meta) error {
@@ -215,12 +215,24 @@ func (c *Collection) GetAt(ctx context.Context, id string, at time.Time, h *Hit)
 	return nil
 }
 
+// Now is what the clock tells that points are dated and expire by.
+func (c *Collection) Now() time.Time { return c.clock.Time() }
+
 // now is the instant that answers as of at are true for, in milliseconds.
 func (c *Collection) now(at time.Time) int64 {
 	if at.IsZero() {
-		at = c.clock()
+		return c.clock.Now()
 	}
 	return at.UnixMilli()
+}
+
+// clockOf returns the clock of a store, so that what the store dates is not judged by
+// another one.
+func clockOf(store cellstore.Store) *cellstore.Clock {
+	if t, ok := store.(cellstore.Timekeeper); ok {
+		return t.Clock()
+	}
+	return cellstore.NewClock(cellstore.ClockOptions{})
 }
 
 // over reports whether a point has expired.

@@ -50,8 +50,16 @@ type state struct {
 }
 
 func newCommit(c *LiveCollection) *commit {
-	return &commit{c: c, now: c.clock().UnixMilli(), states: map[string]state{}, seq: c.last, floor: c.floor}
+	k := &commit{c: c, now: c.clock.Now(), states: map[string]state{}, seq: c.last, floor: c.floor}
+	if k.ahead(k.floor) {
+		// A clock was wrong. New points must not have its time until that comes.
+		k.floor = k.now
+	}
+	return k
 }
+
+// ahead reports whether a time, in milliseconds, can only be that of a clock that was wrong.
+func (k *commit) ahead(at int64) bool { return at > k.c.clock.Limit() }
 
 // state reads a point as it is after the writes of this step, all but its properties.
 func (k *commit) state(id string) (s state, err error) {
@@ -88,6 +96,13 @@ func (k *commit) write(w *Write, given *ready, o *Outcome) {
 	if o.Err = k.refused(w, &old.record, there); o.Err != nil {
 		return
 	}
+	if old.version != 0 && !there {
+		if old = k.expire(w.ID, &old); w.Kind == expire {
+			o.Version = old.last
+			k.outcomes = append(k.outcomes, o)
+			return
+		}
+	}
 	next := record{version: max(k.now, old.last+1)}
 	if old.last == 0 { // the versions of a point that had the id are not known
 		next.version = max(next.version, k.floor+1)
@@ -103,11 +118,19 @@ func (k *commit) write(w *Write, given *ready, o *Outcome) {
 	k.outcomes = append(k.outcomes, o)
 }
 
+// expire adds to the step that a point has gone when it expired, and returns its state. So
+// it is told whatever comes first, a write of the id or the search for what has expired.
+func (k *commit) expire(id string, old *state) state {
+	gone := record{version: max(old.expires, old.last+1)}
+	k.change(&Write{Kind: expire, ID: id}, &old.record, &gone, false)
+	return k.states[id]
+}
+
 // refused checks the conditions of a write.
 func (k *commit) refused(w *Write, old *record, there bool) error {
 	switch {
 	case w.Kind == expire:
-		if old.version == 0 || old.expires != expiresOf(w.Expires) {
+		if old.version == 0 || there || old.expires != expiresOf(w.Expires) {
 			return ErrNotFound
 		}
 	case w.IfAbsent && there:

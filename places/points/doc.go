@@ -33,6 +33,15 @@
 // so that a read as of a time finds every point in exactly one row. Events have the
 // instant of their sequence, and cells of meta all the same timestamp.
 //
+// # Time
+//
+// All goes by the clock of the store, a cellstore.Clock. Order does not: events have
+// sequences that rise, versions of one point rise, whatever the clock is set to. A point
+// that is new gets no version that lies ahead of the clock by more than its skew. One that
+// was written while the clock was ahead for longer goes on from there. An expiry is dated by
+// the expires of the point, however late its rows are removed. Until the clock is settled
+// no history is removed, and no point that has expired at the start or by a step.
+//
 // # The tree
 //
 // A Collection keeps in memory how many points there are in tiles: a quadtree whose

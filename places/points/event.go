@@ -38,7 +38,11 @@ func (k *commit) event(w *Write, old, next *record, stays bool) {
 	k.seq = max(k.seq+1, uint64(max(k.now, 0))*1000)
 	value, _ := json.Marshal(&e) // made of texts and numbers
 	key := binary.BigEndian.AppendUint64([]byte{rowEvent}, k.seq)
-	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, int64(k.seq/1000), value)}})
+	at := int64(k.seq / 1000)
+	if k.ahead(at) && k.c.clock.Settled() { // else the clock may be behind for a moment
+		at = k.now
+	}
+	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, at, value)}})
 }
 
 // announce wakes those who follow events.

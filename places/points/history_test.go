@@ -17,7 +17,15 @@ import (
 // liveAt returns a live collection whose clock the test sets, in milliseconds.
 func liveAt(t *testing.T, meta Meta) (*LiveCollection, *atomic.Int64) {
 	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), nil)
+	now := new(atomic.Int64)
+	now.Store(1_000_000_000_000)
+	return liveBy(t, meta, cellstore.ClockOf(now.Load)), now
+}
+
+// liveBy returns a live collection that goes by a clock.
+func liveBy(t *testing.T, meta Meta, clock *cellstore.Clock) *LiveCollection {
+	t.Helper()
+	store, err := pebblestore.Open(t.TempDir(), &pebblestore.Options{Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,15 +38,12 @@ func liveAt(t *testing.T, meta Meta) (*LiveCollection, *atomic.Int64) {
 			t.Error(err)
 		}
 	})
-	now := new(atomic.Int64)
-	now.Store(1_000_000_000_000)
-	l.clock = func() time.Time { return time.UnixMilli(now.Load()) }
 	meta.Name = "test"
 	c, err := l.Create(t.Context(), meta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c, now
+	return c
 }
 
 // then is what the collection was from an instant on.

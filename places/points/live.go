@@ -32,7 +32,7 @@ const tablePrefix = "points_"
 // has it open.
 type Live struct {
 	store cellstore.Store
-	clock func() time.Time
+	clock *cellstore.Clock
 
 	mu          sync.RWMutex
 	collections map[string]*LiveCollection
@@ -45,7 +45,7 @@ func OpenLive(ctx context.Context, store cellstore.Store) (*Live, error) {
 	if c := store.Capabilities(); !c.AtomicBatch || !c.Snapshot {
 		return nil, fmt.Errorf("points: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
 	}
-	l := &Live{store: store, clock: time.Now, collections: map[string]*LiveCollection{}}
+	l := &Live{store: store, clock: clockOf(store), collections: map[string]*LiveCollection{}}
 	tables, err := store.Tables(ctx)
 	if err != nil {
 		return nil, wrap(err)

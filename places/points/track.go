@@ -22,7 +22,8 @@ const MaxTrack = 100_000
 
 // Track returns where a point was from one instant to another, both included, oldest
 // first, at most so many stops, the oldest; next is the instant to go on from, zero when
-// all have been returned. A write that left the point where it was is a stop too. Zero
+// all have been returned. A write that left the point where it was is a stop too. A point
+// that expired has gone at that instant, whenever its rows are removed. Zero
 // instants are the ends of what the collection remembers. Errors match ErrNotFound if
 // there are none, ErrQuery where the collection keeps no history, or are the store's.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error) {
@@ -41,14 +42,20 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 	}
 	most = min(max(most, 1), MaxTrack)
 	t := trackReader{from: c.table, key: appendIDKey(nil, id)}
-	newest, err := t.versions(ctx, first, end, 1)
-	switch {
-	case err != nil:
+	newest, err := t.versions(ctx, 0, end, 1)
+	if err != nil {
 		return nil, next, err
-	case len(newest) == 0:
+	}
+	gone, err := t.expiry(newest, min(end, c.clock.Now()+1))
+	if err != nil {
+		return nil, next, err
+	}
+	over := gone.Gone && gone.Version >= first
+	if len(newest) > 0 && newest[0].Timestamp >= first {
+		end = newest[0].Timestamp + 1
+	} else if end = first; !over {
 		return nil, next, ErrNotFound
 	}
-	end = newest[0].Timestamp + 1
 	// The store tells the newest versions of a time, and the oldest are wanted: the time is
 	// halved until all of its versions are told.
 	for span := end - first; first < end; {
@@ -72,6 +79,12 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 		}
 		first, span = first+span, 2*span
 	}
+	switch {
+	case over && len(stops) == most:
+		next = time.UnixMilli(gone.Version).UTC()
+	case over:
+		stops = append(stops, gone)
+	}
 	return stops, next, nil
 }
 
@@ -94,6 +107,22 @@ func (t *trackReader) versions(ctx context.Context, first, end int64, most int) 
 		return nil, wrap(err)
 	}
 	return t.row.Cells, nil
+}
+
+// expiry returns the stop that no version tells yet: that a point whose newest version
+// is given has expired before an instant.
+func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s Stop, err error) {
+	if len(newest) == 0 || len(newest[0].Value) == 0 {
+		return s, nil
+	}
+	var r record
+	if err := r.parseID(&t.row); err != nil {
+		return s, err
+	}
+	if s.Version = max(r.expires, r.version+1); r.expires != 0 && s.Version < before {
+		s.Gone = true
+	}
+	return s, nil
 }
 
 // stop returns the stop that a version is.
@@ -120,7 +149,7 @@ func (c *Collection) checkAt(at time.Time) error {
 	case at.IsZero():
 	case history == 0:
 		return noHistory()
-	case at.Before(c.clock().Add(-history)):
+	case at.Before(c.Now().Add(-history)):
 		return near.BadQuery("the collection remembers %v: ask for a later instant", history)
 	}
 	return nil
@@ -167,12 +196,15 @@ func (p *pruner) run() {
 // before the newest one that was there at the end of the history, and that one too if it
 // says that the point had gone. It may run beside writes, which are newer.
 func (p *pruner) step() (removed int, err error) {
+	if !p.c.clock.Settled() {
+		return 0, nil
+	}
 	family := prunedFamilies[p.family]
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{From: p.at}}, Limit: prunedRows,
 		Selection: cellstore.Selection{
 			Families: []string{family}, Versions: 2,
-			Time: cellstore.Between(0, p.c.clock().Add(-time.Duration(p.c.Meta().History)-grace).UnixMilli()+1),
+			Time: cellstore.Between(0, p.c.Now().Add(-time.Duration(p.c.Meta().History)-grace).UnixMilli()+1),
 		},
 	}
 	ctx := context.Background()

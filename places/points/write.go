@@ -70,6 +70,8 @@ type LiveCollection struct {
 	last    uint64 // the sequence of the last event
 	floor   int64  // the greatest version of a point that is gone
 	step    uint64 // the number of the last step
+	swept   int64  // when expired was called last
+	unsure  int64  // up to which instant points may have expired by a wrong clock
 	pruning sync.WaitGroup
 
 	row cellstore.Row
@@ -321,12 +323,22 @@ func (r *request) fail(err error) {
 }
 
 // expired returns a request to remove points that have expired, nil if there are none.
+// Those that have expired all at once, at the start or by a step of the clock, wait until
+// the clock is settled.
 func (c *LiveCollection) expired() *request {
 	r := &request{done: make(chan struct{})}
-	now := c.clock().UnixMilli()
-	to := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(now)+1)
+	now := c.clock.Now()
+	switch {
+	case c.clock.Settled():
+		c.unsure = 0
+	case now-c.swept > c.clock.Skew().Milliseconds():
+		c.unsure = now
+	}
+	c.swept = now
+	from := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(c.unsure)+1)
+	to := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(max(now, c.unsure))+1)
 	scan := cellstore.Scan{
-		Ranges: []cellstore.Range{{From: []byte{rowEnd}, To: to}}, Limit: maxCommit,
+		Ranges: []cellstore.Range{{From: from, To: to}}, Limit: maxCommit,
 		Selection: cellstore.Selection{Families: []string{famEnd}},
 	}
 	for row, err := range c.table.Scan(context.Background(), scan) {
