@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
@@ -55,6 +56,8 @@ type config struct {
 	IPIndex      bool   `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
 	Live         string `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
 	HooksPrivate bool   `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
+
+	ClockSkew time.Duration `group:"data" name:"clock-skew" default:"1m" placeholder:"DURATION" help:"How far, and for how long, the clock of this machine may be wrong, ${default} if not given. Live collections and counts of requests date nothing further ahead of it, follow a larger step ahead only once it has lasted so long, and remove nothing for its age before."`
 
 	BaseMap []string `group:"data" name:"basemap" sep:"none" placeholder:"[NAME=]FILE" help:"Other people's map to show under the borders, a PMTiles archive (version 3) or an MBTiles database on this machine; repeatable. It is served at /basemap/NAME, whose name is that of the file if none is given. When the file is replaced by renaming, the new one is in service within seconds; see docs/basemaps.md."`
 
@@ -109,6 +112,7 @@ type config struct {
 		New newKeyCommand `cmd:"" help:"Make a key at random, print it, and add its hash to the file of --keys. It is printed this once: nobody can read it from the file."`
 	} `cmd:"" name:"keys" help:"Make keys for clients of a server that runs with --keys FILE."`
 
+	clock    *cellstore.Clock     // of live collections and counts
 	command  string               // what to do: "serve", "config print", …
 	settings []configfile.Setting // what is in effect, for "config print"
 	file     *configfile.File     // of --config
@@ -133,6 +137,9 @@ const maxHeader = 16 << 10
 // errDone means that the command line asked for something that has been done,
 // such as its own help.
 var errDone = errors.New("done")
+
+// maxClockSkew is the largest --clock-skew.
+const maxClockSkew = 24 * time.Hour
 
 type exit int
 
@@ -224,6 +231,8 @@ func (c *config) Validate() error {
 		return errors.New("--max-concurrent must be at least 1")
 	case c.MaxConnections < 0:
 		return errors.New("--max-connections must not be negative")
+	case c.ClockSkew < time.Second || c.ClockSkew > maxClockSkew:
+		return errors.New("--clock-skew must be from 1s to 24h, such as 1m")
 	case c.DrainDelay < 0:
 		return errors.New("--drain-delay must not be negative")
 	case !web.ValidBasePath(strings.TrimRight(c.BasePath, "/")):

@@ -224,6 +224,20 @@ func (s *followed) stop() error {
 	return errors.Join(append(errs, s.close())...)
 }
 
+// newClock returns the clock that live collections and counts go by.
+func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
+	return cellstore.NewClock(cellstore.ClockOptions{Skew: c.ClockSkew, Stepped: func(by time.Duration, followed bool) {
+		switch {
+		case by < 0:
+			log.Warn("the clock of this machine was set back: live collections and counts follow it", "by", -by)
+		case followed:
+			log.Warn("the clock of this machine stays ahead: live collections and counts follow it now", "by", by)
+		default:
+			log.Warn("the clock of this machine was set ahead: live collections and counts follow it once that has lasted for --clock-skew", "by", by, "flag", "--clock-skew", "skew", c.ClockSkew)
+		}
+	}})
+}
+
 // openLive opens the live collections of --live. stop ends them, and with them the
 // writes that have begun.
 func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observed *observer, log *slog.Logger) (live *points.Live, stop func() error, err error) {
@@ -231,7 +245,7 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 	if c.Live == "" {
 		return nil, none, nil
 	}
-	local, err := pebblestore.Open(c.Live, &pebblestore.Options{Cache: cache, Logger: log})
+	local, err := pebblestore.Open(c.Live, &pebblestore.Options{Cache: cache, Clock: c.clock, Logger: log})
 	if errors.Is(err, cellstore.ErrLocked) {
 		return nil, none, fmt.Errorf("--live: %s is in use by another process: stop it, or name another directory: %w", c.Live, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -24,6 +25,7 @@ type guardConfig struct {
 	Usage        string  `placeholder:"DIR" help:"Keep the counts of keys and addresses in a store of their own in this directory, so that they outlive a restart. Of several servers each needs its own."`
 	UsageClients int     `default:"65536" placeholder:"N" help:"Addresses counted at once, ${default} if not given, at some 250 bytes each; those that ask least make room."`
 
+	clock *cellstore.Clock
 	again func() // looks at the file of keys again, nil without
 }
 
@@ -94,9 +96,13 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 		c.again = keys.again
 	}
 	opts := quota.Options{Clients: c.UsageClients, Log: log}
+	if c.clock != nil { // one clock for the windows and for the store, which expires their counts
+		began := time.Now()
+		opts.Now, opts.Steady = c.clock.Time, func() time.Duration { return time.Since(began) }
+	}
 	closeStore := stop
 	if c.Usage != "" {
-		store, err := pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, CacheBytes: usageCache})
+		store, err := pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})
 		if errors.Is(err, cellstore.ErrLocked) {
 			return nil, nil, fmt.Errorf("--usage %s is in use by another server: give each a directory of its own: %w", c.Usage, err)
 		}

@@ -95,6 +95,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	tuneMemory(int64(cfg.Cache))
 
+	cfg.clock = cfg.newClock(log)
+	cfg.Guard.clock = cfg.clock
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
 	observed := newObserver(cache, version.String())

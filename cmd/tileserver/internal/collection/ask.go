@@ -268,7 +268,7 @@ func (q *question) checkAt(a *asked) error {
 	switch {
 	case a.pin.Live == nil || history == 0:
 		return web.Refuse(web.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
-	case q.at.Before(q.room.Now().Add(-history)):
+	case q.at.Before(a.pin.Live.Now().Add(-history)):
 		return web.Refuse(web.ErrParameter, "at", "Set at to a later instant: the collection "+a.name+" remembers "+history.String()+".")
 	}
 	return nil

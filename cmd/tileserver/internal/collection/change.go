@@ -115,18 +115,18 @@ func (r *changeReader) member(member uint, value []byte) error {
 	case memberProperties:
 		w.Properties = value
 	case memberExpires:
-		text, ok := textOf(value)
-		if !ok && !null {
-			return errExpires
+		if null {
+			return r.expire(time.Time{})
 		}
-		return r.expire(string(text))
+		text, _ := textOf(value)
+		return r.expireAt(string(text))
 	case memberTTL:
 		seconds, ok := numberOf(value)
 		if !ok && !null {
 			return errTTL
 		}
 		if null {
-			return r.expire("")
+			return r.expire(time.Time{})
 		}
 		return r.live(seconds)
 	case memberDelete:
@@ -140,39 +140,36 @@ func (r *changeReader) member(member uint, value []byte) error {
 }
 
 var (
-	errExpires = refusePoint("Set expires to a time such as 2026-07-01T12:00:00Z; null is never.")
+	errExpires = refusePoint("Set expires to a time after 1970 such as 2026-07-01T12:00:00Z; null in the body is never.")
 	errTTL     = refusePoint("Set ttl to the number of seconds until the point goes, more than 0 and at most " + strconv.FormatInt(maxTTL, 10) + "; null is never.")
 	errBoth    = refusePoint("Give expires or ttl, not both.")
 )
 
-// expire sets when the point goes, "" for never.
-func (r *changeReader) expire(text string) error {
+// expireAt reads when the point goes. What is no time, or one of before 1970, is a mistake
+// and must not pass for never.
+func (r *changeReader) expireAt(text string) error {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UnixMilli() <= 0 {
+		return errExpires
+	}
+	return r.expire(at)
+}
+
+// expire sets when the point goes, the zero time for never.
+func (r *changeReader) expire(at time.Time) error {
 	if r.w.Expire {
 		return errBoth
 	}
-	r.w.Expire = true
-	if text == "" {
-		return nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return errExpires
-	}
-	r.w.Expires = at
+	r.w.Expire, r.w.Expires = true, at
 	return nil
 }
 
 // live sets for how long the point stays.
 func (r *changeReader) live(seconds float64) error {
-	switch {
-	case r.w.Expire:
-		return errBoth
-	case !(seconds > 0 && seconds <= maxTTL):
+	if !(seconds > 0 && seconds <= maxTTL) {
 		return errTTL
 	}
-	r.w.Expire = true
-	r.w.Expires = r.now.Add(time.Duration(seconds * float64(time.Second)))
-	return nil
+	return r.expire(r.now.Add(time.Duration(seconds * float64(time.Second))))
 }
 
 // line finds out what a line is.
@@ -307,14 +304,16 @@ func readLifetime(r *http.Request, now time.Time, w *points.Write) error {
 			continue
 		}
 		text := q.Text(name, 64)
-		err := errExpires
-		if name == "ttl" {
-			seconds, ok := web.Decimal(text)
-			if err = errTTL; ok {
-				err = change.live(seconds)
-			}
-		} else if text != "" {
-			err = change.expire(text)
+		if q.Err != nil {
+			return q.Err
+		}
+		var err error
+		if name == "expires" {
+			err = change.expireAt(text)
+		} else if seconds, ok := web.Decimal(text); ok {
+			err = change.live(seconds)
+		} else {
+			err = errTTL
 		}
 		if err != nil {
 			q.Refuse(name, web.DetailOf(err))

@@ -116,7 +116,7 @@ func (b *batch) read(text []byte) {
 	from := len(c.text)
 	c.text = append(c.text, text...)
 	var w points.Write
-	if err := readChange(c.text[from:len(c.text):len(c.text)], formLine, b.s.Now(), &w); err != nil {
+	if err := readChange(c.text[from:len(c.text):len(c.text)], formLine, b.live.Now(), &w); err != nil {
 		b.add(line{id: w.ID, err: err})
 		return
 	}

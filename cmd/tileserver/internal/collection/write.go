@@ -342,7 +342,7 @@ func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
 		return err
 	}
 	if kind != points.Delete {
-		now := s.Now()
+		now := l.Now()
 		if err := readLifetime(c.Request(), now, &w); err != nil {
 			return err
 		}

@@ -308,6 +308,11 @@ func TestHostilePoints(t *testing.T) {
 		{"another id", with(`"id":"b"`), "bad-point", "id"},
 		{"id of null", with(`"id":null`), "bad-point", "id"},
 		{"expires", with(`"expires":"tomorrow"`), "bad-point", "expires"},
+		{"expires of nothing", with(`"expires":""`), "bad-point", "expires"},
+		{"expires of the year 1", with(`"expires":"0001-01-01T00:00:00Z"`), "bad-point", "expires"},
+		{"expires of the year 1 elsewhere", with(`"expires":"0001-01-01T01:00:00+01:00"`), "bad-point", "expires"},
+		{"expires of 1970", with(`"expires":"1970-01-01T00:00:00Z"`), "bad-point", "expires"},
+		{"expires of a number", with(`"expires":0`), "bad-point", "expires"},
 		{"ttl", with(`"ttl":-1`), "bad-point", "ttl"},
 		{"long ttl", with(`"ttl":1e300`), "bad-point", "ttl"},
 		{"both", with(`"ttl":1,"expires":null`), "bad-point", "not both"},
@@ -331,6 +336,14 @@ func TestHostilePoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a?ttl=0", one), 400, "bad-parameter")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a?ttl=1&expires=2030-01-01T00:00:00Z", one), 400, "bad-parameter")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a?expires=soon", one), 400, "bad-parameter")
+	for _, never := range []string{"", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", strings.Repeat("x", 65)} {
+		s.want(s.send(shopsKey, "PUT", "/points/shops/a?expires="+never, one), 400, "bad-parameter")
+	}
+	for _, line := range []string{`"expires":"","type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}`, `"patch":{"expires":""}`, `"patch":{"expires":"0001-01-01T00:00:00Z"}`} {
+		if w := s.send(shopsKey, "POST", "/points/shops", `{"id":"a",`+line+"}\n"); !strings.Contains(w.Body.String(), "Set expires") {
+			t.Errorf("%s: %d %s", line, w.Code, w.Body)
+		}
+	}
 	s.want(s.send(shopsKey, "PATCH", "/points/shops/a", `{"property":1}`), 400, "bad-point")
 	s.want(s.send(shopsKey, "PATCH", "/points/shops/a", `{}`), 400, "bad-point")
 	if n, err := s.live.Collection("shops").Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || n != 0 {

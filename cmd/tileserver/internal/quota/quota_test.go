@@ -50,7 +50,12 @@ func limits(t testing.TB, list ...string) *Limits {
 
 func openTable(t testing.TB, dir string, c *clock) (cellstore.Table, func()) {
 	t.Helper()
-	store, err := pebblestore.Open(dir, &pebblestore.Options{CacheBytes: 1 << 20, Clock: cellstore.ClockOf(func() int64 { return c.now().UnixMilli() })})
+	return openTableBy(t, dir, cellstore.ClockOf(func() int64 { return c.now().UnixMilli() }))
+}
+
+func openTableBy(t testing.TB, dir string, c *cellstore.Clock) (cellstore.Table, func()) {
+	t.Helper()
+	store, err := pebblestore.Open(dir, &pebblestore.Options{CacheBytes: 1 << 20, Clock: c})
 	if err != nil {
 		t.Fatal(err)
 	}

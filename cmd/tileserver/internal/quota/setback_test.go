@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"quadrille/cellstore"
 )
 
 // clocks are a clock that can be set and one that cannot.
@@ -153,6 +155,40 @@ func TestClockIsSetAndRestart(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// By the clock of its store a Meter neither begins a window nor loses a count when the
+// machine's clock is far ahead for a moment.
+func TestClockIsAheadForAMoment(t *testing.T) {
+	c := newClocks()
+	clock := cellstore.NewClock(cellstore.ClockOptions{
+		Wall: func() int64 { return c.wall.now().UnixMilli() }, Steady: func() time.Duration { return c.steady },
+	})
+	table, closeTable := openTableBy(t, t.TempDir(), clock)
+	defer closeTable()
+	m := open(t, Options{Table: table, Now: clock.Time, Steady: func() time.Duration { return c.steady }})
+	l := limits(t, "3/1h")
+	passed := 0
+	for _, step := range []time.Duration{0, 48 * time.Hour, -48 * time.Hour, 365 * 24 * time.Hour, -365 * 24 * time.Hour} {
+		c.wall.add(step)
+		for range 2 {
+			if !m.Key("acme", l).Refused {
+				passed++
+			}
+			if err := m.Flush(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			c.pass(time.Second)
+		}
+	}
+	if passed != 3 {
+		t.Errorf("%d passed of 3", passed)
+	}
+	c.pass(time.Hour) // until the hour is read from the table
+	u, err := m.Usage(t.Context(), "acme")
+	if err != nil || len(u.Hours) != 1 || u.Hours[0].Requests != 3 || u.Hours[0].Refused != 7 || !u.Hours[0].Start.Equal(noon) {
+		t.Errorf("%+v: %v", u, err)
 	}
 }
 

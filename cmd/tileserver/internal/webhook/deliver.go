@@ -127,7 +127,7 @@ func (h *hook) settle() {
 
 // forgets reports whether the collection may have removed an event.
 func (h *hook) forgets(seq uint64) bool {
-	oldest := time.Now().Add(-time.Duration(h.live.Meta().Events))
+	oldest := h.live.Now().Add(-time.Duration(h.live.Meta().Events))
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
@@ -139,7 +139,7 @@ func (h *hook) lose(next string) {
 	}
 	h.s.counts[lost].Add(1)
 	h.mu.Lock()
-	h.stored.Lost = &Loss{After: h.stored.Position, At: time.Now().UTC().Truncate(time.Second), Error: h.err}
+	h.stored.Lost = &Loss{After: h.stored.Position, At: h.live.Now().UTC().Truncate(time.Second), Error: h.err}
 	h.stored.Position = next
 	h.mu.Unlock()
 	h.log().Error("events are not kept any more and have not been delivered; the hook goes on with the oldest that is kept", "after", h.stored.Lost.After, "error", h.err)
@@ -288,7 +288,7 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 	if err != nil {
 		return unreachable, 0, err
 	}
-	now := strconv.FormatInt(time.Now().Unix(), 10)
+	now := strconv.FormatInt(h.live.Now().Unix(), 10)
 	r.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"Quadrille"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now},
 		"Webhook-Signature": {sign(h.stored.Secret, id, now, body)},
