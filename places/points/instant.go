@@ -1,6 +1,19 @@
 package points
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// ParseExpires reads when a point goes by itself: a time of RFC 3339 after 1970. Errors match
+// ErrPoint: what is no such time is a mistake, and must not pass for never.
+func ParseExpires(text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UnixMilli() <= 0 {
+		return time.Time{}, fmt.Errorf("%w: expires is %.40q: give a time after 1970 such as 2026-07-01T12:00:00Z", ErrPoint, text)
+	}
+	return at, nil
+}
 
 // parseTime reads a time of RFC 3339, or a date, which is its first instant in
 // UTC. Digits beyond nanoseconds are cut.

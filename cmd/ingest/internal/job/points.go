@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -87,6 +88,7 @@ const (
 	reasonID         = "id cannot be kept"
 	reasonRepeated   = "id was given before"
 	reasonProperties = "properties cannot be kept"
+	reasonExpires    = "expires is not a time after 1970"
 	reasonType       = "value has not the type that is declared"
 )
 
@@ -201,6 +203,9 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point) (points.Point, error)
 		return refuse(reasonID, err)
 	}
 	var err error
+	if p.Expires, err = expiresOf(rec.Expires); err != nil {
+		return refuse(reasonExpires, err)
+	}
 	if p.Properties, err = points.AppendProperties(nil, orNull(rec.Properties)); err != nil {
 		return refuse(reasonProperties, err)
 	}
@@ -212,6 +217,18 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point) (points.Point, error)
 		}
 	}
 	return p, nil
+}
+
+// expiresOf reads the JSON of when a point expires; what is missing is never.
+func expiresOf(value []byte) (time.Time, error) {
+	if len(value) == 0 {
+		return time.Time{}, nil
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return points.ParseExpires(text)
 }
 
 func orNull(object []byte) []byte {

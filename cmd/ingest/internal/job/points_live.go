@@ -76,7 +76,7 @@ type spooled struct {
 }
 
 const (
-	spoolHead = 24 // of a sorted point: its line and degrees
+	spoolHead = 32 // of a sorted point: its line, degrees and when it expires
 	// spoolMargin is more than one feature has.
 	spoolMargin = points.MaxPropertiesBytes + 8<<10
 )
@@ -96,6 +96,11 @@ func (j *pointsJob) spool(o Options) (s *spooled, err error) {
 		value = binary.BigEndian.AppendUint64(value[:0], uint64(p.Line))
 		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lat))
 		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lon))
+		expires := int64(0)
+		if !p.Expires.IsZero() {
+			expires = p.Expires.UnixMilli()
+		}
+		value = binary.BigEndian.AppendUint64(value, uint64(expires))
 		return sorter.Add([]byte(p.ID), append(value, p.Properties...))
 	})
 	if err != nil {
@@ -133,7 +138,11 @@ func (j *pointsJob) spool(o Options) (s *spooled, err error) {
 		text = strconv.AppendFloat(text, math.Float64frombits(binary.BigEndian.Uint64(value[16:])), 'f', -1, 64)
 		text = append(text, ',')
 		text = strconv.AppendFloat(text, math.Float64frombits(binary.BigEndian.Uint64(value[8:])), 'f', -1, 64)
-		text = append(append(append(text, `]},"properties":`...), properties...), '}')
+		text = append(append(text, `]},"properties":`...), properties...)
+		if expires := int64(binary.BigEndian.Uint64(value[24:])); expires != 0 {
+			text = time.UnixMilli(expires).UTC().AppendFormat(append(text, `,"expires":"`...), time.RFC3339Nano+`"`)
+		}
+		text = append(text, '}')
 		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(at)), uint64(len(text)))
 		if _, err := out.Write(head); err != nil {
 			return err

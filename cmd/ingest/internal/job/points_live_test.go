@@ -102,6 +102,43 @@ func TestPointsIntoLive(t *testing.T) {
 	}
 }
 
+// When points expire is kept, published and written into a live collection.
+func TestPointsExpire(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	feature := func(id, expires string) string {
+		return `{"type":"Feature","id":"` + id + `","geometry":{"type":"Point","coordinates":[8,47]},"properties":{},"expires":` + expires + "}\n"
+	}
+	path := write(t, "a.geojson", feature("gone", `"2001-02-03T04:05:06Z"`)+feature("late", `"2090-01-02T04:04:05.5+01:00"`)+feature("never", "null"))
+	s := &liveServer{there: true}
+	if err := PointsIntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, s.target(t), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var expires []string
+	for _, line := range s.lines {
+		_, after, _ := strings.Cut(line, `"properties":{}`)
+		expires = append(expires, after)
+	}
+	want := []string{`,"expires":"2001-02-03T04:05:06Z"}`, `,"expires":"2090-01-02T03:04:05.5Z"}`, `}`}
+	if d := gocmp.Diff(want, expires); d != "" {
+		t.Error(d)
+	}
+	c := newCatalog(t)
+	if _, err := Points(t.Context(), c, Collection{Name: "mine"}, []string{path}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	if err := openPoints(t, c, "mine").Each(t.Context(), points.WithinQuery{Area: everywhere}, func(h *points.Hit) error {
+		shown = append(shown, fmt.Sprint(h.ID, " ", h.Expires.Year()))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(shown)
+	if d := gocmp.Diff([]string{"late 2090", "never 1"}, shown); d != "" {
+		t.Error(d)
+	}
+}
+
 // Every feature arrives, in several requests, whatever the format.
 func TestManyPointsIntoLive(t *testing.T) {
 	all := shops(12_000)

@@ -44,6 +44,8 @@ type Point struct {
 	Lat, Lon float64
 	// Properties is a JSON object as the file spells it, or is empty.
 	Properties []byte
+	// Expires is when the point goes by itself: JSON as the file spells it, or empty.
+	Expires []byte
 	// Line is as in Feature.
 	Line int
 }

@@ -145,11 +145,10 @@ var (
 	errBoth    = refusePoint("Give expires or ttl, not both.")
 )
 
-// expireAt reads when the point goes. What is no time, or one of before 1970, is a mistake
-// and must not pass for never.
+// expireAt reads when the point goes.
 func (r *changeReader) expireAt(text string) error {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.UnixMilli() <= 0 {
+	at, err := points.ParseExpires(text)
+	if err != nil {
 		return errExpires
 	}
 	return r.expire(at)

@@ -18,6 +18,9 @@ import (
 // maxProperties bounds the properties of a point as the file spells them, in bytes.
 const maxProperties = 256 << 10
 
+// maxExpires bounds the member that says when a point expires, in bytes.
+const maxExpires = 256
+
 // recordSeparator begins each value of a GeoJSON text sequence, RFC 8142.
 const recordSeparator = 0x1e
 
@@ -33,7 +36,7 @@ type PointNames struct {
 // ReadPoints yields the point features of the file with this name, in order: those of
 // a FeatureCollection, or of Features one after another, each on a line or behind a
 // record separator. A MultiPoint of one position is a point. Properties keep their
-// order. A feature that cannot be used is a *source.BadRecord and reading goes on;
+// order, and the member expires of a Feature, as this server writes it, is kept. A feature that cannot be used is a *source.BadRecord and reading goes on;
 // any other error ends it, and says by line and byte where the file is at fault.
 func ReadPoints(r io.Reader, name string, names PointNames) iter.Seq2[source.Point, error] {
 	return func(yield func(source.Point, error) bool) {
@@ -122,6 +125,7 @@ type pointFeature struct {
 	geometry   bool // there is one, and it is not null
 	lon, lat   float64
 	members    []byte // of the properties, each behind a comma
+	expires    []byte
 	ownID      [2]int // where the member that is the id lies in members
 	reason     string
 	detail     string
@@ -161,6 +165,11 @@ func (d *pointReader) member(f *pointFeature, name []byte) (err error) {
 		err = d.properties(f)
 	case "geometry":
 		err = d.geometry(f)
+	case "expires":
+		var whole bool
+		if f.expires, whole, err = d.s.Raw(f.expires[:0], maxExpires); err == nil && !whole {
+			f.refuse(source.TooLarge, fmt.Sprintf("expires of more than %d bytes", maxExpires))
+		}
 	default:
 		err = d.s.Skip()
 	}
@@ -224,6 +233,9 @@ func idOf(value []byte) (id string) {
 
 func (d *pointReader) emit(f *pointFeature) error {
 	p := source.Point{ID: f.id, Lat: f.lat, Lon: f.lon, Line: f.line}
+	if string(f.expires) != "null" {
+		p.Expires = f.expires
+	}
 	if d.names.ID != "" || p.ID == "" {
 		p.ID = f.propertyID
 		f.members = slices.Delete(f.members, f.ownID[0], f.ownID[1])

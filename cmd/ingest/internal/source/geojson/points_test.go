@@ -76,6 +76,11 @@ func TestReadPoints(t *testing.T) {
 			names: geojson.PointNames{ID: "ref"},
 			bad:   []string{`f:1: id is missing: no property "ref" that is text or a number`},
 		},
+		"expires": {
+			text: `{"type":"Feature","expires":"2090-01-01T00:00:00Z","geometry":` + point + `} {"type":"Feature","expires":null,"geometry":` + point + `}`,
+			want: []source.Point{{Lat: 47.25, Lon: 8.5, Line: 1, Expires: []byte(`"2090-01-01T00:00:00Z"`)}, at("", "", 1)},
+		},
+		"long expires":  {text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`, bad: []string{"f:1: " + source.TooLarge + ": expires of more than 256 bytes"}},
 		"bare geometry": {text: point, bad: []string{`f:1: not a feature: type "Point"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
