@@ -165,6 +165,10 @@ func TestClockIsOffForAMoment(t *testing.T) {
 			put()
 			r.pass(2 * clockSkew)
 			put()
+			x := &expirer{c: r.c}
+			if got := x.expired(); got != nil {
+				t.Errorf("points are to be removed: %+v", got.writes)
+			}
 			r.set(off)
 			put()
 			if _, err := r.write(Write{Kind: Put, ID: "short"}); err != nil {
@@ -174,7 +178,7 @@ func TestClockIsOffForAMoment(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.pass(3 * time.Second)
-			if got := r.c.expired(); got != nil {
+			if got := x.expired(); got != nil {
 				t.Errorf("points are to be removed while the clock is off: %+v", got.writes)
 			}
 			r.upkeep()
@@ -267,8 +271,12 @@ func TestTrackOfExpiry(t *testing.T) {
 			r.shut()
 			r.pass(22 * time.Second)
 			r.open()
+			x := &expirer{c: r.c}
+			if gone := x.expired(); gone != nil {
+				r.Errorf("points are removed right after a start: %+v", gone.writes)
+			}
 			r.pass(clockSkew)
-			if gone := r.c.expired(); gone != nil { // else it has been done meanwhile
+			if gone := x.expired(); gone != nil { // else it has been done meanwhile
 				if err := r.c.Write(r.Context(), gone.writes, gone.outcomes); err != nil {
 					r.Fatal(err)
 				}

@@ -70,8 +70,6 @@ type LiveCollection struct {
 	last    uint64 // the sequence of the last event
 	floor   int64  // the greatest version of a point that is gone
 	step    uint64 // the number of the last step
-	swept   int64  // when expired was called last
-	unsure  int64  // up to which instant points may have expired by a wrong clock
 	pruning sync.WaitGroup
 
 	row cellstore.Row
@@ -230,6 +228,7 @@ func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []O
 // collection.
 func (c *LiveCollection) run() {
 	defer close(c.committed)
+	expirer := &expirer{c: c}
 	expiry := time.NewTimer(time.Second)
 	defer expiry.Stop()
 	var batch []*request
@@ -239,7 +238,7 @@ func (c *LiveCollection) run() {
 		case r := <-c.requests:
 			batch = append(batch, r)
 		case <-expiry.C:
-			if r := c.expired(); r != nil {
+			if r := expirer.expired(); r != nil {
 				batch, full = append(batch, r), len(r.writes) == maxCommit
 			}
 			expiry.Reset(time.Second)
@@ -322,21 +321,28 @@ func (r *request) fail(err error) {
 	}
 }
 
+// expirer finds the points of a collection that have expired.
+type expirer struct {
+	c      *LiveCollection
+	swept  int64 // when it looked last
+	unsure int64 // up to which instant points may have expired by a wrong clock
+}
+
 // expired returns a request to remove points that have expired, nil if there are none.
 // Those that have expired all at once, at the start or by a step of the clock, wait until
 // the clock is settled.
-func (c *LiveCollection) expired() *request {
-	r := &request{done: make(chan struct{})}
+func (e *expirer) expired() *request {
+	c, r := e.c, &request{done: make(chan struct{})}
 	now := c.clock.Now()
 	switch {
 	case c.clock.Settled():
-		c.unsure = 0
-	case now-c.swept > c.clock.Skew().Milliseconds():
-		c.unsure = now
+		e.unsure = 0
+	case now-e.swept > c.clock.Skew().Milliseconds():
+		e.unsure = now
 	}
-	c.swept = now
-	from := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(c.unsure)+1)
-	to := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(max(now, c.unsure))+1)
+	e.swept = now
+	from := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(e.unsure)+1)
+	to := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(max(now, e.unsure))+1)
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{From: from, To: to}}, Limit: maxCommit,
 		Selection: cellstore.Selection{Families: []string{famEnd}},
