@@ -32,8 +32,8 @@ type Build struct {
 
 // Begin starts a build: it takes the build lock of the data set (ErrBuilding
 // when another process or goroutine has it), removes what killed builds left
-// behind, and opens an empty store in a fresh directory. Nobody sees it before
-// Publish. The caller ends it with Publish or Abort; deferring Abort is right,
+// behind, and opens an empty store in a fresh directory, whose name says that it
+// is unfinished. Nobody sees it before Publish. The caller ends it with Publish or Abort; deferring Abort is right,
 // since after Publish it does nothing.
 func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err error) {
 	if err := checkName(dataset); err != nil {
@@ -62,7 +62,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := c.removeLeftovers(ctx, dataset, p, stored, 0); err != nil {
+	if err := c.removeWaste(ctx, dataset, p, stored, 0); err != nil {
 		return nil, err
 	}
 	if p != nil {
@@ -77,7 +77,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	if b.generation++; b.generation > maxGeneration {
 		return nil, fmt.Errorf("data set %s has no number left after %d: move it away and start anew", dataset, uint64(maxGeneration))
 	}
-	b.dir = c.generationDir(dataset, b.generation)
+	b.dir = c.generationDir(dataset, b.generation) + unfinishedSuffix
 	if err := os.MkdirAll(filepath.Join(b.dir, storeDir), 0o755); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 func (b *Build) Store() cellstore.Store { return b.store }
 
 // Dir is the directory of the generation, for files that a domain package
-// keeps beside the store. Readers find them in Generation.Dir.
+// keeps beside the store. Readers find them in Generation.Dir. Publish renames it.
 func (b *Build) Dir() string { return b.dir }
 
 // Generation is the number the build will be published under.
@@ -151,6 +151,16 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if _, err := replaceFile(filepath.Join(b.dir, manifestName), data, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
 		return Manifest{}, err
 	}
+	// From here on the directory holds a complete generation, which nobody takes
+	// for waste. Until CURRENT lists it, it is found by its name.
+	final := b.c.generationDir(b.dataset, b.generation)
+	if err := os.Rename(b.dir, final); err != nil {
+		return Manifest{}, err
+	}
+	b.dir = final
+	if err := b.c.step("named"); err != nil {
+		return Manifest{}, err
+	}
 	for _, dir := range []string{filepath.Join(b.c.dir, b.dataset), b.c.dir} {
 		if err := syncDir(dir); err != nil {
 			return Manifest{}, err
@@ -195,7 +205,8 @@ func (b *Build) Abort() error {
 		err = b.store.Close()
 	}
 	// The lock is released last: until then the directory is ours.
-	err = errors.Join(err, os.RemoveAll(b.dir))
+	unfinished := strings.HasSuffix(b.dir, unfinishedSuffix)
+	err = errors.Join(err, b.c.remove(context.Background(), b.dataset, storedGeneration{number: b.generation, removing: unfinished}))
 	b.lock.Close()
 	return err
 }

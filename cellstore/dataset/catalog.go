@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/filelock"
 )
 
 const (
@@ -18,6 +19,9 @@ const (
 	storeDir        = "store"
 	buildLockName   = "BUILD.lock"
 	pointerLockName = "CURRENT.lock"
+	// unfinishedSuffix ends the name of a generation's directory while that is built
+	// or removed. Nobody needs one that is left with it.
+	unfinishedSuffix = ".unfinished"
 )
 
 // Opener opens the cell store of a data set's generation in a directory: an
@@ -59,7 +63,7 @@ func Open(dir string, open Opener) (*Catalog, error) {
 // Dir is the absolute path of the catalogue.
 func (c *Catalog) Dir() string { return c.dir }
 
-func (c *Catalog) datasets(context.Context) ([]string, error) {
+func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
 	dirs, err := os.ReadDir(c.dir)
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -67,18 +71,29 @@ func (c *Catalog) datasets(context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var list []storedPointer
 	for _, d := range dirs { // sorted by ReadDir
 		if checkName(d.Name()) != nil {
 			continue
 		}
-		if _, err := os.Stat(c.pointerPath(d.Name())); err == nil {
-			names = append(names, d.Name())
-		} else if !os.IsNotExist(err) && d.IsDir() {
-			return nil, err
+		if st, err := os.Stat(filepath.Join(c.dir, d.Name())); err == nil && !st.IsDir() || os.IsNotExist(err) {
+			continue
 		}
+		b, err := c.readPointer(ctx, d.Name())
+		if err != nil {
+			b = []byte{} // it is there, and cannot be used
+		}
+		list = append(list, storedPointer{d.Name(), b})
 	}
-	return names, nil
+	return list, nil
+}
+
+// present tells a lost directory from one in which something is not there.
+func (c *Catalog) present(context.Context) error {
+	if _, err := os.Stat(c.dir); err != nil {
+		return fmt.Errorf("the directory of all data sets is gone, put it back: %w", err)
+	}
+	return nil
 }
 
 func (c *Catalog) pointerPath(dataset string) string {
@@ -99,50 +114,76 @@ func (c *Catalog) readPointer(_ context.Context, dataset string) ([]byte, error)
 
 // swapPointer replaces CURRENT under its lock, by a rename.
 func (c *Catalog) swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error) {
-	lock, err := c.lockPointer(ctx, dataset)
-	if err != nil {
+	lock, same, err := c.lockPointer(ctx, dataset, before)
+	if !same || err != nil {
 		return false, err
 	}
 	defer lock.Close()
-	now, err := c.readPointer(ctx, dataset)
-	if err != nil || !bytes.Equal(now, before) || (now == nil) != (before == nil) {
-		return false, err
-	}
 	path := c.pointerPath(dataset)
-	if bytes.Equal(now, after) {
+	if bytes.Equal(before, after) {
 		return true, syncDir(filepath.Dir(path)) // the rename that wrote it may not be durable yet
 	}
 	return replaceFile(path, append(bytes.Clone(after), '\n'), func(at string) error { return c.step("pointer " + at) })
 }
 
-// lockPointer takes the lock under which CURRENT is replaced. It is held for
-// moments only, so it is waited for.
-func (c *Catalog) lockPointer(ctx context.Context, dataset string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(c.dir, dataset, pointerLockName), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
+// removePointer removes CURRENT, and the directory unless something else lies in
+// it. The build lock is held, so nobody is about to add to the data set.
+func (c *Catalog) removePointer(ctx context.Context, dataset string, before []byte) error {
+	lock, same, err := c.lockPointer(ctx, dataset, before)
+	if !same || err != nil {
+		return err
 	}
+	defer lock.Close()
+	dir := filepath.Join(c.dir, dataset)
+	if err := os.Remove(c.pointerPath(dataset)); err != nil {
+		return err
+	}
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{pointerLockName, buildLockName} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(dir) // fails when files of others are in it, which stay
+	return syncDir(c.dir)
+}
+
+// lockPointer takes the lock under which CURRENT is replaced, and reports whether
+// CURRENT still is before; if not, there is nothing to unlock. The lock is held for
+// moments only, so it is waited for.
+func (c *Catalog) lockPointer(ctx context.Context, dataset string, before []byte) (lock *os.File, same bool, err error) {
 	for {
-		err = ctx.Err()
-		if err == nil {
-			err = lockFile(f, true)
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
 		}
+		lock, err = filelock.Open(filepath.Join(c.dir, dataset, pointerLockName))
 		if err == nil {
-			return f, nil
+			break
 		}
-		if !errors.Is(err, errLocked) {
-			f.Close()
-			return nil, err
+		if os.IsNotExist(err) && before != nil {
+			return nil, false, nil // a prune has removed the last of it
+		}
+		if !errors.Is(err, filelock.ErrLocked) {
+			return nil, false, err
 		}
 		_ = pause(ctx, 5*time.Millisecond) // ctx is looked at above
 	}
+	now, err := c.readPointer(ctx, dataset)
+	if err != nil || !bytes.Equal(now, before) || (now == nil) != (before == nil) {
+		lock.Close()
+		return nil, false, err
+	}
+	return lock, true, nil
 }
 
 func (c *Catalog) watched(dataset string) []string {
 	return []string{filepath.Join(c.dir, dataset), c.dir}
 }
 
-// stored lists the directories that are named as generations, complete or not.
+// stored lists the directories that are named as generations. Those that are being
+// built or removed are named so.
 func (c *Catalog) stored(_ context.Context, dataset string) ([]storedGeneration, error) {
 	dirs, err := os.ReadDir(filepath.Join(c.dir, dataset))
 	if os.IsNotExist(err) {
@@ -153,12 +194,13 @@ func (c *Catalog) stored(_ context.Context, dataset string) ([]storedGeneration,
 	}
 	var list []storedGeneration
 	for _, d := range dirs {
-		n, ok := parseGeneration(d.Name())
+		name, unfinished := strings.CutSuffix(d.Name(), unfinishedSuffix)
+		n, ok := parseGeneration(name)
 		if !ok || !d.IsDir() {
 			continue
 		}
-		s := storedGeneration{number: n}
-		s.manifest, err = readFile(filepath.Join(c.generationDir(dataset, n), manifestName))
+		s := storedGeneration{number: n, removing: unfinished}
+		s.manifest, err = readFile(filepath.Join(c.dir, dataset, d.Name(), manifestName))
 		if err != nil && !os.IsNotExist(err) {
 			s.manifest = []byte{} // it is there, and cannot be used
 		}
@@ -183,8 +225,8 @@ func (c *Catalog) manifest(_ context.Context, dataset string, e entry) (Manifest
 // missing explains the absence of a generation that CURRENT lists.
 func missing(dataset string, generation uint64, err error) error {
 	if os.IsNotExist(err) {
-		return fmt.Errorf("%w: generation %d of %s is listed but its files are gone: restore them, or roll back or ingest again (%w)",
-			ErrNoGeneration, generation, dataset, err)
+		return fmt.Errorf("generation %d of %s: %w: it is listed but its files are gone: restore them, roll back or ingest again (%w)",
+			generation, dataset, cellstore.ErrCorrupt, err)
 	}
 	return err
 }
@@ -225,21 +267,19 @@ func (c *Catalog) claim(ctx context.Context, dataset string) (context.Context, f
 // lockBuild takes the build lock of a data set, whose directory exists, to have
 // it built or pruned.
 func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(c.dir, dataset, buildLockName), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	err = lockFile(f, true)
-	if errors.Is(err, errLocked) {
-		holder, _ := readAll(f)
+	path := filepath.Join(c.dir, dataset, buildLockName)
+	f, err := filelock.Open(path)
+	if errors.Is(err, filelock.ErrLocked) {
+		holder, _ := readFile(path)
 		err = fmt.Errorf("%w: %s in %s is being %s: wait for that to end, or stop it and start again",
 			ErrBuilding, dataset, c.dir, strings.TrimSpace(string(holder)))
 	}
-	if err == nil {
-		// For the message above; the lock is the flock, not the content.
-		if err = f.Truncate(0); err == nil {
-			_, err = fmt.Fprintf(f, "%s by process %d since %s\n", purpose, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
-		}
+	if err != nil {
+		return nil, err
+	}
+	// For the message above; the lock is the flock, not the content.
+	if err = f.Truncate(0); err == nil {
+		_, err = fmt.Fprintf(f, "%s by process %d since %s\n", purpose, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
 	}
 	if err != nil {
 		f.Close()
@@ -251,23 +291,47 @@ func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 // withhold locks the manifest, which readers keep locked. A generation without
 // a manifest has no readers.
 func (c *Catalog) withhold(dataset string, generation uint64) (release func(), err error) {
-	f, err := os.Open(filepath.Join(c.generationDir(dataset, generation), manifestName))
-	if os.IsNotExist(err) {
+	f, err := withholdDir(c.generationDir(dataset, generation))
+	switch {
+	case os.IsNotExist(err):
 		return func() {}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := lockFile(f, true); err != nil {
-		f.Close()
-		if errors.Is(err, errLocked) {
-			return nil, fmt.Errorf("%w: generation %d of %s", errInUse, generation, dataset)
-		}
+	case errors.Is(err, filelock.ErrLocked):
+		return nil, fmt.Errorf("%w: generation %d of %s", errInUse, generation, dataset)
+	case err != nil:
 		return nil, err
 	}
 	return func() { f.Close() }, nil
 }
 
+// withholdDir locks the manifest in a directory against readers. It opens it for
+// writing, which is more than a lock should need, but NFS needs it.
+func withholdDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, manifestName)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if os.IsPermission(err) {
+		f, err = os.Open(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Exclusive(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// remove gives the directory a name that says so first: what a killed removal
+// leaves is then never taken for a generation.
 func (c *Catalog) remove(_ context.Context, dataset string, s storedGeneration) error {
-	return os.RemoveAll(c.generationDir(dataset, s.number))
+	dir := c.generationDir(dataset, s.number)
+	if err := os.RemoveAll(dir + unfinishedSuffix); err != nil || s.removing {
+		return err
+	}
+	if err := os.Rename(dir, dir+unfinishedSuffix); os.IsNotExist(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir + unfinishedSuffix)
 }

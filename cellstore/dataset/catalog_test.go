@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/filelock"
 )
 
 func TestPublish(t *testing.T) {
@@ -235,7 +236,7 @@ func TestCancel(t *testing.T) {
 	wantContent(t, c, "ip", "two")
 
 	// One that waits for the pointer lock stops waiting.
-	lock, err := c.lockPointer(t.Context(), "ip")
+	lock, err := filelock.Open(filepath.Join(c.Dir(), "ip", pointerLockName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +343,7 @@ func TestDamage(t *testing.T) {
 		open, full error                  // what opening and Verify find
 	}{
 		"nothing":       {func(string) error { return nil }, nil, nil},
-		"manifest gone": {func(d string) error { return os.Remove(filepath.Join(d, manifestName)) }, ErrNoGeneration, ErrNoGeneration},
+		"manifest gone": {func(d string) error { return os.Remove(filepath.Join(d, manifestName)) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"manifest changed": {func(d string) error {
 			path := filepath.Join(d, manifestName)
 			b, err := os.ReadFile(path)
@@ -353,7 +354,7 @@ func TestDamage(t *testing.T) {
 		}, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"manifest cut":    {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), 40) }, ErrBadManifest, ErrBadManifest},
 		"manifest huge":   {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), maxManifest+1) }, errAny, errAny},
-		"everything gone": {os.RemoveAll, ErrNoGeneration, ErrNoGeneration},
+		"everything gone": {os.RemoveAll, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"file gone":       {func(d string) error { return os.Remove(filepath.Join(d, "extra", "index")) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"file cut":        {func(d string) error { return os.Truncate(filepath.Join(d, "store", "cells"), 2) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"file replaced by a directory": {func(d string) error {
@@ -457,7 +458,7 @@ func TestListShowsDamage(t *testing.T) {
 		t.Fatalf("listed %+v, %v", list, err)
 	}
 	wantErr(t, list[0].Err, ErrBadPointer)
-	wantErr(t, list[1].Err, ErrNoGeneration)
+	wantErr(t, list[1].Err, cellstore.ErrCorrupt)
 	if list[2].Err != nil || !list[2].Current || list[2].Manifest.Dataset != "stations" {
 		t.Errorf("listed %+v", list[2])
 	}

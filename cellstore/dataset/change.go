@@ -58,24 +58,33 @@ func (g *Generations) update(ctx context.Context, dataset string, change func(*p
 	return false, fmt.Errorf("data set %s in %s: other programs change what is published all the time: try again later", dataset, g.place)
 }
 
-// publish lists a complete generation and makes it the published one.
+// publish lists a complete generation and makes it the published one. The caller
+// has claimed the data set. Complete generations that the pointer does not know, as
+// it was lost or restored from an older backup, are listed again.
 func (g *Generations) publish(ctx context.Context, dataset string, e entry) (visible bool, err error) {
 	return g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p == nil {
-			p = new(pointer)
+		stored, err := g.back.stored(ctx, dataset)
+		if err != nil {
+			return nil, err
 		}
+		stored = slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.number == e.Generation })
+		last := uint64(0)
+		if p != nil {
+			last = p.Last
+		}
+		p, _ = adopt(dataset, p, stored)
 		switch old, ok := p.find(e.Generation); {
 		case ok && old != e:
 			return nil, fmt.Errorf("%w: generation %d has been published by another program: %s again", ErrBuilding, e.Generation, g.fill)
-		case !ok && e.Generation <= p.Last:
+		case !ok && e.Generation <= last:
 			return nil, fmt.Errorf("%w: generation %d has been removed by another program: %s again", ErrBuilding, e.Generation, g.fill)
 		case !ok:
-			p.Generations = append(p.Generations, e) // it is the highest
+			p.add(e)
 		}
-		p.Current, p.Last = e.Generation, max(p.Last, e.Generation)
+		p.Current, p.Dropped, p.Last = e.Generation, 0, max(p.Last, e.Generation)
 		return p, nil
 	})
 }
@@ -87,21 +96,53 @@ func (g *Generations) Activate(ctx context.Context, dataset string, generation u
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
 		if err == nil && p == nil || errors.Is(err, ErrBadPointer) {
 			p, err = g.rebuildPointer(ctx, dataset)
+			if err == nil && len(p.Generations) == 0 {
+				err = g.unpublished(ctx, dataset, nil)
+			}
 		}
 		return p, generation, err
 	})
 }
 
-// Rollback publishes the generation before the published one. ErrNoGeneration
-// when there is none.
+// Drop makes that nothing of a data set is published: readers answer as if it had
+// never been. It returns the number of the generation that was. All generations stay
+// until Prune, which then removes every one; until then Rollback undoes Drop.
+// ErrNoGeneration when nothing is published.
+func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint64, err error) {
+	if err := checkName(dataset); err != nil {
+		return 0, err
+	}
+	_, err = g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
+		if err == nil && (p == nil || p.Current == 0) {
+			err = g.unpublished(ctx, dataset, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		generation = p.Current
+		p.Current, p.Dropped = 0, generation
+		return p, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return generation, nil
+}
+
+// Rollback publishes the generation before the published one, or after Drop the one
+// that was published. ErrNoGeneration when there is none.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
-		if err == nil && p == nil {
-			err = g.unpublished(dataset)
+		if err == nil && (p == nil || p.Current == 0 && p.dropped() == 0) {
+			err = g.unpublished(ctx, dataset, p)
 		}
 		if err != nil {
 			return nil, 0, err
+		}
+		if p.Current == 0 {
+			chosen = p.dropped()
+			return p, chosen, nil
 		}
 		// A retry that finds its choice published goes no further back: its first
 		// try succeeded after all, or another program rolled back too.
@@ -133,7 +174,7 @@ func (g *Generations) activate(ctx context.Context, dataset string, choose func(
 		if err != nil {
 			return nil, err
 		}
-		p.Current = generation
+		p.Current, p.Dropped = generation, 0
 		m, err = g.back.servable(ctx, dataset, e)
 		return p, err
 	})
@@ -143,32 +184,46 @@ func (g *Generations) activate(ctx context.Context, dataset string, choose func(
 	return m, nil
 }
 
-// rebuildPointer lists the generations that have a manifest. It cannot tell
-// which were published, but each is complete: the manifest is written last.
+// rebuildPointer lists the generations that have a manifest, and publishes none. It
+// cannot tell which were published, but each is complete: the manifest is written
+// last.
 func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*pointer, error) {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {
 		return nil, err
 	}
-	p := new(pointer)
+	p, _ := adopt(dataset, nil, stored)
+	return p, nil
+}
+
+// adopt lists the complete generations with numbers that the pointer, nil for none,
+// has never known, and reports whether there are any. Those with lower numbers were
+// pruned.
+func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, changed bool) {
+	all := new(pointer)
+	if p != nil {
+		*all = *p
+		all.Generations = slices.Clone(p.Generations)
+	}
+	last := all.Last
 	for _, s := range stored {
-		if s.removing || s.manifest == nil {
+		if s.waste(p) || s.number <= last {
 			continue
 		}
 		e := entry{s.number, digestBytes(s.manifest)}
 		if _, err := decodePinned(dataset, e, s.manifest); err == nil {
-			p.Generations, p.Last = append(p.Generations, e), s.number
+			all.add(e)
+			all.Last, changed = max(all.Last, s.number), true
 		}
 	}
-	if p.Last == 0 {
-		return nil, g.unpublished(dataset)
-	}
-	return p, nil
+	return all, changed
 }
 
 // Pruned is what Prune did, by data set and number.
 type Pruned struct {
 	Removed []Info
+	// Gone are the data sets of which nothing is left.
+	Gone []string
 	// InUse would have been removed, but a process on this machine has them
 	// open, or in a Depot the grace is not over.
 	InUse []Info
@@ -185,8 +240,12 @@ type Pruned struct {
 // longer: ten minutes is a good grace. A server that did not notice for so long
 // would find its tables gone.
 //
+// Of a dropped data set Prune deletes every generation that is not being read, and
+// with the last one the pointer and, in a Catalog, the directory.
+//
 // Prune also removes what killed builds, pushes and prunes left behind, unless
-// a build or a push is running.
+// a build or a push is running. A complete generation with a number that the pointer
+// has never known is listed again instead.
 func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (Pruned, error) {
 	var pruned Pruned
 	if keep < 0 || grace < 0 {
@@ -198,7 +257,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 		}
 	}
 	if len(datasets) == 0 {
-		all, err := g.Datasets(ctx)
+		all, err := g.datasets(ctx, func(p *pointer, err error) bool { return p != nil || err != nil })
 		if err != nil {
 			return pruned, err
 		}
@@ -231,12 +290,15 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		release()
 		unlisted, inUse = nil, nil
 		if err == nil && p == nil {
-			err = g.unpublished(dataset)
+			err = g.unpublished(ctx, dataset, nil)
 		}
 		if err != nil {
 			return nil, err
 		}
 		old := len(p.Generations) - keep
+		if p.Current == 0 {
+			old = len(p.Generations)
+		}
 		var kept []entry
 		for i, e := range p.Generations {
 			if i >= old || e.Generation == p.Current {
@@ -281,16 +343,58 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		return err
 	}
 	defer end()
-	// Read again: others may have published since.
-	p, err := g.requirePointer(ctx, dataset)
-	if err != nil {
-		return err
-	}
+	return g.sweep(ctx, dataset, pruned)
+}
+
+// sweep removes what is left of generations that are not listed, and of a data set
+// without generations the pointer. The caller has claimed the data set.
+func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned) error {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {
 		return err
 	}
-	return g.removeLeftovers(ctx, dataset, p, stored, 0)
+	var p *pointer
+	_, err = g.update(ctx, dataset, func(now *pointer, err error) (changed *pointer, _ error) {
+		if p = now; err != nil || p == nil {
+			return nil, err
+		}
+		all, adopted := adopt(dataset, p, stored)
+		if !adopted {
+			return nil, nil
+		}
+		p = all
+		return all, nil
+	})
+	if err != nil || p == nil { // another prune has removed the last of it
+		return err
+	}
+	if err := g.removeWaste(ctx, dataset, p, stored, 0); err != nil {
+		return err
+	}
+	for _, s := range stored {
+		if _, listed := p.find(s.number); listed || s.waste(p) {
+			continue
+		}
+		removed, err := g.removeUnlisted(ctx, dataset, s)
+		if err != nil {
+			return err
+		}
+		if m, err := decodeManifest(s.manifest); removed && err == nil {
+			pruned.Removed = append(pruned.Removed, Info{Dataset: dataset, Generation: s.number, Manifest: *m})
+		}
+	}
+	p, before, err := g.pointerBytes(ctx, dataset)
+	if err != nil || p == nil || len(p.Generations) > 0 {
+		return err
+	}
+	if stored, err = g.back.stored(ctx, dataset); err != nil || len(stored) > 0 {
+		return err
+	}
+	if err := g.back.removePointer(ctx, dataset, before); err != nil {
+		return err
+	}
+	pruned.Gone = append(pruned.Gone, dataset)
+	return nil
 }
 
 // withhold keeps readers from a listed generation, so that it can be removed:
@@ -304,39 +408,46 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 	return g.back.withhold(dataset, e.Generation)
 }
 
-// removeLeftovers removes the stored generations that p does not list, except
-// one. The caller has claimed the data set, so nobody is adding to them.
-func (g *Generations) removeLeftovers(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) error {
+// removeWaste removes the stored generations that p does not list and that say of
+// themselves that they are unfinished, except one. The caller has claimed the data
+// set, so nobody is adding to them. What looks complete stays, whatever p says: p may
+// have been lost, or restored from a backup.
+func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) error {
 	for _, s := range stored {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if s.number == except {
-			continue
-		}
-		if p == nil {
-			// Without a pointer nobody knows whether a complete generation was
-			// ever published. It stays until there is one.
-			if s.complete() {
+		if p != nil {
+			if _, listed := p.find(s.number); listed {
 				continue
 			}
-		} else if _, listed := p.find(s.number); listed {
+		}
+		if s.number == except || !s.waste(p) {
 			continue
 		}
-		release, err := g.back.withhold(dataset, s.number)
-		if errors.Is(err, errInUse) {
-			continue
-		}
-		if err != nil {
+		if _, err := g.removeUnlisted(ctx, dataset, s); err != nil {
 			return err
-		}
-		err = g.back.remove(ctx, dataset, s)
-		release()
-		if err != nil {
-			return fmt.Errorf("remove what a killed %s or prune of %s left behind: %w", g.fill, dataset, err)
 		}
 	}
 	return nil
+}
+
+// removeUnlisted removes an unlisted generation, unless it is being read.
+func (g *Generations) removeUnlisted(ctx context.Context, dataset string, s storedGeneration) (removed bool, err error) {
+	if !s.removing { // else nobody reads it
+		release, err := g.back.withhold(dataset, s.number)
+		if errors.Is(err, errInUse) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer release()
+	}
+	if err := g.back.remove(ctx, dataset, s); err != nil {
+		return false, fmt.Errorf("remove what a killed %s or prune of %s left behind: %w", g.fill, dataset, err)
+	}
+	return true, nil
 }
 
 // pause waits, or returns the error of ctx.

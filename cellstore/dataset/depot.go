@@ -45,8 +45,9 @@ type DepotOptions struct {
 //
 // The pointer is replaced by a check-and-put of its whole content, so a publish,
 // a rollback or a prune acts on the stored state or not at all. A generation that
-// the pointer does not list is being pushed, or was left by a killed push or
-// prune; the next push or prune removes it.
+// the pointer does not list and whose row notes a load or a removal was left by a
+// killed push or prune; the next push or prune removes it. A complete one is kept as
+// in a Catalog.
 //
 // A Depot cannot know who reads, so time keeps readers and prune apart: a
 // generation stays for a while after another replaced it; see

@@ -10,22 +10,32 @@ import (
 	"quadrille/cellstore"
 )
 
-func (d *Depot) datasets(ctx context.Context) ([]string, error) {
+func (d *Depot) datasets(ctx context.Context) ([]storedPointer, error) {
 	t, err := d.table(ctx)
 	if t == nil || err != nil {
 		return nil, err
 	}
-	var names []string
+	var list []storedPointer
 	scan := cellstore.Scan{Selection: cellstore.Selection{Columns: []cellstore.Column{{Family: familyPointer, Qualifier: columnCurrent}}}}
 	for row, err := range t.Scan(ctx, scan) {
 		if err != nil {
 			return nil, err
 		}
-		if name := string(row.Key); checkName(name) == nil {
-			names = append(names, name)
+		name := string(row.Key)
+		if b, ok := row.Value(familyPointer, columnCurrent); ok && checkName(name) == nil {
+			list = append(list, storedPointer{name, bytes.Clone(b)})
 		}
 	}
-	return names, nil
+	return list, nil
+}
+
+// present tells a lost table from one in which something is not there.
+func (d *Depot) present(ctx context.Context) error {
+	t, err := d.table(ctx)
+	if err == nil && t == nil {
+		err = fmt.Errorf("table %s of %s is gone, restore it or push again: %w", depotTable, d.opts.Name, cellstore.ErrTableNotFound)
+	}
+	return err
 }
 
 func (d *Depot) manifest(ctx context.Context, dataset string, e entry) (Manifest, error) {
@@ -42,7 +52,7 @@ func (d *Depot) manifestBytes(ctx context.Context, dataset string, e entry) (*Ma
 		return nil, nil, err
 	}
 	if b == nil {
-		return nil, nil, fmt.Errorf("%w: generation %d of %s is listed but gone from %s: roll back, or push again", ErrNoGeneration, e.Generation, dataset, d.opts.Name)
+		return nil, nil, fmt.Errorf("generation %d of %s: %w: it is listed but gone from %s: roll back, or push again", e.Generation, dataset, cellstore.ErrCorrupt, d.opts.Name)
 	}
 	m, err := decodePinned(dataset, e, b)
 	return m, b, err
@@ -117,6 +127,16 @@ func (d *Depot) swapPointer(ctx context.Context, dataset string, before, after [
 		return false, err
 	}
 	return checkAndPut(ctx, t, dataset, columnCurrent, before, after)
+}
+
+func (d *Depot) removePointer(ctx context.Context, dataset string, before []byte) error {
+	t, err := d.table(ctx)
+	if t == nil || err != nil {
+		return err
+	}
+	_, err = t.CheckAndMutate(ctx, cellstore.Check{Family: familyPointer, Qualifier: columnCurrent, Op: cellstore.Equal, Value: before},
+		cellstore.Mutation{Row: []byte(dataset), Ops: []cellstore.Op{cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)}})
+	return err
 }
 
 // checkAndPut replaces a column of a data set's row, provided that it still is

@@ -259,7 +259,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 		}
 		number = max(number, r.number+1)
 	}
-	if err := p.d.removeLeftovers(ctx, p.dataset, ptr, rows, p.generation); err != nil {
+	if err := p.d.removeWaste(ctx, p.dataset, ptr, rows, p.generation); err != nil {
 		return nil, false, err
 	}
 	if resume != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/filelock"
 )
 
 // openListed opens a generation after checking that its manifest is the one
@@ -88,7 +89,7 @@ func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(lock, false); errors.Is(err, errLocked) {
+	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
 		lock.Close()
 		return nil, fmt.Errorf("%s is being removed by another program: open the generation again", dir)
 	}
@@ -187,14 +188,11 @@ func (d *Depot) sweepCache(ctx context.Context, dataset string) {
 			continue
 		}
 		path := filepath.Join(d.opts.Dir, dataset, dir.Name())
-		lock, err := os.Open(filepath.Join(path, manifestName))
-		if err == nil {
-			err = lockFile(lock, true)
-		}
+		lock, err := withholdDir(path)
 		if err == nil || os.IsNotExist(err) {
 			os.RemoveAll(path)
 		}
-		if lock != nil {
+		if err == nil {
 			lock.Close()
 		}
 	}

@@ -13,15 +13,23 @@
 //	    manifest.json      what is in it, from what sources: see Manifest
 //	    store/             the cell store, opened by the Catalog's Opener
 //	    …                  files of the domain package, from Build.Dir
-//	  g0000000008/         the next one; unlisted in CURRENT, so not yet there
+//	  g0000000008.unfinished/   one that is being built or removed
 //
 // CURRENT alone decides. It names the published generation, lists the others
 // that may be rolled back to with the SHA-256 of each manifest, and remembers
 // the highest number ever published, so that a number never comes to mean
-// other data. The manifest in turn lists every file with size and SHA-256. A
-// directory that CURRENT does not list was left by a killed build or prune; the
-// next build removes it. So a crash at any step leaves the old or the new
-// generation published, complete, and at worst some waste on the disk.
+// other data. The manifest in turn lists every file with size and SHA-256. So a crash
+// at any step leaves the old or the new generation published, complete, and at worst
+// some waste on the disk.
+//
+// Nothing that is complete is removed because CURRENT does not list it: CURRENT may
+// have been lost, or restored from a backup. A build removes only directories whose
+// name says that they are unfinished. Complete generations with numbers above the
+// highest that CURRENT knows are listed again by the next publish or prune. Those with
+// lower ones are what a killed prune left: they stay until another prune.
+//
+// Without CURRENT nothing is published. So it is after [Generations.Drop], by which
+// CURRENT names no generation and goes on listing them.
 //
 // # Places
 //

@@ -9,7 +9,7 @@ import (
 // cellstore.ErrCorrupt, and use after Close matches cellstore.ErrClosed.
 var (
 	// ErrNoGeneration: nothing is published, or the data set has never had the
-	// generation, or its data is gone.
+	// generation. One that is listed but gone is damage instead.
 	ErrNoGeneration = errors.New("no such generation")
 	// ErrPruned: the generation existed and has been removed.
 	ErrPruned = errors.New("generation has been removed")
@@ -30,8 +30,6 @@ var (
 var (
 	// errInUse: a reader has the generation open.
 	errInUse = errors.New("generation is in use")
-	// errLocked: another open file holds the lock.
-	errLocked = errors.New("locked")
 	// errLeaseLost ends a push whose lease another program has taken over.
 	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by list what is published, and push again", ErrBuilding)
 )

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/filelock"
 )
 
 // Generation is an open generation of a data set, read-only. While it is open
@@ -59,7 +60,7 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 		}
 	}()
 	// The lock only keeps prune away, so a file system that has none serves.
-	if err := lockFile(lock, false); errors.Is(err, errLocked) {
+	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%w: generation %d of %s is being pruned", ErrNoGeneration, e.Generation, dataset)
 	}
 	b, err := readAll(lock)

@@ -33,8 +33,12 @@ type Generations struct {
 // to it, which it replaces by compare-and-set; what they say is decided by
 // Generations.
 type backing interface {
-	// datasets lists the data sets that have a pointer, by name.
-	datasets(ctx context.Context) ([]string, error)
+	// datasets lists, by name, the data sets of which a pointer may be there. A data
+	// set without one is listed too where finding it costs nothing.
+	datasets(ctx context.Context) ([]storedPointer, error)
+	// present returns an error when the whole place is gone, so that the lack of a
+	// pointer in it means nothing.
+	present(ctx context.Context) error
 	// readPointer returns the stored pointer, nil when there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
 	// swapPointer replaces the pointer before by after, provided that it is
@@ -42,6 +46,10 @@ type backing interface {
 	// swapped means that readers see the new one but a crash may undo it. After
 	// cellstore.ErrUnknownOutcome the caller has to look.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
+	// removePointer removes the pointer before, and whatever else is left of a data
+	// set without generations. It does nothing when another pointer is stored. The
+	// data set is claimed.
+	removePointer(ctx context.Context, dataset string, before []byte) error
 	// watched names directories in which something happens when the pointer
 	// changes. The first that exists is the best one to watch.
 	watched(dataset string) []string
@@ -72,17 +80,25 @@ var (
 	_ backing = (*Depot)(nil)
 )
 
+// storedPointer is what a backing has of a data set: the pointer's bytes, empty when
+// they cannot be read, nil when there is none.
+type storedPointer struct {
+	dataset string
+	pointer []byte
+}
+
 // storedGeneration is what a backing has of a generation, listed or not.
 type storedGeneration struct {
 	number         uint64
 	manifest, load []byte // nil where there is none
-	removing       bool   // its removal has begun
+	removing       bool   // its removal has begun, or in a Catalog its build not ended
 }
 
-// complete reports whether everything of the generation is there: the manifest
-// is written last.
-func (s *storedGeneration) complete() bool {
-	return s.manifest != nil && s.load == nil && !s.removing
+// waste reports whether an unlisted generation says of itself that it is not
+// finished, or is being removed. Without a pointer, one with a manifest is not: it
+// may have been listed, and the note of its load left behind.
+func (s *storedGeneration) waste(p *pointer) bool {
+	return s.removing || s.load != nil && (p != nil || s.manifest == nil)
 }
 
 func (g *Generations) all() *Generations { return g }
@@ -94,9 +110,32 @@ func (g *Generations) step(name string) error {
 	return g.onStep(name)
 }
 
-// Datasets lists the data sets that have a published generation, by name. It
-// does not open them.
-func (g *Generations) Datasets(ctx context.Context) ([]string, error) { return g.back.datasets(ctx) }
+// Datasets lists the data sets that have a published generation, by name, and those
+// whose pointer cannot be read. It does not open them.
+func (g *Generations) Datasets(ctx context.Context) ([]string, error) {
+	return g.datasets(ctx, func(p *pointer, err error) bool { return err != nil || p != nil && p.Current != 0 })
+}
+
+// datasets lists those that want says yes to, given the pointer, nil for none, or the
+// reason why it cannot be decoded.
+func (g *Generations) datasets(ctx context.Context, want func(*pointer, error) bool) ([]string, error) {
+	all, err := g.back.datasets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range all {
+		var p *pointer
+		var err error
+		if s.pointer != nil {
+			p, err = decodePointer(s.pointer)
+		}
+		if want(p, err) {
+			names = append(names, s.dataset)
+		}
+	}
+	return names, nil
+}
 
 // Current returns the manifest of the published generation. ErrNoGeneration
 // when there is none.
@@ -113,25 +152,36 @@ type Info struct {
 	Dataset    string
 	Generation uint64
 	Current    bool // published
-	Manifest   Manifest
+	// Dropped: nothing of the data set is published since Drop, and Rollback would
+	// publish this one again.
+	Dropped  bool
+	Manifest Manifest
 	// Err says why there is no Manifest. Generation is 0 when not even the
-	// pointer could be read.
+	// pointer could be read, or it is lost.
 	Err error
 }
 
 // List lists the generations of every data set, by name and number. Damage to
 // one is reported in its Info and does not hide the others.
 func (g *Generations) List(ctx context.Context) ([]Info, error) {
-	names, err := g.Datasets(ctx)
+	names, err := g.datasets(ctx, func(*pointer, error) bool { return true })
 	if err != nil {
 		return nil, err
 	}
 	var list []Info
 	for _, name := range names {
-		p, err := g.requirePointer(ctx, name)
+		p, err := g.pointer(ctx, name)
+		if err == nil && p == nil {
+			// Removed since, never published, or lost.
+			if found, ferr := g.rebuildPointer(ctx, name); ferr != nil {
+				err = ferr
+			} else if len(found.Generations) > 0 {
+				err = g.unpublished(ctx, name, nil)
+			} else {
+				continue
+			}
+		}
 		switch {
-		case errors.Is(err, ErrNoGeneration):
-			continue // removed since Datasets
 		case errors.Is(err, cellstore.ErrUnavailable), errors.Is(err, cellstore.ErrClosed), err != nil && ctx.Err() != nil:
 			return nil, err
 		case err != nil:
@@ -146,7 +196,7 @@ func (g *Generations) List(ctx context.Context) ([]Info, error) {
 }
 
 func (g *Generations) info(ctx context.Context, dataset string, p *pointer, e entry) Info {
-	in := Info{Dataset: dataset, Generation: e.Generation, Current: e.Generation == p.Current}
+	in := Info{Dataset: dataset, Generation: e.Generation, Current: e.Generation == p.Current, Dropped: e.Generation == p.dropped()}
 	in.Manifest, in.Err = g.back.manifest(ctx, dataset, e)
 	return in
 }
@@ -167,11 +217,20 @@ func (g *Generations) OpenGeneration(ctx context.Context, dataset string, genera
 }
 
 func (g *Generations) open(ctx context.Context, dataset string, generation uint64) (*Generation, error) {
-	e, err := g.listed(ctx, dataset, generation)
-	if err != nil {
-		return nil, err
+	for {
+		e, err := g.listed(ctx, dataset, generation)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := g.back.openListed(ctx, dataset, e)
+		if err == nil {
+			return opened, nil
+		}
+		// It may have been replaced and pruned while it was being opened.
+		if now, nerr := g.listed(ctx, dataset, generation); nerr == nil && now == e || ctx.Err() != nil {
+			return nil, err
+		}
 	}
-	return g.back.openListed(ctx, dataset, e)
 }
 
 // Verify reads every byte of a generation, 0 meaning the published one, and
@@ -194,7 +253,9 @@ func (g *Generations) listed(ctx context.Context, dataset string, generation uin
 		return entry{}, err
 	}
 	if generation == 0 {
-		generation = p.Current
+		if generation = p.Current; generation == 0 {
+			return entry{}, g.unpublished(ctx, dataset, p)
+		}
 	}
 	return g.entryOf(p, dataset, generation)
 }
@@ -207,7 +268,7 @@ func (g *Generations) entryOf(p *pointer, dataset string, generation uint64) (en
 	return e, nil
 }
 
-// pointer reads what is published of a data set. It is nil when nothing is.
+// pointer reads what is published of a data set. It is nil when there is none.
 func (g *Generations) pointer(ctx context.Context, dataset string) (*pointer, error) {
 	p, _, err := g.pointerBytes(ctx, dataset)
 	return p, err
@@ -226,20 +287,28 @@ func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointe
 	return p, b, nil
 }
 
-// requirePointer is pointer for callers that need something published.
+// requirePointer is pointer for callers that need one.
 func (g *Generations) requirePointer(ctx context.Context, dataset string) (*pointer, error) {
 	if err := checkName(dataset); err != nil {
 		return nil, err
 	}
 	p, err := g.pointer(ctx, dataset)
 	if err == nil && p == nil {
-		err = g.unpublished(dataset)
+		err = g.unpublished(ctx, dataset, nil)
 	}
 	return p, err
 }
 
-// unpublished is the error for a data set of which nothing is published.
-func (g *Generations) unpublished(dataset string) error {
+// unpublished is the error for a data set of which nothing is published, given its
+// pointer, nil for none.
+func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
+	if p != nil && len(p.Generations) > 0 {
+		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
+	}
+	if found, err := g.rebuildPointer(ctx, dataset); p == nil && err == nil && len(found.Generations) > 0 {
+		return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: activate one by its number, such as %d",
+			ErrNoGeneration, dataset, g.place, len(found.Generations), found.Last)
+	}
 	return fmt.Errorf("%w: nothing is published of data set %s in %s: %s it first", ErrNoGeneration, dataset, g.place, g.fill)
 }
 

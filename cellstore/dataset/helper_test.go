@@ -166,10 +166,10 @@ func wantContent(t testing.TB, c *Catalog, dataset, want string) {
 	}
 }
 
-func wantErr(t testing.TB, err, want error) {
+func wantErr(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Fatalf("got error %v, want one that is %v", err, want)
+		t.Fatal(fmt.Sprintf("got error %v, want one that is %v", err, want))
 	}
 }
 

@@ -186,7 +186,7 @@ func (l *Live[T]) Err() error { return l.status.Load().Err }
 // Poll reads the pointer now. When that names another generation than the one in
 // service, Poll opens it and swaps it in. On failure the old one stays in
 // service, and Poll returns the *LoadError that Err returns too. It is no failure
-// that nothing has been published yet. When reads have failed, Poll looks for
+// that nothing is published, or nothing any more; then nothing is in service. When reads have failed, Poll looks for
 // damage. While the files of the generation in service stay damaged, it returns
 // the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
@@ -217,6 +217,10 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 			l.failed, l.attempts = entry{}, 0
 			l.report(want.Generation, nil)
 			return nil
+		case want == entry{}:
+			l.failed, l.attempts = entry{}, 0
+			l.replace(nil, 0, nil)
+			return nil
 		case !force && want == l.failed && l.attempts > 0 && time.Now().Before(l.retryAt):
 			return l.Err()
 		}
@@ -238,12 +242,14 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 	}
 }
 
-// replace takes a generation into service instead of the one before. The other
-// arguments are those of report.
+// replace takes a generation, or nil for none, into service instead of the one
+// before. The other arguments are those of report.
 func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
-	l.open.Add(1)
+	if h != nil {
+		l.open.Add(1)
+	}
 	old := l.cur.Swap(h)
-	l.health.renewed(old == nil || old.gen.entry != h.gen.entry)
+	l.health.renewed(old == nil || h == nil || old.gen.entry != h.gen.entry)
 	l.report(published, err)
 	if old != nil {
 		old.Release()
@@ -259,11 +265,13 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	if p == nil {
-		if l.cur.Load() != nil {
-			err = l.from.unpublished(l.dataset)
+	if p == nil && l.cur.Load() != nil {
+		if err := l.from.back.present(ctx); err != nil {
+			return entry{}, err
 		}
-		return entry{}, err
+	}
+	if p == nil || p.Current == 0 {
+		p = new(pointer) // none of its generations is to be had
 	}
 	l.older.keepListed(p)
 	e, _ := p.find(p.Current)

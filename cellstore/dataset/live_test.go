@@ -193,12 +193,6 @@ func TestBadGeneration(t *testing.T) {
 		"pointer cut": {"two", func(c *Catalog, _ *fileStats) error {
 			return os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte(`{"version":1`), 0o644)
 		}, ErrBadPointer},
-		"pointer gone": {"two", func(c *Catalog, _ *fileStats) error {
-			return os.Remove(filepath.Join(c.Dir(), "ip", pointerName))
-		}, ErrNoGeneration},
-		"data set gone": {"two", func(c *Catalog, _ *fileStats) error {
-			return os.RemoveAll(filepath.Join(c.Dir(), "ip"))
-		}, ErrNoGeneration},
 		"manifest unreadable": {"two", func(c *Catalog, _ *fileStats) error { return rewrite(c, `"files"`, `files`) }, ErrBadManifest},
 		"manifest newer":      {"two", func(c *Catalog, _ *fileStats) error { return rewrite(c, `"version": 1`, `"version": 2`) }, ErrNewer},
 		"rows newer": {"two", func(c *Catalog, _ *fileStats) error {
@@ -253,6 +247,92 @@ func TestBadGeneration(t *testing.T) {
 				t.Errorf("still serving %q", got)
 			}
 		})
+	}
+}
+
+// TestUnpublished: a data set without pointer, or that has been dropped, goes out of
+// service like one that was never published, and comes back. The loss of the whole
+// directory means nothing: what is open stays in service.
+func TestUnpublished(t *testing.T) {
+	for name, tc := range map[string]struct {
+		take func(*Catalog) error
+		back func(*Catalog) error
+	}{
+		"dropped": {
+			func(c *Catalog) error { _, err := c.Drop(t.Context(), "ip"); return err },
+			func(c *Catalog) error { _, err := c.Rollback(t.Context(), "ip"); return err },
+		},
+		"pointer gone": {
+			func(c *Catalog) error { return os.Remove(c.pointerPath("ip")) },
+			func(c *Catalog) error { _, err := c.Activate(t.Context(), "ip", 2); return err },
+		},
+		"data set gone": {
+			func(c *Catalog) error { return os.RemoveAll(filepath.Join(c.Dir(), "ip")) },
+			func(c *Catalog) error { _, err := ingest(c, "ip", "again"); return err },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, stats := newCatalog(t)
+			l, closed := newLive(t, c)
+			mustIngest(t, c, "ip", "one")
+			mustIngest(t, c, "ip", "two")
+			if err := l.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h, err := l.AcquireGeneration(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Release()
+			if h, err = l.Acquire(); err != nil {
+				t.Fatal(err)
+			}
+			if err := tc.take(c); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Poll(t.Context()); err != nil {
+				t.Errorf("nothing is published: %v", err)
+			}
+			if st := l.Status(); st.Serving != nil || st.Err != nil || st.Published != 0 || st.Damage != nil {
+				t.Errorf("the status is %+v", st)
+			}
+			_, err = l.Acquire()
+			wantErr(t, err, ErrNoGeneration)
+			for _, n := range []uint64{1, 2} {
+				_, err = l.AcquireGeneration(n)
+				wantErr(t, err, ErrNoGeneration)
+			}
+			if err := h.Value().check(); err != nil {
+				t.Errorf("closed under a reader: %v", err)
+			}
+			h.Release()
+			eventually(t, "all generations close", func() bool { return stats.open.Load() == 0 && closed.Load() == 2 })
+			if names, err := c.Datasets(t.Context()); err != nil || len(names) > 0 {
+				t.Errorf("published are %v, %v", names, err)
+			}
+			if err := tc.back(c); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			serving(t, l)
+		})
+	}
+	c, _ := newCatalog(t)
+	l, _ := newLive(t, c)
+	mustIngest(t, c, "ip", "one")
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(c.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, l.Poll(t.Context()), os.ErrNotExist)
+	if h, err := l.Acquire(); err != nil {
+		t.Error(err)
+	} else {
+		h.Release()
 	}
 }
 
@@ -465,7 +545,7 @@ func TestRunSurvivesReplacedDirectory(t *testing.T) {
 	if err := os.Rename(c.Dir(), c.Dir()+".old"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the loss is reported", func() bool { return errors.Is(l.Err(), ErrNoGeneration) })
+	eventually(t, "the loss is reported", func() bool { return errors.Is(l.Err(), os.ErrNotExist) })
 	if got := serving(t, l); got != "one" {
 		t.Errorf("serving %q", got)
 	}

@@ -26,6 +26,7 @@ type model struct {
 	// orphans are complete and unpublished while nothing is published, so that a
 	// pointer may have been lost: Activate takes them for such.
 	orphans map[uint64]string
+	dropped uint64 // published when the data set was dropped; 0 while one is
 }
 
 func (m *model) listed() []uint64 {
@@ -40,7 +41,7 @@ func (m *model) listed() []uint64 {
 // Steps of Publish after which a failure, as in a crash, has published
 // nothing, and the one after which it has.
 var (
-	unpublishedSteps = []string{"begun", "store closed", "files sealed", "manifest written", "manifest renamed", "pointer written"}
+	unpublishedSteps = []string{"begun", "store closed", "files sealed", "manifest written", "manifest renamed", "named", "pointer written"}
 	publishedStep    = "pointer renamed"
 )
 
@@ -70,7 +71,7 @@ func modelledCatalog(t *rapid.T) *modelled {
 		leftover: func(t *rapid.T, m *model) {
 			// What a build killed at some point leaves, with and
 			// without its manifest.
-			dir := c.generationDir("ip", m.last+1)
+			dir := c.generationDir("ip", m.last+1) + unfinishedSuffix
 			if err := os.MkdirAll(filepath.Join(dir, storeDir), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -191,10 +192,21 @@ func runModel(t *rapid.T, g *modelled) {
 	text := func() string { serial++; return fmt.Sprint("text ", serial) }
 	ctx := t.Context()
 	published := func(t *rapid.T, n uint64, text string) {
+		if m.last == 0 { // without a pointer, what is complete is listed with the new one
+			p, err := g.requirePointer(ctx, "ip")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range p.Generations {
+				if old, ok := m.orphans[e.Generation]; ok && e.Generation != n {
+					m.texts[e.Generation] = old
+				}
+			}
+		}
 		if n <= m.last || g.consecutive && n != m.last+1 {
 			t.Fatalf("published %d after %d", n, m.last)
 		}
-		m.last, m.current = n, n
+		m.last, m.current, m.dropped = max(n, m.last), n, 0
 		m.texts[n] = text
 	}
 	faulty := func(t *rapid.T) {
@@ -226,7 +238,7 @@ func runModel(t *rapid.T, g *modelled) {
 					t.Fatal(err)
 				}
 				published(t, p.Current, s)
-			} else if m.current == 0 {
+			} else if m.last == 0 {
 				stored, err := g.back.stored(ctx, "ip")
 				if err != nil {
 					t.Fatal(err)
@@ -247,6 +259,11 @@ func runModel(t *rapid.T, g *modelled) {
 			faulty(t)
 			got, err := g.Rollback(ctx, "ip")
 			before := slices.DeleteFunc(m.listed(), func(n uint64) bool { return n >= m.current })
+			if m.dropped != 0 {
+				if before = m.listed(); slices.Contains(before, m.dropped) {
+					before = []uint64{m.dropped}
+				}
+			}
 			if len(before) == 0 {
 				if !errors.Is(err, ErrNoGeneration) {
 					t.Fatalf("rolled back to %d, %v, from nowhere", got.Generation, err)
@@ -257,13 +274,25 @@ func runModel(t *rapid.T, g *modelled) {
 			if err != nil || got.Generation != want {
 				t.Fatalf("rolled back to %d, %v; want %d", got.Generation, err, want)
 			}
-			m.current = want
+			m.current, m.dropped = want, 0
+		},
+		"drop": func(t *rapid.T) {
+			faulty(t)
+			n, err := g.Drop(ctx, "ip")
+			if m.current == 0 {
+				wantErr(t, err, ErrNoGeneration)
+				return
+			}
+			if err != nil || n != m.current {
+				t.Fatalf("dropped %d, %v; want %d", n, err, m.current)
+			}
+			m.current, m.dropped = 0, n
 		},
 		"activate": func(t *rapid.T) {
 			faulty(t)
 			n := rapid.Uint64Range(1, m.last+1).Draw(t, "generation")
 			_, err := g.Activate(ctx, "ip", n)
-			if _, ok := m.orphans[n]; ok && m.current == 0 && err == nil {
+			if _, ok := m.orphans[n]; ok && m.last == 0 && err == nil {
 				m.texts, m.current = m.orphans, n
 				m.last = slices.Max(m.listed())
 				return
@@ -272,7 +301,7 @@ func runModel(t *rapid.T, g *modelled) {
 				t.Fatalf("activate %d: %v; listed: %v", n, err, ok)
 			}
 			if err == nil {
-				m.current = n
+				m.current, m.dropped = n, 0
 			}
 		},
 		"prune": func(t *rapid.T) {
@@ -284,6 +313,9 @@ func runModel(t *rapid.T, g *modelled) {
 			}
 			all := m.listed()
 			removed := 0
+			if m.dropped != 0 {
+				keep = 0
+			}
 			for _, n := range all[:max(0, len(all)-keep)] {
 				if n != m.current {
 					delete(m.texts, n)
@@ -292,6 +324,11 @@ func runModel(t *rapid.T, g *modelled) {
 			}
 			if len(done.Removed) != removed {
 				t.Fatalf("removed %d, want %d", len(done.Removed), removed)
+			}
+			if gone := m.dropped != 0; gone != (len(done.Gone) == 1) {
+				t.Fatalf("nothing is left of %v, want %v", done.Gone, gone)
+			} else if gone {
+				*m = model{texts: map[uint64]string{}}
 			}
 		},
 		"": func(t *rapid.T) {

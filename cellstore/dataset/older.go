@@ -118,8 +118,8 @@ func (l *Live[T]) listed(generation uint64) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), olderLook)
 	defer cancel()
 	p, err := l.from.pointer(ctx, l.dataset)
-	if err == nil && p == nil {
-		err = l.from.unpublished(l.dataset)
+	if err == nil && (p == nil || p.Current == 0) {
+		err = l.from.unpublished(ctx, l.dataset, p)
 	}
 	if err != nil {
 		return entry{}, err

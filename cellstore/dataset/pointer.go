@@ -9,15 +9,19 @@ import (
 )
 
 const (
-	pointerName    = "CURRENT"
-	pointerVersion = 1
+	pointerName = "CURRENT"
+	// pointerVersion is the newest version this package reads. It writes 2 for a data
+	// set that is dropped, which programs that read up to 1 do not know, else 1.
+	pointerVersion = 2
 )
 
 // pointer says which generations of a data set are listed and which of them is
 // published. It is the only record of a data set that ever changes.
 type pointer struct {
 	Version int    `json:"version"`
-	Current uint64 `json:"current"`
+	Current uint64 `json:"current"` // 0 while the data set is dropped
+	// Dropped is the generation that was published when the data set was dropped.
+	Dropped uint64 `json:"dropped,omitempty"`
 	// Last is the highest number ever published. Numbers are not used again,
 	// so whatever was cached under one stays true.
 	Last        uint64  `json:"last"`
@@ -41,6 +45,25 @@ func (p *pointer) find(generation uint64) (entry, bool) {
 		return entry{}, false
 	}
 	return p.Generations[i], true
+}
+
+// add lists a generation that is not listed.
+func (p *pointer) add(e entry) {
+	p.Generations = append(p.Generations, e)
+	slices.SortFunc(p.Generations, func(a, b entry) int { return cmp.Compare(a.Generation, b.Generation) })
+}
+
+// dropped is the generation that a rollback of a dropped data set publishes: the
+// one published before, or the newest if that is gone. It is 0 while one is
+// published, and when none is left.
+func (p *pointer) dropped() uint64 {
+	if p.Current != 0 || len(p.Generations) == 0 {
+		return 0
+	}
+	if _, ok := p.find(p.Dropped); ok {
+		return p.Dropped
+	}
+	return p.Generations[len(p.Generations)-1].Generation
 }
 
 // supersede notes that since now the generation was is no longer published,
@@ -84,14 +107,17 @@ func decodePointer(b []byte) (*pointer, error) {
 		}
 		prev = e.Generation
 	}
-	if _, ok := p.find(p.Current); !ok {
+	if _, ok := p.find(p.Current); !ok && (p.Current != 0 || p.Version < 2) {
 		return nil, fmt.Errorf("%w: it names generation %d, which it does not list", ErrBadPointer, p.Current)
 	}
 	return p, nil
 }
 
 func encodePointer(p *pointer) ([]byte, error) {
-	p.Version = pointerVersion
+	p.Version = 1
+	if p.Current == 0 {
+		p.Version = 2
+	}
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"quadrille/cmd/internal/filelock"
+	"quadrille/cellstore/filelock"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -152,18 +152,14 @@ func lockNow(f *os.File, file string) (bool, error) {
 	if !opened.Mode().IsRegular() {
 		return false, fmt.Errorf("%s is not a regular file: name one for the keys", file)
 	}
-	err = filelock.Try(f)
+	err = filelock.Exclusive(f)
 	if errors.Is(err, filelock.ErrLocked) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("%s cannot be locked, so that keys made at once could be lost: make them on a file system that has locks and copy the file: %w", file, err)
 	}
-	now, err := os.Stat(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && os.SameFile(opened, now), err
+	return filelock.Same(f, file)
 }
 
 // syncDir makes the name of a file durable where that can be done.

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"quadrille/cmd/internal/filelock"
+	"quadrille/cellstore/filelock"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/quota"
 )
@@ -288,7 +288,7 @@ func TestKeysLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := filelock.Try(f); err != nil {
+	if err := filelock.Exclusive(f); err != nil {
 		t.Skipf("no file locks here: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -19,8 +19,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"quadrille/cellstore/filelock"
 	"quadrille/cmd/ingest/internal/disk"
-	"quadrille/cmd/internal/filelock"
 )
 
 // What callers branch on; use errors.Is.
@@ -129,7 +129,7 @@ func New(dir string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := filelock.Try(lock); {
+	switch err := filelock.Exclusive(lock); {
 	case errors.Is(err, filelock.ErrLocked):
 		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, ErrLocked), lock.Close())
 	case errors.Is(err, errors.ErrUnsupported):

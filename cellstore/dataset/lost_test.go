@@ -1,0 +1,275 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+)
+
+// place is a catalogue or a depot to which the same is done.
+type place struct {
+	*Generations
+	publish func(t *testing.T, text string)
+	// lose takes the pointer away, or puts the one given in its place.
+	lose func(t *testing.T, instead []byte)
+}
+
+func places(t *testing.T) map[string]func(*testing.T) place {
+	t.Helper()
+	return map[string]func(*testing.T) place{
+		"directory": func(t *testing.T) place {
+			c, _ := newCatalog(t)
+			return place{c.Generations, func(t *testing.T, text string) { mustIngest(t, c, "ip", text) }, func(t *testing.T, instead []byte) {
+				err := os.Remove(c.pointerPath("ip"))
+				if instead != nil {
+					err = os.WriteFile(c.pointerPath("ip"), instead, 0o644)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}}
+		},
+		"tables": func(t *testing.T) place {
+			c, d := newPebbleCatalog(t), depotAt(t, newRemote(t))
+			return place{d.Generations, func(t *testing.T, text string) { mustIngest(t, c, "ip", text); pushed(t, d, c, "ip") }, func(t *testing.T, instead []byte) {
+				tab, err := d.table(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				op := cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)
+				if instead != nil {
+					op = cellstore.Put(familyPointer, columnCurrent, instead)
+				}
+				if err := tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{op}}); err != nil {
+					t.Fatal(err)
+				}
+			}}
+		},
+	}
+}
+
+func (p place) listed(t *testing.T) (all []uint64) {
+	t.Helper()
+	infos, err := p.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range infos {
+		if in.Err != nil {
+			t.Fatal(in.Err)
+		}
+		all = append(all, in.Generation)
+	}
+	return all
+}
+
+// TestLostPointerLosesNothing: whatever becomes of the pointer, no publish and no
+// prune takes complete generations for leftovers that it does not know.
+func TestLostPointerLosesNothing(t *testing.T) {
+	for name, open := range places(t) {
+		for _, older := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: " lost", true: " restored"}[older], func(t *testing.T) {
+				p := open(t)
+				p.publish(t, "one")
+				backup, err := p.back.readPointer(t.Context(), "ip")
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.publish(t, "two")
+				p.publish(t, "three")
+				if !older {
+					backup = nil
+				}
+				p.lose(t, backup)
+				if older {
+					if _, err := p.Prune(t.Context(), 3, 0); err != nil {
+						t.Fatal(err)
+					}
+					if got := p.listed(t); !slices.Equal(got, []uint64{1, 2, 3}) {
+						t.Errorf("after a prune %v are listed", got)
+					}
+				} else {
+					infos, err := p.List(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if name == "directory" && (len(infos) != 1 || infos[0].Err == nil || !strings.Contains(infos[0].Err.Error(), "3 generations are there")) {
+						t.Errorf("the loss is not told: %+v", infos)
+					}
+					_, err = p.Prune(t.Context(), 1, 0, "ip")
+					wantErr(t, err, ErrNoGeneration)
+				}
+				for _, text := range []string{"four", "five"} {
+					p.publish(t, text)
+				}
+				if got := p.listed(t); !slices.Equal(got, []uint64{1, 2, 3, 4, 5}) {
+					t.Errorf("%v are listed", got)
+				}
+				for n := uint64(1); n <= 5; n++ {
+					if err := p.Verify(t.Context(), "ip", n, nil); err != nil {
+						t.Error(err)
+					}
+				}
+				if m, err := p.Current(t.Context(), "ip"); err != nil || m.Generation != 5 {
+					t.Errorf("%d is published, %v", m.Generation, err)
+				}
+			})
+		}
+	}
+}
+
+// TestUnlistedStays: a complete generation that the pointer has known and does not
+// list, as one restored from a backup, stays until a prune, which tells.
+func TestUnlistedStays(t *testing.T) {
+	for name, open := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			p := open(t)
+			for _, text := range []string{"one", "two"} {
+				p.publish(t, text)
+			}
+			_, err := p.update(t.Context(), "ip", func(p *pointer, err error) (*pointer, error) {
+				p.Generations = p.Generations[1:]
+				return p, err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.publish(t, "three")
+			if got := storedNumbers(t, p.Generations, "ip"); !slices.Equal(got, []uint64{1, 2, 3}) {
+				t.Errorf("stored are %v", got)
+			}
+			done, err := p.Prune(t.Context(), 2, 0)
+			if err != nil || len(done.Removed) != 1 || done.Removed[0].Generation != 1 {
+				t.Errorf("pruned %+v, %v", done, err)
+			}
+			if got := storedNumbers(t, p.Generations, "ip"); !slices.Equal(got, []uint64{2, 3}) {
+				t.Errorf("stored are %v", got)
+			}
+		})
+	}
+}
+
+// TestOlderLeftovers: directories that older programs left when they were killed are
+// in nobody's way, and go with a prune.
+func TestOlderLeftovers(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	dir := c.generationDir("ip", 2)
+	if err := os.MkdirAll(filepath.Join(dir, storeDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if m := mustIngest(t, c, "ip", "three"); m.Generation != 3 {
+		t.Errorf("generation %d", m.Generation)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("a build took away what lacks a manifest: %v", err)
+	}
+	if _, err := c.Prune(t.Context(), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := storedNumbers(t, c.Generations, "ip"); !slices.Equal(got, []uint64{1, 3}) {
+		t.Errorf("stored are %v", got)
+	}
+}
+
+// TestDrop: one step, undone by another until prune has removed the files, and then
+// nothing is left.
+func TestDrop(t *testing.T) {
+	for name, open := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			p := open(t)
+			_, err := p.Drop(t.Context(), "ip")
+			wantErr(t, err, ErrNoGeneration)
+			for _, text := range []string{"one", "two", "three"} {
+				p.publish(t, text)
+			}
+			if _, err := p.Rollback(t.Context(), "ip"); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := p.Drop(t.Context(), "ip"); n != 2 || err != nil {
+				t.Fatalf("dropped %d, %v", n, err)
+			}
+			_, err = p.Drop(t.Context(), "ip")
+			wantErr(t, err, ErrNoGeneration)
+			_, err = p.OpenCurrent(t.Context(), "ip")
+			wantErr(t, err, ErrNoGeneration)
+			if !strings.Contains(err.Error(), "publish generation 2 again") {
+				t.Errorf("the error does not say how to undo it: %v", err)
+			}
+			infos, err := p.List(t.Context())
+			if err != nil || len(infos) != 3 || infos[0].Dropped || !infos[1].Dropped || infos[1].Current {
+				t.Errorf("listed %+v, %v", infos, err)
+			}
+			if m, err := p.Rollback(t.Context(), "ip"); err != nil || m.Generation != 2 {
+				t.Fatalf("rolled back to %d, %v", m.Generation, err)
+			}
+			if _, err := p.Drop(t.Context(), "ip"); err != nil {
+				t.Fatal(err)
+			}
+			p.publish(t, "four") // takes it up again
+			if got := p.listed(t); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
+				t.Errorf("listed are %v", got)
+			}
+			if _, err := p.Drop(t.Context(), "ip"); err != nil {
+				t.Fatal(err)
+			}
+			done, err := p.Prune(t.Context(), 2, 0)
+			if err != nil || len(done.Removed) != 4 || !slices.Equal(done.Gone, []string{"ip"}) {
+				t.Errorf("pruned %+v, %v", done, err)
+			}
+			if b, err := p.back.readPointer(t.Context(), "ip"); b != nil || err != nil {
+				t.Errorf("the pointer is %s, %v", b, err)
+			}
+			if got := storedNumbers(t, p.Generations, "ip"); len(got) > 0 {
+				t.Errorf("stored are %v", got)
+			}
+			p.publish(t, "anew")
+		})
+	}
+}
+
+// TestDropInUse: what is being read stays, and the directory with it.
+func TestDropInUse(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	mustIngest(t, c, "ip", "two")
+	reader, err := c.OpenGeneration(t.Context(), "ip", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Drop(t.Context(), "ip"); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.InUse) != 1 || len(done.Gone) > 0 {
+		t.Errorf("pruned %+v, %v", done, err)
+	}
+	if err := reader.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+	reader.Close()
+	b, err := c.Begin(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Removed) != 1 || len(done.Gone) > 0 {
+		t.Errorf("pruned under a build: %+v, %v", done, err)
+	}
+	if err := b.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(c.Dir(), "ip", "notes.txt")
+	if err := os.WriteFile(other, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Gone) != 1 {
+		t.Errorf("pruned %+v, %v", done, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(c.Dir(), "ip")); err != nil || len(left) != 1 || left[0].Name() != "notes.txt" {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	mustIngest(t, c, "ip", "anew")
+}

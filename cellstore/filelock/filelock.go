@@ -1,0 +1,68 @@
+// Package filelock keeps programs apart that change the same files.
+//
+// A lock belongs to the open file. The kernel drops it when that is closed, so
+// also when the process dies. Where a file system has no such locks, errors match
+// [errors.ErrUnsupported] and say what to do. All functions may be called by any
+// number of goroutines.
+package filelock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// ErrLocked means that another open file, of this process or another, holds
+// the lock.
+var ErrLocked = errors.New("locked by another program")
+
+// Exclusive locks an open file against every other lock of it, without waiting.
+// The file must be open for writing: NFS refuses the lock otherwise, with EBADF.
+func Exclusive(f *os.File) error { return lock(f, true) }
+
+// Shared locks an open file against exclusive locks, without waiting. The file
+// must be open for reading.
+func Shared(f *os.File) error { return lock(f, false) }
+
+// Open opens the file of a lock, made if it is not there, and locks it
+// exclusively, without waiting.
+func Open(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		same := false
+		if err = Exclusive(f); err == nil {
+			same, err = Same(f, path)
+		}
+		if same {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Same reports whether path still names the open file. A lock of a file that was
+// removed or replaced before it was taken keeps nobody away.
+func Same(f *os.File, path string) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(opened, now), err
+}
+
+// unsupported is the error where there are no locks.
+func unsupported(f *os.File, reason error) error {
+	return fmt.Errorf("%w: %s cannot be locked, and without locks two programs could overwrite each other's work: "+
+		"keep the directory on a local disk, or run the lock service of the network file system and mount it with locks (%w)",
+		errors.ErrUnsupported, f.Name(), reason)
+}
