@@ -34,6 +34,7 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest points shops shops.csv
   bin/ingest list                 # what is there, and what is published
   bin/ingest rollback places      # publish the generation before
+  bin/ingest drop points-shops    # publish it no more; rollback undoes it
   bin/ingest refresh              # what the file of --config says, where something changed
 
 Flags may also be set by the environment variable shown with each, or in a YAML file named by --config; the command line wins over the environment, and that over the file. See what is in effect, and from where, by: ingest config print
@@ -43,7 +44,7 @@ Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 refused by --max-change, 130 in
 // cli is the command line.
 type cli struct {
 	Data    string           `group:"every" default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
-	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback and prune are about what is there."`
+	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback, drop and prune are about what is there."`
 	Config  string           `group:"every" env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
 	MaxBad  share            `group:"every" default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
 	Memory  bytesize.Size    `group:"every" default:"2GiB" placeholder:"SIZE" help:"About how much memory the command may take in all, ${default} if not given, 256MiB at least. What does not fit is sorted on disk beside the data sets; what cannot be is refused before the work begins."`
@@ -68,6 +69,7 @@ type cli struct {
 	Export     exportCmd     `cmd:"" group:"published" help:"Write tiles into a PMTiles or MBTiles file, or IP ranges into a MaxMind DB, CSV or NDJSON file."`
 	Push       pushCmd       `cmd:"" group:"published" config:"" help:"Copy what is published in --data to --store and publish it there."`
 	Rollback   rollbackCmd   `cmd:"" group:"published" help:"Publish an earlier generation of a data set again."`
+	Drop       dropCmd       `cmd:"" group:"published" help:"Take a data set out of service; rollback undoes it, and prune removes its files."`
 	Prune      pruneCmd      `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`
 	Settings   configCmd     `cmd:"" group:"settings" name:"config" help:"Look at the configuration."`
 

@@ -30,7 +30,7 @@ func describe(m dataset.Manifest) generation {
 type listCmd struct{}
 
 func (listCmd) Help() string {
-	return `The published generation of each data set is marked with an asterisk. Those before it can be published again with ingest rollback.`
+	return `The published generation of each data set is marked with an asterisk. Those before it can be published again with ingest rollback. That is also how a data set comes back which ingest drop took out of service; list says which those are.`
 }
 
 func (listCmd) Run(s *session) error {
@@ -44,8 +44,9 @@ func (listCmd) Run(s *session) error {
 				Event string `json:"event"`
 				generation
 				Current bool   `json:"current"`
+				Dropped bool   `json:"dropped,omitempty"`
 				Error   string `json:"error,omitempty"`
-			}{Event: "generation", generation: describe(in.Manifest), Current: in.Current}
+			}{Event: "generation", generation: describe(in.Manifest), Current: in.Current, Dropped: in.Dropped}
 			event.Dataset, event.Generation = in.Dataset, in.Generation
 			if in.Err != nil {
 				event.Error = in.Err.Error()
@@ -77,7 +78,16 @@ func (listCmd) Run(s *session) error {
 		fmt.Fprintf(w, "%s\t%d%s\t%s\t%s\t%s\t%s\n", in.Dataset, in.Generation, mark,
 			m.Built.Local().Format("2006-01-02 15:04"), byteCount(m.Size()), recordCounts(m.Records), sourceNames(m.Sources))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, in := range infos {
+		if in.Dropped {
+			fmt.Fprintf(s.stdout, "%s is dropped; ingest rollback %s publishes generation %d again, ingest prune %s removes its files\n",
+				in.Dataset, in.Dataset, in.Generation, in.Dataset)
+		}
+	}
+	return nil
 }
 
 func sourceNames(sources []dataset.Source) string {
@@ -198,6 +208,42 @@ func (c *rollbackCmd) Run(s *session) error {
 	return nil
 }
 
+type dropCmd struct {
+	Dataset string `arg:"" help:"The data set: ${datasets}, or points-COLLECTION."`
+}
+
+func (dropCmd) Help() string {
+	return `Nothing of the data set is published any more: a running tileserver answers as if it had never been. Its generations stay until ingest prune removes them, all of them; until then ingest rollback publishes the one again that was. With --store the data set is dropped there, and stays published in --data.
+
+The next ingest publishes the data set anew, and so do world and refresh as long as they are told to. The names of a collection stay in searches until ingest names.
+
+  ingest drop points-shops
+  ingest rollback points-shops    # undo
+  ingest prune points-shops       # for good`
+}
+
+func (c *dropCmd) Run(s *session) error {
+	generation, err := s.generations().Drop(s.ctx, c.Dataset)
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return fmt.Errorf("%w; ingest list shows what there is", err)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.json:
+		s.reporter.event(struct {
+			Event      string `json:"event"`
+			Dataset    string `json:"dataset"`
+			Generation uint64 `json:"generation"`
+		}{"dropped", c.Dataset, generation})
+	case !s.quiet:
+		fmt.Fprintf(s.stdout, "dropped %s, which was generation %d; ingest rollback %s publishes it again, ingest prune %s removes its files\n",
+			c.Dataset, generation, c.Dataset, c.Dataset)
+	}
+	return nil
+}
+
 type pruneCmd struct {
 	Datasets []string      `arg:"" optional:"" name:"dataset" help:"The data sets to prune; all when none is named."`
 	Keep     int           `env:"QUADRILLE_PRUNE_KEEP" default:"2" placeholder:"N" help:"How many of the newest generations of each data set to keep."`
@@ -205,7 +251,7 @@ type pruneCmd struct {
 }
 
 func (pruneCmd) Help() string {
-	return `The published generation is never deleted, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well.
+	return `The published generation is never deleted, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well. Of a data set that was dropped everything goes that nobody reads, whatever --keep says.
 
   ingest prune
   ingest prune --keep 1 places`
@@ -239,7 +285,18 @@ func (c *pruneCmd) Run(s *session) error {
 		kept = "kept, replaced less than --grace ago:"
 	}
 	tell("in use", kept, pruned.InUse)
-	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse) == 0 {
+	for _, name := range pruned.Gone {
+		switch {
+		case s.json:
+			s.reporter.event(struct {
+				Event   string `json:"event"`
+				Dataset string `json:"dataset"`
+			}{"gone", name})
+		case !s.quiet:
+			fmt.Fprintf(s.stdout, "nothing is left of %s\n", name)
+		}
+	}
+	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")
 	}
 	return err

@@ -76,6 +76,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"places", "none.txt"}, 1},
 		{[]string{"places", "--as", "places=none.txt"}, 1},
 		{[]string{"rollback", "places"}, 1},
+		{[]string{"drop", "places"}, 1},
+		{[]string{"drop"}, 2},
 		{[]string{"points", "shops"}, 2},
 		{[]string{"points", "Shops", "none.csv"}, 2},
 		{[]string{"points", "shops", "none.csv"}, 1},
@@ -121,6 +123,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"export", "ip", filepath.Join(t.TempDir(), "x.mmdb")}, "x.mmdb is as before"},
 		{[]string{"prune"}, ""},
 		{[]string{"rollback", "boundaries"}, ""},
+		{[]string{"drop", "boundaries"}, ""},
 		{[]string{"list"}, ""},
 		{[]string{"config", "print"}, ""},
 		{[]string{"config", "check"}, ""},
@@ -235,7 +238,7 @@ func TestHelpIsInOrder(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--help"}, []string{"Flags of every command:", "--data=", "Commands that publish:", "boundaries", "refresh", "Commands about what is published:", "list", "prune", "Commands about the settings:", "config"}},
+		{[]string{"--help"}, []string{"Flags of every command:", "--data=", "Commands that publish:", "boundaries", "refresh", "Commands about what is published:", "list", "drop", "prune", "Commands about the settings:", "config"}},
 		{[]string{"world", "--help"}, []string{"--dry-run", "Flags of every command:", "--data=", "What to download:", "--only=", "How to download:", "--mirror="}},
 		{[]string{"places", "--help"}, []string{"--as=", "Flags of every command:", "--data=", "--memory="}},
 	} {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDrop: one step, shown by list, undone by rollback until prune has removed the
+// files.
+func TestDrop(t *testing.T) {
+	data := t.TempDir()
+	csv := filepath.Join(t.TempDir(), "p.csv")
+	if err := os.WriteFile(csv, []byte("id,lat,lon,name\n1,48.2,16.4,Wien\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ingest := func(want string, args ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		if err := run(t.Context(), append(args, "--data", data), &out, io.Discard); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q says %q, want %q", args, out.String(), want)
+		}
+	}
+	ingest("", "points", "shops", csv)
+	ingest("dropped points-shops, which was generation 1; ingest rollback points-shops", "drop", "points-shops")
+	ingest("points-shops is dropped; ingest rollback points-shops publishes generation 1 again", "list")
+	ingest(`"dropped":true`, "list", "--json")
+	ingest("", "verify")
+	if err := run(t.Context(), []string{"drop", "points-shops", "--data", data}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "roll it back to publish generation 1 again") {
+		t.Errorf("dropped twice: %v", err)
+	}
+	ingest("published points-shops generation 1 again", "rollback", "points-shops")
+	ingest("", "drop", "points-shops")
+	ingest("nothing is left of points-shops", "prune")
+	ingest("nothing in", "list")
+	if left, err := filepath.Glob(filepath.Join(data, "points-shops")); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	ingest("", "points", "shops", csv)
+}
