@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -364,7 +365,10 @@ func TestDamage(t *testing.T) {
 		"byte changed": {func(d string) error {
 			return os.WriteFile(filepath.Join(d, "extra", "index"), []byte("indeX of one"), 0o644)
 		}, nil, cellstore.ErrCorrupt},
-		"file added": {func(d string) error { return os.WriteFile(filepath.Join(d, "store", "x"), nil, 0o644) }, nil, cellstore.ErrCorrupt},
+		"file added": {func(d string) error { return os.WriteFile(filepath.Join(d, "store", "x"), nil, 0o644) }, nil, nil},
+		"file added that looks like one of its own": {func(d string) error {
+			return os.WriteFile(filepath.Join(d, "store", "index"), nil, 0o644)
+		}, nil, cellstore.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, stats := newCatalog(t)
@@ -387,6 +391,74 @@ func TestDamage(t *testing.T) {
 			mustIngest(t, c, "ip", "two") // damage does not stand in the way
 			wantContent(t, c, "ip", "two")
 		})
+	}
+}
+
+// TestForeignFiles: what others put into a generation, as file managers do, is no
+// damage; it is told, and nothing but that file is to be removed.
+func TestForeignFiles(t *testing.T) {
+	c := newPebbleCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	l := NewLive(c, "ip", func(*Generation) (int, error) { return 1, nil })
+	defer l.Close()
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m := mustIngest(t, c, "ip", "two")
+	dir := c.generationDir("ip", 2)
+	put := func(name string) string {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var sst string
+	for _, f := range m.Files {
+		if strings.HasSuffix(f.Path, ".sst") {
+			sst = f.Path
+		}
+	}
+	var want []string
+	for _, name := range []string{".DS_Store", "Thumbs.db", "store/.DS_Store", path.Dir(sst) + "/._" + path.Base(sst), path.Dir(sst) + "/Thumbs.db", "notes/read me.txt"} {
+		want = append(want, put(name))
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	want = append(want, link)
+	slices.Sort(want)
+	if err := c.Verify(t.Context(), "ip", 0, nil); err != nil {
+		t.Error(err)
+	}
+	g, err := c.OpenCurrent(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	got, err := g.Foreign(t.Context())
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("foreign are %q, %v; want %q", got, err, want)
+	}
+	if err := l.Poll(t.Context()); err != nil || l.Status().Serving.Generation != 2 { // all of it is read first
+		t.Errorf("not taken into service: %v", err)
+	}
+	g.Suspect(errInjected)
+	l.cur.Load().gen.Suspect(errInjected)
+	if err := l.Poll(t.Context()); err != nil || l.Status().Damage != nil {
+		t.Errorf("taken for damage: %v, %v", err, l.Status().Damage)
+	}
+	other := put(path.Dir(sst) + "/" + numbersRE.ReplaceAllString(path.Base(sst), "999999"))
+	err = c.Verify(t.Context(), "ip", 0, nil)
+	wantErr(t, err, cellstore.ErrCorrupt)
+	if text := err.Error(); !strings.Contains(text, other+" is not of it") || !strings.HasSuffix(text, "remove it") || strings.Contains(text, "roll back") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

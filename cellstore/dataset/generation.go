@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"sync"
 
 	"quadrille/cellstore"
@@ -115,17 +118,14 @@ func (g *Generation) checkSizes() error {
 
 // Verify reads every file and compares it with the checksum recorded when the
 // generation was published. It returns all differences, each matching
-// cellstore.ErrCorrupt; a file the manifest does not list is one. Of a generation
-// from a Depot it compares the files beside the store; [Generations.Verify]
+// cellstore.ErrCorrupt. A file the manifest does not list is one only where it is
+// named like those of the generation, and so may be read as one of them; for others
+// see Foreign. Of a generation from a Depot it compares the files beside the store; [Generations.Verify]
 // reads the tables.
 func (g *Generation) Verify(ctx context.Context) error { return g.verify(ctx, nil) }
 
 func (g *Generation) verify(ctx context.Context, progress func(done, total int64)) error {
-	listed := make(map[string]bool, len(g.Manifest.Files))
 	var errs []error
-	for _, f := range g.Manifest.Files {
-		listed[f.Path] = true
-	}
 	count := counter{progress: progress}
 	for _, f := range g.files {
 		count.total += f.Bytes
@@ -152,14 +152,51 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 			errs = append(errs, g.corrupt("file %s has changed", want.Path))
 		}
 	}
-	err := walk(g.Dir, func(rel string, isDir bool) error {
-		if rel = filepath.ToSlash(rel); !isDir && rel != manifestName && !listed[rel] {
-			errs = append(errs, g.corrupt("file %s does not belong to it", rel))
-		}
-		return ctx.Err()
-	})
+	_, posing, err := g.foreign(ctx)
 	if err != nil {
 		return err
 	}
+	for _, path := range posing {
+		errs = append(errs, fmt.Errorf("generation %d of %s: %w: %s is not of it and may be read as one of its files: remove it",
+			g.Manifest.Generation, g.Manifest.Dataset, cellstore.ErrCorrupt, path))
+	}
 	return errors.Join(errs...)
 }
+
+// Foreign lists the paths of what others have put into Dir, such as .DS_Store. It
+// harms nobody, and can be removed.
+func (g *Generation) Foreign(ctx context.Context) ([]string, error) {
+	harmless, _, err := g.foreign(ctx)
+	return harmless, err
+}
+
+// foreign lists what is in Dir and not in the manifest. A file poses as one of the
+// generation when its name differs from one of theirs in numbers only: a store finds
+// its files by such names.
+func (g *Generation) foreign(ctx context.Context) (harmless, posing []string, err error) {
+	listed := map[string]bool{manifestName: true}
+	names := map[string]bool{}
+	for _, f := range g.Manifest.Files {
+		listed[f.Path] = true
+		names[numbersRE.ReplaceAllString(path.Base(f.Path), "#")] = true
+	}
+	err = filepath.WalkDir(g.Dir, func(at string, d fs.DirEntry, err error) error {
+		switch rel, rerr := filepath.Rel(g.Dir, at); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case rerr != nil:
+			return rerr
+		case err != nil && (rel == "." || os.IsNotExist(err)):
+			return err
+		case err == nil && d.IsDir() || listed[filepath.ToSlash(rel)]:
+		case err == nil && names[numbersRE.ReplaceAllString(d.Name(), "#")]:
+			posing = append(posing, at)
+		default: // also a directory that cannot be read: ours can
+			harmless = append(harmless, at)
+		}
+		return nil
+	})
+	return harmless, posing, err
+}
+
+var numbersRE = regexp.MustCompile(`[0-9]+`)

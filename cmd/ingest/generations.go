@@ -113,7 +113,7 @@ type verifyCmd struct {
 }
 
 func (verifyCmd) Help() string {
-	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed. With --store it reads every row of the tables there and compares them with the counts and checksums of the push, and does nothing else.
+	return `Reads every file of a generation and compares it with the checksum its manifest has kept since it was published. A running tileserver is not disturbed. Files that others have put there, such as .DS_Store, are no damage; their names are printed, and they can be removed. With --store it reads every row of the tables there and compares them with the counts and checksums of the push, and does nothing else.
 
 Of boundaries it then checks every tile: that vector tiles are valid and polygons too, that neighbours share each edge of their border and neither overlap nor leave gaps, that no region is lost at any zoom, that the pieces of a region add up to it, that labels lie in their regions, that GeoJSON and vector tiles agree, and that points are in the regions they are in by the source, as the build noted before it computed anything. It prints what it counted and what it found.
 
@@ -146,6 +146,9 @@ func (c *verifyCmd) Run(s *session) error {
 			err = verifyPoints(s, name, c.Generation)
 		}
 		s.reporter.close()
+		if err == nil && s.depot == nil {
+			err = remarkForeign(s, name, c.Generation)
+		}
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}

@@ -52,6 +52,30 @@ func verifyTiles(s *session, generation uint64) (err error) {
 	return fmt.Errorf("%s findings in the tiles of generation %d; ingest boundaries builds them again", grouped(n), gen.Manifest.Generation)
 }
 
+// remarkForeign tells of files that are not of a generation, and do no harm.
+func remarkForeign(s *session, name string, generation uint64) (err error) {
+	gen, err := openGeneration(s, name, generation)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close()) }()
+	foreign, err := gen.Foreign(s.ctx)
+	for _, path := range foreign {
+		switch {
+		case s.json:
+			s.reporter.event(struct {
+				Event      string `json:"event"`
+				Dataset    string `json:"dataset"`
+				Generation uint64 `json:"generation"`
+				Path       string `json:"path"`
+			}{"foreign file", name, gen.Manifest.Generation, path})
+		case !s.quiet:
+			fmt.Fprintf(s.stdout, "%s is not of generation %d of %s, and harms nothing: remove it\n", path, gen.Manifest.Generation, name)
+		}
+	}
+	return err
+}
+
 // verifyPoints reads every row of a generation of a collection.
 func verifyPoints(s *session, name string, generation uint64) (err error) {
 	gen, err := openGeneration(s, name, generation)

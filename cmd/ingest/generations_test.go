@@ -9,6 +9,26 @@ import (
 	"testing"
 )
 
+// TestForeignFile: a file that a file manager left in a generation is told, and
+// nothing else is wrong.
+func TestForeignFile(t *testing.T) {
+	data := t.TempDir()
+	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(data, "airports", "g0000000001", "store", ".DS_Store")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"verify", "airports", "--data", data}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if want := path + " is not of generation 1 of airports, and harms nothing: remove it\nairports is intact\n"; out.String() != want {
+		t.Errorf("verify says %q, want %q", out.String(), want)
+	}
+}
+
 // TestDrop: one step, shown by list, undone by rollback until prune has removed the
 // files.
 func TestDrop(t *testing.T) {
