@@ -199,7 +199,7 @@ func (p *push) run(ctx context.Context) (Pushed, error) {
 	if m.Tables, err = p.check(ctx, store, record); err != nil {
 		return Pushed{}, err
 	}
-	if err := p.publish(ctx, &m); err != nil {
+	if err := p.publish(ctx, &m); err != nil { // and sets Digest
 		return Pushed{}, err
 	}
 	done.Manifest, done.Took = m, time.Since(p.begun)
@@ -429,8 +429,9 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.d.leaseFor*3/4)
 	defer cancel()
+	m.Digest = digestBytes(b)
 	err = p.d.patiently(ctx, func() error {
-		_, err := p.d.publish(ctx, p.dataset, entry{p.generation, digestBytes(b)})
+		_, err := p.d.publish(ctx, p.dataset, entry{p.generation, m.Digest})
 		return err
 	})
 	if err != nil {

@@ -318,7 +318,7 @@ func decodePinned(dataset string, e entry, b []byte) (*Manifest, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("generation %d of %s: %w", e.Generation, dataset, err)
-	case digestBytes(b) != e.Manifest:
+	case m.Digest != e.Manifest:
 		return nil, fmt.Errorf("generation %d of %s: %w: its manifest is not the one published: restore it or ingest again",
 			e.Generation, dataset, cellstore.ErrCorrupt)
 	case m.Dataset != dataset || m.Generation != e.Generation:

@@ -76,6 +76,10 @@ type Manifest struct {
 	// bytes, with directories and partly filled blocks; 0 when that is not known,
 	// as in a Depot.
 	Disk int64 `json:"-"`
+	// Digest is the SHA-256 of the manifest as it is stored, hexadecimal. Since that
+	// has the checksums of all data, equal digests mean the same generation. It is
+	// empty in a manifest that has not been stored.
+	Digest string `json:"-"`
 }
 
 // TableSum is the size and checksum of a table of a generation in a Depot.
@@ -239,6 +243,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		}
 		m.Meta = meta.Bytes()
 	}
+	m.Digest = digestBytes(b)
 	return m, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -13,17 +12,18 @@ import (
 )
 
 // IdentityOf is a number that is equal for equal generations and different
-// for different ones, even when a data directory was made anew and counts
-// from one again. It is never 0.
+// for different ones, even when a data directory was made anew, counts from one
+// again and was built in the same second. It is made of 64 bits of the manifest's
+// checksum, which has those of all data. It is never 0.
 func IdentityOf(m *dataset.Manifest) uint64 {
 	if m == nil {
 		return 0
 	}
-	return generationID(m.Generation, m.Built)
-}
-
-func generationID(generation uint64, built time.Time) uint64 {
-	return uint64(web.HashStart.Number(generation).Number(uint64(built.UnixNano()))) | 1
+	digits := m.Digest
+	if len(digits) > 16 {
+		digits = digits[:16]
+	}
+	return uint64(web.HashStart.Bytes(digits)) | 1
 }
 
 // What keeps a data set from being read.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +41,7 @@ func (stubStore) Close() error { return nil }
 
 // fixture is a service over fakes.
 type fixture struct {
+	rows    string // what the generations hold
 	t       testing.TB
 	catalog *dataset.Catalog
 	cfg     Config
@@ -103,6 +106,9 @@ func (f *fixture) publish(name string) {
 	f.t.Helper()
 	b, err := f.catalog.Begin(context.Background(), name)
 	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.Dir(), "rows"), []byte(f.rows), 0o600); err != nil {
 		f.t.Fatal(err)
 	}
 	m := dataset.Manifest{

@@ -120,7 +120,7 @@ func TestDamaged(t *testing.T) {
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
-	if err := os.WriteFile(filepath.Join(dirs[0], "stray"), nil, 0o644); err != nil { // which Verify finds
+	if err := os.WriteFile(filepath.Join(dirs[0], "rows"), []byte("others"), 0o600); err != nil { // which Verify finds
 		t.Fatal(err)
 	}
 	serving.Suspect(errors.New("input/output error"))
@@ -135,7 +135,7 @@ func TestDamaged(t *testing.T) {
 	if p := wantProblem(t, res, 503, "data-damaged"); !strings.Contains(p.Detail, "places") || strings.Contains(p.Detail, "boundaries") || !strings.Contains(p.Detail, "ingest rollback") {
 		t.Errorf("%+v", p)
 	}
-	if b := body(t, f.get("/status")); !strings.Contains(b, `"name":"places","state":"damaged","generation":1`) || strings.Contains(b, "stray") {
+	if b := body(t, f.get("/status")); !strings.Contains(b, `"name":"places","state":"damaged","generation":1`) || strings.Contains(b, dirs[0]) {
 		t.Errorf("%s", b)
 	}
 	if m := f.scrape(); m["quadrille_dataset_damaged{dataset=places}"] != 1 || m["quadrille_dataset_damaged{dataset=boundaries}"] != 0 ||

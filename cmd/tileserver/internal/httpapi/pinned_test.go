@@ -111,6 +111,43 @@ func TestPinnedTiles(t *testing.T) {
 	}
 }
 
+// TestIdentity: two data directories built in the same second, each counting from one,
+// share neither addresses nor entity tags, unless they hold the same.
+func TestIdentity(t *testing.T) {
+	open := func(rows string) *fixture {
+		f := newFixture(t, func(c *Config) { c.PinTiles = true })
+		f.rows = rows
+		f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return []byte(rows), nil }
+		for _, name := range all {
+			f.publish(name)
+		}
+		f.poll()
+		f.handler = New(f.cfg)
+		return f
+	}
+	a, b, copied := open("of a"), open("of b"), open("of a")
+	pinned := a.pinnedTiles("/tiles/country.json")
+	if other := b.pinnedTiles("/tiles/country.json"); other == pinned {
+		t.Errorf("both are at %s", pinned)
+	}
+	wantProblem(t, b.get(pinned), 410, "generation-gone")
+	if got := copied.pinnedTiles("/tiles/country.json"); got != pinned {
+		t.Errorf("the same data is at %s, and at %s", pinned, got)
+	}
+	for _, path := range []string{"/tiles/country/3/4/2.mvt", "/tiles/country.json", "/places/nearby?lat=1&lon=1"} {
+		tag := a.get(path).Header.Get("Etag")
+		if res := a.get(path, "If-None-Match", tag); tag == "" || res.StatusCode != 304 {
+			t.Errorf("%s: tag %q of itself gets %d", path, tag, res.StatusCode)
+		}
+		if res := b.get(path, "If-None-Match", tag); res.StatusCode != 200 {
+			t.Errorf("%s: the tag of another gets %d", path, res.StatusCode)
+		}
+		if res := copied.get(path, "If-None-Match", tag); res.StatusCode != 304 {
+			t.Errorf("%s: the tag of the same gets %d", path, res.StatusCode)
+		}
+	}
+}
+
 func TestPinnedByDefault(t *testing.T) {
 	f := newFixture(t, func(c *Config) { c.PinTiles = true }, all...)
 	if got := f.pinnedTiles("/tiles/country.json"); !strings.HasPrefix(got, "/g/1.0.0-") {
