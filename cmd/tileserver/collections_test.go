@@ -71,6 +71,57 @@ func TestPublishedCollections(t *testing.T) {
 	}
 }
 
+// A collection that is dropped while the server runs, or whose directory is removed, is
+// like one that has never been, and nothing else suffers.
+func TestDroppedCollections(t *testing.T) {
+	dir := t.TempDir()
+	c, err := dataset.Open(dir, toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := toyworld.PublishShops(t.Context(), c, 20); err != nil {
+		t.Fatal(err)
+	}
+	url, log, stop := start(t, "--data", dir)
+	neverCode, never := fetch(t, url+"/points/stops")
+	for name, take := range map[string]func() error{
+		"dropped": func() error { _, err := c.Drop(t.Context(), "points-shops"); return err },
+		"removed": func() error { return os.RemoveAll(filepath.Join(dir, "points-shops")) },
+	} {
+		eventually(t, url+"/points/shops/count", `{"count":20}`)
+		if err := take(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, url+"/points/shops", "collection-not-found")
+		if code, got := fetch(t, url+"/points/shops"); code != neverCode || got != never {
+			t.Errorf("%s: %d %s, want %d %s", name, code, got, neverCode, never)
+		}
+		for path, want := range map[string]string{"/points": `{"collections":[]}`, "/readyz": `{"status":"ready"}`} {
+			if code, got := fetch(t, url+path); code != http.StatusOK || got != want {
+				t.Errorf("%s: %s: %d %s", name, path, code, got)
+			}
+		}
+		if _, got := fetch(t, url+"/metrics"); strings.Contains(got, `dataset="points-shops",state`) {
+			t.Errorf("%s: still in the metrics", name)
+		}
+		if name == "dropped" {
+			_, err = c.Rollback(t.Context(), "points-shops")
+		} else {
+			err = toyworld.PublishShops(t.Context(), c, 20)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, url+"/points/shops/count", `{"count":20}`)
+	if !strings.Contains(log.String(), "out of service") {
+		t.Errorf("nobody is told: %s", log)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Live collections are those of a directory, which one server has.
 func TestLiveCollections(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "live")

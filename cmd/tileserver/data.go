@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -142,6 +143,8 @@ func (s *followed) notify(st dataset.Status) {
 		s.log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
 	case st.Serving != nil && st.Damage == nil:
 		s.log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
+	case st.Serving == nil && st.Published == 0:
+		s.log.Warn("data set is out of service, nothing of it is published any more", "dataset", st.Dataset)
 	}
 }
 
@@ -192,7 +195,8 @@ func (s *followed) lookAgain(ctx context.Context) {
 	}
 }
 
-// look calls begin with each published collection that is not followed yet.
+// look calls begin with each published collection that is not followed yet, and
+// forgets those that are not published any more.
 func (s *followed) look(ctx context.Context, begin func(live)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
@@ -200,6 +204,20 @@ func (s *followed) look(ctx context.Context, begin func(live)) {
 		s.log.Debug("collections of points cannot be listed", "error", err)
 		return
 	}
+	s.all = slices.DeleteFunc(s.all, func(l live) bool {
+		st := l.Status()
+		name, ok := strings.CutPrefix(st.Dataset, catalogue.PointsPrefix)
+		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
+			return false
+		}
+		s.collections.Unfollow(name)
+		s.looking.Go(func() {
+			if err := l.Close(); err != nil {
+				s.log.Error("data set was not closed as it should be", "dataset", st.Dataset, "error", err)
+			}
+		})
+		return true
+	})
 	for _, dataset := range names {
 		name, ok := strings.CutPrefix(dataset, catalogue.PointsPrefix)
 		if !ok || points.CheckName(name) != nil || s.collections.Published(name) != nil {
