@@ -76,7 +76,7 @@ func TestCalls(t *testing.T) {
 		{"get", 1, func(t cellstore.Table) error { _, err := t.Get(ctx, []byte("k0007"), nil, &row); return err }},
 		{"get of a row that is not there", 1, func(t cellstore.Table) error { _, err := t.Get(ctx, []byte("k0007x"), nil, &row); return err }},
 		{"next of three families", 3, func(t cellstore.Table) error { return t.NextEach(ctx, []byte("k0200"), nil, families, rows) }},
-		{"scan of 100 rows", 2, func(t cellstore.Table) error {
+		{"scan of 100 rows", 3, func(t cellstore.Table) error {
 			n := 0
 			scan := cellstore.Scan{Ranges: []cellstore.Range{{From: []byte("k0020"), To: []byte("k0120")}}, Selection: *onlyA}
 			for _, err := range t.Scan(ctx, scan) {

@@ -17,10 +17,12 @@
 //
 // A Get, Next, Prev or write is one call. NextEach is a call per family, all at
 // once. A scan is a call per batch, and keeps nothing open on a gateway between
-// them: batches grow from 64 rows to ScanRows as long as rows are small. Append
-// reads first, to keep the contract's limit of sizes, and so does a delete of a
-// version of a whole family, of the newest version among other deletes, or of
-// any version where an older one might become visible (see below).
+// them: batches grow from 64 rows to ScanRows as long as rows are small. It ends at
+// its limit, at its stop row or at an empty answer, since some gateways give fewer
+// rows than they are asked for. Append reads first, to keep the contract's limit of
+// sizes, and so does a delete of a version of a whole family, of the newest version
+// among other deletes, or of any version where an older one might become visible
+// (see below).
 //
 // Connections to the gateways are pooled. A gateway that fails is passed over
 // for 100 ms, and for up to 5 s when it goes on failing, unless all gateways fail.

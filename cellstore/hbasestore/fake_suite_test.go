@@ -21,6 +21,11 @@ func TestSuiteOnFake(t *testing.T) {
 
 // openFake is an Opener of stores behind a gateway that speaks as cfg says.
 func openFake(cfg thrift2.Config) storetest.Opener {
+	return openFakeOf(cfg, func(h *modelHBase) backend { return h })
+}
+
+// openFakeOf is openFake with a gateway that answers through what of makes.
+func openFakeOf(cfg thrift2.Config, of func(*modelHBase) backend) storetest.Opener {
 	return func(t testing.TB) storetest.Backend {
 		var clock atomic.Pointer[func() int64]
 		h := newModelHBase(t, "suite", func() int64 {
@@ -29,7 +34,7 @@ func openFake(cfg thrift2.Config) storetest.Opener {
 			}
 			return time.Now().UnixMilli()
 		})
-		f := newFake(t, cfg, h)
+		f := newFake(t, cfg, of(h))
 		o := Options{
 			Gateways: []string{f.addr}, Namespace: "suite",
 			Framed: cfg.Framed, Compact: cfg.Compact, HTTP: cfg.HTTP,

@@ -177,8 +177,16 @@ func (t *Table) getAll(ctx context.Context, batch, all [][]byte, sel *cellstore.
 		rs, err = c.GetMultiple(ctx, t.state.path, gets)
 		return err
 	})
-	if err == nil && len(rs) != len(batch) {
-		err = fmt.Errorf("%w: %d answers to %d questions", ErrUnavailable, len(rs), len(batch))
+	if err != nil {
+		return p, nil, err
 	}
-	return p, rs, err
+	if len(rs) != len(batch) {
+		return p, nil, fmt.Errorf("%w: %d answers to %d questions", ErrUnavailable, len(rs), len(batch))
+	}
+	for i := range rs {
+		if len(rs[i].Row) > 0 && !bytes.Equal(rs[i].Row, batch[i]) {
+			return p, nil, fmt.Errorf("%w: the gateway answers with row %.40q where %.40q was asked for", ErrUnavailable, rs[i].Row, batch[i])
+		}
+	}
+	return p, rs, nil
 }

@@ -124,7 +124,7 @@ func (w *walk) backward(r cellstore.Range) {
 	w.from = r.From[:min(len(r.From), maxRow)]
 	w.stop = r.To[:min(len(r.To), maxRow)]
 	if w.lowInclusive && len(w.stop) > 0 {
-		w.stop = before(w.stop)
+		w.stop = before(w.stop, 8)
 	}
 	if len(r.From) > 0 && len(r.To) > 0 {
 		d := bytes.Compare(r.From, r.To)
@@ -132,14 +132,14 @@ func (w *walk) backward(r cellstore.Range) {
 	}
 }
 
-// before returns a key below key, with few keys or none between. Rows between
-// them lie below the range and are passed over.
-func before(key []byte) []byte {
+// before returns a key below key, with few keys between: those of more than pad
+// bytes behind it. With maxRow there are none.
+func before(key []byte, pad int) []byte {
 	last := len(key) - 1
 	if key[last] == 0 {
 		return key[:last] // exactly the key before
 	}
-	b := append(bytes.Clone(key), bytes.Repeat([]byte{0xFF}, min(8, maxRow-len(key)))...)
+	b := append(bytes.Clone(key), bytes.Repeat([]byte{0xFF}, min(pad, maxRow-len(key)))...)
 	b[last]--
 	return b
 }
@@ -211,8 +211,10 @@ func (w *walk) fetch(ctx context.Context) error {
 	if !w.ordered(rs) {
 		return fmt.Errorf("%w: the gateway answers a scan with rows out of order", ErrUnavailable)
 	}
-	// Fewer rows than asked for are all there are.
-	w.done = len(rs) < n
+	// Fewer rows than asked for need not be all: some gateways bound an answer's
+	// size. None at all are the end.
+	w.done = len(rs) == 0
+	short := len(rs) < n
 	w.measure(rs)
 	w.batch = w.size()
 	if len(rs) > 0 {
@@ -220,7 +222,7 @@ func (w *walk) fetch(ctx context.Context) error {
 		if w.skip != nil && bytes.Equal(rs[0].Row, w.skip) {
 			rs = rs[1:]
 		}
-		w.advance(last)
+		w.advance(last, short)
 	}
 	w.rs = rs
 	return nil
@@ -275,15 +277,24 @@ func (w *walk) measure(rs []thrift2.Result) {
 	w.last, w.rowBytes = len(rs), total/len(rs)
 }
 
-// advance sets where the batch after the row last begins.
-func (w *walk) advance(last []byte) {
-	if w.reverse {
+// advance sets where the batch after the row last begins. A reverse walk begins
+// with that row again, which is short to send, unless an answer was short: one of
+// that row alone would say nothing of those before it.
+func (w *walk) advance(last []byte, short bool) {
+	switch {
+	case !w.reverse:
+		w.from = after(last)
+		w.done = w.from == nil || len(w.stop) > 0 && bytes.Compare(w.from, w.stop) >= 0
+	case short:
+		w.from, w.skip = nil, nil
+		if len(last) > 0 {
+			w.from = before(last, maxRow)
+		}
+		// Nothing lies before the empty key, which as a start would be the end of
+		// the table.
+		w.done = len(w.from) == 0 || !w.inside(w.from)
+	default:
 		w.from, w.skip = last, last
-		return
-	}
-	w.from = after(last)
-	if w.from == nil || len(w.stop) > 0 && bytes.Compare(w.from, w.stop) >= 0 {
-		w.done = true
 	}
 }
 

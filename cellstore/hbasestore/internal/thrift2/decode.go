@@ -226,6 +226,11 @@ func (d *decoder) result(r *Result) {
 				r.Cells = append(r.Cells, Value{})
 				d.cell(&r.Cells[len(r.Cells)-1])
 			})
+		case id == 4 && t == thrift.BOOL:
+			// Nothing says which cells are missing, nor asks for them.
+			if d.boolean() {
+				d.keep(fmt.Errorf("a part of row %.40q only", r.Row))
+			}
 		default:
 			return false
 		}
