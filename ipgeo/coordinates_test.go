@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"quadrille/internal/testseed"
 	"quadrille/quadkey"
 )
 
@@ -73,8 +74,9 @@ func TestPoint(t *testing.T) {
 }
 
 func TestAppendCell(t *testing.T) {
+	random := testseed.Rand(t)
 	for range 1000 {
-		cell := quadkey.Cell(rand.Uint32())
+		cell := quadkey.Cell(random.Uint32())
 		if got, want := string(appendCell(nil, uint32(cell))), cell.Tile().Quadkey(); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/internal/testseed"
 )
 
 // The test binary runs itself as the ingesting process that gets killed.
@@ -155,9 +157,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 func killAtRandom(t *testing.T, c *Catalog, kills int, within time.Duration) {
 	begun := map[string]bool{"one": true}
 	mustIngest(t, c, "ip", "one")
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testseed.Rand(t)
 	for range kills {
 		cmd := crasher(t, c.Dir(), "")
 		out, err := cmd.StdoutPipe()

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testseed"
 )
 
 const killWriters = 8
@@ -22,6 +22,7 @@ func TestKill(t *testing.T) {
 	if dir := os.Getenv("PEBBLESTORE_KILL_DIR"); dir != "" {
 		writeUntilKilled(dir)
 	}
+	random := testseed.Rand(t)
 	rounds := 5
 	if os.Getenv("QUADRILLE_FULL") != "" {
 		rounds = 60
@@ -32,7 +33,7 @@ func TestKill(t *testing.T) {
 	must(0, s.Close())
 	var total int64
 	for round := range rounds {
-		acked := killWriter(t, dir, time.Duration(20+rand.IntN(180))*time.Millisecond)
+		acked := killWriter(t, dir, time.Duration(20+random.IntN(180))*time.Millisecond)
 		s := must(Open(dir, nil))
 		tab := must(s.Table(ctx, "t"))
 		for w, least := range acked {

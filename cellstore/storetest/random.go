@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testseed"
 )
 
 const (
@@ -28,7 +29,8 @@ const (
 	seedVariable = "STORETEST_SEED"
 )
 
-// runRandom is K2: a new choice of scripts in every run.
+// runRandom is K2: a new choice of scripts in every run, unless the seeds of all tests
+// are fixed.
 func (s *suite) runRandom(t *testing.T) {
 	if one := os.Getenv(seedVariable); one != "" {
 		seed, err := strconv.ParseUint(one, 10, 64)
@@ -45,7 +47,7 @@ func (s *suite) runRandom(t *testing.T) {
 	if os.Getenv(fullVariable) != "" {
 		runs *= 25
 	}
-	base := uint64(time.Now().UnixNano())
+	base := testseed.Of(t)
 	for i := range uint64(runs) {
 		if t.Failed() {
 			break

@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testseed"
 )
 
 const (
@@ -30,6 +31,7 @@ func TestKill(t *testing.T) {
 	if dir := os.Getenv("POINTS_KILL_DIR"); dir != "" {
 		moveUntilKilled(dir)
 	}
+	random := testseed.Rand(t)
 	rounds := 5
 	if os.Getenv("QUADRILLE_FULL") != "" {
 		rounds = 50
@@ -39,7 +41,7 @@ func TestKill(t *testing.T) {
 	follower := newFollower()
 	for round := range rounds {
 		before := len(acked)
-		killMover(t, dir, time.Duration(20+rand.IntN(300))*time.Millisecond, acked)
+		killMover(t, dir, time.Duration(20+random.IntN(300))*time.Millisecond, acked)
 		if len(acked) == 0 || before > len(acked) {
 			t.Fatal("nothing was acknowledged")
 		}

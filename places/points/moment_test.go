@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
 
@@ -227,7 +228,9 @@ func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), history p
 		t.Fatal(err)
 	}
 	w := &world{c: c}
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	seed := testseed.Of(t)
+	random := func(turn int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(turn))) }
+	r := random(0)
 	for i := range movers {
 		model := map[string]points.Point{}
 		var writes []points.Write
@@ -248,16 +251,16 @@ func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), history p
 	var moving, asking sync.WaitGroup
 	for i, m := range w.movers {
 		moving.Go(func() {
-			if err := m.move(t.Context(), c, rand.New(rand.NewPCG(rand.Uint64(), 0)), i*moverPoints, at, stop); err != nil {
+			if err := m.move(t.Context(), c, random(1+i), i*moverPoints, at, stop); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	var left atomic.Int64
 	left.Store(int64(questions))
-	for range askers {
+	for i := range askers {
 		asking.Go(func() {
-			if err := w.questions(t.Context(), rand.New(rand.NewPCG(rand.Uint64(), 0)), at, &left); err != nil {
+			if err := w.questions(t.Context(), random(1+movers+i), at, &left); err != nil {
 				t.Error(err)
 			}
 		})

@@ -4,12 +4,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os/exec"
 	"testing"
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testseed"
 )
 
 // TestKilled kills each ingest at random moments. What is published must stay
@@ -23,9 +23,7 @@ func TestKilled(t *testing.T) {
 	case testing.Short():
 		kills, records = 1, 2000
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testseed.Rand(t)
 	dir := t.TempDir()
 	program(t, "ingest") // so that building it is not measured
 	before, after := inputs(t, dir, "A", 40), inputs(t, dir, "B", records)

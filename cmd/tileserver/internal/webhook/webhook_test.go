@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -21,6 +20,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
 
@@ -184,21 +184,25 @@ func (r *receiver) hook(t *testing.T, s *Sender, l *points.LiveCollection, name 
 // However often the server ends and the receiver fails, every event is taken, in the order
 // of the writes.
 func TestRestarts(t *testing.T) {
-	unreliable := func(w http.ResponseWriter, _ int) bool {
-		switch rand.N(6) {
-		case 0:
-			w.WriteHeader(500)
-			return false
-		case 1: // takes it, but the sender is not told
-			panic(http.ErrAbortHandler)
-		case 2:
-			w.WriteHeader(302)
-			return false
+	// A receiver takes one request at a time.
+	unreliable := func() func(http.ResponseWriter, int) bool {
+		random := testseed.Rand(t)
+		return func(w http.ResponseWriter, _ int) bool {
+			switch random.IntN(6) {
+			case 0:
+				w.WriteHeader(500)
+				return false
+			case 1: // takes it, but the sender is not told
+				panic(http.ErrAbortHandler)
+			case 2:
+				w.WriteHeader(302)
+				return false
+			}
+			return true
 		}
-		return true
 	}
-	all := receive(t, unreliable)
-	box := receive(t, unreliable)
+	all := receive(t, unreliable())
+	box := receive(t, unreliable())
 	dir := t.TempDir()
 	live, shut := openLive(t, dir)
 	t.Cleanup(func() { shut() })
