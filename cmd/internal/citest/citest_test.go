@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// said writes events as go test does, shortly: "p" begins the name of a package,
+// anything else that of a test, ">" what it prints.
+func said(lines ...string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		action, rest, _ := strings.Cut(line, " ")
+		where, output, _ := strings.Cut(rest, ">")
+		name, part, _ := strings.Cut(strings.TrimSpace(where), " ")
+		_ = json.NewEncoder(&b).Encode(event{Action: action, Package: name, Test: part, Output: output, Elapsed: 1})
+	}
+	return b.String()
+}
+
+func TestRun(t *testing.T) {
+	one := []string{"start p", "run p TestOne", "output p TestOne>the reason", "fail p TestOne", "output p>FAIL\n", "output p>FAIL\tp\t1s\n", "fail p"}
+	passes := []string{"run p TestOne", "pass p TestOne", "output p>PASS\n", "output p>ok\tp\t1s\n", "pass p"}
+	many := []string{}
+	for i := range most + 1 {
+		many = append(many, fmt.Sprintf("run p Test%d", i), fmt.Sprintf("fail p Test%d", i))
+	}
+	for _, c := range []struct {
+		name  string
+		runs  [][]string // those that fail are those with a line "fail p"
+		ok    bool
+		says  []string
+		asked []string // of go test, after the first time
+	}{
+		{"all pass", [][]string{passes}, true, []string{"ok\tp"}, nil},
+		{"fails twice", [][]string{one, one}, false, []string{"the reason", "FAIL\tp", "FAIL p: TestOne failed again, alone"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{"fails once", [][]string{one, passes}, true, []string{"the reason", "FAIL\tp", "flaky: p TestOne"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{
+			"fails in a part", [][]string{{"run p TestOne", "run p TestOne/a", "fail p TestOne/a", "fail p TestOne", "output p>FAIL\n", "fail p"}, passes},
+			true, []string{"flaky: p TestOne\n"}, []string{"-short -count=1 -run ^(TestOne)$ p"},
+		},
+		{"is gone", [][]string{one, {"output p>testing: warning: no tests to run", "output p>PASS\n", "pass p"}}, false, []string{"not there"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{
+			"cut off by the second of three, with one waiting", [][]string{
+				{"run p TestZero", "pause p TestZero", "run p TestOne", "pass p TestOne", "run p TestTwo", "output p TestTwo>panic: no", "fail p TestTwo", "output p>FAIL\tp\t1s\n", "fail p"},
+				{"run p TestTwo", "pass p TestTwo", "output p>PASS\n", "pass p"},
+				{"run p TestThree", "fail p TestThree", "output p>FAIL\n", "fail p"},
+			},
+			false,
+			[]string{"panic: no", "flaky: p TestTwo", "FAIL p: what comes after TestTwo failed again"},
+			[]string{"-short -count=1 -run ^(TestTwo)$ p", "-short -count=1 -skip ^(TestOne|TestTwo)$ p"},
+		},
+		{
+			"over its time", [][]string{
+				{"run p TestOne", "output p TestOne>panic: test timed out", "fail p"},
+				{"run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p"},
+				{"output p>PASS\n", "pass p"},
+			},
+			true, []string{"test timed out", "flaky: p TestOne"}, []string{"-short -count=1 -run ^(TestOne)$ p", "-short -count=1 -skip ^(TestOne)$ p"},
+		},
+		{"a data race", [][]string{{"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "fail p TestOne", "output p>FAIL\n", "fail p"}}, false, []string{"WARNING: DATA RACE", "FAIL p: a data race"}, nil},
+		{"a data race when tried again", [][]string{one, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}}, false, []string{"then had a data race"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{"outside of tests", [][]string{{"run p TestOne", "pass p TestOne", "output p>PASS\n", "output p>FAIL\tp\t1s\n", "fail p"}}, false, []string{"outside of its tests"}, nil},
+		{"too many", [][]string{append(many, "output p>FAIL\n", "fail p")}, false, []string{"11 tests failed in all"}, nil},
+		{"no package at all", [][]string{{"fail"}}, false, []string{"exit status 1"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var asked []string
+			var out strings.Builder
+			run := &ci{args: []string{"-short", "./..."}, out: &out}
+			run.goTest = func(args []string, read func(io.Reader) error) error {
+				asked = append(asked, strings.Join(args, " "))
+				if len(asked) > len(c.runs) {
+					return errors.New("it is asked too often")
+				}
+				lines := c.runs[len(asked)-1]
+				if err := read(strings.NewReader(said(lines...))); err != nil {
+					return err
+				}
+				if slices.Contains(lines, "fail p") || slices.Contains(lines, "fail") {
+					return errors.New("exit status 1")
+				}
+				return nil
+			}
+			if ok := run.run(); ok != c.ok {
+				t.Errorf("it passed: %v, want %v", ok, c.ok)
+			}
+			if !slices.Equal(asked[1:], c.asked) {
+				t.Errorf("tried again by %q, want %q", asked[1:], c.asked)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(out.String(), s) {
+					t.Errorf("it does not say %q:\n%s", s, out.String())
+				}
+			}
+		})
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for args, note := range map[string]bool{"-timeout 20m": false, "-timeout=2m": true, "-timeout=3m": false, "": false, "-timeout 0": false} {
+		c := &ci{args: strings.Fields(args), out: io.Discard}
+		c.times(map[string]*pkg{"p": {name: "p", seconds: 90}, "q": {name: "q", seconds: 3}})
+		if (len(c.notes) == 1) != note {
+			t.Errorf("%q: %q", args, c.notes)
+		}
+	}
+}
+
+// TestGo runs the program on a module, to see that go test says what is expected of
+// it.
+func TestGo(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
+	}
+	dir := t.TempDir()
+	test := func(body string) string { return "import (\"os\"; \"testing\")\n\n" + body }
+	once := func(then string) string {
+		return "{ if _, err := os.Stat(t.Name()); err != nil { _ = os.WriteFile(t.Name(), nil, 0o600); " + then + " } }"
+	}
+	for name, text := range map[string]string{
+		"go.mod":           "module m\n\ngo 1.21\n",
+		"flaky/a_test.go":  "package flaky\n\n" + test("func TestGood(t *testing.T) { _ = os.Args }\n\nfunc TestOnce(t *testing.T) "+once(`t.Run("part", func(t *testing.T) { t.Error("now and then") })`)+"\n"),
+		"cut/a_test.go":    "package cut\n\n" + test("func TestFirst(t *testing.T) {}\n\nfunc TestPanics(t *testing.T) "+once(`panic("now and then")`)+"\n\nfunc TestLast(t *testing.T) { t.Log(\"reached\") }\n"),
+		"broken/a_test.go": "package broken\n\nfunc TestNothing() { return 1 }\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOWORK", "off")
+	var out strings.Builder
+	c := &ci{args: []string{"-vet=off", "./flaky", "./cut"}, goTest: goTest, out: &out}
+	if !c.run() || len(c.notes) != 2 || c.notes[0] != "flaky: m/cut TestPanics" || c.notes[1] != "flaky: m/flaky TestOnce" {
+		t.Errorf("it says %q:\n%s", c.notes, out.String())
+	}
+	for _, want := range []string{"now and then", "-skip ^(TestFirst|TestPanics)$ m/cut", "ok  \tm/cut"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	c = &ci{args: []string{"-vet=off", "./..."}, goTest: goTest, out: &out}
+	if c.run() || !slices.Equal(c.broken, []string{"m/broken: it does not build"}) || len(c.notes) != 0 {
+		t.Errorf("it says %q, %q:\n%s", c.broken, c.notes, out.String())
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// event is one of `go test -json`; `go doc test2json` describes them.
+type event struct {
+	Action, Package, ImportPath, Test, Output, FailedBuild string
+	Elapsed                                                float64
+}
+
+// state of a test.
+type state byte
+
+const (
+	running state = iota
+	paused        // until others have ended
+	passed        // or skipped
+	failed
+)
+
+// test is a test or a part of one.
+type test struct {
+	state  state
+	output []string
+}
+
+// pkg is what is known of the run of a package.
+type pkg struct {
+	name    string
+	tests   map[string]*test
+	order   []string // of tests, as they began
+	output  []string // of none of them
+	ended   bool     // its tests have, and were not cut off
+	failed  bool
+	unbuilt bool
+	race    bool
+	seconds float64
+}
+
+// results are those of a run of go test.
+type results struct {
+	pkgs map[string]*pkg
+	out  io.Writer
+	all  bool // print the output of tests that pass too
+}
+
+// read takes events until they end, and prints what go test would.
+func (r *results) read(events io.Reader) error {
+	lines := bufio.NewReader(events)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			var e event
+			if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+				fmt.Fprint(r.out, line) // of a program that writes past go test
+			} else {
+				r.take(&e)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *results) take(e *event) {
+	if e.Package == "" {
+		if e.Action == "build-output" {
+			fmt.Fprint(r.out, e.Output)
+		}
+		return
+	}
+	p := r.pkgs[e.Package]
+	if p == nil {
+		p = &pkg{name: e.Package, tests: map[string]*test{}}
+		r.pkgs[e.Package] = p
+	}
+	if e.Action == "output" {
+		r.output(p, e)
+		return
+	}
+	if e.Test == "" {
+		switch e.Action {
+		case "pass", "skip", "fail":
+			p.failed, p.unbuilt, p.seconds = e.Action == "fail", e.FailedBuild != "", e.Elapsed
+			r.print(p)
+		}
+		return
+	}
+	t := p.test(e.Test)
+	switch e.Action {
+	case "run", "cont":
+		t.state = running
+	case "pause":
+		t.state = paused
+	case "pass", "skip", "bench":
+		t.state = passed
+		t.output = nil
+	case "fail":
+		t.state = failed
+	}
+}
+
+func (p *pkg) test(name string) *test {
+	t := p.tests[name]
+	if t == nil {
+		t = &test{}
+		p.tests[name], p.order = t, append(p.order, name)
+	}
+	return t
+}
+
+func (r *results) output(p *pkg, e *event) {
+	p.race = p.race || strings.Contains(e.Output, "WARNING: DATA RACE")
+	switch {
+	case r.all:
+		fmt.Fprint(r.out, e.Output)
+	case e.Test != "" && !strings.HasPrefix(e.Output, "=== "):
+		t := p.test(e.Test)
+		t.output = append(t.output, e.Output)
+	case e.Test == "":
+		p.output = append(p.output, e.Output)
+	}
+	// The line of all tests together. One that is cut off prints none.
+	p.ended = p.ended || e.Test == "" && (e.Output == "PASS\n" || e.Output == "FAIL\n")
+}
+
+// print prints a package that has ended.
+func (r *results) print(p *pkg) {
+	if r.all {
+		return
+	}
+	for _, name := range p.order {
+		if t := p.tests[name]; p.failed && t.state != passed {
+			fmt.Fprint(r.out, strings.Join(t.output, ""))
+		}
+		p.tests[name].output = nil
+	}
+	for _, line := range p.output {
+		if p.failed || line != "PASS\n" {
+			fmt.Fprint(r.out, line)
+		}
+	}
+	p.output = nil
+}
+
+// sorted are the packages by name.
+func (r *results) sorted() []*pkg {
+	return slices.SortedFunc(maps.Values(r.pkgs), func(a, b *pkg) int { return strings.Compare(a.name, b.name) })
+}
+
+// whole are the tests in one of the states that are no parts of others.
+func (p *pkg) whole(states ...state) (names []string) {
+	for _, name := range p.order {
+		if !strings.Contains(name, "/") && slices.Contains(states, p.tests[name].state) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

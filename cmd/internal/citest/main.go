@@ -1,0 +1,76 @@
+// Command citest is "go test" for CI, which is to refuse only what is broken:
+//
+//	citest NOTES -short -race -timeout 20m ./...
+//
+// It takes the arguments of go test, flags first, and prints what go test does. A
+// test that fails is run once more, alone. When it passes then, the run goes on and
+// the test is called flaky. As the seeds of random tests are fixed by the
+// environment (see internal/testseed), chance is not in them: what fails for its
+// seed fails again. What is broken for certain is not tried again: what does not
+// build, a data race, a package that fails outside of its tests, or more tests than
+// fail by chance.
+//
+// When a test takes down its package by a panic, an exit or the time limit, the
+// tests that had not begun are run too. They get no second chance.
+//
+// At the end stand the slowest packages, and those that took more than half of
+// their time limit. Lines about flaky tests and slow packages are added to the file
+// NOTES too. The status is 0 when everything passed in the end.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "citest: name a file for notes, and what go test is to be given")
+		os.Exit(2)
+	}
+	c := &ci{args: os.Args[2:], goTest: goTest, out: os.Stdout}
+	ok := c.run()
+	if err := addTo(os.Args[1], c.notes); err != nil {
+		fmt.Fprintln(os.Stderr, "citest:", err)
+		ok = false
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// goTest runs go test and hands over its events.
+func goTest(args []string, read func(io.Reader) error) error {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = read(events)
+	if ended := cmd.Wait(); err == nil {
+		err = ended
+	}
+	return err
+}
+
+func addTo(file string, lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
