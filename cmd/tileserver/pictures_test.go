@@ -126,7 +126,7 @@ func TestPictures(t *testing.T) {
 	all := views()
 	golden := readGolden(t, len(all))
 	for i, v := range all {
-		t.Run(v.name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%02d %s", i+1, v.name), func(t *testing.T) {
 			kind, rest, foreign := strings.Cut(v.path, ":")
 			if kind == "maplibre" && libraries == "" {
 				t.Skip("QUADRILLE_CLIENTS names no directory with MapLibre: run make check-clients")

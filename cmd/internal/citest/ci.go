@@ -19,6 +19,7 @@ const slowest = 10
 // ci is a run of tests.
 type ci struct {
 	args   []string // of go test
+	budget string   // a time limit in place of that of args, which is no failure
 	goTest func(args []string, read func(io.Reader) error) error
 	out    io.Writer
 
@@ -28,10 +29,14 @@ type ci struct {
 
 // run runs the tests and reports whether they passed in the end.
 func (c *ci) run() bool {
+	if c.budget != "" {
+		flags := c.flags()
+		c.args = slices.Concat(flags, []string{"-timeout=" + c.budget}, c.args[len(flags):])
+	}
 	first, err := c.test(c.args)
 	var suspects int
 	for _, p := range first.pkgs {
-		suspects += len(p.suspects())
+		suspects += len(c.suspects(p))
 	}
 	anyFailed := false
 	for _, p := range first.sorted() {
@@ -58,16 +63,19 @@ func (c *ci) test(args []string) (*results, error) {
 }
 
 // suspects are tests that failed, or were running when their package was cut off.
-func (p *pkg) suspects() []string {
-	if !p.failed {
+func (c *ci) suspects(p *pkg) []string {
+	switch {
+	case !p.failed:
 		return nil
+	case p.late && c.budget != "":
+		return p.whole(failed)
 	}
 	return p.whole(failed, running)
 }
 
 // judge tries again what failed in a package, of so many suspects in all.
 func (c *ci) judge(p *pkg, suspects int) {
-	names := p.suspects()
+	names := c.suspects(p)
 	refuse := func(why string) { c.broken = append(c.broken, fmt.Sprintf("%s: %s", p.name, why)) }
 	switch {
 	case p.race:
@@ -87,7 +95,11 @@ func (c *ci) judge(p *pkg, suspects int) {
 				c.notes = append(c.notes, fmt.Sprintf("flaky: %s %s", p.name, name))
 			}
 		}
-		if !p.ended {
+		switch {
+		case p.ended:
+		case p.late && c.budget != "":
+			c.notes = append(c.notes, fmt.Sprintf("not finished: %s in %s, which says nothing about it", p.name, c.budget))
+		default:
 			if len(names) == 0 {
 				c.notes = append(c.notes, fmt.Sprintf("flaky: %s was cut off outside of its tests", p.name))
 			}
@@ -163,7 +175,7 @@ func (c *ci) times(pkgs map[string]*pkg) {
 		if i < slowest {
 			fmt.Fprintf(c.out, "%8.1f  %s\n", p.seconds, p.name)
 		}
-		if limit > 0 && p.seconds > limit/2 {
+		if limit > 0 && c.budget == "" && p.seconds > limit/2 {
 			c.notes = append(c.notes, fmt.Sprintf("slow: %s took %.0f of its %.0f seconds: let its tests try fewer cases with -short, or part it", p.name, p.seconds, limit))
 		}
 	}

@@ -105,6 +105,39 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestBudget: what there is no time for is no failure, but a test that failed before
+// is.
+func TestBudget(t *testing.T) {
+	late := []string{"run p TestGood", "pass p TestGood", "run p TestLong", "run p TestLong/part", "output p TestLong/part>panic: test timed out after 4m0s", "fail p"}
+	bad := append([]string{"run p TestBad", "run p TestBad/a", "fail p TestBad/a", "pause p TestBad/b"}, late...)
+	for name, c := range map[string]struct {
+		runs [][]string
+		ok   bool
+		note string
+	}{
+		"nothing failed": {[][]string{late}, true, "not finished: p in 4m"},
+		"one had failed": {[][]string{bad, {"run p TestBad", "fail p TestBad", "output p>FAIL", "fail p"}}, false, "not finished: p in 4m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			run := &ci{args: []string{"-timeout=1h", "./p"}, budget: "4m", out: io.Discard}
+			run.goTest = func(args []string, read func(io.Reader) error) error {
+				if want := "-timeout=1h -timeout=4m"; !strings.HasPrefix(strings.Join(args, " "), want) || asked == len(c.runs) {
+					t.Fatalf("go test %q", args)
+				}
+				asked++
+				if err := read(strings.NewReader(said(c.runs[asked-1]...))); err != nil {
+					return err
+				}
+				return errors.New("exit status 1")
+			}
+			if ok := run.run(); ok != c.ok || asked != len(c.runs) || len(run.notes) != 1 || !strings.HasPrefix(run.notes[0], c.note) {
+				t.Errorf("passed %v after %d runs, notes %q, failures %q", ok, asked, run.notes, run.broken)
+			}
+		})
+	}
+}
+
 func TestTimes(t *testing.T) {
 	for args, note := range map[string]bool{"-timeout 20m": false, "-timeout=2m": true, "-timeout=3m": false, "": false, "-timeout 0": false} {
 		c := &ci{args: strings.Fields(args), out: io.Discard}

@@ -42,6 +42,7 @@ type pkg struct {
 	failed  bool
 	unbuilt bool
 	race    bool
+	late    bool // it was cut off by its time limit
 	seconds float64
 }
 
@@ -123,6 +124,7 @@ func (p *pkg) test(name string) *test {
 
 func (r *results) output(p *pkg, e *event) {
 	p.race = p.race || strings.Contains(e.Output, "WARNING: DATA RACE")
+	p.late = p.late || strings.HasPrefix(e.Output, "panic: test timed out after ")
 	switch {
 	case r.all:
 		fmt.Fprint(r.out, e.Output)
@@ -160,10 +162,21 @@ func (r *results) sorted() []*pkg {
 	return slices.SortedFunc(maps.Values(r.pkgs), func(a, b *pkg) int { return strings.Compare(a.name, b.name) })
 }
 
-// whole are the tests in one of the states that are no parts of others.
+// whole are the tests in one of the states that are no parts of others. One of
+// which a part has failed counts as failed.
 func (p *pkg) whole(states ...state) (names []string) {
+	bad := map[string]bool{}
+	for name, t := range p.tests {
+		if whole, _, _ := strings.Cut(name, "/"); t.state == failed {
+			bad[whole] = true
+		}
+	}
 	for _, name := range p.order {
-		if !strings.Contains(name, "/") && slices.Contains(states, p.tests[name].state) {
+		s := p.tests[name].state
+		if bad[name] {
+			s = failed
+		}
+		if !strings.Contains(name, "/") && slices.Contains(states, s) {
 			names = append(names, name)
 		}
 	}

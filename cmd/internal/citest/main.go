@@ -13,8 +13,12 @@
 // When a test takes down its package by a panic, an exit or the time limit, the
 // tests that had not begun are run too. They get no second chance.
 //
+// CITEST_BUDGET in the environment is a time, such as 4m, for tests that there may
+// be no time for: a package that takes longer is called not finished, which says
+// nothing about it, unless a test had failed by then.
+//
 // At the end stand the slowest packages, and those that took more than half of
-// their time limit. Lines about flaky tests and slow packages are added to the file
+// their time limit. Lines about flaky tests and such packages are added to the file
 // NOTES too. The status is 0 when everything passed in the end.
 package main
 
@@ -31,7 +35,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "citest: name a file for notes, and what go test is to be given")
 		os.Exit(2)
 	}
-	c := &ci{args: os.Args[2:], goTest: goTest, out: os.Stdout}
+	c := &ci{args: os.Args[2:], budget: os.Getenv("CITEST_BUDGET"), goTest: goTest, out: os.Stdout}
 	ok := c.run()
 	if err := addTo(os.Args[1], c.notes); err != nil {
 		fmt.Fprintln(os.Stderr, "citest:", err)
