@@ -326,7 +326,7 @@ func TestBatchOutlivesTimeouts(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	url, _, _ := start(t, "--data", dir, "--read-timeout", "100ms", "--write-timeout", "100ms", "--idle-timeout", "100ms")
+	url, _, _ := start(t, "--data", dir, "--read-timeout", "500ms", "--write-timeout", "500ms", "--idle-timeout", "500ms")
 	r, w := io.Pipe()
 	line := toyworld.Address(0).String() + "\n"
 	go func() { _, _ = io.WriteString(w, line) }()
@@ -340,7 +340,7 @@ func TestBatchOutlivesTimeouts(t *testing.T) {
 		if text, err := lines.ReadString('\n'); err != nil || !strings.Contains(text, `"DE"`) {
 			t.Fatalf("line %d: %v %s", i, err, text)
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(600 * time.Millisecond)
 		if _, err := io.WriteString(w, line); err != nil {
 			t.Fatal(err)
 		}

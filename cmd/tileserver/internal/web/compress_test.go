@@ -49,7 +49,7 @@ func TestAccepted(t *testing.T) {
 		if a, b, c := Accepted(r), AcceptedKept(r), PreferStream.Of(r); a != tt.once || b != tt.kept || c != tt.stream {
 			t.Errorf("%q: %d, %d, %d, want %d, %d, %d", tt.accept, a, b, c, tt.once, tt.kept, tt.stream)
 		}
-		if n := testing.AllocsPerRun(10, func() { Accepted(r) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { Accepted(r) }); n != 0 {
 			t.Errorf("%q: %v allocations", tt.accept, n)
 		}
 	}
