@@ -363,6 +363,7 @@ func TestFaults(t *testing.T) {
 		l.recovered(t, "region server halted for 3 s")
 	})
 	t.Run("region server killed", func(t *testing.T) {
+		do("whole", c.Whole(ctx))
 		p := holder(t, c, path)
 		do("kill", p.Kill())
 		l.recovered(t, "region server killed")

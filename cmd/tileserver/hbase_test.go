@@ -55,6 +55,9 @@ func TestDemoOnHBase(t *testing.T) {
 	l.recovered("two map pages")
 
 	ctx := t.Context()
+	if err := cluster.Whole(ctx); err != nil {
+		t.Fatal(err)
+	}
 	regions, err := cluster.Regions(ctx, namespace+":boundaries.g0000000001.tile_bounds")
 	if err != nil || len(regions) == 0 {
 		t.Fatalf("the regions of the tiles: %v, %v", regions, err)

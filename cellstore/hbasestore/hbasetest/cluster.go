@@ -268,6 +268,23 @@ func (c *Cluster) Gateways() []*Process { return c.gateways }
 // Await waits until a process listens that was started again.
 func (c *Cluster) Await(ctx context.Context, p *Process) error { return c.await(ctx, p) }
 
+// Whole starts region servers again that have ended by themselves, and waits for
+// all. A busy machine may keep one from ZooKeeper for longer than Session; a test
+// that kills the one that is left would judge a cluster without any.
+func (c *Cluster) Whole(ctx context.Context) error {
+	for _, p := range c.servers {
+		if !p.ended() {
+			continue
+		}
+		if err := errors.Join(p.Kill(), p.Start()); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Patience)
+	defer cancel()
+	return c.AwaitServers(ctx, len(c.servers))
+}
+
 // ServerOf returns the process of a region server named host/port/start.
 func (c *Cluster) ServerOf(name string) *Process {
 	for _, p := range c.servers {
