@@ -300,14 +300,15 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 }
 
 // unpublished is the error for a data set of which nothing is published, given its
-// pointer, nil for none.
+// pointer, nil for none. ErrBadPointer when the pointer must have been lost: whoever
+// builds on what is published must not go on as if there had never been any.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
 	}
 	if found, err := g.rebuildPointer(ctx, dataset); p == nil && err == nil && len(found.Generations) > 0 {
 		return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: activate one by its number, such as %d",
-			ErrNoGeneration, dataset, g.place, len(found.Generations), found.Last)
+			ErrBadPointer, dataset, g.place, len(found.Generations), found.Last)
 	}
 	return fmt.Errorf("%w: nothing is published of data set %s in %s: %s it first", ErrNoGeneration, dataset, g.place, g.fill)
 }

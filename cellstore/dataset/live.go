@@ -135,6 +135,10 @@ func (l *Live[T]) unavailable() error {
 	if err := l.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoGeneration, err)
 	}
+	return l.unpublished()
+}
+
+func (l *Live[T]) unpublished() error {
 	return fmt.Errorf("%w: nothing is published of data set %s: ingest it first", ErrNoGeneration, l.dataset)
 }
 

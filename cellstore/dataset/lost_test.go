@@ -101,7 +101,9 @@ func TestLostPointerLosesNothing(t *testing.T) {
 						t.Errorf("the loss is not told: %+v", infos)
 					}
 					_, err = p.Prune(t.Context(), 1, 0, "ip")
-					wantErr(t, err, ErrNoGeneration)
+					wantErr(t, err, ErrBadPointer)
+					_, err = p.OpenCurrent(t.Context(), "ip")
+					wantErr(t, err, ErrBadPointer) // a job must not go on as if nothing had been published
 				}
 				for _, text := range []string{"four", "five"} {
 					p.publish(t, text)

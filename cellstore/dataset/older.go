@@ -119,7 +119,7 @@ func (l *Live[T]) listed(generation uint64) (entry, error) {
 	defer cancel()
 	p, err := l.from.pointer(ctx, l.dataset)
 	if err == nil && (p == nil || p.Current == 0) {
-		err = l.from.unpublished(ctx, l.dataset, p)
+		err = l.unpublished()
 	}
 	if err != nil {
 		return entry{}, err
