@@ -117,7 +117,9 @@ func TestIdentity(t *testing.T) {
 	open := func(rows string) *fixture {
 		f := newFixture(t, func(c *Config) { c.PinTiles = true })
 		f.rows = rows
-		f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) { return []byte(rows), nil }
+		f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
+			return []byte(rows), nil
+		}
 		for _, name := range all {
 			f.publish(name)
 		}
