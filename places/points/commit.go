@@ -282,7 +282,7 @@ func (k *commit) end() error {
 	full, err := k.apply()
 	for _, o := range k.outcomes {
 		if err != nil {
-			*o = Outcome{Err: wrap(err)}
+			*o = Outcome{Err: c.refused(err)}
 		}
 	}
 	c.divide(full)

@@ -92,7 +92,7 @@ func TestDivideWhileSearched(t *testing.T) {
 				}
 				defer c.end(r)
 				var s search
-				s.begin(c.Collection, &pausing{r.Reader, func() {
+				s.begin(c.writing, &pausing{r.Reader, func() {
 					var others []Write
 					for i := range writes {
 						others = append(others, changed(writes[i].ID, i))

@@ -143,7 +143,7 @@ func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
 }
 
 // events returns the events after one up to another one, at most so many.
-func (c *LiveCollection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
+func (c *Collection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{
 			From: binary.BigEndian.AppendUint64([]byte{rowEvent}, after+1), To: binary.BigEndian.AppendUint64([]byte{rowEvent}, last+1),
@@ -152,7 +152,7 @@ func (c *LiveCollection) events(ctx context.Context, after, last uint64, most in
 	}
 	for row, err := range c.table.Scan(ctx, scan) {
 		if err != nil {
-			return nil, c.unlessClosed(err)
+			return nil, wrap(err)
 		}
 		var e Event
 		if len(row.Key) != 9 || json.Unmarshal(row.Cells[0].Value, &e) != nil {

@@ -1,6 +1,7 @@
 package points
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,14 @@ var (
 	ErrChanged = errors.New("the point has changed")
 	// ErrClosed is matched once a collection is closed or dropped.
 	ErrClosed = errors.New("collection is closed")
+	// ErrDamaged is matched when a collection cannot be opened; see DamagedError.
+	ErrDamaged = errors.New("collection is damaged")
+	// ErrUnfinished is matched when the program ended before it had made a collection. Create
+	// takes what is there, which holds no rows.
+	ErrUnfinished = errors.New("collection has not been made to the end")
+	// ErrRefused is matched while the disk refuses writes, together with cellstore.ErrNoSpace
+	// if it has no room.
+	ErrRefused = errors.New("the disk refuses writes")
 )
 
 // tablePrefix begins the tables of live collections.
@@ -31,68 +40,136 @@ const tablePrefix = "points_"
 // Live is a store of live collections. Any number of goroutines may use it; one process
 // has it open.
 type Live struct {
-	store cellstore.Store
-	clock *cellstore.Clock
+	store     cellstore.Store
+	recoverer cellstore.Recoverer // nil where the store is none
+	clock     *cellstore.Clock
+	notify    func(Trouble)
+	pause     time.Duration // between attempts to take writes again
+	mending   sync.Mutex    // held to open a table again, one at a time
 
 	mu          sync.RWMutex
 	collections map[string]*LiveCollection
+	damaged     map[string]Trouble // that could not be opened
+}
+
+// LiveOptions say how live collections are opened. The zero value is that of OpenLive.
+type LiveOptions struct {
+	// Notify is told of every collection that gets into trouble, gets into another one, or
+	// is out of it. It must not wait, nor call the Live. Nil is not told.
+	Notify func(Trouble)
+
+	pause time.Duration // mendPause
 }
 
 // OpenLive opens the live collections in a store, which must be one that writes several
 // rows in one atomic step (cellstore.Capabilities.AtomicBatch) and takes snapshots. It
 // reads all points once, to count them.
+//
+// Each collection is opened apart: one that cannot be is damaged, see Live.Troubles, and
+// nothing of it is removed. Errors are those of the store as a whole.
 func OpenLive(ctx context.Context, store cellstore.Store) (*Live, error) {
+	return LiveOptions{}.Open(ctx, store)
+}
+
+// Open is OpenLive with options.
+func (o LiveOptions) Open(ctx context.Context, store cellstore.Store) (*Live, error) {
 	if c := store.Capabilities(); !c.AtomicBatch || !c.Snapshot {
 		return nil, fmt.Errorf("points: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
 	}
-	l := &Live{store: store, clock: clockOf(store), collections: map[string]*LiveCollection{}}
-	tables, err := store.Tables(ctx)
-	if err != nil {
-		return nil, wrap(err)
+	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, pause: cmp.Or(o.pause, mendPause), collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
+	l.recoverer, _ = store.(cellstore.Recoverer)
+	if l.notify == nil {
+		l.notify = func(Trouble) {}
 	}
-	for _, table := range tables {
-		name, ok := strings.CutPrefix(table, tablePrefix)
-		if !ok {
-			continue
-		}
-		c, err := l.open(ctx, name)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("collection %s: %w", name, err), l.Close())
-		}
-		if c != nil {
-			l.collections[name] = c
+	names, err := LiveNames(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := l.take(ctx, name); err != nil && ctx.Err() != nil {
+			return nil, errors.Join(err, l.Close())
 		}
 	}
 	return l, nil
 }
 
-// open opens a collection, nil if the program ended before it was made.
-func (l *Live) open(ctx context.Context, name string) (*LiveCollection, error) {
-	table, err := l.store.Table(ctx, tablePrefix+name)
+// LiveNames lists the live collections that a store has tables of, whatever state they are
+// in.
+func LiveNames(ctx context.Context, store cellstore.Store) (names []string, err error) {
+	tables, err := store.Tables(ctx)
 	if err != nil {
 		return nil, wrap(err)
 	}
+	for _, table := range tables {
+		if name, ok := strings.CutPrefix(table, tablePrefix); ok && CheckName(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// take takes a collection into service that has a table, or notes that it is damaged.
+// The error matches ErrUnfinished where nothing was ever in the table.
+func (l *Live) take(ctx context.Context, name string) error {
+	c, private, err := l.open(ctx, name)
+	if err == nil {
+		l.collections[name] = c
+		return nil
+	}
+	t := Trouble{Name: name, Private: private, Err: err}
+	if ctx.Err() == nil && !errors.Is(err, ErrUnfinished) {
+		t.Err = &DamagedError{name, err}
+		l.damaged[name] = t
+	}
+	if ctx.Err() == nil {
+		l.notify(t)
+	}
+	return t.Err
+}
+
+// open opens a collection. private is set if it is known to be so. The error matches
+// ErrUnfinished if the program ended before it was made.
+func (l *Live) open(ctx context.Context, name string) (c *LiveCollection, private bool, err error) {
+	table, err := l.store.Table(ctx, tablePrefix+name)
+	if err != nil {
+		return nil, false, wrap(err)
+	}
+	m, err := readMeta(ctx, table)
+	if err != nil {
+		return nil, false, err
+	}
+	c, err = l.start(ctx, table, m)
+	return c, m.Private, err
+}
+
+// readMeta reads how a collection is described. Making one begins with this row, which
+// stays for as long as the collection: without it a table that has other rows is damaged.
+func readMeta(ctx context.Context, table cellstore.Table) (*liveMeta, error) {
 	var row cellstore.Row
 	found, err := table.Get(ctx, []byte{rowMeta}, &cellstore.Selection{Families: []string{famMeta}}, &row)
 	if err != nil {
 		return nil, wrap(err)
 	}
 	if !found {
-		return nil, wrap(l.store.DropTable(ctx, tablePrefix+name))
+		all := cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}, Limit: 1}
+		for _, err := range table.Scan(ctx, all) {
+			if err != nil {
+				return nil, wrap(err)
+			}
+			return nil, fmt.Errorf("points: %w: the row that describes the collection is missing, and others are there", cellstore.ErrCorrupt)
+		}
+		return nil, ErrUnfinished
 	}
-	var m liveMeta
-	if err := json.Unmarshal(row.Cells[0].Value, &m); err != nil {
+	m := &liveMeta{}
+	if err := json.Unmarshal(row.Cells[0].Value, m); err != nil {
 		return nil, fmt.Errorf("points: %w: description: %w", cellstore.ErrCorrupt, err)
 	}
-	if err := checkVersion(&m.Meta); err != nil {
-		return nil, err
-	}
-	return l.start(ctx, table, &m)
+	return m, checkVersion(&m.Meta)
 }
 
 // Create makes a collection. Of meta, Name must be set, and Schema are the types that are
 // declared: points whose properties are of others are refused. Errors match ErrName,
-// ErrExists or ErrPoint, or come from the store.
+// ErrExists, ErrDamaged or ErrPoint, or come from the store.
 func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	if err := CheckName(meta.Name); err != nil {
 		return nil, err
@@ -102,36 +179,76 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.collections[meta.Name] != nil {
-		return nil, fmt.Errorf("collection %s: %w", meta.Name, ErrExists)
+	if err := l.vacant(meta.Name); err != nil {
+		return nil, err
 	}
 	m := &liveMeta{Meta: meta, Declared: meta.Schema}
 	m.SchemaVersion, m.Points, m.Bounds = SchemaVersion, 0, [4]float64{}
+	table, err := l.table(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	// The collection is there from the moment that this row is on the disk.
+	err = wrap(table.Apply(ctx, m.mutation()))
+	if err == nil {
+		var c *LiveCollection
+		if c, err = l.start(ctx, table, m); err == nil {
+			l.collections[m.Name] = c
+			return c, nil
+		}
+	}
+	// Another one of the name can be made. Should the table stay, it is looked at then.
+	return nil, errors.Join(err, wrap(l.store.DropTable(context.WithoutCancel(ctx), tablePrefix+m.Name)))
+}
+
+// vacant returns an error if a collection has the name.
+func (l *Live) vacant(name string) error {
+	if t, is := l.damaged[name]; is {
+		return t.Err
+	}
+	if l.collections[name] != nil {
+		return fmt.Errorf("collection %s: %w", name, ErrExists)
+	}
+	return nil
+}
+
+// table makes the table of a new collection, or takes the empty one that is there since a
+// program ended before it had made the collection.
+func (l *Live) table(ctx context.Context, m *liveMeta) (cellstore.Table, error) {
+	schema := m.tableSchema()
+	err := l.store.CreateTable(ctx, schema)
+	if errors.Is(err, cellstore.ErrTableExists) {
+		if l.recoverer != nil && l.recoverer.Trouble(schema.Table) != nil {
+			if err := l.recoverer.Recover(ctx, schema.Table); err != nil {
+				return nil, wrap(err)
+			}
+		}
+		err = l.take(ctx, m.Name)
+		switch {
+		case err == nil: // the answer to whoever made it said otherwise
+			return nil, l.vacant(m.Name)
+		case !errors.Is(err, ErrUnfinished):
+			return nil, err
+		}
+		err = l.store.AlterTable(ctx, schema)
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	table, err := l.store.Table(ctx, schema.Table)
+	return table, wrap(err)
+}
+
+// tableSchema declares the table of a collection.
+func (m *liveMeta) tableSchema() cellstore.Schema {
 	versions := 1
 	if m.History > 0 {
 		versions = cellstore.Unlimited
 	}
-	schema := cellstore.Schema{Table: tablePrefix + m.Name, Families: []cellstore.Family{
+	return cellstore.Schema{Table: tablePrefix + m.Name, Families: []cellstore.Family{
 		{Name: famID, MaxVersions: versions}, {Name: famPoint}, {Name: famPast, MaxVersions: versions},
 		{Name: famEvent, TTL: time.Duration(m.Events).Truncate(time.Millisecond)}, {Name: famMeta}, {Name: famEnd},
 	}}
-	if err := l.store.CreateTable(ctx, schema); err != nil {
-		return nil, wrap(err)
-	}
-	table, err := l.store.Table(ctx, schema.Table)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	err = wrap(table.Apply(ctx, m.mutation()))
-	var c *LiveCollection
-	if err == nil {
-		c, err = l.start(ctx, table, m)
-	}
-	if err != nil { // another one of the name can be made
-		return nil, errors.Join(err, wrap(l.store.DropTable(context.WithoutCancel(ctx), schema.Table)))
-	}
-	l.collections[m.Name] = c
-	return c, nil
 }
 
 // Bounds of what a description says.
@@ -171,26 +288,26 @@ func (m *liveMeta) mutation() cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, b)}}
 }
 
-// Drop removes a collection with its points. Errors match ErrNoCollection or come from the
-// store.
+// Drop removes a collection with its points, in one step: after an error it is there as
+// before. Errors match ErrNoCollection or ErrDamaged, or come from the store.
 func (l *Live) Drop(ctx context.Context, name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if t, is := l.damaged[name]; is {
+		return t.Err
+	}
 	c := l.collections[name]
 	if c == nil {
 		return fmt.Errorf("%w: %.60q", ErrNoCollection, name)
 	}
-	if err := c.close(); err != nil {
-		return err
+	if err := l.store.DropTable(ctx, c.tableName); err != nil {
+		if tables, terr := l.store.Tables(ctx); terr != nil || slices.Contains(tables, c.tableName) {
+			c.disturbed() // the store may have closed the table
+			return wrap(err)
+		}
 	}
 	delete(l.collections, name)
-	// A table without a description is removed when the store is opened again, should it
-	// stay now.
-	gone := cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.DeleteColumn(famMeta, nil, cellstore.All)}}
-	if err := c.table.Apply(ctx, gone); err != nil {
-		return wrap(err)
-	}
-	return wrap(l.store.DropTable(ctx, tablePrefix+name))
+	return c.close()
 }
 
 // Collection returns a collection, nil if there is none.

@@ -123,17 +123,17 @@ func TestLiveAgainstReference(t *testing.T) {
 					}
 					ref := inOrder(model)
 					for range questions / 10 {
-						compare(t, c.Collection, ref, r, at)
+						compare(t, c.Collection(), ref, r, at)
 					}
 				}
 				ref := inOrder(model)
 				for range questions {
-					compare(t, c.Collection, ref, r, at)
+					compare(t, c.Collection(), ref, r, at)
 				}
 				if shut(); round%2 == 0 {
 					shut = open()
 					for range questions {
-						compare(t, c.Collection, ref, r, at)
+						compare(t, c.Collection(), ref, r, at)
 					}
 					shut()
 				}

@@ -3,6 +3,7 @@ package points
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"quadrille/cellstore"
@@ -17,7 +18,7 @@ const rowNote = 'n'
 // SetNote keeps a document of the program's own with the collection, under a name of 1 to
 // MaxNote bytes, in the place of one that is there; nil removes it. Notes go with their
 // collection, and mean nothing to it. An Async one may be lost for about a second. Errors
-// match ErrClosed, or come from the store.
+// match ErrClosed or ErrRefused, or come from the store.
 func (c *LiveCollection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
 	if name == "" || len(name) > MaxNote {
 		return fmt.Errorf("points: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)
@@ -27,7 +28,13 @@ func (c *LiveCollection) SetNote(ctx context.Context, name string, value []byte,
 		op = cellstore.PutAt(famMeta, nil, metaTime, value)
 	}
 	row := append([]byte{rowMeta, rowNote}, name...)
-	return c.unlessClosed(c.table.Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{op}, Durability: d}))
+	note := cellstore.Mutation{Row: row, Ops: []cellstore.Op{op}, Durability: d}
+	// One that answers ErrClosed has written nothing.
+	err := c.unlessClosed(c.read(ctx, func(now *Collection) error { return c.refused(now.table.Apply(ctx, note)) }))
+	if errors.Is(err, ErrRefused) {
+		c.disturbed()
+	}
+	return err
 }
 
 // Notes returns the notes whose names begin with a prefix, by their names. Errors are as
@@ -35,14 +42,18 @@ func (c *LiveCollection) SetNote(ctx context.Context, name string, value []byte,
 func (c *LiveCollection) Notes(ctx context.Context, prefix string) (map[string][]byte, error) {
 	from := append([]byte{rowMeta, rowNote}, prefix...)
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(from)}, Selection: cellstore.Selection{Families: []string{famMeta}}}
-	notes := map[string][]byte{}
-	for row, err := range c.table.Scan(ctx, scan) {
-		if err != nil {
-			return nil, c.unlessClosed(err)
+	var notes map[string][]byte
+	err := c.read(ctx, func(now *Collection) error {
+		notes = map[string][]byte{}
+		for row, err := range now.table.Scan(ctx, scan) {
+			if err != nil {
+				return wrap(err)
+			}
+			notes[string(row.Key[2:])] = bytes.Clone(row.Cells[0].Value)
 		}
-		notes[string(row.Key[2:])] = bytes.Clone(row.Cells[0].Value)
-	}
-	return notes, nil
+		return nil
+	})
+	return notes, c.unlessClosed(err)
 }
 
 // Done is closed when the collection is closed or dropped.
@@ -57,5 +68,5 @@ func (c *LiveCollection) unlessClosed(err error) error {
 		}
 	default:
 	}
-	return wrap(err)
+	return err
 }

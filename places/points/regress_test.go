@@ -122,7 +122,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 		write(t, c, writes...)
 		ref := inOrder(model)
 		for range 60 {
-			compare(t, c.Collection, ref, r, distributions["city"])
+			compare(t, c.Collection(), ref, r, distributions["city"])
 		}
 		// Of all the points, of which there are fewer than rows.
 		q := points.NearbyQuery{Lat: 47.37, Lon: 8.54, Limit: points.MaxLimit}
@@ -219,7 +219,7 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 				write(t, c, putOf(p))
 			}
 		}
-		check(c.Collection)
+		check(c.Collection())
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}

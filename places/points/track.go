@@ -196,21 +196,22 @@ func (p *pruner) run() {
 // before the newest one that was there at the end of the history, and that one too if it
 // says that the point had gone. It may run beside writes, which are newer.
 func (p *pruner) step() (removed int, err error) {
-	if !p.c.clock.Settled() {
-		return 0, nil
+	now := p.c.now.Load()
+	if now.err != nil || !now.clock.Settled() {
+		return 0, now.err
 	}
 	family := prunedFamilies[p.family]
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{From: p.at}}, Limit: prunedRows,
 		Selection: cellstore.Selection{
 			Families: []string{family}, Versions: 2,
-			Time: cellstore.Between(0, p.c.Now().Add(-time.Duration(p.c.Meta().History)-grace).UnixMilli()+1),
+			Time: cellstore.Between(0, now.Now().Add(-time.Duration(p.c.Meta().History)-grace).UnixMilli()+1),
 		},
 	}
 	ctx := context.Background()
 	var mutations []cellstore.Mutation
 	n := 0
-	for row, err := range p.c.table.Scan(ctx, scan) {
+	for row, err := range now.table.Scan(ctx, scan) {
 		if err != nil {
 			return 0, wrap(err)
 		}
@@ -232,7 +233,7 @@ func (p *pruner) step() (removed int, err error) {
 	if len(mutations) == 0 {
 		return 0, nil
 	}
-	if err := p.c.table.Apply(ctx, mutations...); err != nil {
+	if err := now.table.Apply(ctx, mutations...); err != nil {
 		return 0, fmt.Errorf("points: history: %w", err)
 	}
 	return len(mutations), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,17 +52,26 @@ type Outcome struct {
 
 // LiveCollection is a collection that takes writes.
 type LiveCollection struct {
-	*Collection
-	meta    atomic.Pointer[liveMeta]
+	// The state that writes change, with what it knows of values. The goroutine that makes
+	// them has it; all others take that of now.
+	*writing
 	summary *summary
 	learner *Learner
 	learned uint64 // the state of learner that meta has
 
-	requests  chan *request
-	committed chan committed
-	quit      chan struct{}
-	ended     chan struct{}
-	once      sync.Once
+	live      *Live
+	tableName string
+	now       atomic.Pointer[current]
+	trouble   atomic.Pointer[Trouble] // nil while writes are taken
+	meta      atomic.Pointer[liveMeta]
+
+	requests   chan *request
+	committed  chan committed
+	unanswered []*request    // that the disk refused
+	failed     chan struct{} // has a value once the table is to be looked at
+	quit       chan struct{}
+	ended      chan struct{}
+	once       sync.Once
 
 	seq     atomic.Uint64 // of the last event that is on the disk
 	changed chan struct{} // closed when there are new events
@@ -74,6 +84,9 @@ type LiveCollection struct {
 
 	row cellstore.Row
 }
+
+// writing is a Collection under a name that is not for others.
+type writing = Collection
 
 // request is writes that wait for their commit.
 type request struct {
@@ -140,13 +153,41 @@ const sequenceValue = 24 // sequence, floor, step
 // start opens the points of a table, and takes writes.
 func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*LiveCollection, error) {
 	c := &LiveCollection{
-		summary: newSummary(), learner: NewLearner(m.Declared),
+		live: l, tableName: tablePrefix + m.Name,
 		requests: make(chan *request, maxWaiting), quit: make(chan struct{}), ended: make(chan struct{}),
-		changed: make(chan struct{}), committed: make(chan committed, maxUnsynced),
+		changed: make(chan struct{}), failed: make(chan struct{}, 1),
 	}
-	c.learner.Seed(m.Schema)
-	c.learned = c.learner.state()
-	c.meta.Store(m)
+	s, err := l.load(ctx, table, m)
+	if err != nil {
+		return nil, err
+	}
+	c.take(s)
+	go c.run()
+	if m.History > 0 {
+		c.pruning.Go((&pruner{c: c}).run)
+	}
+	return c, nil
+}
+
+// stored is what a collection is made of, as it is on the disk.
+type stored struct {
+	table   cellstore.Table
+	meta    *liveMeta
+	tree    *tree
+	summary *summary
+	sequence
+}
+
+// sequence is the value of sequenceRow.
+type sequence struct {
+	last  uint64
+	floor int64
+	step  uint64
+}
+
+// load reads all points of a table.
+func (l *Live) load(ctx context.Context, table cellstore.Table, m *liveMeta) (*stored, error) {
+	s := &stored{table: table, meta: m, summary: newSummary()}
 	p := newPlanter()
 	scan := cellstore.Scan{Selection: *selectPoint}
 	var r record
@@ -157,27 +198,25 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 		if gone, err := r.parse(row); err != nil || gone {
 			return nil, errors.Join(err, damaged(row))
 		}
-		p.add(&counted{r.position, c.summary.add(r.properties)})
+		p.add(&counted{r.position, s.summary.add(r.properties)})
 	}
-	found, err := table.Get(ctx, sequenceRow, &cellstore.Selection{Families: []string{famMeta}}, &c.row)
-	if err != nil {
-		return nil, wrap(err)
+	s.tree = p.tree
+	var err error
+	s.sequence, err = readSequence(ctx, table)
+	return s, err
+}
+
+func readSequence(ctx context.Context, table cellstore.Table) (s sequence, err error) {
+	var row cellstore.Row
+	found, err := table.Get(ctx, sequenceRow, &cellstore.Selection{Families: []string{famMeta}}, &row)
+	if err != nil || !found {
+		return s, wrap(err)
 	}
-	if found && len(c.row.Cells[0].Value) == sequenceValue {
-		c.last = binary.BigEndian.Uint64(c.row.Cells[0].Value)
-		c.seq.Store(c.last)
-		c.floor = int64(binary.BigEndian.Uint64(c.row.Cells[0].Value[8:]))
-		c.step = binary.BigEndian.Uint64(c.row.Cells[0].Value[16:])
+	v := row.Cells[0].Value
+	if len(v) != sequenceValue {
+		return s, fmt.Errorf("points: %w: the row of the last event has %d bytes", cellstore.ErrCorrupt, len(v))
 	}
-	c.Collection = newCollection(table, p.tree, &views{table: table, tree: p.tree}, l.clock, func() (*Meta, *summary) {
-		return &c.meta.Load().Meta, c.summary
-	})
-	go c.run()
-	go c.acknowledge()
-	if m.History > 0 {
-		c.pruning.Go((&pruner{c: c}).run)
-	}
-	return c, nil
+	return sequence{binary.BigEndian.Uint64(v), int64(binary.BigEndian.Uint64(v[8:])), binary.BigEndian.Uint64(v[16:])}, nil
 }
 
 // Declared returns the types that Create was given.
@@ -188,7 +227,10 @@ func (c *LiveCollection) close() error {
 	c.once.Do(func() { close(c.quit) })
 	<-c.ended
 	c.pruning.Wait()
-	return c.views.close()
+	if now := c.now.Load(); now.Collection != nil {
+		return now.views.close()
+	}
+	return nil
 }
 
 // Write makes writes in the order given, each by itself, and fills the outcome of each,
@@ -198,7 +240,8 @@ func (c *LiveCollection) close() error {
 //
 // Outcomes match ErrPoint, ErrProperties or ErrType where a point cannot be kept,
 // ErrNotFound where there is none to patch or delete, ErrExists and ErrChanged where a
-// condition does not hold, or are the store's.
+// condition does not hold, ErrRefused where the disk does not take it, or are the store's.
+// Of a write with an error nothing is there, unless it matches cellstore.ErrUnknownOutcome.
 func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := &request{writes, make([]ready, len(writes)), outcomes, make(chan struct{})}
 	for i := range writes {
@@ -224,11 +267,42 @@ func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []O
 	}
 }
 
-// run commits writes, those that wait together. It is the only one that changes the
-// collection.
+// run makes writes until the collection is closed, through troubles of the disk. It is the
+// only one that changes the collection.
 func (c *LiveCollection) run() {
-	defer close(c.committed)
-	expirer := &expirer{c: c}
+	defer close(c.ended)
+	// A table that is opened while the disk is full has taken no write yet.
+	known := c.refusing() != nil
+	e := &expirer{c: c}
+	for {
+		if !known && !c.session(e) {
+			c.answer()
+			return
+		}
+		if !c.mend(known) {
+			return
+		}
+		known = false
+	}
+}
+
+// session makes writes until the collection is closed, or until its table is to be opened
+// again: then it returns true.
+func (c *LiveCollection) session(e *expirer) (torn bool) {
+	c.committed = make(chan committed, maxUnsynced)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.acknowledge()
+	}()
+	torn = c.write(e)
+	close(c.committed)
+	<-done
+	return torn
+}
+
+// write commits writes, those that wait together.
+func (c *LiveCollection) write(e *expirer) (torn bool) {
 	expiry := time.NewTimer(time.Second)
 	defer expiry.Stop()
 	var batch []*request
@@ -237,8 +311,13 @@ func (c *LiveCollection) run() {
 		select {
 		case r := <-c.requests:
 			batch = append(batch, r)
+		case <-c.failed:
+			return true
 		case <-expiry.C:
-			if r := expirer.expired(); r != nil {
+			if c.refusing() != nil { // what the store does by itself may have failed
+				return true
+			}
+			if r := e.expired(); r != nil {
 				batch, full = append(batch, r), len(r.writes) == maxCommit
 			}
 			expiry.Reset(time.Second)
@@ -248,7 +327,7 @@ func (c *LiveCollection) run() {
 				case r := <-c.requests:
 					_ = c.commit([]*request{r}) // the writers are told
 				default:
-					return
+					return false
 				}
 			}
 		}
@@ -265,7 +344,10 @@ func (c *LiveCollection) run() {
 		if len(batch) == 0 {
 			continue
 		}
-		if err := c.commit(batch); err == nil && full {
+		switch err := c.commit(batch); {
+		case err != nil && c.refusing() != nil:
+			return true
+		case err == nil && full:
 			expiry.Reset(0) // more have expired
 		}
 		clear(batch)
@@ -279,9 +361,9 @@ type committed struct {
 }
 
 // acknowledge brings commits to the disk, as many at once as there are, and answers their
-// requests. Meanwhile run makes others.
+// requests. Meanwhile write makes others. What the disk refuses is answered once the
+// collection shows what is on it.
 func (c *LiveCollection) acknowledge() {
-	defer close(c.ended)
 	var batch []committed
 	for first := range c.committed {
 		batch = append(batch[:0], first)
@@ -295,18 +377,26 @@ func (c *LiveCollection) acknowledge() {
 				more = false
 			}
 		}
-		err := wrap(c.table.Apply(context.Background(), cellstore.Mutation{Row: sequenceRow}))
+		err := c.refused(c.table.Apply(context.Background(), cellstore.Mutation{Row: sequenceRow}))
 		if seq := batch[len(batch)-1].seq; err == nil && seq != c.seq.Load() {
 			c.seq.Store(seq)
 			c.announce()
 		}
+		torn := err != nil && c.refusing() != nil
 		for _, b := range batch {
 			for _, r := range b.requests {
 				if err != nil {
 					r.fail(err)
 				}
-				close(r.done)
+				if torn {
+					c.unanswered = append(c.unanswered, r)
+				} else {
+					close(r.done)
+				}
 			}
+		}
+		if torn {
+			c.disturbed()
 		}
 		clear(batch)
 	}

@@ -1,0 +1,399 @@
+package points
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+)
+
+// This file keeps live collections in service while the disk is full, or damaged.
+
+// Trouble is what keeps a live collection from being read or written.
+type Trouble struct {
+	Name string
+	// Private is set if the collection is known to be private.
+	Private bool
+	// Err matches ErrDamaged if the collection cannot be read, and ErrRefused if it takes no
+	// writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
+	Err error
+}
+
+// DamagedError says why a collection cannot be read. It matches ErrDamaged, and nothing
+// that its cause does.
+type DamagedError struct {
+	Name  string
+	Cause error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("collection %s: %v: run tileserver live verify on the directory while no server has it open: %v", e.Name, ErrDamaged, e.Cause)
+}
+
+// Is reports whether e matches an error.
+func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
+
+// Troubles lists the collections that are in trouble, by name.
+func (l *Live) Troubles() []Trouble {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var all []Trouble
+	for _, t := range l.damaged {
+		all = append(all, t)
+	}
+	for _, c := range l.collections {
+		if t := c.trouble.Load(); t != nil {
+			all = append(all, *t)
+		}
+	}
+	slices.SortFunc(all, func(a, b Trouble) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Damaged returns the trouble of a collection that could not be opened.
+func (l *Live) Damaged(name string) (Trouble, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	t, is := l.damaged[name]
+	return t, is
+}
+
+// current is the state that questions are answered from.
+type current struct {
+	*Collection
+	err error // why there is none
+	// leaving is set before the store closes the table, and replaced is closed when there is
+	// another state.
+	leaving  atomic.Bool
+	replaced chan struct{}
+}
+
+// show makes a state the current one.
+func (c *LiveCollection) show(now *Collection, err error) {
+	if old := c.now.Swap(&current{Collection: now, err: err, replaced: make(chan struct{})}); old != nil {
+		close(old.replaced)
+	}
+}
+
+// read calls fn with the current state, and again where the table was closed under it to
+// be opened again.
+func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) error) error {
+	for {
+		now := c.now.Load()
+		if now.err != nil {
+			return now.err
+		}
+		err := fn(now.Collection)
+		switch {
+		case errors.Is(err, cellstore.ErrTableNotFound):
+			return ErrClosed // it has been dropped
+		case !errors.Is(err, cellstore.ErrClosed) && !errors.Is(err, ErrClosed), !now.leaving.Load():
+			return err
+		}
+		select {
+		case <-now.replaced:
+		case <-c.quit:
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// take makes what is stored the state of the collection.
+func (c *LiveCollection) take(s *stored) {
+	c.meta.Store(s.meta)
+	c.summary, c.learner = s.summary, NewLearner(s.meta.Declared)
+	c.learner.Seed(s.meta.Schema)
+	c.learned = c.learner.state()
+	c.last, c.floor, c.step = s.last, s.floor, s.step
+	if c.seq.Swap(c.last) != c.last {
+		c.announce()
+	}
+	c.serve(s.table, s.tree)
+}
+
+// serve answers questions from a table that holds the points of a tree.
+func (c *LiveCollection) serve(table cellstore.Table, t *tree) {
+	known := c.summary
+	c.writing = newCollection(table, t, &views{table: table, tree: t}, c.live.clock, func() (*Meta, *summary) {
+		return c.Meta(), known
+	})
+	c.show(c.writing, nil)
+}
+
+// refusing says why the table takes no writes, nil while it does.
+func (c *LiveCollection) refusing() error {
+	if c.live.recoverer == nil {
+		return nil
+	}
+	return c.live.recoverer.Trouble(c.tableName)
+}
+
+// refused gives an error of a write its meaning.
+func (c *LiveCollection) refused(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case c.refusing() != nil:
+		return fmt.Errorf("points: %w: %w", ErrRefused, err)
+	case errors.Is(err, cellstore.ErrTableNotFound):
+		return ErrClosed // it has been dropped
+	}
+	return wrap(err)
+}
+
+// disturbed has the table looked at.
+func (c *LiveCollection) disturbed() {
+	select {
+	case c.failed <- struct{}{}:
+	default: // it will be
+	}
+}
+
+// Pauses between two attempts to take writes again, and to open what cannot be read.
+const (
+	mendPause = time.Second
+	maxPause  = time.Minute
+)
+
+// mend opens the table again: at once, so that nothing is shown that is not on the disk,
+// and then until it takes writes. known says that the state is that on the disk. It
+// returns false when the collection is closed.
+func (c *LiveCollection) mend(known bool) bool {
+	defer c.answer()
+	pause := c.live.pause
+	refusing := c.refusing()
+	c.report(refusing)
+	if known && refusing != nil && !c.wait(pause) {
+		return false
+	}
+	for {
+		err := c.reopen(known)
+		select { // what has failed up to now
+		case <-c.failed:
+		default:
+		}
+		c.answer()
+		c.report(err)
+		if err == nil {
+			return true
+		}
+		if known = c.now.Load().err == nil; !known {
+			pause = min(2*pause, max(maxPause, c.live.pause))
+		}
+		if !c.wait(pause) {
+			return false
+		}
+	}
+}
+
+// answer answers requests that the disk refused.
+func (c *LiveCollection) answer() {
+	for _, r := range c.unanswered {
+		close(r.done)
+	}
+	c.unanswered = nil
+}
+
+// report notes the trouble of the collection, and tells of it when it is another one.
+func (c *LiveCollection) report(err error) {
+	m := c.Meta()
+	t := Trouble{Name: m.Name, Private: m.Private, Err: err}
+	if err == nil {
+		if c.trouble.Swap(nil) != nil {
+			c.live.notify(t)
+		}
+		return
+	}
+	if !errors.Is(err, ErrDamaged) {
+		t.Err = fmt.Errorf("points: %w: %w", ErrRefused, err)
+	}
+	old := c.trouble.Swap(&t)
+	for _, kind := range [...]error{ErrDamaged, cellstore.ErrNoSpace} {
+		if old != nil && errors.Is(old.Err, kind) != errors.Is(t.Err, kind) {
+			old = nil
+		}
+	}
+	if old == nil {
+		c.live.notify(t)
+	}
+}
+
+// reopen makes the state on the disk that of the collection. The error is why it takes no
+// writes.
+func (c *LiveCollection) reopen(known bool) error {
+	c.live.mending.Lock()
+	defer c.live.mending.Unlock()
+	ctx := context.Background()
+	was := c.now.Load()
+	was.leaving.Store(true)
+	if !known && was.Collection != nil {
+		_ = was.views.close() // nothing of it may be shown any more
+	}
+	var refused error
+	if r := c.live.recoverer; r != nil {
+		refused = r.Recover(ctx, c.tableName)
+	}
+	table, err := c.live.store.Table(ctx, c.tableName)
+	if known && err == nil && table == was.table {
+		was.leaving.Store(false)
+		return refused
+	}
+	if err == nil {
+		err = c.reload(ctx, table, known)
+	}
+	if err != nil {
+		if known {
+			_ = was.views.close() // the store has closed its table
+		}
+		err = &DamagedError{c.Meta().Name, err}
+		c.show(nil, err)
+		return err
+	}
+	return refused
+}
+
+// reload takes the state of a table that was opened again. One that is known already is
+// only served from the new table.
+func (c *LiveCollection) reload(ctx context.Context, table cellstore.Table, known bool) error {
+	if known {
+		was := c.writing
+		if s, err := readSequence(ctx, table); err == nil && s == (sequence{c.last, c.floor, c.step}) {
+			c.serve(table, was.tree)
+			return was.views.close()
+		}
+	}
+	m, err := readMeta(ctx, table)
+	if err != nil {
+		return err
+	}
+	s, err := c.live.load(ctx, table, m)
+	if err != nil {
+		return err
+	}
+	c.take(s)
+	return nil
+}
+
+// wait refuses writes for some time. It returns false when the collection is closed.
+func (c *LiveCollection) wait(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case r := <-c.requests:
+			r.fail(c.trouble.Load().Err)
+			close(r.done)
+		case <-timer.C:
+			return true
+		case <-c.quit:
+			return false // writers that wait are told
+		}
+	}
+}
+
+// Trouble says why the collection takes no writes, nil while it does: it matches
+// ErrRefused, or ErrDamaged if it cannot be read either.
+func (c *LiveCollection) Trouble() error {
+	if t := c.trouble.Load(); t != nil {
+		return t.Err
+	}
+	return nil
+}
+
+// Meta describes the collection as it is now. It is not to be changed.
+func (c *LiveCollection) Meta() *Meta { return &c.meta.Load().Meta }
+
+// Now is that of Collection.
+func (c *LiveCollection) Now() time.Time { return c.live.clock.Time() }
+
+// Get is that of Collection.
+func (c *LiveCollection) Get(ctx context.Context, id string, h *Hit) error {
+	return c.GetAt(ctx, id, time.Time{}, h)
+}
+
+// GetAt is that of Collection.
+func (c *LiveCollection) GetAt(ctx context.Context, id string, at time.Time, h *Hit) error {
+	return c.read(ctx, func(now *Collection) error { return now.GetAt(ctx, id, at, h) })
+}
+
+// Nearby is that of Collection.
+func (c *LiveCollection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []Hit, next string, err error) {
+	err = c.read(ctx, func(now *Collection) (err error) {
+		hits, next, err = now.Nearby(ctx, q, dst)
+		return err
+	})
+	return hits, next, err
+}
+
+// Within is that of Collection.
+func (c *LiveCollection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
+	err = c.read(ctx, func(now *Collection) (err error) {
+		hits, next, err = now.Within(ctx, q, dst)
+		return err
+	})
+	return hits, next, err
+}
+
+// Each is that of Collection.
+func (c *LiveCollection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) error) error {
+	return told(ctx, c, func(now *Collection, fn func(*Hit) error) error { return now.Each(ctx, q, fn) }, fn)
+}
+
+// ShowTile is that of Collection.
+func (c *LiveCollection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
+	return told(ctx, c, func(now *Collection, fn func(*Shown) error) error { return now.ShowTile(ctx, t, fn) }, fn)
+}
+
+// told is read for what is told bit by bit. Once something has been told it is not begun
+// again.
+func told[T any](ctx context.Context, c *LiveCollection, ask func(*Collection, func(*T) error) error, fn func(*T) error) error {
+	var begun bool
+	var failed error
+	err := c.read(ctx, func(now *Collection) error {
+		err := ask(now, func(v *T) error {
+			begun = true
+			return fn(v)
+		})
+		if begun {
+			failed, err = err, nil
+		}
+		return err
+	})
+	return cmp.Or(err, failed)
+}
+
+// Count is that of Collection.
+func (c *LiveCollection) Count(ctx context.Context, a Area, f *Filter, at time.Time) (n int64, err error) {
+	err = c.read(ctx, func(now *Collection) (err error) {
+		n, err = now.Count(ctx, a, f, at)
+		return err
+	})
+	return n, err
+}
+
+// Track is that of Collection.
+func (c *LiveCollection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error) {
+	err = c.read(ctx, func(now *Collection) (err error) {
+		stops, next, err = now.Track(ctx, id, from, to, most)
+		return err
+	})
+	return stops, next, err
+}
+
+// events is that of Collection.
+func (c *LiveCollection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
+	err = c.read(ctx, func(now *Collection) (err error) {
+		list, err = now.events(ctx, after, last, most)
+		return err
+	})
+	return list, c.unlessClosed(err)
+}
