@@ -271,10 +271,26 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 		return nil, none, fmt.Errorf("--live: %w", err)
 	}
 	store := observed.stores.opened(local, liveName)
-	if live, err = points.OpenLive(ctx, store); err != nil {
+	opts := points.LiveOptions{Notify: func(t points.Trouble) { logTrouble(log, t) }}
+	if live, err = opts.Open(ctx, store); err != nil {
 		return nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
 	}
 	return live, func() error { return errors.Join(live.Close(), store.Close()) }, nil
+}
+
+// logTrouble logs what has become of a live collection.
+func logTrouble(log *slog.Logger, t points.Trouble) {
+	log = log.With("collection", t.Name)
+	switch {
+	case t.Err == nil:
+		log.Info("the live collection takes writes again")
+	case errors.Is(t.Err, points.ErrUnfinished):
+		log.Warn("a live collection was not made to the end and holds nothing; it is made by the next PUT of the name")
+	case errors.Is(t.Err, points.ErrDamaged):
+		log.Error("a live collection is damaged and left as it is; the others are served", "error", t.Err.Error())
+	default:
+		log.Error("a live collection takes no writes until the disk does; it is served as it is on the disk", "error", t.Err.Error())
+	}
 }
 
 // liveName is what metrics call the store of live collections.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,8 +27,9 @@ type guardConfig struct {
 	Usage        string  `placeholder:"DIR" help:"Keep the counts of keys and addresses in a store of their own in this directory, so that they outlive a restart. Of several servers each needs its own."`
 	UsageClients int     `default:"65536" placeholder:"N" help:"Addresses counted at once, ${default} if not given, at some 250 bytes each; those that ask least make room."`
 
-	clock *cellstore.Clock
-	again func() // looks at the file of keys again, nil without
+	clock   *cellstore.Clock
+	again   func()       // looks at the file of keys again, nil without
+	trouble func() error // says why counts are not kept, nil without --usage
 }
 
 type limit quota.Limit
@@ -106,16 +109,31 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 		if errors.Is(err, cellstore.ErrLocked) {
 			return nil, nil, fmt.Errorf("--usage %s is in use by another server: give each a directory of its own: %w", c.Usage, err)
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("--usage: %w", err)
+		u := &usage{store: store, log: log.With("flag", "--usage")}
+		if err == nil {
+			closeStore = store.Close
+			err = u.open(ctx)
 		}
-		closeStore = store.Close
-		if opts.Table, err = usageTable(ctx, store); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), store.Close())
+		if err == nil {
+			opts.Table = u
+			g.Meter, err = quota.Open(ctx, opts)
 		}
+		switch {
+		case errors.Is(err, cellstore.ErrCorrupt):
+			// What is left of the counts is nobody's to overwrite.
+			u.report(err)
+			opts.Table = nil
+		case err != nil:
+			return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), closeStore())
+		default:
+			defer func() { stop = u.mendUntil(stop) }()
+		}
+		c.trouble = u.why
 	}
-	if g.Meter, err = quota.Open(ctx, opts); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), closeStore())
+	if opts.Table == nil {
+		if g.Meter, err = quota.Open(ctx, opts); err != nil {
+			return nil, nil, err
+		}
 	}
 	// It writes until stop is called, which is after the last request.
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -130,15 +148,111 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 // usageCache is how much of the usage is kept in memory to be read, in bytes.
 const usageCache = 4 << 20
 
-func usageTable(ctx context.Context, store *pebblestore.Store) (cellstore.Table, error) {
-	t, err := store.Table(ctx, quota.Table)
-	if !errors.Is(err, cellstore.ErrTableNotFound) {
-		return t, err
+// usage is the table of --usage, which is opened again after the disk refused a write.
+type usage struct {
+	store   *pebblestore.Store
+	log     *slog.Logger
+	table   atomic.Pointer[cellstore.Table]
+	trouble atomic.Pointer[error]
+}
+
+// open opens the table, which is made in a store that has none.
+func (u *usage) open(ctx context.Context) error {
+	t, err := u.store.Table(ctx, quota.Table)
+	if errors.Is(err, cellstore.ErrTableNotFound) {
+		if err := u.store.CreateTable(ctx, quota.Schema()); err != nil {
+			return err
+		}
+		t, err = u.store.Table(ctx, quota.Table)
 	}
-	if err := store.CreateTable(ctx, quota.Schema()); err != nil {
-		return nil, err
+	if err == nil {
+		u.table.Store(&t)
 	}
-	return store.Table(ctx, quota.Table)
+	return err
+}
+
+// why says why counts are not kept on the disk, nil if they are.
+func (u *usage) why() error {
+	if err := u.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// report notes why counts are not kept, and logs it when that changes.
+func (u *usage) report(err error) {
+	was := u.why()
+	u.trouble.Store(&err)
+	switch {
+	case err == nil:
+		u.trouble.Store(nil)
+		if was != nil {
+			u.log.Info("counts are kept on the disk again")
+		}
+	case was != nil && errors.Is(was, cellstore.ErrCorrupt) == errors.Is(err, cellstore.ErrCorrupt):
+	case errors.Is(err, cellstore.ErrCorrupt):
+		u.log.Error("the counts on the disk are damaged and left as they are; counting begins anew in memory alone: for new ones on the disk stop the server, move the directory aside, and start again", "error", err.Error())
+	default:
+		u.log.Error("the disk refuses writes; counting goes on in memory, and on the disk once it takes them", "error", err.Error())
+	}
+}
+
+// mendUntil opens the table again after the disk refused a write, until it takes them,
+// and for as long as stop is not called.
+func (u *usage) mendUntil(stop func() error) func() error {
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			u.mend(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() error {
+		end()
+		<-done
+		return stop()
+	}
+}
+
+func (u *usage) mend(ctx context.Context) {
+	err := u.why()
+	if now := u.store.Trouble(quota.Table); now != nil {
+		err = now
+	}
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	u.report(err)
+	err = u.store.Recover(ctx, quota.Table)
+	if opened := u.open(ctx); opened != nil {
+		err = opened
+	}
+	if ctx.Err() == nil {
+		u.report(err)
+	}
+}
+
+// Scan implements quota.Counts.
+func (u *usage) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	return (*u.table.Load()).Scan(ctx, scan)
+}
+
+// MultiGet implements quota.Counts.
+func (u *usage) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
+	return (*u.table.Load()).MultiGet(ctx, keys, sel)
+}
+
+// Increment implements quota.Counts.
+func (u *usage) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
+	return (*u.table.Load()).Increment(ctx, inc, values)
 }
 
 func (c *guardConfig) readKeys() (*quota.Keys, error) {

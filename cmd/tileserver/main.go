@@ -161,10 +161,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if live != nil {
 		// Hooks begin once the boundaries, if there are some, are there to tell crossings.
-		hooks, err := webhook.Start(ctx, webhook.Config{Live: live, Boundaries: sets.Boundaries, Private: cfg.HooksPrivate, Grace: cfg.DrainTimeout, Log: log})
-		if err != nil {
-			return err
-		}
+		hooks := webhook.Start(ctx, webhook.Config{Live: live, Boundaries: sets.Boundaries, Private: cfg.HooksPrivate, Grace: cfg.DrainTimeout, Log: log})
 		defer hooks.Close()
 		api.Hooks = hooks
 		observed.registry.MustRegister(hookStats{hooks})
@@ -185,6 +182,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, stopCounting()) }()
+	api.Usage = cfg.Guard.trouble
 	if cfg.Guard.again != nil {
 		cfg.reloads = append(cfg.reloads, cfg.Guard.again)
 	}

@@ -118,7 +118,7 @@ func (l *Live) take(ctx context.Context, name string) error {
 	}
 	t := Trouble{Name: name, Private: private, Err: err}
 	if ctx.Err() == nil && !errors.Is(err, ErrUnfinished) {
-		t.Err = &DamagedError{name, err}
+		t.Err = &DamagedError{name, private, err}
 		l.damaged[name] = t
 	}
 	if ctx.Err() == nil {

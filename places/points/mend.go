@@ -29,8 +29,9 @@ type Trouble struct {
 // DamagedError says why a collection cannot be read. It matches ErrDamaged, and nothing
 // that its cause does.
 type DamagedError struct {
-	Name  string
-	Cause error
+	Name    string
+	Private bool // the collection is known to be private
+	Cause   error
 }
 
 func (e *DamagedError) Error() string {
@@ -158,7 +159,7 @@ func (c *LiveCollection) disturbed() {
 	}
 }
 
-// Pauses between two attempts to take writes again, and to open what cannot be read.
+// Pauses between two attempts to take writes again, and to open what is damaged.
 const (
 	mendPause = time.Second
 	maxPause  = time.Minute
@@ -186,8 +187,9 @@ func (c *LiveCollection) mend(known bool) bool {
 		if err == nil {
 			return true
 		}
-		if known = c.now.Load().err == nil; !known {
-			pause = min(2*pause, max(maxPause, c.live.pause))
+		known = c.now.Load().err == nil
+		if pause = c.live.pause; errors.Is(err, ErrDamaged) {
+			pause = c.live.pause * maxPause / mendPause
 		}
 		if !c.wait(pause) {
 			return false
@@ -254,8 +256,12 @@ func (c *LiveCollection) reopen(known bool) error {
 		if known {
 			_ = was.views.close() // the store has closed its table
 		}
-		err = &DamagedError{c.Meta().Name, err}
-		c.show(nil, err)
+		if errors.Is(err, cellstore.ErrCorrupt) {
+			err = &DamagedError{c.Meta().Name, c.Meta().Private, err}
+			c.show(nil, err)
+		} else {
+			c.show(nil, fmt.Errorf("points: %w: %w", ErrRefused, err))
+		}
 		return err
 	}
 	return refused

@@ -102,7 +102,7 @@ func (s *Room) putHook(c echo.Context) error {
 	defer cancel()
 	state, isNew, err := s.Hooks.Put(ctx, l, path[1], d)
 	if err != nil {
-		return err
+		return refusal(err)
 	}
 	status := http.StatusOK
 	if isNew {
@@ -118,7 +118,7 @@ func (s *Room) deleteHook(c echo.Context) error {
 		return err
 	}
 	if err := s.Hooks.Delete(c.Request().Context(), l, path[1]); err != nil {
-		return err
+		return refusal(err)
 	}
 	return s.sendNothing(c)
 }

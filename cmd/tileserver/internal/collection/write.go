@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
@@ -94,6 +95,13 @@ var writeKinds = []web.Kind{
 
 // refusal turns why a point or collection was not written into words for the client.
 func refusal(err error) error {
+	if errors.Is(err, points.ErrRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
+		cause := cellstore.ErrNoSpace
+		if !errors.Is(err, cause) {
+			cause = points.ErrRefused
+		}
+		return web.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
+	}
 	for _, known := range [...]error{points.ErrPoint, points.ErrProperties, points.ErrType, points.ErrName} {
 		if web.DetailOf(err) == "" && errors.Is(err, known) {
 			_, detail, ok := strings.Cut(err.Error(), known.Error()+": ")
@@ -148,6 +156,9 @@ func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, err
 	}
 	if l := s.Collections.Live.Collection(name); l != nil {
 		return l, nil
+	}
+	if t, is := s.Collections.Live.Damaged(name); is {
+		return nil, t.Err
 	}
 	if s.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
@@ -305,7 +316,7 @@ func (s *Room) deleteCollection(c echo.Context) error {
 		return err
 	}
 	if err := s.Collections.Live.Drop(context.WithoutCancel(c.Request().Context()), path[0]); err != nil {
-		return err
+		return refusal(err)
 	}
 	return s.sendNothing(c)
 }

@@ -41,7 +41,12 @@ type service struct {
 // newService serves the live collections of a directory. change adapts the configuration.
 func newService(t testing.TB, change func(*web.Config, *Config)) *service {
 	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), nil)
+	return newServiceOn(t, t.TempDir(), nil, change)
+}
+
+func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change func(*web.Config, *Config)) *service {
+	t.Helper()
+	store, err := pebblestore.Open(dir, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

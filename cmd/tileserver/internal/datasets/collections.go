@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -58,6 +60,55 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	return c.published[name]
 }
 
+// Trouble is what keeps something that the server writes from being read or written.
+type Trouble struct {
+	Store      string `json:"store"`                // live, usage, or data for what ingest publishes
+	Collection string `json:"collection,omitempty"` // of users' points
+	State      string `json:"state"`
+	Detail     string `json:"detail"`
+}
+
+// States of a Trouble.
+const (
+	TroubleDamaged = "damaged" // it cannot be read
+	TroubleFull    = "full"    // the disk has no room for writes
+	TroubleFailing = "failing" // the disk refuses writes for another reason
+)
+
+// TroubleStates are all of them.
+var TroubleStates = []string{TroubleDamaged, TroubleFull, TroubleFailing}
+
+// NewTrouble says what an error of a store means to the operator.
+func NewTrouble(store, collection string, err error) Trouble {
+	t := Trouble{Store: store, Collection: collection, State: TroubleFailing,
+		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}
+	switch {
+	case errors.Is(err, points.ErrDamaged):
+		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
+	case errors.Is(err, cellstore.ErrCorrupt):
+		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the directory of --usage aside, and start the server again."
+	case errors.Is(err, cellstore.ErrNoSpace):
+		t.State, t.Detail = TroubleFull, "Make room on the disk: writes are taken again by themselves then. Reads go on."
+	}
+	return t
+}
+
+// Troubles lists the live collections that are in trouble. Private ones have no name
+// unless it is asked for.
+func (c *Collections) Troubles(private bool) (all []Trouble) {
+	if c == nil || c.Live == nil {
+		return nil
+	}
+	for _, t := range c.Live.Troubles() {
+		name := t.Name
+		if t.Private && !private {
+			name = ""
+		}
+		all = append(all, NewTrouble("live", name, t.Err))
+	}
+	return all
+}
+
 // appendStates appends the states of those that ingest has published, private ones only
 // if asked to.
 func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset.Status {
@@ -69,6 +120,23 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	for _, name := range slices.Sorted(maps.Keys(c.published)) {
 		if st := c.published[name].Status(); private || !isPrivate(st.Serving) {
 			all = append(all, st)
+		}
+	}
+	return all
+}
+
+// Unopened are the published collections of which nothing is served, so that they may be
+// private: they are told of without a name. The operator sees their states.
+func (c *Collections) Unopened() (all []Trouble) {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, l := range c.published {
+		if st := l.Status(); st.Serving == nil && (st.Err != nil || st.Published != 0) {
+			all = append(all, Trouble{Store: "data", State: TroubleDamaged,
+				Detail: "A published collection of points cannot be opened. The admin listener tells its name, and the log the reason."})
 		}
 	}
 	return all
@@ -133,6 +201,10 @@ func (c *Collections) Pin(name string) PinnedCollection {
 	if c != nil && c.Live != nil {
 		if l := c.Live.Collection(name); l != nil {
 			return PinnedCollection{Live: l}
+		}
+		if t, is := c.Live.Damaged(name); is {
+			// What is damaged is not another one of the name.
+			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, t.Err), ID: IDFailed}}
 		}
 	}
 	if live := c.Published(name); live != nil {

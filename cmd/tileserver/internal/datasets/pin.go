@@ -8,6 +8,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
 	"quadrille/tiles"
 )
 
@@ -45,6 +46,12 @@ var Damaged = []web.Kind{
 // Unreadable come before all others: a store that does not answer never
 // means that something is not there.
 var Unreadable = []web.Kind{
+	{Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
+		Detail: "The collection cannot be read. Tell the operator: tileserver live verify finds the damage, and tileserver live repair rescues what can be read.", Retry: true, Expected: true},
+	{Err: cellstore.ErrNoSpace, Status: http.StatusInsufficientStorage, Type: "insufficient-storage", Title: "The server has no room to write",
+		Detail: "Nothing was written. Try again later: writes are taken by themselves once there is room on the disk.", Retry: true, Expected: true},
+	{Err: points.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
+		Detail: "Nothing was written. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
 	{Err: ErrFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", Retry: true},
 	{Err: cellstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",

@@ -77,10 +77,7 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 	}
 	w.cfg.Collections = &datasets.Collections{Live: w.live}
 	w.cfg.Collections.Follow(toyworld.Shops, w.shops)
-	hooks, err := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hooks := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
 	t.Cleanup(hooks.Close)
 	for _, name := range []string{"first", "second"} {
 		// No name below invalid leads anywhere.

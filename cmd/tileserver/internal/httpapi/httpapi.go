@@ -95,6 +95,10 @@ type Config struct {
 	// Hooks are the webhooks of live collections. Servers with live collections have them.
 	Hooks collection.Hooks
 
+	// Usage says why the counts of clients are not kept on the disk. Servers with --usage
+	// have it.
+	Usage func() error
+
 	// MetricsHandler answers /metrics; nil makes it a page there is not.
 	MetricsHandler http.Handler
 }
@@ -167,7 +171,7 @@ func newServer(cfg *Config) *server {
 			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
 		}),
 		ops: ops.New(k, ops.Config{
-			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store,
+			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}

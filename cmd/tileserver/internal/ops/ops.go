@@ -34,6 +34,9 @@ type Config struct {
 	Version string
 	// Store says in /status what the data comes from: "local" or "hbase".
 	Store string
+	// Usage says why the counts of clients are not kept on the disk, nil if they are. Nil is
+	// never asked.
+	Usage func() error
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. Nil never is.
 	Draining <-chan struct{}
@@ -127,8 +130,42 @@ func (s *Room) getReady(c echo.Context) error {
 	if len(waiting) > 0 {
 		return web.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
 	}
-	return s.sendText(c, `{"status":"ready"}`)
+	// A collection of users' points has no say in whether all else is served, nor has the
+	// disk that writes go to.
+	doc := Health{Status: "ready", Trouble: s.troubles(c)}
+	body, err := json.Marshal(&doc)
+	if err != nil {
+		return err
+	}
+	return s.sendText(c, string(body))
 }
+
+// Health is the answer of /readyz.
+type Health struct {
+	Status  string             `json:"status"`
+	Trouble []datasets.Trouble `json:"trouble,omitempty"`
+}
+
+// troubles are those that whoever sent a request may know of.
+func (s *Room) troubles(c echo.Context) []datasets.Trouble {
+	private := isOperator(c)
+	all := s.Collections.Troubles(private)
+	if !private {
+		all = append(all, s.Collections.Unopened()...)
+	}
+	return append(all, s.usageTrouble()...)
+}
+
+func (s *Room) usageTrouble() []datasets.Trouble {
+	if s.Usage != nil {
+		if err := s.Usage(); err != nil {
+			return []datasets.Trouble{datasets.NewTrouble("usage", "", err)}
+		}
+	}
+	return nil
+}
+
+func isOperator(c echo.Context) bool { return c.Request().Context().Value(operator{}) != nil }
 
 // operator is the context key of requests of the operator.
 type operator struct{}
@@ -143,7 +180,7 @@ func ForOperator(h http.Handler) http.Handler {
 
 // states are those of data sets that whoever sent a request may know of.
 func (s *Room) states(c echo.Context) []dataset.Status {
-	if c.Request().Context().Value(operator{}) != nil {
+	if isOperator(c) {
 		return s.AllStates()
 	}
 	return s.States()
@@ -154,6 +191,8 @@ type Status struct {
 	Store    string          `json:"store,omitempty"`
 	Datasets []datasetStatus `json:"datasets"`
 	BaseMaps []baseMapStatus `json:"basemaps,omitempty"`
+	// Trouble is what the server writes and cannot read or write now.
+	Trouble []datasets.Trouble `json:"trouble,omitempty"`
 }
 
 type baseMapStatus struct {
@@ -196,7 +235,7 @@ type typeStatus struct {
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
 func (s *Room) getStatus(c echo.Context) error {
-	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}}
+	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
 		if m := st.Serving; m != nil {

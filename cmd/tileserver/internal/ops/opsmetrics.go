@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -18,9 +19,12 @@ var (
 	descRecords    = web.Metric("dataset_records", "Records of the generation in service, by kind.", "dataset", "kind")
 )
 
+// descTrouble tells of all collections together, since some are private.
+var descTrouble = web.Metric("store_troubles", "Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
+
 // Described are the metrics that collectDatasets makes.
 var Described = []*prometheus.Desc{
-	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
+	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords, descTrouble,
 }
 
 // collectDatasets tells the state of the data sets to Prometheus.
@@ -41,6 +45,23 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 			}
 		}
 		web.Gauge(ch, descGeneration, generation, st.Dataset)
+	}
+	count := func(store string, list []datasets.Trouble) {
+		for _, state := range datasets.TroubleStates {
+			n := 0.0
+			for _, t := range list {
+				if t.State == state {
+					n++
+				}
+			}
+			web.Gauge(ch, descTrouble, n, store, state)
+		}
+	}
+	if s.Collections != nil && s.Collections.Live != nil {
+		count("live", s.Collections.Troubles(false))
+	}
+	if s.Usage != nil {
+		count("usage", s.usageTrouble())
 	}
 }
 

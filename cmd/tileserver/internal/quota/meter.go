@@ -2,7 +2,9 @@ package quota
 
 import (
 	"cmp"
+	"context"
 	"hash/maphash"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
@@ -18,7 +20,7 @@ import (
 type Options struct {
 	// Table keeps the counts; see Schema. Nil keeps them in memory alone, where
 	// they are lost with the process.
-	Table cellstore.Table
+	Table Counts
 	// Clients is how many addresses are counted at once, 65,536, at some 250
 	// bytes each. When more come, those that asked the least today make room
 	// and are counted from 0 when they come again: a flood of addresses evicts
@@ -31,6 +33,13 @@ type Options struct {
 	Steady func() time.Duration
 	// Log receives failures to write. Nil discards them.
 	Log *slog.Logger
+}
+
+// Counts is the part of a cellstore.Table that a Meter uses.
+type Counts interface {
+	Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error]
+	MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error]
+	Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error)
 }
 
 // DefaultClients is how many addresses are counted at once.

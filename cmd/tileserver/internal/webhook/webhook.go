@@ -70,7 +70,7 @@ type Sender struct {
 
 // Start begins to send the events of the hooks that collections have, until ctx ends or
 // Close is called.
-func Start(ctx context.Context, cfg Config) (*Sender, error) {
+func Start(ctx context.Context, cfg Config) *Sender {
 	if cfg.FirstRetry <= 0 {
 		cfg.FirstRetry = time.Second
 	}
@@ -86,25 +86,51 @@ func Start(ctx context.Context, cfg Config) (*Sender, error) {
 	s.hard = hard
 	context.AfterFunc(s.ctx, func() { time.AfterFunc(cfg.Grace, cut) })
 	for _, l := range cfg.Live.Collections() {
-		notes, err := l.Notes(ctx, notePrefix)
-		if err != nil {
-			s.Close()
-			return nil, err
-		}
-		for note, text := range notes {
-			h := &hook{s: s, live: l, name: note[len(notePrefix):]}
-			err := json.Unmarshal(text, &h.stored)
-			if err == nil {
-				h.fences, err = h.stored.fences()
-			}
-			if err != nil {
-				cfg.Log.Error("a hook cannot be read", "collection", l.Meta().Name, "hook", h.name, "error", err)
-				continue
-			}
-			s.begin(h)
+		if err := s.load(l); err != nil {
+			cfg.Log.Error("the hooks of a collection cannot be read; they begin once they can", "collection", l.Meta().Name, "error", err)
+			s.runs.Go(func() { s.loadAgain(l) })
 		}
 	}
-	return s, nil
+	return s
+}
+
+// load takes the hooks that a collection has into service.
+func (s *Sender) load(l *points.LiveCollection) error {
+	notes, err := l.Notes(s.ctx, notePrefix)
+	if err != nil {
+		return err
+	}
+	for note, text := range notes {
+		h := &hook{s: s, live: l, name: note[len(notePrefix):]}
+		err := json.Unmarshal(text, &h.stored)
+		if err == nil {
+			h.fences, err = h.stored.fences()
+		}
+		if err != nil {
+			s.Log.Error("a hook cannot be read", "collection", l.Meta().Name, "hook", h.name, "error", err)
+			continue
+		}
+		s.begin(h)
+	}
+	return nil
+}
+
+// loadAgain tries load until the collection can be read.
+func (s *Sender) loadAgain(l *points.LiveCollection) {
+	tick := time.NewTicker(s.FirstRetry)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if s.load(l) == nil {
+				return
+			}
+		case <-l.Done():
+			return
+		case <-s.ctx.Done():
+			return
+		}
+	}
 }
 
 // Close ends sending. Requests that run may take for Grace.

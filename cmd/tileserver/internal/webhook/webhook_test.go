@@ -58,10 +58,7 @@ func newCollection(t *testing.T, events time.Duration) (*points.Live, *points.Li
 func start(t *testing.T, cfg Config) *Sender {
 	t.Helper()
 	cfg.FirstRetry, cfg.LastRetry = time.Millisecond, 5*time.Millisecond
-	s, err := Start(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Start(context.Background(), cfg)
 	t.Cleanup(s.Close)
 	return s
 }

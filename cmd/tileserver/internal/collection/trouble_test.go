@@ -1,0 +1,111 @@
+package collection
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"quadrille/cellstore/pebblestore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// While the disk is full, writes are 507 and reads go on; then writes are taken by
+// themselves.
+func TestFullDisk(t *testing.T) {
+	var full atomic.Bool
+	fsys := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && !strings.HasSuffix(op.Path, "LOCK") { // which is there
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	s := newServiceOn(t, t.TempDir(), &pebblestore.Options{FS: fsys}, nil)
+	s.make("shops", `{}`)
+	put := func(id string) int {
+		return s.send(rootKey, "PUT", "/points/shops/"+id, feature(id, 8, 47, "{}")).Code
+	}
+	for i := range 20 {
+		if code := put(fmt.Sprint("a", i)); code != 201 {
+			t.Fatal(code)
+		}
+	}
+	full.Store(true)
+	s.want(s.send(rootKey, "PUT", "/points/shops/b", feature("b", 8, 47, "{}")), 507, "insufficient-storage")
+	s.want(s.send(rootKey, "GET", "/points/shops/b", ""), 404, "point-not-found")
+	if w := s.send(rootKey, "GET", "/points/shops/count", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `{"count":20}`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	for method, target := range map[string]string{"PATCH": "/points/shops/a1", "DELETE": "/points/shops/a2", "PUT": "/points/others"} {
+		body := ""
+		if method == "PATCH" {
+			body = `{"properties":{"a":1}}`
+		}
+		s.want(s.send(rootKey, method, target, body), 507, "insufficient-storage")
+	}
+	if w := s.send(rootKey, "POST", "/points/shops", feature("c", 8, 47, "{}")+"\n"); !strings.Contains(w.Body.String(), `"type":"insufficient-storage"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
+	if got := s.room.Collections.Troubles(true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
+		t.Errorf("troubles: %v", got)
+	}
+	full.Store(false)
+	for n := 0; put("b") != 201; n++ {
+		if n > 2000 {
+			t.Fatal("no writes are taken")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 204, "")
+	s.want(s.send(rootKey, "GET", "/points/shops", ""), 404, "collection-not-found")
+}
+
+// A damaged collection is 503 to everybody, and the others are served.
+func TestDamagedCollection(t *testing.T) {
+	dir := t.TempDir()
+	t.Run("before", func(t *testing.T) {
+		s := newServiceOn(t, dir, nil, nil)
+		for _, name := range []string{"whole", "shops"} {
+			s.make(name, `{}`)
+			s.want(s.send(rootKey, "PUT", "/points/"+name+"/a", feature("a", 8, 47, "{}")), 201, "")
+		}
+	})
+	logs, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	for _, log := range logs {
+		b, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) > 40 {
+			b[40] ^= 1
+		}
+		if err := os.WriteFile(log, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newServiceOn(t, dir, nil, nil)
+	for _, target := range []string{
+		"GET /points/shops", "GET /points/shops/a", "GET /points/shops/nearby?lat=1&lon=2", "GET /points/shops/within?bbox=1,2,3,4", "GET /points/shops/count",
+		"GET /points/shops/a/track", "GET /points/shops/events", "GET /points/shops/hooks",
+		"PUT /points/shops", "DELETE /points/shops", "POST /points/shops", "PUT /points/shops/b", "PATCH /points/shops/a", "DELETE /points/shops/a",
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		s.want(s.send(rootKey, method, path, ""), 503, "data-damaged")
+	}
+	s.want(s.send("", "GET", "/points/shops/a", ""), 503, "data-damaged")
+	s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
+	s.want(s.send(rootKey, "PUT", "/points/whole/b", feature("b", 8, 47, "{}")), 201, "")
+	if got := s.room.Collections.Troubles(false); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "damaged" {
+		t.Errorf("troubles: %v", got)
+	}
+}
