@@ -1,0 +1,394 @@
+package points
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"quadrille/cellstore"
+)
+
+// LiveReport is what VerifyLive has found.
+type LiveReport struct {
+	Points int64 // that are there
+	Rows   int64 // of all kinds
+	// Faults are the first rows that are not as a live collection writes them, as a text
+	// each; Faulty is how many there are.
+	Faults []string
+	Faulty int64
+}
+
+// maxFaults bounds the faults that are told.
+const maxFaults = 20
+
+func (r *LiveReport) fault(row *cellstore.Row, format string, args ...any) {
+	if r.Faulty++; len(r.Faults) < maxFaults {
+		r.Faults = append(r.Faults, fmt.Sprintf("the row %.60q: ", row.Key)+fmt.Sprintf(format, args...))
+	}
+}
+
+// allVersions is a scan of everything.
+var allVersions = cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}
+
+// VerifyLive reads every row of a live collection, which nobody writes meanwhile: whether
+// each can be read, each point has its id and each id its point, and both say the same. The
+// error is why it cannot be read to the end; it matches cellstore.ErrCorrupt where the
+// description is missing.
+func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
+	table, err := store.Table(ctx, tablePrefix+name)
+	if err != nil {
+		return r, wrap(err)
+	}
+	if _, err := readMeta(ctx, table); err != nil {
+		return r, err
+	}
+	if _, err := readSequence(ctx, table); err != nil {
+		return r, err
+	}
+	ids := int64(0)
+	for row, err := range table.Scan(ctx, allVersions) {
+		if err != nil {
+			return r, wrap(err)
+		}
+		r.Rows++
+		switch row.Key[0] {
+		case rowID:
+			if len(row.Cells) > 0 && len(row.Cells[0].Value) > 0 {
+				ids++
+			}
+			var byID record
+			for i := range row.Cells { // an empty value says that the point had gone
+				if v := row.Cells[i].Value; len(v) > 0 && (len(v) != idValue || !byID.parseHead(v)) {
+					r.fault(row, "it holds no position")
+				}
+			}
+		case rowPoint:
+			r.Points++
+			if err := r.point(ctx, table, row); err != nil {
+				return r, err
+			}
+		case rowEvent:
+			var e Event
+			if len(row.Key) != keyHead || json.Unmarshal(row.Cells[0].Value, &e) != nil {
+				r.fault(row, "it holds no event")
+			}
+		}
+	}
+	if ids != r.Points {
+		r.Faulty++
+		r.Faults = append(r.Faults, fmt.Sprintf("there are %d points and %d ids", r.Points, ids))
+	}
+	return r, nil
+}
+
+// point compares the row of a point with that of its id.
+func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cellstore.Row) error {
+	var p, byID record
+	if gone, err := p.parse(row); err != nil || gone {
+		r.fault(row, "it holds no point")
+		return nil
+	}
+	if positionOf(p.lat, p.lon).key != p.key || !json.Valid(p.properties) {
+		r.fault(row, "its point is elsewhere, or has no properties")
+		return nil
+	}
+	var other cellstore.Row
+	found, err := table.Get(ctx, appendIDKey(nil, string(p.id)), selectID, &other)
+	if err != nil {
+		return wrap(err)
+	}
+	if !found || byID.parseID(&other) != nil || byID.key != p.key || byID.version != p.version {
+		r.fault(row, "its id has no row, or one of another position or version")
+	}
+	return nil
+}
+
+// LiveTable is the table of a live collection.
+func LiveTable(name string) string { return tablePrefix + name }
+
+// Stored fills a Hit from a row of a live collection, and reports whether it is that of a
+// point.
+func Stored(row *cellstore.Row, h *Hit) bool {
+	var r record
+	if len(row.Key) == 0 || row.Key[0] != rowPoint {
+		return false
+	}
+	gone, err := r.parse(row)
+	if err != nil || gone || positionOf(r.lat, r.lon).key != r.key || !json.Valid(r.properties) {
+		return false
+	}
+	h.set(&r)
+	return true
+}
+
+// RescueReport is what Rescue has found.
+type RescueReport struct {
+	Points int64 // that are in the new collection
+	// Earlier are those of them whose newest row is lost, so that they are as they were
+	// before; Lost are ids whose points are lost; Skipped are rows that hold nothing sound.
+	Earlier, Lost, Skipped int64
+	// Description says that how the collection was described is lost. It is private then.
+	Description bool
+}
+
+// Rescuer makes a live collection of rows that could be read of a damaged one. Add every
+// row, each once with all its versions, and call Finish.
+type Rescuer struct {
+	store cellstore.Store
+	name  string
+	table cellstore.Table
+
+	report RescueReport
+	meta   *liveMeta
+	kept   map[string][]byte // rows of the family meta
+	sequence
+	batch []cellstore.Mutation
+	bytes int
+}
+
+// NewRescuer makes the table of a collection in a store that has none of the name.
+func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescuer, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	r := &Rescuer{store: store, name: name, kept: map[string][]byte{}}
+	// What is added may have any number of versions, until the description is known.
+	m := &liveMeta{Meta: Meta{Name: name, Private: true, History: maxHistory}}
+	if err := checkMeta(&m.Meta); err != nil {
+		return nil, err
+	}
+	if err := store.CreateTable(ctx, m.tableSchema()); err != nil {
+		return nil, wrap(err)
+	}
+	var err error
+	r.table, err = store.Table(ctx, tablePrefix+name)
+	return r, wrap(err)
+}
+
+// Add adds a row, whose bytes are the caller's.
+func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
+	if len(row.Key) == 0 || len(row.Cells) == 0 {
+		return nil
+	}
+	switch row.Key[0] {
+	case rowMeta:
+		r.addMeta(row)
+		return nil
+	case rowEnd: // made anew
+		return nil
+	case rowPoint:
+		if h := (&Hit{}); !Stored(row, h) {
+			r.report.Skipped++
+			return nil
+		}
+	case rowEvent:
+		if len(row.Key) != keyHead {
+			r.report.Skipped++
+			return nil
+		}
+		r.last = max(r.last, binary.BigEndian.Uint64(row.Key[1:]))
+	case rowID, rowPast:
+		for i := range row.Cells {
+			r.floor = max(r.floor, row.Cells[i].Timestamp)
+		}
+	default:
+		r.report.Skipped++
+		return nil
+	}
+	m := cellstore.Mutation{Row: bytes.Clone(row.Key), Durability: cellstore.Async}
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		m.Ops = append(m.Ops, cellstore.PutAt(c.Family, bytes.Clone(c.Qualifier), c.Timestamp, bytes.Clone(c.Value)))
+		r.bytes += len(c.Value)
+	}
+	return r.write(ctx, m)
+}
+
+func (r *Rescuer) addMeta(row *cellstore.Row) {
+	value := row.Cells[0].Value
+	switch m := (&liveMeta{}); {
+	case len(row.Key) == 1:
+		if json.Unmarshal(value, m) == nil && checkVersion(&m.Meta) == nil && m.Name == r.name {
+			r.meta = m
+		}
+	case bytes.Equal(row.Key, sequenceRow):
+		if len(value) == sequenceValue {
+			r.last, r.floor = max(r.last, binary.BigEndian.Uint64(value)), max(r.floor, int64(binary.BigEndian.Uint64(value[8:])))
+		}
+	default:
+		r.kept[string(row.Key)] = bytes.Clone(value)
+	}
+}
+
+// write writes rows, many at once.
+func (r *Rescuer) write(ctx context.Context, m cellstore.Mutation) error {
+	if r.batch = append(r.batch, m); len(r.batch) < maxCommit && r.bytes < maxCommitBytes {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+func (r *Rescuer) flush(ctx context.Context) error {
+	if len(r.batch) == 0 {
+		return nil
+	}
+	err := r.table.Apply(ctx, r.batch...)
+	clear(r.batch)
+	r.batch, r.bytes = r.batch[:0], 0
+	return wrap(err)
+}
+
+// Finish makes points and ids agree and describes the collection, which is there and on
+// the disk then. Of what the damage took the newest state that is left is kept.
+func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
+	if err := r.flush(ctx); err != nil {
+		return r.report, err
+	}
+	if r.report.Description = r.meta == nil; r.meta == nil {
+		r.meta = &liveMeta{Meta: Meta{SchemaVersion: SchemaVersion, Name: r.name, Private: true}}
+		if err := checkMeta(&r.meta.Meta); err != nil {
+			return r.report, err
+		}
+	}
+	learner := NewLearner(r.meta.Declared)
+	learner.Seed(r.meta.Schema)
+	if err := r.agree(ctx, learner); err != nil {
+		return r.report, err
+	}
+	if err := r.count(ctx); err != nil {
+		return r.report, err
+	}
+	r.meta.Meta.Schema = learner.Schema()
+	if err := r.store.AlterTable(ctx, r.meta.tableSchema()); err != nil {
+		return r.report, wrap(err)
+	}
+	value := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.last), uint64(r.floor))
+	put := func(key, value []byte) cellstore.Mutation {
+		return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famMeta, nil, metaTime, value)}}
+	}
+	last := []cellstore.Mutation{put(sequenceRow, binary.BigEndian.AppendUint64(value, 1))}
+	for key, value := range r.kept {
+		last = append(last, put([]byte(key), value))
+	}
+	return r.report, wrap(r.table.Apply(ctx, append(last, r.meta.mutation())...))
+}
+
+// agree makes the row of each id that of its newest point, and removes older points.
+func (r *Rescuer) agree(ctx context.Context, learner *Learner) error {
+	var other, place cellstore.Row
+	for row, err := range r.table.Scan(ctx, cellstore.Scan{Selection: *selectPoint}) {
+		if err != nil {
+			return wrap(err)
+		}
+		var p, byID record
+		if _, err := p.parse(row); err != nil {
+			return err
+		}
+		id := string(p.id)
+		remove := cellstore.Mutation{Row: bytes.Clone(row.Key), Ops: []cellstore.Op{cellstore.DeleteColumn(famPoint, nil, cellstore.All)}}
+		found, err := r.table.Get(ctx, appendIDKey(nil, id), selectID, &other)
+		if err != nil {
+			return wrap(err)
+		}
+		if found && other.Cells[0].Timestamp >= p.version {
+			if len(other.Cells[0].Value) == 0 { // it was removed later
+				if err := r.apply(ctx, remove); err != nil {
+					return err
+				}
+				continue
+			}
+			if byID.parseID(&other) == nil {
+				if byID.key == p.key && byID.version == p.version {
+					learner.Learn(p.properties)
+					continue
+				}
+				there, err := r.table.Get(ctx, appendPointKey(nil, byID.key, id), selectPoint, &place)
+				if err != nil {
+					return wrap(err)
+				}
+				if there && byID.key != p.key {
+					if err := r.apply(ctx, remove); err != nil {
+						return err
+					}
+					continue
+				}
+			}
+			r.report.Earlier++
+		}
+		// A row of the id that is older has a point that is older, which comes or came.
+		learner.Learn(p.properties)
+		if err := r.replace(ctx, &p, &byID, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace makes the row of an id that of a point.
+func (r *Rescuer) replace(ctx context.Context, p, was *record, found bool) error {
+	id := string(p.id)
+	var ms []cellstore.Mutation
+	if found {
+		ms = append(ms, cellstore.Mutation{Row: appendIDKey(nil, id), Ops: []cellstore.Op{cellstore.DeleteColumn(famID, nil, cellstore.All)}})
+		if was.version != 0 && was.version < p.version && was.key != p.key {
+			ms = append(ms, cellstore.Mutation{Row: appendPointKey(nil, was.key, id), Ops: []cellstore.Op{cellstore.DeleteColumn(famPoint, nil, cellstore.All)}})
+		}
+	}
+	ms = append(ms, cellstore.Mutation{Row: appendIDKey(nil, id), Ops: []cellstore.Op{cellstore.PutAt(famID, nil, p.version, p.appendIDValue(nil))}})
+	for _, m := range ms { // in this order
+		if err := r.apply(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Rescuer) apply(ctx context.Context, m cellstore.Mutation) error {
+	m.Durability = cellstore.Async
+	return wrap(r.table.Apply(ctx, m))
+}
+
+// count counts the points, removes ids that have none, and writes when points expire.
+func (r *Rescuer) count(ctx context.Context) error {
+	var place cellstore.Row
+	for row, err := range r.table.Scan(ctx, cellstore.Scan{Selection: *selectID}) {
+		if err != nil {
+			return wrap(err)
+		}
+		if len(row.Cells[0].Value) == 0 {
+			continue // removed, with history
+		}
+		id := string(row.Key[1:])
+		var byID, p record
+		there := false
+		if byID.parseID(row) == nil {
+			there, err = r.table.Get(ctx, appendPointKey(nil, byID.key, id), selectPoint, &place)
+			if err != nil {
+				return wrap(err)
+			}
+			if there {
+				_, err = p.parse(&place)
+				there = err == nil && p.version == byID.version
+			}
+		}
+		m := cellstore.Mutation{Row: bytes.Clone(row.Key), Ops: []cellstore.Op{cellstore.DeleteColumn(famID, nil, cellstore.All)}}
+		switch {
+		case !there:
+			r.report.Lost++
+		case byID.expires == 0:
+			r.report.Points++
+			continue
+		default:
+			r.report.Points++
+			key := append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(byID.expires)), id...)
+			m = cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famEnd, nil, time.Now().UnixMilli(), nil)}}
+		}
+		if err := r.apply(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
