@@ -15,8 +15,8 @@ import (
 )
 
 // adminHandler is what the listener of --admin-listen serves: metrics,
-// profiles and the states that main serves too, beneath base, here with private collections.
-func adminHandler(main http.Handler, base string, metrics, top http.Handler) http.Handler {
+// profiles, backups, and the states that main serves too, beneath base, here with private collections.
+func adminHandler(main http.Handler, base string, metrics, top, backup http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -37,6 +37,7 @@ func adminHandler(main http.Handler, base string, metrics, top http.Handler) htt
 		})
 	}
 	mux.Handle("GET /usage/top", top)
+	mux.Handle("POST "+backupPath, backup)
 	return mux
 }
 

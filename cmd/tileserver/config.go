@@ -55,6 +55,7 @@ type config struct {
 	Store        string `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
 	IPIndex      bool   `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
 	Live         string `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
+	BackupDir    string `group:"data" name:"backup-dir" placeholder:"DIR" help:"Directory in which tileserver live backup may have the server make copies of its live collections, asked at --admin-listen. Without it there are none."`
 	HooksPrivate bool   `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
 
 	ClockSkew time.Duration `group:"data" name:"clock-skew" default:"1m" placeholder:"DURATION" help:"How far, and for how long, the clock of this machine may be wrong, ${default} if not given. Live collections and counts of requests date nothing further ahead of it, follow a larger step ahead only once it has lasted so long, and remove nothing for its age before."`
@@ -111,6 +112,8 @@ type config struct {
 	KeyCommand struct {
 		New newKeyCommand `cmd:"" help:"Make a key at random, print it, and add its hash to the file of --keys. It is printed this once: nobody can read it from the file."`
 	} `cmd:"" name:"keys" help:"Make keys for clients of a server that runs with --keys FILE."`
+
+	LiveCommand liveCommand `cmd:"" name:"live" help:"Verify, export, repair and back up the live collections of a directory."`
 
 	clock    *cellstore.Clock     // of live collections and counts
 	command  string               // what to do: "serve", "config print", …
@@ -182,14 +185,18 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	return cfg, nil
 }
 
-// printHelp leaves the flags of the server out of the help of keys.
+// serverFlags are the flags of the server that commands with arguments of their own take.
+var serverFlags = map[string][]string{"keys": {"help", "config", "keys"}, "live": {"help", "config", "admin-listen", "collection", "out"}}
+
+// printHelp leaves the other flags of the server out of the help of keys and live.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	for node := ctx.Selected(); node != nil; node = node.Parent {
-		if node.Name != "keys" {
+		shown, some := serverFlags[node.Name]
+		if !some {
 			continue
 		}
 		for _, f := range ctx.Model.Flags {
-			f.Hidden = !slices.Contains([]string{"help", "config", "keys"}, f.Name)
+			f.Hidden = !slices.Contains(shown, f.Name)
 		}
 	}
 	return kong.DefaultHelpPrinter(options, ctx)

@@ -258,24 +258,27 @@ func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 
 // openLive opens the live collections of --live. stop ends them, and with them the
 // writes that have begun.
-func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observed *observer, log *slog.Logger) (live *points.Live, stop func() error, err error) {
+func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observed *observer, log *slog.Logger) (live *points.Live, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }
 	if c.Live == "" {
-		return nil, none, nil
+		return nil, nil, none, nil
 	}
 	local, err := pebblestore.Open(c.Live, &pebblestore.Options{Cache: cache, Clock: c.clock, Logger: log})
 	if errors.Is(err, cellstore.ErrLocked) {
-		return nil, none, fmt.Errorf("--live: %s is in use by another process: stop it, or name another directory: %w", c.Live, err)
+		return nil, nil, none, fmt.Errorf("--live: %s is in use by another process: stop it, or name another directory: %w", c.Live, err)
 	}
 	if err != nil {
-		return nil, none, fmt.Errorf("--live: %w", err)
+		return nil, nil, none, fmt.Errorf("--live: %w", err)
 	}
-	store := observed.stores.opened(local, liveName)
+	if err := checkRepaired(c.Live); err != nil {
+		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
+	}
+	store = observed.stores.opened(local, liveName)
 	opts := points.LiveOptions{Notify: func(t points.Trouble) { logTrouble(log, t) }}
 	if live, err = opts.Open(ctx, store); err != nil {
-		return nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
+		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
 	}
-	return live, func() error { return errors.Join(live.Close(), store.Close()) }, nil
+	return live, store, func() error { return errors.Join(live.Close(), store.Close()) }, nil
 }
 
 // logTrouble logs what has become of a live collection.

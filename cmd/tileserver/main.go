@@ -83,6 +83,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	case "serve":
 	case "keys new <name>":
 		return cfg.KeyCommand.New.run(ctx, cfg.Guard.Keys, stdout, stderr)
+	case "live verify <dir>":
+		return cfg.LiveCommand.Verify.run(ctx, stdout)
+	case "live export <dir>":
+		return cfg.LiveCommand.Export.run(ctx, stdout, stderr)
+	case "live repair <dir>":
+		return cfg.LiveCommand.Repair.run(ctx, stdout)
+	case "live backup <dir> <to>":
+		return cfg.LiveCommand.Backup.run(ctx, cfg.AdminListen, stdout)
 	default:
 		return cfg.inspect(log, stdout)
 	}
@@ -106,7 +114,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	followed := &followed{source: data, log: log}
 	defer func() { err = errors.Join(err, followed.stop()) }()
-	live, stopLive, err := cfg.openLive(ctx, cache, observed, log)
+	live, liveStore, stopLive, err := cfg.openLive(ctx, cache, observed, log)
 	if err != nil {
 		return err
 	}
@@ -199,7 +207,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer flush()
 	handler := httpapi.New(api)
 	if cfg.AdminListen != "" {
-		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top), log)
+		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top, backupHandler(liveStore, cfg.BackupDir)), log)
 		if aerr != nil {
 			return aerr
 		}

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+// liveCommand is: tileserver live.
+type liveCommand struct {
+	Verify verifyLiveCommand `cmd:"" help:"Read every row of the live collections of a directory that no server has open, and say which are whole. Exits 1 if one is not."`
+	Export exportLiveCommand `cmd:"" help:"Write the points of live collections as GeoJSON, a Feature in each line, which POST /points/NAME takes."`
+	Repair repairLiveCommand `cmd:"" help:"Make damaged collections anew of what can be read of them. What was damaged is set aside and never removed."`
+	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: it is asked at --admin-listen then, and allows copies in its --backup-dir."`
+}
+
+// openStopped opens the live collections of a directory that no server has open.
+func openStopped(dir string) (*pebblestore.Store, error) {
+	if st, err := os.Stat(filepath.Join(dir, "tables")); err != nil || !st.IsDir() {
+		return nil, fmt.Errorf("%s holds no live collections: name the directory that tileserver --live has", dir)
+	}
+	store, err := pebblestore.Open(dir, nil)
+	if errors.Is(err, cellstore.ErrLocked) {
+		return nil, fmt.Errorf("%s is in use by a server: stop it first: %w", dir, err)
+	}
+	return store, err
+}
+
+// repairDir is where a repair has whole collections ready that are to come in the place of
+// damaged ones, and damagedDir where these go.
+const (
+	repairDir  = "repair"
+	damagedDir = "damaged"
+)
+
+// checkRepaired refuses a directory in which a repair was interrupted: a collection may be
+// in neither place.
+func checkRepaired(dir string) error {
+	switch _, err := os.Lstat(filepath.Join(dir, repairDir)); {
+	case err == nil:
+		return fmt.Errorf("a repair of %s was interrupted: run tileserver live repair %s, which goes on", dir, dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	default:
+		return err
+	}
+}
+
+type verifyLiveCommand struct {
+	Dir string `arg:"" help:"The directory of --live."`
+}
+
+func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err error) {
+	if err := checkRepaired(c.Dir); err != nil {
+		return err
+	}
+	store, err := openStopped(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	damaged, err := verifyLive(ctx, store, stdout)
+	if err == nil && len(damaged) > 0 {
+		err = fmt.Errorf("damaged: %s: restore a backup, or make them anew of what can be read by tileserver live repair %s", strings.Join(damaged, ", "), c.Dir)
+	}
+	return err
+}
+
+// verifyLive tells of every collection whether it is whole, and returns those that are not.
+func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
+	names, err := points.LiveNames(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		report, err := points.VerifyLive(ctx, store, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, points.ErrUnfinished):
+			_, err = fmt.Fprintf(out, "%s: was not made to the end and holds nothing\n", name)
+		case err != nil:
+			damaged = append(damaged, name)
+			_, err = fmt.Fprintf(out, "%s: damaged: %v\n", name, err)
+		case report.Faulty > 0:
+			damaged = append(damaged, name)
+			_, err = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.Faulty, report.Rows, strings.Join(report.Faults, "; "))
+		default:
+			_, err = fmt.Fprintf(out, "%s: whole, %d points\n", name, report.Points)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return damaged, nil
+}
+
+// salvage calls fn with the rows of a table that can be read, each with all its versions.
+// The error is why there may be others.
+func salvage(ctx context.Context, store cellstore.Store, table string, fn func(*cellstore.Row) error) error {
+	t, err := store.Table(ctx, table)
+	if err != nil {
+		return err
+	}
+	for row, err := range t.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}) {
+		if err == nil {
+			err = fn(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type exportLiveCommand struct {
+	Dir        string `arg:"" help:"The directory of --live."`
+	Collection string `env:"-" placeholder:"NAME" help:"The collection; all if none is given. Each Feature has the member collection."`
+	Out        string `env:"-" default:"-" placeholder:"FILE" help:"A file that is not there yet; standard output if none is given."`
+}
+
+func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	if err := checkRepaired(c.Dir); err != nil {
+		return err
+	}
+	store, err := openStopped(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	names, err := points.LiveNames(ctx, store)
+	if err != nil {
+		return err
+	}
+	if c.Collection != "" {
+		found := false
+		for _, name := range names {
+			found = found || name == c.Collection
+		}
+		if !found {
+			return fmt.Errorf("%s has no collection %s: it has %s", c.Dir, c.Collection, strings.Join(names, ", "))
+		}
+		names = []string{c.Collection}
+	}
+	if c.Out != "-" {
+		f, err := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
+		stdout = f
+	}
+	out := bufio.NewWriter(stdout)
+	var damaged []string
+	for _, name := range names {
+		n, err := exportCollection(ctx, store, name, out)
+		if ferr := out.Flush(); ferr != nil || ctx.Err() != nil {
+			return errors.Join(ferr, ctx.Err())
+		}
+		text := fmt.Sprintf("%s: %d points", name, n)
+		if err != nil {
+			damaged = append(damaged, name)
+			text += fmt.Sprintf("; not all could be read: %v", err)
+		}
+		if _, err := fmt.Fprintln(stderr, text); err != nil {
+			return err
+		}
+	}
+	if len(damaged) > 0 {
+		return fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", "))
+	}
+	return nil
+}
+
+func exportCollection(ctx context.Context, store cellstore.Store, name string, out io.Writer) (n int64, err error) {
+	var h points.Hit
+	var b []byte
+	err = salvage(ctx, store, points.LiveTable(name), func(row *cellstore.Row) error {
+		if !points.Stored(row, &h) {
+			return nil
+		}
+		n++
+		b = jsontext.AppendString(append(b[:0], `{"type":"Feature","id":`...), h.ID)
+		b = strconv.AppendFloat(append(b, `,"geometry":{"type":"Point","coordinates":[`...), h.Lon, 'f', -1, 64)
+		b = strconv.AppendFloat(append(b, ','), h.Lat, 'f', -1, 64)
+		b = append(append(b, `]},"properties":`...), h.Properties...)
+		if !h.Expires.IsZero() {
+			b = append(h.Expires.AppendFormat(append(b, `,"expires":"`...), time.RFC3339Nano), '"')
+		}
+		b = append(jsontext.AppendString(append(b, `,"collection":`...), name), "}\n"...)
+		_, err := out.Write(b)
+		return err
+	})
+	return n, err
+}
+
+type repairLiveCommand struct {
+	Dir string `arg:"" help:"The directory of --live."`
+}
+
+// run makes whole collections in a store of its own first. That is called repair once it
+// is complete, and what is in there then takes the places of the damaged ones; whoever
+// comes after an interruption goes on with it.
+func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) error {
+	ready := filepath.Join(c.Dir, repairDir)
+	if checkRepaired(c.Dir) == nil {
+		made, lost, err := c.prepare(ctx, ready+".tmp", stdout)
+		if err != nil {
+			return err
+		}
+		if made > 0 {
+			if err := os.Rename(ready+".tmp", ready); err != nil {
+				return err
+			}
+			if err := syncDirectory(c.Dir); err != nil {
+				return err
+			}
+			if err := c.replace(ready, stdout); err != nil {
+				return err
+			}
+		}
+		if len(lost) > 0 {
+			return fmt.Errorf("nothing can be read of %s: it is left as it is; restore a backup", strings.Join(lost, ", "))
+		}
+		return nil
+	}
+	store, err := openStopped(c.Dir) // nobody else has it
+	if err != nil {
+		return err
+	}
+	if err := store.Close(); err != nil {
+		return err
+	}
+	return c.replace(ready, stdout)
+}
+
+// prepare makes the store of whole collections, and says how many there are, and which
+// collections nothing could be read of.
+func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made int, lost []string, err error) {
+	store, err := openStopped(c.Dir)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	damaged, err := verifyLive(ctx, store, stdout)
+	if err != nil || len(damaged) == 0 {
+		return 0, nil, err
+	}
+	if err := os.RemoveAll(dir); err != nil { // copies, of one that was interrupted
+		return 0, nil, err
+	}
+	to, err := pebblestore.Open(dir, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	for _, name := range damaged {
+		rescuer, err := points.NewRescuer(ctx, to, name)
+		if err != nil {
+			return 0, nil, err
+		}
+		rows := 0
+		var failed error
+		err = salvage(ctx, store, points.LiveTable(name), func(row *cellstore.Row) error {
+			rows++
+			failed = rescuer.Add(ctx, row)
+			return failed
+		})
+		if failed != nil || ctx.Err() != nil {
+			return 0, nil, errors.Join(failed, ctx.Err())
+		}
+		if rows == 0 {
+			lost = append(lost, name)
+			if err := to.DropTable(ctx, points.LiveTable(name)); err != nil {
+				return 0, nil, err
+			}
+			continue
+		}
+		report, ferr := rescuer.Finish(ctx)
+		if ferr != nil {
+			return 0, nil, ferr
+		}
+		made++
+		text := fmt.Sprintf("%s: %d points are rescued", name, report.Points)
+		if report.Earlier > 0 {
+			text += fmt.Sprintf(", %d of them as they were earlier", report.Earlier)
+		}
+		if report.Lost > 0 {
+			text += fmt.Sprintf("; of %d the id is left and the point is lost", report.Lost)
+		}
+		if report.Skipped > 0 {
+			text += fmt.Sprintf("; %d rows hold nothing sound", report.Skipped)
+		}
+		if err != nil {
+			text += "; not every row could be read, so points may be missing, or removed ones be back"
+		}
+		if report.Description {
+			text += "; its description is lost, so it is private now and has neither title nor history"
+		}
+		if _, err := fmt.Fprintln(stdout, text); err != nil {
+			return 0, nil, err
+		}
+	}
+	return made, lost, nil
+}
+
+// replace sets damaged collections aside and puts the whole ones in their places.
+func (c *repairLiveCommand) replace(ready string, stdout io.Writer) error {
+	made, err := filepath.Glob(filepath.Join(ready, "tables", points.LiveTable("*")))
+	if err != nil {
+		return err
+	}
+	aside := filepath.Join(c.Dir, damagedDir)
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return err
+	}
+	tables := filepath.Join(c.Dir, "tables")
+	for _, path := range made {
+		table := filepath.Base(path)
+		to := filepath.Join(aside, table+"-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
+		switch err := os.Rename(filepath.Join(tables, table), to); {
+		case err == nil:
+			if _, err := fmt.Fprintf(stdout, "what was damaged is in %s\n", to); err != nil {
+				return err
+			}
+		case !errors.Is(err, fs.ErrNotExist): // it was set aside before
+			return err
+		}
+		for _, dir := range []string{aside, tables} {
+			if err := syncDirectory(dir); err != nil {
+				return err
+			}
+		}
+		if err := os.Rename(path, filepath.Join(tables, table)); err != nil {
+			return err
+		}
+		if err := syncDirectory(tables); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(ready) // which has no table any more
+}
+
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

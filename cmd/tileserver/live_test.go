@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/places/points"
+)
+
+// makeLive makes a directory of live collections with so many points each.
+func makeLive(t *testing.T, n int, names ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "live")
+	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
+		for _, name := range names {
+			c, err := l.Create(t.Context(), points.Meta{Name: name, Title: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var writes []points.Write
+			for i := range n {
+				writes = append(writes, points.Write{ID: fmt.Sprint(i), Lat: float64(i % 80), Lon: 8, Properties: []byte(`{"a":1}`), Expires: time.Now().Add(time.Hour)})
+			}
+			if err := c.Write(t.Context(), writes, make([]points.Outcome, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	return dir
+}
+
+func inLive(t *testing.T, dir string, do func(*points.Live, cellstore.Store)) {
+	t.Helper()
+	store, err := pebblestore.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := points.OpenLive(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(l, store)
+	for _, err := range []error{l.Close(), store.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// command runs the program and returns what it prints.
+func command(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := run(t.Context(), args, &out, &out)
+	return out.String(), err
+}
+
+func wantText(t *testing.T, got string, err error, fails bool, texts ...string) {
+	t.Helper()
+	if err != nil {
+		got += err.Error()
+	}
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in\n%s", text, got)
+		}
+	}
+	if (err != nil) != fails {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// spoil takes the description of a collection, and the row of an id.
+func spoil(t *testing.T, dir, name string) {
+	t.Helper()
+	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+		table, err := store.Table(t.Context(), points.LiveTable(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, family := range map[string]string{"m": "meta", "i3": "id"} {
+			if err := table.Apply(t.Context(), cellstore.Mutation{Row: []byte(row), Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A damaged collection is found, exported, and made anew; what was damaged is set aside.
+func TestRepairLive(t *testing.T) {
+	dir := makeLive(t, 30, "shops", "whole")
+	got, err := command(t, "live", "verify", dir)
+	wantText(t, got, err, false, "shops: whole, 30 points", "whole: whole, 30 points")
+	spoil(t, dir, "shops")
+	got, err = command(t, "live", "verify", dir)
+	wantText(t, got, err, true, "shops: damaged", "whole: whole, 30 points", "tileserver live repair")
+	got, err = command(t, "live", "export", dir, "--collection", "shops")
+	wantText(t, got, err, false, `{"type":"Feature","id":"3","geometry":{"type":"Point","coordinates":[8,3]},"properties":{"a":1},"expires":"`, `"collection":"shops"}`)
+	if n := strings.Count(got, "\n"); n != 31 {
+		t.Errorf("%d lines", n)
+	}
+
+	url, log, stop := start(t, "--data", t.TempDir(), "--live", dir)
+	if code, got := fetch(t, url+"/points/shops/1"); code != 503 || !strings.Contains(got, "data-damaged") {
+		t.Errorf("%d %s", code, got)
+	}
+	if code, got := fetch(t, url+"/points/whole/1"); code != 200 {
+		t.Errorf("%d %s", code, got)
+	}
+	for _, path := range []string{"/readyz", "/status"} {
+		if code, got := fetch(t, url+path); code != 200 || !strings.Contains(got, `"trouble":[{"store":"live","collection":"shops","state":"damaged"`) {
+			t.Errorf("%s: %d %s", path, code, got)
+		}
+	}
+	eventually(t, url+"/metrics", `quadrille_store_troubles{state="damaged",store="live"} 1`)
+	if got, err := command(t, "live", "repair", dir); err == nil || !strings.Contains(err.Error(), "stop it first") {
+		t.Errorf("%v %s", err, got)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "a live collection is damaged") || strings.Contains(text, "goroutine ") {
+		t.Errorf("the log:\n%s", text)
+	}
+
+	got, err = command(t, "live", "repair", dir)
+	wantText(t, got, err, false, "shops: 30 points are rescued", "its description is lost, so it is private", "what was damaged is in "+filepath.Join(dir, "damaged", "points_shops-"))
+	got, err = command(t, "live", "verify", dir)
+	wantText(t, got, err, false, "shops: whole, 30 points", "whole: whole, 30 points")
+	if aside, err := filepath.Glob(filepath.Join(dir, "damaged", "points_shops-*", "db", "*")); err != nil || len(aside) == 0 {
+		t.Error("what was damaged is not there any more", err)
+	}
+	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
+		if c := l.Collection("shops"); c == nil || !c.Meta().Private {
+			t.Error("it is not private")
+		}
+	})
+}
+
+// A repair that was interrupted between two renames goes on, and no server starts before.
+func TestInterruptedRepair(t *testing.T) {
+	dir := makeLive(t, 10, "shops", "others")
+	ready := makeLive(t, 5, "shops")
+	if err := os.Rename(ready, filepath.Join(dir, repairDir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, damagedDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "tables", "points_shops"), filepath.Join(dir, damagedDir, "points_shops-x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"live", "verify", dir}, {"live", "export", dir}, {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir}} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "was interrupted: run tileserver live repair") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if got, err := command(t, "live", "repair", dir); err != nil {
+		t.Fatal(err, got)
+	}
+	got, err := command(t, "live", "verify", dir)
+	wantText(t, got, err, false, "shops: whole, 5 points", "others: whole, 10 points")
+}
+
+// A backup is made while a server writes, by asking it, and a server starts on it.
+func TestBackupWhileServing(t *testing.T) {
+	dir, backups := makeLive(t, 100, "shops"), t.TempDir()
+	_, log, stop := start(t, "--data", t.TempDir(), "--live", dir, "--admin-listen", "127.0.0.1:0", "--backup-dir", backups)
+	_, admin, _ := strings.Cut(log.String(), "msg=administration url=http://")
+	admin, _, _ = strings.Cut(admin, "\n")
+	to := filepath.Join(backups, "monday")
+	got, err := command(t, "live", "backup", dir, to, "--admin-listen", admin)
+	wantText(t, got, err, false, "shops: whole, 100 points", "The backup is "+to)
+	got, err = command(t, "live", "backup", dir, to, "--admin-listen", admin)
+	wantText(t, got, err, true, "is there already")
+	got, err = command(t, "live", "backup", dir, filepath.Join(backups, ".hidden"), "--admin-listen", admin)
+	wantText(t, got, err, true, "does not begin with a dot")
+	got, err = command(t, "live", "backup", dir, to)
+	wantText(t, got, err, true, "--admin-listen")
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	got, err = command(t, "live", "backup", dir, filepath.Join(backups, "tuesday"))
+	wantText(t, got, err, false, "shops: whole, 100 points")
+	url, _, stop := start(t, "--data", t.TempDir(), "--live", to)
+	if code, got := fetch(t, url+"/points/shops/count"); code != 200 || got != `{"count":100}` {
+		t.Errorf("%d %s", code, got)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process that makes backups is killed at random moments: whatever has the name of a
+// backup is one.
+func TestKillBackup(t *testing.T) {
+	if dir := os.Getenv("BACKUP_KILL_DIR"); dir != "" {
+		backUpUntilKilled(dir)
+	}
+	dir := t.TempDir()
+	rounds := 3
+	if os.Getenv("QUADRILLE_FULL") != "" {
+		rounds = 20
+	}
+	for range rounds {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKillBackup$")
+		cmd.Env = append(os.Environ(), "BACKUP_KILL_DIR="+dir)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // the first backup
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		_, _ = io.Copy(io.Discard, out)
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("it ended by itself")
+		}
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "backup-*"))
+	if err != nil || len(all) < rounds {
+		t.Fatal(all, err)
+	}
+	for _, to := range all {
+		got, err := command(t, "live", "verify", to)
+		wantText(t, got, err, false, "taxis: whole, ")
+	}
+	got, err := command(t, "live", "verify", filepath.Join(dir, "live"))
+	wantText(t, got, err, false, "taxis: whole, ")
+}
+
+func backUpUntilKilled(dir string) {
+	ctx := context.Background()
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	store, err := pebblestore.Open(filepath.Join(dir, "live"), nil)
+	must(err)
+	l, err := points.OpenLive(ctx, store)
+	must(err)
+	c := l.Collection("taxis")
+	if c == nil {
+		c, err = l.Create(ctx, points.Meta{Name: "taxis"})
+		must(err)
+	}
+	go func() {
+		for i := 0; ; i++ {
+			must(c.Write(ctx, []points.Write{{ID: fmt.Sprint(i % 1000), Lat: rand.Float64() * 80, Lon: 8, Properties: []byte(`{}`)}}, make([]points.Outcome, 1)))
+		}
+	}()
+	for {
+		must(backup(ctx, store, filepath.Join(dir, fmt.Sprintf("backup-%d", time.Now().UnixNano())), io.Discard))
+		fmt.Print(".")
+	}
+}
+
+// Damaged counts of clients do not keep the server from starting, are told of, and are
+// left as they are.
+func TestDamagedUsage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "usage")
+	args := []string{"--data", t.TempDir(), "--address-limit", "1000/1d", "--usage", dir}
+	url, _, stop := start(t, args...)
+	fetch(t, url+"/points")
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	schema := filepath.Join(dir, "tables", "usage", "schema.json")
+	if err := os.Remove(schema); err != nil {
+		t.Fatal(err)
+	}
+	url, log, stop := start(t, args...)
+	if code, _ := fetch(t, url+"/points"); code != 200 {
+		t.Error(code)
+	}
+	for _, path := range []string{"/readyz", "/status"} {
+		if code, got := fetch(t, url+path); code != 200 || !strings.Contains(got, `"trouble":[{"store":"usage","state":"damaged"`) {
+			t.Errorf("%s: %d %s", path, code, got)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "the counts on the disk are damaged and left as they are") {
+		t.Errorf("the log:\n%s", log)
+	}
+	if logs, err := filepath.Glob(filepath.Join(dir, "tables", "usage", "db", "*")); err != nil || len(logs) == 0 {
+		t.Error("the counts are not there any more", err)
+	}
+}
