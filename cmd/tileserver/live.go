@@ -108,13 +108,8 @@ func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (dama
 	return damaged, nil
 }
 
-// salvage calls fn with the rows of a table that can be read, each with all its versions.
-// The error is why there may be others.
-func salvage(ctx context.Context, store cellstore.Store, table string, fn func(*cellstore.Row) error) error {
-	t, err := store.Table(ctx, table)
-	if err != nil {
-		return err
-	}
+// readRows calls fn with the rows of a table, each with all its versions.
+func readRows(ctx context.Context, t cellstore.Table, fn func(*cellstore.Row) error) error {
 	for row, err := range t.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}) {
 		if err == nil {
 			err = fn(row)
@@ -124,6 +119,13 @@ func salvage(ctx context.Context, store cellstore.Store, table string, fn func(*
 		}
 	}
 	return nil
+}
+
+// salvage is readRows of a damaged collection, in a directory that nobody has open. lost says
+// what could not be read.
+func salvage(ctx context.Context, dir, name string, fn func(*cellstore.Row) error) (lost string, err error) {
+	found, err := pebblestore.Salvage(ctx, dir, points.LiveSchema(name), nil, fn)
+	return strings.Join(found.Lost, "; "), err
 }
 
 type exportLiveCommand struct {
@@ -140,7 +142,16 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	open := true
+	closeStore := func() error {
+		open = false
+		return store.Close()
+	}
+	defer func() {
+		if open {
+			err = errors.Join(err, closeStore())
+		}
+	}()
 	names, err := points.LiveNames(ctx, store)
 	if err != nil {
 		return err
@@ -156,26 +167,34 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 		names = []string{c.Collection}
 	}
 	if c.Out != "-" {
-		f, err := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
+		f, ferr := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if ferr != nil {
+			return ferr
 		}
 		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
 		stdout = f
 	}
-	out := bufio.NewWriter(stdout)
+	x := &exporter{out: bufio.NewWriter(stdout)}
 	var damaged []string
 	for _, name := range names {
-		n, err := exportCollection(ctx, store, name, out)
-		if ferr := out.Flush(); ferr != nil || ctx.Err() != nil {
-			return errors.Join(ferr, ctx.Err())
-		}
-		text := fmt.Sprintf("%s: %d points", name, n)
-		if err != nil {
+		t, err := store.Table(ctx, points.LiveTable(name))
+		if errors.Is(err, cellstore.ErrCorrupt) {
 			damaged = append(damaged, name)
-			text += fmt.Sprintf("; not all could be read: %v", err)
+			continue
 		}
-		if _, err := fmt.Fprintln(stderr, text); err != nil {
+		if err == nil {
+			err = x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return "", readRows(ctx, t, fn) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := closeStore(); err != nil {
+		return err
+	}
+	for _, name := range damaged {
+		err := x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
+		if err != nil {
 			return err
 		}
 	}
@@ -185,26 +204,45 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	return nil
 }
 
-func exportCollection(ctx context.Context, store cellstore.Store, name string, out io.Writer) (n int64, err error) {
-	var h points.Hit
-	var b []byte
-	err = salvage(ctx, store, points.LiveTable(name), func(row *cellstore.Row) error {
-		if !points.Stored(row, &h) {
-			return nil
-		}
-		n++
-		b = jsontext.AppendString(append(b[:0], `{"type":"Feature","id":`...), h.ID)
-		b = strconv.AppendFloat(append(b, `,"geometry":{"type":"Point","coordinates":[`...), h.Lon, 'f', -1, 64)
-		b = strconv.AppendFloat(append(b, ','), h.Lat, 'f', -1, 64)
-		b = append(append(b, `]},"properties":`...), h.Properties...)
-		if !h.Expires.IsZero() {
-			b = append(h.Expires.AppendFormat(append(b, `,"expires":"`...), time.RFC3339Nano), '"')
-		}
-		b = append(jsontext.AppendString(append(b, `,"collection":`...), name), "}\n"...)
-		_, err := out.Write(b)
-		return err
-	})
-	return n, err
+// exporter writes points as Features.
+type exporter struct {
+	out  *bufio.Writer
+	hit  points.Hit
+	line []byte
+	n    int64 // of a collection
+}
+
+// collection writes the points among the rows of a collection, and says how many there are.
+func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
+	x.n = 0
+	lost, err := rows(func(row *cellstore.Row) error { return x.write(name, row) })
+	if err := errors.Join(err, x.out.Flush()); err != nil {
+		return fmt.Errorf("%s: %d points are written, and then: %w", name, x.n, err)
+	}
+	text := fmt.Sprintf("%s: %d points", name, x.n)
+	if lost != "" {
+		text += "; not all could be read: " + lost
+	}
+	_, err = fmt.Fprintln(notes, text)
+	return err
+}
+
+func (x *exporter) write(name string, row *cellstore.Row) error {
+	h := &x.hit
+	if !points.Stored(row, h) {
+		return nil
+	}
+	x.n++
+	b := jsontext.AppendString(append(x.line[:0], `{"type":"Feature","id":`...), h.ID)
+	b = strconv.AppendFloat(append(b, `,"geometry":{"type":"Point","coordinates":[`...), h.Lon, 'f', -1, 64)
+	b = strconv.AppendFloat(append(b, ','), h.Lat, 'f', -1, 64)
+	b = append(append(b, `]},"properties":`...), h.Properties...)
+	if !h.Expires.IsZero() {
+		b = append(h.Expires.AppendFormat(append(b, `,"expires":"`...), time.RFC3339Nano), '"')
+	}
+	x.line = append(jsontext.AppendString(append(b, `,"collection":`...), name), "}\n"...)
+	_, err := x.out.Write(x.line)
+	return err
 }
 
 type repairLiveCommand struct {
@@ -232,6 +270,9 @@ func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) error {
 				return err
 			}
 		}
+		if err := os.RemoveAll(ready + ".tmp"); err != nil { // it holds nothing
+			return err
+		}
 		if len(lost) > 0 {
 			return fmt.Errorf("nothing can be read of %s: it is left as it is; restore a backup", strings.Join(lost, ", "))
 		}
@@ -254,9 +295,8 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 	damaged, err := verifyLive(ctx, store, stdout)
-	if err != nil || len(damaged) == 0 {
+	if err = errors.Join(err, store.Close()); err != nil || len(damaged) == 0 {
 		return 0, nil, err
 	}
 	if err := os.RemoveAll(dir); err != nil { // copies, of one that was interrupted
@@ -273,14 +313,12 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 			return 0, nil, err
 		}
 		rows := 0
-		var failed error
-		err = salvage(ctx, store, points.LiveTable(name), func(row *cellstore.Row) error {
+		gone, err := salvage(ctx, c.Dir, name, func(row *cellstore.Row) error {
 			rows++
-			failed = rescuer.Add(ctx, row)
-			return failed
+			return rescuer.Add(ctx, row)
 		})
-		if failed != nil || ctx.Err() != nil {
-			return 0, nil, errors.Join(failed, ctx.Err())
+		if err != nil {
+			return 0, nil, err
 		}
 		if rows == 0 {
 			lost = append(lost, name)
@@ -289,9 +327,9 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 			}
 			continue
 		}
-		report, ferr := rescuer.Finish(ctx)
-		if ferr != nil {
-			return 0, nil, ferr
+		report, err := rescuer.Finish(ctx)
+		if err != nil {
+			return 0, nil, err
 		}
 		made++
 		text := fmt.Sprintf("%s: %d points are rescued", name, report.Points)
@@ -304,8 +342,8 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 		if report.Skipped > 0 {
 			text += fmt.Sprintf("; %d rows hold nothing sound", report.Skipped)
 		}
-		if err != nil {
-			text += "; not every row could be read, so points may be missing, or removed ones be back"
+		if gone != "" {
+			text += "; not all could be read, so points may be missing, or removed ones be back: " + gone
 		}
 		if report.Description {
 			text += "; its description is lost, so it is private now and has neither title nor history"

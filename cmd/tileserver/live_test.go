@@ -305,3 +305,44 @@ func TestDamagedUsage(t *testing.T) {
 		t.Error("the counts are not there any more", err)
 	}
 }
+
+// Of a collection whose log is damaged all is rescued that lies beside the damage.
+func TestRescueOfDamagedLog(t *testing.T) {
+	dir := makeLive(t, 30, "shops", "whole")
+	inLive(t, dir, func(l *points.Live, _ cellstore.Store) { // in a log of its own
+		for i := range 100 {
+			w := points.Write{ID: fmt.Sprint("new-", i), Lat: 1, Lon: 2, Properties: []byte(`{}`)}
+			if err := l.Collection("shops").Write(t.Context(), []points.Write{w}, make([]points.Outcome, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	logs, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	for _, log := range logs {
+		b, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) > 200 {
+			b[len(b)/2] ^= 1
+		}
+		if err := os.WriteFile(log, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := command(t, "live", "export", dir)
+	wantText(t, got, err, true, `"id":"29"`, "not all could be read of shops")
+	got, err = command(t, "live", "repair", dir)
+	wantText(t, got, err, false, "shops: damaged", "points are rescued", "not all could be read")
+	got, err = command(t, "live", "verify", dir)
+	wantText(t, got, err, false, "shops: whole", "whole: whole, 30 points")
+	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
+		var h points.Hit
+		if err := l.Collection("shops").Get(t.Context(), "29", &h); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -109,6 +109,13 @@ func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cel
 // LiveTable is the table of a live collection.
 func LiveTable(name string) string { return tablePrefix + name }
 
+// LiveSchema declares a table for all that a live collection may hold: any number of
+// versions, and events for as long as one may keep them.
+func LiveSchema(name string) cellstore.Schema {
+	m := &liveMeta{Meta: Meta{Name: name, History: maxHistory, Events: maxHistory}}
+	return m.tableSchema()
+}
+
 // Stored fills a Hit from a row of a live collection, and reports whether it is that of a
 // point.
 func Stored(row *cellstore.Row, h *Hit) bool {
@@ -155,12 +162,7 @@ func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescu
 		return nil, err
 	}
 	r := &Rescuer{store: store, name: name, kept: map[string][]byte{}}
-	// What is added may have any number of versions, until the description is known.
-	m := &liveMeta{Meta: Meta{Name: name, Private: true, History: maxHistory}}
-	if err := checkMeta(&m.Meta); err != nil {
-		return nil, err
-	}
-	if err := store.CreateTable(ctx, m.tableSchema()); err != nil {
+	if err := store.CreateTable(ctx, LiveSchema(name)); err != nil {
 		return nil, wrap(err)
 	}
 	var err error
