@@ -34,7 +34,7 @@ func (s *short) serve(method string, args object) (object, error) {
 	if method != "getScannerResults" || err != nil || len(list) == 0 {
 		return answer, err
 	}
-	n := 0
+	var n int
 	if s.keep != nil {
 		n = s.keep(len(list))
 	} else {

@@ -211,7 +211,7 @@ func TestStoreByAnotherName(t *testing.T) {
 	_, err := Open(dir, nil)
 	wantErr(t, "open the directory itself", err, cellstore.ErrLocked)
 	must(0, s.Close())
-	s = must(Open(dir, nil))
+	must(0, must(Open(dir, nil)).Close())
 }
 
 // A log takes the room of what it holds.
@@ -240,7 +240,6 @@ func TestLogTakesWhatItHolds(t *testing.T) {
 type oddFS struct {
 	vfs.FS
 	link, lock error
-	preallocs  *atomic.Int64
 	dirSync    error
 }
 

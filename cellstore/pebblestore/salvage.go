@@ -228,7 +228,7 @@ func (v *salvage) readSorted(path string) error {
 		v.lost("%s cannot be read: %s.", path, err)
 		return errors.Join(v.ctx.Err())
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // it was only read
 	if err := v.readSpans(r); err != nil {
 		v.lost("Deletions in %s cannot be read: %s.", path, err)
 	}
@@ -255,7 +255,7 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	if err != nil {
 		return from, err
 	}
-	defer it.Close()
+	defer func() { _ = it.Close() }() // it tells its error again
 	last := bytes.Clone(from)
 	for kv := it.SeekGE(from, 0); kv != nil; kv = it.Next() {
 		value, _, err := kv.Value(nil)
@@ -278,7 +278,7 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 		if err != nil {
 			return false
 		}
-		defer it.Close()
+		defer func() { _ = it.Close() }() // it tells its error again
 		kv := it.SeekGE(key, 0)
 		if kv == nil {
 			return it.Error() == nil

@@ -234,7 +234,7 @@ func (t *table) tellUnfinished(entries map[string]extent) {
 	}
 	last := logs[len(logs)-1]
 	r := last.OpenForRead()
-	defer r.Close()
+	defer func() { _ = r.Close() }() // it was only read
 	var at wal.Offset
 	for {
 		var record io.Reader

@@ -91,6 +91,14 @@ func (f *oddFile) Allocate(ctx context.Context, off, size uint64, mode uint32) s
 	return f.LoopbackFile.Allocate(ctx, off, size, mode)
 }
 
+// WrapChild makes the nodes below odd ones too.
+func (n *oddNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	if plain, ok := child.(*fs.LoopbackNode); ok {
+		return &oddNode{fs.LoopbackNode{RootData: plain.RootData}, n.odd}
+	}
+	return child
+}
+
 // mount puts an odd file system over an empty directory, which it returns.
 func (o *oddFS) mount(t *testing.T) string {
 	t.Helper()
@@ -100,10 +108,7 @@ func (o *oddFS) mount(t *testing.T) string {
 		t.Fatal(err)
 	}
 	root := &fs.LoopbackRoot{Path: behind, Dev: st.Dev}
-	root.NewNode = func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &oddNode{fs.LoopbackNode{RootData: root}, o}
-	}
-	node := root.NewNode(root, nil, "", &st)
+	node := &oddNode{fs.LoopbackNode{RootData: root}, o}
 	root.RootNode = node
 	server, err := fs.Mount(at, node, &fs.Options{MountOptions: fuse.MountOptions{EnableLocks: true, DirectMount: true, FsName: "oddfs"}})
 	if err != nil {
