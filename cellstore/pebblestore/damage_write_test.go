@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -87,6 +87,7 @@ func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 // length, removes each and puts each in the place of every other. Opened for writing it
 // has all rows, or says that it is damaged and is left as it is.
 func TestDamageOpenedForWriting(t *testing.T) {
+	rnd := testseed.Rand(t)
 	for stop, whole := range images(t) {
 		t.Run(stop, func(t *testing.T) {
 			want, _, err := readForWriting(whole.mount())
@@ -117,7 +118,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 			if testing.Short() {
 				step = 97
 			}
-			offset := rand.IntN(step) // those that others leave out come another time
+			offset := rnd.IntN(step) // those that others leave out come another time
 			names := slices.Sorted(maps.Keys(whole))
 			for _, name := range names {
 				data := whole[name]
@@ -131,7 +132,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 				try("without "+name, without)
 				for i := offset; i < len(data); i += step {
 					flipped := slices.Clone(data)
-					flipped[i] ^= 1 << rand.IntN(8)
+					flipped[i] ^= 1 << rnd.IntN(8)
 					try(fmt.Sprintf("%s with byte %d of %d changed from %02x to %02x", name, i, len(data), data[i], flipped[i]), changed(flipped))
 					try(fmt.Sprintf("%s cut to %d of %d bytes", name, i, len(data)), changed(data[:i:i]))
 				}

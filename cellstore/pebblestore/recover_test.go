@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -90,9 +90,7 @@ func TestRecover(t *testing.T) {
 	if testing.Short() {
 		rounds = 8
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := testseed.Rand(t)
 	var logged bytes.Buffer
 	d := &smallDisk{FS: vfs.NewMem(), tell: r.IntN(2) == 0}
 	d.room.Store(1 << 30)

@@ -3,13 +3,13 @@ package pebblestore
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -65,6 +65,7 @@ func fixtureRows(t *testing.T, mem vfs.FS) (map[string]string, func()) {
 // TestSalvage damages each file of a store: what Salvage finds are rows that are there, and
 // most of them, and it tells of what it does not find.
 func TestSalvage(t *testing.T) {
+	rnd := testseed.Rand(t)
 	mem := vfs.NewMem()
 	want, done := fixtureRows(t, mem)
 	killed := imageOf(mem)
@@ -105,9 +106,9 @@ func TestSalvage(t *testing.T) {
 			if len(data) == 0 {
 				break
 			}
-			at := rand.IntN(len(data))
+			at := rnd.IntN(len(data))
 			flipped := slices.Clone(data)
-			flipped[at] ^= 1 << rand.IntN(8)
+			flipped[at] ^= 1 << rnd.IntN(8)
 			try(fmt.Sprintf("%s with byte %d of %d flipped", name, at, len(data)), flipped)
 		}
 		if !strings.HasPrefix(path.Base(name), "marker.format") {

@@ -175,9 +175,12 @@ func fill(path string, leave int64) {
 // on a disk that is filling up or full, and starts it again there. Nothing that was
 // acknowledged is lost or comes back.
 func TestLiveKilled(t *testing.T) {
-	rounds := 6
-	if full {
+	rounds := 10
+	switch {
+	case full:
 		rounds = 50
+	case testing.Short():
+		rounds = 4
 	}
 	small := smallDisk(t, "24m")
 	seed := testseed.Of(t)
