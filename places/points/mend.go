@@ -159,10 +159,11 @@ func (c *LiveCollection) disturbed() {
 	}
 }
 
-// Pauses between two attempts to take writes again, and to open what is damaged.
+// mendPause is between two attempts to take writes again, and so many of them are between
+// two to open what is damaged.
 const (
-	mendPause = time.Second
-	maxPause  = time.Minute
+	mendPause     = time.Second
+	damagedPauses = 60
 )
 
 // mend opens the table again: at once, so that nothing is shown that is not on the disk,
@@ -189,7 +190,7 @@ func (c *LiveCollection) mend(known bool) bool {
 		}
 		known = c.now.Load().err == nil
 		if pause = c.live.pause; errors.Is(err, ErrDamaged) {
-			pause = c.live.pause * maxPause / mendPause
+			pause *= damagedPauses
 		}
 		if !c.wait(pause) {
 			return false

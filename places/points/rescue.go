@@ -87,12 +87,8 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 // point compares the row of a point with that of its id.
 func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cellstore.Row) error {
 	var p, byID record
-	if gone, err := p.parse(row); err != nil || gone {
-		r.fault(row, "it holds no point")
-		return nil
-	}
-	if positionOf(p.lat, p.lon).key != p.key || !json.Valid(p.properties) {
-		r.fault(row, "its point is elsewhere, or has no properties")
+	if !p.stored(row) {
+		r.fault(row, "it holds no point, or one that is elsewhere")
 		return nil
 	}
 	var other cellstore.Row
@@ -120,15 +116,17 @@ func LiveSchema(name string) cellstore.Schema {
 // point.
 func Stored(row *cellstore.Row, h *Hit) bool {
 	var r record
-	if len(row.Key) == 0 || row.Key[0] != rowPoint {
-		return false
+	ok := len(row.Key) > 0 && row.Key[0] == rowPoint && r.stored(row)
+	if ok {
+		h.set(&r)
 	}
+	return ok
+}
+
+// stored is parse of a row that may hold anything, and reports whether it holds a point.
+func (r *record) stored(row *cellstore.Row) bool {
 	gone, err := r.parse(row)
-	if err != nil || gone || positionOf(r.lat, r.lon).key != r.key || !json.Valid(r.properties) {
-		return false
-	}
-	h.set(&r)
-	return true
+	return err == nil && !gone && positionOf(r.lat, r.lon).key == r.key && json.Valid(r.properties)
 }
 
 // RescueReport is what Rescue has found.
