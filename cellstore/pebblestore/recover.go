@@ -58,7 +58,7 @@ func (s *Store) recover(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if t, err = openTable(s, stored); err != nil {
+	if t, err = openTable(s, stored, true); err != nil {
 		return err
 	}
 	s.tables[name] = t

@@ -173,7 +173,7 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 	if err := s.makeTable(newStoredTable(schema)); err != nil {
 		return noSpace(err)
 	}
-	t, err := openTable(s, newStoredTable(schema))
+	t, err := openTable(s, newStoredTable(schema), false)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (s *Store) tableLocked(name string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := openTable(s, stored)
+	t, err := openTable(s, stored, false)
 	if err != nil {
 		return nil, err
 	}

@@ -130,13 +130,13 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 }
 
 // openTable opens a table that exists. Where the disk has no room for what opening
-// writes, it is opened to be read; see Recover.
-func openTable(s *Store, stored storedTable) (*table, error) {
+// writes, it is opened to be read; see Recover. again says that this process had it open.
+func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 	t, err := newTable(s, s.path("tables", stored.Name), stored)
 	if err != nil {
 		return nil, err
 	}
-	err = t.check(stored)
+	err = t.check(stored, again)
 	if err == nil && !s.opts.ReadOnly {
 		if err = s.room(t.dir); err == nil {
 			err = t.openForWriting(stored)
@@ -169,8 +169,9 @@ func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(noSpace(err), cellstore.ErrNoSpace)
 }
 
-// check compares the files of the table with its ledger.
-func (t *table) check(stored storedTable) error {
+// check compares the files of the table with its ledger, and tells what a crash left behind
+// that, unless the table is opened again.
+func (t *table) check(stored storedTable, again bool) error {
 	fsys, path := t.store.fs, t.ledgerPath()
 	clean, entries, _, err := readLedger(fsys, path)
 	switch {
@@ -184,7 +185,7 @@ func (t *table) check(stored storedTable) error {
 	if err := checkFiles(fsys, t.dbDir(), clean, entries); err != nil {
 		return err
 	}
-	if !clean && !t.store.opts.ReadOnly {
+	if !clean && !again && !t.store.opts.ReadOnly {
 		t.tellUnfinished(entries)
 	}
 	return nil
@@ -314,7 +315,10 @@ func (t *table) close(why error) error {
 		errs = append(errs, s.close(why))
 	}
 	t.closeReaders()
-	errs = append(errs, t.db.Close(), t.disk.failure())
+	errs = append(errs, t.db.Close())
+	if !t.dbOpts.ReadOnly { // of one that was opened to be read, nothing can be lost
+		errs = append(errs, t.disk.failure())
+	}
 	err := errors.Join(errs...)
 	return errors.Join(err, t.disk.ledger.close(err == nil))
 }
