@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -172,13 +173,8 @@ func (g *Generations) List(ctx context.Context) ([]Info, error) {
 	for _, name := range names {
 		p, err := g.pointer(ctx, name)
 		if err == nil && p == nil {
-			// Removed since, never published, or lost.
-			if found, ferr := g.rebuildPointer(ctx, name); ferr != nil {
-				err = ferr
-			} else if len(found.Generations) > 0 {
-				err = g.unpublished(ctx, name, nil)
-			} else {
-				continue
+			if err = g.unpublished(ctx, name, nil); errors.Is(err, ErrNoGeneration) {
+				continue // removed since, or never published
 			}
 		}
 		switch {
@@ -306,9 +302,14 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
 	}
-	if found, err := g.rebuildPointer(ctx, dataset); p == nil && err == nil && len(found.Generations) > 0 {
-		return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: activate one by its number, such as %d",
-			ErrBadPointer, dataset, g.place, len(found.Generations), found.Last)
+	if stored, err := g.back.stored(ctx, dataset); p == nil && err == nil {
+		// One whose load is still noted is that of a push that was killed before it
+		// published anything.
+		found, _ := adopt(dataset, nil, slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.load != nil }))
+		if n := len(found.Generations); n > 0 {
+			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: activate one by its number, such as %d",
+				ErrBadPointer, dataset, g.place, n, found.Last)
+		}
 	}
 	return fmt.Errorf("%w: nothing is published of data set %s in %s: %s it first", ErrNoGeneration, dataset, g.place, g.fill)
 }

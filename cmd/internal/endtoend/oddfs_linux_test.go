@@ -36,6 +36,14 @@ type oddFile struct {
 	writable bool
 }
 
+// WrapChild makes what is found beneath a node odd too.
+func (n *oddNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	if l, ok := child.(*fs.LoopbackNode); ok {
+		return &oddNode{fs.LoopbackNode{RootData: l.RootData}, n.odd}
+	}
+	return child
+}
+
 func (n *oddNode) wrap(f fs.FileHandle, flags uint32) fs.FileHandle {
 	if l, ok := f.(*fs.LoopbackFile); ok {
 		return &oddFile{l, n.odd, flags&syscall.O_ACCMODE != syscall.O_RDONLY}
