@@ -10,38 +10,17 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/damagetest"
 	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// image is the files of a store.
-type image map[string][]byte
-
-func imageOf(fsys vfs.FS) image {
-	m := image{}
-	for _, name := range files(fsys, "s") {
-		if info := must(fsys.Stat(name)); !info.IsDir() && path.Base(name) != "LOCK" {
-			m[name] = must(readFile(fsys, name))
-		}
-	}
-	return m
-}
-
-func (m image) mount() *vfs.MemFS {
-	mem := vfs.NewMem()
-	must(0, mem.MkdirAll("s/tables/t/db", 0o755))
-	for name, data := range m {
-		f := must(mem.Create(name, vfs.WriteCategoryUnspecified))
-		must(f.Write(slices.Clone(data))) // which it may change
-		must(0, f.Close())
-	}
-	return mem
-}
+func imageOf(fsys vfs.FS) damagetest.Image { return must(damagetest.Of(fsys, "s")) }
 
 // images are those of a store of rows in sorted files and in its log, all acknowledged: as
 // it was closed, and as a process leaves it that is killed.
-func images(t *testing.T) map[string]image {
+func images(t *testing.T) map[string]damagetest.Image {
 	t.Helper()
 	mem := vfs.NewMem()
 	s, tab := fixture(t, "s", &Options{FS: mem})
@@ -64,7 +43,7 @@ func images(t *testing.T) map[string]image {
 	put(0, 20)
 	begun := imageOf(first)
 	must(0, s.Close())
-	return map[string]image{"closed": imageOf(mem), "killed": killed, "closed at first": imageOf(first), "killed at first": begun}
+	return map[string]damagetest.Image{"closed": imageOf(mem), "killed": killed, "closed at first": imageOf(first), "killed at first": begun}
 }
 
 // readForWriting opens a store for writing and prints what it holds. It was opened unless
@@ -90,15 +69,15 @@ func TestDamageOpenedForWriting(t *testing.T) {
 	rnd := testseed.Rand(t)
 	for stop, whole := range images(t) {
 		t.Run(stop, func(t *testing.T) {
-			want, _, err := readForWriting(whole.mount())
+			want, _, err := readForWriting(must(whole.Mount(whole)))
 			if must(0, err); strings.Count(want, "[") < 20 {
 				t.Fatalf("the store has too few rows: %s", want)
 			}
 			noticed, tried := 0, 0
-			try := func(what string, m image) {
+			try := func(what string, m damagetest.Image) {
 				t.Helper()
 				tried++
-				mem := m.mount()
+				mem := must(m.Mount(whole))
 				got, opened, err := readForWriting(mem)
 				switch {
 				case err == nil && got != want:
@@ -122,7 +101,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 			names := slices.Sorted(maps.Keys(whole))
 			for _, name := range names {
 				data := whole[name]
-				changed := func(data []byte) image {
+				changed := func(data []byte) damagetest.Image {
 					m := maps.Clone(whole)
 					m[name] = data
 					return m

@@ -70,7 +70,7 @@ func TestSalvage(t *testing.T) {
 	want, done := fixtureRows(t, mem)
 	killed := imageOf(mem)
 	done()
-	if got, found := salvaged(t, killed.mount()); !maps.Equal(got, want) || len(found.Lost) > 0 {
+	if got, found := salvaged(t, must(killed.Mount(killed))); !maps.Equal(got, want) || len(found.Lost) > 0 {
 		t.Fatalf("%d of %d rows of a whole store, %v", len(got), len(want), found)
 	}
 	for _, name := range slices.Sorted(maps.Keys(killed)) {
@@ -80,7 +80,7 @@ func TestSalvage(t *testing.T) {
 			if m[name] = changed; changed == nil {
 				delete(m, name)
 			}
-			mounted := m.mount()
+			mounted := must(m.Mount(killed))
 			got, found := salvaged(t, mounted)
 			whole := len(got) >= len(want)
 			for key, row := range got {

@@ -99,14 +99,6 @@ func (f *oddFile) Allocate(ctx context.Context, off, size uint64, mode uint32) s
 	return f.LoopbackFile.Allocate(ctx, off, size, mode)
 }
 
-// WrapChild makes the nodes below odd ones too.
-func (n *oddNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
-	if plain, ok := child.(*fs.LoopbackNode); ok {
-		return &oddNode{fs.LoopbackNode{RootData: plain.RootData}, n.odd}
-	}
-	return child
-}
-
 // mount puts an odd file system over an empty directory, which it returns.
 func (o *oddFS) mount(t *testing.T) string {
 	t.Helper()

@@ -1,0 +1,115 @@
+// Package damagetest damages the files of stores, for tests. Only tests import it.
+package damagetest
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Image is the files below a directory by their paths, but for files named LOCK.
+type Image map[string][]byte
+
+// Of reads the files below a directory. One that is open is read as it would be after its
+// process was killed.
+func Of(fsys vfs.FS, dir string) (Image, error) {
+	m := Image{}
+	return m, m.read(fsys, dir)
+}
+
+func (m Image) read(fsys vfs.FS, dir string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		name = path.Join(dir, name)
+		info, err := fsys.Stat(name)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			err = m.read(fsys, name)
+		case path.Base(name) != "LOCK":
+			m[name], err = readFile(fsys, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readFile(fsys vfs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Mount makes a file system of the image. Its directories are there though all of their
+// files were removed, if they are those of like as well.
+func (m Image) Mount(like Image) (*vfs.MemFS, error) {
+	mem := vfs.NewMem()
+	for name := range like {
+		if err := mem.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for name, data := range m {
+		f, err := mem.Create(name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change what it is given
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return mem, nil
+}
+
+// Damage returns an image with one file changed: a bit, its end, all of it, or what it has
+// in the place of another. what says so.
+func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
+	names := slices.Sorted(maps.Keys(m))
+	name, other := names[r.IntN(len(names))], names[r.IntN(len(names))]
+	damaged = maps.Clone(m)
+	data := m[name]
+	switch kind := r.IntN(10); {
+	case kind < 5 && len(data) > 0:
+		at, bit := r.IntN(len(data)), r.IntN(8)
+		damaged[name] = slices.Clone(data)
+		damaged[name][at] ^= 1 << bit
+		return damaged, fmt.Sprintf("%s with bit %d of byte %d of %d changed", name, bit, at, len(data))
+	case kind < 7 && len(data) > 0:
+		at := r.IntN(len(data))
+		damaged[name] = data[:at:at]
+		return damaged, fmt.Sprintf("%s cut to %d of %d bytes", name, at, len(data))
+	case kind < 8:
+		delete(damaged, name)
+		return damaged, "without " + name
+	default:
+		damaged[name], damaged[other] = m[other], m[name]
+		return damaged, fmt.Sprintf("%s and %s in each other's place", name, other)
+	}
+}
+
+// Lost returns the files that are not as they were.
+func (m Image) Lost(fsys vfs.FS) (names []string) {
+	for name, data := range m {
+		if now, err := readFile(fsys, name); err != nil || !slices.Equal(now, data) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

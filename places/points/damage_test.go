@@ -1,0 +1,158 @@
+package points_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/damagetest"
+	"quadrille/internal/testseed"
+	"quadrille/places/points"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestDamagedAtRandom changes one file of a store of two collections, as it was closed or
+// as a kill leaves it. Each collection has the points that were acknowledged, or says that
+// it is damaged; the other is not affected, and no file is lost.
+func TestDamagedAtRandom(t *testing.T) {
+	cases := 1000
+	switch {
+	case os.Getenv("QUADRILLE_FULL") != "":
+		cases = 10_000
+	case testing.Short():
+		cases = 60
+	}
+	r := testseed.Rand(t)
+	mem := vfs.NewMem()
+	store, err := pebblestore.Open("s", &pebblestore.Options{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := points.OpenLive(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{}
+	for _, meta := range []points.Meta{{Name: "cars"}, {Name: "carts", History: points.Duration(time.Hour)}} {
+		c, err := l.Create(t.Context(), meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := map[string]string{}
+		want[meta.Name] = model
+		for range 150 {
+			id, value := fmt.Sprint("p", r.IntN(60)), fmt.Sprintf(`{"v":%d}`, r.Int64())
+			w := points.Write{Kind: points.Put, ID: id, Lat: r.Float64()*170 - 85, Lon: r.Float64()*360 - 180, Properties: []byte(value)}
+			if model[id] != "" && r.IntN(3) == 0 {
+				w = points.Write{Kind: points.Delete, ID: id}
+			}
+			if o := write(t, c, w); o[0].Err != nil {
+				t.Fatal(o[0].Err)
+			}
+			if model[id] = value; w.Kind == points.Delete {
+				delete(model, id)
+			}
+		}
+		if meta.Name == "cars" { // so that some of it is in sorted files
+			if err := store.Compact(t.Context(), "points_cars"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	killed, err := damagetest.Of(mem, "s")
+	if err == nil {
+		err = errors.Join(l.Close(), store.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, err := damagetest.Of(mem, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for range cases {
+		whole := []damagetest.Image{killed, closed}[r.IntN(2)]
+		damaged, what := whole.Damage(r)
+		disk, err := damaged.Mount(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for name, model := range readLive(t, disk, what, slices.Collect(maps.Keys(want))) {
+			switch {
+			case model == nil:
+				refused++
+			case !maps.Equal(model, want[name]):
+				t.Errorf("%s: %s has %d points, acknowledged were %d", what, name, len(model), len(want[name]))
+			}
+		}
+		if refused > 0 {
+			told++
+		}
+		if refused > 1 && damagedFiles(damaged, whole) < 2 {
+			t.Errorf("%s: both collections are damaged", what)
+		}
+	}
+	t.Logf("%d of %d damages were told", told, cases)
+}
+
+func damagedFiles(a, b damagetest.Image) (n int) {
+	for name := range b {
+		if string(a[name]) != string(b[name]) {
+			n++
+		}
+	}
+	return n
+}
+
+// readLive opens a store and returns the points of its collections, nil for those that are
+// damaged. One that is not there at all is an error.
+func readLive(t *testing.T, disk vfs.FS, what string, names []string) map[string]map[string]string {
+	t.Helper()
+	all := map[string]map[string]string{}
+	store, err := pebblestore.Open("s", &pebblestore.Options{FS: disk, CacheBytes: 1 << 16})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	defer store.Close()
+	l, err := points.OpenLive(t.Context(), store)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	defer l.Close()
+	for _, name := range names {
+		all[name] = nil
+		c := l.Collection(name)
+		if c == nil {
+			if !slices.ContainsFunc(l.Troubles(), func(tr points.Trouble) bool { return tr.Name == name && tr.Err != nil }) {
+				t.Errorf("%s: collection %s is gone, and nobody says so", what, name)
+			}
+			continue
+		}
+		model := map[string]string{}
+		var h points.Hit
+		for i := range 60 {
+			id := fmt.Sprint("p", i)
+			err := c.Get(t.Context(), id, &h)
+			if errors.Is(err, cellstore.ErrCorrupt) {
+				model = nil
+				break
+			}
+			if err == nil {
+				model[id] = string(h.Properties)
+			} else if !errors.Is(err, points.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		all[name] = model
+	}
+	return all
+}
