@@ -17,8 +17,9 @@ type Store interface {
 	// looser ones may or may not bring back what was hidden.
 	// ErrTableNotFound, ErrBadSchema.
 	AlterTable(ctx context.Context, schema Schema) error
-	// DropTable removes a table and its data. Calls on Tables that are open
-	// then answer ErrTableNotFound. ErrTableNotFound.
+	// DropTable removes a table and its data in one step. Calls on Tables that are
+	// open then answer ErrTableNotFound. After an error the table is there as
+	// before, but Tables that are open may be closed. ErrTableNotFound.
 	DropTable(ctx context.Context, name string) error
 	// Tables lists the tables by name, sorted.
 	Tables(ctx context.Context) ([]string, error)

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 	// it of the new one.
 	t.gate.Lock()
 	defer t.gate.Unlock()
-	if err := t.ended(); err != nil {
+	if err := cmp.Or(t.ended(), t.disk.failure()); err != nil {
 		return err
 	}
 	path := s.path("tables", t.name, "schema.json")
@@ -134,31 +135,38 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.find(name); err != nil {
-		return err
-	}
-	if s.opts.ReadOnly {
-		return cellstore.ErrReadOnly
-	}
-	// The new name says that it can be removed, whatever comes after.
-	gone, err := s.unused(droppedPrefix + name)
+	gone, err := s.putAway(name)
 	if err != nil {
 		return err
-	}
-	if err := s.fs.Rename(s.path("tables", name), gone); err != nil {
-		return noSpace(err)
-	}
-	err = syncDir(s.fs, s.path("tables"))
-	if t := s.tables[name]; t != nil {
-		delete(s.tables, name)
-		_ = t.close(cellstore.ErrTableNotFound) // what it could not write is dropped too
 	}
 	if rm := s.fs.RemoveAll(gone); rm != nil {
 		engineLog{s.opts.Logger}.Errorf("%s was dropped and is removed when the store is opened again: %s", gone, rm)
 	}
-	return err
+	return nil
+}
+
+// putAway gives a table a name that says that it can be removed, whatever comes after.
+// After an error Tables that were got before are closed, and others can be got.
+func (s *Store) putAway(name string) (gone string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.find(name); err != nil {
+		return "", err
+	}
+	if s.opts.ReadOnly {
+		return "", cellstore.ErrReadOnly
+	}
+	if gone, err = s.unused(droppedPrefix + name); err != nil {
+		return "", err
+	}
+	if t := s.tables[name]; t != nil {
+		s.forget(name)
+		_ = t.close(cellstore.ErrTableNotFound) // what it could not write is dropped too
+	}
+	if err := s.fs.Rename(s.path("tables", name), gone); err != nil {
+		return "", noSpace(err)
+	}
+	return gone, syncDir(s.fs, s.path("tables"))
 }
 
 // unused returns the path of a directory in tables that does not exist.

@@ -261,7 +261,7 @@ func (b *bulk) ingest(ctx context.Context) error {
 	}
 	err = t.change(func() error { return t.db.Ingest(ctx, b.paths) })
 	if err = cmp.Or(t.disk.failure(), err); err != nil {
-		return noSpace(err)
+		return unknown(noSpace(err))
 	}
 	t.refresh()
 	t.upkeep.loaded(b.cells)

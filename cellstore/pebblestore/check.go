@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"cmp"
 	"context"
 
 	"quadrille/cellstore"
@@ -42,7 +43,8 @@ func (t *table) checkAndMutate(ctx context.Context, check *cellstore.Check, m *c
 	}
 	if err != nil || !applied {
 		t.rows.unlock(&row)
-		return false, err
+		// What the condition was decided by may not be on the disk.
+		return false, cmp.Or(err, t.disk.failure())
 	}
 	return true, w.commit(m.Durability, func() { t.rows.unlock(&row) })
 }

@@ -100,7 +100,8 @@ func (s *Store) copyTables(ctx context.Context, names []string, dir string) erro
 			return err
 		}
 	}
-	return syncDir(s.fs, s.fs.PathJoin(dir, "tables"))
+	// It says that this has been a store, should its tables be lost.
+	return errors.Join(syncDir(s.fs, s.fs.PathJoin(dir, "tables")), writeFile(s.fs, s.fs.PathJoin(dir, "LOCK"), nil))
 }
 
 func (t *table) checkpoint(ctx context.Context, dir string) error {
@@ -118,13 +119,11 @@ func (t *table) checkpoint(ctx context.Context, dir string) error {
 	if err := makeDir(t.store.fs, dir); err != nil {
 		return err
 	}
-	if err := t.db.Checkpoint(t.store.fs.PathJoin(dir, "db"), pebble.WithFlushedWAL()); err != nil {
+	err = t.db.Checkpoint(t.store.fs.PathJoin(dir, "db"), pebble.WithFlushedWAL())
+	if err = cmp.Or(t.disk.failure(), err); err != nil {
 		return err
 	}
-	if err := t.disk.failure(); err != nil {
-		return err
-	}
-	if _, err := makeLedger(t.store.fs, t.store.fs.PathJoin(dir, ledgerName), t.store.fs.PathJoin(dir, "db")); err != nil {
+	if err := makeLedger(t.store.fs, t.store.fs.PathJoin(dir, ledgerName), t.store.fs.PathJoin(dir, "db")); err != nil {
 		return err
 	}
 	return writeSchema(t.store.fs, t.store.fs.PathJoin(dir, "schema.json"), stored)

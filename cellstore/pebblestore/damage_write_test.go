@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"quadrille/cellstore"
@@ -43,7 +46,38 @@ func images(t *testing.T) map[string]damagetest.Image {
 	put(0, 20)
 	begun := imageOf(first)
 	must(0, s.Close())
-	return map[string]damagetest.Image{"closed": imageOf(mem), "killed": killed, "closed at first": imageOf(first), "killed at first": begun}
+	// One that had no room for a new log when it was opened, after the old one had gone.
+	logs := &noLogs{FS: must(killed.Mount(killed))}
+	logs.full.Store(true)
+	s = must(Open("s", &Options{FS: logs}))
+	tab = must(s.Table(ctx, "t")).(*table)
+	if s.Trouble("t") == nil {
+		t.Fatal("it was opened for writing without a log")
+	}
+	logs.full.Store(false)
+	must(0, s.Recover(ctx, "t"))
+	tab = must(s.Table(ctx, "t")).(*table)
+	recovered := imageOf(logs)
+	put(40, 45)
+	written := imageOf(logs)
+	must(0, s.Close())
+	return map[string]damagetest.Image{
+		"closed": imageOf(mem), "killed": killed, "closed at first": imageOf(first), "killed at first": begun,
+		"recovered": recovered, "recovered and written": written,
+	}
+}
+
+// noLogs is a file system that has no room for a new log while it is full.
+type noLogs struct {
+	vfs.FS
+	full atomic.Bool
+}
+
+func (f *noLogs) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if f.full.Load() && strings.HasSuffix(name, ".log") {
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
+	}
+	return f.FS.Create(name, c)
 }
 
 // readForWriting opens a store for writing and prints what it holds. It was opened unless

@@ -52,7 +52,7 @@ func (d *disk) fail(err error) {
 
 // noSpace marks an error that says that there is no room.
 func noSpace(err error) error {
-	if vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) {
+	if !errors.Is(err, cellstore.ErrNoSpace) && (vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT)) {
 		return fmt.Errorf("%w: %w", cellstore.ErrNoSpace, err)
 	}
 	return err
@@ -154,8 +154,8 @@ var errNoLinks = errors.New("the file system makes no links")
 
 // Link implements vfs.FS.
 func (d *disk) Link(oldName, name string) error {
-	if d.own(name) && d.failure() != nil {
-		return d.failure()
+	if err := d.failure(); err != nil && d.own(name) {
+		return fmt.Errorf("%w: %w", fs.ErrPermission, err) // not to be copied
 	}
 	err := d.FS.Link(oldName, name)
 	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
@@ -204,7 +204,7 @@ type diskFile struct {
 	vfs.File
 	d     *disk
 	entry *entry // of a log or a list of files
-	read  bool   // it is read again while it is open: the writer must know a failure
+	read  bool   // the engine reads it soon: a write that is lost must fail
 	isDir bool
 }
 

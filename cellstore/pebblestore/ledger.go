@@ -65,6 +65,7 @@ type extent struct {
 const (
 	ledgerName  = "ledger"
 	slotBytes   = 4096
+	sector      = 512
 	slotHead    = 4 + 2 + 8 + 1 + 1
 	flagClean   = 1
 	entryExtent = 8 + 4
@@ -126,6 +127,9 @@ func (l *ledger) write() error {
 	if err == nil {
 		_, err = l.file.WriteAt(b, int64(l.sequence%2)*slotBytes)
 	}
+	if err == nil && len(b) > sector {
+		err = l.file.SyncData() // a loss of power must not tear both slots
+	}
 	return err
 }
 
@@ -164,12 +168,17 @@ func (l *ledger) remove(name string) error {
 	return l.writeBoth()
 }
 
-// opened takes out of the ledger what was there before: once the database is open, all
-// that it needs of its logs is in sorted files, and the list of them is a new one.
+// opened takes out of the ledger what was there before and is not needed any more: once the
+// database is open, all of its logs is in sorted files. The list of files stays unless
+// there is a new one, which the engine makes only where it had something to write.
 func (l *ledger) opened() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.entries, func(_ string, e *entry) bool { return e.found })
+	listed := false
+	for name, e := range l.entries {
+		listed = listed || isList(name) && !e.found && e.named()
+	}
+	maps.DeleteFunc(l.entries, func(name string, e *entry) bool { return e.found && (listed || !isList(name)) })
 	return l.writeBoth()
 }
 
@@ -295,33 +304,31 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 }
 
 // makeLedger writes the ledger of a database that nobody has open, as its files are.
-func makeLedger(fsys vfs.FS, path, db string) (map[string]extent, error) {
+func makeLedger(fsys vfs.FS, path, db string) error {
 	names, err := fsys.List(db)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	entries := map[string]extent{}
+	l := &ledger{path: path, clean: true, entries: map[string]*entry{}}
 	for _, name := range names {
 		if !ledgered(name) {
 			continue
 		}
-		if entries[name], err = extentOf(fsys, fsys.PathJoin(db, name), -1); err != nil {
-			return nil, err
+		x, err := extentOf(fsys, fsys.PathJoin(db, name), -1)
+		if err != nil {
+			return err
 		}
-	}
-	l := &ledger{path: path, clean: true, entries: map[string]*entry{}}
-	for name, x := range entries {
 		l.entries[name] = &entry{whole: x, listed: true}
 	}
 	file := make([]byte, 2*slotBytes)
 	for range 2 {
 		b, err := l.slot()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		copy(file[l.sequence%2*slotBytes:], b)
 	}
-	return entries, writeFile(fsys, path, file)
+	return writeFile(fsys, path, file)
 }
 
 // extentOf sums up the first bytes of a file, all of it if bytes is negative.
@@ -369,5 +376,8 @@ func checkFiles(fsys vfs.FS, db string, clean bool, entries map[string]extent) e
 
 // ledgered reports whether a ledger names a file of a database.
 func ledgered(name string) bool {
-	return strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-")
+	return strings.HasSuffix(name, ".log") || isList(name)
 }
+
+// isList reports whether a file of a database is a list of its files.
+func isList(name string) bool { return strings.HasPrefix(name, "MANIFEST-") }

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +19,10 @@ const leastRoom = 1 << 20
 
 // Trouble implements cellstore.Recoverer.
 func (s *Store) Trouble(table string) error {
-	s.mu.Lock()
-	t := s.tables[table]
-	s.mu.Unlock()
-	if t == nil {
-		return nil
+	if why, ok := s.troubles.Load(table); ok {
+		return why.(func() error)()
 	}
-	return t.disk.failure()
+	return nil
 }
 
 // Recover implements cellstore.Recoverer.
@@ -55,13 +53,14 @@ func (s *Store) recover(ctx context.Context, name string) error {
 	delete(s.tables, name)
 	_ = t.close(cellstore.ErrClosed) // it repeats why
 	stored, err := readSchema(s.fs, s.path("tables", name, "schema.json"), name)
+	if err == nil {
+		t, err = openTable(s, stored, true)
+	}
 	if err != nil {
+		s.troubles.Store(name, func() error { return err }) // until it opens
 		return err
 	}
-	if t, err = openTable(s, stored, true); err != nil {
-		return err
-	}
-	s.tables[name] = t
+	s.keep(t)
 	return t.disk.failure()
 }
 
@@ -99,16 +98,16 @@ func (s *Store) room(dir string) error {
 	return nil // or nobody knows
 }
 
-// probe looks for room by writing, since a disk may tell of room that a quota refuses.
+// probeName is the file that probe writes in the directory of a table.
+const probeName = "probe.tmp"
+
+// probe looks for room by writing a little, since a disk may tell of room that a quota
+// refuses. It leaves the rest to those who need it: opening falls back to reading.
 func (s *Store) probe(dir string) (err error) {
 	if err := s.room(dir); err != nil {
 		return err
 	}
-	need, err := s.needs(dir)
-	if err != nil {
-		return err
-	}
-	path := s.fs.PathJoin(dir, "probe.tmp")
+	path := s.fs.PathJoin(dir, probeName)
 	f, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
@@ -118,11 +117,7 @@ func (s *Store) probe(dir string) (err error) {
 			err = errors.Join(err, rm)
 		}
 	}()
-	const step = 64 << 10
-	zeros := make([]byte, step)
-	for left := need; left > 0 && err == nil; left -= step {
-		_, err = f.Write(zeros)
-	}
+	_, err = f.Write(bytes.Repeat([]byte("room?"), 64<<10/5))
 	if err == nil {
 		err = f.Sync()
 	}

@@ -372,3 +372,99 @@ func TestLeftScan(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// older makes a table one of the releases that kept no ledger.
+func older(t *testing.T, fsys vfs.FS) {
+	t.Helper()
+	path := "s/tables/t/schema.json"
+	stored := must(readSchema(fsys, path, "t"))
+	stored.format = 1
+	must(0, writeSchema(fsys, path, stored))
+}
+
+// TestOlderTable opens a table without a ledger, and one with a ledger from before an
+// earlier release wrote it again; neither is damaged, nor is one that could not be given a
+// ledger and was asked to be altered.
+func TestOlderTable(t *testing.T) {
+	d := &smallDisk{FS: vfs.NewMem(), tell: true}
+	d.room.Store(1 << 30)
+	s, tab := fixture(t, "s", &Options{FS: d})
+	want := must(all(tab, cellstore.Scan{}))
+	must(0, s.Close())
+	older(t, d)
+	must(0, writeFile(d, "s/tables/t/ledger", []byte("of another time")))
+	for _, readOnly := range []bool{true, false} {
+		s = must(Open("s", &Options{FS: d, ReadOnly: readOnly}))
+		if got := must(all(must(s.Table(ctx, "t")), cellstore.Scan{})); got != want {
+			t.Errorf("read only %t: %s", readOnly, got)
+		}
+		must(0, s.Close())
+	}
+	if stored := must(readSchema(d, "s/tables/t/schema.json", "t")); stored.format != schemaFormat {
+		t.Errorf("it is of format %d after it was opened for writing", stored.format)
+	}
+	older(t, d)
+	must(0, d.Remove("s/tables/t/ledger"))
+	d.room.Store(100)
+	s = must(Open("s", &Options{FS: d}))
+	must(s.Table(ctx, "t"))
+	err := s.AlterTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b"}, {Name: "c"}}})
+	wantErr(t, "alter on a full disk", err, cellstore.ErrNoSpace)
+	d.room.Store(1 << 30)
+	must(0, s.Recover(ctx, "t"))
+	if got := must(all(must(s.Table(ctx, "t")), cellstore.Scan{})); got != want {
+		t.Errorf("after it was recovered: %s", got)
+	}
+	must(0, s.Close())
+}
+
+// TestDropBesideLoads drops a table while loads of it begin: it is gone, and can be made
+// again.
+func TestDropBesideLoads(t *testing.T) {
+	for range 30 {
+		mem := vfs.NewMem()
+		s, tab := fixture(t, "s", &Options{FS: mem})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					load, err := tab.Bulk(ctx)
+					if err != nil {
+						wantErr(t, "begin a load", err, cellstore.ErrTableNotFound)
+						return
+					}
+					_ = load.Abort() // by DropTable, it may be
+				}
+			})
+		}
+		must(0, s.DropTable(ctx, "t"))
+		wg.Wait()
+		if names := must(s.Tables(ctx)); len(names) != 0 {
+			t.Fatalf("%v is left", names)
+		}
+		must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}}}))
+		must(0, s.Close())
+	}
+}
+
+// TestSalvageOnFullDisk rescues where there is no room for what that takes.
+func TestSalvageOnFullDisk(t *testing.T) {
+	d := &smallDisk{FS: vfs.NewMem()}
+	d.room.Store(1 << 30)
+	s := must(Open("s", &Options{FS: d}))
+	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}}}))
+	load := must(must(s.Table(ctx, "t")).Bulk(ctx))
+	noise := testseed.Rand(t)
+	for i := range 600 {
+		value := make([]byte, 32<<10)
+		for j := range value {
+			value[j] = byte(noise.Uint32())
+		}
+		must(0, load.Add(fmt.Appendf(nil, "%04d", i), cellstore.Cell{Family: "a", Timestamp: 1, Value: value}))
+	}
+	must(0, load.Commit(ctx))
+	must(0, s.Close())
+	d.room.Store(1 << 20)
+	_, err := Salvage(ctx, "s", cellstore.Schema{Table: "t"}, &Options{FS: d}, func(*cellstore.Row) error { return nil })
+	wantErr(t, "salvage on a full disk", err, cellstore.ErrNoSpace)
+}

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -30,10 +31,10 @@ type Salvaged struct {
 
 // Salvage reads what is whole of a damaged table of the store in dir, which nobody has
 // open, in the order of rows, and passes on each row with all its versions, also those
-// that MaxVersions and TTL hide. It changes nothing but a directory of its own beside
-// the tables, which it removes. schema is what the table was declared as, and counts
+// that MaxVersions and TTL hide. It writes nothing but a directory of its own beside
+// the tables, which it removes. Opening the store clears away what Open says. schema is what the table was declared as, and counts
 // where the declaration is damaged too; it may have a name only. The row is valid until
-// fn returns; an error of fn ends Salvage. opts as for Open.
+// fn returns; an error of fn ends Salvage. opts as for Open, but not read-only.
 //
 // It reads the sorted files on its own, around blocks that are damaged, and the logs
 // behind what is damaged of them, and keeps the newest of what it finds of each cell.
@@ -55,6 +56,7 @@ type salvage struct {
 
 	// db has the newest entry of each cell: sequence 8 | 1 if it is there | value.
 	db      *pebble.DB
+	disk    *disk // of db
 	removed []span
 	buf     []byte
 }
@@ -101,8 +103,11 @@ func (v *salvage) run(dir string, schema cellstore.Schema, opts *Options) (err e
 		return noSpace(err)
 	}
 	defer func() { err = errors.Join(err, s.fs.RemoveAll(scratch)) }()
+	if v.disk, err = newDisk(s.fs, scratch); err != nil {
+		return err
+	}
 	v.db, err = pebble.Open(scratch, &pebble.Options{
-		FS: s.fs, DisableWAL: true, FormatMajorVersion: pebble.FormatNewest, Comparer: comparer,
+		FS: v.disk, DisableWAL: true, FormatMajorVersion: pebble.FormatNewest, Comparer: comparer,
 		Cache: s.cache.blocks, Logger: engineLog{s.opts.Logger},
 	})
 	if err != nil {
@@ -112,7 +117,7 @@ func (v *salvage) run(dir string, schema cellstore.Schema, opts *Options) (err e
 	if err := v.gather(); err != nil {
 		return err
 	}
-	return v.pass()
+	return cmp.Or(v.disk.failure(), v.pass(), v.disk.failure())
 }
 
 // gather reads all files of the table.
@@ -136,7 +141,7 @@ func (v *salvage) gather() error {
 		switch {
 		case strings.HasSuffix(name, ".sst") && (live == nil || live[name]):
 			err = v.readSorted(path)
-		case strings.HasSuffix(name, ".log") && name >= oldest:
+		case strings.HasSuffix(name, ".log") && numberOf(name) >= oldest:
 			err = v.readLog(path)
 		}
 		if err != nil {
@@ -155,27 +160,41 @@ func (v *salvage) gather() error {
 	return nil
 }
 
-// listed returns the sorted files that are in force and the oldest log that is not in them;
-// nil if the list of them cannot be relied on.
-func (v *salvage) listed() (live map[string]bool, oldestLog string) {
+// numberOf is the number in the name of a file of the engine's, 0 if there is none.
+func numberOf(name string) (n uint64) {
+	name = strings.TrimPrefix(name, "MANIFEST-")
+	_, _ = fmt.Sscanf(name, "%d", &n) // 0
+	return n
+}
+
+// listed returns the sorted files that are in force, nil if the list of them cannot be relied
+// on, and the number of the oldest log that is not in them.
+func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	fsys, t := v.store.fs, v.table
-	_, entries, _, err := readLedger(fsys, t.ledgerPath())
+	var entries map[string]extent
+	var err error
+	if t.opened.ledgered() {
+		_, entries, _, err = readLedger(fsys, t.ledgerPath())
+	}
 	if err == nil && entries == nil {
 		err = checkManifest(fsys, t.dbDir(), true)
 	}
 	if err == nil {
 		lists := map[string]extent{}
+		// Numbers go up: without a log that was synchronised, those that count come after the
+		// list of files.
 		for name, x := range entries {
-			switch {
-			case strings.HasPrefix(name, "MANIFEST-"):
-				lists[name] = x
-			case oldestLog == "" || name < oldestLog:
-				oldestLog = name
-				fallthrough
-			default:
-				if _, err := fsys.Stat(fsys.PathJoin(t.dbDir(), name)); errors.Is(err, fs.ErrNotExist) {
-					v.lost("%s is missing.", fsys.PathJoin(t.dbDir(), name))
-				}
+			if isList(name) {
+				lists[name], oldestLog = x, max(oldestLog, numberOf(name))
+			}
+		}
+		for name := range entries {
+			if isList(name) {
+				continue
+			}
+			oldestLog = min(oldestLog, numberOf(name))
+			if _, err := fsys.Stat(fsys.PathJoin(t.dbDir(), name)); errors.Is(err, fs.ErrNotExist) {
+				v.lost("%s is missing.", fsys.PathJoin(t.dbDir(), name))
 			}
 		}
 		err = checkFiles(fsys, t.dbDir(), false, lists)
@@ -226,7 +245,7 @@ func (v *salvage) readSorted(path string) error {
 	r, err := sstable.NewReader(v.ctx, readable, v.table.engineOptions(v.table.opened, true).MakeReaderOptions())
 	if err != nil {
 		v.lost("%s cannot be read: %s.", path, err)
-		return errors.Join(v.ctx.Err())
+		return v.ctx.Err()
 	}
 	defer func() { _ = r.Close() }() // it was only read
 	if err := v.readSpans(r); err != nil {
@@ -336,10 +355,7 @@ func (v *salvage) readLog(path string) error {
 		v.lost("%s cannot be read: %s.", path, err)
 		return nil
 	}
-	var number uint64
-	if _, err := fmt.Sscanf(v.store.fs.PathBase(path), "%d.log", &number); err != nil {
-		return nil //nolint:nilerr // no log of the engine's
-	}
+	number := numberOf(v.store.fs.PathBase(path))
 	for at := 0; at < len(data); {
 		records := numbered(record.NewReader, bytes.NewReader(data[at:]), number)
 		for {
@@ -432,7 +448,7 @@ func (v *salvage) keep(key []byte, sequence uint64, removed bool, value []byte) 
 		there = 0
 	}
 	v.buf = append(append(binary.BigEndian.AppendUint64(v.buf[:0], sequence), there), value...)
-	return v.db.Set(key, v.buf, pebble.NoSync)
+	return cmp.Or(v.disk.failure(), v.db.Set(key, v.buf, pebble.NoSync))
 }
 
 // remove takes out the cells of a span that are older than its deletion.

@@ -84,13 +84,16 @@ func newStoredTable(s cellstore.Schema) storedTable {
 	return t
 }
 
+// ledgered reports whether the table has a ledger that counts.
+func (t storedTable) ledgered() bool { return t.format > 1 }
+
 func writeSchema(fsys vfs.FS, name string, t storedTable) error {
 	table, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
 	data, err := json.Marshal(schemaFile{
-		Format:   schemaFormat,
+		Format:   t.format,
 		Checksum: fmt.Sprintf("%08x", crc32.Checksum(table, crcTable)),
 		Table:    table,
 	})

@@ -31,6 +31,8 @@ type Store struct {
 	closed bool
 	tables map[string]*table // those opened so far
 
+	troubles sync.Map // why tables take no writes: func() error by name
+
 	onFailure atomic.Pointer[func(error)]
 }
 
@@ -177,8 +179,20 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 	if err != nil {
 		return err
 	}
-	s.tables[schema.Table] = t
+	s.keep(t)
 	return nil
+}
+
+// keep keeps a table that was opened.
+func (s *Store) keep(t *table) {
+	s.tables[t.name] = t
+	s.troubles.Store(t.name, t.disk.failure)
+}
+
+// forget forgets a table that is closed.
+func (s *Store) forget(name string) {
+	delete(s.tables, name)
+	s.troubles.Delete(name)
 }
 
 // makeTable makes a table, which appears in one step.
@@ -218,7 +232,7 @@ func (s *Store) fillTable(dir string, stored storedTable) error {
 	if err = cmp.Or(t.disk.failure(), err); err != nil {
 		return err
 	}
-	if _, err := makeLedger(s.fs, s.fs.PathJoin(dir, ledgerName), db); err != nil {
+	if err := makeLedger(s.fs, s.fs.PathJoin(dir, ledgerName), db); err != nil {
 		return err
 	}
 	return writeSchema(s.fs, s.fs.PathJoin(dir, "schema.json"), stored)
@@ -295,7 +309,7 @@ func (s *Store) tableLocked(name string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tables[name] = t
+	s.keep(t)
 	return t, nil
 }
 

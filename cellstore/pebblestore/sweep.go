@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -84,7 +85,7 @@ func (t *table) beginSweep(ctx context.Context) (*layout, error) {
 		return nil, err
 	}
 	t.gate.RLock()
-	if err := errors.Join(t.disk.failure(), t.upkeep.trouble()); err != nil {
+	if err := cmp.Or(t.disk.failure(), t.upkeep.trouble()); err != nil {
 		t.gate.RUnlock()
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 
@@ -149,8 +150,8 @@ func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 			return nil, err
 		}
 		t.disk.fail(err)
-		s.warn("the disk has no room to open a table for writing: it can be read, and takes writes when it is recovered", "table", t.name, "error", err)
-		t.disk.ledger, err = nil, nil
+		s.warn("the disk refuses what opening a table for writing needs: it can be read, and takes writes when it is recovered", "table", t.name, "error", err)
+		t.disk.ledger, err = nil, nil // it was closed
 	}
 	if err == nil {
 		t.dbOpts = t.engineOptions(stored, true)
@@ -173,14 +174,15 @@ func refused(err error) bool {
 // that, unless the table is opened again.
 func (t *table) check(stored storedTable, again bool) error {
 	fsys, path := t.store.fs, t.ledgerPath()
+	if !stored.ledgered() {
+		return checkManifest(fsys, t.dbDir(), t.store.opts.ReadOnly)
+	}
 	clean, entries, _, err := readLedger(fsys, path)
 	switch {
 	case err != nil:
 		return err
-	case entries == nil && stored.format > 1:
-		return fmt.Errorf("%w: %s is missing", cellstore.ErrCorrupt, path)
 	case entries == nil:
-		return checkManifest(fsys, t.dbDir(), t.store.opts.ReadOnly)
+		return fmt.Errorf("%w: %s is missing", cellstore.ErrCorrupt, path)
 	}
 	if err := checkFiles(fsys, t.dbDir(), clean, entries); err != nil {
 		return err
@@ -196,12 +198,20 @@ func (t *table) ledgerPath() string { return t.store.fs.PathJoin(t.dir, ledgerNa
 // openForWriting opens the database of a table that has been checked.
 func (t *table) openForWriting(stored storedTable) error {
 	fsys := t.store.fs
-	_, entries, sequence, err := readLedger(fsys, t.ledgerPath())
-	if err == nil && entries == nil {
-		if entries, err = makeLedger(fsys, t.ledgerPath(), t.dbDir()); err == nil {
-			sequence, err = 2, writeSchema(fsys, fsys.PathJoin(t.dir, "schema.json"), stored)
+	if err := fsys.Remove(fsys.PathJoin(t.dir, probeName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !stored.ledgered() {
+		// One that is there is from before an earlier program wrote again.
+		if err := makeLedger(fsys, t.ledgerPath(), t.dbDir()); err != nil {
+			return err
+		}
+		stored.format = schemaFormat
+		if err := writeSchema(fsys, fsys.PathJoin(t.dir, "schema.json"), stored); err != nil {
+			return err
 		}
 	}
+	_, entries, sequence, err := readLedger(fsys, t.ledgerPath())
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,8 @@ func (t *table) space(ctx context.Context) error {
 
 // flushed records the outcome of every flush of memory to disk. While flushes
 // fail, writes are refused: they would otherwise go on until memory is full and
-// then wait for ever.
+// then wait for ever. A disk that refuses is no such failure, see disk; damage that is
+// read while cells are merged is one.
 func (u *upkeep) flushed(info pebble.FlushInfo) {
 	if info.Err == nil || info.Err.Error() == emptyFlush {
 		u.unflushed.Store(nil)

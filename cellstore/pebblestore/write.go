@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	case t.store.opts.ReadOnly:
 		err = cellstore.ErrReadOnly
 	default:
-		err = errors.Join(t.disk.failure(), t.upkeep.trouble())
+		err = cmp.Or(t.disk.failure(), t.upkeep.trouble())
 	}
 	if err != nil {
 		t.gate.RUnlock()
@@ -143,7 +144,7 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 			// though it changes nothing.
 			return unknown(t.syncLog())
 		}
-		return nil
+		return t.disk.failure()
 	}
 	err := t.change(func() error {
 		if d == cellstore.Sync {
@@ -156,7 +157,7 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 		err = w.b.SyncWait()
 	}
 	t.upkeep.wrote(w.garbage, d)
-	return unknown(errors.Join(err, t.disk.failure()))
+	return unknown(cmp.Or(t.disk.failure(), err))
 }
 
 // unknown marks the error of a commit. The log may hold it or not.
@@ -174,7 +175,7 @@ func (t *table) syncLog() error {
 		return err
 	}
 	err := t.db.Apply(b, pebble.Sync)
-	return errors.Join(err, b.Close(), t.disk.failure())
+	return cmp.Or(t.disk.failure(), errors.Join(err, b.Close()))
 }
 
 // room refuses a write that would make the batch too large.
