@@ -399,7 +399,7 @@ func TestPlacesInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.Generation, again.Built, again.Files = whole.Generation, whole.Built, whole.Files
+	again.Generation, again.Built, again.Files, again.Digest = whole.Generation, whole.Built, whole.Files, whole.Digest
 	if diff := gocmp.Diff(whole, again); diff != "" {
 		t.Error(diff)
 	}
