@@ -41,13 +41,13 @@ func TestRun(t *testing.T) {
 		asked []string // of go test, after the first time
 	}{
 		{"all pass", [][]string{passes}, true, []string{"ok\tp"}, nil},
-		{"fails twice", [][]string{one, one}, false, []string{"the reason", "FAIL\tp", "FAIL p: TestOne failed again, alone"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
-		{"fails once", [][]string{one, passes}, true, []string{"the reason", "FAIL\tp", "flaky: p TestOne"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{"fails twice", [][]string{one, one}, false, []string{"the reason", "FAIL\tp", "FAIL p: TestOne failed again, alone"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
+		{"fails once", [][]string{one, passes}, true, []string{"the reason", "FAIL\tp", "flaky: p TestOne"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
 		{
 			"fails in a part", [][]string{{"run p TestOne", "run p TestOne/a", "fail p TestOne/a", "fail p TestOne", "output p>FAIL\n", "fail p"}, passes},
-			true, []string{"flaky: p TestOne\n"}, []string{"-short -count=1 -run ^(TestOne)$ p"},
+			true, []string{"flaky: p TestOne\n"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"},
 		},
-		{"is gone", [][]string{one, {"output p>testing: warning: no tests to run", "output p>PASS\n", "pass p"}}, false, []string{"not there"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{"is gone", [][]string{one, {"output p>testing: warning: no tests to run", "output p>PASS\n", "pass p"}}, false, []string{"not there"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
 		{
 			"cut off by the second of three, with one waiting", [][]string{
 				{"run p TestZero", "pause p TestZero", "run p TestOne", "pass p TestOne", "run p TestTwo", "output p TestTwo>panic: no", "fail p TestTwo", "output p>FAIL\tp\t1s\n", "fail p"},
@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 			},
 			false,
 			[]string{"panic: no", "flaky: p TestTwo", "FAIL p: what comes after TestTwo failed again"},
-			[]string{"-short -count=1 -run ^(TestTwo)$ p", "-short -count=1 -skip ^(TestOne|TestTwo)$ p"},
+			[]string{"-short -count=1 -timeout=5m0s -run ^(TestTwo)$ p", "-short -count=1 -timeout=5m0s -skip ^(TestOne|TestTwo)$ p"},
 		},
 		{
 			"over its time", [][]string{
@@ -64,10 +64,26 @@ func TestRun(t *testing.T) {
 				{"run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p"},
 				{"output p>PASS\n", "pass p"},
 			},
-			true, []string{"test timed out", "flaky: p TestOne"}, []string{"-short -count=1 -run ^(TestOne)$ p", "-short -count=1 -skip ^(TestOne)$ p"},
+			true, []string{"test timed out", "flaky: p TestOne"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p", "-short -count=1 -timeout=5m0s -skip ^(TestOne)$ p"},
 		},
 		{"a data race", [][]string{{"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "fail p TestOne", "output p>FAIL\n", "fail p"}}, false, []string{"WARNING: DATA RACE", "FAIL p: a data race"}, nil},
-		{"a data race when tried again", [][]string{one, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}}, false, []string{"then had a data race"}, []string{"-short -count=1 -run ^(TestOne)$ p"}},
+		{"a data race when tried again", [][]string{one, {"run p TestOne", "output p TestOne>WARNING: DATA RACE\n", "pass p TestOne", "output p>PASS\n", "pass p"}}, false, []string{"then had a data race"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
+		{"a map used at once", [][]string{{"run p TestOne", "output p TestOne>fatal error: concurrent map writes\n", "fail p"}}, false, []string{"FAIL p: a map used by several"}, nil},
+		{"a bad pointer", [][]string{{"run p TestOne", "output p TestOne>fatal error: found bad pointer in Go heap\n", "fail p"}}, false, []string{"FAIL p: a bad pointer"}, nil},
+		{"is skipped then", [][]string{one, {"run p TestOne", "skip p TestOne", "output p>PASS\n", "pass p"}}, false, []string{"FAIL p: TestOne failed, and then was skipped"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
+		{
+			"its part is skipped then", [][]string{
+				{"run p TestOne", "run p TestOne/a", "fail p TestOne/a", "fail p TestOne", "output p>FAIL\n", "fail p"},
+				{"run p TestOne", "run p TestOne/a", "skip p TestOne/a", "pass p TestOne", "output p>PASS\n", "pass p"},
+			}, false, []string{"its part TestOne/a was skipped"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"},
+		},
+		{"go test is killed", [][]string{append([]string{"start q", "run q TestTwo"}, append(one, "fail")...), passes}, false, []string{"flaky: p TestOne", "FAIL q: go test ended before"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
+		{
+			"hangs twice", [][]string{
+				{"run p TestOne", "output p TestOne>panic: test timed out", "fail p"},
+				{"run p TestOne", "output p TestOne>panic: test timed out", "fail p"},
+			}, false, []string{"FAIL p: TestOne failed again"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"},
+		},
 		{"outside of tests", [][]string{{"run p TestOne", "pass p TestOne", "output p>PASS\n", "output p>FAIL\tp\t1s\n", "fail p"}}, false, []string{"outside of its tests"}, nil},
 		{"too many", [][]string{append(many, "output p>FAIL\n", "fail p")}, false, []string{"11 tests failed in all"}, nil},
 		{"no package at all", [][]string{{"fail"}}, false, []string{"exit status 1"}, nil},
@@ -135,6 +151,100 @@ func TestBudget(t *testing.T) {
 				t.Errorf("passed %v after %d runs, notes %q, failures %q", ok, asked, run.notes, run.broken)
 			}
 		})
+	}
+}
+
+// TestHung: a test that holds the time by itself and waits for nothing is refused, one
+// that works is not.
+func TestHung(t *testing.T) {
+	for name, c := range map[string]struct {
+		held, stack string
+		refused     bool
+	}{
+		"waits for ever":          {"TestLong (3m59s)", "goroutine 7 [select (no cases), 2 minutes]:", true},
+		"waits, beside a server":  {"TestLong (3m59s)", "goroutine 7 [IO wait, 3 minutes]:", true},
+		"computes":                {"TestLong (3m59s)", "goroutine 7 [runnable]:", false},
+		"waits for a process":     {"TestLong (3m59s)", "goroutine 7 [syscall, 3 minutes]:", false},
+		"one of many":             {"TestLong (59s)", "goroutine 7 [chan receive]:", false},
+		"a part of one, in turns": {"TestLong/part (1s)", "goroutine 7 [chan receive]:", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := []string{"run p TestLong"}
+			for _, s := range []string{"panic: test timed out after 4m0s", "\trunning tests:", "\t\t" + c.held, "goroutine 40 [running]:", "goroutine 1 gp=0x1 m=nil [chan receive, 3 minutes]:", c.stack} {
+				lines = append(lines, "output p TestLong>"+s+"\n")
+			}
+			run := &ci{args: []string{"-timeout=1h", "./p"}, budget: "4m", out: io.Discard}
+			run.goTest = func(_ []string, read func(io.Reader) error) error {
+				return errors.Join(read(strings.NewReader(said(append(lines, "fail p")...))), errors.New("exit status 1"))
+			}
+			if ok := run.run(); ok == c.refused {
+				t.Errorf("passed %v, notes %q, failures %q", ok, run.notes, run.broken)
+			}
+			if said := strings.Join(append(run.notes, run.broken...), " "); !strings.Contains(said, "TestLong") {
+				t.Errorf("it does not name the test: %s", said)
+			}
+		})
+	}
+}
+
+// TestUnjudged: whoever ends the program between the two tries of a test finds in the
+// notes that it has failed.
+func TestUnjudged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes")
+	if err := notes(file).add("slow: q"); err != nil {
+		t.Fatal(err)
+	}
+	had := func() string {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	run := &ci{args: []string{"./p"}, out: io.Discard, file: notes(file)}
+	asked := 0
+	run.goTest = func(_ []string, read func(io.Reader) error) error {
+		asked++
+		if asked == 2 {
+			if got := had(); got != "slow: q\nfailed, not judged: p TestOne\n" {
+				t.Errorf("before the second try the notes are %q", got)
+			}
+			return read(strings.NewReader(said("run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p")))
+		}
+		if err := read(strings.NewReader(said("run p TestOne", "run p TestOne/a", "fail p TestOne/a"))); err != nil {
+			t.Error(err)
+		}
+		if got := had(); !strings.HasSuffix(got, "failed, not judged: p TestOne\n") {
+			t.Errorf("while others run the notes are %q", got)
+		}
+		return errors.Join(read(strings.NewReader(said("run p TestOne", "fail p TestOne", "output p>FAIL\n", "fail p"))), errors.New("exit status 1"))
+	}
+	if !run.run() || had() != "slow: q\n" {
+		t.Errorf("failures %q; at the end the notes are %q", run.broken, had())
+	}
+}
+
+func TestParts(t *testing.T) {
+	for run, want := range map[string]string{
+		"":                               "",
+		"^TestOne$":                      "",
+		"^TestSuite$/^(K1|W)$/.*/^plain": "/^(K1|W)$/.*/^plain",
+		"^Test[/]$/a":                    "/a",
+		"^(A/b|C)$":                      "",
+		"A/b|C/d":                        "",
+	} {
+		if got := parts(run); got != want {
+			t.Errorf("%q: %q, want %q", run, got, want)
+		}
+	}
+	var asked []string
+	c := &ci{args: []string{"-run", "^TestSuite$/^plain$", "-timeout", "1m", "./p"}, out: io.Discard, goTest: func(args []string, _ func(io.Reader) error) error {
+		asked = args
+		return nil
+	}}
+	c.again(&pkg{name: "p"}, "-run", "TestSuite")
+	if want := "-run ^TestSuite$/^plain$ -timeout 1m -count=1 -run ^(TestSuite)$/^plain$ p"; strings.Join(asked, " ") != want {
+		t.Errorf("tried again by %q, want %q", asked, want)
 	}
 }
 

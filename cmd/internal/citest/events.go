@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is one of `go test -json`; `go doc test2json` describes them.
@@ -22,7 +24,8 @@ type state byte
 const (
 	running state = iota
 	paused        // until others have ended
-	passed        // or skipped
+	passed
+	skipped
 	failed
 )
 
@@ -40,9 +43,13 @@ type pkg struct {
 	output  []string // of none of them
 	ended   bool     // its tests have, and were not cut off
 	failed  bool
+	final   bool // go test said how it ended
 	unbuilt bool
-	race    bool
-	late    bool // it was cut off by its time limit
+	certain string                   // why it is broken for certain
+	late    bool                     // it was cut off by its time limit
+	held    map[string]time.Duration // by the tests that ran then
+	stacks  int                      // printed then
+	busy    bool                     // one of their goroutines computed, or waited for others
 	seconds float64
 }
 
@@ -51,6 +58,7 @@ type results struct {
 	pkgs map[string]*pkg
 	out  io.Writer
 	all  bool // print the output of tests that pass too
+	fail func(pkg, test string)
 }
 
 // read takes events until they end, and prints what go test would.
@@ -94,7 +102,7 @@ func (r *results) take(e *event) {
 	if e.Test == "" {
 		switch e.Action {
 		case "pass", "skip", "fail":
-			p.failed, p.unbuilt, p.seconds = e.Action == "fail", e.FailedBuild != "", e.Elapsed
+			p.final, p.failed, p.unbuilt, p.seconds = true, e.Action == "fail", e.FailedBuild != "", e.Elapsed
 			r.print(p)
 		}
 		return
@@ -105,11 +113,16 @@ func (r *results) take(e *event) {
 		t.state = running
 	case "pause":
 		t.state = paused
-	case "pass", "skip", "bench":
+	case "pass", "bench":
 		t.state = passed
+		t.output = nil
+	case "skip":
+		t.state = skipped
 		t.output = nil
 	case "fail":
 		t.state = failed
+		whole, _, _ := strings.Cut(e.Test, "/")
+		r.fail(p.name, whole)
 	}
 }
 
@@ -123,8 +136,15 @@ func (p *pkg) test(name string) *test {
 }
 
 func (r *results) output(p *pkg, e *event) {
-	p.race = p.race || strings.Contains(e.Output, "WARNING: DATA RACE")
+	for sign, why := range certain {
+		if strings.Contains(e.Output, sign) {
+			p.certain = why
+		}
+	}
 	p.late = p.late || strings.HasPrefix(e.Output, "panic: test timed out after ")
+	if p.late {
+		p.cutOff(e.Output)
+	}
 	switch {
 	case r.all:
 		fmt.Fprint(r.out, e.Output)
@@ -138,13 +158,79 @@ func (r *results) output(p *pkg, e *event) {
 	p.ended = p.ended || e.Test == "" && (e.Output == "PASS\n" || e.Output == "FAIL\n")
 }
 
+// certain are signs of what is broken for certain, and what they say.
+var certain = map[string]string{
+	"WARNING: DATA RACE":             "a data race",
+	"fatal error: concurrent map":    "a map used by several goroutines at once",
+	"fatal error: found bad pointer": "a bad pointer",
+	"fatal error: checkptr":          "a bad pointer",
+}
+
+var (
+	heldLine  = regexp.MustCompile(`^\t+(\S+) \((\S+)\)$`)
+	stackLine = regexp.MustCompile(`^goroutine \d+ .*\[([^\],]+)(, \d+ minutes)?`)
+)
+
+// cutOff takes a line of what is printed at the time limit: the tests that run, each
+// with its time, and then the stacks, of which the first is that of the alarm.
+func (p *pkg) cutOff(line string) {
+	line = strings.TrimSuffix(line, "\n")
+	if m := heldLine.FindStringSubmatch(line); m != nil && p.stacks == 0 {
+		if d, err := time.ParseDuration(m[2]); err == nil {
+			if p.held == nil {
+				p.held = map[string]time.Duration{}
+			}
+			p.held[m[1]] = d
+		}
+	}
+	m := stackLine.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	p.stacks++
+	switch state := m[1]; {
+	case p.stacks == 1:
+	case strings.HasPrefix(state, "select"), strings.HasPrefix(state, "chan "), strings.HasPrefix(state, "sync."), state == "sleep", state == "semacquire", state == "finalizer wait":
+	case state == "IO wait" && m[2] != "": // a server that nobody asks
+	default:
+		p.busy = true
+	}
+}
+
+// hung are the tests that ran at the time limit, held most of that time, and waited
+// for nothing but each other.
+func (p *pkg) hung(limit time.Duration) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.held)) {
+		parted := false // into parts that run
+		for other := range p.held {
+			parted = parted || strings.HasPrefix(other, name+"/")
+		}
+		if !parted && !p.busy && p.stacks > 1 && p.held[name] > limit*8/10 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ran tells which tests ran at the time limit, and for how long.
+func (p *pkg) ran() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(p.held)) {
+		list = append(list, fmt.Sprintf("%s (%s)", name, p.held[name]))
+	}
+	if list == nil {
+		return "no test"
+	}
+	return strings.Join(list, ", ")
+}
+
 // print prints a package that has ended.
 func (r *results) print(p *pkg) {
 	if r.all {
 		return
 	}
 	for _, name := range p.order {
-		if t := p.tests[name]; p.failed && t.state != passed {
+		if t := p.tests[name]; p.failed && t.state != passed && t.state != skipped {
 			fmt.Fprint(r.out, strings.Join(t.output, ""))
 		}
 		p.tests[name].output = nil

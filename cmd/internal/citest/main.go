@@ -7,19 +7,23 @@
 // the test is called flaky. As the seeds of random tests are fixed by the
 // environment (see internal/testseed), chance is not in them: what fails for its
 // seed fails again. What is broken for certain is not tried again: what does not
-// build, a data race, a package that fails outside of its tests, or more tests than
-// fail by chance.
+// build, a data race or what the runtime calls fatal like it, a package that fails
+// outside of its tests or never ends, or more tests than fail by chance.
 //
 // When a test takes down its package by a panic, an exit or the time limit, the
-// tests that had not begun are run too. They get no second chance.
+// tests that had not begun are run too, unless it did so twice. They get no second
+// chance. What is tried again has at most five minutes.
 //
 // CITEST_BUDGET in the environment is a time, such as 4m, for tests that there may
 // be no time for: a package that takes longer is called not finished, which says
-// nothing about it, unless a test had failed by then.
+// nothing about it, unless a test had failed by then, or hung: one that took most of
+// that time by itself while none of its goroutines computed, or waited for a process
+// or the network.
 //
 // At the end stand the slowest packages, and those that took more than half of
 // their time limit. Lines about flaky tests and such packages are added to the file
-// NOTES too. The status is 0 when everything passed in the end.
+// NOTES too. Until a test that failed is judged, NOTES has a line "failed, not judged:
+// NAME", for whoever ends this program before. The status is 0 when everything passed in the end.
 package main
 
 import (
@@ -27,7 +31,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 )
 
 func main() {
@@ -35,9 +38,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "citest: name a file for notes, and what go test is to be given")
 		os.Exit(2)
 	}
-	c := &ci{args: os.Args[2:], budget: os.Getenv("CITEST_BUDGET"), goTest: goTest, out: os.Stdout}
+	c := &ci{args: os.Args[2:], budget: os.Getenv("CITEST_BUDGET"), goTest: goTest, out: os.Stdout, file: notes(os.Args[1])}
 	ok := c.run()
-	if err := addTo(os.Args[1], c.notes); err != nil {
+	if err := c.file.add(c.notes...); err != nil {
 		fmt.Fprintln(os.Stderr, "citest:", err)
 		ok = false
 	}
@@ -60,21 +63,6 @@ func goTest(args []string, read func(io.Reader) error) error {
 	err = read(events)
 	if ended := cmd.Wait(); err == nil {
 		err = ended
-	}
-	return err
-}
-
-func addTo(file string, lines []string) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
-	if closed := f.Close(); err == nil {
-		err = closed
 	}
 	return err
 }
