@@ -116,7 +116,7 @@ func (o *oddFS) mount(t *testing.T) string {
 	}
 	t.Cleanup(func() {
 		if err := server.Unmount(); err != nil {
-			t.Error(err)
+			t.Error(err, syscall.Unmount(at, syscall.MNT_DETACH)) // or its directory could not be removed
 		}
 	})
 	return at
