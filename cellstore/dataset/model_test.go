@@ -368,11 +368,13 @@ func runModel(t *rapid.T, g *modelled) {
 		}
 	}
 	// A last build or push cleans up all that was left behind.
-	got, err := g.publish(text())
+	s := text()
+	got, err := g.publish(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, got := append(m.listed(), got.Generation), storedNumbers(t, g.Generations, "ip"); !slices.Equal(got, want) {
+	published(t, got.Generation, s)
+	if want, got := m.listed(), storedNumbers(t, g.Generations, "ip"); !slices.Equal(got, want) {
 		t.Fatalf("stored are %v; want %v", got, want)
 	}
 	files, err := filepath.Glob(filepath.Join(g.place, "ip", "*.tmp"))
